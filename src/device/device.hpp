@@ -1,0 +1,231 @@
+// The one seam between gputomo and a GPU, real or simulated: what the CUDA driver API offers, and nothing more.
+#pragma once
+
+#include "units/quantity.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace gputomo::device {
+
+/// An address in the device's virtual address space.
+using Address = std::uint64_t;
+
+/// What a GPU tells about itself: the attributes of cuDeviceGetAttribute that gputomo reads.
+/// An experiment may rely on these, and on nothing else that it did not measure.
+enum class Attribute {
+    compute_capability_major,
+    compute_capability_minor,
+    multiprocessor_count,
+    warp_size,
+    max_threads_per_block,
+    max_threads_per_multiprocessor,
+    max_blocks_per_multiprocessor,
+    max_registers_per_block,
+    max_registers_per_multiprocessor,
+    max_shared_memory_per_block,        ///< bytes, without opting in to more
+    max_shared_memory_per_block_optin,  ///< bytes
+    max_shared_memory_per_multiprocessor,
+    clock_rate_khz,
+    memory_clock_rate_khz,
+    memory_bus_width_bits,
+    l2_cache_bytes,
+    total_memory_bytes,
+    max_grid_x,
+    concurrent_kernels,
+    virtual_memory_management,  ///< 1 where map_aliased() works
+};
+
+struct Dim3 {
+    std::uint32_t x = 1;
+    std::uint32_t y = 1;
+    std::uint32_t z = 1;
+    [[nodiscard]] constexpr std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+    constexpr bool operator==(const Dim3&) const = default;
+};
+
+/// Kernel parameters, packed in order with their natural alignment as PTX .param space wants them.
+class Arguments {
+public:
+    template <class T>
+        requires std::is_trivially_copyable_v<T>
+    Arguments& add(const T& value) {
+        offsets_.push_back(align_to(alignof(T)));
+        const auto* raw = reinterpret_cast<const std::byte*>(&value);
+        bytes_.insert(bytes_.end(), raw, raw + sizeof(T));
+        return *this;
+    }
+    [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+    /// Byte offset of each parameter in bytes().
+    [[nodiscard]] std::span<const std::size_t> offsets() const { return offsets_; }
+
+private:
+    std::size_t align_to(std::size_t alignment) {
+        bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment);
+        return bytes_.size();
+    }
+    std::vector<std::byte> bytes_;
+    std::vector<std::size_t> offsets_;
+};
+
+struct Launch {
+    Dim3 grid;
+    Dim3 block;
+    Bytes dynamic_shared{0};
+    Arguments arguments;
+    /// The host gives up (TimeLimitError) when the kernel has not ended by then.
+    std::chrono::milliseconds time_limit{10'000};
+};
+
+struct LaunchResult {
+    /// Time on the device from start to end of the kernel, by events (simulated: cycles over the clock).
+    Nanoseconds elapsed{0};
+};
+
+/// What the driver or the simulator says of a loaded kernel.
+struct KernelProperties {
+    int registers_per_thread = 0;
+    Bytes static_shared{0};
+    Bytes local_per_thread{0};
+    int max_threads_per_block = 0;
+};
+
+/// One kernel of a loaded module.
+class Kernel {
+public:
+    virtual ~Kernel() = default;
+    [[nodiscard]] virtual const std::string& name() const = 0;
+    [[nodiscard]] virtual KernelProperties properties() const = 0;
+    /// Runs the kernel and waits. Throws DeviceError (call, kernel, driver's text) or TimeLimitError.
+    virtual LaunchResult launch(const Launch& launch) = 0;
+};
+
+/// Machine code of one kernel, when the device has any (a simulated GPU executes PTX and has none).
+struct MachineCode {
+    /// The cubin, an ELF file.
+    std::vector<std::byte> cubin;
+};
+
+/// A loaded PTX module. Kernels live as long as the module.
+class Module {
+public:
+    virtual ~Module() = default;
+    /// Throws InputError when the module has no such entry.
+    virtual Kernel& kernel(std::string_view name) = 0;
+    [[nodiscard]] virtual const std::optional<MachineCode>& machine_code() const = 0;
+    /// Address and size of a module-scope .global or .const variable.
+    struct Symbol {
+        Address address = 0;
+        Bytes size{0};
+    };
+    virtual Symbol symbol(std::string_view name) = 0;
+};
+
+/// A texture object over linear memory; freed with the device.
+using Texture = std::uint64_t;
+
+/// How texture elements of one channel are read.
+enum class TexelFormat { u32, s32, f32 };
+
+/// SM clock and company during a measurement, where the device can tell (NVML).
+struct ClockState {
+    std::optional<double> sm_mhz;
+    std::optional<double> memory_mhz;
+    /// Other compute processes on this GPU; nullopt when unknown.
+    std::optional<int> other_processes;
+    std::optional<double> temperature_celsius;
+    std::optional<double> power_watt;
+};
+
+/// Device memory that frees itself. Movable.
+class Buffer;
+
+class Device {
+public:
+    Device() = default;
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    virtual ~Device() = default;
+
+    /// Marketing name, e.g. "NVIDIA H200".
+    [[nodiscard]] virtual std::string name() const = 0;
+    /// "cuda:0" or "sim:gtx280".
+    [[nodiscard]] virtual std::string id() const = 0;
+    /// PTX ISA version and target that load() accepts and that kernels should be written for.
+    struct PtxTarget {
+        int version_major = 0;
+        int version_minor = 0;
+        int sm = 0;  ///< 90 for sm_90
+    };
+    [[nodiscard]] virtual PtxTarget ptx_target() const = 0;
+    /// nullopt where this device does not know the attribute.
+    [[nodiscard]] virtual std::optional<std::int64_t> attribute(Attribute attribute) const = 0;
+
+    [[nodiscard]] virtual Address allocate(Bytes size) = 0;
+    virtual void free(Address address) noexcept = 0;
+    virtual void copy_to_device(Address to, std::span<const std::byte> from) = 0;
+    virtual void copy_to_host(std::span<std::byte> to, Address from) = 0;
+    virtual void fill_u32(Address to, std::uint32_t value, std::size_t count) = 0;
+
+    /// Smallest physical allocation and mapping granularity of map_aliased(); 0 where it is not supported.
+    [[nodiscard]] virtual Bytes mapping_granularity() const = 0;
+    /// Reserves `window` bytes of virtual addresses and maps one physical allocation of `physical` bytes into it again
+    /// and again, `stride` bytes apart (stride >= physical; both multiples of the granularity), so that data stay in a
+    /// cache while translations vary. Returns the first address; free() releases all of it.
+    [[nodiscard]] virtual Address map_aliased(Bytes physical, Bytes stride, Bytes window) = 0;
+
+    /// A texture object that reads `size` bytes at `address` as a 1D array of 32-bit texels (tex.1d with integer coordinates).
+    [[nodiscard]] virtual Texture linear_texture(Address address, Bytes size, TexelFormat format) = 0;
+
+    /// Compiles and loads PTX. Throws DeviceError with the compiler's log and the quoted line.
+    [[nodiscard]] virtual std::unique_ptr<Module> load(std::string_view ptx) = 0;
+
+    [[nodiscard]] virtual ClockState clock_state() const = 0;
+};
+
+class Buffer {
+public:
+    Buffer() = default;
+    Buffer(Device& device, Bytes size) : device_(&device), address_(device.allocate(size)), size_(size) {}
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+    Buffer(Buffer&& other) noexcept { swap(other); }
+    Buffer& operator=(Buffer&& other) noexcept { swap(other); return *this; }
+    ~Buffer() {
+        if (device_ != nullptr) device_->free(address_);
+    }
+    [[nodiscard]] Address address() const { return address_; }
+    [[nodiscard]] Bytes size() const { return size_; }
+
+    template <class T>
+    void write(std::span<const T> values) { device_->copy_to_device(address_, std::as_bytes(values)); }
+    template <class T>
+    void write(const std::vector<T>& values) { write(std::span<const T>(values)); }
+    template <class T>
+    [[nodiscard]] std::vector<T> read(std::size_t count) const {
+        std::vector<T> values(count);
+        device_->copy_to_host(std::as_writable_bytes(std::span<T>(values)), address_);
+        return values;
+    }
+
+private:
+    void swap(Buffer& other) noexcept {
+        std::swap(device_, other.device_);
+        std::swap(address_, other.address_);
+        std::swap(size_, other.size_);
+    }
+    Device* device_ = nullptr;
+    Address address_ = 0;
+    Bytes size_{0};
+};
+
+}  // namespace gputomo::device

@@ -1,0 +1,67 @@
+// One experiment: kernel, sweep, what it needs, what it provides. The catalogue lists them all.
+#pragma once
+
+#include "deduce/estimate.hpp"
+#include "device/device.hpp"
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gputomo::experiments {
+
+/// Estimates of experiments that ran before, by path.
+class Findings {
+public:
+    void add(deduce::Estimate estimate);
+    [[nodiscard]] const deduce::Estimate* find(std::string_view path) const;
+    /// The decided number at `path`; nullopt when missing, absent or undecided.
+    [[nodiscard]] std::optional<double> number(std::string_view path) const;
+    [[nodiscard]] const std::map<std::string, deduce::Estimate, std::less<>>& all() const { return by_path_; }
+
+private:
+    std::map<std::string, deduce::Estimate, std::less<>> by_path_;
+};
+
+/// What a run may use. Everything it learns of the GPU goes through `device`.
+struct Context {
+    device::Device& device;
+    const Findings& findings;
+    std::uint64_t seed = 1;
+    bool quick = false;
+    /// Reports progress in 0..1 and throws Interrupted when the user asked to stop. Call it between launches.
+    std::function<void(double fraction, std::string_view what)> progress;
+};
+
+/// Machine-code check of one kernel: did the driver compile what was written?
+struct CodeCheck {
+    std::string kernel;
+    bool passed = false;
+    std::string expected;  ///< "256 x FADD between the clock reads"
+    std::string found;
+    std::string listing;   ///< only where it failed
+};
+
+struct Outcome {
+    std::vector<deduce::Estimate> estimates;
+    std::vector<deduce::Trace> traces;
+    std::vector<CodeCheck> code_checks;
+    std::vector<std::string> warnings;
+};
+
+struct Experiment {
+    std::string_view id;        ///< "global_chase"
+    std::string_view title;     ///< one line for `gputomo list experiments`
+    std::string_view source;    ///< "Wong 2010, IV-G; Mei 2014, 3.2"
+    std::vector<std::string_view> needs;     ///< ids of experiments whose findings it uses
+    std::vector<std::string_view> provides;  ///< paths, with * for map keys: "caches.*.capacity"
+    Outcome (*run)(Context& context);
+};
+
+/// All experiments, in no particular order; the plan orders them by needs.
+[[nodiscard]] std::span<const Experiment> catalogue();
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,363 @@
+// The machine description: everything known of one GPU, as plain structs of Field leaves.
+// Each struct names its leaves once in fields(); maps of structs are keyed by the name of the thing ("l1", "sp", "add.s32").
+// A leaf's path is the dotted chain of names, e.g. "caches.l1.capacity"; a map key that has dots itself is quoted in the
+// path with brackets: operations[add.s32].latency.
+#pragma once
+
+#include "machine/field.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace gputomo::machine {
+
+using Integer = Field<std::int64_t>;
+using Real = Field<double>;
+using Flag = Field<bool>;
+using Text = Field<std::string>;
+using Integers = Field<std::vector<std::int64_t>>;
+using Reals = Field<std::vector<double>>;
+using Texts = Field<std::vector<std::string>>;
+
+struct Identity {
+    Text name;
+    Text architecture;
+    Integer compute_capability_major;
+    Integer compute_capability_minor;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "name", .doc = "marketing name as the driver gives it"}, self.name);
+        visit({.name = "architecture", .doc = "generation: g80, gt200, fermi, kepler, maxwell, hopper, ...",
+               .internal = "the vendor's code name; no timing tells it"}, self.architecture);
+        visit({.name = "compute_capability_major", .doc = "major compute capability"}, self.compute_capability_major);
+        visit({.name = "compute_capability_minor", .doc = "minor compute capability"}, self.compute_capability_minor);
+    }
+};
+
+struct Clock {
+    Real sm_mhz;
+    Integer read_cost;
+    Integer resolution;
+    Text scope;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "sm_mhz", .unit = Unit::megahertz, .doc = "SM (shader) clock during the measurements"}, self.sm_mhz);
+        visit({.name = "read_cost", .unit = Unit::cycles, .doc = "cycles between two back-to-back reads of the clock register"}, self.read_cost);
+        visit({.name = "resolution", .unit = Unit::cycles, .doc = "smallest step by which clock readings differ"}, self.resolution);
+        visit({.name = "scope", .doc = "SMs that share one clock register", .choices = {"sm", "tpc", "gpu"}}, self.scope);
+    }
+};
+
+/// Counts and limits of one SM and of the whole chip.
+struct Topology {
+    Integer sms;
+    Integer sms_per_tpc;
+    Integer warp_size;
+    Integer max_threads_per_block;
+    Integer max_threads_per_sm;
+    Integer max_blocks_per_sm;
+    Integer registers_per_sm;
+    Integer register_allocation_unit;
+    Integer max_registers_per_thread;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "sms", .unit = Unit::count, .doc = "SMs on the GPU"}, self.sms);
+        visit({.name = "sms_per_tpc", .unit = Unit::count, .doc = "SMs that share one TPC (clock register, texture L1, ...)"}, self.sms_per_tpc);
+        visit({.name = "warp_size", .unit = Unit::count, .doc = "threads of a warp"}, self.warp_size);
+        visit({.name = "max_threads_per_block", .unit = Unit::count, .doc = "limit of a launch"}, self.max_threads_per_block);
+        visit({.name = "max_threads_per_sm", .unit = Unit::count, .doc = "resident threads of an SM"}, self.max_threads_per_sm);
+        visit({.name = "max_blocks_per_sm", .unit = Unit::count, .doc = "resident blocks of an SM"}, self.max_blocks_per_sm);
+        visit({.name = "registers_per_sm", .unit = Unit::count, .doc = "32-bit registers of an SM"}, self.registers_per_sm);
+        visit({.name = "register_allocation_unit", .unit = Unit::count, .doc = "registers per thread are rounded up to a multiple of this"}, self.register_allocation_unit);
+        visit({.name = "max_registers_per_thread", .unit = Unit::count, .doc = "limit of a kernel"}, self.max_registers_per_thread);
+    }
+};
+
+/// Warp schedulers and the rules of issue.
+struct Issue {
+    Integer schedulers_per_sm;
+    Real issue_interval;
+    Integer ilp_latency;
+    Integer dual_issue;
+    Integer scoreboard_loads;
+    Text divergence;
+    Text first_path;
+    Integer barrier_latency;
+    Text barrier_granularity;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "schedulers_per_sm", .unit = Unit::count, .doc = "warp schedulers of an SM"}, self.schedulers_per_sm);
+        visit({.name = "issue_interval", .unit = Unit::cycles, .doc = "cycles between two issues of one scheduler (Volkov 2016, Table 2.9)"}, self.issue_interval);
+        visit({.name = "ilp_latency", .unit = Unit::cycles, .doc = "cycles between two independent instructions of one warp (Volkov 2016, 3.7)"}, self.ilp_latency);
+        visit({.name = "dual_issue", .unit = Unit::count, .doc = "independent instructions of one warp issued at once"}, self.dual_issue);
+        visit({.name = "scoreboard_loads", .unit = Unit::count, .doc = "outstanding loads of a warp before it stalls (Lashgar 2015)"}, self.scoreboard_loads);
+        visit({.name = "divergence", .doc = "how diverged paths are handled", .choices = {"stack", "independent"}}, self.divergence);
+        visit({.name = "first_path", .doc = "which side of a diverging branch runs first", .choices = {"taken", "fall-through"}}, self.first_path);
+        visit({.name = "barrier_latency", .unit = Unit::cycles, .doc = "cycles of a block barrier for a single warp"}, self.barrier_latency);
+        visit({.name = "barrier_granularity", .doc = "what a barrier counts", .choices = {"warp", "thread"}}, self.barrier_granularity);
+    }
+};
+
+/// A kind of execution unit of the SM.
+struct Pipeline {
+    Integer latency;
+    Real lanes;
+    Texts executes;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent-issue latency of its simplest instruction"}, self.latency);
+        visit({.name = "lanes", .unit = Unit::operations_per_cycle, .doc = "thread operations started per cycle and SM"}, self.lanes);
+        visit({.name = "executes", .doc = "operations it executes", .internal = "the list of operations[..].units seen from the unit"}, self.executes);
+    }
+};
+
+/// An arithmetic operation as PTX names it ("add.s32", "rsqrt.approx.f32").
+struct Operation {
+    Integer latency;
+    Real throughput;
+    Integer instructions;
+    Texts units;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "latency", .unit = Unit::cycles, .doc = "cycles from issue to the issue of a dependent operation, whole expansion"}, self.latency);
+        visit({.name = "throughput", .unit = Unit::operations_per_cycle, .doc = "thread operations per cycle and SM, all warps busy"}, self.throughput);
+        visit({.name = "instructions", .unit = Unit::count, .doc = "dependent machine instructions that the operation expands to",
+               .internal = "read from the machine code, not from time"}, self.instructions);
+        visit({.name = "units", .doc = "pipelines that can execute it",
+               .internal = "determined by pairing operations, which no experiment does yet"}, self.units);
+    }
+};
+
+struct SharedMemory {
+    Integer capacity;
+    Integer max_per_block;
+    Integer allocation_unit;
+    Integer banks;
+    Integer bank_width;
+    Integers bank_modes;
+    Integer latency;
+    Integer conflict_cost;
+    Integer access_group;
+    Real bytes_per_cycle;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "capacity", .unit = Unit::bytes, .doc = "per SM"}, self.capacity);
+        visit({.name = "max_per_block", .unit = Unit::bytes, .doc = "limit of a launch"}, self.max_per_block);
+        visit({.name = "allocation_unit", .unit = Unit::bytes, .doc = "allocations are rounded up to a multiple of this",
+               .internal = "determined by occupancy under allocation, which no experiment does yet"}, self.allocation_unit);
+        visit({.name = "banks", .unit = Unit::count, .doc = "banks"}, self.banks);
+        visit({.name = "bank_width", .unit = Unit::bytes, .doc = "bytes of a bank's word in the default mode"}, self.bank_width);
+        visit({.name = "bank_modes", .unit = Unit::bytes, .doc = "selectable bank widths (Kepler: 4 and 8)",
+               .internal = "a launch setting of the driver; timing sees the mode in force"}, self.bank_modes);
+        visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load without conflict, one thread"}, self.latency);
+        visit({.name = "conflict_cost", .unit = Unit::cycles, .doc = "latency added by each further way of a bank conflict"}, self.conflict_cost);
+        visit({.name = "access_group", .unit = Unit::count, .doc = "threads whose addresses are served together (half-warp 16, warp 32)"}, self.access_group);
+        visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "conflict-free load throughput per SM"}, self.bytes_per_cycle);
+    }
+};
+
+/// One cache. The same struct serves data, texture, constant and instruction caches.
+struct Cache {
+    Text scope;
+    Integer capacity;
+    Integer line;
+    Integer sector;
+    Integer ways;
+    Integer sets;
+    Integers set_ways;
+    Text index;
+    Integers index_bits;
+    Integers index_hash;
+    Text policy;
+    Reals way_odds;
+    Integer latency;
+    Text allocation;
+    Text write_policy;
+    Text outstanding_design;
+    Integer outstanding_entries;
+    Integer outstanding_merge;
+    Real bytes_per_cycle;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "scope", .doc = "what shares one instance",
+               .internal = "determined by two blocks competing, which no experiment does yet", .choices = {"sm", "tpc", "gpu"}}, self.scope);
+        visit({.name = "capacity", .unit = Unit::bytes, .doc = "data bytes of one instance"}, self.capacity);
+        visit({.name = "line", .unit = Unit::bytes, .doc = "bytes that share one tag"}, self.line);
+        visit({.name = "sector", .unit = Unit::bytes, .doc = "bytes filled by one miss; equals line where there are no sectors"}, self.sector);
+        visit({.name = "ways", .unit = Unit::count, .doc = "ways of a set; the largest where sets differ (see set_ways)"}, self.ways);
+        visit({.name = "sets", .unit = Unit::count, .doc = "sets"}, self.sets);
+        visit({.name = "set_ways", .unit = Unit::count, .doc = "ways of each set, where sets are unequal (Mei 2014: 17 + 6 x 8)"}, self.set_ways);
+        visit({.name = "index", .doc = "how the set is chosen: 'modulo' of the line number, 'bits' (index_bits of the address), 'hash' (each set bit is the XOR of the address bits under an index_hash mask)",
+               .choices = {"modulo", "bits", "hash"}}, self.index);
+        visit({.name = "index_bits", .doc = "address bits that form the set number, lowest first; with index 'bits'"}, self.index_bits);
+        visit({.name = "index_hash", .doc = "one mask of address bits per set-number bit, lowest first; with index 'hash'"}, self.index_hash);
+        visit({.name = "policy", .doc = "replacement policy",
+               .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "way-odds", "not-lru"}}, self.policy);
+        visit({.name = "way_odds", .doc = "probability of each way to be the victim (Mei 2014: 1/6 1/2 1/6 1/6); with policy 'way-odds'"}, self.way_odds);
+        visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load that hits here, translation hit included"}, self.latency);
+        visit({.name = "allocation", .doc = "what allocates a line",
+               .internal = "determined by store traces, which no experiment does yet", .choices = {"load", "load-store"}}, self.allocation);
+        visit({.name = "write_policy", .doc = "what a store that hits does",
+               .internal = "determined by store traces, which no experiment does yet", .choices = {"write-through", "write-back"}}, self.write_policy);
+        visit({.name = "outstanding_design", .doc = "how outstanding misses are tracked (Lashgar 2015)",
+               .internal = "determined by thread-latency surfaces, which no experiment does yet", .choices = {"mshr", "prt"}}, self.outstanding_design);
+        visit({.name = "outstanding_entries", .unit = Unit::count, .doc = "entries of the MSHR file or pending request table",
+               .internal = "determined by thread-latency surfaces, which no experiment does yet"}, self.outstanding_entries);
+        visit({.name = "outstanding_merge", .unit = Unit::count, .doc = "requests one MSHR entry merges",
+               .internal = "determined by thread-latency surfaces, which no experiment does yet"}, self.outstanding_merge);
+        visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "hit throughput of one instance",
+               .internal = "no experiment saturates it yet"}, self.bytes_per_cycle);
+    }
+};
+
+/// One level of address translation on one path.
+struct Tlb {
+    Text scope;
+    Integer reach;
+    Integer entries;
+    Integer ways;
+    Integer sets;
+    Integers set_ways;
+    Integer span;
+    Integer page;
+    Integer miss_penalty;
+    Text policy;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "scope", .doc = "what shares one instance",
+               .internal = "determined by two blocks competing, which no experiment does yet", .choices = {"sm", "tpc", "gpu"}}, self.scope);
+        visit({.name = "reach", .unit = Unit::bytes, .doc = "address range that the level can map"}, self.reach);
+        visit({.name = "entries", .unit = Unit::count, .doc = "reach / span"}, self.entries);
+        visit({.name = "ways", .unit = Unit::count, .doc = "ways of a set; the largest where sets differ"}, self.ways);
+        visit({.name = "sets", .unit = Unit::count, .doc = "sets"}, self.sets);
+        visit({.name = "set_ways", .unit = Unit::count, .doc = "ways of each set, where sets are unequal"}, self.set_ways);
+        visit({.name = "span", .unit = Unit::bytes, .doc = "address range of one entry (Wong 2010 calls it the TLB line size)"}, self.span);
+        visit({.name = "page", .unit = Unit::bytes, .doc = "translation page size",
+               .internal = "an entry may hold several pages; timing sees the entry's span"}, self.page);
+        visit({.name = "miss_penalty", .unit = Unit::cycles, .doc = "latency added to an access that misses here and hits the next level"}, self.miss_penalty);
+        visit({.name = "policy", .doc = "replacement policy",
+               .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "way-odds", "not-lru"}}, self.policy);
+    }
+};
+
+/// A way from the SM to memory ("global", "texture", "constant", "instruction"): which caches and TLBs, in order.
+struct Path {
+    Texts caches;
+    Texts tlbs;
+    Integer memory_latency;
+    Integers memory_latency_range;
+    Text tlb_position;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "caches", .doc = "keys of `caches`, nearest first; an empty list is an uncached path"}, self.caches);
+        visit({.name = "tlbs", .doc = "keys of `tlbs`, nearest first"}, self.tlbs);
+        visit({.name = "memory_latency", .unit = Unit::cycles, .doc = "dependent load served by DRAM, translation hit, unloaded, mean over SMs"}, self.memory_latency);
+        visit({.name = "memory_latency_range", .unit = Unit::cycles, .doc = "[smallest, largest] over SM placement (Wong 2010, IV-G)"}, self.memory_latency_range);
+        visit({.name = "tlb_position", .doc = "number of caches that are looked up before translation",
+               .internal = "virtually indexed caches hide the TLB; timing sees it only through a path's levels",
+               .choices = {"before-caches", "after-first-cache"}}, self.tlb_position);
+    }
+};
+
+struct Memory {
+    Integer coalescing_group;
+    Integers transaction_sizes;
+    Integer channels;
+    Real channel_bytes_per_cycle;
+    Real peak_bandwidth;
+    Real read_bandwidth;
+    Real copy_bandwidth;
+    Real interconnect_bytes_per_cycle;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "coalescing_group", .unit = Unit::count, .doc = "threads whose accesses are merged (half-warp 16, warp 32)",
+               .internal = "determined by access patterns, which no experiment does yet"}, self.coalescing_group);
+        visit({.name = "transaction_sizes", .unit = Unit::bytes, .doc = "sizes of a memory transaction (Volkov 2016, 2.8)",
+               .internal = "determined by access patterns, which no experiment does yet"}, self.transaction_sizes);
+        visit({.name = "channels", .unit = Unit::count, .doc = "DRAM channels", .internal = "only their sum is seen as bandwidth"}, self.channels);
+        visit({.name = "channel_bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "rate of one channel",
+               .internal = "only their sum is seen as bandwidth"}, self.channel_bytes_per_cycle);
+        visit({.name = "peak_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "pin rate: bus width x memory clock x 2"}, self.peak_bandwidth);
+        visit({.name = "read_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "best sustained streaming read"}, self.read_bandwidth);
+        visit({.name = "copy_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "best sustained copy, read and written bytes counted"}, self.copy_bandwidth);
+        visit({.name = "interconnect_bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "rate of one SM's port into the interconnect",
+               .internal = "only the slowest stage of a path is seen"}, self.interconnect_bytes_per_cycle);
+    }
+};
+
+struct LaunchCost {
+    Real empty_kernel;
+    Integer block_replacement;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "empty_kernel", .unit = Unit::nanoseconds, .doc = "back-to-back launches of an empty kernel, per launch"}, self.empty_kernel);
+        visit({.name = "block_replacement", .unit = Unit::cycles, .doc = "from the end of a block to the start of the next in its place (Volkov 2016, 5.8)"}, self.block_replacement);
+    }
+};
+
+/// What the simulator needs of instruction supply beyond the caches of the "instruction" path.
+struct InstructionSupply {
+    Integer fetch_block;
+    Integer prefetch_lines;
+    Integer instruction_bytes;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "fetch_block", .unit = Unit::bytes, .doc = "bytes fetched from the first instruction cache at once (Wong 2010, Fig. 24)",
+               .internal = "determined by eviction from other warps, which no experiment does yet"}, self.fetch_block);
+        visit({.name = "prefetch_lines", .unit = Unit::count, .doc = "lines prefetched ahead",
+               .internal = "hides the first level; no experiment separates it yet"}, self.prefetch_lines);
+        visit({.name = "instruction_bytes", .unit = Unit::bytes, .doc = "bytes of one machine instruction",
+               .internal = "read from the machine code, not from time"}, self.instruction_bytes);
+    }
+};
+
+/// Everything known of one GPU.
+struct Machine {
+    Identity identity;
+    Clock clock;
+    Topology topology;
+    Issue issue;
+    std::map<std::string, Pipeline> pipelines;
+    std::map<std::string, Operation> operations;
+    SharedMemory shared;
+    std::map<std::string, Cache> caches;
+    std::map<std::string, Tlb> tlbs;
+    std::map<std::string, Path> paths;
+    Memory memory;
+    InstructionSupply instruction_supply;
+    LaunchCost launch;
+
+    /// Sections instead of leaves: visit(name, struct) or visit(name, map of structs).
+    template <class Self, class Visitor>
+    static void sections(Self& self, Visitor&& visit) {
+        visit("identity", self.identity);
+        visit("clock", self.clock);
+        visit("topology", self.topology);
+        visit("issue", self.issue);
+        visit("pipelines", self.pipelines);
+        visit("operations", self.operations);
+        visit("shared", self.shared);
+        visit("caches", self.caches);
+        visit("tlbs", self.tlbs);
+        visit("paths", self.paths);
+        visit("memory", self.memory);
+        visit("instruction_supply", self.instruction_supply);
+        visit("launch", self.launch);
+    }
+};
+
+}  // namespace gputomo::machine
