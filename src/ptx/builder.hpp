@@ -25,6 +25,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace gputomo::ptx {
@@ -198,15 +199,22 @@ public:
 
     // ---- time --------------------------------------------------------------------------------------------------
 
-    /// The SM's clock, in a fresh u32 (u64) register. The compiler keeps clock reads, volatile memory operations and
-    /// barriers in order, but may move ordinary arithmetic and loads across: see clock_after and hold.
+    /// The SM's clock, in a fresh u32 (u64) register. ptxas keeps clock reads in order with each other, with volatile memory
+    /// operations, barriers and pmevent, but not with arithmetic and ordinary loads: a bare read at the end of a chain is
+    /// issued as soon as the last *issue* of the chain, before its result. Use clock_after at both ends: on what the chain
+    /// starts from (else the load of a kernel parameter falls into the timed part) and on what it ends with.
     Reg clock32();
     Reg clock64();
-    /// A clock read (u32) that is issued only once `result` is available: the end of a chain.
+    /// A clock read (u32, u64) that is issued only once `result` (any type but predicate) is available. It is
+    ///     setp.eq.b32 p, result, MAGIC;   @p pmevent 0;   mov.u32 t, %clock;
+    /// ptxas (13.0, sm_80 and sm_90) keeps this order: the setp waits for the result, the guarded pmevent for the setp, and
+    /// the clock read stays behind the pmevent. MAGIC differs between calls, so that two setp are not merged into one; where the
+    /// result happens to be MAGIC, a pmevent is issued and nothing else changes. The cost after the result, one setp (two
+    /// for 64-bit values) until its predicate can be used and one issue slot, is the same at both ends: time a chain of n and one of
+    /// 2n, or one of no operations, and it cancels. If both times are only subtracted on the GPU, ptxas may read the second clock by
+    /// another instruction (S2UR, for CS2R); store both reads, or compare n with 2n.
     Reg clock_after(Reg result);
     Reg clock64_after(Reg result);
-    /// Makes `value` unavailable before `time`, a clock read: the chain that starts from it starts after the read.
-    void hold_until(Reg value, Reg time);
 
     // ---- result ------------------------------------------------------------------------------------------------
 
@@ -222,6 +230,7 @@ private:
     [[noreturn]] void misuse(std::string_view mnemonic, const std::string& what) const;
     void prologue(std::string_view mnemonic, const std::vector<Arg>& args);
     void declare(std::string_view name);
+    void wait_for(Reg result);
     void counted_loop(const Arg& count, const std::function<void(Reg)>& body);
 
     Target target_;
@@ -229,20 +238,19 @@ private:
     std::vector<Instruction> prologue_;        ///< parameter loads and addresses of variables
     std::vector<Variable> module_variables_;
     std::vector<std::optional<std::size_t>> labels_;  ///< label -> position
-    std::vector<std::pair<std::string, std::vector<Label>>> branch_tables_;
+    std::uint32_t clock_guards_ = 0;  ///< clock_after calls so far
 };
 
 /// Several kernels, one module.
 class ModuleBuilder {
 public:
-    explicit ModuleBuilder(Target target) : target_(target) {}
+    explicit ModuleBuilder(Target target);
     /// Throws std::logic_error for a kernel of another target, a name used twice, or arrays that contradict.
     void add(const KernelBuilder& kernel);
     [[nodiscard]] Module build() const;
     [[nodiscard]] std::string text() const;
 
 private:
-    Target target_;
     Module module_;
 };
 

@@ -81,14 +81,20 @@ struct Operand {
     std::variant<SinkRef, Register, Immediate, SymbolRef, AddressRef, VectorRef, PredicateRef, SpecialRegister> value;
 };
 
-/// Everything after the opcode: ".lo.s32", ".global.ca.v2.f32", ".lt.and.u32", in PTX's order.
-/// Types and the state space are taken out into fields; what is left stays as text in `modifiers`
-/// ("lo", "wide", "rn", "approx", "ftz", "lt", "uni", "sync", "volatile", "ca", "cg", "v4", "1d", ...).
+/// @p or @!p before an instruction.
 struct Guard {
     Register predicate;
     bool negated = false;
 };
 
+/// Suffixes: ".lo.s32", ".global.ca.v2.f32", ".lt.and.u32". The first two types, the state space and the vector width are
+/// taken out into fields; what is left stays as text in `modifiers`, in PTX's order
+/// ("lo", "wide", "rn", "approx", "ftz", "lt", "uni", "sync", "volatile", "ca", "1d", ...).
+///
+/// Operands: a predicate is a Register, and a PredicateRef only as the source `!p`. `p|q` and `d|p` are two destinations.
+/// st and red have no destination: sources are {address, values...}. bra: {SymbolRef label}. brx.idx: {index, SymbolRef list}.
+/// tex: {AddressRef texture, coordinates}. mov from a special register: {SpecialRegister}; of a variable's address:
+/// {SymbolRef}. call: destinations are the return parameters, sources {function, arguments...}, all SymbolRef or Register.
 struct Instruction {
     Opcode opcode{};
     std::vector<std::string> modifiers;
@@ -134,6 +140,7 @@ struct Kernel {
     std::map<std::string, std::size_t> labels;  ///< label -> index into body of the instruction behind it (may equal body.size())
     std::map<std::string, std::vector<std::string>> branch_targets;  ///< .branchtargets lists, for brx.idx
     std::optional<int> max_threads;  ///< .maxntid product
+    std::vector<std::string> pragmas;  ///< .pragma of the whole kernel, e.g. "nounroll"
 };
 
 struct Module {
@@ -146,5 +153,11 @@ struct Module {
     /// Names of .func functions that were seen and can't be executed; calling one is the error, not declaring it.
     std::vector<std::string> functions;
 };
+
+/// Equal up to line numbers.
+[[nodiscard]] bool equivalent(const Operand& a, const Operand& b);
+[[nodiscard]] bool equivalent(const Instruction& a, const Instruction& b);
+[[nodiscard]] bool equivalent(const Kernel& a, const Kernel& b);
+[[nodiscard]] bool equivalent(const Module& a, const Module& b);
 
 }  // namespace gputomo::ptx
