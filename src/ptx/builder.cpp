@@ -120,7 +120,7 @@ void KernelBuilder::misuse(std::string_view mnemonic, const std::string& what) c
 Reg KernelBuilder::reg(Type type) {
     if (type == Type::none || size_of(type) == Bytes{1} || type == Type::b128) misuse("reg", fmt::format("no register has type '{}'", name_of(type)));
     const auto index = static_cast<std::uint32_t>(kernel_.registers.size());
-    kernel_.registers.push_back({"", type});
+    kernel_.registers.push_back({fmt::format("register {}", index), type});  // build() names them
     return {index, type};
 }
 

@@ -94,8 +94,7 @@ private:
 
     [[nodiscard]] std::string show(const Instruction& in, const Immediate& v) const {
         if (!v.is_float) return fmt::format("{}", static_cast<std::int64_t>(v.bits));
-        const Type type = in.opcode == Opcode::cvt || in.opcode == Opcode::set ? in.source_type : in.type;
-        return size_of(type) == Bytes{4} ? float_literal(v.bits) : double_literal(v.bits);
+        return size_of(literal_type(in)) == Bytes{4} ? float_literal(v.bits) : double_literal(v.bits);
     }
 
     [[nodiscard]] std::string show(const Instruction&, const AddressRef& a) const {
