@@ -40,14 +40,14 @@ public:
 
     void body(std::string& out) const {
         registers(out);
-        for (const Variable& variable : kernel_.variables) out += "\t" + declaration(variable) + ";\n";
+        for (const Variable& variable : kernel_.variables) out += fmt::format("\t{};\n", declaration(variable));
         for (const auto& [name, targets] : kernel_.branch_targets) out += fmt::format("{}: .branchtargets {};\n", name, fmt::join(targets, ", "));
         std::multimap<std::size_t, std::string_view> labels;
         for (const auto& [name, position] : kernel_.labels) labels.emplace(position, name);
         for (std::size_t i = 0; i <= kernel_.body.size(); ++i) {
             const auto [first, last] = labels.equal_range(i);
             for (auto label = first; label != last; ++label) out += fmt::format("{}:\n", label->second);
-            if (i < kernel_.body.size()) out += "\t" + instruction(kernel_.body[i]) + "\n";
+            if (i < kernel_.body.size()) out += fmt::format("\t{}\n", instruction(kernel_.body[i]));
         }
     }
 
@@ -66,7 +66,7 @@ private:
     [[nodiscard]] std::string call(const Instruction& in) const {
         const auto list = [&](std::span<const Operand> operands) {
             std::string text = "(";
-            for (const Operand& o : operands) text += (text.size() > 1 ? ", " : "") + operand(in, o);
+            for (const Operand& o : operands) text += fmt::format("{}{}", text.size() > 1 ? ", " : "", operand(in, o));
             return text + ")";
         };
         std::string text = " ";
@@ -90,7 +90,7 @@ private:
     [[nodiscard]] std::string show(const Instruction&, const Register& r) const { return reg(r); }
     [[nodiscard]] std::string show(const Instruction&, const SymbolRef& s) const { return s.name; }
     [[nodiscard]] std::string show(const Instruction&, const SpecialRegister& s) const { return std::string(name_of(s)); }
-    [[nodiscard]] std::string show(const Instruction&, const PredicateRef& p) const { return (p.negated ? "!" : "") + reg(p.predicate); }
+    [[nodiscard]] std::string show(const Instruction&, const PredicateRef& p) const { return fmt::format("{}{}", p.negated ? "!" : "", reg(p.predicate)); }
 
     [[nodiscard]] std::string show(const Instruction& in, const Immediate& v) const {
         if (!v.is_float) return fmt::format("{}", static_cast<std::int64_t>(v.bits));
@@ -108,7 +108,7 @@ private:
 
     [[nodiscard]] std::string show(const Instruction& in, const VectorRef& v) const {
         std::string text = "{";
-        for (const Operand& element : v.elements) text += (text.size() > 1 ? ", " : "") + operand(in, element);
+        for (const Operand& element : v.elements) text += fmt::format("{}{}", text.size() > 1 ? ", " : "", operand(in, element));
         return text + "}";
     }
 
@@ -148,7 +148,7 @@ private:
 void print(std::string& out, const Kernel& kernel) {
     out += fmt::format("\n.visible .entry {}(", kernel.name);
     for (std::size_t i = 0; i < kernel.parameters.size(); ++i)
-        out += (i == 0 ? "\n\t" : ",\n\t") + KernelPrinter::declaration(kernel.parameters[i]);
+        out += fmt::format("{}\n\t{}", i == 0 ? "" : ",", KernelPrinter::declaration(kernel.parameters[i]));
     out += ")\n";
     if (kernel.max_threads) out += fmt::format(".maxntid {}\n", *kernel.max_threads);
     for (const std::string& pragma : kernel.pragmas) out += fmt::format(".pragma \"{}\";\n", pragma);
