@@ -85,6 +85,14 @@ void size_variable(TokenStream& in, Variable& variable, std::optional<std::int64
     variable.initial.resize(static_cast<std::size_t>(variable.size.count()));
 }
 
+/// 0 to 99, or -1.
+int version_part(std::string_view text) {
+    const bool digits = !text.empty() && text.size() <= 2 && text.find_first_not_of("0123456789") == std::string_view::npos;
+    int value = 0;
+    for (const char c : text.substr(0, 2)) value = 10 * value + (c - '0');
+    return digits ? value : -1;
+}
+
 class ModuleParser {
 public:
     ModuleParser(const Source& source, std::span<const Token> tokens) : in_(source, tokens) {}
@@ -121,14 +129,13 @@ private:
     void version() {
         in_.next();
         const std::string_view text = in_.peek().text;
-        const std::size_t dot = text.find('.');
-        const auto major = parse_literal(text.substr(0, dot));
-        const auto minor = dot == std::string_view::npos ? std::nullopt : parse_literal(text.substr(dot + 1));
-        if (in_.peek().kind != TokenKind::number || !major || !minor || major->is_float || minor->is_float || major->bits > 99 || minor->bits > 99)
-            in_.fail("unknown version; expected MAJOR.MINOR");
+        const std::size_t dot = std::min(text.find('.'), text.size());
+        const int major = version_part(text.substr(0, dot));
+        const int minor = version_part(text.substr(std::min(dot + 1, text.size())));
+        if (in_.peek().kind != TokenKind::number || major < 0 || minor < 0) in_.fail("unknown version; expected MAJOR.MINOR");
         in_.next();
-        module_.version_major = static_cast<int>(major->bits);
-        module_.version_minor = static_cast<int>(minor->bits);
+        module_.version_major = major;
+        module_.version_minor = minor;
         has_version_ = true;
     }
 
