@@ -1,0 +1,114 @@
+#include "machine/diff.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputomo::machine {
+namespace {
+
+std::optional<double> as_number(const Value& value) {
+    if (const auto* i = std::get_if<std::int64_t>(&value)) return static_cast<double>(*i);
+    if (const auto* r = std::get_if<double>(&value)) return *r;
+    return std::nullopt;
+}
+
+std::optional<std::vector<double>> as_numbers(const Value& value) {
+    if (const auto* v = std::get_if<std::vector<std::int64_t>>(&value)) return std::vector<double>(v->begin(), v->end());
+    if (const auto* v = std::get_if<std::vector<double>>(&value)) return *v;
+    return std::nullopt;
+}
+
+bool within(double a, double b, double tolerance) {
+    return a == b || std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
+}
+
+std::array<double, 2> interval_of(const Leaf& leaf, double value) {
+    return leaf.provenance.interval.value_or(std::array<double, 2>{value, value});
+}
+
+/// Whether the candidates of an undecided leaf leave room for the other leaf.
+bool compatible(const Leaf& undecided, const Leaf& other, double tolerance) {
+    const auto matches = [&](const Value& candidate) {
+        Leaf as_known{Knowledge::known, candidate, {}, {}};
+        if (other.knowledge == Knowledge::known) return same_value(as_known, other, tolerance);
+        return std::any_of(other.candidates.begin(), other.candidates.end(), [&](const Value& theirs) {
+            return same_value(as_known, Leaf{Knowledge::known, theirs, {}, {}}, tolerance);
+        });
+    };
+    return other.knowledge != Knowledge::absent &&
+           std::any_of(undecided.candidates.begin(), undecided.candidates.end(), matches);
+}
+
+}  // namespace
+
+bool same_value(const Leaf& a, const Leaf& b, double tolerance) {
+    if (a.knowledge != b.knowledge) return false;
+    if (a.knowledge == Knowledge::absent) return true;
+    const auto x = as_number(a.value), y = as_number(b.value);
+    if (x && y) {
+        const auto ia = interval_of(a, *x), ib = interval_of(b, *y);
+        return within(*x, *y, tolerance) || (ia[0] <= ib[1] && ib[0] <= ia[1]);
+    }
+    const auto xs = as_numbers(a.value), ys = as_numbers(b.value);
+    if (xs && ys)
+        return std::equal(xs->begin(), xs->end(), ys->begin(), ys->end(),
+                          [&](double p, double q) { return within(p, q, tolerance); });
+    return a.value == b.value;
+}
+
+DiffResult diff(const Machine& a, const Machine& b, const DiffOptions& options) {
+    DiffResult result;
+    for (const auto& mine : all_leaves(a)) {
+        if (!mine.info.internal.empty()) continue;
+        const auto theirs = get_leaf(b, mine.path);
+        if (!theirs || theirs->knowledge == Knowledge::unknown) {
+            result.only_a.push_back(mine.path);
+        } else if (mine.leaf.knowledge == Knowledge::undecided || theirs->knowledge == Knowledge::undecided) {
+            const bool mine_open = mine.leaf.knowledge == Knowledge::undecided;
+            if (compatible(mine_open ? mine.leaf : *theirs, mine_open ? *theirs : mine.leaf, options.tolerance))
+                result.undecided.push_back(mine.path);
+            else
+                result.differing.push_back({mine.path, mine.info.unit, mine.leaf, *theirs});
+        } else if (same_value(mine.leaf, *theirs, options.tolerance)) {
+            ++result.equal;
+        } else {
+            result.differing.push_back({mine.path, mine.info.unit, mine.leaf, *theirs});
+        }
+    }
+    for (const auto& theirs : all_leaves(b)) {
+        if (!theirs.info.internal.empty()) continue;
+        const auto mine = get_leaf(a, theirs.path);
+        if (!mine || mine->knowledge == Knowledge::unknown) result.only_b.push_back(theirs.path);
+    }
+    return result;
+}
+
+std::string value_text(const Value& value) {
+    return std::visit(
+        [](const auto& v) -> std::string {
+            using T = std::remove_cvref_t<decltype(v)>;
+            if constexpr (std::is_same_v<T, double>) return fmt::format("{:.6g}", v);
+            else if constexpr (std::is_same_v<T, std::vector<double>>) return fmt::format("[{:.4g}]", fmt::join(v, ", "));
+            else if constexpr (requires { v.push_back(typename T::value_type{}); } && !std::is_same_v<T, std::string>)
+                return fmt::format("[{}]", fmt::join(v, ", "));
+            else return fmt::format("{}", v);
+        },
+        value);
+}
+
+std::string value_text(const Leaf& leaf) {
+    switch (leaf.knowledge) {
+        case Knowledge::unknown: return "unknown";
+        case Knowledge::absent: return "absent";
+        case Knowledge::known: return value_text(leaf.value);
+        case Knowledge::undecided: break;
+    }
+    std::vector<std::string> texts;
+    for (const auto& candidate : leaf.candidates) texts.push_back(value_text(candidate));
+    return fmt::format("one of {}", fmt::join(texts, ", "));
+}
+
+}  // namespace gputomo::machine

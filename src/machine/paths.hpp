@@ -1,0 +1,62 @@
+// Access to the leaves of a machine description by path, and a walk over all of them.
+#pragma once
+
+#include "machine/machine.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+namespace gputomo::machine {
+
+/// The value of any leaf.
+using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<double>,
+                           std::vector<std::string>>;
+
+/// "section.key.leaf", the key in brackets where it has dots itself: operations[add.s32].latency.
+[[nodiscard]] std::string join_path(std::string_view section, std::string_view key, std::string_view leaf);
+
+/// Calls visit(path, FieldInfo, field) for every leaf that exists, in the order of the description. `machine` may be const.
+template <class M, class Visitor>
+void visit_leaves(M& machine, Visitor&& visit) {
+    Machine::sections(machine, [&](std::string_view section, auto& content) {
+        using Content = std::remove_cvref_t<decltype(content)>;
+        if constexpr (requires { typename Content::mapped_type; }) {
+            for (auto& [key, item] : content)
+                Content::mapped_type::fields(item, [&](const FieldInfo& info, auto& field) {
+                    visit(join_path(section, key, info.name), info, field);
+                });
+        } else {
+            Content::fields(content, [&](const FieldInfo& info, auto& field) {
+                visit(join_path(section, {}, info.name), info, field);
+            });
+        }
+    });
+}
+
+/// A leaf without its static type, for merging and comparing.
+struct Leaf {
+    Knowledge knowledge = Knowledge::unknown;
+    Value value;
+    std::vector<Value> candidates;
+    Provenance provenance;
+};
+
+/// Sets the leaf at `path`, creating the map entry it belongs to. An integer sets a real leaf, and a real that is a whole
+/// number an integer leaf; any other mismatch of types, or an unknown path, throws std::logic_error naming the path.
+void set_leaf(Machine& machine, std::string_view path, const Leaf& leaf);
+
+/// The leaf at `path`; nullopt where the path or its map entry does not exist.
+[[nodiscard]] std::optional<Leaf> get_leaf(const Machine& machine, std::string_view path);
+
+/// All leaves that are not Knowledge::unknown, with their FieldInfo.
+struct NamedLeaf {
+    std::string path;
+    FieldInfo info;
+    Leaf leaf;
+};
+[[nodiscard]] std::vector<NamedLeaf> all_leaves(const Machine& machine);
+
+}  // namespace gputomo::machine
