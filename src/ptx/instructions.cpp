@@ -265,8 +265,9 @@ std::optional<std::string> count_fault(std::span<const OperandRule> rules, const
 
 std::span<const Form> forms_of(Opcode opcode) {
     const auto table = instruction_table();
-    const auto rows = std::ranges::equal_range(table, opcode, {}, &Form::opcode);
-    return {rows.begin(), rows.end()};
+    const auto first = std::lower_bound(table.begin(), table.end(), opcode, [](const Form& form, Opcode o) { return form.opcode < o; });
+    const auto last = std::upper_bound(first, table.end(), opcode, [](Opcode o, const Form& form) { return o < form.opcode; });
+    return {first, last};
 }
 
 std::vector<OperandRule> operand_rules(const Form& form) {

@@ -88,7 +88,7 @@ void KernelParser::registers() {
 void KernelParser::declare_register(const std::string& name, Type type) {
     if (kernel_.registers.size() >= kMostRegisters) in_.fail(fmt::format("too many registers; expected at most {}", kMostRegisters));
     const auto index = static_cast<std::uint32_t>(kernel_.registers.size());
-    if (!scopes_[scope_].registers.emplace(name, index).second) in_.fail(fmt::format("register '{}' is declared twice; expected another name", name));
+    if (!scopes_[scope_].registers.emplace(name, index).second) in_.fail_last(fmt::format("register '{}' is declared twice; expected another name", name));
     kernel_.registers.push_back({unused(name), type});
 }
 
@@ -117,7 +117,7 @@ bool KernelParser::label() {
         in_.skip_statement();
         return true;
     }
-    if (scopes_[scope_].labels.contains(name)) in_.fail(fmt::format("label '{}' is placed twice; expected another name", name));
+    if (scopes_[scope_].labels.contains(name)) in_.fail_last(fmt::format("label '{}' is placed twice; expected another name", name));
     const std::string own = unused(name);
     scopes_[scope_].labels.emplace(name, own);
     if (in_.is(".branchtargets")) branch_targets(own);
@@ -145,7 +145,7 @@ std::optional<Register> KernelParser::find_register(const std::string& name) con
 
 Register KernelParser::register_named(const std::string& name, std::string_view what) const {
     const auto found = find_register(name);
-    if (!found) in_.fail(fmt::format("unknown register '{}'; expected {}", name, what));
+    if (!found) in_.fail_last(fmt::format("unknown register '{}'; expected {}", name, what));
     return *found;
 }
 
@@ -173,7 +173,7 @@ void KernelParser::guard(Instruction& instruction) {
     if (!in_.take("@")) return;
     const bool is_negated = in_.take("!");
     const Register predicate = register_named(in_.name("a predicate"), "a predicate after '@'");
-    if (kernel_.registers[predicate.index].type != Type::pred) in_.fail("the guard is no predicate; expected a .pred register");
+    if (kernel_.registers[predicate.index].type != Type::pred) in_.fail_last("the guard is no predicate; expected a .pred register");
     instruction.guard = Guard{predicate, is_negated};
 }
 
@@ -193,7 +193,7 @@ void KernelParser::instruction() {
     instruction.line = line;
     if (instruction.opcode == Opcode::call) call_operands(instruction);
     else operands(*found.form, instruction);
-    if (!in_.is(";")) in_.fail(fmt::format("unexpected '{}' after '{}'; expected ';'", in_.peek().text, mnemonic));
+    if (!in_.is(";")) in_.fail_at(line, fmt::format("unexpected '{}' after '{}'; expected ';'", in_.peek().text, mnemonic));
     round_literals(instruction);
     if (const auto fault = operand_fault(instruction, kernel_.registers)) in_.fail_at(line, fmt::format("'{}': {}", mnemonic, *fault));
     in_.next();
@@ -213,7 +213,7 @@ void KernelParser::operands(const Form& form, Instruction& instruction) {
         }
         while (in_.take(",")) {
             all.push_back(operand(takes_label));
-            if (all.size() > 2 * kLongestVector) in_.fail("too many operands");
+            if (all.size() > 2 * kLongestVector) in_.fail_last("too many operands");
         }
     }
     divide(form, instruction, std::move(all), second_destination);
@@ -274,11 +274,11 @@ Operand KernelParser::word(bool is_label) {
         std::string full = name;
         if (in_.peek().kind == TokenKind::dot_word) full += in_.next().text;
         if (const auto special = special_register_named(full)) return {*special};
-        in_.fail(fmt::format("unknown register '{}'; expected one that a .reg directive declares or a special register", full));
+        in_.fail_last(fmt::format("unknown register '{}'; expected one that a .reg directive declares or a special register", full));
     }
     if (is_label) return {SymbolRef{std::move(name)}};
     if (auto symbol = find_symbol(name)) return {SymbolRef{std::move(*symbol)}};
-    in_.fail(fmt::format("unknown name '{}'; expected a register, a variable or a number", name));
+    in_.fail_last(fmt::format("unknown name '{}'; expected a register, a variable or a number", name));
 }
 
 Operand KernelParser::vector() {
@@ -288,7 +288,7 @@ Operand KernelParser::vector() {
     do {
         if (in_.is("{") || in_.is("[")) in_.fail("unexpected bracket in a vector; expected registers and numbers");
         result.elements.push_back(operand(false));
-        if (result.elements.size() > kLongestVector) in_.fail(fmt::format("vector too long; expected at most {} elements", kLongestVector));
+        if (result.elements.size() > kLongestVector) in_.fail_last(fmt::format("vector too long; expected at most {} elements", kLongestVector));
     } while (in_.take(","));
     in_.expect("}");
     return {std::move(result)};
@@ -301,7 +301,7 @@ Operand KernelParser::address() {
         Operand base = word(false);
         if (const auto* reg = std::get_if<Register>(&base.value)) result.base = *reg;
         else if (auto* symbol = std::get_if<SymbolRef>(&base.value)) result.base = std::move(*symbol);
-        else in_.fail("unexpected operand as an address; expected a register or a variable");
+        else in_.fail_last("unexpected operand as an address; expected a register or a variable");
     }
     const bool has_base = result.base.index() != 0;
     bool minus = false;
@@ -309,7 +309,7 @@ Operand KernelParser::address() {
     if (in_.is("-") || in_.peek().kind == TokenKind::number || !has_base) {
         const Operand offset = number();
         const auto& value = std::get<Immediate>(offset.value);
-        if (value.is_float) in_.fail("unexpected fraction as an address; expected a whole number");
+        if (value.is_float) in_.fail_last("unexpected fraction as an address; expected a whole number");
         result.offset = static_cast<std::int64_t>(minus ? negated(value).bits : value.bits);
     }
     Operand made{std::move(result)};

@@ -5,8 +5,8 @@
 #include "ptx/ir.hpp"
 #include "ptx/lexer.hpp"
 
-#include <functional>
-#include <map>
+#include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -29,7 +29,10 @@ public:
     std::string name(std::string_view what);
     /// A whole number from 0 to `largest`.
     std::int64_t whole_number(std::string_view what, std::int64_t largest);
+    /// About the next token.
     [[noreturn]] void fail(const std::string& what) const { source_.fail(peek().line, what); }
+    /// About the token that was taken last.
+    [[noreturn]] void fail_last(const std::string& what) const { source_.fail(tokens_[at_ == 0 ? 0 : at_ - 1].line, what); }
     [[noreturn]] void fail_at(int line, const std::string& what) const { source_.fail(line, what); }
     /// Skips the rest of this line (.loc, .file), or up to and with the next `;`, or a balanced { }.
     void skip_line();

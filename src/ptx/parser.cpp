@@ -32,10 +32,10 @@ void initial_values(TokenStream& in, Type type, std::size_t limit, std::vector<s
         if (!value) in.fail(fmt::format("unexpected '{}' as an initial value; expected a number (addresses are not supported)", in.peek().text));
         in.next();
         if (minus) value = negated(*value);
-        if (value->is_float != (type == Type::f32 || type == Type::f64)) in.fail("the initial value is not of the variable's type; expected integers, or fractions for f32 and f64");
+        if (value->is_float != (type == Type::f32 || type == Type::f64)) in.fail_last("the initial value is not of the variable's type; expected integers, or fractions for f32 and f64");
         const std::uint64_t bits = type == Type::f32 ? narrow_float_bits(value->bits) : value->bits;
         for (std::int64_t i = 0; i < size_of(type).count(); ++i) bytes.push_back(i < 8 ? static_cast<std::uint8_t>(bits >> (8 * i)) : 0);
-        if (bytes.size() > limit) in.fail("too many initial values; expected no more than the variable holds");
+        if (bytes.size() > limit) in.fail_last("too many initial values; expected no more than the variable holds");
     } while (depth > 0);
 }
 
@@ -48,7 +48,7 @@ Type element_type(TokenStream& in) {
 
 Bytes alignment(TokenStream& in) {
     const std::int64_t bytes = in.whole_number("the alignment", std::int64_t{1} << 20);
-    if (bytes == 0 || (bytes & (bytes - 1)) != 0) in.fail("the alignment is no power of two");
+    if (bytes == 0 || (bytes & (bytes - 1)) != 0) in.fail_last("the alignment is no power of two");
     return Bytes{bytes};
 }
 
@@ -63,7 +63,7 @@ std::optional<std::int64_t> dimensions(TokenStream& in) {
         }
         const std::int64_t dimension = in.whole_number("the number of elements", kLargestVariable);
         in.expect("]");
-        if (dimension != 0 && elements > kLargestVariable / dimension) in.fail(fmt::format("the array is too large; expected at most {} elements", kLargestVariable));
+        if (dimension != 0 && elements > kLargestVariable / dimension) in.fail_last(fmt::format("the array is too large; expected at most {} elements", kLargestVariable));
         elements *= dimension;
     }
     if (open) return std::nullopt;
@@ -77,7 +77,7 @@ void size_variable(TokenStream& in, Variable& variable, std::optional<std::int64
         if (!elements && !variable.is_extern) in.fail("an array without a size; expected initial values or .extern");
         return;
     }
-    if (variable.is_extern) in.fail("an .extern variable has initial values; expected none");
+    if (variable.is_extern) in.fail_last("an .extern variable has initial values; expected none");
     const std::int64_t limit = elements ? variable.size.count() : kLargestInitial;
     if (limit > kLargestInitial) in.fail(fmt::format("too many initial values; expected at most {} bytes", kLargestInitial));
     initial_values(in, variable.type, static_cast<std::size_t>(limit), variable.initial);
@@ -144,7 +144,7 @@ private:
         const std::string name = in_.name("a target");
         const std::size_t digits = name.starts_with("sm_") ? name.find_first_not_of("0123456789", 3) : 3;
         const auto sm = parse_literal(std::string_view(name).substr(std::min<std::size_t>(3, name.size()), digits == std::string::npos ? digits : digits - 3));
-        if (!sm || sm->bits == 0 || sm->bits > 9999) in_.fail(fmt::format("unknown target '{}'; expected sm_XX", name));
+        if (!sm || sm->bits == 0 || sm->bits > 9999) in_.fail_last(fmt::format("unknown target '{}'; expected sm_XX", name));
         module_.target_sm = static_cast<int>(sm->bits);
         while (in_.take(",")) in_.name("a target option");
     }
@@ -152,7 +152,7 @@ private:
     void address_size() {
         in_.next();
         module_.address_size = static_cast<int>(in_.whole_number("the address size", 64));
-        if (module_.address_size != 32 && module_.address_size != 64) in_.fail("unknown address size; expected 32 or 64");
+        if (module_.address_size != 32 && module_.address_size != 64) in_.fail_last("unknown address size; expected 32 or 64");
     }
 
     void variables(bool is_extern) {
@@ -201,7 +201,7 @@ private:
     void parameter(Kernel& kernel) {
         Variable variable = parse_parameter(in_);
         if (std::ranges::find(kernel.parameters, variable.name, &Variable::name) != kernel.parameters.end())
-            in_.fail(fmt::format("parameter '{}' is declared twice; expected another name", variable.name));
+            in_.fail_last(fmt::format("parameter '{}' is declared twice; expected another name", variable.name));
         kernel.parameters.push_back(std::move(variable));
     }
 
@@ -216,12 +216,12 @@ private:
         std::int64_t product = 1;
         while (in_.peek().kind == TokenKind::number) {
             product *= std::max<std::int64_t>(in_.whole_number("a number of threads", 1 << 16), 1);
-            if (product > (1 << 16)) in_.fail("too many threads or registers; expected at most 65536");
+            if (product > (1 << 16)) in_.fail_last("too many threads or registers; expected at most 65536");
             in_.take(",");
         }
         if (name == ".maxntid" || name == ".reqntid") kernel.max_threads = static_cast<int>(product);
         else if (!name.starts_with(".min") && !name.starts_with(".max") && !name.starts_with(".req") && name != ".noreturn" && name != ".explicitcluster")
-            in_.fail(fmt::format("unknown directive '{}' of a kernel; expected .maxntid, .reqntid, .minnctapersm, .maxnreg or .pragma", name));
+            in_.fail_last(fmt::format("unknown directive '{}' of a kernel; expected .maxntid, .reqntid, .minnctapersm, .maxnreg or .pragma", name));
     }
 
     TokenStream in_;
@@ -321,7 +321,7 @@ Variable parse_parameter(TokenStream& in) {
     if (variable.alignment == Bytes{0}) variable.alignment = size_of(variable.type);
     variable.name = in.name("a parameter's name");
     const auto elements = dimensions(in);
-    if (!elements || *elements > kLargestVariable / 16) in.fail("a parameter without a size; expected the number of elements in brackets");
+    if (!elements || *elements > kLargestVariable / 16) in.fail_last("a parameter without a size; expected the number of elements in brackets");
     variable.size = size_of(variable.type) * *elements;
     return variable;
 }

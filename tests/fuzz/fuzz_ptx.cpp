@@ -1,0 +1,27 @@
+// Any bytes given to the PTX parser end in a module or an InputError; what parses prints as text that means the same.
+#include "ptx/parser.hpp"
+#include "ptx/printer.hpp"
+#include "units/error.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace gputomo;
+    ptx::Module module;
+    try {
+        module = ptx::parse({reinterpret_cast<const char*>(data), size});
+    } catch (const InputError&) {
+        return 0;
+    }
+    const std::string text = ptx::to_text(module);
+    try {
+        if (ptx::equivalent(module, ptx::parse(text))) return 0;
+        std::fprintf(stderr, "reads back as another module:\n%s\n", text.c_str());
+    } catch (const InputError& error) {
+        std::fprintf(stderr, "does not read back: %s\n%s\n", error.what(), text.c_str());
+    }
+    std::abort();
+}
