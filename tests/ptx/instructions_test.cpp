@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
         "mov.b32 %r1, {%h1, %h2};", "mov.pred %p1, %p2;", "cvt.rzi.s32.f32 %r1, %f1;", "cvt.u16.u32 %h1, %r1;", "cvt.sat.f32.f32 %f1, %f2;",
         "cvt.rn.f16x2.f32 %r1, %f1, %f2;", "cvta.to.global.u64 %d1, %d2;", "cvta.shared.u64 %d1, %d2;", "isspacep.shared %p1, %d1;",
         "ld.param.u64 %d1, [a];", "ld.global.nc.L1::no_allocate.v4.f32 {%f0, %f1, %f2, %f3}, [%d1+16];", "ld.shared.u8 %h1, [%r1];",
-        "ld.relaxed.gpu.global.u32 %r1, [%d1];", "ld.const.f32 %f1, [g+4];", "ld.u32 %r1, [4096];", "st.global.cs.v2.u32 [%d1+-8], {%r1, %r2};",
+        "ld.relaxed.gpu.global.u32 %r1, [%d1];", "ld.global.f32 %f1, [g+4];", "ld.local.u32 %r1, [64];", "st.global.cs.v2.u32 [%d1+-8], {%r1, %r2};",
         "st.local.u8 [%d1], %r1;", "prefetch.global.L2 [%d1];", "atom.global.add.u32 %r1, [%d1], 1;", "atom.shared.cas.b32 %r1, [%r2], %r3, %r4;",
         "atom.acq_rel.gpu.global.exch.b64 %d1, [%d2], %d3;", "red.global.add.f32 [%d1], %f1;", "tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%d1, {%r5}];",
         "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6}];", "bra.uni L;", "@!%p1 bra L;", "ret;", "exit;", "trap;", "bar.sync 0;", "bar.sync 1, 64;",
