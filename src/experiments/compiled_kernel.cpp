@@ -1,0 +1,23 @@
+#include "experiments/compiled_kernel.hpp"
+
+namespace gputomo::experiments {
+
+ptx::Target target_of(const device::Device& device) {
+    const auto target = device.ptx_target();
+    return {target.version_major, target.version_minor, target.sm};
+}
+
+CompiledKernel::CompiledKernel(device::Device& device, const ptx::KernelBuilder& builder)
+    : name_(builder.name()), module_(device.load(builder.text())), kernel_(&module_->kernel(name_)) {}
+
+device::LaunchResult CompiledKernel::launch(device::Dim3 grid, device::Dim3 block, const device::Arguments& arguments,
+                                            Bytes dynamic_shared) {
+    device::Launch launch;
+    launch.grid = grid;
+    launch.block = block;
+    launch.arguments = arguments;
+    launch.dynamic_shared = dynamic_shared;
+    return kernel_->launch(launch);
+}
+
+}  // namespace gputomo::experiments

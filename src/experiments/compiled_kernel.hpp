@@ -1,0 +1,35 @@
+// A kernel from builder to launch: compiled by the device, its machine code checked.
+#pragma once
+
+#include "device/device.hpp"
+#include "experiments/experiment.hpp"
+#include "ptx/builder.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gputomo::experiments {
+
+/// What kernels for this device are written for.
+[[nodiscard]] ptx::Target target_of(const device::Device& device);
+
+class CompiledKernel {
+public:
+    CompiledKernel(device::Device& device, const ptx::KernelBuilder& builder);
+
+    /// Runs and waits; errors as device::Kernel::launch.
+    device::LaunchResult launch(device::Dim3 grid, device::Dim3 block, const device::Arguments& arguments,
+                                Bytes dynamic_shared = Bytes{0});
+    [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] const device::Module& module() const { return *module_; }
+    [[nodiscard]] device::KernelProperties properties() const { return kernel_->properties(); }
+
+private:
+    std::string name_;
+    std::unique_ptr<device::Module> module_;
+    device::Kernel* kernel_ = nullptr;
+};
+
+}  // namespace gputomo::experiments

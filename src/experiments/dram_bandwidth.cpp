@@ -1,0 +1,138 @@
+// Streaming reads and copies by the whole GPU: how many bytes a second the memory gives at best.
+#include "experiments/experiments.hpp"
+
+#include "experiments/clock_watch.hpp"
+#include "experiments/estimates.hpp"
+#include "experiments/streaming.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.95;
+/// Sizes double until two successive rates agree this well ...
+constexpr double kStable = 0.005;
+/// ... or a launch takes this long (a simulated GPU is slow) ...
+constexpr std::chrono::milliseconds kLongLaunch{300};
+/// ... or arrays reach this size: 4 GiB take a millisecond on the fastest memories.
+constexpr std::int64_t kLargestArray = std::int64_t{4} << 30;
+/// Smallest array: some turns of the loop on a small GPU.
+constexpr std::int64_t kSmallestArray = std::int64_t{4} << 20;
+/// Arrays this many times as large as the L2 leave little of themselves in it.
+constexpr std::int64_t kTimesL2 = 8;
+constexpr int kLaunches = 3;
+
+struct Sizes {
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+};
+
+Sizes sizes_for(const device::Device& device) {
+    using enum device::Attribute;
+    const auto l2 = device.attribute(l2_cache_bytes).value_or(0);
+    const auto memory = device.attribute(total_memory_bytes).value_or(std::int64_t{256} << 20);
+    // Two arrays, and room for others.
+    const auto last = std::min(kLargestArray, memory / 4);
+    return {std::min(last, std::max(kSmallestArray, kTimesL2 * l2)), last};
+}
+
+struct Rate {
+    double gigabytes_per_second = 0;
+    std::chrono::steady_clock::duration wall{};
+};
+
+/// Best of some launches over one array and over half of it: the difference is free of what a launch costs.
+Rate rate_of(Streaming& streaming, Bytes size) {
+    const auto begin = std::chrono::steady_clock::now();
+    Nanoseconds whole{1e18};
+    Nanoseconds half{1e18};
+    for (int i = 0; i < kLaunches; ++i) {
+        whole = std::min(whole, streaming.run(size));
+        half = std::min(half, streaming.run(size / 2));
+    }
+    const double moved = static_cast<double>((streaming.moved(size) - streaming.moved(size / 2)).count());
+    return {moved / (whole - half).count(), (std::chrono::steady_clock::now() - begin) / kLaunches};
+}
+
+struct Growth {
+    std::vector<double> sizes;
+    std::vector<double> rates;
+};
+
+Growth grow(Context& context, Streaming& streaming, Sizes sizes) {
+    Growth growth;
+    for (std::int64_t size = sizes.first; size <= sizes.last; size *= 2) {
+        context.progress(0.5, fmt::format("{} of {} MiB", streaming.name(), size >> 20));
+        const Rate rate = rate_of(streaming, Bytes{size});
+        const bool stable = !growth.rates.empty() && std::abs(rate.gigabytes_per_second / growth.rates.back() - 1) < kStable;
+        growth.sizes.push_back(static_cast<double>(size));
+        growth.rates.push_back(rate.gigabytes_per_second);
+        if (stable || rate.wall > kLongLaunch) break;
+    }
+    return growth;
+}
+
+/// The best shape on the smallest arrays, then larger arrays until the rate is steady.
+deduce::Estimate best_rate(Context& context, StreamKind kind, device::Address arrays, Outcome& outcome) {
+    const Sizes sizes = sizes_for(context.device);
+    const auto shapes = streaming_shapes(context.device);
+    std::size_t best = 0;
+    double best_so_far = 0;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        Streaming streaming(context.device, kind, shapes[i], arrays, Bytes{sizes.last});
+        context.progress(0.4 * static_cast<double>(i) / static_cast<double>(shapes.size()), streaming.name());
+        const double rate = rate_of(streaming, Bytes{sizes.first}).gigabytes_per_second;
+        if (rate > best_so_far) best = i;
+        best_so_far = std::max(best_so_far, rate);
+    }
+    Streaming streaming(context.device, kind, shapes[best], arrays, Bytes{sizes.last});
+    const Growth growth = grow(context, streaming, sizes);
+    const auto name = kind == StreamKind::read ? "read" : "copy";
+    deduce::Trace trace{.name = fmt::format("dram_bandwidth/{}", name), .experiment = "dram_bandwidth"};
+    trace.columns = {{"size", "bytes", growth.sizes}, {"rate", "GB/s", growth.rates}};
+    trace.plot = {fmt::format("DRAM {} bandwidth", name), "size", {"rate"}, true, false};
+    outcome.traces.push_back(std::move(trace));
+    const double rate = growth.rates.back();
+    const Measured measured{rate, 0.98 * rate, 1.02 * rate};
+    return decided_real(fmt::format("memory.{}_bandwidth", name), measured,
+                        {fmt::format("dram_bandwidth: {}, arrays doubled until the rate was steady", streaming.name()), kConfidence});
+}
+
+void add_peak(const device::Device& device, Outcome& outcome) {
+    using enum device::Attribute;
+    const auto khz = device.attribute(memory_clock_rate_khz);
+    const auto bits = device.attribute(memory_bus_width_bits);
+    if (!khz || !bits || *khz <= 0 || *bits <= 0) return;
+    // Two transfers a clock; GB/s = bytes x kHz / 1e6.
+    const double peak = 2.0 * static_cast<double>(*khz) * static_cast<double>(*bits) / 8 / 1e6;
+    outcome.estimates.push_back(decided("memory.peak_bandwidth", peak, {"device attributes: bus width x memory clock x 2", kAttributeConfidence}));
+}
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    add_peak(context.device, outcome);
+    const Sizes sizes = sizes_for(context.device);
+    const device::Buffer arrays(context.device, Bytes{2 * sizes.last});
+    for (const StreamKind kind : {StreamKind::read, StreamKind::copy})
+        outcome.estimates.push_back(best_rate(context, kind, arrays.address(), outcome));
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment dram_bandwidth() {
+    return {.id = "dram_bandwidth",
+            .title = "streaming read and copy bandwidth of the whole GPU",
+            .source = "Volkov 2016, 6.2; Little's law for bytes in flight",
+            .needs = {},
+            .provides = {"memory.peak_bandwidth", "memory.read_bandwidth", "memory.copy_bandwidth"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

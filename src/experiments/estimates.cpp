@@ -1,0 +1,65 @@
+#include "experiments/estimates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace gputomo::experiments {
+namespace {
+
+/// A median this near to the middle between two integers does not choose between them.
+constexpr double kMiddleZone = 0.1;
+
+}  // namespace
+
+Measured summarise(std::span<const double> samples) {
+    if (samples.empty()) throw std::logic_error("summarise: no samples");
+    std::vector<double> sorted(samples.begin(), samples.end());
+    std::ranges::sort(sorted);
+    const std::size_t middle = sorted.size() / 2;
+    const double median = sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+    return {median, sorted.front(), sorted.back()};
+}
+
+deduce::Estimate decided(std::string path, deduce::Value value, const Evidence& evidence) {
+    deduce::Estimate estimate;
+    estimate.path = std::move(path);
+    estimate.value = std::move(value);
+    estimate.method = evidence.method;
+    estimate.confidence = evidence.confidence;
+    estimate.note = evidence.note;
+    return estimate;
+}
+
+deduce::Estimate absent(std::string path, const Evidence& evidence) {
+    auto estimate = decided(std::move(path), std::int64_t{0}, evidence);
+    estimate.verdict = deduce::Verdict::absent;
+    return estimate;
+}
+
+deduce::Estimate undecided(std::string path, std::vector<deduce::Value> candidates, const Evidence& evidence) {
+    auto estimate = decided(std::move(path), std::int64_t{0}, evidence);
+    estimate.verdict = deduce::Verdict::undecided;
+    if (!candidates.empty()) estimate.value = candidates.front();
+    estimate.candidates = std::move(candidates);
+    return estimate;
+}
+
+deduce::Estimate decided_integer(std::string path, const Measured& measured, const Evidence& evidence) {
+    const double below = std::floor(measured.value);
+    const bool in_the_middle = std::abs(measured.value - below - 0.5) < kMiddleZone;
+    auto estimate = in_the_middle
+                        ? undecided(std::move(path),
+                                    {static_cast<std::int64_t>(below), static_cast<std::int64_t>(below) + 1}, evidence)
+                        : decided(std::move(path), static_cast<std::int64_t>(std::llround(measured.value)), evidence);
+    estimate.interval = {measured.low, measured.high};
+    return estimate;
+}
+
+deduce::Estimate decided_real(std::string path, const Measured& measured, const Evidence& evidence) {
+    auto estimate = decided(std::move(path), measured.value, evidence);
+    estimate.interval = {measured.low, measured.high};
+    return estimate;
+}
+
+}  // namespace gputomo::experiments

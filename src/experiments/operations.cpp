@@ -1,0 +1,58 @@
+#include "experiments/operations.hpp"
+
+#include "ptx/names.hpp"
+
+#include <array>
+#include <bit>
+#include <stdexcept>
+
+namespace gputomo::experiments {
+namespace {
+
+using ptx::Type;
+constexpr std::array kOperations = {
+    TimedOperation{"add.s32", Type::s32, 2},        TimedOperation{"mul.lo.s32", Type::s32, 2},
+    TimedOperation{"mad.lo.s32", Type::s32, 3},     TimedOperation{"add.f32", Type::f32, 2},
+    TimedOperation{"mul.f32", Type::f32, 2},        TimedOperation{"fma.rn.f32", Type::f32, 3},
+    TimedOperation{"add.f64", Type::f64, 2},     TimedOperation{"mul.f64", Type::f64, 2},
+    TimedOperation{"fma.rn.f64", Type::f64, 3},     TimedOperation{"rsqrt.approx.f32", Type::f32, 1},
+};
+
+/// next = operation(last, next): the destination is the older of the two results.
+void append_step(ptx::KernelBuilder& kernel, const TimedOperation& operation, ptx::Reg last, ptx::Reg next) {
+    switch (operation.sources) {
+        case 1: return kernel(operation.mnemonic, next, last);
+        case 2: return kernel(operation.mnemonic, next, last, next);
+        case 3: return kernel(operation.mnemonic, next, last, next, next);
+        default: throw std::logic_error("append_step: an operation reads 1, 2 or 3 operands");
+    }
+}
+
+}  // namespace
+
+std::span<const TimedOperation> timed_operations() { return kOperations; }
+
+std::vector<TimedPipeline> timed_pipelines(const ptx::Target& target) {
+    const TimedOperation rsqrt{target.sm >= 20 ? "rsqrt.approx.ftz.f32" : "rsqrt.approx.f32", Type::f32, 1};
+    return {{"sp", {"add.f32", Type::f32, 2}}, {"sfu", rsqrt}, {"dpu", {"add.f64", Type::f64, 2}}};
+}
+
+void append_chains(ptx::KernelBuilder& kernel, const TimedOperation& operation, std::span<const Chain> chains, int count) {
+    if (count % 2 != 0) throw std::logic_error("append_chains: the count must be even");
+    for (int i = 0; i < count; ++i)
+        for (const Chain& chain : chains)
+            append_step(kernel, operation, i % 2 == 0 ? chain.odd : chain.even, i % 2 == 0 ? chain.even : chain.odd);
+}
+
+std::vector<std::uint64_t> initial_operands(const TimedOperation& operation, int chains) {
+    std::vector<std::uint64_t> bits;
+    for (int i = 0; i < 2 * chains; ++i) {
+        const double value = 1.0 + 0.125 * i;
+        if (operation.type == Type::f64) bits.push_back(std::bit_cast<std::uint64_t>(value));
+        else if (operation.type == Type::f32) bits.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(value)));
+        else bits.push_back(static_cast<std::uint64_t>(2 * i + 3));
+    }
+    return bits;
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,134 @@
+#include "experiments/pointer_chase.hpp"
+
+#include "experiments/estimates.hpp"
+#include "experiments/pointer_chase_kernels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr std::uint32_t kCalibrationLoads = 256;
+constexpr std::uint32_t kCalibrationWarm = 16;
+constexpr int kCalibrationRuns = 3;
+constexpr std::uint32_t kWriterThreads = 128;
+/// Grids of this many blocks an SM, then of more, are launched until one block lands on the wanted SM.
+constexpr std::array kBlocksPerSm = {2U, 8U, 32U};
+
+struct Header {
+    std::uint32_t claimed = 0;
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+    std::uint32_t padding = 0;
+    std::uint64_t last = 0;
+    std::uint64_t reserved = 0;
+};
+static_assert(sizeof(Header) == kHeaderBytes);
+struct Record {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+    std::uint32_t next_low = 0;
+};
+static_assert(sizeof(Record) == kRecordBytes);
+
+}  // namespace
+
+LinkWriter::LinkWriter(device::Device& device) : device_(device), kernel_(device, link_writer_kernel(target_of(device))) {}
+
+void LinkWriter::write_cycle(std::span<const device::Address> order) {
+    if (order.empty()) throw std::logic_error("write_cycle: a cycle has at least one element");
+    std::vector<device::Address> closed(order.begin(), order.end());
+    closed.push_back(order.front());
+    device::Buffer list(device_, Bytes{static_cast<std::int64_t>(closed.size() * sizeof(device::Address))});
+    list.write(closed);
+    const auto count = static_cast<std::uint32_t>(order.size());
+    device::Arguments arguments;
+    arguments.add(list.address()).add(count);
+    kernel_.launch({(count + kWriterThreads - 1) / kWriterThreads}, {kWriterThreads}, arguments);
+}
+
+PointerChase::PointerChase(device::Device& device, Shape shape)
+    : device_(device),
+      shape_(shape),
+      average_(device, average_chase_kernel(target_of(device), shape)),
+      fine_(device, fine_chase_kernel(target_of(device), shape)),
+      results_(device, Bytes{kHeaderBytes + kRecordBytes * shape.records}),
+      sms_(static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1))) {}
+
+bool PointerChase::launch(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t turns) {
+    device::Arguments arguments;
+    arguments.add(run.start).add(run.warm).add(turns).add(run.sm.value_or(kAnySm)).add(results_.address());
+    const Bytes shared{kRecordBytes * shape_.records};
+    for (const std::uint32_t blocks : kBlocksPerSm) {
+        device_.fill_u32(results_.address(), 0, kHeaderBytes / 4);
+        kernel.launch({run.sm ? blocks * sms_ : 1}, {1}, arguments, shared);
+        if (results_.read<Header>(1).front().claimed != 0) return true;
+    }
+    return false;
+}
+
+std::optional<double> PointerChase::total_cycles(const ChaseRun& run) {
+    const auto unroll = static_cast<std::uint32_t>(shape_.unroll);
+    if (run.loads % unroll != 0) throw std::logic_error("PointerChase: the loads must be a multiple of the unroll factor");
+    if (!launch(average_, run, run.loads / unroll)) return std::nullopt;
+    const auto header = results_.read<Header>(1).front();
+    return static_cast<double>(header.end - header.begin);
+}
+
+std::optional<double> PointerChase::average(const ChaseRun& run) {
+    const auto total = total_cycles(run);
+    if (!total) return std::nullopt;
+    return (*total - average_overhead_) / run.loads;
+}
+
+std::vector<TimedLoad> PointerChase::record(const ChaseRun& run) {
+    if (!launch(fine_, run, run.loads)) return {};
+    const auto bytes = results_.read<std::byte>(static_cast<std::size_t>(kHeaderBytes + kRecordBytes * run.loads));
+    std::vector<Record> records(run.loads);
+    std::memcpy(records.data(), bytes.data() + kHeaderBytes, records.size() * sizeof(Record));
+    std::vector<TimedLoad> loads;
+    for (const Record& record : records) loads.push_back({record.end - record.begin, record.next_low});
+    return loads;
+}
+
+std::vector<TimedLoad> PointerChase::fine(const ChaseRun& run) {
+    std::vector<TimedLoad> all;
+    while (all.size() < run.loads) {
+        ChaseRun part = run;
+        part.warm = run.warm + static_cast<std::uint32_t>(all.size());
+        part.loads = std::min(shape_.records, run.loads - static_cast<std::uint32_t>(all.size()));
+        const auto records = record(part);
+        if (records.empty()) return {};
+        all.insert(all.end(), records.begin(), records.end());
+    }
+    return all;
+}
+
+std::vector<double> PointerChase::latencies(const ChaseRun& run) {
+    std::vector<double> corrected;
+    for (const TimedLoad& load : fine(run)) corrected.push_back(load.cycles - record_overhead_);
+    return corrected;
+}
+
+void PointerChase::calibrate(device::Address start) {
+    const auto loads = kCalibrationLoads / static_cast<std::uint32_t>(shape_.unroll) * static_cast<std::uint32_t>(shape_.unroll);
+    std::vector<double> overheads;
+    std::vector<double> latencies;
+    std::vector<double> readings;
+    for (int i = 0; i < kCalibrationRuns; ++i) {
+        const double once = total_cycles({.start = start, .warm = kCalibrationWarm, .loads = loads}).value_or(0);
+        const double twice = total_cycles({.start = start, .warm = kCalibrationWarm, .loads = 2 * loads}).value_or(0);
+        overheads.push_back(2 * once - twice);
+        latencies.push_back((twice - once) / loads);
+    }
+    // The first record holds what the loop's first turn costs in instruction fetches.
+    const auto records = record({.start = start, .warm = kCalibrationWarm, .loads = std::min(kCalibrationLoads, shape_.records)});
+    for (std::size_t i = 1; i < records.size(); ++i) readings.push_back(records[i].cycles);
+    average_overhead_ = summarise(overheads).value;
+    record_overhead_ = summarise(readings).value - summarise(latencies).value;
+}
+
+}  // namespace gputomo::experiments

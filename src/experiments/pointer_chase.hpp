@@ -1,0 +1,98 @@
+// The pointer chase through global memory: every load's address is what the load before it returned.
+#pragma once
+
+#include "experiments/compiled_kernel.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gputomo::experiments {
+
+/// The first cache that a load of the chase may hit.
+enum class LoadHint : std::uint8_t {
+    all,      ///< ld.global.ca
+    l2_only,  ///< ld.global.cg
+    none,     ///< ld.volatile.global
+};
+
+/// Where in the cycle and on which SM a chase runs.
+struct ChaseRun {
+    device::Address start = 0;         ///< first address loaded
+    std::uint32_t warm = 0;            ///< loads before the timed ones, in the same launch
+    std::uint32_t loads = 0;           ///< timed loads; a multiple of `unroll` for average()
+    std::optional<std::uint32_t> sm;   ///< run on this SM; nothing: wherever the device puts a lone block
+};
+
+/// One timed load of a fine-grained chase.
+struct TimedLoad {
+    std::uint32_t cycles = 0;    ///< as read, recording overhead included
+    std::uint32_t next_low = 0;  ///< low half of the address that was loaded: the element that is visited next
+};
+
+/// Writes linked lists into device memory: a kernel stores each address at the one before it, so that a few elements
+/// spread over gigabytes cost as little as neighbours.
+class LinkWriter {
+public:
+    explicit LinkWriter(device::Device& device);
+    /// The cycle order[0] -> order[1] -> ... -> order[0].
+    void write_cycle(std::span<const device::Address> order);
+
+private:
+    device::Device& device_;
+    CompiledKernel kernel_;
+};
+
+/// Chases pointers with one thread, in two ways that must agree: average() times many loads at once, fine() each load and
+/// where it went (Mei 2014, Listing 4). Clock reads, stores of records and loop control are measured by calibrate() and
+/// taken off by whoever asks for latencies.
+class PointerChase {
+public:
+    struct Shape {
+        LoadHint hint = LoadHint::all;
+        int unroll = 8;              ///< loads per turn of average()'s loop
+        /// Loads that one launch of fine() records. 7 KiB of records and the 1 KiB that the system takes are the smallest
+        /// shared-memory carve-out of current GPUs, so that the L1 keeps nearly all of its memory.
+        std::uint32_t records = 597;
+    };
+    PointerChase(device::Device& device, Shape shape);
+
+    /// Cycles of `loads` dependent loads, clock overhead included; nothing where no block came to the wanted SM.
+    [[nodiscard]] std::optional<double> total_cycles(const ChaseRun& run);
+    /// Mean latency of one load; the overhead of the clock reads is taken off.
+    [[nodiscard]] std::optional<double> average(const ChaseRun& run);
+    /// Each load's reading. More loads than one launch can record take several launches, each of which walks there from
+    /// the start again, so that caches that a launch empties are in the same state.
+    [[nodiscard]] std::vector<TimedLoad> fine(const ChaseRun& run);
+    /// As fine(), with the overhead of recording taken off each reading.
+    [[nodiscard]] std::vector<double> latencies(const ChaseRun& run);
+
+    /// Measures both overheads on an element at `start` that points to itself: every load of it takes the same time.
+    void calibrate(device::Address start);
+
+    [[nodiscard]] double average_overhead() const { return average_overhead_; }
+    [[nodiscard]] double record_overhead() const { return record_overhead_; }
+    [[nodiscard]] const Shape& shape() const { return shape_; }
+    [[nodiscard]] const CompiledKernel& average_kernel() const { return average_; }
+    [[nodiscard]] const CompiledKernel& fine_kernel() const { return fine_; }
+
+private:
+    /// False where no block came to the wanted SM.
+    bool launch(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t turns);
+    std::vector<TimedLoad> record(const ChaseRun& run);
+
+    device::Device& device_;
+    Shape shape_;
+    CompiledKernel average_;
+    CompiledKernel fine_;
+    device::Buffer results_;
+    double average_overhead_ = 0;
+    double record_overhead_ = 0;
+    std::uint32_t sms_ = 1;
+};
+
+[[nodiscard]] ptx::KernelBuilder average_chase_kernel(ptx::Target target, const PointerChase::Shape& shape);
+[[nodiscard]] ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Shape& shape);
+
+}  // namespace gputomo::experiments
