@@ -1,0 +1,236 @@
+// SimulatedDevice: the Device interface over memory, decoder and engine.
+#include "sim/device_memory.hpp"
+#include "sim/simulator.hpp"
+#include "sim/sm/engine.hpp"
+
+#include "ptx/instructions.hpp"
+#include "ptx/names.hpp"
+#include "ptx/parser.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <unordered_map>
+
+namespace gputomo::sim {
+namespace {
+
+using device::Attribute;
+
+/// Memory of a simulated GPU; physical memory of the host is used only as it is touched.
+constexpr std::uint64_t kDefaultMemory = std::uint64_t{1} << 30;
+constexpr std::int64_t kMappingGranularity = std::int64_t{2} << 20;
+
+class Gpu;
+
+class SimulatedKernel final : public device::Kernel {
+public:
+    SimulatedKernel(Gpu& gpu, LoadedKernel loaded) : gpu_(gpu), loaded_(std::move(loaded)) {}
+    [[nodiscard]] const std::string& name() const override { return loaded_.program.name; }
+    [[nodiscard]] device::KernelProperties properties() const override;
+    device::LaunchResult launch(const device::Launch& launch) override;
+
+private:
+    Gpu& gpu_;
+    LoadedKernel loaded_;
+};
+
+class SimulatedModule final : public device::Module {
+public:
+    SimulatedModule(Gpu& gpu, const ptx::Module& module);
+    ~SimulatedModule() override;
+    SimulatedModule(const SimulatedModule&) = delete;
+    SimulatedModule& operator=(const SimulatedModule&) = delete;
+
+    device::Kernel& kernel(std::string_view name) override {
+        const auto found = kernels_.find(std::string(name));
+        if (found == kernels_.end()) throw InputError(fmt::format("module has no kernel '{}'", name));
+        return *found->second;
+    }
+    [[nodiscard]] const std::optional<device::MachineCode>& machine_code() const override { return no_code_; }
+    Symbol symbol(std::string_view name) override {
+        const auto found = symbols_.find(std::string(name));
+        if (found == symbols_.end()) throw InputError(fmt::format("module has no variable '{}'", name));
+        return found->second;
+    }
+
+private:
+    Gpu& gpu_;
+    std::optional<device::MachineCode> no_code_;
+    std::unordered_map<std::string, Symbol> symbols_;
+    std::unordered_map<std::string, std::unique_ptr<SimulatedKernel>> kernels_;
+    std::vector<std::uint64_t> allocations_;
+};
+
+class Gpu final : public SimulatedDevice {
+public:
+    Gpu(const machine::Machine& machine, Options options)
+        : machine_(machine), options_(std::move(options)), costs_(machine_), memory_(kDefaultMemory),
+          memory_system_(make_memory_system(machine_, memory_, options_)), random_(options_.seed) {
+        if (!machine_.clock.sm_mhz) throw InputError("clock.sm_mhz: missing; the simulator needs it");
+        set_clock_offsets();
+    }
+
+    [[nodiscard]] std::string name() const override { return machine_.identity.name.value_or("simulated GPU"); }
+    [[nodiscard]] std::string id() const override { return options_.id; }
+    [[nodiscard]] PtxTarget ptx_target() const override {
+        const auto major = machine_.identity.compute_capability_major.value_or(7), minor = machine_.identity.compute_capability_minor.value_or(0);
+        return {8, 0, static_cast<int>(major * 10 + minor)};
+    }
+    [[nodiscard]] std::optional<std::int64_t> attribute(Attribute attribute) const override;
+
+    device::Address allocate(Bytes size) override { return memory_.allocate(static_cast<std::uint64_t>(size.count())); }
+    void free(device::Address address) noexcept override { memory_.free(address); }
+    void copy_to_device(device::Address to, std::span<const std::byte> from) override {
+        if (!from.empty()) std::memcpy(at(to, from.size(), "copy to device"), from.data(), from.size());
+    }
+    void copy_to_host(std::span<std::byte> to, device::Address from) override {
+        if (!to.empty()) std::memcpy(to.data(), at(from, to.size(), "copy to host"), to.size());
+    }
+    void fill_u32(device::Address to, std::uint32_t value, std::size_t count) override {
+        std::byte* begin = at(to, count * sizeof value, "fill");
+        for (std::size_t i = 0; i < count; ++i) std::memcpy(begin + i * sizeof value, &value, sizeof value);
+    }
+    [[nodiscard]] Bytes mapping_granularity() const override { return Bytes(virtual_mapping() ? kMappingGranularity : 0); }
+    device::Address map_aliased(Bytes physical, Bytes stride, Bytes window) override {
+        const auto multiple = [](Bytes b) { return b.count() > 0 && b.count() % kMappingGranularity == 0; };
+        if (!virtual_mapping()) throw DeviceError("map_aliased: this device has no virtual memory management");
+        if (!multiple(physical) || !multiple(stride) || !multiple(window) || stride < physical)
+            throw DeviceError(fmt::format("map_aliased: sizes must be multiples of {} bytes, stride no less than physical", kMappingGranularity));
+        return memory_.map_aliased(static_cast<std::uint64_t>(physical.count()), static_cast<std::uint64_t>(stride.count()), static_cast<std::uint64_t>(window.count()));
+    }
+    device::Texture linear_texture(device::Address address, Bytes size, device::TexelFormat) override {
+        const device::Texture handle = textures_.size() + 1;
+        textures_[handle] = {address, static_cast<std::uint64_t>(size.count())};
+        return handle;
+    }
+    std::unique_ptr<device::Module> load(std::string_view ptx) override { return std::make_unique<SimulatedModule>(*this, ptx::parse(ptx)); }
+    [[nodiscard]] device::ClockState clock_state() const override {
+        device::ClockState state;
+        state.sm_mhz = *machine_.clock.sm_mhz;
+        state.other_processes = 0;
+        return state;
+    }
+    [[nodiscard]] const Counters& counters() const override { return counters_; }
+
+    device::LaunchResult run(const LoadedKernel& kernel, const device::Launch& launch);
+    [[nodiscard]] DeviceMemory& memory() { return memory_; }
+    [[nodiscard]] const CostModel& costs() const { return costs_; }
+    [[nodiscard]] const machine::Machine& machine() const { return machine_; }
+    std::byte* at(device::Address address, std::size_t bytes, std::string_view call) {
+        std::byte* found = memory_.resolve(address, bytes);
+        if (found == nullptr) throw DeviceError(fmt::format("{}: {} bytes at 0x{:x} are not allocated", call, bytes, address));
+        return found;
+    }
+
+private:
+    [[nodiscard]] bool virtual_mapping() const { return machine_.identity.compute_capability_major.value_or(0) >= 6; }
+    void set_clock_offsets();
+
+    machine::Machine machine_;
+    Options options_;
+    CostModel costs_;
+    DeviceMemory memory_;
+    std::unique_ptr<MemorySystem> memory_system_;
+    std::mt19937_64 random_;
+    std::vector<std::int64_t> clock_offsets_;
+    std::unordered_map<device::Texture, std::pair<std::uint64_t, std::uint64_t>> textures_;
+    double now_ns_ = 0;
+    Counters counters_;
+};
+
+/// Each clock register starts somewhere else, once per scope.
+void Gpu::set_clock_offsets() {
+    const auto sms = static_cast<std::size_t>(*machine_.topology.sms);
+    const auto per_tpc = static_cast<std::size_t>(std::max<std::int64_t>(1, machine_.topology.sms_per_tpc.value_or(1)));
+    const std::string scope = machine_.clock.scope.value_or("sm");
+    const std::size_t shared_by = scope == "gpu" ? sms : scope == "tpc" ? per_tpc : 1;
+    for (std::size_t sm = 0; sm < sms; ++sm) {
+        if (sm % shared_by == 0) clock_offsets_.push_back(static_cast<std::int64_t>(random_() % 1'000'000'000) + 1'000'000);
+        else clock_offsets_.push_back(clock_offsets_.back());
+    }
+}
+
+std::optional<std::int64_t> Gpu::attribute(Attribute attribute) const {
+    const auto known = [](const machine::Integer& field) { return field ? std::optional(*field) : std::nullopt; };
+    const auto& topology = machine_.topology;
+    const auto& shared = machine_.shared;
+    switch (attribute) {
+        case Attribute::compute_capability_major: return known(machine_.identity.compute_capability_major);
+        case Attribute::compute_capability_minor: return known(machine_.identity.compute_capability_minor);
+        case Attribute::multiprocessor_count: return known(topology.sms);
+        case Attribute::warp_size: return topology.warp_size.value_or(kWarpSize);
+        case Attribute::max_threads_per_block: return known(topology.max_threads_per_block);
+        case Attribute::max_threads_per_multiprocessor: return known(topology.max_threads_per_sm);
+        case Attribute::max_blocks_per_multiprocessor: return known(topology.max_blocks_per_sm);
+        case Attribute::max_registers_per_block:
+        case Attribute::max_registers_per_multiprocessor: return known(topology.registers_per_sm);
+        case Attribute::max_shared_memory_per_block:
+        case Attribute::max_shared_memory_per_block_optin: return known(shared.max_per_block ? shared.max_per_block : shared.capacity);
+        case Attribute::max_shared_memory_per_multiprocessor: return known(shared.capacity);
+        case Attribute::clock_rate_khz: return static_cast<std::int64_t>(*machine_.clock.sm_mhz * 1000);
+        case Attribute::total_memory_bytes: return static_cast<std::int64_t>(kDefaultMemory);
+        case Attribute::max_grid_x: return 0x7FFFFFFF;
+        case Attribute::concurrent_kernels: return 0;
+        case Attribute::virtual_memory_management: return virtual_mapping() ? 1 : 0;
+        case Attribute::memory_clock_rate_khz:
+        case Attribute::memory_bus_width_bits:
+        case Attribute::l2_cache_bytes: return std::nullopt;
+    }
+    return std::nullopt;
+}
+
+device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& launch) {
+    counters_ = {};
+    const LaunchSetup setup{machine_, kernel, launch, memory_, *memory_system_, textures_, clock_offsets_, now_ns_};
+    const double cycles = run_launch(setup, counters_);
+    double drift = 1;
+    if (options_.noise.clock_drift > 0) drift += options_.noise.clock_drift * (2 * static_cast<double>(random_() >> 11) * 0x1p-53 - 1);
+    const double elapsed = cycles * 1e3 / (*machine_.clock.sm_mhz * drift) + machine_.launch.empty_kernel.value_or(0);
+    now_ns_ += elapsed;
+    for (auto& offset : clock_offsets_) offset += static_cast<std::int64_t>(elapsed * *machine_.clock.sm_mhz / 1e3);
+    return {Nanoseconds(elapsed)};
+}
+
+device::KernelProperties SimulatedKernel::properties() const {
+    device::KernelProperties properties;
+    properties.static_shared = Bytes(static_cast<std::int64_t>(loaded_.program.static_shared));
+    properties.max_threads_per_block = static_cast<int>(gpu_.machine().topology.max_threads_per_block.value_or(1024));
+    return properties;
+}
+
+device::LaunchResult SimulatedKernel::launch(const device::Launch& launch) { return gpu_.run(loaded_, launch); }
+
+SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu) {
+    SymbolTable addresses;
+    for (const auto& variable : module.variables) {
+        if (variable.space != ptx::Space::global && variable.space != ptx::Space::constant) continue;
+        const auto size = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(variable.size.count()));
+        const std::uint64_t address = allocations_.emplace_back(gpu.memory().allocate(size));
+        if (!variable.initial.empty()) std::memcpy(gpu.at(address, variable.initial.size(), "load"), variable.initial.data(), variable.initial.size());
+        addresses[variable.name] = address;
+        symbols_[variable.name] = {address, variable.size};
+    }
+    const auto instruction_bytes = static_cast<std::uint64_t>(gpu.machine().instruction_supply.instruction_bytes.value_or(8));
+    for (const auto& kernel : module.kernels) {
+        LoadedKernel loaded{decode(module, kernel, addresses), {}, 0};
+        for (const auto& key : loaded.program.cost_keys) loaded.costs.push_back(gpu.costs().cost_of(key));
+        loaded.code_address = allocations_.emplace_back(gpu.memory().allocate(loaded.program.operations.size() * instruction_bytes));
+        kernels_[kernel.name] = std::make_unique<SimulatedKernel>(gpu, std::move(loaded));
+    }
+}
+
+SimulatedModule::~SimulatedModule() {
+    for (const auto address : allocations_) gpu_.memory().free(address);
+}
+
+}  // namespace
+
+std::unique_ptr<SimulatedDevice> make_device(const machine::Machine& machine, Options options) {
+    return std::make_unique<Gpu>(machine, std::move(options));
+}
+
+}  // namespace gputomo::sim

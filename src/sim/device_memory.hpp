@@ -1,0 +1,52 @@
+// The simulated GPU's memory: allocations, aliased windows, and the bytes behind them.
+#pragma once
+
+#include "sim/memory_system.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace gputomo::sim {
+
+class DeviceMemory : public AddressSpace {
+public:
+    explicit DeviceMemory(std::uint64_t capacity) : capacity_(capacity) {}
+
+    /// Throws DeviceError when the capacity is used up.
+    std::uint64_t allocate(std::uint64_t bytes);
+    /// One physical allocation seen at window / stride places (device::Device::map_aliased).
+    std::uint64_t map_aliased(std::uint64_t physical_bytes, std::uint64_t stride, std::uint64_t window);
+    /// Unknown addresses are ignored, as a destructor needs.
+    void free(std::uint64_t address) noexcept;
+
+    /// Host bytes behind [address, address + bytes); nullptr where that is not allocated.
+    [[nodiscard]] std::byte* resolve(std::uint64_t address, std::uint64_t bytes) const;
+    [[nodiscard]] std::uint64_t translate(std::uint64_t address) const override;
+
+private:
+    struct Range {
+        std::uint64_t size = 0;      ///< of the virtual window
+        std::uint64_t stride = 0;    ///< distance of two images of the physical allocation
+        std::uint64_t backed = 0;    ///< bytes of the physical allocation
+        std::uint64_t physical = 0;  ///< physical address
+        std::shared_ptr<std::byte> bytes;
+    };
+    struct Found {
+        std::uint64_t base = 0;
+        const Range* range = nullptr;
+    };
+    std::uint64_t add(Range range, std::uint64_t alignment);
+    [[nodiscard]] const Found& find(std::uint64_t address) const;
+
+    std::uint64_t capacity_;
+    std::uint64_t used_ = 0;
+    std::uint64_t next_virtual_ = std::uint64_t{1} << 32;
+    std::uint64_t next_physical_ = std::uint64_t{1} << 28;
+    std::map<std::uint64_t, Range> ranges_;
+    mutable Found last_;
+};
+
+}  // namespace gputomo::sim

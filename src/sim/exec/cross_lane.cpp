@@ -1,0 +1,131 @@
+// Instructions in which lanes see each other: shuffles, votes, matches, reductions.
+#include "sim/exec/lanes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gputomo::sim {
+namespace {
+
+using ptx::Opcode;
+
+enum class Shuffle : std::uint8_t { up, down, butterfly, index };
+
+/// shfl.sync d|p, a, b, c, members (PTX ISA, shfl.sync): c packs the clamp and the segment mask.
+template <Shuffle how>
+void shuffle(const Operation& op, LaneValues* r, std::uint32_t mask) {
+    LaneValues result{};
+    std::uint32_t in_range = 0;
+    for_lanes(mask, [&](int lane) {
+        const auto b = read<std::uint32_t>(op, r, 1, lane) & 31, c = read<std::uint32_t>(op, r, 2, lane);
+        const std::uint32_t segment = (c >> 8) & 31, clamp = c & 31;
+        const auto self = static_cast<std::uint32_t>(lane);
+        const std::uint32_t low = self & segment, high = low | (clamp & ~segment & 31);
+        std::int32_t from = 0;
+        bool valid = false;
+        switch (how) {
+            case Shuffle::up: from = static_cast<std::int32_t>(self) - static_cast<std::int32_t>(b); valid = from >= static_cast<std::int32_t>(high); break;
+            case Shuffle::down: from = static_cast<std::int32_t>(self + b); valid = from <= static_cast<std::int32_t>(high); break;
+            case Shuffle::butterfly: from = static_cast<std::int32_t>(self ^ b); valid = from <= static_cast<std::int32_t>(high); break;
+            case Shuffle::index: from = static_cast<std::int32_t>(low | (b & ~segment & 31)); valid = from <= static_cast<std::int32_t>(high); break;
+        }
+        if (!valid) from = lane;
+        result[self] = as<std::uint32_t>(r[op.source[0]][static_cast<std::size_t>(from)]);
+        if (valid) in_range |= 1U << self;
+    });
+    for_lanes(mask, [&](int l) {
+        r[op.destination][l] = result[static_cast<std::size_t>(l)];
+        if (op.destination2 != kNoSlot) r[op.destination2][l] = (in_range >> l) & 1;
+    });
+}
+
+std::uint32_t ballot(const Operation& op, const LaneValues* r, std::uint32_t mask) {
+    std::uint32_t votes = 0;
+    for_lanes(mask, [&](int l) { votes |= static_cast<std::uint32_t>(read<bool>(op, r, 0, l)) << l; });
+    return votes;
+}
+
+enum class Vote : std::uint8_t { all, any, uniform, ballot };
+
+template <Vote how>
+void vote(const Operation& op, LaneValues* r, std::uint32_t mask) {
+    const std::uint32_t votes = ballot(op, r, mask);
+    std::uint64_t result = votes;
+    if (how == Vote::all) result = votes == mask;
+    if (how == Vote::any) result = votes != 0;
+    if (how == Vote::uniform) result = votes == 0 || votes == mask;
+    for_lanes(mask, [&](int l) { r[op.destination][l] = result; });
+}
+
+template <class T>
+void match_any(const Operation& op, LaneValues* r, std::uint32_t mask) {
+    LaneValues result{};
+    for_lanes(mask, [&](int l) {
+        std::uint32_t same = 0;
+        for_lanes(mask, [&](int other) {
+            if (read<T>(op, r, 0, l) == read<T>(op, r, 0, other)) same |= 1U << other;
+        });
+        result[static_cast<std::size_t>(l)] = same;
+    });
+    for_lanes(mask, [&](int l) { r[op.destination][l] = result[static_cast<std::size_t>(l)]; });
+}
+
+void active_mask(const Operation& op, LaneValues* r, std::uint32_t mask) {
+    for_lanes(mask, [&](int l) { r[op.destination][l] = mask; });
+}
+
+template <class T, auto F>
+void reduce(const Operation& op, LaneValues* r, std::uint32_t mask) {
+    bool first = true;
+    T total{};
+    for_lanes(mask, [&](int l) {
+        const T value = read<T>(op, r, 0, l);
+        total = std::exchange(first, false) ? value : F(total, value);
+    });
+    for_lanes(mask, [&](int l) { r[op.destination][l] = bits_of<T>(total); });
+}
+
+struct Meaning {
+    Opcode opcode;
+    std::string_view modifier;
+    ptx::Type type;  ///< none: any
+    ExecuteFunction execute;
+};
+
+using U = std::uint32_t;
+using S = std::int32_t;
+using ptx::Type;
+
+constexpr Meaning kMeanings[] = {
+    {Opcode::shfl, "up", Type::none, shuffle<Shuffle::up>},
+    {Opcode::shfl, "down", Type::none, shuffle<Shuffle::down>},
+    {Opcode::shfl, "bfly", Type::none, shuffle<Shuffle::butterfly>},
+    {Opcode::shfl, "idx", Type::none, shuffle<Shuffle::index>},
+    {Opcode::vote, "all", Type::none, vote<Vote::all>},
+    {Opcode::vote, "any", Type::none, vote<Vote::any>},
+    {Opcode::vote, "uni", Type::none, vote<Vote::uniform>},
+    {Opcode::vote, "ballot", Type::none, vote<Vote::ballot>},
+    {Opcode::match, "any", Type::b32, match_any<U>},
+    {Opcode::match, "any", Type::b64, match_any<std::uint64_t>},
+    {Opcode::activemask, "", Type::none, active_mask},
+    {Opcode::redux, "add", Type::none, reduce<U, [](U a, U b) { return a + b; }>},
+    {Opcode::redux, "min", Type::u32, reduce<U, [](U a, U b) { return std::min(a, b); }>},
+    {Opcode::redux, "max", Type::u32, reduce<U, [](U a, U b) { return std::max(a, b); }>},
+    {Opcode::redux, "min", Type::s32, reduce<S, [](S a, S b) { return std::min(a, b); }>},
+    {Opcode::redux, "max", Type::s32, reduce<S, [](S a, S b) { return std::max(a, b); }>},
+    {Opcode::redux, "and", Type::none, reduce<U, [](U a, U b) { return a & b; }>},
+    {Opcode::redux, "or", Type::none, reduce<U, [](U a, U b) { return a | b; }>},
+    {Opcode::redux, "xor", Type::none, reduce<U, [](U a, U b) { return a ^ b; }>},
+};
+
+}  // namespace
+
+ExecuteFunction cross_lane_meaning_of(const ptx::Instruction& instruction) {
+    for (const auto& row : kMeanings)
+        if (row.opcode == instruction.opcode && (row.type == Type::none || row.type == instruction.type) &&
+            (row.modifier.empty() || instruction.has(row.modifier)))
+            return row.execute;
+    return nullptr;
+}
+
+}  // namespace gputomo::sim

@@ -1,0 +1,67 @@
+// Reading and writing lanes of register slots as typed values.
+#pragma once
+
+#include "sim/exec/program.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+namespace gputomo::sim {
+
+/// The low bytes of a slot as a T.
+template <class T>
+T as(std::uint64_t bits) {
+    if constexpr (std::is_same_v<T, bool>) {
+        return bits != 0;
+    } else {
+        T value;
+        std::memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+}
+
+template <class T>
+std::uint64_t bits_of(T value) {
+    std::uint64_t bits = 0;
+    if constexpr (std::is_same_v<T, bool>) return value ? 1 : 0;
+    std::memcpy(&bits, &value, sizeof value);
+    return bits;
+}
+
+/// A float operand or result, flushed to zero when the instruction says .ftz.
+template <class T>
+T flushed(const Operation& operation, T value) {
+    if constexpr (std::is_same_v<T, float>)
+        if (operation.flush && std::fpclassify(value) == FP_SUBNORMAL) return std::copysign(0.0F, value);
+    return value;
+}
+
+template <class T>
+T finished(const Operation& operation, T value) {
+    if constexpr (std::is_floating_point_v<T>) {
+        if (operation.saturate) value = value > T{0} ? (value < T{1} ? value : T{1}) : T{0};
+        return flushed(operation, value);
+    }
+    return value;
+}
+
+template <class T>
+T read(const Operation& operation, const LaneValues* registers, int which, int lane) {
+    const auto raw = as<T>(registers[operation.source[static_cast<std::size_t>(which)]][static_cast<std::size_t>(lane)]);
+    if constexpr (std::is_same_v<T, bool>) return raw != (((operation.negated_sources >> which) & 1) != 0);
+    return flushed(operation, raw);
+}
+
+/// Calls body(lane) for every lane in the mask.
+template <class Body>
+void for_lanes(std::uint32_t mask, Body&& body) {
+    if (mask == 0xFFFFFFFF) {
+        for (int lane = 0; lane < kWarpSize; ++lane) body(lane);
+        return;
+    }
+    for (; mask != 0; mask &= mask - 1) body(std::countr_zero(mask));
+}
+
+}  // namespace gputomo::sim

@@ -1,0 +1,110 @@
+// A kernel decoded once for execution: dense operations over register slots.
+#pragma once
+
+#include "ptx/ir.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace gputomo::sim {
+
+inline constexpr int kWarpSize = 32;
+
+/// One register (or constant) of a warp: 64 bits for each lane.
+using LaneValues = std::array<std::uint64_t, kWarpSize>;
+
+struct Operation;
+/// Computes one instruction for the lanes in `mask`. `registers` are the warp's slots.
+using ExecuteFunction = void (*)(const Operation& operation, LaneValues* registers, std::uint32_t mask);
+
+/// What the SM does with an operation beyond computing it.
+enum class Kind : std::uint8_t {
+    arithmetic,  ///< execute() and done
+    special,     ///< mov from a special register
+    load, store, atomic, texture,
+    branch, indexed_branch, exit, barrier, trap,
+    nothing,     ///< fences, hints
+};
+
+inline constexpr std::uint16_t kNoSlot = 0xFFFF;
+
+struct Operation {
+    Kind kind = Kind::arithmetic;
+    ExecuteFunction execute = nullptr;
+    std::uint16_t destination = kNoSlot;
+    std::uint16_t destination2 = kNoSlot;  ///< second predicate of setp, predicate of shfl
+    std::array<std::uint16_t, 4> source{kNoSlot, kNoSlot, kNoSlot, kNoSlot};
+    std::uint8_t negated_sources = 0;      ///< bit per source: predicate read as its complement
+    std::uint16_t guard = kNoSlot;
+    bool guard_negated = false;
+    bool flush = false;     ///< .ftz
+    bool saturate = false;  ///< .sat
+    std::uint8_t compare = 0;   ///< Compare, of setp and set
+    std::uint8_t combine = 0;   ///< Combine, of setp
+    std::uint8_t rounding = 0;  ///< Rounding, of cvt
+    std::uint8_t mode = 0;      ///< operation of atom and red, mode of shfl and vote
+    ptx::Opcode opcode{};
+    ptx::Type type = ptx::Type::none;
+    ptx::SpecialRegister special{};
+    // memory
+    ptx::Space space = ptx::Space::none;
+    std::uint8_t bytes = 0;       ///< of one element
+    std::uint8_t elements = 1;    ///< of a vector access
+    bool sign_extend = false;
+    bool bypass_near = false;     ///< .cg, .cv, .volatile: not served by the SM's own cache
+    std::array<std::uint16_t, 4> vector{kNoSlot, kNoSlot, kNoSlot, kNoSlot};  ///< loaded into or stored from
+    std::int64_t offset = 0;
+    // control
+    std::uint32_t target = 0;
+    std::uint32_t reconverge = 0;  ///< immediate post-dominator of a branch; body size where paths only meet at the end
+    std::vector<std::uint32_t> targets;
+    // timing
+    std::uint16_t cost = 0;  ///< index into the SM's cost table
+    int line = 0;
+};
+
+struct Parameter {
+    std::string name;
+    std::size_t offset = 0;
+    std::size_t size = 0;
+};
+
+struct Program {
+    std::string name;
+    std::vector<Operation> operations;
+    std::vector<std::string> texts;          ///< PTX of each operation, for messages
+    std::vector<std::string> cost_keys;      ///< distinct mnemonics; Operation::cost is an index here
+    std::uint16_t slots = 0;
+    std::vector<std::pair<std::uint16_t, std::uint64_t>> constants;  ///< slots that hold literals and addresses
+    std::vector<Parameter> parameters;
+    std::size_t parameter_bytes = 0;
+    std::uint64_t static_shared = 0;
+    bool uses_dynamic_shared = false;
+};
+
+/// Where module-scope variables lie: name -> device address.
+using SymbolTable = std::unordered_map<std::string, std::uint64_t>;
+
+/// Throws InputError naming kernel, line and instruction where something cannot be executed.
+[[nodiscard]] Program decode(const ptx::Module& module, const ptx::Kernel& kernel, const SymbolTable& symbols);
+
+/// The function that computes an arithmetic instruction; nullptr where it is not one or cannot be executed.
+[[nodiscard]] ExecuteFunction meaning_of(const ptx::Instruction& instruction);
+[[nodiscard]] ExecuteFunction conversion_of(ptx::Type to, ptx::Type from);
+[[nodiscard]] ExecuteFunction cross_lane_meaning_of(const ptx::Instruction& instruction);
+
+enum class Compare : std::uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
+enum class Combine : std::uint8_t { none, and_, or_, xor_ };
+enum class Rounding : std::uint8_t { nearest, zero, down, up, integer_nearest, integer_zero, integer_down, integer_up };
+
+/// Sets Operation::reconverge of every branch to its immediate post-dominator.
+void find_reconvergence(std::vector<Operation>& operations);
+
+/// Generic addresses of shared memory start here (nothing else is allocated there).
+inline constexpr std::uint64_t kSharedWindow = 0x7f00'0000'0000;
+inline constexpr std::uint64_t kSharedWindowSize = 0x0100'0000;
+
+}  // namespace gputomo::sim

@@ -1,0 +1,45 @@
+// How long each operation takes and which unit it keeps busy: machine.operations and machine.pipelines, ready for the SM.
+#pragma once
+
+#include "machine/machine.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gputomo::sim {
+
+/// One execution unit that can take an operation.
+struct UnitUse {
+    std::uint16_t unit = 0;
+    double interval = 0;  ///< cycles the unit of one scheduler is busy with a warp, for one step
+};
+
+struct Cost {
+    double latency = 0;       ///< of one step
+    double last_latency = 0;  ///< of the last step, which takes what division left over
+    std::uint32_t steps = 1;  ///< dependent machine instructions
+    std::vector<UnitUse> units;  ///< alternatives
+};
+
+class CostModel {
+public:
+    /// Throws InputError when the description has no pipelines.
+    explicit CostModel(const machine::Machine& machine);
+
+    /// The cost of a PTX mnemonic: its own row of machine.operations, else the nearest described one of its family
+    /// (costs.cpp lists them). Throws InputError naming the mnemonic when no row of the family is described.
+    [[nodiscard]] Cost cost_of(const std::string& mnemonic) const;
+
+    [[nodiscard]] std::size_t unit_count() const { return lanes_.size(); }
+    [[nodiscard]] std::uint32_t schedulers() const { return schedulers_; }
+
+private:
+    [[nodiscard]] Cost row_cost(const std::string& key, const machine::Operation& row) const;
+
+    const machine::Machine& machine_;
+    std::uint32_t schedulers_ = 1;
+    std::vector<std::string> unit_names_;
+    std::vector<double> lanes_;  ///< per SM
+};
+
+}  // namespace gputomo::sim

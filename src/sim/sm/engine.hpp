@@ -1,0 +1,47 @@
+// Runs one launch: places blocks on SMs and issues their warps' instructions in time order, skipping idle time.
+//
+// Each scheduler of each SM is an event: the time at which one of its warps can issue next. The earliest event is
+// handled, the chosen warp issues one instruction, and the scheduler's next event is computed from its warps' registers
+// (scoreboard), units, barriers and instruction supply. Nothing happens between events, so idle cycles cost nothing.
+#pragma once
+
+#include "device/device.hpp"
+#include "machine/machine.hpp"
+#include "sim/device_memory.hpp"
+#include "sim/exec/program.hpp"
+#include "sim/memory_system.hpp"
+#include "sim/simulator.hpp"
+#include "sim/sm/costs.hpp"
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+namespace gputomo::sim {
+
+/// A kernel that is loaded: decoded, with the cost of each distinct mnemonic, and its code in device memory.
+struct LoadedKernel {
+    Program program;
+    std::vector<Cost> costs;
+    std::uint64_t code_address = 0;
+};
+
+struct LaunchSetup {
+    const machine::Machine& machine;
+    const LoadedKernel& kernel;
+    const device::Launch& launch;
+    DeviceMemory& memory;
+    MemorySystem& memory_system;
+    const std::unordered_map<device::Texture, std::pair<std::uint64_t, std::uint64_t>>& textures;  ///< address, bytes
+    const std::vector<std::int64_t>& clock_offsets;  ///< by SM
+    double start_ns = 0;  ///< %globaltimer at the start
+};
+
+/// Runs to the end and returns the cycles it took; adds to `counters`.
+/// Throws DeviceError (illegal access, deadlock, trap: with kernel, block, warp and instruction) or TimeLimitError.
+[[nodiscard]] double run_launch(const LaunchSetup& setup, Counters& counters);
+
+/// Blocks of this kernel that fit on an SM at once; 0 with the limit that is exceeded in `why`.
+[[nodiscard]] int resident_blocks(const machine::Machine& machine, std::uint64_t threads, std::uint64_t shared_bytes, std::string& why);
+
+}  // namespace gputomo::sim

@@ -1,0 +1,245 @@
+#include "machines.hpp"
+
+#include "ptx/builder.hpp"
+#include "sim/simulator.hpp"
+#include "units/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gputomo::sim {
+namespace {
+
+using ptx::KernelBuilder;
+using ptx::Mem;
+using ptx::Reg;
+using ptx::Space;
+using ptx::SpecialRegister;
+using ptx::Type;
+using ::testing::HasSubstr;
+
+const ptx::Target kTarget{8, 0, 13};
+
+/// Runs a kernel whose first parameter is a buffer of u32 results; returns `results` of them.
+std::vector<std::uint32_t> run(device::Device& gpu, const KernelBuilder& k, std::size_t results, device::Dim3 grid, device::Dim3 block,
+                               std::uint64_t second = 0, std::chrono::milliseconds limit = std::chrono::milliseconds(5000)) {
+    device::Buffer out(gpu, Bytes(static_cast<std::int64_t>(4 * results)));
+    const auto module = gpu.load(k.text());
+    device::Launch launch{.grid = grid, .block = block, .time_limit = limit};
+    launch.arguments.add(out.address());
+    if (second != 0) launch.arguments.add(second);
+    module->kernel(k.name()).launch(launch);
+    return out.read<std::uint32_t>(results);
+}
+
+/// Cycles of `body(register)`, between two clock reads, by one thread; the clock's own cost is taken off.
+std::uint32_t cycles_of(device::Device& gpu, const std::function<void(KernelBuilder&, Reg)>& body, std::uint32_t threads = 1) {
+    KernelBuilder k("timed", kTarget);
+    const Reg out = k.param(Type::u64, "out");
+    const Reg value = k.reg(Type::u32);
+    k("mov.u32", value, 0);
+    const Reg warm = k.reg(Type::u32);
+    k("add.u32", warm, value, 0);
+    const Reg start = k.clock32();
+    body(k, value);
+    const Reg ready = k.reg(Type::u32);
+    k("mov.u32", ready, value);  // waits for the chain, then takes one plain latency
+    const Reg after = k.reg(Type::u32);
+    k("add.u32", after, ready, 0);
+    const Reg end = k.clock_after(after);
+    k("st.global.u32", Mem(out), start);
+    k("st.global.u32", Mem(out, 4), end);
+    const auto times = run(gpu, k, 2, {}, {threads});
+    return times[1] - times[0];
+}
+
+TEST(SimulatedTiming, ADependentChainCostsItsLatencyEach) {
+    const auto gpu = make_device(small_machine(), {});
+    const auto chain = [&](const char* mnemonic, int n) {
+        return cycles_of(*gpu, [&](KernelBuilder& k, Reg r) { k.repeat(n, [&](int) { k(mnemonic, r, r, r); }); });
+    };
+    EXPECT_EQ(chain("add.u32", 256) - chain("add.u32", 128), 128U * 24);
+    EXPECT_EQ(chain("mul.lo.u32", 64) - chain("mul.lo.u32", 32), 32U * 96);
+}
+
+TEST(SimulatedTiming, TwoClockReadsAreReadCostApart) {
+    const auto gpu = make_device(small_machine(), {});
+    KernelBuilder k("clocks", kTarget);
+    const Reg out = k.param(Type::u64, "out");
+    const Reg a = k.clock32(), b = k.clock32();
+    k("st.global.u32", Mem(out), a);
+    k("st.global.u32", Mem(out, 4), b);
+    const auto times = run(*gpu, k, 2, {}, {1});
+    EXPECT_EQ(times[1] - times[0], 28U);
+}
+
+TEST(SimulatedTiming, ManyWarpsReachTheLanesOfTheUnit) {
+    const auto gpu = make_device(small_machine(), {});
+    const auto elapsed = [&](const char* mnemonic, int n) {
+        return cycles_of(*gpu, [&](KernelBuilder& k, Reg r) { k.repeat(n, [&](int) { k(mnemonic, r, r, r); }); }, 512);
+    };
+    // 16 warps x 64 instructions x 32 threads at 8 a cycle; the first warp's clocks see all but the others' tails.
+    const double cycles = elapsed("add.u32", 512) - elapsed("add.u32", 256);
+    EXPECT_NEAR(16 * 256 * 32 / cycles, 8, 0.04);
+}
+
+TEST(SimulatedTiming, SharedChaseCostsLatencyAndConflictsAddToIt) {
+    const auto gpu = make_device(small_machine(), {});
+    const auto chase = [&](int loads, int stride) {
+        return cycles_of(*gpu, [&](KernelBuilder& k, Reg r) {
+            const Reg base = k.shared("words", Bytes(8192));
+            const Reg address = k.reg(Type::u32);
+            k("mad.lo.u32", address, k.special(SpecialRegister::tid_x), stride, base);
+            k("st.shared.u32", Mem(address), address);
+            k("mov.u32", r, address);
+            k.repeat(loads, [&](int) { k("ld.shared.u32", r, Mem(r)); });
+        }, 16);
+    };
+    EXPECT_EQ(chase(64, 4) - chase(32, 4), 32U * 38);
+    EXPECT_EQ(chase(64, 8) - chase(32, 8), 32U * (38 + 16));
+}
+
+TEST(SimulatedTiming, GlobalChaseSeesMemoryLatencyAndCaches) {
+    auto machine = small_machine();
+    machine.caches["l1"] = small_cache(64, 2, 4, 100);
+    machine.paths["global"].caches.set({"l1"});
+    const auto gpu = make_device(machine, {});
+    device::Buffer ring(*gpu, Bytes(4096));
+    const auto cycles = [&](int elements, int loads) {
+        std::vector<std::uint64_t> words(512);
+        for (int i = 0; i < elements; ++i) words[static_cast<std::size_t>(i) * 8] = ring.address() + static_cast<std::uint64_t>((i + 1) % elements) * 64;
+        ring.write(words);
+        KernelBuilder k("chase", kTarget);
+        const Reg out = k.param(Type::u64, "out");
+        const Reg p = k.param(Type::u64, "ring");
+        k.repeat(elements, [&](int) { k("ld.global.u64", p, Mem(p)); });
+        const Reg start = k.clock_after(p);
+        k.repeat(loads, [&](int) { k("ld.global.u64", p, Mem(p)); });
+        const Reg end = k.clock_after(p);
+        k("st.global.u32", Mem(out), start);
+        k("st.global.u32", Mem(out, 4), end);
+        const auto times = run(*gpu, k, 2, {}, {1}, ring.address());
+        return times[1] - times[0];
+    };
+    EXPECT_EQ(cycles(8, 64) - cycles(8, 32), 32U * 100) << "512 bytes fit";
+    EXPECT_EQ(cycles(16, 64) - cycles(16, 32), 32U * 440) << "twice the capacity misses always under LRU";
+}
+
+TEST(SimulatedDivergence, PathsAreSerialisedTakenFirst) {
+    const auto gpu = make_device(small_machine(), {});
+    KernelBuilder k("diverge", kTarget);
+    const Reg out = k.param(Type::u64, "out");
+    const Reg tid = k.special(SpecialRegister::tid_x);
+    const Reg p = k.reg(Type::pred), order = k.reg(Type::u32), mine = k.reg(Type::u32);
+    const Reg counter = k.shared("counter", Bytes(4));
+    k("setp.lt.u32", p, tid, 16);
+    const auto taken = k.label(), join = k.label();
+    k.when(p)("bra", taken);
+    k("atom.shared.add.u32", mine, Mem(counter), 1);
+    k("bra", join);
+    k.place(taken);
+    k("atom.shared.add.u32", mine, Mem(counter), 1);
+    k.place(join);
+    k("mov.u32", order, mine);
+    k("st.global.u32", Mem(k.element(out, tid, Bytes(4))), order);
+    const auto turns = run(*gpu, k, 32, {}, {32});
+    EXPECT_LT(turns[0], 16U) << "threads below 16 took the branch and ran first";
+    EXPECT_GE(turns[16], 16U);
+}
+
+/// Wong 2010, Listing 4: while (shared != tid); shared++.
+KernelBuilder listing4() {
+    KernelBuilder k("listing4", kTarget);
+    const Reg out = k.param(Type::u64, "out");
+    const Reg tid = k.special(SpecialRegister::tid_x), seen = k.reg(Type::u32), p = k.reg(Type::pred);
+    const Reg shared = k.shared("turn", Bytes(4));
+    const auto spin = k.label();
+    k.place(spin);
+    k("ld.volatile.shared.u32", seen, Mem(shared));
+    k("setp.ne.u32", p, seen, tid);
+    k.when(p)("bra", spin);
+    k("add.u32", seen, seen, 1);
+    k("st.volatile.shared.u32", Mem(shared), seen);
+    k("st.global.u32", Mem(k.element(out, tid, Bytes(4))), seen);
+    return k;
+}
+
+TEST(SimulatedDivergence, Listing4NeverEndsOnAStackAndCompletesWithIndependentThreads) {
+    auto machine = small_machine();
+    EXPECT_THROW(run(*make_device(machine, {}), listing4(), 32, {}, {32}, 0, std::chrono::milliseconds(200)), TimeLimitError);
+    machine.issue.divergence.set("independent");
+    machine.issue.barrier_granularity.set("thread");
+    const auto turns = run(*make_device(machine, {}), listing4(), 32, {}, {32});
+    EXPECT_EQ(turns[31], 32U);
+}
+
+TEST(SimulatedBarrier, AWarpThatNeverArrivesIsADeadlockWithItsPlaces) {
+    const auto gpu = make_device(small_machine(), {});
+    KernelBuilder k("stuck", kTarget);
+    (void)k.param(Type::u64, "out");
+    const Reg tid = k.special(SpecialRegister::tid_x), p = k.reg(Type::pred);
+    k("setp.lt.u32", p, tid, 32);
+    k.when(p)("bar.sync", 0, 64);
+    k.unless(p)("bar.sync", 1, 64);
+    try {
+        run(*gpu, k, 1, {}, {64});
+        FAIL() << "no deadlock seen";
+    } catch (const DeviceError& e) {
+        EXPECT_THAT(e.what(), HasSubstr("deadlock: 2 warps left"));
+        EXPECT_THAT(e.what(), HasSubstr("warp 1 waits at"));
+        EXPECT_THAT(e.what(), HasSubstr("bar.sync"));
+    }
+}
+
+TEST(SimulatedBarrier, AChainOfOneWarpCostsTheBarrierLatency) {
+    const auto gpu = make_device(small_machine(), {});
+    const auto chain = [&](int n) {
+        return cycles_of(*gpu, [&](KernelBuilder& k, Reg) { k.repeat(n, [&](int) { k("bar.sync", 0); }); }, 32);
+    };
+    EXPECT_EQ(chain(32) - chain(16), 16U * 20);
+}
+
+TEST(SimulatedDevice, BadAddressesNameKernelThreadAndInstruction) {
+    const auto gpu = make_device(small_machine(), {});
+    KernelBuilder k("wild", kTarget);
+    const Reg out = k.param(Type::u64, "out");
+    k("st.global.u32", Mem(out, 1 << 20), 1);
+    try {
+        run(*gpu, k, 1, {}, {1});
+        FAIL() << "no error";
+    } catch (const DeviceError& e) {
+        EXPECT_THAT(e.what(), HasSubstr("launch of wild: illegal address"));
+        EXPECT_THAT(e.what(), HasSubstr("thread 0"));
+        EXPECT_THAT(e.what(), HasSubstr("st.global.u32"));
+    }
+}
+
+TEST(SimulatedDevice, WhatCannotBeExecutedIsAnErrorAtLoad) {
+    const auto gpu = make_device(small_machine(), {});
+    const std::string ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .f32 %f<3>;\nadd.rz.f32 %f0, %f1, %f2;\nret;\n}\n";
+    EXPECT_THROW((void)gpu->load(ptx), InputError);
+}
+
+TEST(SimulatedDevice, TheSameSeedGivesTheSameRun) {
+    Options options;
+    options.noise.jitter_cycles = 5;
+    const auto once = [&] {
+        const auto gpu = make_device(small_machine(), options);
+        return cycles_of(*gpu, [&](KernelBuilder& k, Reg r) { k.repeat(64, [&](int) { k("add.u32", r, r, r); }); });
+    };
+    EXPECT_EQ(once(), once());
+}
+
+TEST(SimulatedDevice, BlocksFillAllSmsAndAreReplaced) {
+    auto machine = small_machine();
+    machine.topology.sms.set(4);
+    const auto gpu = make_device(machine, {});
+    KernelBuilder k("where", kTarget);
+    const Reg out = k.param(Type::u64, "out");
+    k("st.global.u32", Mem(k.element(out, k.special(SpecialRegister::ctaid_x), Bytes(4))), k.special(SpecialRegister::smid));
+    const auto sms = run(*gpu, k, 100, {100}, {32});
+    for (std::uint32_t sm = 0; sm < 4; ++sm) EXPECT_GT(std::count(sms.begin(), sms.end(), sm), 10) << sm;
+}
+
+}  // namespace
+}  // namespace gputomo::sim
