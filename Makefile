@@ -1,4 +1,37 @@
 # The front door. `make scan` and `make test` do all the set-up on a fresh Debian or Ubuntu.
-.PHONY: test
-test:
-	cmake --preset release && cmake --build --preset release && ctest --preset release
+JOBS ?= $(shell nproc)
+
+.PHONY: build scan test bench sanitize fuzz setup
+build: setup
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+
+setup:
+	scripts/setup.sh
+
+scan: build
+	build/gputomo scan --device auto --out scan
+
+test: build
+	ctest --test-dir build --output-on-failure -j $(JOBS)
+
+bench:
+	scripts/setup.sh bench
+	cmake --preset bench
+	cmake --build --preset bench -j $(JOBS)
+	build-bench/bench/gputomo_bench
+
+sanitize: setup
+	cmake --preset sanitize
+	cmake --build --preset sanitize -j $(JOBS)
+	ctest --test-dir build-sanitize --output-on-failure -j $(JOBS)
+
+FUZZ_SECONDS ?= 30
+fuzz:
+	scripts/setup.sh fuzz
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS)
+	for fuzzer in build-fuzz/tests/fuzz/fuzz_*; do \
+	  [ -f $$fuzzer ] || continue; name=$${fuzzer##*/fuzz_}; \
+	  $$fuzzer -max_total_time=$(FUZZ_SECONDS) $$(mktemp -d) tests/fuzz/corpus/$$name || exit 1; \
+	done
