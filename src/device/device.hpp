@@ -82,6 +82,9 @@ struct Launch {
     Dim3 block;
     Bytes dynamic_shared{0};
     Arguments arguments;
+    /// Ask for the smallest shared-memory carve-out that holds one block, so that the L1 keeps the rest (where L1 and shared
+    /// memory share an array; left to itself the driver sizes the carve-out for as many blocks as fit, and the L1 shrinks).
+    bool prefer_l1 = false;
     /// The host gives up (TimeLimitError) when the kernel has not ended by then.
     std::chrono::milliseconds time_limit{10'000};
 };

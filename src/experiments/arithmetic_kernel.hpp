@@ -34,6 +34,26 @@ private:
     Stamps stamps_;
 };
 
+/// The same chains as the body of a loop, for rates: a body of `operations` in all chains together, run for many turns.
+class ChainLoop {
+public:
+    struct Shape {
+        int operations = 1024; ///< a thread and turn; an even multiple of `chains`
+        int chains = 1;
+    };
+    ChainLoop(device::Device& device, const TimedOperation& operation, Shape shape);
+    /// Thread operations per cycle with `warps` warps of `warp_size` threads on one SM.
+    [[nodiscard]] double throughput(int warps, int warp_size);
+
+private:
+    Shape shape_;
+    CompiledKernel kernel_;
+    device::Buffer operands_;
+    Stamps stamps_;
+};
+
+[[nodiscard]] ptx::KernelBuilder chain_loop_kernel(ptx::Target target, const TimedOperation& operation, ChainLoop::Shape shape);
+
 /// The kernel that DoubledChain launches, for tests of its code.
 [[nodiscard]] ptx::KernelBuilder doubled_chain_kernel(ptx::Target target, const TimedOperation& operation,
                                                       DoubledChain::Shape shape);

@@ -3,24 +3,29 @@
 
 #include "experiments/arithmetic_kernel.hpp"
 #include "experiments/clock_watch.hpp"
-#include "experiments/code_check.hpp"
 #include "experiments/estimates.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.98;
-/// Lanes come in whole numbers; a rate this near to one (ramps at both ends are left in it) is that number.
-constexpr double kLaneRounding = 0.015;
+/// A rate falls short of the lanes by the loop's control and by ramps at both ends, and exceeds them by a clock read at most.
+constexpr double kMostLost = 0.015;
+constexpr double kMostGained = 0.002;
 /// What start and end of a block leave uncertain in a rate.
 constexpr double kRateUncertainty = 0.01;
-/// Independent chains a thread: one, as in Wong 2010, and enough to fill a pipeline from few warps.
+/// Independent chains a thread for the sweep over warps: one, as in Wong 2010, and enough to fill a pipeline from few warps.
 constexpr int kChains[] = {1, 4};
+/// For the steady rate: operations of a turn (control is then 0.3% of it, and the code still fits the first instruction
+/// caches) and chains. With more chains the warps of a current SM drift apart and its rate falls by up to 2%.
+constexpr int kLoopOperations = 1024;
+constexpr int kLoopChains[] = {1, 2};
 /// Above this number of warps only every fourth is tried.
 constexpr int kEveryWarp = 16;
 
@@ -46,28 +51,28 @@ Limits limits_of(const device::Device& device) {
 struct Sweep {
     std::vector<int> warps;
     std::vector<std::vector<double>> rates;  ///< per number of chains
-    [[nodiscard]] double best() const {
-        double most = 0;
-        for (const auto& series : rates) most = std::max(most, series.back());
-        return most;
-    }
 };
 
-/// Throughput against warps; nothing where the machine code is not the chain that was written.
-std::optional<Sweep> sweep(Context& context, const TimedOperation& operation, const std::vector<int>& warps, Limits limits,
-                           Outcome& outcome) {
-    Sweep result{warps, {}};
+/// Throughput against warps (Wong 2010, Fig. 6).
+Sweep sweep(Context& context, const TimedOperation& operation, Limits limits) {
+    Sweep result{warp_counts(limits.warps), {}};
     for (int chains : kChains) {
         DoubledChain chain(context.device, operation, {.length = 128, .chains = chains});
-        if (!check_chain(chain, operation, outcome)) return std::nullopt;
-        const int most = static_cast<int>(chain.compiled().properties().max_threads_per_block) / limits.warp_size;
         auto& series = result.rates.emplace_back();
-        for (int count : warps) {
-            if (most == 0 || count <= most) series.push_back(chain.throughput(count, limits.warp_size));
-            else series.push_back(series.empty() ? 0 : series.back());
-        }
+        for (int count : result.warps) series.push_back(chain.throughput(count, limits.warp_size));
     }
     return result;
+}
+
+/// The best steady rate: few warps with many chains or many warps with one, whichever the schedulers fill better.
+double best_rate(Context& context, const TimedOperation& operation, Limits limits) {
+    double best = 0;
+    for (int chains : kLoopChains) {
+        ChainLoop loop(context.device, operation, {.operations = kLoopOperations, .chains = chains});
+        for (int warps : {limits.warps / 2, limits.warps})
+            if (warps > 0) best = std::max(best, loop.throughput(warps, limits.warp_size));
+    }
+    return best;
 }
 
 deduce::Trace trace_of(const TimedOperation& operation, const Sweep& sweep) {
@@ -80,7 +85,7 @@ deduce::Trace trace_of(const TimedOperation& operation, const Sweep& sweep) {
 }
 
 Evidence evidence_for(const TimedOperation& operation) {
-    return {fmt::format("arithmetic_throughput: chains of n and 2n {} in all warps of a block, from the warps' timestamps",
+    return {fmt::format("arithmetic_throughput: loops of 1024 {} in chains, n and 2n turns, from the timestamps of a block's warps",
                         operation.mnemonic),
             kConfidence};
 }
@@ -89,9 +94,17 @@ deduce::Estimate rate_estimate(std::string path, double rate, const TimedOperati
     return decided_real(std::move(path), {rate, rate * (1 - kRateUncertainty), rate * (1 + kRateUncertainty)}, evidence_for(operation));
 }
 
+/// Lanes are whole, and divided evenly among an SM's schedulers: of the whole numbers that the rate allows, the one that can
+/// be halved most often. The rate itself where it allows none.
 double whole_lanes(double rate) {
-    const double whole = std::max(1.0, std::round(rate));
-    return std::abs(rate - whole) <= kLaneRounding * whole ? whole : rate;
+    double best = rate;
+    int best_halvings = -1;
+    for (auto lanes = static_cast<std::int64_t>(std::ceil(rate * (1 - kMostGained))); static_cast<double>(lanes) <= rate / (1 - kMostLost); ++lanes) {
+        const int halvings = lanes > 0 ? std::countr_zero(static_cast<std::uint64_t>(lanes)) : -1;
+        if (halvings > best_halvings) best = static_cast<double>(lanes);
+        best_halvings = std::max(best_halvings, halvings);
+    }
+    return best;
 }
 
 Outcome measure(Context& context) {
@@ -103,15 +116,13 @@ Outcome measure(Context& context) {
     double done = 0;
     for (const auto& operation : operations) {
         context.progress(done++ / total, operation.mnemonic);
-        const auto result = sweep(context, operation, warp_counts(limits.warps), limits, outcome);
-        if (!result) continue;
-        outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.mnemonic), result->best(), operation));
-        outcome.traces.push_back(trace_of(operation, *result));
+        outcome.traces.push_back(trace_of(operation, sweep(context, operation, limits)));
+        outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.mnemonic),
+                                                  best_rate(context, operation, limits), operation));
     }
     for (const auto& [name, operation] : pipelines) {
         context.progress(done++ / total, name);
-        const auto result = sweep(context, operation, {limits.warps}, limits, outcome);
-        if (result) outcome.estimates.push_back(rate_estimate(fmt::format("pipelines.{}.lanes", name), whole_lanes(result->best()), operation));
+        outcome.estimates.push_back(rate_estimate(fmt::format("pipelines.{}.lanes", name), whole_lanes(best_rate(context, operation, limits)), operation));
     }
     return outcome;
 }
@@ -120,7 +131,7 @@ Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
 
-Experiment arithmetic_throughput() {
+Experiment arithmetic_throughput_experiment() {
     return {.id = "arithmetic_throughput",
             .title = "arithmetic operations per cycle against the number of warps",
             .source = "Wong 2010, IV-B, Fig. 6; Volkov 2016, 6.3",

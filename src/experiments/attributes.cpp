@@ -47,7 +47,7 @@ Outcome run(Context& context) {
 
 }  // namespace
 
-Experiment attributes() {
+Experiment attributes_experiment() {
     return {.id = "attributes",
             .title = "what the driver says: counts and limits",
             .source = "CUDA driver API, cuDeviceGetAttribute",

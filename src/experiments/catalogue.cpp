@@ -6,9 +6,13 @@ namespace gputomo::experiments {
 
 std::span<const Experiment> catalogue() {
     static const std::array rows = {
-        attributes(),     clock(),             arithmetic_latency(), arithmetic_throughput(),
-        shared_latency(), shared_throughput(), caches(),             tlb(),
-        dram_bandwidth(), launch(),
+        attributes_experiment(),
+        clock_experiment(),
+        arithmetic_latency_experiment(),
+        arithmetic_throughput_experiment(),
+        shared_throughput_experiment(),
+        dram_bandwidth_experiment(),
+        launch_experiment(),
     };
     return rows;
 }

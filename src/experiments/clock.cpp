@@ -1,4 +1,4 @@
-// The clock register: what a read costs, its step, its rate, and which SMs share one.
+// The clock register: what a read costs, its step, its rate.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock_kernels.hpp"
@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace gputomo::experiments {
@@ -57,7 +58,6 @@ Outcome measure(Context& context) {
     Outcome outcome;
     add_rate(context, outcome);
     add_read_cost(context, outcome);
-    add_clock_scope(context, outcome);
     return outcome;
 }
 
@@ -65,12 +65,12 @@ Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
 
-Experiment clock() {
+Experiment clock_experiment() {
     return {.id = "clock",
-            .title = "cost, step and rate of the clock register, and which SMs share one",
+            .title = "cost, step and rate of the clock register",
             .source = "Wong 2010, IV-A, Fig. 5",
             .needs = {},
-            .provides = {"clock.read_cost", "clock.resolution", "clock.sm_mhz", "clock.scope", "topology.sms_per_tpc"},
+            .provides = {"clock.read_cost", "clock.resolution", "clock.sm_mhz"},
             .run = run};
 }
 

@@ -17,6 +17,7 @@ device::LaunchResult CompiledKernel::launch(device::Dim3 grid, device::Dim3 bloc
     launch.block = block;
     launch.arguments = arguments;
     launch.dynamic_shared = dynamic_shared;
+    launch.prefer_l1 = prefer_l1_;
     return kernel_->launch(launch);
 }
 

@@ -22,6 +22,8 @@ public:
     /// Runs and waits; errors as device::Kernel::launch.
     device::LaunchResult launch(device::Dim3 grid, device::Dim3 block, const device::Arguments& arguments,
                                 Bytes dynamic_shared = Bytes{0});
+    /// Launches with the largest L1 from now on (device::Launch::prefer_l1).
+    void prefer_l1() { prefer_l1_ = true; }
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] const device::Module& module() const { return *module_; }
     [[nodiscard]] device::KernelProperties properties() const { return kernel_->properties(); }
@@ -30,6 +32,7 @@ private:
     std::string name_;
     std::unique_ptr<device::Module> module_;
     device::Kernel* kernel_ = nullptr;
+    bool prefer_l1_ = false;
 };
 
 }  // namespace gputomo::experiments

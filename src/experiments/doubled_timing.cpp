@@ -28,6 +28,27 @@ void append_doubled(ptx::KernelBuilder& k, const DoubledBody& body) {
     for (int i = 0; i < kStamps; ++i) k("st.global.u32", Mem{mine, 4 * i}, times[i]);
 }
 
+void append_doubled_loop(ptx::KernelBuilder& k, const DoubledBody& body, Reg turns) {
+    const Reg mine = k.element(body.stamps, k.thread_index(), Bytes{kStamps * 4});
+    const Reg slot = k.reg(Type::u64);
+    const Reg now = k.reg(Type::u32);
+    const Reg last = k.reg(Type::pred);
+    k("mov.u32", now, turns);
+    k("mov.u64", slot, mine);
+    // The first pass's stamps are overwritten by the second's.
+    k.loop(kTimedPasses, [&](Reg pass) {
+        k("setp.eq.u32", last, pass, kTimedPasses - 1);
+        k.when(last)("add.u32", now, turns, turns);
+        k.when(last)("add.u64", slot, mine, 8);
+        k("bar.sync", 0);
+        const Reg begin = k.clock_after(body.waited);
+        k.loop(now, [&] { body.append(body.length); });
+        const Reg end = k.clock_after(body.waited);
+        k("st.global.u32", Mem{slot}, begin);
+        k("st.global.u32", Mem{slot, 4}, end);
+    });
+}
+
 Stamps::Stamps(device::Device& device, int max_threads) : buffer_(device, Bytes{std::int64_t{4} * kStamps * max_threads}) {}
 
 double Stamps::cycles_of_n(int threads) const {

@@ -22,6 +22,10 @@ struct DoubledBody {
 /// Appends the passes; each starts n, and 2n, with a barrier of the block.
 void append_doubled(ptx::KernelBuilder& kernel, const DoubledBody& body);
 
+/// The same for long runs: `length` copies are the body of a loop that runs `turns` times, then twice as often. The code is
+/// the same for both, so instruction fetch is too; what is left in the difference is the loop's own three instructions.
+void append_doubled_loop(ptx::KernelBuilder& kernel, const DoubledBody& body, ptx::Reg turns);
+
 /// The clock readings of a block.
 class Stamps {
 public:

@@ -126,7 +126,7 @@ Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
 
-Experiment dram_bandwidth() {
+Experiment dram_bandwidth_experiment() {
     return {.id = "dram_bandwidth",
             .title = "streaming read and copy bandwidth of the whole GPU",
             .source = "Volkov 2016, 6.2; Little's law for bytes in flight",

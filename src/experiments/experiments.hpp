@@ -5,15 +5,15 @@
 
 namespace gputomo::experiments {
 
-[[nodiscard]] Experiment attributes();
-[[nodiscard]] Experiment clock();
-[[nodiscard]] Experiment arithmetic_latency();
-[[nodiscard]] Experiment arithmetic_throughput();
-[[nodiscard]] Experiment shared_latency();
-[[nodiscard]] Experiment shared_throughput();
-[[nodiscard]] Experiment caches();
-[[nodiscard]] Experiment tlb();
-[[nodiscard]] Experiment dram_bandwidth();
-[[nodiscard]] Experiment launch();
+[[nodiscard]] Experiment attributes_experiment();
+[[nodiscard]] Experiment clock_experiment();
+[[nodiscard]] Experiment arithmetic_latency_experiment();
+[[nodiscard]] Experiment arithmetic_throughput_experiment();
+[[nodiscard]] Experiment shared_latency_experiment();
+[[nodiscard]] Experiment shared_throughput_experiment();
+[[nodiscard]] Experiment caches_experiment();
+[[nodiscard]] Experiment tlb_experiment();
+[[nodiscard]] Experiment dram_bandwidth_experiment();
+[[nodiscard]] Experiment launch_experiment();
 
 }  // namespace gputomo::experiments

@@ -6,6 +6,7 @@
 #include "experiments/estimates.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace gputomo::experiments {
@@ -143,8 +144,11 @@ Outcome measure(Context& context) {
     deduce::Trace trace{.name = "launch/block_replacement", .experiment = "launch"};
     trace.columns = {{"gap", "cycles", gaps}};
     outcome.traces.push_back(std::move(trace));
-    outcome.estimates.push_back(decided_integer("launch.block_replacement", summarise(gaps),
-                                                {"launch: median gap between the end of a block and the start of the next on its SM", kConfidence}));
+    const Measured gap = summarise(gaps);
+    auto estimate = decided("launch.block_replacement", static_cast<std::int64_t>(std::llround(gap.value)),
+                            {"launch: median gap between the end of a block and the start of the next on its SM", kConfidence});
+    estimate.interval = {gap.low, gap.high};
+    outcome.estimates.push_back(std::move(estimate));
     return outcome;
 }
 
@@ -152,7 +156,7 @@ Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
 
-Experiment launch() {
+Experiment launch_experiment() {
     return {.id = "launch",
             .title = "time of an empty kernel, and from the end of a block to the next one's start",
             .source = "Volkov 2016, 5.8",

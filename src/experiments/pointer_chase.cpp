@@ -56,7 +56,10 @@ PointerChase::PointerChase(device::Device& device, Shape shape)
       average_(device, average_chase_kernel(target_of(device), shape)),
       fine_(device, fine_chase_kernel(target_of(device), shape)),
       results_(device, Bytes{kHeaderBytes + kRecordBytes * shape.records}),
-      sms_(static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1))) {}
+      sms_(static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1))) {
+    average_.prefer_l1();
+    fine_.prefer_l1();
+}
 
 bool PointerChase::launch(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t turns) {
     device::Arguments arguments;

@@ -1,0 +1,87 @@
+#include "scripted_device.hpp"
+
+#include "experiments/clock_watch.hpp"
+#include "experiments/estimates.hpp"
+#include "experiments/experiment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace gputomo::experiments {
+namespace {
+
+TEST(CatalogueTest, IdsAreUniqueAndNeedsExist) {
+    std::set<std::string_view> ids;
+    for (const auto& experiment : catalogue()) EXPECT_TRUE(ids.insert(experiment.id).second) << experiment.id;
+    for (const auto& experiment : catalogue())
+        for (const auto& need : experiment.needs) EXPECT_TRUE(ids.contains(need)) << experiment.id << " needs " << need;
+}
+
+TEST(CatalogueTest, EveryExperimentSaysWhatItIsAndProvidesSomething) {
+    for (const auto& experiment : catalogue()) {
+        EXPECT_FALSE(experiment.title.empty());
+        EXPECT_FALSE(experiment.source.empty());
+        EXPECT_FALSE(experiment.provides.empty()) << experiment.id;
+        EXPECT_NE(experiment.run, nullptr);
+    }
+}
+
+TEST(EstimatesTest, SummariesAreMedianSmallestAndLargest) {
+    const auto odd = summarise(std::array{5.0, 1.0, 3.0});
+    EXPECT_EQ(odd.value, 3);
+    EXPECT_EQ(odd.low, 1);
+    EXPECT_EQ(odd.high, 5);
+    EXPECT_EQ(summarise(std::array{4.0, 1.0, 2.0, 8.0}).value, 3);
+    EXPECT_THROW((void)summarise(std::span<const double>{}), std::logic_error);
+}
+
+TEST(EstimatesTest, AMedianInTheMiddleOfTwoIntegersDecidesNeither) {
+    const auto near = decided_integer("x", {24.1, 24, 24.3}, {"m", 0.9});
+    EXPECT_EQ(near.verdict, deduce::Verdict::decided);
+    EXPECT_EQ(std::get<std::int64_t>(near.value), 24);
+    const auto middle = decided_integer("x", {24.5, 24, 25}, {"m", 0.9});
+    EXPECT_EQ(middle.verdict, deduce::Verdict::undecided);
+    EXPECT_EQ(middle.candidates.size(), 2U);
+}
+
+TEST(FindingsTest, OnlyDecidedNumbersAreNumbers) {
+    Findings findings;
+    findings.add(decided("a", std::int64_t{7}, {"m", 1}));
+    findings.add(absent("b", {"m", 1}));
+    findings.add(undecided("c", {std::int64_t{1}, std::int64_t{2}}, {"m", 1}));
+    EXPECT_EQ(findings.number("a"), 7);
+    EXPECT_EQ(findings.number("b"), std::nullopt);
+    EXPECT_EQ(findings.number("c"), std::nullopt);
+    EXPECT_EQ(findings.number("d"), std::nullopt);
+}
+
+/// Counts runs, and lets the clock move during as many of them as asked.
+struct Disturbed {
+    static inline int runs = 0;
+    static inline int moves = 0;
+    static Outcome measure(Context& context) {
+        auto& device = dynamic_cast<testing::ScriptedDevice&>(context.device);
+        if (runs++ < moves) device.state.sm_mhz = *device.state.sm_mhz + 300;
+        return {};
+    }
+};
+
+TEST(ClockWatchTest, AMeasurementDuringWhichTheClockMovedIsRepeatedOnce) {
+    for (const int moves : {0, 1, 2}) {
+        testing::ScriptedDevice device;
+        device.state.sm_mhz = 1000;
+        const Findings findings;
+        Context context{device, findings, 1, false, [](double, std::string_view) {}};
+        Disturbed::runs = 0;
+        Disturbed::moves = moves;
+        const auto outcome = watched(context, Disturbed::measure);
+        EXPECT_EQ(Disturbed::runs, moves == 0 ? 1 : 2);
+        EXPECT_EQ(outcome.warnings.size(), moves == 2 ? 1U : 0U);
+    }
+}
+
+}  // namespace
+}  // namespace gputomo::experiments
