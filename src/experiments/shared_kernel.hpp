@@ -22,7 +22,7 @@ public:
     struct Shape {
         int width = 1;     ///< words a load: 1, 2 or 4
         int length = 64;   ///< n
-        Bytes memory{8192};
+        Bytes memory{8192};  ///< 32 threads times 64 words, the widest stride of a warp
     };
     SharedChase(device::Device& device, Shape shape);
 

@@ -53,8 +53,11 @@ TEST(KernelsTest, ChaseLoadsCarryTheirCacheHint) {
     for (const auto& [hint, modifier] : hints) {
         for (const auto& kernel : {average_chase_kernel(kTarget, {.hint = hint, .unroll = 8}), fine_chase_kernel(kTarget, {.hint = hint})}) {
             const auto module = ptx::parse(kernel.text());
-            for (const auto& i : module.kernels.at(0).body)
-                if (i.opcode == ptx::Opcode::ld && i.space == ptx::Space::global) EXPECT_TRUE(i.has(modifier)) << kernel.name();
+            for (const auto& i : module.kernels.at(0).body) {
+                if (i.opcode == ptx::Opcode::ld && i.space == ptx::Space::global) {
+                    EXPECT_TRUE(i.has(modifier)) << kernel.name();
+                }
+            }
         }
     }
 }

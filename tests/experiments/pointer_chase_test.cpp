@@ -14,7 +14,7 @@ using testing::ScriptedDevice;
 constexpr std::uint32_t kAverageOverhead = 46;
 constexpr std::uint32_t kRecordOverhead = 19;
 
-/// Loads take 30 cycles, those of an address that 1000 divides 300; the kernels do what the PTX does.
+/// Loads take 30 cycles, those of an address that 24 divides 300; the kernels do what the PTX does.
 class ChaseDevice : public ScriptedDevice {
 public:
     ChaseDevice() {
@@ -44,7 +44,7 @@ private:
         for (std::uint32_t i = 0; i < warm; ++i) p = d.load<device::Address>(p);
         std::uint32_t cycles = kAverageOverhead;
         for (std::uint32_t i = 0; i < turns * loads_a_turn; ++i) {
-            const std::uint32_t latency = p % 1000 == 0 ? 300 : 30;
+            const std::uint32_t latency = p % 24 == 0 ? 300 : 30;
             p = d.load<device::Address>(p);
             cycles += latency;
             const auto record = results + kHeaderBytes + kRecordBytes * i;
@@ -110,7 +110,7 @@ TEST(PointerChaseTest, TracesLongerThanTheRecordsContinueOverLaunches) {
     ASSERT_EQ(loads.size(), 250U);
     for (std::size_t i = 0; i < loads.size(); ++i) {
         EXPECT_EQ(loads[i].next_low, static_cast<std::uint32_t>(order[(7 + i + 1) % 100]));
-        EXPECT_EQ(loads[i].cycles, kRecordOverhead + (order[(7 + i) % 100] % 1000 == 0 ? 300U : 30U));
+        EXPECT_EQ(loads[i].cycles, kRecordOverhead + (order[(7 + i) % 100] % 24 == 0 ? 300U : 30U));
     }
 }
 

@@ -1,0 +1,59 @@
+// Cycles from a load of shared memory to the instruction that needs it, alone and when the threads of a warp want the same
+// bank.
+#include "experiments/experiments.hpp"
+
+#include "experiments/clock_watch.hpp"
+#include "experiments/estimates.hpp"
+#include "experiments/shared_conflicts.hpp"
+#include "experiments/shared_kernel.hpp"
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.99;
+constexpr int kLaunches = 5;
+constexpr std::uint32_t kWordBytes = 4;
+/// Footprints and strides (in words) that must all give one latency: shared memory has no cache (Wong 2010, IV-F).
+constexpr std::pair<std::uint32_t, std::uint32_t> kRings[] = {{1, 1}, {16, 1}, {64, 9}, {256, 7}};
+
+/// Mean latency of one thread's chase around a ring of `words`, each `stride` words after the one before.
+double ring_latency(SharedChase& chase, std::uint32_t words, std::uint32_t stride) {
+    std::vector<SharedLink> links;
+    for (std::uint32_t i = 0; i < words; ++i) links.push_back({i * stride * kWordBytes, (i + 1) % words * stride * kWordBytes});
+    const std::uint32_t start[] = {0};
+    return chase.cycles_of_n(links, start) / chase.shape().length;
+}
+
+void add_latency(Context& context, SharedChase& chase, Outcome& outcome) {
+    std::vector<double> samples;
+    for (const auto& [words, stride] : kRings) {
+        context.progress(0, "shared-memory latency");
+        for (int i = 0; i < kLaunches; ++i) samples.push_back(ring_latency(chase, words, stride));
+    }
+    const Measured latency = summarise(samples);
+    outcome.estimates.push_back(decided_integer("shared.latency", latency, {"shared_latency: pointer chase by one thread, n against 2n", kConfidence}));
+    if (latency.spread() > 1) outcome.warnings.emplace_back("shared_latency: the latency depends on the footprint, as if shared memory were cached");
+}
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    SharedChase chase(context.device, {.width = 1});
+    add_latency(context, chase, outcome);
+    outcome.traces.push_back(stride_trace(context, chase));
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment shared_latency_experiment() {
+    return {.id = "shared_latency",
+            .title = "latency of shared memory, and what bank conflicts add to it",
+            .source = "Wong 2010, IV-F; Mei 2014, 3.1 and 4.1",
+            .needs = {},
+            .provides = {"shared.latency"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments
