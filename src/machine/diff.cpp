@@ -29,7 +29,7 @@ std::array<double, 2> interval_of(const Leaf& leaf, double value) {
     return leaf.provenance.interval.value_or(std::array<double, 2>{value, value});
 }
 
-/// Whether the candidates of an undecided leaf leave room for the other leaf.
+/// Whether the candidates of an undecided leaf leave room for the other leaf; no candidates at all rule nothing out.
 bool compatible(const Leaf& undecided, const Leaf& other, double tolerance) {
     const auto matches = [&](const Value& candidate) {
         Leaf as_known{Knowledge::known, candidate, {}, {}};
@@ -38,6 +38,7 @@ bool compatible(const Leaf& undecided, const Leaf& other, double tolerance) {
             return same_value(as_known, Leaf{Knowledge::known, theirs, {}, {}}, tolerance);
         });
     };
+    if (undecided.candidates.empty() || (other.knowledge == Knowledge::undecided && other.candidates.empty())) return true;
     return other.knowledge != Knowledge::absent &&
            std::any_of(undecided.candidates.begin(), undecided.candidates.end(), matches);
 }
@@ -92,7 +93,7 @@ std::string value_text(const Value& value) {
             using T = std::remove_cvref_t<decltype(v)>;
             if constexpr (std::is_same_v<T, double>) return fmt::format("{:.6g}", v);
             else if constexpr (std::is_same_v<T, std::vector<double>>) return fmt::format("[{:.4g}]", fmt::join(v, ", "));
-            else if constexpr (requires { v.push_back(typename T::value_type{}); } && !std::is_same_v<T, std::string>)
+            else if constexpr (std::is_same_v<T, std::vector<std::int64_t>> || std::is_same_v<T, std::vector<std::string>>)
                 return fmt::format("[{}]", fmt::join(v, ", "));
             else return fmt::format("{}", v);
         },
@@ -106,6 +107,7 @@ std::string value_text(const Leaf& leaf) {
         case Knowledge::known: return value_text(leaf.value);
         case Knowledge::undecided: break;
     }
+    if (leaf.candidates.empty()) return "undecided";
     std::vector<std::string> texts;
     for (const auto& candidate : leaf.candidates) texts.push_back(value_text(candidate));
     return fmt::format("one of {}", fmt::join(texts, ", "));

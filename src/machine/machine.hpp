@@ -62,6 +62,10 @@ struct Topology {
     Integer registers_per_sm;
     Integer register_allocation_unit;
     Integer max_registers_per_thread;
+    Integer thread_allocation_unit;
+    Integer register_banks;
+    Integer sms_per_gpc;
+    Integer max_blocks_per_cluster;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -74,6 +78,14 @@ struct Topology {
         visit({.name = "registers_per_sm", .unit = Unit::count, .doc = "32-bit registers of an SM"}, self.registers_per_sm);
         visit({.name = "register_allocation_unit", .unit = Unit::count, .doc = "registers per thread are rounded up to a multiple of this"}, self.register_allocation_unit);
         visit({.name = "max_registers_per_thread", .unit = Unit::count, .doc = "limit of a kernel"}, self.max_registers_per_thread);
+        visit({.name = "thread_allocation_unit", .unit = Unit::count, .doc = "threads of a block are rounded up to a multiple of this when registers are handed out (Wong 2010, Fig. 9)",
+               .internal = "determined by launches that fail and by attained occupancy, which no experiment does yet"}, self.thread_allocation_unit);
+        visit({.name = "register_banks", .unit = Unit::count, .doc = "logical banks of the register file (Wong 2010, IV-E)",
+               .internal = "determined by operand pairs that conflict, which no experiment does yet"}, self.register_banks);
+        visit({.name = "sms_per_gpc", .unit = Unit::count, .doc = "SMs of a processing cluster, within which a block cluster stays",
+               .internal = "determined by the placement of block clusters, which no experiment does yet"}, self.sms_per_gpc);
+        visit({.name = "max_blocks_per_cluster", .unit = Unit::count, .doc = "limit of a launch with block clusters",
+               .internal = "determined by launches that fail, which no experiment does yet"}, self.max_blocks_per_cluster);
     }
 };
 
@@ -88,11 +100,14 @@ struct Issue {
     Text first_path;
     Integer barrier_latency;
     Text barrier_granularity;
+    Integer branch_latency_taken;
+    Integer branch_latency_untaken;
+    Integer reissue_transactions;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "schedulers_per_sm", .unit = Unit::count, .doc = "warp schedulers of an SM"}, self.schedulers_per_sm);
-        visit({.name = "issue_interval", .unit = Unit::cycles, .doc = "cycles between two issues of one scheduler (Volkov 2016, Table 2.9)"}, self.issue_interval);
+        visit({.name = "issue_interval", .unit = Unit::cycles, .doc = "cycles between two issues of one scheduler (Volkov 2016, Table 2.8)"}, self.issue_interval);
         visit({.name = "ilp_latency", .unit = Unit::cycles, .doc = "cycles between two independent instructions of one warp (Volkov 2016, 3.7)"}, self.ilp_latency);
         visit({.name = "dual_issue", .unit = Unit::count, .doc = "independent instructions of one warp issued at once"}, self.dual_issue);
         visit({.name = "scoreboard_loads", .unit = Unit::count, .doc = "outstanding loads of a warp before it stalls (Lashgar 2015)"}, self.scoreboard_loads);
@@ -100,6 +115,12 @@ struct Issue {
         visit({.name = "first_path", .doc = "which side of a diverging branch runs first", .choices = {"taken", "fall-through"}}, self.first_path);
         visit({.name = "barrier_latency", .unit = Unit::cycles, .doc = "cycles of a block barrier for a single warp"}, self.barrier_latency);
         visit({.name = "barrier_granularity", .doc = "what a barrier counts", .choices = {"warp", "thread"}}, self.barrier_granularity);
+        visit({.name = "branch_latency_taken", .unit = Unit::cycles, .doc = "cycles from a branch that is taken to the next instruction of the warp (Volkov 2016, 3.7)",
+               .internal = "determined by timed branches, which no experiment does yet"}, self.branch_latency_taken);
+        visit({.name = "branch_latency_untaken", .unit = Unit::cycles, .doc = "the same for a branch that falls through (Volkov 2016, 3.7)",
+               .internal = "determined by timed branches, which no experiment does yet"}, self.branch_latency_untaken);
+        visit({.name = "reissue_transactions", .unit = Unit::count, .doc = "transactions or bank-conflict ways of a memory instruction that one issue serves; for the rest it is issued again (Volkov 2016, 3.6)",
+               .internal = "determined by issue slots that diverging loads take, which no experiment does yet"}, self.reissue_transactions);
     }
 };
 
@@ -146,6 +167,10 @@ struct SharedMemory {
     Integer conflict_cost;
     Integer access_group;
     Real bytes_per_cycle;
+    Integer block_overhead;
+    Integer argument_overhead;
+    Integers capacity_options;
+    Text unified_cache;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -158,9 +183,17 @@ struct SharedMemory {
         visit({.name = "bank_modes", .unit = Unit::bytes, .doc = "selectable bank widths (Kepler: 4 and 8)",
                .internal = "a launch setting of the driver; timing sees the mode in force"}, self.bank_modes);
         visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load without conflict, one thread"}, self.latency);
-        visit({.name = "conflict_cost", .unit = Unit::cycles, .doc = "latency added by each further way of a bank conflict"}, self.conflict_cost);
+        visit({.name = "conflict_cost", .unit = Unit::cycles, .doc = "latency that each further way of a bank conflict adds to a whole warp's access (Volkov 2016, 6.2)"}, self.conflict_cost);
         visit({.name = "access_group", .unit = Unit::count, .doc = "threads whose addresses are served together (half-warp 16, warp 32)"}, self.access_group);
         visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "conflict-free load throughput per SM"}, self.bytes_per_cycle);
+        visit({.name = "block_overhead", .unit = Unit::bytes, .doc = "taken from every block besides what it asks for (Volkov 2016, 5.7)",
+               .internal = "determined by occupancy under allocation, which no experiment does yet"}, self.block_overhead);
+        visit({.name = "argument_overhead", .unit = Unit::bytes, .doc = "taken from every block for each kernel argument (Volkov 2016, 5.7)",
+               .internal = "determined by occupancy under allocation, which no experiment does yet"}, self.argument_overhead);
+        visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Mei 2014, Table 1)",
+               .internal = "a launch setting of the driver; timing sees the one in force"}, self.capacity_options);
+        visit({.name = "unified_cache", .doc = "key of the cache that shares its storage: what one takes the other loses",
+               .internal = "determined by capacities under several settings, which no experiment does yet"}, self.unified_cache);
     }
 };
 
@@ -179,17 +212,22 @@ struct Cache {
     Text policy;
     Reals way_odds;
     Integer latency;
+    Integers latency_range;
     Text allocation;
     Text write_policy;
     Text outstanding_design;
     Integer outstanding_entries;
     Integer outstanding_merge;
     Real bytes_per_cycle;
+    Integers capacity_options;
+    Integer partitions;
+    Integer far_latency;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "scope", .doc = "what shares one instance",
-               .internal = "determined by two blocks competing, which no experiment does yet", .choices = {"sm", "tpc", "gpu"}}, self.scope);
+               .internal = "determined by two blocks competing, which no experiment does yet",
+               .choices = {"scheduler", "sm", "tpc", "gpc", "gpu"}}, self.scope);
         visit({.name = "capacity", .unit = Unit::bytes, .doc = "data bytes of one instance"}, self.capacity);
         visit({.name = "line", .unit = Unit::bytes, .doc = "bytes that share one tag"}, self.line);
         visit({.name = "sector", .unit = Unit::bytes, .doc = "bytes filled by one miss; equals line where there are no sectors"}, self.sector);
@@ -204,6 +242,8 @@ struct Cache {
                .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "way-odds", "not-lru"}}, self.policy);
         visit({.name = "way_odds", .doc = "probability of each way to be the victim (Mei 2014: 1/6 1/2 1/6 1/6); with policy 'way-odds'"}, self.way_odds);
         visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load that hits here, translation hit included"}, self.latency);
+        visit({.name = "latency_range", .unit = Unit::cycles, .doc = "[smallest, largest] over SM placement, or over the partitions of the cache",
+               .internal = "determined by chases placed on every SM, which no experiment does yet for caches"}, self.latency_range);
         visit({.name = "allocation", .doc = "what allocates a line",
                .internal = "determined by store traces, which no experiment does yet", .choices = {"load", "load-store"}}, self.allocation);
         visit({.name = "write_policy", .doc = "what a store that hits does",
@@ -216,6 +256,12 @@ struct Cache {
                .internal = "determined by thread-latency surfaces, which no experiment does yet"}, self.outstanding_merge);
         visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "hit throughput of one instance",
                .internal = "no experiment saturates it yet"}, self.bytes_per_cycle);
+        visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Fermi L1: 16 and 48 KB); 0 where it can be switched off",
+               .internal = "a launch setting of the driver; timing sees the one in force"}, self.capacity_options);
+        visit({.name = "partitions", .unit = Unit::count, .doc = "partitions that each serve a part of the SMs directly (two on the largest chips)",
+               .internal = "determined by a map of latency over SM and address, which no experiment does yet"}, self.partitions);
+        visit({.name = "far_latency", .unit = Unit::cycles, .doc = "as latency, of a hit in a partition that is not the SM's own",
+               .internal = "determined by a map of latency over SM and address, which no experiment does yet"}, self.far_latency);
     }
 };
 
@@ -235,7 +281,8 @@ struct Tlb {
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "scope", .doc = "what shares one instance",
-               .internal = "determined by two blocks competing, which no experiment does yet", .choices = {"sm", "tpc", "gpu"}}, self.scope);
+               .internal = "determined by two blocks competing, which no experiment does yet",
+               .choices = {"scheduler", "sm", "tpc", "gpc", "gpu"}}, self.scope);
         visit({.name = "reach", .unit = Unit::bytes, .doc = "address range that the level can map"}, self.reach);
         visit({.name = "entries", .unit = Unit::count, .doc = "reach / span"}, self.entries);
         visit({.name = "ways", .unit = Unit::count, .doc = "ways of a set; the largest where sets differ"}, self.ways);
@@ -250,12 +297,15 @@ struct Tlb {
     }
 };
 
-/// A way from the SM to memory ("global", "texture", "constant", "instruction"): which caches and TLBs, in order.
+/// A way from the SM to memory ("global", "local", "texture", "constant", "instruction"): which caches and TLBs, in order.
+/// "local" is described only where it differs from "global" (Kepler's L1 serves local memory alone; Mei 2014, 2).
 struct Path {
     Texts caches;
     Texts tlbs;
     Integer memory_latency;
     Integers memory_latency_range;
+    Integer page_window;
+    Integer page_window_penalty;
     Text tlb_position;
 
     template <class Self, class Visitor>
@@ -264,6 +314,10 @@ struct Path {
         visit({.name = "tlbs", .doc = "keys of `tlbs`, nearest first"}, self.tlbs);
         visit({.name = "memory_latency", .unit = Unit::cycles, .doc = "dependent load served by DRAM, translation hit, unloaded, mean over SMs"}, self.memory_latency);
         visit({.name = "memory_latency_range", .unit = Unit::cycles, .doc = "[smallest, largest] over SM placement (Wong 2010, IV-G)"}, self.memory_latency_range);
+        visit({.name = "page_window", .unit = Unit::bytes, .doc = "memory whose page entries are active at once (Mei 2014, 4.2: 512 MB on Kepler)",
+               .internal = "determined by jumps over hundreds of megabytes, which no experiment does yet"}, self.page_window);
+        visit({.name = "page_window_penalty", .unit = Unit::cycles, .doc = "latency added by an access outside the active window, which switches it",
+               .internal = "determined by jumps over hundreds of megabytes, which no experiment does yet"}, self.page_window_penalty);
         visit({.name = "tlb_position", .doc = "number of caches that are looked up before translation",
                .internal = "virtually indexed caches hide the TLB; timing sees it only through a path's levels",
                .choices = {"before-caches", "after-first-cache"}}, self.tlb_position);
@@ -304,7 +358,7 @@ struct LaunchCost {
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "empty_kernel", .unit = Unit::nanoseconds, .doc = "back-to-back launches of an empty kernel, per launch"}, self.empty_kernel);
-        visit({.name = "block_replacement", .unit = Unit::cycles, .doc = "from the end of a block to the start of the next in its place (Volkov 2016, 5.8)"}, self.block_replacement);
+        visit({.name = "block_replacement", .unit = Unit::cycles, .doc = "from the end of a block to the start of the next in its place (Volkov 2016, 3.7)"}, self.block_replacement);
     }
 };
 

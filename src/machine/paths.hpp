@@ -3,11 +3,12 @@
 
 #include "machine/machine.hpp"
 
-#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 namespace gputomo::machine {
 
@@ -24,9 +25,9 @@ void visit_leaves(M& machine, Visitor&& visit) {
     Machine::sections(machine, [&](std::string_view section, auto& content) {
         using Content = std::remove_cvref_t<decltype(content)>;
         if constexpr (requires { typename Content::mapped_type; }) {
-            for (auto& [key, item] : content)
-                Content::mapped_type::fields(item, [&](const FieldInfo& info, auto& field) {
-                    visit(join_path(section, key, info.name), info, field);
+            for (auto& entry : content)
+                Content::mapped_type::fields(entry.second, [&](const FieldInfo& info, auto& field) {
+                    visit(join_path(section, entry.first, info.name), info, field);
                 });
         } else {
             Content::fields(content, [&](const FieldInfo& info, auto& field) {

@@ -1,13 +1,38 @@
+// Whether the leaves of a description agree with each other.
 #include "machine/json.hpp"
+
+#include "machine/paths.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
+#include <optional>
+#include <set>
 
 namespace gputomo::machine {
 namespace {
+
+/// Leaves for which 0 makes no sense: sizes and counts that others are divided by, and rates.
+constexpr std::array<std::string_view, 25> kPositive{
+    "sms",  "sms_per_tpc", "warp_size", "max_threads_per_block", "max_threads_per_sm", "max_blocks_per_sm", "registers_per_sm",
+    "line", "sector",      "capacity",  "ways",                  "sets",               "span",              "entries",
+    "reach", "banks",      "bank_width", "access_group",         "lanes",              "throughput",        "instructions",
+    "schedulers_per_sm",   "sm_mhz",    "read_bandwidth",        "peak_bandwidth"};
+
+/// Probabilities are written with few digits, so their sum is 1 only about.
+constexpr double kOddsTolerance = 0.01;
+
+/// nullopt where the product does not fit.
+std::optional<std::int64_t> product(std::int64_t a, std::int64_t b) {
+    std::int64_t result = 0;
+    if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
+    return result;
+}
 
 class Checker {
 public:
@@ -17,82 +42,144 @@ public:
         throw InputError(fmt::format("{}: {}: {}", origin_, path, what));
     }
 
-    void positive(const std::string& path, const Integer& field) const {
-        if (field && *field == 0) fail(path, "found 0; expected a positive number");
+    void positive(const std::string& path, const FieldInfo& info, const Leaf& leaf) const {
+        if (leaf.knowledge != Knowledge::known || std::find(kPositive.begin(), kPositive.end(), info.name) == kPositive.end()) return;
+        const auto* integer = std::get_if<std::int64_t>(&leaf.value);
+        const auto* real = std::get_if<double>(&leaf.value);
+        if ((integer != nullptr && *integer == 0) || (real != nullptr && *real == 0)) fail(path, "found 0; expected a positive number");
     }
 
-    /// Total ways of all sets: the sum of set_ways, or ways x sets; 0 where the leaves don't tell.
-    std::int64_t total_ways(const std::string& where, const Integer& ways, const Integer& sets, const Integers& set_ways) const {
-        if (set_ways) {
-            if (sets && static_cast<std::size_t>(*sets) != set_ways.value.size())
-                fail(where + ".set_ways", fmt::format("found {} sets; expected {} as in {}.sets", set_ways.value.size(), *sets, where));
-            return std::accumulate(set_ways.value.begin(), set_ways.value.end(), std::int64_t{0});
+    void at_most(const std::string& path, const Integer& small, const std::string& limit_path, const Integer& limit) const {
+        if (small && limit && *small > *limit)
+            fail(path, fmt::format("found {}; expected at most {} as in {}", *small, *limit, limit_path));
+    }
+
+    void low_high(const std::string& path, const Integers& range) const {
+        if (range && (range.value.size() != 2 || range.value[0] > range.value[1]))
+            fail(path, fmt::format("found [{}]; expected [smallest, largest]", fmt::join(range.value, ", ")));
+    }
+
+    /// Total ways of all sets: the sum of set_ways, or ways x sets; nullopt where the leaves don't tell.
+    template <class Part>
+    std::optional<std::int64_t> total_ways(const std::string& where, const Part& part) const {
+        if (!part.set_ways) {
+            if (!part.ways || !part.sets) return std::nullopt;
+            const auto total = product(*part.ways, *part.sets);
+            if (!total) fail(where + ".sets", fmt::format("found {} sets of {} ways; expected a product below 2^63", *part.sets, *part.ways));
+            return total;
         }
-        return ways && sets ? *ways * *sets : 0;
+        const auto& list = part.set_ways.value;
+        if (list.empty() || (part.sets && static_cast<std::uint64_t>(*part.sets) != list.size()))
+            fail(where + ".set_ways", fmt::format("found {} sets; expected {}", list.size(),
+                                                  part.sets ? fmt::format("{} as in {}.sets", *part.sets, where) : "at least 1"));
+        if (part.ways && *std::max_element(list.begin(), list.end()) != *part.ways)
+            fail(where + ".ways", fmt::format("found {}; expected the largest of set_ways", *part.ways));
+        std::int64_t total = 0;
+        for (const auto ways : list)
+            if (__builtin_add_overflow(total, ways, &total)) fail(where + ".set_ways", "expected a sum below 2^63");
+        return total;
+    }
+
+    /// `whole` = `parts` x `size`, where all three are known.
+    struct Product {
+        std::string path;
+        const Integer& whole;
+        std::optional<std::int64_t> parts;
+        std::string_view part_name;
+        const Integer& size;
+    };
+    void multiplies(const Product& p) const {
+        if (!p.whole || !p.parts || !p.size) return;
+        const auto expected = product(*p.parts, *p.size);
+        if (expected != *p.whole)
+            fail(p.path, fmt::format("found {}; expected {} {} of {} bytes, {}", *p.whole, *p.parts, p.part_name, *p.size,
+                                     expected ? fmt::to_string(*expected) : "which is too large"));
+    }
+
+    void index(const std::string& where, const Cache& cache) const {
+        if (!cache.index || *cache.index == "modulo") return;
+        const bool bits = *cache.index == "bits";
+        const auto& masks = bits ? cache.index_bits : cache.index_hash;
+        const std::string path = where + (bits ? ".index_bits" : ".index_hash");
+        if (!masks) fail(path, fmt::format("missing; expected one entry per bit of the set number with index \"{}\"", *cache.index));
+        if (masks.value.size() > 62) fail(path, fmt::format("found {} bits; expected at most 62", masks.value.size()));
+        if (bits && std::any_of(masks.value.begin(), masks.value.end(), [](auto bit) { return bit > 62; }))
+            fail(path, "expected numbers of address bits, 0 to 62");
+        const auto sets = std::int64_t{1} << masks.value.size();
+        if (cache.sets && *cache.sets != sets)
+            fail(where + ".sets", fmt::format("found {}; expected {}, for {} index bits", *cache.sets, sets, masks.value.size()));
+    }
+
+    void odds(const std::string& where, const Cache& cache) const {
+        if (!cache.policy || *cache.policy != "way-odds") return;
+        if (!cache.way_odds) fail(where + ".way_odds", "missing; expected one probability per way with policy way-odds");
+        const auto& odds = cache.way_odds.value;
+        if (cache.ways && odds.size() != static_cast<std::uint64_t>(*cache.ways))
+            fail(where + ".way_odds", fmt::format("found {} probabilities; expected {} as in {}.ways", odds.size(), *cache.ways, where));
+        const double sum = std::accumulate(odds.begin(), odds.end(), 0.0);
+        if (!(std::abs(sum - 1) <= kOddsTolerance)) fail(where + ".way_odds", fmt::format("found a sum of {}; expected 1", sum));
     }
 
     void cache(const std::string& where, const Cache& cache) const {
-        positive(where + ".line", cache.line);
-        positive(where + ".sector", cache.sector);
-        positive(where + ".capacity", cache.capacity);
-        positive(where + ".ways", cache.ways);
-        positive(where + ".sets", cache.sets);
         if (cache.line && cache.sector && *cache.line % *cache.sector != 0)
             fail(where + ".sector", fmt::format("found {}; expected a divisor of the line, {}", *cache.sector, *cache.line));
-        const auto lines = total_ways(where, cache.ways, cache.sets, cache.set_ways);
-        if (lines != 0 && cache.line && cache.capacity && lines * *cache.line != *cache.capacity)
-            fail(where + ".capacity", fmt::format("found {}; expected {} lines of {} bytes, {}", *cache.capacity, lines,
-                                                  *cache.line, lines * *cache.line));
-        if (cache.policy && *cache.policy == "way-odds") {
-            if (!cache.way_odds) fail(where + ".way_odds", "missing; expected one probability per way with policy way-odds");
-            const double sum = std::accumulate(cache.way_odds.value.begin(), cache.way_odds.value.end(), 0.0);
-            if (sum < 0.99 || sum > 1.01) fail(where + ".way_odds", fmt::format("found a sum of {}; expected 1", sum));
-        }
+        multiplies({where + ".capacity", cache.capacity, total_ways(where, cache), "lines", cache.line});
+        index(where, cache);
+        odds(where, cache);
+        low_high(where + ".latency_range", cache.latency_range);
+        if (cache.outstanding_design && !cache.outstanding_entries && cache.outstanding_entries.knowledge == Knowledge::unknown)
+            fail(where + ".outstanding_entries", "missing; expected a count with outstanding_design");
     }
 
     void tlb(const std::string& where, const Tlb& tlb) const {
-        positive(where + ".span", tlb.span);
-        positive(where + ".entries", tlb.entries);
-        if (tlb.span && tlb.entries && tlb.reach && *tlb.span * *tlb.entries != *tlb.reach)
-            fail(where + ".reach", fmt::format("found {}; expected {} entries of {} bytes, {}", *tlb.reach, *tlb.entries,
-                                               *tlb.span, *tlb.span * *tlb.entries));
-        const auto entries = total_ways(where, tlb.ways, tlb.sets, tlb.set_ways);
-        if (entries != 0 && tlb.entries && entries != *tlb.entries)
-            fail(where + ".entries", fmt::format("found {}; expected ways x sets, {}", *tlb.entries, entries));
+        multiplies({where + ".reach", tlb.reach, tlb.entries ? std::optional(*tlb.entries) : std::nullopt, "entries", tlb.span});
+        const auto entries = total_ways(where, tlb);
+        if (entries && tlb.entries && *entries != *tlb.entries)
+            fail(where + ".entries", fmt::format("found {}; expected ways x sets, {}", *tlb.entries, *entries));
+        if (tlb.policy && *tlb.policy == "way-odds") fail(where + ".policy", "found way-odds; expected a policy without odds, a TLB has none");
     }
 
     template <class Map>
     void names_exist(const std::string& path, const Texts& names, const Map& things) const {
         if (!names) return;
-        for (const auto& name : names.value)
+        std::set<std::string> seen;
+        for (const auto& name : names.value) {
             if (!things.contains(name)) fail(path, fmt::format("found \"{}\"; expected a name that is described", name));
+            if (!seen.insert(name).second) fail(path, fmt::format("found \"{}\" twice; expected it once", name));
+        }
     }
 
 private:
     std::string_view origin_;
 };
 
+void check_paths(const Machine& machine, const Checker& check) {
+    static constexpr std::array<std::string_view, 5> kPaths{"global", "local", "texture", "constant", "instruction"};
+    for (const auto& [key, path] : machine.paths) {
+        if (std::find(kPaths.begin(), kPaths.end(), key) == kPaths.end())
+            check.fail("paths." + key, fmt::format("unknown path; expected one of {}", fmt::join(kPaths, ", ")));
+        check.names_exist("paths." + key + ".caches", path.caches, machine.caches);
+        check.names_exist("paths." + key + ".tlbs", path.tlbs, machine.tlbs);
+        check.low_high("paths." + key + ".memory_latency_range", path.memory_latency_range);
+    }
+}
+
 }  // namespace
 
 void validate(const Machine& machine, std::string_view origin) {
     const Checker check(origin);
+    for (const auto& [path, info, leaf] : all_leaves(machine)) check.positive(path, info, leaf);
     for (const auto& [key, cache] : machine.caches) check.cache("caches." + key, cache);
     for (const auto& [key, tlb] : machine.tlbs) check.tlb("tlbs." + key, tlb);
-    for (const auto& [key, path] : machine.paths) {
-        check.names_exist("paths." + key + ".caches", path.caches, machine.caches);
-        check.names_exist("paths." + key + ".tlbs", path.tlbs, machine.tlbs);
-        if (path.memory_latency_range) {
-            const auto& range = path.memory_latency_range.value;
-            if (range.size() != 2 || range[0] > range[1])
-                check.fail("paths." + key + ".memory_latency_range", "expected [smallest, largest]");
-        }
-    }
+    check_paths(machine, check);
     for (const auto& [key, operation] : machine.operations)
-        check.names_exist(fmt::format("operations[{}].units", key), operation.units, machine.pipelines);
-    check.positive("topology.sms", machine.topology.sms);
-    check.positive("topology.warp_size", machine.topology.warp_size);
-    check.positive("shared.banks", machine.shared.banks);
-    check.positive("shared.bank_width", machine.shared.bank_width);
+        check.names_exist(join_path("operations", key, "units"), operation.units, machine.pipelines);
+    check.at_most("topology.max_threads_per_block", machine.topology.max_threads_per_block, "topology.max_threads_per_sm",
+                  machine.topology.max_threads_per_sm);
+    check.at_most("topology.warp_size", machine.topology.warp_size, "topology.max_threads_per_block", machine.topology.max_threads_per_block);
+    check.at_most("shared.max_per_block", machine.shared.max_per_block, "shared.capacity", machine.shared.capacity);
+    if (machine.shared.unified_cache && !machine.caches.contains(*machine.shared.unified_cache))
+        check.fail("shared.unified_cache", fmt::format("found \"{}\"; expected a name that is described", *machine.shared.unified_cache));
 }
 
 }  // namespace gputomo::machine
