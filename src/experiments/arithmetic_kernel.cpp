@@ -16,7 +16,6 @@ using ptx::Type;
 
 constexpr int kMaxThreads = 1024;
 constexpr int kLaunches = 3;
-constexpr std::uint32_t kTurns = 2;  ///< n turns of a loop of a thousand operations: what ramps leave in 2n - n is below 0.1%
 constexpr std::int64_t kOperandBytes = 8;
 
 std::string kernel_name(std::string_view what, const TimedOperation& operation, int chains) {
@@ -86,10 +85,8 @@ double DoubledChain::latency() {
 }
 
 double DoubledChain::throughput(int warps, int warp_size) {
-    std::vector<double> samples;
-    for (int i = 0; i < kLaunches; ++i) samples.push_back(cycles_of_n(warps * warp_size));
     const double operations = static_cast<double>(warps) * warp_size * shape_.length * shape_.chains;
-    return operations / summarise(samples).value;
+    return operations / cycles_of_n(warps * warp_size);
 }
 
 ptx::KernelBuilder chain_loop_kernel(ptx::Target target, const TimedOperation& operation, ChainLoop::Shape shape) {
@@ -122,10 +119,10 @@ double ChainLoop::throughput(int warps, int warp_size) {
     arguments.add(operands_.address())
         .add(operands_.address() + static_cast<device::Address>(2 * shape_.chains * kOperandBytes))
         .add(stamps_.address())
-        .add(kTurns);
+        .add(shape_.turns);
     const int threads = warps * warp_size;
     kernel_.launch({1}, {static_cast<std::uint32_t>(threads)}, arguments);
-    return static_cast<double>(threads) * kTurns * shape_.operations / stamps_.cycles_of_n(threads);
+    return static_cast<double>(threads) * shape_.turns * shape_.operations / stamps_.cycles_of_n(threads);
 }
 
 }  // namespace gputomo::experiments

@@ -38,8 +38,9 @@ private:
 class ChainLoop {
 public:
     struct Shape {
-        int operations = 1024; ///< a thread and turn; an even multiple of `chains`
+        int operations = 1024;    ///< a thread and turn; an even multiple of `chains`
         int chains = 1;
+        std::uint32_t turns = 2;  ///< n; with a thousand operations what ramps leave in 2n - n is below 0.1%
     };
     ChainLoop(device::Device& device, const TimedOperation& operation, Shape shape);
     /// Thread operations per cycle with `warps` warps of `warp_size` threads on one SM.

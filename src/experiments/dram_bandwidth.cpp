@@ -24,7 +24,7 @@ constexpr std::int64_t kLargestArray = std::int64_t{4} << 30;
 constexpr std::int64_t kSmallestArray = std::int64_t{4} << 20;
 /// Arrays this many times as large as the L2 leave little of themselves in it.
 constexpr std::int64_t kTimesL2 = 8;
-constexpr int kLaunches = 3;
+constexpr int kLaunches = 2;
 
 struct Sizes {
     std::int64_t first = 0;

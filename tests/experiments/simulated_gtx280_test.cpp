@@ -1,0 +1,105 @@
+// Experiments on the simulated GeForce GTX 280 of Wong 2010: what they find is what went in.
+#include "experiments/experiment.hpp"
+#include "experiments/pointer_chase.hpp"
+#include "machine/json.hpp"
+#include "sim/simulator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace gputomo::experiments {
+namespace {
+
+std::unique_ptr<sim::SimulatedDevice> gtx280() {
+    return sim::make_device(machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json"), {.id = "sim:gtx280"});
+}
+
+/// Runs one experiment and keeps what it found.
+class Scanned {
+public:
+    explicit Scanned(std::string_view id) {
+        const auto device = gtx280();
+        const Findings none;
+        Context context{*device, none, 1, false, [](double, std::string_view) {}};
+        const auto rows = catalogue();
+        const auto experiment = std::ranges::find(rows, id, &Experiment::id);
+        outcome = experiment->run(context);
+        for (auto& estimate : outcome.estimates) findings.add(estimate);
+    }
+    double operator[](std::string_view path) const {
+        const auto number = findings.number(path);
+        EXPECT_TRUE(number.has_value()) << path << " was not decided";
+        return number.value_or(-1);
+    }
+    Outcome outcome;
+    Findings findings;
+};
+
+TEST(SimulatedGtx280Test, ClockReadsCost28CyclesAndStepBy2) {
+    const Scanned scan("clock");
+    EXPECT_EQ(scan["clock.read_cost"], 28);
+    EXPECT_EQ(scan["clock.resolution"], 2);
+    EXPECT_NEAR(scan["clock.sm_mhz"], 1296, 1);
+}
+
+TEST(SimulatedGtx280Test, LatenciesAreThoseOfTables2To4) {
+    const Scanned scan("arithmetic_latency");
+    for (const auto* path : {"operations[add.s32].latency", "operations[add.f32].latency", "operations[mul.f32].latency",
+                             "operations[fma.rn.f32].latency", "pipelines.sp.latency"})
+        EXPECT_EQ(scan[path], 24) << path;
+    for (const auto* path : {"operations[add.f64].latency", "operations[mul.f64].latency", "operations[fma.rn.f64].latency", "pipelines.dpu.latency"})
+        EXPECT_EQ(scan[path], 48) << path;
+    EXPECT_EQ(scan["operations[mul.lo.s32].latency"], 96);
+    EXPECT_EQ(scan["operations[mad.lo.s32].latency"], 120);
+    EXPECT_EQ(scan["operations[rsqrt.approx.f32].latency"], 28);
+    EXPECT_EQ(scan["pipelines.sfu.latency"], 28);
+}
+
+TEST(SimulatedGtx280Test, LanesAreThoseOfTable2) {
+    const Scanned scan("arithmetic_throughput");
+    EXPECT_EQ(scan["pipelines.sp.lanes"], 8);
+    EXPECT_EQ(scan["pipelines.sfu.lanes"], 2);
+    EXPECT_EQ(scan["pipelines.dpu.lanes"], 1);
+    EXPECT_NEAR(scan["operations[add.s32].throughput"], 8, 0.08);
+    EXPECT_NEAR(scan["operations[add.f64].throughput"], 1, 0.01);
+}
+
+TEST(SimulatedGtx280Test, SharedMemoryTakes38CyclesAndGives32BytesPerCycle) {
+    EXPECT_EQ(Scanned("shared_latency")["shared.latency"], 38);
+    EXPECT_EQ(Scanned("shared_throughput")["shared.bytes_per_cycle"], 32);
+}
+
+TEST(SimulatedGtx280Test, ReadsComeNearTheBandwidthOfTheChannels) {
+    const Scanned scan("dram_bandwidth");
+    EXPECT_GT(scan["memory.read_bandwidth"], 0.9 * 141.7);
+    EXPECT_LE(scan["memory.read_bandwidth"], 141.8);
+}
+
+TEST(SimulatedGtx280Test, BlocksAreReplacedAfter225Cycles) {
+    EXPECT_NEAR(Scanned("launch")["launch.block_replacement"], 225, 60);
+}
+
+TEST(SimulatedGtx280Test, ChaseLatencyDependsNeitherOnUnrollingNorOnRecording) {
+    const auto device = gtx280();
+    const device::Buffer memory(*device, Bytes{65536});
+    LinkWriter writer(*device);
+    std::vector<device::Address> order;
+    for (int i = 0; i < 64; ++i) order.push_back(memory.address() + static_cast<device::Address>(1024 * i));
+    for (const int unroll : {1, 8}) {
+        PointerChase chase(*device, {.hint = LoadHint::all, .unroll = unroll});
+        writer.write_cycle(std::vector{memory.address()});
+        chase.calibrate(memory.address());
+        writer.write_cycle(order);
+        double sum = 0;
+        const ChaseRun run{.start = order[0], .warm = 64, .loads = 256};
+        for (const double latency : chase.latencies(run)) sum += latency;
+        const double average = chase.average(run).value();
+        EXPECT_NEAR(average, sum / 256, 1) << "unroll factor " << unroll;
+        EXPECT_NEAR(average, 440, 5) << "unroll factor " << unroll;
+    }
+}
+
+}  // namespace
+}  // namespace gputomo::experiments
