@@ -1,0 +1,41 @@
+#include "deduce/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputomo::deduce {
+
+double quantile(std::vector<double> values, double q) {
+    if (values.empty()) return 0;
+    const double position = q * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(position);
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(below), values.end());
+    const double low = values[below];
+    if (below + 1 == values.size()) return low;
+    const double high = *std::min_element(values.begin() + static_cast<std::ptrdiff_t>(below) + 1, values.end());
+    return low + (high - low) * (position - static_cast<double>(below));
+}
+
+double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
+
+double median_deviation(const std::vector<double>& values) {
+    const double middle = median(values);
+    std::vector<double> deviations;
+    deviations.reserve(values.size());
+    for (const double v : values) deviations.push_back(std::abs(v - middle));
+    return median(std::move(deviations));
+}
+
+IntegerEstimate integer_latency(const std::vector<double>& readings) {
+    IntegerEstimate estimate;
+    if (readings.empty()) return estimate;
+    const double middle = median(readings);
+    estimate.value = std::llround(middle);
+    estimate.interval = {quantile(readings, 0.05), quantile(readings, 0.95)};
+    const auto near = std::count_if(readings.begin(), readings.end(),
+                                    [&](double r) { return std::abs(r - static_cast<double>(estimate.value)) <= 0.5; });
+    estimate.confidence = static_cast<double>(near) / static_cast<double>(readings.size());
+    return estimate;
+}
+
+}  // namespace gputomo::deduce

@@ -1,0 +1,25 @@
+// Robust statistics of latencies.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gputomo::deduce {
+
+/// Quantile q in 0..1 by linear interpolation; 0 for no values.
+[[nodiscard]] double quantile(std::vector<double> values, double q);
+[[nodiscard]] double median(std::vector<double> values);
+/// Median absolute deviation from the median.
+[[nodiscard]] double median_deviation(const std::vector<double>& values);
+
+/// A latency that is a whole number of cycles, from repeated readings of which a few may be disturbed.
+struct IntegerEstimate {
+    std::int64_t value = 0;
+    std::array<double, 2> interval{};  ///< 5% and 95% quantile of the readings
+    double confidence = 0;             ///< share of the readings within half a cycle of the value
+};
+[[nodiscard]] IntegerEstimate integer_latency(const std::vector<double>& readings);
+
+}  // namespace gputomo::deduce
