@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <random>
@@ -13,10 +14,16 @@
 namespace gputomo::deduce {
 namespace {
 
-/// Laps recorded where a few misses among many loads decide; a load misses when it does in most of them.
-constexpr std::uint32_t kLaps = 5;
+/// Laps recorded where a few misses among many loads decide: more for short tours, since lines that compete for a set under a
+/// random policy miss only now and then.
+constexpr std::uint64_t kFewestLaps = 5, kMostLaps = 40;
+/// Laps that even a random policy needs to settle on an array that fits.
+constexpr std::uint64_t kSettlingLaps = 16;
+/// Share of readings that may be slow by accident, at worst.
+constexpr double kAccident = 0.02;
 /// Share of loads that may be slow by accident (other clients, refresh); more are misses without a closer look.
 constexpr double kDisturbed = 0.05;
+constexpr std::uint32_t kPolicyWarm = 6, kPolicyRecorded = 12;
 /// A walk that no candidate predicts better than this is explained by none of them.
 constexpr double kExplained = 0.97;
 
@@ -45,12 +52,27 @@ private:
             if (latencies[i] > q_.threshold) rates[i % offsets.size()] += 1.0 / laps;
         return rates;
     }
-    Offsets persistent_misses(const Offsets& offsets, std::uint32_t warm = 2) {
-        const auto rates = miss_rates(offsets, warm, kLaps);
+    /// Loads that miss more often than accidents explain (less than one such load expected in twenty tours).
+    Offsets persistent_misses(const Offsets& offsets) {
+        const std::uint64_t affordable = 2 * q_.most_loads / std::max<std::uint64_t>(1, offsets.size());
+        const auto laps = static_cast<std::uint32_t>(std::clamp(affordable, kFewestLaps, kMostLaps));
+        const auto rates = miss_rates(offsets, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 2, kSettlingLaps)), laps);
+        const double least = (least_count(laps, offsets.size()) - 0.5) / laps;
         Offsets missing;
         for (std::size_t i = 0; i < offsets.size(); ++i)
-            if (rates[i] > 0.5) missing.push_back(offsets[i]);
+            if (rates[i] > least) missing.push_back(offsets[i]);
         return missing;
+    }
+    /// Smallest count that accidents reach in fewer than 1 in 20 tours (Poisson tail).
+    static int least_count(std::uint32_t laps, std::size_t loads) {
+        const double mean = kAccident * laps;
+        double term = std::exp(-mean), tail = 1 - term;
+        int count = 1;
+        while (tail * static_cast<double>(loads) > 0.05 && count < static_cast<int>(laps)) {
+            term *= mean / count++;
+            tail -= term;
+        }
+        return count;
     }
 
     /// Walks a window word by word after a tour that evicts it: one miss per filled piece.
@@ -93,17 +115,25 @@ private:
         const double share = std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
         if (share > kDisturbed) {
             // A cold start may take more than one lap where replacement is not LRU.
-            const auto again = miss_rates(offsets, 2, 1);
+            const auto again = miss_rates(offsets, share > 0.9 ? 2 : kSettlingLaps, 1);
             if (std::accumulate(again.begin(), again.end(), 0.0) / static_cast<double>(again.size()) > kDisturbed) return false;
         }
-        // Misses come by whole sets, two lines and more; accidents rarely hit one load in most of the laps.
+        // Misses come by whole sets: two lines and more.
         return persistent_misses(offsets).size() < 2;
     }
 
     bool find_capacity() {
         std::uint64_t low = q_.fits / step(), high = (q_.overflows + step() - 1) / step();
         const std::uint64_t tolerance = high > q_.most_loads ? high / 64 : 1;
-        while (low > 0 && !fits(low * step())) low /= 2;
+        // The bracket comes from a coarse walk, which may have touched only some of the sets.
+        while (low > 0 && !fits(low * step())) {
+            high = low;
+            low /= 2;
+        }
+        while (high * step() * 2 <= q_.largest && fits(high * step())) {
+            low = high;
+            high *= 2;
+        }
         if (low == 0) {
             found_.remarks.push_back("no array was served without misses");
             return false;
@@ -118,47 +148,53 @@ private:
         return tolerance == 1;
     }
 
-    /// Adds one step after the other to the fitted array and reads off which loads then miss.
+    /// Adds one step to the fitted array and reads off which loads then miss.
     void find_sets() {
-        const auto missing = persistent_misses(strided(fitted_ + step(), step()), 4);
-        std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;  // start, length in bytes
-        for (const auto at : missing) {
-            if (!runs.empty() && at == runs.back().first + runs.back().second) runs.back().second += step();
-            else runs.emplace_back(at, step());
-        }
-        const auto distance = common_distance(runs);
-        if (runs.size() < 2 || distance == 0) return found_.remarks.push_back("the overflow past the capacity did not show one set");
-        const std::uint64_t way = distance;
-        if (fitted_ % way != 0 && !verify_unequal(runs)) return;
-        const bool fully_associative = way == step() && runs.size() == fitted_ / step() + 1;
-        const std::uint64_t ways = fully_associative ? fitted_ / way : fitted_ / way;
+        const auto tour = strided(fitted_ + step(), step());
+        const auto missing = persistent_misses(tour);
+        const std::uint64_t way = missing.size() + 1 >= tour.size() ? one_set_distance() : common_distance(missing);
+        if (way == 0) return found_.remarks.push_back("the overflow past the capacity did not show one set");
+        const bool one_set = missing.size() + 1 >= tour.size();
+        if (!one_set && fitted_ % way != 0)
+            return found_.remarks.push_back(fmt::format("{} loads overflow together, and their distance does not divide the capacity: unequal sets or a hash", missing.size()));
+        const std::uint64_t ways = one_set ? ways_apart(way) : fitted_ / way;
         if (!verify_ways(way, ways)) return found_.remarks.push_back(fmt::format("{} lines {} bytes apart do not behave as one set of {} ways", ways + 1, way, ways));
-        const bool all_miss = runs.size() == ways + 1;
-        const std::uint64_t line = find_line(way, ways);
-        const double confidence = all_miss ? 0.99 : 0.97;
+        const std::uint64_t line = one_set ? fitted_ / ways : find_line(way, ways);
+        if (one_set && fitted_ % ways != 0) return found_.remarks.push_back(fmt::format("{} entries do not divide the capacity", ways));
         const auto exact = [&](std::uint64_t v) {
             const auto value = static_cast<std::int64_t>(v);
-            return Finding{value, confidence, {value, value}, {}};
+            return Finding{value, 0.99, {value, value}, {}};
         };
         found_.ways = exact(ways);
         found_.capacity = exact(fitted_);
-        if (line != 0) {
-            found_.line = exact(line);
-            found_.sets = exact(way / line);
-            found_.index = "modulo";
+        found_.line = exact(line);
+        found_.sets = exact(one_set ? 1 : way / line);
+        found_.index = "modulo";
+        find_policy(way, ways, line);
+    }
+
+    /// Everything misses: lines any distance apart are one set. A distance no line reaches, that arrays still allow for.
+    [[nodiscard]] std::uint64_t one_set_distance() const { return std::bit_floor(q_.largest / (fitted_ / sector_ + 2)); }
+    /// How many lines that far apart stay.
+    std::uint64_t ways_apart(std::uint64_t distance) {
+        std::uint64_t low = 1, high = fitted_ / sector_ + 1;
+        while (high - low > 1) {
+            const std::uint64_t middle = low + (high - low) / 2;
+            (persistent_misses(spaced(distance, middle)).empty() ? low : high) = middle;
         }
-        find_policy(way, ways, line == 0 ? step() : line);
+        return low;
     }
 
-    static std::uint64_t common_distance(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& runs) {
-        std::uint64_t common = 0;
-        for (std::size_t i = 1; i < runs.size(); ++i) common = std::gcd(common, runs[i].first - runs[0].first);
+    /// Greatest common distance of the lines that miss; a line may miss in several neighbouring sectors.
+    [[nodiscard]] std::uint64_t common_distance(const Offsets& missing) const {
+        std::uint64_t common = 0, start = 0;
+        for (std::size_t i = 0; i < missing.size(); ++i) {
+            const bool begins = i == 0 || missing[i] != missing[i - 1] + step();
+            if (!begins) continue;
+            if (i > 0) common = std::gcd(common, missing[i] - start);
+            start = missing[i];
+        }
         return common;
-    }
-
-    bool verify_unequal(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& runs) {
-        found_.remarks.push_back(fmt::format("{} lines overflow together, and their distance does not divide the capacity: unequal sets or a hash", runs.size()));
-        return false;
     }
 
     [[nodiscard]] Offsets spaced(std::uint64_t distance, std::uint64_t count, std::uint64_t shift = 0) const {
@@ -169,50 +205,64 @@ private:
 
     /// `ways` lines a way's size apart stay, one more does not.
     bool verify_ways(std::uint64_t way, std::uint64_t ways) {
-        if ((ways + 2) * way > q_.largest) return false;
-        return persistent_misses(spaced(way, ways), 4).empty() && overflow_share(spaced(way, ways + 1)) > 0;
+        if (ways == 0 || (ways + 2) * way > q_.largest) return false;
+        disturbed_ = miss_share(spaced(way, ways));
+        return persistent_misses(spaced(way, ways)).empty() && overflows(spaced(way, ways + 1));
     }
-    double overflow_share(const Offsets& offsets) {
-        const auto rates = miss_rates(offsets, 4, 8);
-        return std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size()) > 1.0 / (2.0 * static_cast<double>(offsets.size())) ? 1 : 0;
+    double miss_share(const Offsets& offsets) {
+        const auto rates = miss_rates(offsets, 4, 32);
+        return std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
     }
+    /// Lines that do not fit miss at least once a lap, whatever the policy; slow loads by accident are known by then.
+    bool overflows(const Offsets& offsets) { return miss_share(offsets) - disturbed_ > 0.5 / static_cast<double>(offsets.size()); }
 
     /// Every second of ways + 1 lines of one set is shifted: they stay one set until the shift reaches the line size.
-    /// With one set only the lines never part, and a line is what one miss fills.
     std::uint64_t find_line(std::uint64_t way, std::uint64_t ways) {
-        if (way == step()) return step();
         const std::uint64_t count = ways + 1 + (ways + 1) % 2;
         for (std::uint64_t line = q_.visible > q_.word ? q_.word : sector_; line < way; line *= 2)
-            if (overflow_share(spaced(way, count, line)) == 0) return line;
+            if (!overflows(spaced(way, count, line))) return line;
         return way;
     }
 
     /// Words of several lines of one set in random order; each candidate policy predicts the hits and misses.
     void find_policy(std::uint64_t way, std::uint64_t ways, std::uint64_t line) {
-        const std::uint64_t visits = std::min<std::uint64_t>(4, line / q_.word);
-        std::uint64_t lines = ways + 2 + ways / 4;
-        lines = std::min(lines, q_.largest / way);
-        if (lines <= ways || visits < 2) {
-            found_.remarks.push_back("a line is too short to be visited twice in a tour: the policy is not determined");
+        const std::uint64_t piece = std::min(line, sector_);
+        const std::uint64_t visits = std::min<std::uint64_t>(4, piece / q_.word);
+        const std::uint64_t lines = ways + 2 + ways / 4;
+        // Lines the set has not seen, so that nothing of an earlier tour counts as held.
+        const std::uint64_t first = (lines + ways + 4) * way <= q_.largest ? ways + 4 : 0;
+        if ((first + lines) * way > q_.largest || visits < 2 || ways < 2) {
+            found_.remarks.push_back("a line is too short to be visited twice in a tour, or there is one way: the policy is not determined");
             return;
         }
         Offsets tour;
-        for (std::uint64_t l = 0; l < lines; ++l)
-            for (std::uint64_t v = 0; v < visits; ++v) tour.push_back(l * way + v * (line / visits));
+        for (std::uint64_t l = first; l < first + lines; ++l)
+            for (std::uint64_t v = 0; v < visits; ++v) tour.push_back(l * way + v * (piece / visits / q_.word * q_.word));
         std::shuffle(tour.begin(), tour.end(), random_);
-        constexpr std::uint32_t kWarm = 6, kRecorded = 12;
-        const auto latencies = chase_({tour, kWarm, kRecorded}).latencies;
-        if (latencies.size() < tour.size() * kRecorded) return;
+        const auto latencies = chase_({tour, kPolicyWarm, kPolicyRecorded}).latencies;
+        if (latencies.size() < tour.size() * kPolicyRecorded) return;
         std::vector<std::uint32_t> walk;
-        for (std::uint32_t lap = 0; lap < kWarm + kRecorded; ++lap)
+        for (std::uint32_t lap = 0; lap < kPolicyWarm + kPolicyRecorded; ++lap)
             for (const auto offset : tour) walk.push_back(static_cast<std::uint32_t>(offset / way));
-        for (const auto name : candidate_policies()) {
-            const auto hits = predicted_hits(name, static_cast<std::uint32_t>(ways), walk);
+        for (const auto name : candidate_policies()) found_.policy.agreement.emplace_back(name, agreement(name, static_cast<std::uint32_t>(ways), walk, latencies));
+        judge_policy(latencies, tour.size(), kPolicyRecorded);
+    }
+
+    /// Best share of loads a policy predicts, over states that the set may have been in before the walk.
+    double agreement(std::string_view policy, std::uint32_t ways, const std::vector<std::uint32_t>& walk, const std::vector<double>& latencies) {
+        constexpr int kHistories = 12;
+        double best = 0;
+        for (int trial = 0; trial < kHistories; ++trial) {
+            std::vector<std::uint32_t> lines;
+            for (std::uint32_t i = 0; trial > 0 && i < 4 * ways; ++i) lines.push_back(0x8000'0000U + static_cast<std::uint32_t>(random_() % (2 * ways)));
+            lines.insert(lines.end(), walk.begin(), walk.end());
+            const auto hits = predicted_hits(policy, ways, lines);
             std::size_t right = 0;
-            for (std::size_t i = 0; i < latencies.size(); ++i) right += hits[kWarm * tour.size() + i] == (latencies[i] <= q_.threshold) ? 1 : 0;
-            found_.policy.agreement.emplace_back(name, static_cast<double>(right) / static_cast<double>(latencies.size()));
+            for (std::size_t i = 0; i < latencies.size(); ++i)
+                right += hits[hits.size() - latencies.size() + i] == (latencies[i] <= q_.threshold) ? 1 : 0;
+            best = std::max(best, static_cast<double>(right) / static_cast<double>(latencies.size()));
         }
-        judge_policy(latencies, tour.size(), kRecorded);
+        return best;
     }
 
     void judge_policy(const std::vector<double>& latencies, std::size_t tour, std::uint32_t laps) {
@@ -243,6 +293,7 @@ private:
     CacheFindings found_;
     std::uint64_t sector_ = 0;
     std::uint64_t fitted_ = 0;
+    double disturbed_ = 0;  ///< share of hits that are slow by accident
 };
 
 void add(std::vector<Estimate>& to, const std::string& path, const Finding& finding, const std::string& method) {

@@ -3,6 +3,7 @@
 #include "deduce/statistics.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace gputomo::deduce {
@@ -13,11 +14,15 @@ constexpr double kLeastStep = 3;
 /// Of a normal distribution, this many median deviations hold all but a few readings.
 constexpr double kSpread = 3;
 
-LevelSweep::Point measure(const Chase& chase, std::uint64_t bytes, std::uint64_t stride) {
-    const auto trace = chase({strided(bytes, stride), 1, 1}).latencies;
-    LevelSweep::Point point{bytes, stride, median(trace), quantile(trace, 0.05), quantile(trace, 0.95), 0};
-    point.mean = std::accumulate(trace.begin(), trace.end(), 0.0) / static_cast<double>(std::max<std::size_t>(1, trace.size()));
-    return point;
+/// What three of four loads stay below: where a line holds several loads of the walk, only some of them can miss.
+constexpr double kRepresentative = 0.75;
+/// Readings wanted of an array; small ones are walked several times.
+constexpr std::uint64_t kReadings = 256;
+
+std::vector<double> readings_of(const Chase& chase, std::uint64_t bytes, std::uint64_t stride) {
+    auto offsets = strided(bytes, stride);
+    const auto laps = static_cast<std::uint32_t>((kReadings + offsets.size() - 1) / offsets.size());
+    return chase({std::move(offsets), 2, laps}).latencies;
 }
 
 }  // namespace
@@ -31,22 +36,31 @@ std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride) {
 
 LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question) {
     LevelSweep sweep;
+    double last = 0;  // representative latency of the newest level
     for (std::uint64_t bytes = question.smallest; bytes <= question.largest; bytes *= 2) {
         std::uint64_t stride = question.stride;
         while (bytes / stride > question.most_loads) stride *= 2;
-        const auto point = measure(chase, bytes, stride);
-        sweep.points.push_back(point);
-        const double spread = std::max(kLeastStep, kSpread * (point.high - point.low) / 3.3 / 2);
-        const bool is_new = sweep.levels.empty() || point.median > sweep.levels.back().latency + std::max(spread, kLeastStep);
-        if (is_new) {
-            if (!sweep.levels.empty()) sweep.levels.back().overflows = bytes;
-            sweep.levels.push_back({point.median, point.low, point.high, bytes, 0});
-        } else {
+        const auto readings = readings_of(chase, bytes, stride);
+        const double representative = quantile(readings, kRepresentative);
+        const double mean = std::accumulate(readings.begin(), readings.end(), 0.0) / static_cast<double>(std::max<std::size_t>(1, readings.size()));
+        sweep.points.push_back({bytes, stride, median(readings), quantile(readings, 0.05), quantile(readings, 0.95), mean});
+        if (!sweep.levels.empty()) {
             Level& level = sweep.levels.back();
-            level.fits = bytes;
-            level.low = std::min(level.low, point.low);
-            level.high = std::max(level.high, point.high);
+            const double spread = std::max(kLeastStep, kSpread * median_deviation(readings));
+            if (representative <= last + spread) {
+                level.fits = bytes;
+                level.low = std::min(level.low, sweep.points.back().low);
+                level.high = std::max(level.high, sweep.points.back().high);
+                continue;
+            }
+            level.overflows = bytes;
         }
+        // Loads that still hit the level before are not of this one.
+        const double border = (last + representative) / 2;
+        std::vector<double> own;
+        std::copy_if(readings.begin(), readings.end(), std::back_inserter(own), [&](double r) { return r > border; });
+        sweep.levels.push_back({median(own), quantile(own, 0.05), quantile(own, 0.95), bytes, 0});
+        last = representative;
     }
     return sweep;
 }

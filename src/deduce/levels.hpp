@@ -11,7 +11,7 @@ namespace gputomo::deduce {
 struct LevelQuestion {
     std::uint64_t smallest = 512;    ///< bytes of the first array
     std::uint64_t largest = 0;       ///< bytes available
-    std::uint64_t stride = 32;       ///< bytes; no more than the smallest line expected
+    std::uint64_t stride = 256;      ///< bytes; about a line, so that most loads of an array too large miss
     /// Arrays of more loads than this are walked with a doubled stride.
     std::uint64_t most_loads = 1 << 19;
 };

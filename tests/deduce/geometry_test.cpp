@@ -1,0 +1,146 @@
+#include "deduce/geometry.hpp"
+#include "deduce/levels.hpp"
+#include "deduce/statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace gputomo::deduce {
+namespace {
+
+/// A memory path that deduction knows nothing of: one cache over memory, with noise.
+struct Truth {
+    std::uint64_t line = 64, sector = 64, ways = 4, sets = 16;
+    std::string policy = "lru";
+    double hit = 100, miss = 300;
+    double outliers = 0, jitter = 0;
+    [[nodiscard]] std::uint64_t capacity() const { return line * ways * sets; }
+};
+
+class Oracle {
+public:
+    Oracle(const Truth& truth, std::uint64_t seed) : t_(truth), sets_(truth.sets), random_(seed) {}
+
+    ChaseTrace operator()(const ChaseRequest& request) {
+        ChaseTrace trace;
+        for (std::uint32_t lap = 0; lap < request.warm_laps + request.recorded_laps; ++lap)
+            for (const auto offset : request.offsets) {
+                double latency = access(offset) ? t_.hit : t_.miss;
+                if (t_.jitter > 0) latency += std::abs(std::normal_distribution<double>(0, t_.jitter)(random_));
+                if (uniform() < t_.outliers) latency += 1000;
+                if (lap >= request.warm_laps) trace.latencies.push_back(latency);
+            }
+        loads += (request.warm_laps + request.recorded_laps) * request.offsets.size();
+        return trace;
+    }
+    std::uint64_t loads = 0;
+
+private:
+    struct Line {
+        std::uint64_t number = 0, stamp = 0;
+        std::vector<bool> sectors;
+    };
+    double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
+    bool access(std::uint64_t address) {
+        const std::uint64_t number = address / t_.line, sector = address % t_.line / t_.sector;
+        auto& set = sets_[number % t_.sets];
+        auto found = std::find_if(set.begin(), set.end(), [&](const Line& l) { return l.number == number; });
+        if (found == set.end()) {
+            if (set.size() == t_.ways)
+                set.erase(t_.policy == "random" ? set.begin() + static_cast<std::ptrdiff_t>(random_() % set.size())
+                                                : std::min_element(set.begin(), set.end(), [](const Line& a, const Line& b) { return a.stamp < b.stamp; }));
+            set.push_back({number, ++now_, std::vector<bool>(t_.line / t_.sector, false)});
+            found = set.end() - 1;
+        } else if (t_.policy == "lru") {
+            found->stamp = ++now_;
+        }
+        const bool hit = found->sectors[sector];
+        found->sectors[sector] = true;
+        return hit;
+    }
+    Truth t_;
+    std::vector<std::vector<Line>> sets_;
+    std::uint64_t now_ = 0;
+    std::mt19937_64 random_;
+};
+
+CacheFindings deduce(const Truth& truth, std::uint64_t seed = 1) {
+    Oracle oracle(truth, seed);
+    const Chase chase = [&](const ChaseRequest& r) { return oracle(r); };
+    return deduce_geometry(chase, {.threshold = (truth.hit + truth.miss) / 2, .fits = truth.capacity() / 2, .overflows = truth.capacity() * 2, .largest = truth.capacity() * 32});
+}
+
+void expect_exact(const Truth& truth, const CacheFindings& found) {
+    EXPECT_EQ(found.capacity.value, static_cast<std::int64_t>(truth.capacity()));
+    EXPECT_EQ(found.line.value, static_cast<std::int64_t>(truth.line));
+    EXPECT_EQ(found.sector.value, static_cast<std::int64_t>(truth.sector));
+    EXPECT_EQ(found.ways.value, static_cast<std::int64_t>(truth.ways));
+    EXPECT_EQ(found.sets.value, static_cast<std::int64_t>(truth.sets));
+    EXPECT_EQ(found.policy.name, truth.policy);
+}
+
+TEST(Geometry, WongsExampleCacheOfTwelveLines) { expect_exact({.line = 32, .sector = 32, .ways = 3, .sets = 4}, deduce({.line = 32, .sector = 32, .ways = 3, .sets = 4})); }
+
+TEST(Geometry, TextureL1OfTheGt200) { expect_exact({.line = 32, .sector = 32, .ways = 20, .sets = 8}, deduce({.line = 32, .sector = 32, .ways = 20, .sets = 8})); }
+
+TEST(Geometry, SectorsAreToldFromLines) { expect_exact({.line = 128, .sector = 32, .ways = 4, .sets = 32}, deduce({.line = 128, .sector = 32, .ways = 4, .sets = 32})); }
+
+TEST(Geometry, FifoAndRandomAreNotTakenForLru) {
+    for (const auto* policy : {"fifo", "random"}) {
+        const Truth truth{.line = 64, .sector = 64, .ways = 8, .sets = 16, .policy = policy};
+        expect_exact(truth, deduce(truth));
+    }
+}
+
+TEST(Geometry, SetsNeedNotBeAPowerOfTwo) { expect_exact({.line = 64, .sector = 64, .ways = 5, .sets = 12}, deduce({.line = 64, .sector = 64, .ways = 5, .sets = 12})); }
+
+TEST(Geometry, AFullyAssociativeCacheHasOneSet) { expect_exact({.line = 64, .sector = 64, .ways = 16, .sets = 1}, deduce({.line = 64, .sector = 64, .ways = 16, .sets = 1})); }
+
+TEST(Geometry, RandomCachesWithOutliersAreRecoveredAndNeverWronglySure) {
+    std::mt19937_64 random(7);
+    const auto pick = [&](std::vector<std::uint64_t> values) { return values[random() % values.size()]; };
+    int exact = 0, wrong_but_sure = 0;
+    constexpr int kCaches = 40;
+    for (int i = 0; i < kCaches; ++i) {
+        Truth truth{.line = pick({32, 64, 128, 256}), .ways = 1 + random() % 20, .sets = pick({1, 4, 8, 16, 24, 32, 64, 96}), .policy = random() % 4 == 0 ? "fifo" : "lru",
+                    .outliers = 0.01, .jitter = 4};
+        truth.sector = random() % 3 == 0 ? 32 : truth.line;
+        if (truth.ways == 1) truth.policy = "lru";
+        const auto found = deduce(truth, random());
+        const bool same = found.capacity.value == static_cast<std::int64_t>(truth.capacity()) && found.line.value == static_cast<std::int64_t>(truth.line) &&
+                          found.ways.value == static_cast<std::int64_t>(truth.ways) && found.sets.value == static_cast<std::int64_t>(truth.sets);
+        exact += same ? 1 : 0;
+        for (const auto& [finding, value] : {std::pair{found.capacity, truth.capacity()}, {found.line, truth.line}, {found.ways, truth.ways}, {found.sets, truth.sets}, {found.sector, truth.sector}})
+            if (finding.confidence > 0.95 && finding.value != static_cast<std::int64_t>(value)) ++wrong_but_sure;
+        EXPECT_TRUE(same || found.capacity.confidence <= 0.95) << "cache " << i << ": " << (found.remarks.empty() ? "" : found.remarks.back());
+    }
+    EXPECT_GE(exact, kCaches * 95 / 100);
+    EXPECT_EQ(wrong_but_sure, 0);
+}
+
+TEST(Levels, ASpreadLatencyIsOneLevel) {
+    std::mt19937_64 random(3);
+    const Chase chase = [&](const ChaseRequest& r) {
+        ChaseTrace trace;
+        const bool near = r.offsets.size() * 256 <= 16384;
+        for (std::size_t i = 0; i < r.offsets.size(); ++i) trace.latencies.push_back(near ? 33 : 262 + static_cast<double>(random() % 39));
+        return trace;
+    };
+    const auto sweep = deduce_levels(chase, {.largest = 1 << 20});
+    ASSERT_EQ(sweep.levels.size(), 2U);
+    EXPECT_EQ(sweep.levels[0].fits, 16384U);
+    EXPECT_NEAR(sweep.levels[1].latency, 281, 5);
+}
+
+TEST(Statistics, AnIntegerLatencySurvivesOutliers) {
+    std::vector<double> readings(100, 24);
+    readings[3] = readings[70] = 900;
+    const auto estimate = integer_latency(readings);
+    EXPECT_EQ(estimate.value, 24);
+    EXPECT_NEAR(estimate.confidence, 0.98, 1e-9);
+}
+
+}  // namespace
+}  // namespace gputomo::deduce
