@@ -1,0 +1,323 @@
+#include "validate/random_machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <random>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace gputomo::validate {
+namespace {
+
+using machine::Machine;
+
+constexpr std::int64_t kKiB = 1 << 10;
+constexpr std::int64_t kMiB = 1 << 20;
+/// Smallest step of latency from one level to the next.
+constexpr std::int64_t kLevelStep = 8;
+constexpr std::int64_t kWarp = 32;
+/// Of the first TLB, where the caches leave the choice: a scan has to run through several times the second one's reach.
+constexpr std::int64_t kLargestFirstReach = 16 * kMiB;
+
+/// Draws that are the same on every platform, which those of <random>'s distributions are not.
+class Dice {
+public:
+    explicit Dice(std::uint64_t seed) : engine_(seed) {}
+
+    /// low..high, both included.
+    std::int64_t between(std::int64_t low, std::int64_t high) {
+        return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
+    }
+    /// low..high; each octave is as likely as every other.
+    std::int64_t octaves(std::int64_t low, std::int64_t high) {
+        std::int64_t count = 0;
+        while (low << (count + 1) <= high) ++count;
+        const std::int64_t value = low << between(0, count);
+        return between(value, std::min(high, value * 2));
+    }
+    bool chance(int percent) { return between(0, 99) < percent; }
+    /// A share of 1 in thousandths.
+    double share(double low, double high) {
+        return static_cast<double>(between(std::llround(low * 1000), std::llround(high * 1000))) / 1000;
+    }
+    template <class T, std::size_t N>
+    T one_of(const std::array<T, N>& choices) {
+        return choices[static_cast<std::size_t>(between(0, std::int64_t{N} - 1))];
+    }
+
+private:
+    std::mt19937_64 engine_;
+};
+
+/// Sets leaves, all with the seed as their source.
+class Maker {
+public:
+    explicit Maker(std::uint64_t seed) : dice_(seed), seed_(seed), source_(fmt::format("random machine, seed {}", seed)) {}
+
+    Machine make() {
+        identity_and_topology();
+        clock();
+        issue_and_arithmetic();
+        shared();
+        caches();
+        tlbs();
+        path_and_memory();
+        launch();
+        return std::move(machine_);
+    }
+
+private:
+    template <class T>
+    void set(machine::Field<T>& field, std::type_identity_t<T> value) {
+        field.set(std::move(value), {.source = source_});
+    }
+
+    void identity_and_topology();
+    void clock();
+    void issue_and_arithmetic();
+    void operation(const std::string& key, const std::string& unit, std::int64_t instructions);
+    void shared();
+    void caches();
+    void cache(const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line);
+    void tlbs();
+    void tlb(const std::string& key, std::int64_t entries, std::int64_t ways, std::int64_t span);
+    void path_and_memory();
+    void launch();
+
+    std::string policy(std::int64_t ways) {
+        static constexpr std::array<std::string_view, 3> kOthers{"fifo", "random", "tree-plru"};
+        if (ways == 1 || dice_.chance(75)) return "lru";
+        const auto other = dice_.one_of(kOthers);
+        const bool power_of_two = std::has_single_bit(static_cast<std::uint64_t>(ways));
+        return std::string(other == "tree-plru" && !power_of_two ? "fifo" : other);
+    }
+
+    Dice dice_;
+    std::uint64_t seed_;
+    std::string source_;
+    Machine machine_;
+    std::int64_t clusters_ = 1;
+};
+
+void Maker::identity_and_topology() {
+    struct Generation { std::int64_t major, minor; std::string_view name, divergence; };
+    static constexpr std::array kGenerations{
+        Generation{1, 3, "gt200", "stack"},    Generation{2, 0, "fermi", "stack"},        Generation{3, 5, "kepler", "stack"},
+        Generation{5, 2, "maxwell", "stack"},  Generation{6, 0, "pascal", "stack"},       Generation{7, 0, "volta", "independent"},
+        Generation{8, 0, "ampere", "independent"}, Generation{9, 0, "hopper", "independent"}};
+    const auto generation = dice_.one_of(kGenerations);
+    auto& identity = machine_.identity;
+    set(identity.name, fmt::format("Random GPU {}", seed_));
+    set(identity.architecture, std::string(generation.name));
+    set(identity.compute_capability_major, generation.major);
+    set(identity.compute_capability_minor, generation.minor);
+    set(machine_.issue.divergence, std::string(generation.divergence));
+
+    auto& topology = machine_.topology;
+    const auto sms_per_tpc = dice_.between(1, 3);
+    clusters_ = dice_.between(1, 40 / sms_per_tpc);
+    const auto threads_per_block = dice_.chance(30) ? 512 : 1024;
+    set(topology.sms, clusters_ * sms_per_tpc);
+    set(topology.sms_per_tpc, sms_per_tpc);
+    set(topology.warp_size, kWarp);
+    set(topology.max_threads_per_block, threads_per_block);
+    set(topology.max_threads_per_sm, threads_per_block * dice_.between(2, threads_per_block == 512 ? 3 : 2));
+    set(topology.max_blocks_per_sm, dice_.one_of(std::array<std::int64_t, 3>{8, 16, 32}));
+    set(topology.registers_per_sm, dice_.one_of(std::array<std::int64_t, 3>{16, 32, 64}) * kKiB);
+    set(topology.register_allocation_unit, dice_.one_of(std::array<std::int64_t, 2>{4, 8}));
+    set(topology.max_registers_per_thread, dice_.one_of(std::array<std::int64_t, 3>{63, 128, 255}));
+}
+
+void Maker::clock() {
+    auto& clock = machine_.clock;
+    const auto resolution = dice_.chance(60) ? 1 : dice_.chance(70) ? 2 : 4;
+    set(clock.sm_mhz, static_cast<double>(dice_.between(600, 2000)));
+    set(clock.resolution, resolution);
+    set(clock.read_cost, resolution * dice_.between(8 / resolution, 40 / resolution));
+    set(clock.scope, std::string(dice_.one_of(std::array<std::string_view, 3>{"sm", "tpc", "gpu"})));
+}
+
+void Maker::issue_and_arithmetic() {
+    /// Lanes of the main pipeline with the schedulers that can feed them.
+    struct Width { std::int64_t lanes, schedulers, interval, dual; };
+    static constexpr std::array kWidths{Width{8, 1, 2, 1},  Width{16, 1, 2, 1}, Width{16, 1, 1, 1},  Width{32, 1, 1, 1},
+                                        Width{32, 2, 2, 1}, Width{64, 2, 1, 1}, Width{64, 4, 1, 1},  Width{128, 4, 1, 1},
+                                        Width{192, 4, 1, 2}};
+    const auto width = dice_.one_of(kWidths);
+    auto& issue = machine_.issue;
+    set(issue.schedulers_per_sm, width.schedulers);
+    set(issue.issue_interval, static_cast<double>(width.interval));
+    set(issue.dual_issue, width.dual);
+    set(issue.first_path, std::string(dice_.chance(50) ? "taken" : "fall-through"));
+    set(issue.barrier_latency, dice_.between(10, 50));
+    set(issue.barrier_granularity, *issue.divergence == "independent" ? "thread" : "warp");
+
+    const auto warps = *machine_.topology.max_threads_per_sm / kWarp;
+    std::int64_t shortest = 60;
+    const auto pipeline = [&](const char* name, std::int64_t lanes) {
+        // Little's law: more latency than this could not be hidden by all warps together.
+        const auto longest = std::min<std::int64_t>(60, std::max<std::int64_t>(4, warps * kWarp * 4 / 5 / lanes));
+        const auto latency = dice_.between(std::min<std::int64_t>(longest, 4), longest);
+        shortest = std::min(shortest, latency);
+        set(machine_.pipelines[name].lanes, static_cast<double>(lanes));
+        set(machine_.pipelines[name].latency, latency);
+    };
+    pipeline("sp", width.lanes);
+    pipeline("sfu", std::max<std::int64_t>(2, width.lanes / dice_.one_of(std::array<std::int64_t, 3>{4, 8, 16})));
+    pipeline("dpu", std::max<std::int64_t>(1, width.lanes / dice_.one_of(std::array<std::int64_t, 4>{2, 3, 8, 32})));
+    set(issue.ilp_latency, dice_.between(1, std::max<std::int64_t>(1, shortest / 2)));
+
+    const std::int64_t multiply = dice_.chance(60) ? 1 : dice_.between(2, 4);
+    for (const char* key : {"add.s32", "add.f32", "mul.f32", "fma.rn.f32"}) operation(key, "sp", 1);
+    operation("mul.lo.s32", "sp", multiply);
+    operation("mad.lo.s32", "sp", multiply == 1 ? 1 : multiply + 1);
+    for (const char* key : {"add.f64", "mul.f64", "fma.rn.f64"}) operation(key, "dpu", 1);
+    operation("rsqrt.approx.f32", "sfu", 1);
+}
+
+void Maker::operation(const std::string& key, const std::string& unit, std::int64_t instructions) {
+    const auto& pipeline = machine_.pipelines.at(unit);
+    auto& operation = machine_.operations[key];
+    set(operation.latency, *pipeline.latency * instructions);
+    set(operation.throughput, *pipeline.lanes / static_cast<double>(instructions));
+    set(operation.instructions, instructions);
+    set(operation.units, {unit});
+}
+
+void Maker::shared() {
+    auto& shared = machine_.shared;
+    const auto banks = dice_.chance(30) ? 16 : 32;
+    const auto width = dice_.chance(75) ? 4 : 8;
+    const auto rate = banks * width / (dice_.chance(30) ? 2 : 1);
+    const auto capacity = dice_.one_of(std::array<std::int64_t, 4>{16, 48, 64, 96}) * kKiB;
+    set(shared.capacity, capacity);
+    set(shared.max_per_block, std::min(capacity, 48 * kKiB));
+    set(shared.allocation_unit, dice_.one_of(std::array<std::int64_t, 3>{128, 256, 512}));
+    set(shared.banks, banks);
+    set(shared.bank_width, width);
+    set(shared.access_group, banks);
+    set(shared.latency, dice_.between(15, 60));
+    set(shared.bytes_per_cycle, static_cast<double>(rate));
+    // A further way cannot cost a warp less than the banks are busy with it.
+    const auto busy = std::max<std::int64_t>(1, kWarp * 4 / rate);
+    set(shared.conflict_cost, busy * dice_.one_of(std::array<std::int64_t, 4>{1, 2, 4, 8}));
+}
+
+void Maker::cache(const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line) {
+    const auto aimed = dice_.octaves(low, high);
+    const auto ways = dice_.chance(50) ? dice_.one_of(std::array<std::int64_t, 5>{1, 2, 4, 8, 16}) : dice_.between(1, 24);
+    const auto least = static_cast<std::uint64_t>((low + line * ways - 1) / (line * ways));
+    auto sets = std::max(least, static_cast<std::uint64_t>(aimed / line / ways));
+    if (dice_.chance(75)) sets = std::bit_floor(sets) < least ? std::bit_ceil(sets) : std::bit_floor(sets);
+    const std::int64_t sectors = line >= 64 && dice_.chance(30) ? (line >= 128 && dice_.chance(50) ? 4 : 2) : 1;
+    auto& cache = machine_.caches[key];
+    set(cache.capacity, static_cast<std::int64_t>(sets) * ways * line);
+    set(cache.line, line);
+    set(cache.sector, line / sectors);
+    set(cache.ways, ways);
+    set(cache.sets, static_cast<std::int64_t>(sets));
+    set(cache.index, "modulo");
+    set(cache.policy, policy(ways));
+}
+
+void Maker::caches() {
+    static constexpr std::array<std::int64_t, 5> kLines{16, 32, 64, 128, 256};
+    const auto levels = dice_.between(0, 2);
+    std::vector<std::string> keys;
+    if (levels >= 1) {
+        const bool private_to_sm = levels == 2 || dice_.chance(50);
+        cache("l1", kKiB, private_to_sm ? 128 * kKiB : 4 * kMiB, dice_.one_of(kLines));
+        set(machine_.caches["l1"].scope, private_to_sm ? "sm" : "gpu");
+        set(machine_.caches["l1"].latency, dice_.between(20, 120));
+        keys.emplace_back("l1");
+    }
+    if (levels == 2) {
+        const auto& l1 = machine_.caches.at("l1");
+        const auto line = std::min<std::int64_t>(256, *l1.line * (dice_.chance(70) ? 1 : 2));
+        cache("l2", *l1.capacity * 4, 4 * kMiB, line);
+        set(machine_.caches["l2"].scope, "gpu");
+        set(machine_.caches["l2"].latency, *l1.latency + dice_.octaves(kLevelStep, 150));
+        keys.emplace_back("l2");
+    }
+    set(machine_.paths["global"].caches, keys);
+}
+
+void Maker::tlb(const std::string& key, std::int64_t entries, std::int64_t ways, std::int64_t span) {
+    auto& tlb = machine_.tlbs[key];
+    set(tlb.scope, key == "global_l1" ? "sm" : "gpu");
+    set(tlb.reach, entries * span);
+    set(tlb.entries, entries);
+    set(tlb.ways, ways);
+    set(tlb.sets, entries / ways);
+    set(tlb.span, span);
+    set(tlb.page, std::min(span, dice_.one_of(std::array<std::int64_t, 2>{4 * kKiB, 64 * kKiB})));
+    set(tlb.miss_penalty, dice_.octaves(kLevelStep, 300));
+    set(tlb.policy, dice_.chance(90) ? "lru" : "fifo");
+}
+
+void Maker::tlbs() {
+    static constexpr std::array<std::int64_t, 5> kSpans{4 * kKiB, 64 * kKiB, 128 * kKiB, 512 * kKiB, 2 * kMiB};
+    std::int64_t largest_cache = 128 * kKiB;
+    for (const auto& [key, cache] : machine_.caches) largest_cache = std::max(largest_cache, *cache.capacity);
+    // Translation reaches beyond the data caches, or its misses would drown in theirs.
+    const bool fully_associative = dice_.chance(60);
+    const auto ways = fully_associative ? dice_.between(8, 32) : dice_.one_of(std::array<std::int64_t, 3>{4, 8, 16});
+    const auto entries = ways * (fully_associative ? 1 : std::int64_t{1} << dice_.between(1, 3));
+    auto span = dice_.one_of(kSpans);
+    while (entries * span > kLargestFirstReach) span /= 2;
+    while (entries * span < 2 * largest_cache) span *= 2;
+    tlb("global_l1", entries, ways, span);
+    std::vector<std::string> keys{"global_l1"};
+    if (dice_.chance(60)) {
+        const auto finer = dice_.chance(75) ? 1 : dice_.one_of(std::array<std::int64_t, 2>{2, 8});
+        const auto ways2 = dice_.one_of(std::array<std::int64_t, 4>{4, 6, 8, 16});
+        std::int64_t sets = 1;
+        while (ways2 * sets < 4 * entries * finer) sets *= 2;
+        tlb("global_l2", ways2 * sets, ways2, span / finer);
+        keys.emplace_back("global_l2");
+    }
+    set(machine_.paths["global"].tlbs, keys);
+}
+
+void Maker::path_and_memory() {
+    auto& path = machine_.paths["global"];
+    std::int64_t last = 0;
+    for (const auto& [key, cache] : machine_.caches) last = std::max(last, *cache.latency);
+    // Half the spread over SMs; with one or two clusters there is nothing to spread over or no middle.
+    const auto spread = clusters_ < 3 ? 0 : dice_.between(0, 6);
+    const auto latency = std::max(dice_.between(200, 900), last + kLevelStep + spread);
+    set(path.memory_latency, latency);
+    set(path.memory_latency_range, {latency - spread, latency + spread});
+    const bool has_private_cache = machine_.caches.contains("l1") && *machine_.caches.at("l1").scope == "sm";
+    set(path.tlb_position, has_private_cache && dice_.chance(30) ? "after-first-cache" : "before-caches");
+
+    auto& memory = machine_.memory;
+    const auto group = *machine_.shared.banks;
+    set(memory.coalescing_group, group);
+    set(memory.transaction_sizes, {32, 64, 128});
+    set(memory.channels, dice_.between(2, 8));
+    // 2 to 8 bytes a cycle for each SM: what resident warps can keep in flight over the latency above.
+    const double per_sm = dice_.share(2, 8);
+    const double read = std::round(per_sm * static_cast<double>(*machine_.topology.sms) * *machine_.clock.sm_mhz / 100) / 10;
+    set(memory.read_bandwidth, read);
+    set(memory.peak_bandwidth, std::round(read / dice_.share(0.8, 0.97) * 10) / 10);
+    set(memory.copy_bandwidth, std::round(read * dice_.share(0.85, 0.98) * 10) / 10);
+}
+
+void Maker::launch() {
+    set(machine_.launch.empty_kernel, static_cast<double>(dice_.between(2000, 10000)));
+    set(machine_.launch.block_replacement, dice_.between(100, 400));
+}
+
+}  // namespace
+
+machine::Machine random_machine(std::uint64_t seed) { return Maker(seed).make(); }
+
+}  // namespace gputomo::validate

@@ -1,0 +1,115 @@
+#include "validate/random_machine.hpp"
+
+#include "machine/json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+
+namespace gputomo::validate {
+namespace {
+
+constexpr std::uint64_t kSeeds = 1000;
+
+template <class Check>
+void for_all_seeds(Check check) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+        SCOPED_TRACE(seed);
+        check(random_machine(seed));
+        if (::testing::Test::HasFailure()) return;
+    }
+}
+
+TEST(RandomMachine, IsValidAndSurvivesItsFile) {
+    for_all_seeds([](const machine::Machine& machine) {
+        EXPECT_NO_THROW(machine::validate(machine));
+        EXPECT_EQ(machine::to_json(machine::from_json(machine::to_json(machine))), machine::to_json(machine));
+    });
+}
+
+TEST(RandomMachine, IsTheSameForASeedAndAnotherForAnotherSeed) {
+    EXPECT_EQ(machine::to_json(random_machine(7)), machine::to_json(random_machine(7)));
+    std::set<std::string> texts;
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        auto machine = random_machine(seed);
+        machine.identity.name = {};
+        machine.clock.sm_mhz = {};
+        texts.insert(machine::to_json(machine));
+    }
+    EXPECT_EQ(texts.size(), 100U);
+}
+
+TEST(RandomMachine, DoesNotChangeFromOnePlatformToAnother) {
+    const auto machine = random_machine(1);
+    const auto fingerprint = [](const machine::Machine& m) {
+        return std::vector<std::int64_t>{*m.topology.sms, *m.clock.read_cost, *m.pipelines.at("sp").latency, *m.shared.latency,
+                                         *m.tlbs.at("global_l1").reach, *m.paths.at("global").memory_latency};
+    };
+    EXPECT_EQ(fingerprint(machine), (std::vector<std::int64_t>{11, 25, 5, 33, 2097152, 239}));
+}
+
+TEST(RandomMachine, LevelsGrowAndAreAtLeastEightCyclesApart) {
+    for_all_seeds([](const machine::Machine& machine) {
+        const auto& path = machine.paths.at("global");
+        std::int64_t capacity = 0, latency = 12;
+        for (const auto& key : *path.caches) {
+            const auto& cache = machine.caches.at(key);
+            EXPECT_GE(*cache.capacity, std::max<std::int64_t>(1024, capacity * 4));
+            EXPECT_LE(*cache.capacity, std::int64_t{4} << 20);
+            EXPECT_GE(*cache.latency, latency + 8);
+            capacity = *cache.capacity;
+            latency = *cache.latency;
+        }
+        EXPECT_GE(path.memory_latency_range.value.at(0), latency + 8);
+        EXPECT_GE(*machine.tlbs.at("global_l1").reach, 2 * capacity);
+        if (machine.tlbs.contains("global_l2")) {
+            EXPECT_GE(*machine.tlbs.at("global_l2").reach, 4 * *machine.tlbs.at("global_l1").reach);
+        }
+    });
+}
+
+TEST(RandomMachine, AllWarpsTogetherCanFillEveryPipeline) {
+    for_all_seeds([](const machine::Machine& machine) {
+        for (const auto& [key, pipeline] : machine.pipelines) {
+            EXPECT_GE(*pipeline.latency, 4);
+            EXPECT_LE(*pipeline.latency, 60);
+            EXPECT_LE(static_cast<double>(*pipeline.latency) * *pipeline.lanes, static_cast<double>(*machine.topology.max_threads_per_sm)) << key;
+            const double issued = 32.0 * static_cast<double>(*machine.issue.schedulers_per_sm * *machine.issue.dual_issue) / *machine.issue.issue_interval;
+            EXPECT_LE(*pipeline.lanes, issued) << key;
+        }
+    });
+}
+
+TEST(RandomMachine, ConflictsCostAtLeastWhatTheBanksAreBusy) {
+    for_all_seeds([](const machine::Machine& machine) {
+        EXPECT_GE(static_cast<double>(*machine.shared.conflict_cost) * *machine.shared.bytes_per_cycle, 128.0);
+    });
+}
+
+TEST(RandomMachine, EveryKindOfMachineComesUp) {
+    std::map<std::string, int> seen;
+    for_all_seeds([&](const machine::Machine& machine) {
+        ++seen["levels " + std::to_string(machine.caches.size())];
+        ++seen["tlbs " + std::to_string(machine.tlbs.size())];
+        ++seen["tpc " + std::to_string(*machine.topology.sms_per_tpc)];
+        ++seen["clock " + *machine.clock.scope];
+        ++seen["banks " + std::to_string(*machine.shared.banks) + "x" + std::to_string(*machine.shared.bank_width)];
+        if (*machine.operations.at("mul.lo.s32").instructions > 1) ++seen["expanded multiply"];
+        for (const auto& [key, cache] : machine.caches) {
+            ++seen["policy " + *cache.policy];
+            if (*cache.sector != *cache.line) ++seen["sectors"];
+            if (!std::has_single_bit(static_cast<std::uint64_t>(*cache.sets))) ++seen["odd sets"];
+        }
+        EXPECT_LE(*machine.topology.sms, 40);
+    });
+    for (const char* kind : {"levels 0", "levels 1", "levels 2", "tlbs 1", "tlbs 2", "tpc 1", "tpc 2", "tpc 3", "clock sm", "clock tpc", "clock gpu",
+                             "banks 16x4", "banks 16x8", "banks 32x4", "banks 32x8", "expanded multiply", "policy lru", "policy fifo", "policy random",
+                             "policy tree-plru", "sectors", "odd sets"})
+        EXPECT_GE(seen[kind], 20) << kind;
+}
+
+}  // namespace
+}  // namespace gputomo::validate
