@@ -43,6 +43,14 @@ bool compatible(const Leaf& undecided, const Leaf& other, double tolerance) {
            std::any_of(undecided.candidates.begin(), undecided.candidates.end(), matches);
 }
 
+/// A policy known only not to be LRU leaves room for every other one.
+bool weaker_policy(const NamedLeaf& mine, const Leaf& theirs) {
+    if (mine.info.name != "policy" || mine.leaf.knowledge != Knowledge::known || theirs.knowledge != Knowledge::known) return false;
+    const Value weak = std::string("not-lru"), lru = std::string("lru");
+    const bool one_is_weak = (mine.leaf.value == weak) != (theirs.value == weak);
+    return one_is_weak && mine.leaf.value != lru && theirs.value != lru;
+}
+
 }  // namespace
 
 bool same_value(const Leaf& a, const Leaf& b, double tolerance) {
@@ -73,6 +81,8 @@ DiffResult diff(const Machine& a, const Machine& b, const DiffOptions& options) 
                 result.undecided.push_back(mine.path);
             else
                 result.differing.push_back({mine.path, mine.info.unit, mine.leaf, *theirs});
+        } else if (weaker_policy(mine, *theirs)) {
+            result.undecided.push_back(mine.path);
         } else if (same_value(mine.leaf, *theirs, options.tolerance)) {
             ++result.equal;
         } else {

@@ -29,7 +29,8 @@ struct DiffResult {
 };
 
 /// Compares leaf by leaf. Leaves that the schema marks internal are skipped. Numbers are equal when their intervals
-/// overlap or they are within the tolerance; "absent" equals "absent" only.
+/// overlap or they are within the tolerance; "absent" equals "absent" only. The policy "not-lru" against any policy but
+/// "lru" is undecided.
 [[nodiscard]] DiffResult diff(const Machine& a, const Machine& b, const DiffOptions& options = {});
 
 /// The same comparison of two leaves.

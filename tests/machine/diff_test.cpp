@@ -65,6 +65,17 @@ TEST(MachineDiff, ListsCompareElementByElement) {
     EXPECT_EQ(diff(a, b, {.tolerance = 0.01}).differing.size(), 1U);
 }
 
+TEST(MachineDiff, NotLruLeavesRoomForEveryOtherPolicy) {
+    Machine a, b;
+    set_leaf(a, "caches.l1.policy", known(std::string("fifo")));
+    set_leaf(b, "caches.l1.policy", known(std::string("not-lru")));
+    EXPECT_EQ(diff(a, b).undecided.size(), 1U);
+    EXPECT_EQ(diff(b, a).undecided.size(), 1U);
+    EXPECT_EQ(diff(b, b).equal, 1U);
+    set_leaf(a, "caches.l1.policy", known(std::string("lru")));
+    EXPECT_EQ(diff(a, b).differing.size(), 1U);
+}
+
 TEST(MachineDiff, IsTheSameFromBothSides) {
     Machine a, b;
     set_leaf(a, "clock.scope", known(std::string("sm")));
