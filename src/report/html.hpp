@@ -1,0 +1,24 @@
+// report.html: one self-contained file with the machine description and the plots it was deduced from.
+#pragma once
+
+#include "deduce/estimate.hpp"
+#include "machine/machine.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gputomo::report {
+
+struct Page {
+    std::string device;                 ///< "NVIDIA H200 (cuda:0)"
+    std::vector<std::string> warnings;
+    std::vector<deduce::Trace> traces;  ///< those with a plot are drawn
+};
+
+[[nodiscard]] std::string html(const machine::Machine& machine, const Page& page);
+
+/// Text made safe between tags and in attributes.
+[[nodiscard]] std::string escaped(std::string_view text);
+
+}  // namespace gputomo::report

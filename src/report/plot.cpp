@@ -1,0 +1,112 @@
+#include "report/plot.hpp"
+
+#include "report/html.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace gputomo::report {
+namespace {
+
+constexpr double kWidth = 640, kHeight = 300, kLeft = 64, kRight = 16, kTop = 16, kBottom = 44;
+constexpr std::array<std::string_view, 6> kColours{"#2f6fde", "#d9622b", "#2a9d63", "#a04bc4", "#b08a1e", "#5b6b7b"};
+/// More points than pixels show nothing more.
+constexpr std::size_t kMostPoints = 4000;
+
+/// Maps values to pixels, linearly or by their logarithm.
+class Axis {
+public:
+    Axis(double low, double high, bool log, double from, double to) : log_(log), from_(from), to_(to) {
+        low_ = scale(low), high_ = scale(high);
+        if (high_ - low_ < 1e-12) low_ -= 1, high_ += 1;
+    }
+    [[nodiscard]] double at(double value) const { return from_ + (scale(value) - low_) / (high_ - low_) * (to_ - from_); }
+    [[nodiscard]] std::vector<double> ticks() const {
+        std::vector<double> ticks;
+        if (log_) {
+            const double step = std::max(1.0, std::ceil((high_ - low_) / 6));
+            for (double t = std::ceil(low_); t <= high_ + 1e-9; t += step) ticks.push_back(std::exp2(t));
+        } else {
+            const double raw = (high_ - low_) / 5, magnitude = std::pow(10, std::floor(std::log10(raw)));
+            const double step = magnitude * (raw / magnitude < 2 ? 2 : raw / magnitude < 5 ? 5 : 10);
+            for (double t = std::ceil(low_ / step) * step; t <= high_ + 1e-9; t += step) ticks.push_back(t);
+        }
+        return ticks;
+    }
+
+private:
+    [[nodiscard]] double scale(double value) const { return log_ ? std::log2(value) : value; }
+    bool log_;
+    double low_ = 0, high_ = 1, from_, to_;
+};
+
+const deduce::Trace::Column* column(const deduce::Trace& trace, const std::string& name) {
+    const auto found = std::find_if(trace.columns.begin(), trace.columns.end(), [&](const auto& c) { return c.name == name; });
+    return found == trace.columns.end() ? nullptr : &*found;
+}
+
+struct Range {
+    double low = std::numeric_limits<double>::infinity();
+    double high = -std::numeric_limits<double>::infinity();
+    void add(double value, bool log) {
+        if (!std::isfinite(value) || (log && value <= 0)) return;
+        low = std::min(low, value);
+        high = std::max(high, value);
+    }
+    [[nodiscard]] bool empty() const { return low > high; }
+};
+
+std::string tick_text(double value) {
+    if (value >= 1024 && std::fmod(value, 1024) == 0) {
+        constexpr std::array<std::string_view, 5> kUnits{"", "Ki", "Mi", "Gi", "Ti"};
+        std::size_t unit = 0;
+        while (value >= 1024 && std::fmod(value, 1024) == 0 && unit + 1 < kUnits.size()) value /= 1024, ++unit;
+        return fmt::format("{:.6g}{}", value, kUnits[unit]);
+    }
+    return fmt::format("{:.6g}", value);
+}
+
+std::string axes(const Axis& x, const Axis& y, const std::string& x_label, const std::string& y_label) {
+    std::string out;
+    for (const double t : x.ticks())
+        out += fmt::format("<line class=grid x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}'/><text x='{0:.1f}' y='{3}' text-anchor=middle>{4}</text>", x.at(t), kTop, kHeight - kBottom, kHeight - kBottom + 16, tick_text(t));
+    for (const double t : y.ticks())
+        out += fmt::format("<line class=grid x1='{0}' x2='{1}' y1='{2:.1f}' y2='{2:.1f}'/><text x='{3}' y='{4:.1f}' text-anchor=end>{5}</text>", kLeft, kWidth - kRight, y.at(t), kLeft - 6, y.at(t) + 4, tick_text(t));
+    return out + fmt::format("<text x='{}' y='{}' text-anchor=middle>{}</text><text x='14' y='{}' text-anchor=middle transform='rotate(-90 14 {})'>{}</text>", (kLeft + kWidth - kRight) / 2, kHeight - 8, escaped(x_label), kHeight / 2, kHeight / 2, escaped(y_label));
+}
+
+}  // namespace
+
+std::string svg(const deduce::Trace& trace) {
+    const auto* xs = column(trace, trace.plot.x);
+    if (xs == nullptr) return {};
+    Range x_range, y_range;
+    std::vector<const deduce::Trace::Column*> series;
+    for (const auto& name : trace.plot.y)
+        if (const auto* c = column(trace, name); c != nullptr && c->values.size() == xs->values.size()) series.push_back(c);
+    for (const double x : xs->values) x_range.add(x, trace.plot.log_x);
+    for (const auto* s : series)
+        for (const double y : s->values) y_range.add(y, trace.plot.log_y);
+    if (x_range.empty() || y_range.empty()) return {};
+    if (!trace.plot.log_y) y_range.low = std::min(y_range.low, 0.0);
+    const Axis x(x_range.low, x_range.high, trace.plot.log_x, kLeft, kWidth - kRight), y(y_range.low, y_range.high, trace.plot.log_y, kHeight - kBottom, kTop);
+    std::string out = fmt::format("<svg viewBox='0 0 {} {}' role=img aria-label='{}'>", kWidth, kHeight, escaped(trace.plot.title));
+    out += axes(x, y, trace.plot.x + (xs->unit.empty() ? "" : ", " + xs->unit), series.empty() ? "" : series.front()->name + (series.front()->unit.empty() ? "" : ", " + series.front()->unit));
+    const std::size_t every = 1 + xs->values.size() / kMostPoints;
+    for (std::size_t s = 0; s < series.size(); ++s) {
+        out += fmt::format("<g fill='{}'>", kColours[s % kColours.size()]);
+        for (std::size_t i = 0; i < xs->values.size(); i += every) {
+            const double px = xs->values[i], py = series[s]->values[i];
+            if (!std::isfinite(px) || !std::isfinite(py) || (trace.plot.log_x && px <= 0) || (trace.plot.log_y && py <= 0)) continue;
+            out += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r=2><title>{:.6g}, {:.6g}</title></circle>", x.at(px), y.at(py), px, py);
+        }
+        out += fmt::format("</g><text x='{}' y='{}' style='fill:{}' text-anchor=end>{}</text>", kWidth - kRight, kTop + 12 + 14.0 * static_cast<double>(s), kColours[s % kColours.size()], escaped(series[s]->name));
+    }
+    return out + "</svg>";
+}
+
+}  // namespace gputomo::report
