@@ -12,6 +12,7 @@ std::span<const Experiment> catalogue() {
         arithmetic_throughput_experiment(),
         shared_latency_experiment(),
         shared_throughput_experiment(),
+        caches_experiment(),
         dram_bandwidth_experiment(),
         launch_experiment(),
     };

@@ -2,6 +2,9 @@
 
 #include "experiments/estimates.hpp"
 #include "experiments/pointer_chase_kernels.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -114,6 +117,28 @@ std::vector<double> PointerChase::latencies(const ChaseRun& run) {
     std::vector<double> corrected;
     for (const TimedLoad& load : fine(run)) corrected.push_back(load.cycles - record_overhead_);
     return corrected;
+}
+
+std::vector<double> PointerChase::walk(std::span<const device::Address> order, std::uint64_t warm, std::uint64_t loads,
+                                       std::uint32_t rewalk, std::optional<std::uint32_t> sm) {
+    std::vector<double> latencies;
+    latencies.reserve(loads);
+    while (latencies.size() < loads) {
+        const std::uint64_t at = warm + latencies.size();
+        const std::uint64_t back = latencies.empty() ? warm : std::min<std::uint64_t>(at, rewalk);
+        const ChaseRun part{.start = order[(at - back) % order.size()],
+                            .warm = static_cast<std::uint32_t>(back),
+                            .loads = static_cast<std::uint32_t>(std::min<std::uint64_t>(shape_.records, loads - latencies.size())),
+                            .sm = sm};
+        const auto records = record(part);
+        if (records.empty()) return {};
+        for (std::size_t i = 0; i < records.size(); ++i) {
+            if (records[i].next_low != static_cast<std::uint32_t>(order[(at + i + 1) % order.size()]))
+                throw DeviceError(fmt::format("{}: load {} returned an address that is not the next of its list", fine_.name(), at + i));
+            latencies.push_back(records[i].cycles - record_overhead_);
+        }
+    }
+    return latencies;
 }
 
 void PointerChase::calibrate(device::Address start) {

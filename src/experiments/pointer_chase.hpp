@@ -67,6 +67,11 @@ public:
     [[nodiscard]] std::vector<TimedLoad> fine(const ChaseRun& run);
     /// As fine(), with the overhead of recording taken off each reading.
     [[nodiscard]] std::vector<double> latencies(const ChaseRun& run);
+    /// Latencies of `loads` loads of the cycle `order`, already written, after `warm` ones. A later launch starts at most
+    /// `rewalk` loads before the first that it records: as many as it takes to bring back what a launch empties, or 0 where
+    /// caches outlive a launch. Throws DeviceError when the chase left the cycle.
+    [[nodiscard]] std::vector<double> walk(std::span<const device::Address> order, std::uint64_t warm, std::uint64_t loads,
+                                           std::uint32_t rewalk, std::optional<std::uint32_t> sm = std::nullopt);
 
     /// Measures both overheads on an element at `start` that points to itself: every load of it takes the same time.
     void calibrate(device::Address start);

@@ -71,6 +71,17 @@ TEST(SimulatedGtx280Test, SharedMemoryTakes38CyclesAndGives32BytesPerCycle) {
     EXPECT_EQ(Scanned("shared_throughput")["shared.bytes_per_cycle"], 32);
 }
 
+TEST(SimulatedGtx280Test, GlobalMemoryIsUncachedAndTakes436To443Cycles) {
+    const Scanned scan("caches");
+    EXPECT_EQ(scan["paths.global.memory_latency"], 440);
+    const auto* caches = scan.findings.find("paths.global.caches");
+    ASSERT_NE(caches, nullptr);
+    EXPECT_TRUE(std::get<std::vector<std::string>>(caches->value).empty());
+    const auto* range = scan.findings.find("paths.global.memory_latency_range");
+    ASSERT_NE(range, nullptr);
+    EXPECT_EQ(std::get<std::vector<std::int64_t>>(range->value), (std::vector<std::int64_t>{436, 443}));
+}
+
 TEST(SimulatedGtx280Test, ReadsComeNearTheBandwidthOfTheChannels) {
     const Scanned scan("dram_bandwidth");
     EXPECT_GT(scan["memory.read_bandwidth"], 0.9 * 141.7);

@@ -1,0 +1,179 @@
+// The caches on the way to global memory: which there are, their geometry, and how far the memory behind them is.
+#include "experiments/experiments.hpp"
+
+#include "deduce/geometry.hpp"
+#include "deduce/levels.hpp"
+#include "experiments/chase_array.hpp"
+#include "experiments/clock_watch.hpp"
+#include "experiments/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.97;
+/// First-level caches are looked for up to here, word by word; beyond, loads go past the first level.
+constexpr std::uint64_t kLargestNear = std::uint64_t{2} << 20;
+constexpr std::uint64_t kSmallestFar = std::uint64_t{32} << 10;
+/// Arrays this many times as large as the L2 that the driver names; where it names none, kLargestUncached.
+constexpr std::int64_t kTimesL2 = 8;
+constexpr std::int64_t kLargestUncached = std::int64_t{4} << 20;
+constexpr std::uint64_t kNearStride = 32;
+constexpr std::uint64_t kFarStride = 128;
+constexpr std::uint64_t kMostNearLoads = 1 << 16;
+constexpr std::uint64_t kMostFarLoads = 1 << 20;
+/// Two paths whose nearest latencies differ by more than this share do not start at the same cache.
+constexpr double kNearer = 0.1;
+/// SMs tried for the spread of the memory latency.
+constexpr std::uint32_t kMostSms = 32;
+constexpr std::uint64_t kLoadsPerSm = 256;
+
+std::uint64_t largest_array(const device::Device& device) {
+    using enum device::Attribute;
+    const auto l2 = device.attribute(l2_cache_bytes).value_or(0);
+    const auto memory = device.attribute(total_memory_bytes).value_or(std::int64_t{256} << 20);
+    const auto wanted = l2 > 0 ? kTimesL2 * l2 : kLargestUncached;
+    return std::bit_floor(static_cast<std::uint64_t>(std::min(wanted, memory / 4)));
+}
+
+/// A cache and what lies behind it, as seen by one chase.
+struct FoundCache {
+    std::string name;
+    deduce::Level level;
+    double next_low = 0;  ///< fastest load of what lies behind
+    ChaseArray* array = nullptr;
+};
+
+deduce::Trace trace_of(std::string name, const deduce::LevelSweep& sweep) {
+    deduce::Trace trace{.name = std::move(name), .experiment = "caches"};
+    trace.columns = {{"size", "bytes", {}}, {"stride", "bytes", {}}, {"median", "cycles", {}}, {"low", "cycles", {}}, {"high", "cycles", {}}, {"mean", "cycles", {}}};
+    for (const auto& point : sweep.points) {
+        const double row[] = {static_cast<double>(point.bytes), static_cast<double>(point.stride), point.median, point.low, point.high, point.mean};
+        for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+    }
+    trace.plot = {"Latency of a dependent load against the size of the array", "size", {"median", "low", "high"}, true, false};
+    return trace;
+}
+
+/// The levels that one chase sees in front of its last one.
+void append_caches(std::vector<FoundCache>& caches, const deduce::LevelSweep& sweep, ChaseArray& array, int first_number) {
+    for (std::size_t i = 0; i + 1 < sweep.levels.size(); ++i)
+        caches.push_back({fmt::format("l{}", first_number + static_cast<int>(i)), sweep.levels[i], sweep.levels[i + 1].low, &array});
+}
+
+struct Hierarchy {
+    std::vector<FoundCache> caches;
+    deduce::Level memory;
+};
+
+/// A first level is what only loads that may hit it see; the others are seen by loads that go past it, which also keep the
+/// first level from hiding them.
+Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, std::uint64_t largest, Outcome& outcome) {
+    near.describe(0.05, "first-level caches");
+    const auto near_sweep = deduce::deduce_levels(near.chase(), {.largest = std::min(largest, kLargestNear), .stride = kNearStride, .most_loads = kMostNearLoads});
+    far.describe(0.2, "caches behind the first level");
+    const auto far_sweep = deduce::deduce_levels(far.chase(), {.smallest = kSmallestFar, .largest = largest, .stride = kFarStride, .most_loads = kMostFarLoads});
+    outcome.traces.push_back(trace_of("caches/near", near_sweep));
+    outcome.traces.push_back(trace_of("caches/far", far_sweep));
+    Hierarchy hierarchy;
+    const auto& nearest = near_sweep.levels.front();
+    const auto& beyond = far_sweep.levels.front();
+    if (nearest.latency < (1 - kNearer) * beyond.latency)
+        hierarchy.caches.push_back({"l1", nearest, beyond.low, &near});
+    append_caches(hierarchy.caches, far_sweep, far, 2);
+    hierarchy.memory = far_sweep.levels.back();
+    return hierarchy;
+}
+
+void add_cache(const FoundCache& cache, std::uint64_t largest, std::uint64_t seed, Outcome& outcome) {
+    const auto prefix = "caches." + cache.name;
+    const Evidence evidence{"caches: fine-grained pointer chase, median of an array that fits", kConfidence};
+    outcome.estimates.push_back(decided_integer(prefix + ".latency", {cache.level.latency, cache.level.low, cache.level.high}, evidence));
+    if (cache.level.overflows == 0) {
+        outcome.warnings.push_back(fmt::format("caches: {} is larger than the largest array tried", cache.name));
+        return;
+    }
+    deduce::CacheQuestion question;
+    question.threshold = (cache.level.high + cache.next_low) / 2;
+    question.fits = cache.level.fits;
+    question.overflows = cache.level.overflows;
+    question.largest = largest;
+    question.visible = question.word;
+    question.seed = seed;
+    cache.array->describe(cache.name == "l1" ? 0.4 : 0.6, "geometry of " + cache.name);
+    const auto findings = deduce::deduce_geometry(cache.array->chase(), question);
+    for (auto& estimate : deduce::cache_estimates(findings, prefix, "caches")) outcome.estimates.push_back(std::move(estimate));
+    for (const auto& remark : findings.remarks) outcome.warnings.push_back(fmt::format("caches: {}: {}", cache.name, remark));
+}
+
+/// Mean latency of memory by SM: loads of an array that no cache holds, every SM from another element on.
+void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, std::uint64_t largest, Outcome& outcome) {
+    const bool cached = !hierarchy.caches.empty();
+    const double threshold = cached ? (hierarchy.caches.back().level.high + hierarchy.memory.low) / 2 : 0;
+    const auto offsets = deduce::strided(cached ? largest : kSmallestFar, cached ? std::max(kFarStride, largest / kMostFarLoads) : kFarStride);
+    const auto sms = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    const std::uint32_t step = (sms + kMostSms - 1) / kMostSms;
+    far.describe(0.9, "memory latency by SM");
+    deduce::Trace trace{.name = "caches/memory_by_sm", .experiment = "caches"};
+    trace.columns = {{"sm", "id", {}}, {"latency", "cycles", {}}};
+    trace.plot = {"Latency of memory by SM", "sm", {"latency"}, false, false};
+    for (std::uint32_t sm = 0; sm < sms; sm += step) {
+        auto latencies = far.on_sm(offsets, offsets.size() / sms * sm, cached ? 16 : offsets.size(), kLoadsPerSm, sm);
+        std::erase_if(latencies, [&](double latency) { return latency < threshold; });
+        if (latencies.empty()) continue;
+        trace.columns[0].values.push_back(sm);
+        trace.columns[1].values.push_back(summarise(latencies).value);
+    }
+    const auto& by_sm = trace.columns[1].values;
+    if (by_sm.empty()) return;
+    const auto [low, high] = std::ranges::minmax(by_sm);
+    const double mean = std::accumulate(by_sm.begin(), by_sm.end(), 0.0) / static_cast<double>(by_sm.size());
+    auto latency = decided("paths.global.memory_latency", static_cast<std::int64_t>(std::llround(mean)),
+                           {fmt::format("caches: median latency of memory on each of {} SMs, their mean", by_sm.size()), kConfidence});
+    latency.interval = {low, high};
+    outcome.estimates.push_back(std::move(latency));
+    outcome.estimates.push_back(decided("paths.global.memory_latency_range",
+                                        std::vector<std::int64_t>{std::llround(low), std::llround(high)},
+                                        {"caches: smallest and largest of the SMs' medians", kConfidence}));
+    outcome.traces.push_back(std::move(trace));
+}
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    const std::uint64_t largest = largest_array(context.device);
+    const device::Buffer memory(context.device, Bytes{static_cast<std::int64_t>(largest)});
+    ChaseArray near(context, {.base = memory.address()}, LoadHint::all);
+    ChaseArray far(context, {.base = memory.address()}, LoadHint::l2_only);
+    const auto hierarchy = find_hierarchy(near, far, largest, outcome);
+    std::vector<std::string> names;
+    for (const auto& cache : hierarchy.caches) {
+        names.push_back(cache.name);
+        add_cache(cache, largest, context.seed, outcome);
+    }
+    outcome.estimates.push_back(decided("paths.global.caches", names, {"caches: levels of latency against array size, with and without the first level", kConfidence}));
+    add_memory(context, hierarchy, far, largest, outcome);
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment caches_experiment() {
+    return {.id = "caches",
+            .title = "caches on the way to global memory, and the latency of memory",
+            .source = "Wong 2010, III-B, IV-G; Mei 2014, 3.2",
+            .needs = {},
+            .provides = {"caches.*.latency", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
+                         "caches.*.set_ways", "caches.*.index", "caches.*.policy", "paths.global.caches",
+                         "paths.global.memory_latency", "paths.global.memory_latency_range"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,87 @@
+#include "experiments/chase_array.hpp"
+
+#include "experiments/estimates.hpp"
+
+#include <algorithm>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr std::int64_t kRecordBytes = 12;
+/// Static limit of every current GPU; shared memory that a chase beyond the L1 may fill with records.
+constexpr std::int64_t kMostShared = 48 * 1024;
+constexpr std::int64_t kSharedLeftFree = 1024;
+/// What a launch walks before it records, where launches empty a cache: two laps; of arrays with more elements than the
+/// largest L1 so far has words, that many elements.
+constexpr std::uint32_t kMostRewalk = 32768;
+/// A small ring: some lines of any cache.
+constexpr std::uint64_t kRing = 16;
+constexpr std::uint64_t kRingStride = 256;
+/// Slower by more than this than when warm: the data were not there any more.
+constexpr double kEmptied = 8;
+
+/// Chases that may hit the L1 record little at a time and leave it its memory; the others record as much as they can.
+PointerChase::Shape shape_for(const device::Device& device, LoadHint hint) {
+    PointerChase::Shape shape{.hint = hint};
+    if (hint == LoadHint::all) return shape;
+    const auto shared = device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384);
+    shape.records = static_cast<std::uint32_t>((std::min(shared, kMostShared) - kSharedLeftFree) / kRecordBytes);
+    return shape;
+}
+
+}  // namespace
+
+ChaseArray::ChaseArray(Context& context, ArrayPlace place, LoadHint hint)
+    : context_(context), place_(place), writer_(context.device), chase_(context.device, shape_for(context.device, hint)) {
+    writer_.write_cycle(std::vector{place.base});
+    chase_.calibrate(place.base);
+    find_out_whether_launches_empty_caches();
+}
+
+void ChaseArray::find_out_whether_launches_empty_caches() {
+    std::vector<device::Address> ring;
+    for (std::uint64_t i = 0; i < kRing; ++i) ring.push_back(place_.base + i * kRingStride);
+    writer_.write_cycle(ring);
+    const auto warm = chase_.walk(ring, 4 * kRing, kRing, 0);
+    const auto next = chase_.walk(ring, 0, kRing, 0);
+    launches_empty_caches_ = summarise(next).value > summarise(warm).value + kEmptied;
+}
+
+void ChaseArray::describe(double fraction, std::string what) {
+    fraction_ = fraction;
+    what_ = std::move(what);
+}
+
+deduce::Chase ChaseArray::chase() {
+    return [this](const deduce::ChaseRequest& request) { return (*this)(request); };
+}
+
+std::vector<device::Address> ChaseArray::place_elements(const std::vector<std::uint64_t>& offsets) const {
+    std::vector<device::Address> order;
+    order.reserve(offsets.size());
+    for (const auto offset : offsets) order.push_back(place_.base + offset + order.size() * place_.spread % place_.spread_span);
+    return order;
+}
+
+std::uint32_t ChaseArray::rewalk_for(std::size_t elements) const {
+    if (!launches_empty_caches_) return 0;
+    return elements <= kMostRewalk ? 2 * static_cast<std::uint32_t>(elements) : kMostRewalk;
+}
+
+deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
+    context_.progress(fraction_, what_);
+    const auto order = place_elements(request.offsets);
+    writer_.write_cycle(order);
+    return {chase_.walk(order, std::uint64_t{request.warm_laps} * order.size(), std::uint64_t{request.recorded_laps} * order.size(), rewalk_for(order.size()))};
+}
+
+std::vector<double> ChaseArray::on_sm(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm,
+                                      std::uint64_t loads, std::uint32_t sm) {
+    context_.progress(fraction_, what_);
+    auto order = place_elements(offsets);
+    writer_.write_cycle(order);
+    std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first % order.size()), order.end());
+    return chase_.walk(order, warm, loads, rewalk_for(order.size()), sm);
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,51 @@
+// An array in device memory and the chases through it, as deduction asks for them.
+#pragma once
+
+#include "deduce/chase.hpp"
+#include "experiments/experiment.hpp"
+#include "experiments/pointer_chase.hpp"
+
+namespace gputomo::experiments {
+
+/// Where an array lies; the memory belongs to someone else.
+struct ArrayPlace {
+    device::Address base = 0;
+    /// Added to element i's address: (i * spread) modulo `spread_span`; keeps elements that are a page apart in different
+    /// lines, so that caches hold them. 0: elements lie where deduction puts them.
+    std::uint64_t spread = 0;
+    std::uint64_t spread_span = 1;
+};
+
+/// Answers deduce::ChaseRequests with one load hint. Counts loads for progress.
+class ChaseArray {
+public:
+    ChaseArray(Context& context, ArrayPlace place, LoadHint hint);
+
+    /// The chase for deduction; refers to this object.
+    [[nodiscard]] deduce::Chase chase();
+    [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
+    /// Latencies of `loads` loads on one SM after `warm` ones, from the `first`-th element on; empty where no block came there.
+    [[nodiscard]] std::vector<double> on_sm(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm,
+                                            std::uint64_t loads, std::uint32_t sm);
+    /// Whether a launch empties a cache on this path: then later launches of one trace walk a while before they record.
+    [[nodiscard]] bool launches_empty_caches() const { return launches_empty_caches_; }
+    [[nodiscard]] PointerChase& pointer_chase() { return chase_; }
+    /// What progress() says while this array is walked.
+    void describe(double fraction, std::string what);
+
+private:
+    std::vector<device::Address> place_elements(const std::vector<std::uint64_t>& offsets) const;
+    /// Loads of an array of so many elements that a launch repeats before it records.
+    [[nodiscard]] std::uint32_t rewalk_for(std::size_t elements) const;
+    void find_out_whether_launches_empty_caches();
+
+    Context& context_;
+    ArrayPlace place_;
+    LinkWriter writer_;
+    PointerChase chase_;
+    bool launches_empty_caches_ = false;
+    double fraction_ = 0;
+    std::string what_ = "pointer chase";
+};
+
+}  // namespace gputomo::experiments
