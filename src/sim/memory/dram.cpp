@@ -1,35 +1,112 @@
 #include "sim/memory/dram.hpp"
 
-#include "units/error.hpp"
+#include "sim/memory/description.hpp"
 
 #include <algorithm>
 
 namespace gputomo::sim {
+namespace {
+
+/// Slots of a channel's calendar: queues of up to 32768 cycles.
+constexpr std::uint32_t kCalendarSlots = 2048;
+/// Bandwidths of different sources may contradict each other by rounding.
+constexpr double kRounding = 1.01;
+constexpr std::int64_t kMaxChannels = 1024;
+
+/// GB/s -> bytes per SM cycle.
+double bytes_per_cycle(const machine::Real& bandwidth, const std::string& path, const machine::Machine& machine) {
+    return need_rate(bandwidth, path) * 1e3 / need_rate(machine.clock.sm_mhz, "clock.sm_mhz");
+}
+
+double sustained_rate(const machine::Machine& machine, std::size_t channels) {
+    const auto& memory = machine.memory;
+    double pins = 0;
+    if (memory.channel_bytes_per_cycle) {
+        (void)need_count(memory.channels, "memory.channels", kMaxChannels);
+        pins = static_cast<double>(channels) * need_rate(memory.channel_bytes_per_cycle, "memory.channel_bytes_per_cycle");
+    } else if (memory.peak_bandwidth) {
+        pins = bytes_per_cycle(memory.peak_bandwidth, "memory.peak_bandwidth", machine);
+    }
+    if (!memory.read_bandwidth && pins > 0) return pins;
+    const double read = bytes_per_cycle(memory.read_bandwidth, "memory.read_bandwidth", machine);
+    if (pins > 0 && read > pins * kRounding)
+        reject("memory.read_bandwidth", fmt::format("found {} GB/s, {:.2f} bytes per cycle", *memory.read_bandwidth, read),
+               fmt::format("at most the rate of the channels, {:.2f} bytes per cycle", pins));
+    return read;
+}
+
+}  // namespace
 
 Dram::Dram(const machine::Machine& machine) {
     const auto& memory = machine.memory;
-    if (!memory.read_bandwidth && !memory.peak_bandwidth)
-        throw InputError("memory.read_bandwidth: missing; the simulator needs it or memory.peak_bandwidth");
-    if (!machine.clock.sm_mhz) throw InputError("clock.sm_mhz: missing; the simulator needs it");
-    const double read = memory.read_bandwidth ? *memory.read_bandwidth : *memory.peak_bandwidth;
-    const double copy = memory.copy_bandwidth.value_or(read);
-    const auto channels = std::max<std::int64_t>(1, memory.channels.value_or(1));
-    free_at_.assign(static_cast<std::size_t>(channels), 0.0);
-    // GB/s over MHz: 1e9 / 1e6 bytes a cycle.
-    const double cycles_per_gb = *machine.clock.sm_mhz / 1e3;
-    cycles_per_read_byte_ = static_cast<double>(channels) * cycles_per_gb / read;
-    cycles_per_written_byte_ = static_cast<double>(channels) * cycles_per_gb * std::max(2 / copy - 1 / read, 0.5 / read);
+    const std::size_t channels = memory.channels ? need_count(memory.channels, "memory.channels", kMaxChannels) : 1;
+    const double count = static_cast<double>(channels);
+    const double read = sustained_rate(machine, channels);
+    cycles_per_read_byte_ = cycles_per_written_byte_ = count / read;
+    if (memory.copy_bandwidth) {
+        const double copy = bytes_per_cycle(memory.copy_bandwidth, "memory.copy_bandwidth", machine);
+        // A batch of reads, a batch of writes and two turnarounds take the time of two batches at the rate of a copy.
+        turnaround_ = kWriteBatch * (count / copy - count / read);
+        if (turnaround_ < 0) {  // copies faster than reads: writes cost less than reads, and turning costs nothing
+            turnaround_ = 0;
+            cycles_per_written_byte_ = 2 * count / copy - count / read;
+            if (cycles_per_written_byte_ <= 0)
+                reject("memory.copy_bandwidth", fmt::format("found {}", *memory.copy_bandwidth), "less than twice memory.read_bandwidth");
+        }
+    }
+    channels_.assign(channels, {Server(kCalendarSlots)});
 }
 
-double Dram::serve(std::uint64_t physical, std::uint32_t bytes, bool write, double now) {
+Dram::Channel& Dram::channel_of(std::uint64_t physical) {
+    if (channels_.size() == 1) return channels_.front();
     const std::uint64_t block = physical / kInterleave;
-    // Higher address bits are folded in, so that power-of-two strides don't meet on one channel.
-    const std::uint64_t folded = block ^ (block >> 7) ^ (block >> 13);
-    double& free_at = free_at_[folded % free_at_.size()];
-    const double service = bytes * (write ? cycles_per_written_byte_ : cycles_per_read_byte_);
-    const double start = std::max(now, free_at);
-    free_at = std::max(free_at, now - kReorderWindow) + service;
-    return start - now;
+    // Higher address bits are folded in, so that strides of powers of two don't meet on one channel; within an aligned run of
+    // 2^n blocks the fold is a permutation, so that a stream loads all channels alike.
+    const std::uint64_t folded = block ^ (block >> 5) ^ (block >> 10) ^ (block >> 17) ^ (block >> 25);
+    return channels_[folded % channels_.size()];
+}
+
+void Dram::use_idle_time(Channel& channel, double now) const {
+    const double idle = now - channel.server.busy_until();
+    if (idle <= 0) return;
+    if (channel.queued > 0) {
+        const double turns = (channel.writing ? 1 : 2) * turnaround_;
+        if (idle > turns) channel.queued = std::max(0.0, channel.queued - (idle - turns) / cycles_per_written_byte_);
+    }
+    if (idle > turnaround_) channel.writing = false;
+}
+
+double Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
+    Channel& channel = channel_of(physical);
+    use_idle_time(channel, now);
+    double service = bytes * cycles_per_read_byte_;
+    if (channel.writing) service += turnaround_;
+    channel.writing = false;
+    return channel.server.reserve(now, service) - now;
+}
+
+double Dram::write(std::uint64_t physical, std::uint32_t bytes, double now) {
+    Channel& channel = channel_of(physical);
+    use_idle_time(channel, now);
+    channel.queued += bytes;
+    while (channel.queued >= kWriteBatch) {
+        channel.queued -= kWriteBatch;
+        double service = kWriteBatch * cycles_per_written_byte_;
+        if (!channel.writing) service += turnaround_;
+        channel.writing = true;
+        channel.batch_start = channel.server.reserve(now, service);
+    }
+    return std::max(0.0, channel.batch_start - now);
+}
+
+double Dram::busy_until() const {
+    double until = 0;
+    for (const auto& channel : channels_) until = std::max(until, channel.server.busy_until());
+    return until;
+}
+
+void Dram::begin_launch() {
+    for (auto& channel : channels_) channel.queued = 0, channel.writing = false;
 }
 
 }  // namespace gputomo::sim

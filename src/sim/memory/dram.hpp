@@ -1,32 +1,51 @@
-// DRAM: channels that serve one transaction at a time, so that latency grows by queueing.
+// DRAM: channels that move data at a fixed rate and lose time when the bus turns round between reads and writes.
 #pragma once
 
 #include "machine/machine.hpp"
+#include "sim/memory/server.hpp"
 
 #include <cstdint>
 #include <vector>
 
 namespace gputomo::sim {
 
+/// Each channel moves a byte in the time that the described sustained reads need (activates and refresh are in that rate). Writes
+/// wait in the channel's queue and leave in batches of kWriteBatch bytes, or for nothing while the channel is idle; before and
+/// after a batch the bus turns round. The turnaround time follows from the description, so that equal shares of reads and
+/// writes together reach memory.copy_bandwidth; reads alone and writes alone do not turn the bus.
 class Dram {
 public:
-    /// Rates come from memory.read_bandwidth (or peak_bandwidth) over memory.channels at clock.sm_mhz. Reads are served at that
-    /// rate; written bytes cost more, by the bus turnarounds that they force, so that equal shares of both reach
-    /// memory.copy_bandwidth. Throws InputError naming the missing field.
+    /// Sustained rate: memory.read_bandwidth, else channels x channel_bytes_per_cycle, else peak_bandwidth. Throws InputError.
     explicit Dram(const machine::Machine& machine);
 
-    /// Queueing delay of a transaction that arrives at `now`; 0 when its channel is free.
-    double serve(std::uint64_t physical, std::uint32_t bytes, bool write, double now);
+    /// Queueing delay of a read that arrives at `now`; 0 when its channel is free.
+    double read(std::uint64_t physical, std::uint32_t bytes, double now);
+    /// How long after `now` the channel's queue takes the write.
+    double write(std::uint64_t physical, std::uint32_t bytes, double now);
+    /// When all channels have done what is booked.
+    [[nodiscard]] double busy_until() const;
+    /// Queued writes and the direction of the bus are forgotten.
+    void begin_launch();
 
-private:
     /// Consecutive blocks of this size lie on different channels.
     static constexpr std::uint64_t kInterleave = 256;
-    /// A channel is a server that may work off up to this many cycles of its idle past, since transactions reach it a little
-    /// out of order (they are walked when they are issued, not when they arrive).
-    static constexpr double kReorderWindow = 64;
-    std::vector<double> free_at_;
+    /// Bytes that a channel collects before it turns to writing: 16 bursts of 64 bytes.
+    static constexpr double kWriteBatch = 1024;
+
+private:
+    struct Channel {
+        Server server;
+        double queued = 0;         ///< bytes to write
+        double batch_start = 0;    ///< when the last batch began
+        bool writing = false;      ///< direction of the bus
+    };
+    Channel& channel_of(std::uint64_t physical);
+    void use_idle_time(Channel& channel, double now) const;
+
+    std::vector<Channel> channels_;
     double cycles_per_read_byte_ = 0;
     double cycles_per_written_byte_ = 0;
+    double turnaround_ = 0;  ///< cycles per change of direction
 };
 
 }  // namespace gputomo::sim

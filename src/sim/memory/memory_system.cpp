@@ -1,336 +1,347 @@
-// The walk of a transaction: translation, caches from near to far, outstanding-miss table, port, DRAM.
-//
-// - A path's first cache that belongs to an SM or TPC is looked up by virtual address, caches of the whole GPU by physical.
-// - `latency` of a cache is load-to-use for a hit there, `memory_latency` for DRAM: each counted whole, not on top of
-//   the level before. TLB misses, queueing and waiting for a table entry come on top.
-// - A miss fills every level on its way at once; data that are still on their way delay a later hit until they are there.
-// - memory_latency_range spreads over TPCs, in steps, so that the rounded mean is memory_latency.
-// - Stores pass through to the last cache (write-back there) or DRAM; the SM sees them done when its port has taken them, and no
-//   sooner than the DRAM queue has room.
-// - Atomics are loads of the last cache or DRAM that wait for the atomic before them at the same address.
+// The walk of a transaction; the model is described in sim/memory_system.hpp.
 #include "sim/memory_system.hpp"
 
+#include "sim/memory/description.hpp"
 #include "sim/memory/dram.hpp"
-#include "sim/memory/outstanding.hpp"
-#include "sim/memory/tag_array.hpp"
+#include "sim/memory/levels.hpp"
+#include "sim/memory/measurement_noise.hpp"
+#include "sim/memory/placement.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
-#include <optional>
-#include <random>
+#include <stdexcept>
 #include <utility>
 
 namespace gputomo::sim {
 namespace {
 
-constexpr std::array<std::string_view, 4> kPathNames{"global", "texture", "constant", "instruction"};
+/// The atomic unit starts one operation on an address per cycle; no description has a value for it.
+constexpr double kAtomicInterval = 1;
+/// Addresses whose last atomic is remembered; a collision forgets the older one.
+constexpr std::size_t kAtomicSlots = 4096;
+/// Queues behind the SM's port hold this many cycles of stores before they push back on the SM.
+constexpr double kStoreQueueCycles = 64;
+/// Slots of the calendar of an SM's port into the interconnect: queues of up to 4096 cycles.
+constexpr std::uint32_t kPortSlots = 256;
+/// The partition of a cache is chosen by the address in pieces of this size.
+constexpr int kPartitionShift = 12;
+/// PRT keys of transactions without a request number; above all request numbers.
+constexpr std::uint64_t kOwnRequest = std::uint64_t{1} << 63;
 
-enum class Scope : std::uint8_t { sm, tpc, gpu };
-
-Scope scope_of(const machine::Text& text) {
-    if (text && *text == "gpu") return Scope::gpu;
-    if (text && *text == "tpc") return Scope::tpc;
-    return Scope::sm;
-}
-
-/// All instances of one described cache or TLB.
-struct Level {
-    std::string name;
-    Scope scope = Scope::sm;
-    std::vector<TagArray> instances;
-    double latency = 0;  ///< of a hit (cache), or added by a miss (TLB)
-    double cycles_per_byte = 0;
-    std::vector<double> port_free;
-    std::vector<OutstandingTable> outstanding;
-    std::uint64_t hits = 0;
-    std::uint64_t misses = 0;
+/// Part of a transaction at some level: the same bytes in both address spaces.
+struct Range {
+    std::uint64_t virtual_address = 0;
+    std::uint64_t physical = 0;
+    std::uint64_t bytes = 0;
 };
 
-struct PathState {
-    bool described = false;
-    std::vector<Level*> caches;
-    std::vector<Level*> tlbs;
-    bool translate_after_first = false;
-    std::vector<double> memory_latency;  ///< by TPC
+/// A transaction on its way.
+struct Walk {
+    const Transaction& transaction;
+    MemoryPath& path;
+    double penalty = 0;             ///< cycles that translation adds
+    bool translated = false;        ///< the TLBs have been looked up
+    bool located = false;           ///< `physical_offset` is known
+    std::uint64_t physical_offset = 0;  ///< physical - virtual address; one transaction lies in one piece of memory
 };
 
 class System final : public MemorySystem {
 public:
-    System(const machine::Machine& machine, const AddressSpace& addresses, const Options& options);
+    System(const machine::Machine& machine, const AddressSpace& addresses, const Options& options)
+        : addresses_(addresses),
+          placement_(machine),
+          levels_(machine, placement_, options.seed),
+          dram_(machine),
+          atomics_(kAtomicSlots),
+          noise_(options.noise, options.seed + 1) {
+        if (!machine.memory.interconnect_bytes_per_cycle) return;
+        port_cycles_per_byte_ = 1 / need_rate(machine.memory.interconnect_bytes_per_cycle, "memory.interconnect_bytes_per_cycle");
+        ports_in_.assign(placement_.sms(), Server(kPortSlots));
+        ports_out_.assign(placement_.sms(), Server(kPortSlots));
+    }
     Time access(const Transaction& transaction, Time now) override;
     void begin_launch() override;
     void drain_counters(Counters& counters) override;
 
 private:
-    [[nodiscard]] std::size_t instance(Scope scope, std::uint32_t sm) const {
-        return scope == Scope::sm ? sm : scope == Scope::tpc ? sm / sms_per_tpc_ : 0;
-    }
-    template <class Part>
-    Level* add_level(std::map<std::string, Level>& levels, const std::string& key, const Part& part, const std::string& where);
-    void add_outstanding(Level& level, const machine::Cache& cache, const std::string& where);
-    void add_path(PathKind kind, const machine::Machine& machine);
-    double translate(PathState& path, const Transaction& t);
-    Time load(PathState& path, const Transaction& t, Time now);
-    Time store(PathState& path, const Transaction& t, Time now);
-    Time memory(PathState& path, const Transaction& t, std::uint64_t physical, std::uint32_t bytes, Time now);
-    double port_delay(Level& level, std::size_t which, std::uint32_t bytes, Time now);
-    Time atomic_turn(std::uint64_t physical, Time done);
-    double noise();
+    Time load(Walk& walk, const Range& range, Time now);
+    Time store(Walk& walk, const Range& range, Time now);
+    Time atomic(Walk& walk, const Range& range, Time now);
+    /// The range from cache `depth` of the path on, or from DRAM; completion of its last byte.
+    Time fetch(Walk& walk, std::size_t depth, Range range, Time now);
+    Time fetch_block(Walk& walk, std::size_t depth, const Range& range, Time now);
+    /// What missed in the cache before `depth`, or in none, goes on to `depth`.
+    Time descend(Walk& walk, std::size_t depth, Range range, Time now, bool crosses);
+    void translate(Walk& walk);
+    [[nodiscard]] std::uint64_t physical(Walk& walk, std::uint64_t virtual_address) const;
+    [[nodiscard]] std::size_t first_cache(const Walk& walk) const;
+    [[nodiscard]] double hit_latency(const CacheLevel& level, std::uint32_t sm, std::uint64_t physical) const;
+    /// Whether the cache keeps the written bytes (write-back); `waited` grows to what its queues held the store up.
+    bool write_to_cache(CacheLevel& level, std::size_t instance, std::uint64_t address, std::uint64_t bytes, double& waited, Time now);
+    double write_to_dram(std::uint64_t physical, std::uint64_t bytes, Time now);
+    double write_back(const TagArray::Found& found, const TagArray& tags, Time now);
+    OutstandingTable::Slot track(CacheLevel& level, std::size_t instance, const Walk& walk, std::uint64_t block, bool missing, Time now);
 
     const AddressSpace& addresses_;
-    std::uint32_t sms_ = 1;
-    std::uint32_t sms_per_tpc_ = 1;
-    std::map<std::string, Level> caches_;
-    std::map<std::string, Level> tlbs_;
-    std::array<PathState, 4> paths_;
+    Placement placement_;
+    Levels levels_;
     Dram dram_;
-    double port_cycles_per_byte_ = 0;
-    std::vector<double> port_free_;
-    std::array<std::pair<std::uint64_t, double>, 1024> atomics_{};
-    Noise noise_;
-    std::mt19937_64 random_;
-    /// Each launch counts time from 0; inside, time goes on, so that nothing needs resetting between launches.
+    double port_cycles_per_byte_ = 0;  ///< 0: not limited
+    std::vector<Server> ports_in_;     ///< by SM: data that loads bring
+    std::vector<Server> ports_out_;    ///< by SM: data that stores take away
+    std::vector<std::pair<std::uint64_t, Time>> atomics_;
+    MeasurementNoise noise_;
+    /// Each launch counts time from 0; inside, time goes on, so that old queues are simply past.
     Time base_ = 0;
     Time latest_ = 0;
+    std::uint64_t own_requests_ = kOwnRequest;
     std::uint64_t transactions_ = 0;
     std::uint64_t dram_bytes_ = 0;
 };
 
-/// Latency by TPC: from the smallest to the largest in even steps, then single steps until the rounded mean is right.
-std::vector<double> placement_latencies(std::int64_t mean, const machine::Integers& range, std::size_t tpcs) {
-    std::vector<std::int64_t> values(tpcs, mean);
-    if (range && tpcs > 1) {
-        const auto low = range.value.at(0), high = range.value.at(1);
-        for (std::size_t i = 0; i < tpcs; ++i)
-            values[i] = low + static_cast<std::int64_t>(std::llround(static_cast<double>(high - low) * static_cast<double>(i) / static_cast<double>(tpcs - 1)));
-        for (std::size_t step = 0; step < tpcs * static_cast<std::size_t>(high - low + 1); ++step) {
-            double sum = 0;
-            for (const auto v : values) sum += static_cast<double>(v);
-            const auto now = std::llround(sum / static_cast<double>(tpcs));
-            if (now == mean || tpcs < 3) break;
-            auto& value = values[1 + step % (tpcs - 2)];
-            value = std::clamp(value + (now < mean ? 1 : -1), low, high);
-        }
-    }
-    return {values.begin(), values.end()};
+/// Bytes from `address` to the end of its block, at most `bytes`.
+std::uint64_t within_block(std::uint64_t address, std::uint64_t bytes, std::uint64_t block_bytes) {
+    return std::min(bytes, block_bytes - (address & (block_bytes - 1)));
 }
 
-System::System(const machine::Machine& machine, const AddressSpace& addresses, const Options& options)
-    : addresses_(addresses), dram_(machine), noise_(options.noise), random_(options.seed * 0x9E3779B97F4A7C15U + 1) {
-    if (!machine.topology.sms) throw InputError("topology.sms: missing; the simulator needs it");
-    sms_ = static_cast<std::uint32_t>(*machine.topology.sms);
-    sms_per_tpc_ = static_cast<std::uint32_t>(std::max<std::int64_t>(1, machine.topology.sms_per_tpc.value_or(1)));
-    if (machine.memory.interconnect_bytes_per_cycle)
-        port_cycles_per_byte_ = 1 / *machine.memory.interconnect_bytes_per_cycle;
-    port_free_.assign(sms_, 0.0);
-    for (std::size_t kind = 0; kind < kPathNames.size(); ++kind) add_path(static_cast<PathKind>(kind), machine);
+/// The smallest range that holds the missing sectors of the block that `range` lies in.
+Range missing_range(const Range& range, std::uint64_t address, TagArray::Sectors missing, const TagArray& tags) {
+    const auto first = static_cast<std::uint64_t>(std::countr_zero(missing));
+    const auto end = static_cast<std::uint64_t>(std::bit_width(missing));
+    const std::uint64_t start = (address & ~(tags.block_bytes() - 1)) + (first << tags.sector_shift());
+    const std::uint64_t shift = start - address;  // may wrap round: the range can begin before the bytes asked for
+    return {range.virtual_address + shift, range.physical + shift, (end - first) << tags.sector_shift()};
 }
 
-template <class Part>
-Level* System::add_level(std::map<std::string, Level>& levels, const std::string& key, const Part& part, const std::string& where) {
-    const auto [entry, is_new] = levels.try_emplace(key);
-    Level& level = entry->second;
-    if (!is_new) return &level;
-    level.name = key;
-    level.scope = scope_of(part.scope);
-    const Geometry geometry = geometry_of(part, where);
-    const std::size_t count = instance(level.scope, sms_ - 1) + 1;
-    for (std::size_t i = 0; i < count; ++i) level.instances.emplace_back(geometry, random_());
-    level.port_free.assign(count, 0.0);
-    return &level;
+std::size_t System::first_cache(const Walk& walk) const {
+    if (walk.transaction.hint == CacheHint::none) return walk.path.caches.size();
+    const bool skips_near = walk.transaction.hint == CacheHint::l2_only || walk.transaction.kind == AccessKind::atomic;
+    return skips_near ? walk.path.near : 0;
 }
 
-void System::add_outstanding(Level& level, const machine::Cache& cache, const std::string& where) {
-    if (!cache.outstanding_design || !level.outstanding.empty()) return;
-    if (!cache.outstanding_entries || *cache.outstanding_entries < 1)
-        throw InputError(where + ".outstanding_entries: missing; expected a positive number with an outstanding_design");
-    const OutstandingTable::Design design{*cache.outstanding_design == "mshr",
-                                          static_cast<std::uint32_t>(*cache.outstanding_entries),
-                                          static_cast<std::uint32_t>(cache.outstanding_merge.value_or(1))};
-    level.outstanding.assign(level.instances.size(), OutstandingTable(design));
-}
-
-void System::add_path(PathKind kind, const machine::Machine& machine) {
-    const std::string name(kPathNames[static_cast<std::size_t>(kind)]);
-    const auto described = machine.paths.find(name);
-    if (described == machine.paths.end()) return;
-    const machine::Path& from = described->second;
-    PathState& path = paths_[static_cast<std::size_t>(kind)];
-    path.described = true;
-    for (const auto& key : from.caches.value_or({})) {
-        const std::string where = "caches." + key;
-        const auto cache = machine.caches.find(key);
-        if (cache == machine.caches.end()) throw InputError(fmt::format("paths.{}.caches: no cache \"{}\" is described", name, key));
-        Level* level = add_level(caches_, key, cache->second, where);
-        if (!cache->second.latency) throw InputError(where + ".latency: missing; the simulator needs it");
-        level->latency = static_cast<double>(*cache->second.latency);
-        if (cache->second.bytes_per_cycle) level->cycles_per_byte = 1 / *cache->second.bytes_per_cycle;
-        add_outstanding(*level, cache->second, where);
-        path.caches.push_back(level);
-    }
-    for (const auto& key : from.tlbs.value_or({})) {
-        const std::string where = "tlbs." + key;
-        const auto tlb = machine.tlbs.find(key);
-        if (tlb == machine.tlbs.end()) throw InputError(fmt::format("paths.{}.tlbs: no TLB \"{}\" is described", name, key));
-        Level* level = add_level(tlbs_, key, tlb->second, where);
-        if (!tlb->second.miss_penalty) throw InputError(where + ".miss_penalty: missing; the simulator needs it");
-        level->latency = static_cast<double>(*tlb->second.miss_penalty);
-        path.tlbs.push_back(level);
-    }
-    if (!from.memory_latency) throw InputError(fmt::format("paths.{}.memory_latency: missing; the simulator needs it", name));
-    path.translate_after_first = from.tlb_position && *from.tlb_position == "after-first-cache";
-    path.memory_latency = placement_latencies(*from.memory_latency, from.memory_latency_range, instance(Scope::tpc, sms_ - 1) + 1);
-}
-
-double System::translate(PathState& path, const Transaction& t) {
-    double penalty = 0;
-    for (Level* tlb : path.tlbs) {
-        if (tlb->instances[instance(tlb->scope, t.sm)].access(t.address, true).hit) {
+void System::translate(Walk& walk) {
+    if (walk.translated) return;
+    walk.translated = true;
+    const Transaction& t = walk.transaction;
+    for (TlbLevel* tlb : walk.path.tlbs) {
+        if (tlb->instances[placement_.instance(tlb->scope, t.sm, t.scheduler)].lookup(t.address, 1, true).missing == 0) {
             ++tlb->hits;
             break;
         }
         ++tlb->misses;
-        penalty += tlb->latency;
+        walk.penalty += tlb->penalty;
     }
-    return penalty;
+    if (walk.path.window == 0) return;
+    const std::uint64_t window = t.address / walk.path.window;
+    if (window == walk.path.active_window) return;
+    // The first access of all opens a window, it does not switch one.
+    if (walk.path.active_window != ~std::uint64_t{0}) walk.penalty += walk.path.window_penalty;
+    walk.path.active_window = window;
 }
 
-double System::port_delay(Level& level, std::size_t which, std::uint32_t bytes, Time now) {
-    if (level.cycles_per_byte == 0) return 0;
-    double& free_at = level.port_free[which];
-    const double start = std::max(now, free_at);
-    free_at = start + bytes * level.cycles_per_byte;
-    return start - now;
+std::uint64_t System::physical(Walk& walk, std::uint64_t virtual_address) const {
+    if (!walk.located) walk.physical_offset = addresses_.translate(walk.transaction.address) - walk.transaction.address;
+    walk.located = true;
+    return virtual_address + walk.physical_offset;
 }
 
-Time System::memory(PathState& path, const Transaction& t, std::uint64_t physical, std::uint32_t bytes, Time now) {
+double System::hit_latency(const CacheLevel& level, std::uint32_t sm, std::uint64_t physical) const {
+    if (level.far_extra == 0) return level.latency[sm];
+    const std::uint64_t piece = physical >> kPartitionShift;
+    const std::uint64_t home = (piece ^ (piece >> 5) ^ (piece >> 11)) % level.partitions;
+    const std::uint64_t own = std::uint64_t{sm} * level.partitions / placement_.sms();
+    return level.latency[sm] + (home == own ? 0 : level.far_extra);
+}
+
+OutstandingTable::Slot System::track(CacheLevel& level, std::size_t instance, const Walk& walk, std::uint64_t block, bool missing, Time now) {
+    OutstandingTable& table = level.outstanding[instance];
+    const std::uint64_t request = walk.transaction.request != 0 ? walk.transaction.request : own_requests_;
+    const std::uint64_t key = level.merges_lines ? block : request;
+    auto slot = table.join(key, now);
+    // A line whose MSHR merges no more is looked up again when its data came; another sector then needs an entry of its own.
+    if (slot.replay && missing) slot = table.join(key, slot.start);
+    return slot;
+}
+
+Time System::fetch_block(Walk& walk, std::size_t depth, const Range& range, Time now) {
+    CacheLevel& level = *walk.path.caches[depth];
+    const Transaction& t = walk.transaction;
+    const std::size_t instance = placement_.instance(level.scope, t.sm, t.scheduler);
+    TagArray& tags = level.instances[instance];
+    const std::uint64_t address = level.scope == Scope::gpu ? range.physical : range.virtual_address;
+    const auto sectors = tags.sectors_of(address, range.bytes);
+    if (!level.ports.empty()) now = level.ports[instance].reserve(now, static_cast<double>(range.bytes) * level.cycles_per_byte);
+    const auto found = tags.lookup(address, sectors, true);
+    ++(found.missing == 0 ? level.hits : level.misses);
+    TagArray::Line& line = *found.line;
+    if (found.evicted_dirty != 0) (void)write_back(found, tags, now);
+
+    const bool pending = (line.pending & sectors) != 0 && line.ready > now;
+    const double latency = hit_latency(level, t.sm, range.physical);
+    if (found.missing == 0 && !pending) return now + walk.penalty + latency;
+    OutstandingTable::Slot slot{now, 0, false};
+    if (!level.outstanding.empty()) slot = track(level, instance, walk, address >> tags.block_shift(), found.missing != 0, now);
+    const Time hit = slot.start + walk.penalty + latency;
+    if (slot.replay) return hit;
+    Time done = std::max(hit, line.ready);
+    if (found.missing != 0) {
+        const bool crosses = depth + 1 == walk.path.near;
+        done = descend(walk, depth + 1, missing_range(range, address, found.missing, tags), slot.start, crosses);
+        if (pending) done = std::max(done, line.ready);
+        line.pending = line.ready > slot.start ? line.pending | found.missing : found.missing;
+        line.ready = std::max(line.ready, done);
+    }
+    if (!level.outstanding.empty()) level.outstanding[instance].release_at(slot.index, done);
+    return done;
+}
+
+Time System::fetch(Walk& walk, std::size_t depth, Range range, Time now) {
+    if (depth == walk.path.caches.size()) {
+        dram_bytes_ += range.bytes;
+        return now + walk.penalty + walk.path.memory_latency[walk.transaction.sm] +
+               dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
+    }
+    const CacheLevel& level = *walk.path.caches[depth];
+    const std::uint64_t block = level.instances.front().block_bytes();
+    Time done = now;
+    for (;;) {
+        const std::uint64_t address = level.scope == Scope::gpu ? range.physical : range.virtual_address;
+        const std::uint64_t bytes = within_block(address, range.bytes, block);
+        done = std::max(done, fetch_block(walk, depth, {range.virtual_address, range.physical, bytes}, now));
+        if (bytes == range.bytes) return done;
+        range = {range.virtual_address + bytes, range.physical + bytes, range.bytes - bytes};
+    }
+}
+
+Time System::descend(Walk& walk, std::size_t depth, Range range, Time now, bool crosses) {
+    translate(walk);
+    range.physical = physical(walk, range.virtual_address);
+    if (crosses && !ports_in_.empty())
+        now = ports_in_[walk.transaction.sm].reserve(now, static_cast<double>(range.bytes) * port_cycles_per_byte_);
+    return fetch(walk, depth, range, now);
+}
+
+Time System::load(Walk& walk, const Range& range, Time now) {
+    const std::size_t first = first_cache(walk);
+    if (first >= walk.path.near) return descend(walk, first, range, now, true);
+    if (!walk.path.translates_after_first) translate(walk);
+    return fetch(walk, first, range, now);
+}
+
+double System::write_to_dram(std::uint64_t physical, std::uint64_t bytes, Time now) {
     dram_bytes_ += bytes;
-    return now + path.memory_latency[instance(Scope::tpc, t.sm)] + dram_.serve(physical, bytes, false, now);
+    return dram_.write(physical, static_cast<std::uint32_t>(bytes), now);
 }
 
-Time System::load(PathState& path, const Transaction& t, Time now) {
-    const std::uint64_t physical = addresses_.translate(t.address);
-    double penalty = path.translate_after_first ? 0 : translate(path, t);
-    std::array<double*, 8> filling{};
-    std::size_t fills = 0;
-    OutstandingTable* table = nullptr;
-    OutstandingTable::Slot slot;
-    bool first = true;
-    std::uint32_t bytes = t.bytes;
-    for (Level* cache : path.caches) {
-        const bool local = cache->scope != Scope::gpu;
-        const bool skipped = t.hint == CacheHint::none || (local && (t.hint == CacheHint::l2_only || t.kind == AccessKind::atomic));
-        if (skipped) continue;
-        const std::size_t which = instance(cache->scope, t.sm);
-        TagArray& tags = cache->instances[which];
-        now += port_delay(*cache, which, t.bytes, now);
-        const auto lookup = tags.access(local ? t.address : physical, true);
-        if (lookup.hit) {
-            ++cache->hits;
-            const Time done = std::max(now + penalty + cache->latency, *lookup.ready);
-            for (std::size_t i = 0; i < fills; ++i) *filling[i] = done;
-            if (table != nullptr) table->set_release(slot.index, done);
-            return done;
-        }
-        ++cache->misses;
-        bytes = std::max<std::uint32_t>(bytes, static_cast<std::uint32_t>(tags.sector()));
-        if (first && path.translate_after_first) penalty += translate(path, t);
-        if (first && !cache->outstanding.empty()) {
-            table = &cache->outstanding[which];
-            slot = table->reserve(t.address / tags.block(), now);
-            now = slot.start;
-        }
-        if (first && port_cycles_per_byte_ > 0) {
-            double& free_at = port_free_[t.sm];
-            const double start = std::max(now, free_at);
-            free_at = start + bytes * port_cycles_per_byte_;
-            now = start;
-        }
-        first = false;
-        if (fills < filling.size()) filling[fills++] = lookup.ready;
-    }
-    if (first && port_cycles_per_byte_ > 0) {
-        double& free_at = port_free_[t.sm];
-        const double start = std::max(now, free_at);
-        free_at = start + bytes * port_cycles_per_byte_;
-        now = start;
-    }
-    const Time done = memory(path, t, physical, bytes, now) + penalty;
-    for (std::size_t i = 0; i < fills; ++i) *filling[i] = done;
-    if (table != nullptr) table->set_release(slot.index, done);
-    return done;
+/// The dirty sectors of an evicted line go to DRAM.
+double System::write_back(const TagArray::Found& found, const TagArray& tags, Time now) {
+    return write_to_dram(found.evicted, std::uint64_t(std::popcount(found.evicted_dirty)) << tags.sector_shift(), now);
 }
 
-Time System::store(PathState& path, const Transaction& t, Time now) {
-    const std::uint64_t physical = addresses_.translate(t.address);
-    const double penalty = translate(path, t);
-    for (Level* cache : path.caches) {
-        const bool local = cache->scope != Scope::gpu;
-        if (t.hint == CacheHint::none || (local && t.hint == CacheHint::l2_only)) continue;
-        // Near caches are written through without allocating; the GPU's own cache allocates and its lines are counted
-        // against DRAM when they are written, not when they leave.
-        (void)cache->instances[instance(cache->scope, t.sm)].access(local ? t.address : physical, !local);
+bool System::write_to_cache(CacheLevel& level, std::size_t instance, std::uint64_t address, std::uint64_t bytes, double& waited, Time now) {
+    TagArray& tags = level.instances[instance];
+    bool kept = true;
+    for (const std::uint64_t end = address + bytes; address < end;) {
+        const std::uint64_t part = within_block(address, end - address, tags.block_bytes());
+        if (!level.ports.empty()) waited = std::max(waited, level.ports[instance].reserve(now, static_cast<double>(part) * level.cycles_per_byte) - now);
+        const auto sectors = tags.sectors_of(address, part);
+        const auto found = tags.lookup(address, sectors, level.allocates_stores);
+        ++(found.missing == 0 ? level.hits : level.misses);
+        if (found.evicted_dirty != 0) waited = std::max(waited, write_back(found, tags, now));
+        const bool there = found.line != nullptr && (found.line->valid & sectors) == sectors;
+        if (there && level.write_back) found.line->dirty |= sectors;
+        kept = kept && there && level.write_back;
+        address += part;
     }
-    if (port_cycles_per_byte_ > 0) {
-        double& free_at = port_free_[t.sm];
-        const double start = std::max(now, free_at);
-        free_at = start + t.bytes * port_cycles_per_byte_;
-        now = start;
-    }
-    dram_bytes_ += t.bytes;
-    return now + penalty + dram_.serve(physical, t.bytes, true, now);
+    return kept;
 }
 
-Time System::atomic_turn(std::uint64_t physical, Time done) {
-    auto& [address, last] = atomics_[(physical / 4) % atomics_.size()];
-    if (address == physical && last + 1 > done) done = last + 1;
-    address = physical;
+Time System::store(Walk& walk, const Range& range, Time now) {
+    const Transaction& t = walk.transaction;
+    translate(walk);
+    const std::uint64_t at = physical(walk, range.virtual_address);
+    double waited = 0;
+    bool kept = false;
+    std::size_t depth = first_cache(walk);
+    for (; depth < walk.path.near; ++depth) {
+        CacheLevel& level = *walk.path.caches[depth];
+        double port = 0;  // the SM gets rid of a store before the cache takes it
+        (void)write_to_cache(level, placement_.instance(level.scope, t.sm, t.scheduler), range.virtual_address, range.bytes, port, now);
+    }
+    if (!ports_out_.empty()) now = ports_out_[t.sm].reserve(now, static_cast<double>(range.bytes) * port_cycles_per_byte_);
+    for (; depth < walk.path.caches.size() && !kept; ++depth) kept = write_to_cache(*walk.path.caches[depth], 0, at, range.bytes, waited, now);
+    if (!kept) waited = std::max(waited, write_to_dram(at, range.bytes, now));
+    return now + std::max(0.0, waited - kStoreQueueCycles);
+}
+
+Time System::atomic(Walk& walk, const Range& range, Time now) {
+    Time done = load(walk, range, now);
+    const std::uint64_t at = physical(walk, range.virtual_address);
+    auto& [address, last] = atomics_[(at / 4) % kAtomicSlots];
+    if (address == at) done = std::max(done, last + kAtomicInterval);
+    address = at;
     last = done;
-    return done;
-}
-
-double System::noise() {
-    double extra = 0;
-    if (noise_.jitter_cycles > 0) {
-        std::normal_distribution<double> jitter(0, noise_.jitter_cycles);
-        extra += std::abs(std::round(jitter(random_)));
+    // The write half; nobody waits for it.
+    const std::size_t far = first_cache(walk);
+    if (far < walk.path.caches.size() && walk.path.caches[far]->write_back) {
+        TagArray& tags = walk.path.caches[far]->instances.front();
+        if (tags.mark_dirty(at, tags.sectors_of(at, within_block(at, range.bytes, tags.block_bytes())))) return done;
     }
-    if (noise_.outlier_fraction > 0 && static_cast<double>(random_() >> 11) * 0x1p-53 < noise_.outlier_fraction)
-        extra += noise_.outlier_cycles;
-    return extra;
+    (void)write_to_dram(at, range.bytes, now);
+    return done;
 }
 
 Time System::access(const Transaction& transaction, Time now) {
-    PathState& path = paths_[static_cast<std::size_t>(transaction.path)];
-    if (!path.described)
-        throw InputError(fmt::format("paths.{}: missing; the kernel uses it", kPathNames[static_cast<std::size_t>(transaction.path)]));
+    const auto kind = static_cast<std::size_t>(transaction.path);
+    MemoryPath& path = levels_.paths[kind];
+    if (!path.described) throw InputError(fmt::format("paths.{}: missing; expected a path, because the kernel uses it", Levels::kPathNames[kind]));
+    if (transaction.sm >= placement_.sms() || transaction.bytes == 0)
+        throw std::invalid_argument(fmt::format("memory access of {} bytes by SM {} of {}", transaction.bytes, transaction.sm, placement_.sms()));
     ++transactions_;
+    ++own_requests_;
+    Walk walk{transaction, path};
+    const Range range{transaction.address, 0, transaction.bytes};
+    const Time start = base_ + now;
     Time done = 0;
-    if (transaction.kind == AccessKind::store) {
-        done = store(path, transaction, base_ + now);
-    } else {
-        done = load(path, transaction, base_ + now);
-        if (transaction.kind == AccessKind::atomic) done = atomic_turn(addresses_.translate(transaction.address), done);
-        if (transaction.path != PathKind::instruction) done += noise();
+    switch (transaction.kind) {
+        case AccessKind::load: done = load(walk, range, start); break;
+        case AccessKind::store: done = store(walk, range, start); break;
+        case AccessKind::atomic: done = atomic(walk, range, start); break;
     }
+    if (!noise_.silent() && transaction.kind != AccessKind::store && transaction.path != PathKind::instruction)
+        done = std::max(start, done + noise_.draw());
     latest_ = std::max(latest_, done);
     return done - base_;
 }
 
-void System::begin_launch() { base_ = latest_; }
+void System::begin_launch() {
+    latest_ = std::max(latest_, dram_.busy_until());
+    for (const auto* ports : {&ports_in_, &ports_out_})
+        for (const auto& port : *ports) latest_ = std::max(latest_, port.busy_until());
+    for (const auto& [key, cache] : levels_.caches) {
+        (void)key;
+        for (const auto& port : cache.ports) latest_ = std::max(latest_, port.busy_until());
+    }
+    dram_.begin_launch();
+    base_ = std::ceil(latest_);
+}
 
 void System::drain_counters(Counters& counters) {
     counters.memory_transactions += std::exchange(transactions_, 0);
     counters.dram_bytes += std::exchange(dram_bytes_, 0);
-    for (auto* levels : {&caches_, &tlbs_})
-        for (auto& [key, level] : *levels) {
-            counters.cache_hits[key] += std::exchange(level.hits, 0);
-            counters.cache_misses[key] += std::exchange(level.misses, 0);
-        }
+    for (auto& [key, level] : levels_.caches) {
+        counters.cache_hits[key] += std::exchange(level.hits, 0);
+        counters.cache_misses[key] += std::exchange(level.misses, 0);
+    }
+    for (auto& [key, level] : levels_.tlbs) {
+        counters.cache_hits["tlbs." + key] += std::exchange(level.hits, 0);
+        counters.cache_misses["tlbs." + key] += std::exchange(level.misses, 0);
+    }
 }
 
 }  // namespace

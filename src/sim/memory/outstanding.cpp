@@ -1,28 +1,48 @@
 #include "sim/memory/outstanding.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 
 namespace gputomo::sim {
 
-OutstandingTable::Slot OutstandingTable::reserve(std::uint64_t key, double now) {
-    std::uint32_t earliest = 0;
-    for (std::uint32_t i = 0; i < entries_.size(); ++i) {
-        Entry& entry = entries_[i];
-        const bool same = entry.key == key && entry.release > now;
-        if (same && (!design_.merges_lines || entry.merged < design_.merge_limit)) {
-            ++entry.merged;
-            return {now, i, design_.merges_lines};
-        }
-        if (entry.release < entries_[earliest].release) earliest = i;
+OutstandingTable::OutstandingTable(const Design& design)
+    : design_(design), entries_(std::bit_ceil(design.entries)), index_(design.entries), leaves_(std::bit_ceil(design.entries)), winner_(leaves_ * 2) {
+    // Leaves without an entry never win.
+    for (std::uint32_t i = design.entries; i < leaves_; ++i) entries_[i].release = std::numeric_limits<double>::infinity();
+    for (std::uint32_t i = 0; i < leaves_; ++i) winner_[leaves_ + i] = i;
+    for (std::uint32_t node = leaves_ - 1; node > 0; --node) winner_[node] = winner_[node * 2];
+    for (std::uint32_t i = 0; i < leaves_; ++i) settle(i);
+}
+
+void OutstandingTable::settle(std::uint32_t index) {
+    for (std::uint32_t node = (leaves_ + index) / 2; node > 0; node /= 2) {
+        const std::uint32_t left = winner_[node * 2], right = winner_[node * 2 + 1];
+        winner_[node] = entries_[right].release < entries_[left].release ? right : left;
     }
+}
+
+OutstandingTable::Slot OutstandingTable::join(std::uint64_t key, double now) {
+    const std::uint32_t same = index_.find(key);
+    if (same != KeyIndex::kNone && entries_[same].release > now) {
+        Entry& entry = entries_[same];
+        if (entry.requests >= design_.merge_limit) return {entry.release, same, true};
+        ++entry.requests;
+        return {now, same, false};
+    }
+    const std::uint32_t earliest = winner_[1];
     Entry& entry = entries_[earliest];
     const double start = std::max(now, entry.release);
-    entry = {key, start, 1};
+    entry = {start, 1};
+    index_.assign(earliest, key);
+    settle(earliest);
     return {start, earliest, false};
 }
 
-void OutstandingTable::set_release(std::uint32_t index, double when) {
-    entries_[index].release = std::max(entries_[index].release, when);
+void OutstandingTable::release_at(std::uint32_t index, double when) {
+    if (when <= entries_[index].release) return;
+    entries_[index].release = when;
+    settle(index);
 }
 
 }  // namespace gputomo::sim

@@ -1,5 +1,7 @@
-// Outstanding misses: an MSHR file that merges requests for one line, or a pending request table (Lashgar 2015).
+// Outstanding misses of a cache: an MSHR file or a pending request table (Lashgar 2015, section 2).
 #pragma once
+
+#include "sim/memory/key_index.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -9,31 +11,36 @@ namespace gputomo::sim {
 class OutstandingTable {
 public:
     struct Design {
-        bool merges_lines = true;   ///< MSHR; false: one entry per warp request (PRT)
-        std::uint32_t entries = 0;
+        std::uint32_t entries = 1;
+        /// Requests that share one entry of the same key. MSHR: outstanding_merge, keyed by line. PRT: no limit, keyed by warp
+        /// instruction, because all requests of one instruction share its entry.
         std::uint32_t merge_limit = 1;
     };
-    explicit OutstandingTable(const Design& design) : design_(design), entries_(design.entries) {}
+    explicit OutstandingTable(const Design& design);
 
-    /// When a miss that arrives at `now` can leave: at once when it merges or an entry is free, else when one is released.
-    /// `key` is the line (MSHR) or the warp request (PRT). Returns the slot to release.
     struct Slot {
-        double start = 0;
-        std::uint32_t index = 0;
-        bool merged = false;  ///< the data come with the earlier request, at release_time()
+        double start = 0;         ///< when the request has its entry; later than `now` if it had to wait
+        std::uint32_t index = 0;  ///< for release_at(); meaningless with `replay`
+        bool replay = false;      ///< the key's entry was full: the request waited until its data came, and is looked up again
     };
-    Slot reserve(std::uint64_t key, double now);
-    void set_release(std::uint32_t index, double when);
-    [[nodiscard]] double release_time(std::uint32_t index) const { return entries_[index].release; }
+    /// Joins the live entry of `key`, or takes a free one, or waits for the earliest release.
+    Slot join(std::uint64_t key, double now);
+    /// The entry is held until `when` at least.
+    void release_at(std::uint32_t index, double when);
 
 private:
     struct Entry {
-        std::uint64_t key = ~std::uint64_t{0};
         double release = 0;
-        std::uint32_t merged = 0;
+        std::uint32_t requests = 0;
     };
+    void settle(std::uint32_t index);
+
     Design design_;
     std::vector<Entry> entries_;
+    KeyIndex index_;
+    /// Tournament over entries: winner_[1] is the entry with the earliest release.
+    std::uint32_t leaves_;
+    std::vector<std::uint32_t> winner_;
 };
 
 }  // namespace gputomo::sim

@@ -2,22 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
-#include <functional>
 #include <random>
 #include <stdexcept>
-#include <utility>
 
 namespace gputomo::sim {
 namespace {
-
-/// What a policy is made from.
-struct Setup {
-    std::vector<std::uint32_t> set_ways;
-    std::vector<double> way_odds;
-    std::uint64_t seed = 0;
-};
 
 /// Per-way state of all sets, in one array.
 template <class T>
@@ -40,45 +30,80 @@ private:
     std::vector<T> values_;
 };
 
-/// Evicts the way with the oldest stamp; LRU renews the stamp on a hit, FIFO does not.
-template <bool renew_on_hit>
-class Oldest : public Replacement {
+/// Ways of each set in a ring from newest to oldest. LRU moves a way to the front on a hit and on a fill, FIFO on a fill only.
+template <bool move_on_hit>
+class Ordered : public Replacement {
 public:
-    explicit Oldest(const Setup& setup) : stamp_(setup.set_ways, 0) {}
+    explicit Ordered(const ReplacementSetup& setup) : links_(setup.set_ways), newest_(setup.set_ways.size(), 0) {
+        for (std::uint32_t set = 0; set < newest_.size(); ++set) {
+            const std::uint32_t ways = links_.ways(set);
+            for (std::uint32_t way = 0; way < ways; ++way) links_.at(set, way) = {(way + ways - 1) % ways, (way + 1) % ways};
+        }
+    }
     void touch(std::uint32_t set, std::uint32_t way) override {
-        if constexpr (renew_on_hit) stamp_.at(set, way) = ++now_;
+        if constexpr (move_on_hit) to_front(set, way);
     }
-    void fill(std::uint32_t set, std::uint32_t way) override { stamp_.at(set, way) = ++now_; }
-    std::uint32_t victim(std::uint32_t set) override {
-        const auto* first = &stamp_.at(set, 0);
-        return static_cast<std::uint32_t>(std::min_element(first, first + stamp_.ways(set)) - first);
-    }
+    void fill(std::uint32_t set, std::uint32_t way) override { to_front(set, way); }
+    std::uint32_t victim(std::uint32_t set) override { return links_.at(set, newest_[set]).newer; }
 
 private:
-    WayTable<std::uint64_t> stamp_;
-    std::uint64_t now_ = 0;
+    struct Link {
+        std::uint32_t newer = 0;  ///< of the newest: the oldest
+        std::uint32_t older = 0;
+    };
+    void to_front(std::uint32_t set, std::uint32_t way) {
+        const std::uint32_t front = newest_[set];
+        if (way == front) return;
+        newest_[set] = way;
+        const std::uint32_t oldest = links_.at(set, front).newer;
+        if (way == oldest) return;  // the ring only turns
+        Link& link = links_.at(set, way);
+        links_.at(set, link.newer).older = link.older;
+        links_.at(set, link.older).newer = link.newer;
+        link = {oldest, front};
+        links_.at(set, oldest).older = way;
+        links_.at(set, front).newer = way;
+    }
+    WayTable<Link> links_;
+    std::vector<std::uint32_t> newest_;
 };
 
-/// Random victim, with equal or given odds (Mei 2014, 4.1: Fermi's 1/6, 1/2, 1/6, 1/6).
-class Odds : public Replacement {
+/// A number from 0 to `count` - 1; multiplication instead of a remainder.
+std::uint32_t draw(std::mt19937_64& random, std::uint32_t count) {
+    return static_cast<std::uint32_t>(((random() >> 32) * count) >> 32);
+}
+
+/// Any way with equal odds.
+class Random : public Replacement {
 public:
-    explicit Odds(const Setup& setup) : set_ways_(setup.set_ways), odds_(setup.way_odds), random_(setup.seed) {}
+    explicit Random(const ReplacementSetup& setup) : set_ways_(setup.set_ways), random_(setup.seed) {}
     void touch(std::uint32_t, std::uint32_t) override {}
     void fill(std::uint32_t, std::uint32_t) override {}
-    std::uint32_t victim(std::uint32_t set) override {
-        const std::uint32_t ways = set_ways_[set];
-        if (odds_.empty()) return static_cast<std::uint32_t>(random_() % ways);
-        double left = static_cast<double>(random_() >> 11) * 0x1p-53;
-        for (std::uint32_t way = 0; way + 1 < ways && way < odds_.size(); ++way) {
-            left -= odds_[way];
-            if (left < 0) return way;
-        }
-        return ways - 1;
-    }
+    std::uint32_t victim(std::uint32_t set) override { return draw(random_, set_ways_[set]); }
 
 private:
     std::vector<std::uint32_t> set_ways_;
-    std::vector<double> odds_;
+    std::mt19937_64 random_;
+};
+
+/// Each way with its own odds (Mei 2014, 4.1: 1/6, 1/2, 1/6, 1/6 on Fermi).
+class WayOdds : public Replacement {
+public:
+    explicit WayOdds(const ReplacementSetup& setup) : random_(setup.seed) {
+        double sum = 0;
+        for (const double odds : setup.way_odds) upper_.push_back(sum += odds);
+    }
+    void touch(std::uint32_t, std::uint32_t) override {}
+    void fill(std::uint32_t, std::uint32_t) override {}
+    std::uint32_t victim(std::uint32_t) override {
+        const double point = static_cast<double>(random_() >> 11) * 0x1p-53;
+        std::uint32_t way = 0;
+        while (way + 1 < upper_.size() && point >= upper_[way]) ++way;
+        return way;
+    }
+
+private:
+    std::vector<double> upper_;
     std::mt19937_64 random_;
 };
 
@@ -86,7 +111,7 @@ private:
 /// branches without ways are never taken.
 class TreePlru : public Replacement {
 public:
-    explicit TreePlru(const Setup& setup) : set_ways_(setup.set_ways), bits_(padded(setup.set_ways), 0) {}
+    explicit TreePlru(const ReplacementSetup& setup) : set_ways_(setup.set_ways), bits_(padded(setup.set_ways), 0) {}
     void touch(std::uint32_t set, std::uint32_t way) override {
         const std::uint32_t leaves = std::bit_ceil(set_ways_[set]);
         std::uint32_t node = 1;
@@ -122,7 +147,7 @@ private:
 template <bool clear_early>
 class UsedBits : public Replacement {
 public:
-    explicit UsedBits(const Setup& setup) : used_(setup.set_ways, 0) {}
+    explicit UsedBits(const ReplacementSetup& setup) : used_(setup.set_ways, 0) {}
     void touch(std::uint32_t set, std::uint32_t way) override {
         used_.at(set, way) = 1;
         if constexpr (clear_early) {
@@ -152,14 +177,15 @@ private:
     WayTable<std::uint8_t> used_;
 };
 
-/// Re-reference interval prediction with 2 bits: static inserts "long", bimodal inserts "distant" but once in 32.
+/// Re-reference interval prediction with 2 bits, hit priority: static inserts at "long", bimodal at "distant" except once in
+/// kBimodalPeriod fills on average.
 template <bool bimodal>
 class Rrip : public Replacement {
 public:
-    explicit Rrip(const Setup& setup) : interval_(setup.set_ways, kDistant), random_(setup.seed) {}
+    explicit Rrip(const ReplacementSetup& setup) : interval_(setup.set_ways, kDistant), random_(setup.seed) {}
     void touch(std::uint32_t set, std::uint32_t way) override { interval_.at(set, way) = 0; }
     void fill(std::uint32_t set, std::uint32_t way) override {
-        const bool distant = bimodal && random_() % 32 != 0;
+        const bool distant = bimodal && draw(random_, kBimodalPeriod) != 0;
         interval_.at(set, way) = distant ? kDistant : kDistant - 1;
     }
     std::uint32_t victim(std::uint32_t set) override {
@@ -172,29 +198,39 @@ public:
 
 private:
     static constexpr std::uint8_t kDistant = 3;
+    static constexpr std::uint32_t kBimodalPeriod = 32;
     WayTable<std::uint8_t> interval_;
     std::mt19937_64 random_;
 };
 
 template <class Policy>
-std::unique_ptr<Replacement> make(const Setup& setup) {
+std::unique_ptr<Replacement> make(const ReplacementSetup& setup) {
     return std::make_unique<Policy>(setup);
 }
 
-using Factory = std::unique_ptr<Replacement> (*)(const Setup&);
-constexpr std::pair<std::string_view, Factory> kPolicies[] = {
-    {"lru", make<Oldest<true>>},        {"fifo", make<Oldest<false>>},    {"random", make<Odds>},
-    {"way-odds", make<Odds>},           {"tree-plru", make<TreePlru>},    {"bit-plru", make<UsedBits<true>>},
-    {"nru", make<UsedBits<false>>},     {"srrip", make<Rrip<false>>},     {"brrip", make<Rrip<true>>},
+struct Policy {
+    std::string_view name;
+    std::unique_ptr<Replacement> (*make)(const ReplacementSetup&);
+};
+
+constexpr Policy kPolicies[] = {
+    {"lru", make<Ordered<true>>},        {"fifo", make<Ordered<false>>},   {"random", make<Random>},
+    {"tree-plru", make<TreePlru>},       {"bit-plru", make<UsedBits<true>>}, {"nru", make<UsedBits<false>>},
+    {"srrip", make<Rrip<false>>},        {"brrip", make<Rrip<true>>},      {"way-odds", make<WayOdds>},
 };
 
 }  // namespace
 
-std::unique_ptr<Replacement> make_replacement(std::string_view policy, std::vector<std::uint32_t> set_ways,
-                                              std::vector<double> way_odds, std::uint64_t seed) {
-    for (const auto& [name, factory] : kPolicies)
-        if (name == policy) return factory({std::move(set_ways), std::move(way_odds), seed});
-    throw std::invalid_argument(fmt::format("policy \"{}\" cannot be simulated", policy));
+std::vector<std::string_view> replacement_policies() {
+    std::vector<std::string_view> names;
+    for (const auto& policy : kPolicies) names.push_back(policy.name);
+    return names;
+}
+
+std::unique_ptr<Replacement> make_replacement(const ReplacementSetup& setup) {
+    for (const auto& policy : kPolicies)
+        if (policy.name == setup.policy) return policy.make(setup);
+    throw std::invalid_argument(fmt::format("policy \"{}\" cannot be simulated", setup.policy));
 }
 
 }  // namespace gputomo::sim

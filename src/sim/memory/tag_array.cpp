@@ -1,125 +1,107 @@
 #include "sim/memory/tag_array.hpp"
 
-#include "units/error.hpp"
-
-#include <fmt/format.h>
-
-#include <bit>
-#include <stdexcept>
+#include <algorithm>
 
 namespace gputomo::sim {
 namespace {
 
-/// More sectors than bits in Entry::sectors.
-constexpr std::uint64_t kMaxSectors = 64;
+/// Up to here a search through the ways is as fast as a hash.
+constexpr std::uint32_t kMostWaysToSearch = 32;
 
-template <class T>
-const T& need(const machine::Field<T>& field, const std::string& where, std::string_view leaf) {
-    if (!field) throw InputError(fmt::format("{}.{}: missing; the simulator needs it", where, leaf));
-    return *field;
-}
-
-template <class Part>
-void read_sets(const Part& part, const std::string& where, Geometry& to) {
-    if (part.set_ways) {
-        to.set_ways.assign(part.set_ways.value.begin(), part.set_ways.value.end());
-    } else {
-        const auto ways = need(part.ways, where, "ways");
-        const auto sets = need(part.sets, where, "sets");
-        if (ways <= 0 || sets <= 0) throw InputError(fmt::format("{}: ways and sets must be positive", where));
-        to.set_ways.assign(static_cast<std::size_t>(sets), static_cast<std::uint32_t>(ways));
-    }
-    to.policy = need(part.policy, where, "policy");
-}
-
-void check(const Geometry& geometry, const std::string& where) {
-    if (geometry.block == 0 || geometry.sector == 0 || geometry.block % geometry.sector != 0 ||
-        geometry.block / geometry.sector > kMaxSectors)
-        throw InputError(fmt::format("{}: {} bytes with sectors of {}; expected 1 to {} whole sectors", where, geometry.block,
-                                     geometry.sector, kMaxSectors));
-    if (!geometry.index_masks.empty() && geometry.set_ways.size() != std::size_t{1} << geometry.index_masks.size())
-        throw InputError(fmt::format("{}.sets: found {}; expected 2^{} with that index", where, geometry.set_ways.size(),
-                                     geometry.index_masks.size()));
-    try {
-        (void)make_replacement(geometry.policy, {1}, {}, 0);
-    } catch (const std::invalid_argument& e) {
-        throw InputError(fmt::format("{}.policy: {}", where, e.what()));
-    }
+/// Parity of the bits by folding: std::popcount is a call on the oldest x86-64.
+std::uint32_t parity(std::uint64_t bits) {
+    bits ^= bits >> 32;
+    bits ^= bits >> 16;
+    bits ^= bits >> 8;
+    bits ^= bits >> 4;
+    return (0x6996U >> (bits & 15)) & 1;
 }
 
 }  // namespace
 
-Geometry geometry_of(const machine::Cache& cache, const std::string& where) {
-    Geometry geometry;
-    geometry.block = static_cast<std::uint64_t>(need(cache.line, where, "line"));
-    geometry.sector = static_cast<std::uint64_t>(cache.sector.value_or(cache.line.value));
-    read_sets(cache, where, geometry);
-    geometry.way_odds = cache.way_odds.value_or({});
-    const std::string index = cache.index.value_or("modulo");
-    if (index == "bits")
-        for (const auto bit : need(cache.index_bits, where, "index_bits")) geometry.index_masks.push_back(std::uint64_t{1} << bit);
-    if (index == "hash")
-        for (const auto mask : need(cache.index_hash, where, "index_hash")) geometry.index_masks.push_back(static_cast<std::uint64_t>(mask));
-    check(geometry, where);
-    return geometry;
-}
-
-Geometry geometry_of(const machine::Tlb& tlb, const std::string& where) {
-    Geometry geometry;
-    geometry.block = geometry.sector = static_cast<std::uint64_t>(need(tlb.span, where, "span"));
-    read_sets(tlb, where, geometry);
-    check(geometry, where);
-    return geometry;
-}
-
-TagArray::TagArray(const Geometry& geometry, std::uint64_t seed)
-    : block_(geometry.block),
-      sector_(geometry.sector),
-      index_masks_(geometry.index_masks),
-      set_ways_(geometry.set_ways),
-      last_way_(geometry.set_ways.size(), 0),
-      replacement_(make_replacement(geometry.policy, geometry.set_ways, geometry.way_odds, seed)) {
+TagArray::TagArray(std::shared_ptr<const Geometry> geometry, std::uint64_t seed)
+    : geometry_(std::move(geometry)),
+      block_shift_(geometry_->block_shift),
+      sector_shift_(geometry_->sector_shift),
+      set_mask_(std::has_single_bit(geometry_->set_ways.size()) ? geometry_->set_ways.size() - 1 : 0),
+      filled_(geometry_->set_ways.size(), 0),
+      last_way_(geometry_->set_ways.size(), 0),
+      replacement_(make_replacement({geometry_->policy, geometry_->set_ways, geometry_->way_odds, seed})) {
     std::size_t total = 0;
-    for (const auto ways : set_ways_) {
+    for (const auto ways : geometry_->set_ways) {
         first_.push_back(total);
         total += ways;
     }
-    entries_.resize(total);
+    tags_.assign(total, kEmpty);
+    lines_.resize(total);
+    if (*std::max_element(geometry_->set_ways.begin(), geometry_->set_ways.end()) > kMostWaysToSearch) index_.emplace(total);
 }
 
 std::uint32_t TagArray::set_of(std::uint64_t address, std::uint64_t number) const {
-    if (index_masks_.empty()) return static_cast<std::uint32_t>(number % set_ways_.size());
+    const auto& masks = geometry_->index_masks;
+    if (masks.empty()) {
+        if (set_mask_ != 0) return static_cast<std::uint32_t>(number & set_mask_);
+        return static_cast<std::uint32_t>(filled_.size() == 1 ? 0 : number % filled_.size());
+    }
     std::uint32_t set = 0;
-    for (std::size_t bit = 0; bit < index_masks_.size(); ++bit)
-        set |= static_cast<std::uint32_t>(std::popcount(address & index_masks_[bit]) & 1) << bit;
+    for (std::size_t bit = 0; bit < masks.size(); ++bit) set |= parity(address & masks[bit]) << bit;
     return set;
 }
 
-TagArray::Lookup TagArray::access(std::uint64_t address, bool allocate) {
-    const std::uint64_t number = address / block_;
-    const std::uint64_t sector_bit = std::uint64_t{1} << ((address % block_) / sector_);
-    const std::uint32_t set = set_of(address, number);
-    Entry* const first = &entries_[first_[set]];
-    const std::uint32_t ways = set_ways_[set];
-
-    std::uint32_t way = last_way_[set];
-    if (first[way].tag != number)
-        for (way = 0; way < ways && first[way].tag != number;) ++way;
-    if (way < ways) {
-        last_way_[set] = way;
-        Entry& entry = first[way];
-        replacement_->touch(set, way);
-        const bool hit = (entry.sectors & sector_bit) != 0;
-        if (allocate) entry.sectors |= sector_bit;
-        return {hit, &entry.ready};
+/// The way that holds block `number`, or the number of filled ways.
+std::uint32_t TagArray::way_of(std::uint32_t set, std::uint64_t number) const {
+    const std::size_t first = first_[set];
+    const std::uint32_t last = last_way_[set];
+    if (tags_[first + last] == number) return last;
+    const std::uint32_t filled = filled_[set];
+    if (index_) {
+        const std::uint32_t slot = index_->find(number);
+        return slot == KeyIndex::kNone ? filled : static_cast<std::uint32_t>(slot - first);
     }
-    if (!allocate) return {};
-    for (way = 0; way < ways && first[way].tag != kEmpty;) ++way;
-    if (way == ways) way = replacement_->victim(set);
+    std::uint32_t way = 0;
+    while (way < filled && tags_[first + way] != number) ++way;
+    return way;
+}
+
+std::uint32_t TagArray::make_room(std::uint32_t set) {
+    if (filled_[set] < geometry_->set_ways[set]) return filled_[set]++;
+    return replacement_->victim(set);
+}
+
+TagArray::Found TagArray::lookup(std::uint64_t address, Sectors sectors, bool allocate) {
+    const std::uint64_t number = address >> block_shift_;
+    const std::uint32_t set = set_of(address, number);
+    const std::size_t first = first_[set];
+    std::uint32_t way = way_of(set, number);
+    if (way < filled_[set]) {
+        last_way_[set] = way;
+        replacement_->touch(set, way);
+        Line& line = lines_[first + way];
+        const Sectors missing = sectors & ~line.valid;
+        if (allocate) line.valid |= missing;
+        return {&line, missing, 0, 0};
+    }
+    if (!allocate) return {nullptr, sectors, 0, 0};
+    way = make_room(set);
     last_way_[set] = way;
-    first[way] = {number, sector_bit, 0};
+    Line& line = lines_[first + way];
+    const Found found{&line, sectors, line.dirty, tags_[first + way] << block_shift_};
+    tags_[first + way] = number;
+    if (index_) index_->assign(static_cast<std::uint32_t>(first + way), number);
+    line = {0, sectors, 0, 0};
     replacement_->fill(set, way);
-    return {false, &first[way].ready};
+    return found;
+}
+
+bool TagArray::mark_dirty(std::uint64_t address, Sectors sectors) {
+    const std::uint64_t number = address >> block_shift_;
+    const std::uint32_t set = set_of(address, number);
+    const std::uint32_t way = way_of(set, number);
+    if (way == filled_[set]) return false;
+    Line& line = lines_[first_[set] + way];
+    if ((line.valid & sectors) != sectors) return false;
+    line.dirty |= sectors;
+    return true;
 }
 
 }  // namespace gputomo::sim

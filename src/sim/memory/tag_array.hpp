@@ -1,61 +1,69 @@
 // The tags of one cache or TLB instance: which blocks it holds, found and replaced as described.
 #pragma once
 
-#include "machine/machine.hpp"
+#include "sim/memory/geometry.hpp"
+#include "sim/memory/key_index.hpp"
 #include "sim/memory/replacement.hpp"
 
+#include <bit>
 #include <cstdint>
-#include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace gputomo::sim {
 
-/// Geometry without names: a TLB is one whose block is an entry's span.
-struct Geometry {
-    std::uint64_t block = 0;   ///< bytes that share one tag: line, or TLB entry span
-    std::uint64_t sector = 0;  ///< bytes filled by one miss
-    std::vector<std::uint32_t> set_ways;
-    std::vector<std::uint64_t> index_masks;  ///< one mask of address bits per set bit; empty: block number modulo sets
-    std::string policy;
-    std::vector<double> way_odds;
-};
-
-/// Checks the leaves and makes the geometry. Throws InputError naming `where` (the path of the cache or TLB).
-[[nodiscard]] Geometry geometry_of(const machine::Cache& cache, const std::string& where);
-[[nodiscard]] Geometry geometry_of(const machine::Tlb& tlb, const std::string& where);
-
 class TagArray {
 public:
-    TagArray(const Geometry& geometry, std::uint64_t seed);
+    TagArray(std::shared_ptr<const Geometry> geometry, std::uint64_t seed);
 
-    struct Lookup {
-        bool hit = false;
-        /// When the block's data is (or will be) there; the caller sets it after a miss.
-        double* ready = nullptr;
+    /// One bit per sector of a block.
+    using Sectors = std::uint32_t;
+    struct Line {
+        double ready = 0;     ///< when the pending sectors are there
+        Sectors valid = 0;
+        Sectors dirty = 0;
+        Sectors pending = 0;  ///< sectors of the last fills, on their way until `ready`
     };
-    /// Looks `address` up; a miss fills the sector when `allocate`, evicting as the policy says.
-    Lookup access(std::uint64_t address, bool allocate);
+    struct Found {
+        Line* line = nullptr;        ///< null after a miss without allocation
+        Sectors missing = 0;         ///< of those asked for
+        Sectors evicted_dirty = 0;   ///< of the line that had to go
+        std::uint64_t evicted = 0;   ///< address of that line
+    };
+    /// Looks up `sectors` of the block that holds `address`. With `allocate` the missing ones become valid, and a block that is
+    /// not there replaces another as the policy says. The line pointer holds until the next lookup.
+    Found lookup(std::uint64_t address, Sectors sectors, bool allocate);
+    /// Makes `sectors` of the block dirty if they are there, as one act with the lookup before: the policy sees no second use.
+    bool mark_dirty(std::uint64_t address, Sectors sectors);
 
-    [[nodiscard]] std::uint64_t block() const { return block_; }
-    [[nodiscard]] std::uint64_t sector() const { return sector_; }
+    /// The sectors that [address, address + bytes) touches; the range must end within the block of `address`.
+    [[nodiscard]] Sectors sectors_of(std::uint64_t address, std::uint64_t bytes) const {
+        const std::uint64_t offset = address & (block_bytes() - 1);
+        const auto first = static_cast<std::uint32_t>(offset >> sector_shift_);
+        const auto last = static_cast<std::uint32_t>((offset + bytes - 1) >> sector_shift_);
+        return static_cast<Sectors>(((std::uint64_t{2} << last) - 1) & ~((std::uint64_t{1} << first) - 1));
+    }
+    [[nodiscard]] std::uint64_t block_bytes() const { return std::uint64_t{1} << block_shift_; }
+    [[nodiscard]] std::uint32_t block_shift() const { return block_shift_; }
+    [[nodiscard]] std::uint32_t sector_shift() const { return sector_shift_; }
 
 private:
-    static constexpr std::uint64_t kEmpty = std::numeric_limits<std::uint64_t>::max();
-    struct Entry {
-        std::uint64_t tag = kEmpty;
-        std::uint64_t sectors = 0;  ///< bit per valid sector
-        double ready = 0;
-    };
+    static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
     [[nodiscard]] std::uint32_t set_of(std::uint64_t address, std::uint64_t number) const;
+    [[nodiscard]] std::uint32_t way_of(std::uint32_t set, std::uint64_t number) const;
+    std::uint32_t make_room(std::uint32_t set);
 
-    std::uint64_t block_;
-    std::uint64_t sector_;
-    std::vector<std::uint64_t> index_masks_;
-    std::vector<std::uint32_t> set_ways_;
+    std::shared_ptr<const Geometry> geometry_;
+    std::uint32_t block_shift_;
+    std::uint32_t sector_shift_;
+    std::uint64_t set_mask_;  ///< sets - 1 where that is a power of two and the index is modulo, else 0
     std::vector<std::size_t> first_;
-    std::vector<Entry> entries_;
-    std::vector<std::uint32_t> last_way_;  ///< per set, tried first: chases and streams repeat themselves
+    std::vector<std::uint64_t> tags_;
+    std::vector<Line> lines_;
+    std::vector<std::uint32_t> filled_;     ///< ways of each set in use; they fill in order, and none is ever emptied
+    std::vector<std::uint32_t> last_way_;   ///< tried first: chases and streams repeat themselves
+    std::optional<KeyIndex> index_;         ///< instead of a search through the ways, where they are many
     std::unique_ptr<Replacement> replacement_;
 };
 

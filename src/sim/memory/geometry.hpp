@@ -1,0 +1,28 @@
+// The shape of a tag array, read from a cache or a TLB and checked.
+#pragma once
+
+#include "machine/machine.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gputomo::sim {
+
+/// A TLB is a tag array whose block is an entry's span, in one sector.
+struct Geometry {
+    std::uint32_t block_shift = 0;   ///< log2 of the bytes that share one tag: line, or span of a TLB entry
+    std::uint32_t sector_shift = 0;  ///< log2 of the bytes filled by one miss
+    std::vector<std::uint32_t> set_ways;
+    std::vector<std::uint64_t> index_masks;  ///< one mask of address bits per set bit; empty: block number modulo sets
+    std::string policy;
+    std::vector<double> way_odds;
+};
+
+/// Sets come from set_ways, or ways and sets; one of the two may follow from capacity (entries of a TLB). Without `index` the
+/// set is the line number modulo the sets; without `sector` there are no sectors. Line, sector and span are powers of two.
+/// Throws InputError naming the leaf under `where` ("caches.l1").
+[[nodiscard]] Geometry geometry_of(const machine::Cache& cache, const std::string& where);
+[[nodiscard]] Geometry geometry_of(const machine::Tlb& tlb, const std::string& where);
+
+}  // namespace gputomo::sim

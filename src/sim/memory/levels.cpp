@@ -1,0 +1,169 @@
+#include "sim/memory/levels.hpp"
+
+#include "sim/memory/description.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <random>
+
+namespace gputomo::sim {
+namespace {
+
+/// Slots of a port's calendar: queues of up to 4096 cycles.
+constexpr std::uint32_t kPortSlots = 256;
+constexpr std::int64_t kMaxEntries = 1 << 20;
+
+template <class Leaf>
+std::string choice(const Leaf& field, const std::string& path, std::initializer_list<std::string_view> allowed, std::string_view fallback) {
+    const std::string value = field.value_or(std::string(fallback));
+    for (const auto name : allowed)
+        if (name == value) return value;
+    reject(path, fmt::format("found \"{}\"", value), fmt::format("one of {}", fmt::join(allowed.begin(), allowed.end(), ", ")));
+}
+
+class Builder {
+public:
+    Builder(const machine::Machine& machine, const Placement& placement, std::uint64_t seed, Levels& to)
+        : machine_(machine), placement_(placement), seeds_(seed), to_(to) {}
+
+    void build_path(std::size_t kind);
+
+private:
+    CacheLevel* cache(const std::string& key, const std::string& named_by);
+    TlbLevel* tlb(const std::string& key, const std::string& named_by);
+    void read_timing(const machine::Cache& from, CacheLevel& level, const std::string& where);
+    void read_stores(const machine::Cache& from, CacheLevel& level, const std::string& where);
+    void read_outstanding(const machine::Cache& from, CacheLevel& level, const std::string& where);
+    void check_order(const MemoryPath& path, const std::vector<std::string>& keys, const std::string& where, bool stores) const;
+    template <class Part>
+    std::vector<TagArray> arrays(const Part& from, Scope scope, const std::string& where);
+
+    const machine::Machine& machine_;
+    const Placement& placement_;
+    std::mt19937_64 seeds_;
+    Levels& to_;
+};
+
+template <class Part>
+std::vector<TagArray> Builder::arrays(const Part& from, Scope scope, const std::string& where) {
+    const auto geometry = std::make_shared<const Geometry>(geometry_of(from, where));
+    std::vector<TagArray> made;
+    for (std::size_t i = 0; i < placement_.instances(scope); ++i) made.emplace_back(geometry, seeds_());
+    return made;
+}
+
+void Builder::read_timing(const machine::Cache& from, CacheLevel& level, const std::string& where) {
+    const double latency = need_cycles(from.latency, where + ".latency");
+    if (from.bytes_per_cycle) {
+        level.cycles_per_byte = 1 / need_rate(from.bytes_per_cycle, where + ".bytes_per_cycle");
+        level.ports.assign(level.instances.size(), Server(kPortSlots));
+    }
+    if (from.partitions) level.partitions = static_cast<std::uint32_t>(need_count(from.partitions, where + ".partitions", placement_.sms()));
+    if (level.partitions > 1 && level.scope != Scope::gpu)
+        reject(where + ".partitions", fmt::format("found {}", level.partitions), "1, because only a cache of the whole GPU has partitions");
+    machine::Integers range = from.latency_range;
+    if (from.far_latency) {
+        if (level.partitions < 2) reject(where + ".partitions", "found 1 or nothing", "2 or more, because far_latency is given");
+        level.far_extra = need_cycles(from.far_latency, where + ".far_latency") - latency;
+        if (level.far_extra < 0) reject(where + ".far_latency", fmt::format("found {}", *from.far_latency), fmt::format("at least the latency, {}", latency));
+        range = {};  // the range is then that of the partitions
+    }
+    level.latency = placement_.spread(*from.latency, range, where + ".latency_range");
+}
+
+void Builder::read_stores(const machine::Cache& from, CacheLevel& level, const std::string& where) {
+    // What no description says: near caches pass stores through, the cache of the whole GPU keeps them.
+    const bool far = level.scope == Scope::gpu;
+    level.allocates_stores = choice(from.allocation, where + ".allocation", {"load", "load-store"}, far ? "load-store" : "load") == "load-store";
+    level.write_back = choice(from.write_policy, where + ".write_policy", {"write-through", "write-back"}, far ? "write-back" : "write-through") == "write-back";
+    if (level.write_back && !far)
+        reject(where + ".write_policy", "found \"write-back\"", "\"write-through\", because only caches of scope gpu are simulated with write-back");
+}
+
+void Builder::read_outstanding(const machine::Cache& from, CacheLevel& level, const std::string& where) {
+    if (!from.outstanding_design) return;
+    level.merges_lines = choice(from.outstanding_design, where + ".outstanding_design", {"mshr", "prt"}, "") == "mshr";
+    OutstandingTable::Design design;
+    design.entries = static_cast<std::uint32_t>(need_count(from.outstanding_entries, where + ".outstanding_entries", kMaxEntries));
+    design.merge_limit = level.merges_lines ? static_cast<std::uint32_t>(need_count(from.outstanding_merge, where + ".outstanding_merge", kMaxEntries))
+                                            : ~std::uint32_t{0};
+    level.outstanding.assign(level.instances.size(), OutstandingTable(design));
+}
+
+CacheLevel* Builder::cache(const std::string& key, const std::string& named_by) {
+    const auto described = machine_.caches.find(key);
+    if (described == machine_.caches.end()) reject(named_by, fmt::format("found \"{}\"", key), "keys of caches");
+    const auto [entry, is_new] = to_.caches.try_emplace(key);
+    CacheLevel& level = entry->second;
+    if (!is_new) return &level;
+    const std::string where = key_path("caches", key);
+    level.scope = placement_.scope_of(described->second.scope, where + ".scope");
+    level.instances = arrays(described->second, level.scope, where);
+    read_timing(described->second, level, where);
+    read_stores(described->second, level, where);
+    read_outstanding(described->second, level, where);
+    return &level;
+}
+
+TlbLevel* Builder::tlb(const std::string& key, const std::string& named_by) {
+    const auto described = machine_.tlbs.find(key);
+    if (described == machine_.tlbs.end()) reject(named_by, fmt::format("found \"{}\"", key), "keys of tlbs");
+    const auto [entry, is_new] = to_.tlbs.try_emplace(key);
+    TlbLevel& level = entry->second;
+    if (!is_new) return &level;
+    const std::string where = key_path("tlbs", key);
+    level.scope = placement_.scope_of(described->second.scope, where + ".scope");
+    level.instances = arrays(described->second, level.scope, where);
+    level.penalty = need_cycles(described->second.miss_penalty, where + ".miss_penalty");
+    return &level;
+}
+
+void Builder::check_order(const MemoryPath& path, const std::vector<std::string>& keys, const std::string& where, bool stores) const {
+    for (std::size_t i = 0; i < path.caches.size(); ++i) {
+        if (i >= path.near && path.caches[i]->scope != Scope::gpu)
+            reject(where + ".caches", fmt::format("found \"{}\" after a cache of scope gpu", keys[i]), "the caches of less than the whole GPU first");
+        if (stores && path.caches[i]->write_back && i + 1 != path.caches.size() && path.caches[i + 1]->allocates_stores)
+            reject(key_path("caches", keys[i]) + ".write_policy", "found \"write-back\" (or nothing, which means that for scope gpu)",
+                   fmt::format("\"write-through\", because {} has a cache after it that stores allocate in", where));
+    }
+    if (path.translates_after_first && path.near == 0 && !path.caches.empty())
+        reject(where + ".tlb_position", "found \"after-first-cache\"", "\"before-caches\", because the first cache has scope gpu and is found by physical address");
+}
+
+void Builder::build_path(std::size_t kind) {
+    const std::string name(Levels::kPathNames[kind]);
+    const auto described = machine_.paths.find(name);
+    if (described == machine_.paths.end()) return;
+    const machine::Path& from = described->second;
+    const std::string where = key_path("paths", name);
+    MemoryPath& path = to_.paths[kind];
+    path.described = true;
+    const auto cache_keys = from.caches.value_or({});
+    for (const auto& key : cache_keys) path.caches.push_back(cache(key, where + ".caches"));
+    for (const auto& key : from.tlbs.value_or({})) path.tlbs.push_back(tlb(key, where + ".tlbs"));
+    while (path.near < path.caches.size() && path.caches[path.near]->scope != Scope::gpu) ++path.near;
+    path.translates_after_first = choice(from.tlb_position, where + ".tlb_position", {"before-caches", "after-first-cache"}, "before-caches") == "after-first-cache";
+    for (auto cache = path.caches.begin(); cache != path.caches.end(); ++cache)
+        if (std::find(path.caches.begin(), cache, *cache) != cache) reject(where + ".caches", "found one cache twice", "each cache once");
+    check_order(path, cache_keys, where, name == "global");
+    (void)need_cycles(from.memory_latency, where + ".memory_latency");
+    path.memory_latency = placement_.spread(*from.memory_latency, from.memory_latency_range, where + ".memory_latency_range");
+    if (from.page_window) {
+        path.window = need_count(from.page_window, where + ".page_window", std::int64_t{1} << 62);
+        path.window_penalty = need_cycles(from.page_window_penalty, where + ".page_window_penalty");
+    }
+}
+
+}  // namespace
+
+Levels::Levels(const machine::Machine& machine, const Placement& placement, std::uint64_t seed) {
+    Builder builder(machine, placement, seed, *this);
+    for (std::size_t kind = 0; kind < kPathNames.size(); ++kind) builder.build_path(kind);
+    for (const auto& [name, path] : machine.paths) {
+        (void)path;
+        if (std::find(kPathNames.begin(), kPathNames.end(), name) == kPathNames.end())
+            reject(key_path("paths", name), "unknown path", fmt::format("one of {}", fmt::join(kPathNames, ", ")));
+    }
+}
+
+}  // namespace gputomo::sim

@@ -1,0 +1,70 @@
+// Caches, TLBs and paths of a machine, built from the description and wired together.
+#pragma once
+
+#include "machine/machine.hpp"
+#include "sim/memory/outstanding.hpp"
+#include "sim/memory/placement.hpp"
+#include "sim/memory/server.hpp"
+#include "sim/memory/tag_array.hpp"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gputomo::sim {
+
+/// All instances of one described cache.
+struct CacheLevel {
+    Scope scope = Scope::sm;
+    std::vector<TagArray> instances;
+    std::vector<double> latency;              ///< of a hit, by SM
+    double cycles_per_byte = 0;               ///< of an instance's port; 0: not limited
+    std::vector<Server> ports;                ///< by instance, where limited
+    std::vector<OutstandingTable> outstanding;  ///< by instance, where described
+    bool merges_lines = true;                 ///< MSHRs are found by line, PRT entries by warp instruction
+    bool allocates_stores = false;
+    bool write_back = false;
+    std::uint32_t partitions = 1;
+    double far_extra = 0;                     ///< cycles that a hit in another partition than the SM's own takes longer
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;
+};
+
+/// All instances of one described TLB.
+struct TlbLevel {
+    Scope scope = Scope::sm;
+    std::vector<TagArray> instances;
+    double penalty = 0;
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;
+};
+
+struct MemoryPath {
+    bool described = false;
+    std::vector<CacheLevel*> caches;          ///< nearest first
+    std::size_t near = 0;                     ///< caches before the interconnect: those of less than the whole GPU
+    std::vector<TlbLevel*> tlbs;
+    bool translates_after_first = false;
+    std::vector<double> memory_latency;       ///< by SM
+    std::uint64_t window = 0;                 ///< bytes whose page entries are active at once; 0: all
+    double window_penalty = 0;
+    std::uint64_t active_window = ~std::uint64_t{0};
+};
+
+/// Owns the levels that paths share.
+struct Levels {
+    /// Throws InputError naming the leaf that is missing, wrong, or asks for what cannot be simulated.
+    Levels(const machine::Machine& machine, const Placement& placement, std::uint64_t seed);
+    Levels(const Levels&) = delete;
+    Levels& operator=(const Levels&) = delete;
+
+    static constexpr std::array<std::string_view, 4> kPathNames{"global", "texture", "constant", "instruction"};
+    std::map<std::string, CacheLevel> caches;
+    std::map<std::string, TlbLevel> tlbs;
+    std::array<MemoryPath, 4> paths;
+};
+
+}  // namespace gputomo::sim

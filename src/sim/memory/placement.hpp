@@ -1,0 +1,42 @@
+// Which SMs share an instance of a cache or TLB, and how latency depends on the place of an SM.
+#pragma once
+
+#include "machine/machine.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gputomo::sim {
+
+enum class Scope : std::uint8_t { scheduler, sm, tpc, gpc, gpu };
+
+class Placement {
+public:
+    /// Throws InputError when topology.sms is missing.
+    explicit Placement(const machine::Machine& machine);
+
+    /// Reads a scope leaf and checks that the topology has what it needs. Throws InputError.
+    [[nodiscard]] Scope scope_of(const machine::Text& scope, const std::string& path) const;
+    [[nodiscard]] std::size_t instances(Scope scope) const;
+    [[nodiscard]] std::size_t instance(Scope scope, std::uint32_t sm, std::uint32_t scheduler) const {
+        if (scope == Scope::scheduler) return std::size_t{sm} * schedulers_ + scheduler % schedulers_;
+        return of_sm_[static_cast<std::size_t>(scope)][sm];
+    }
+    [[nodiscard]] std::uint32_t sms() const { return sms_; }
+
+    /// Latency by SM: the same within a TPC, from the smallest to the largest of `range` in even steps, then moved until the
+    /// mean over SMs, rounded, is `mean` (Wong 2010, IV-G gives mean and range). Without a range `mean` everywhere. Throws InputError
+    /// naming `path` when no such latencies exist.
+    [[nodiscard]] std::vector<double> spread(std::int64_t mean, const machine::Integers& range, const std::string& path) const;
+
+private:
+    std::uint32_t sms_;
+    std::uint32_t schedulers_ = 0;  ///< 0: not described
+    std::uint32_t sms_per_tpc_ = 0;
+    std::uint32_t sms_per_gpc_ = 0;
+    std::array<std::vector<std::uint32_t>, 5> of_sm_;  ///< by scope
+};
+
+}  // namespace gputomo::sim

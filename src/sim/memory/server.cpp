@@ -1,0 +1,52 @@
+#include "sim/memory/server.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace gputomo::sim {
+namespace {
+
+/// Less than this of a slot is rounding.
+constexpr double kNothing = 1e-9;
+
+}  // namespace
+
+Server::Server(std::uint32_t slots) : slots_(std::bit_ceil(slots)) {}
+
+Server::Slot& Server::slot(std::int64_t number) {
+    Slot& s = slots_[static_cast<std::size_t>(number) & (slots_.size() - 1)];
+    const auto low = static_cast<std::uint32_t>(number);
+    if (s.number != low) s = {0, low, 0};
+    return s;
+}
+
+std::int64_t Server::first_open(std::int64_t number) {
+    const std::int64_t from = number;
+    while (slot(number).skip != 0) {
+        number += slot(number).skip;
+        newest_ = std::max(newest_, number);
+    }
+    if (number > from && number - from < static_cast<std::int64_t>(slots_.size())) slot(from).skip = static_cast<std::uint32_t>(number - from);
+    return number;
+}
+
+double Server::reserve(double now, double service) {
+    const auto oldest = newest_ - static_cast<std::int64_t>(slots_.size()) + 1;
+    auto number = std::max(static_cast<std::int64_t>(now / kSlot), oldest);
+    newest_ = std::max(newest_, number);
+    number = first_open(number);
+    const double start = std::max(now, static_cast<double>(number) * kSlot + slot(number).used);
+    for (double left = service;;) {
+        Slot& s = slot(number);
+        const double taken = std::min(left, kSlot - s.used);
+        s.used += taken;
+        left -= taken;
+        busy_until_ = std::max(busy_until_, static_cast<double>(number) * kSlot + s.used);
+        if (kSlot - s.used < kNothing) s.skip = 1;
+        if (left < kNothing) return start;
+        newest_ = std::max(newest_, number + 1);
+        number = first_open(number + 1);
+    }
+}
+
+}  // namespace gputomo::sim
