@@ -1,0 +1,25 @@
+// One row per command.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace gputomo::cli {
+
+/// Adds the command's options to `parent` and sets `action` to what runs it when the user chose it. The action returns the exit code.
+using Action = std::function<int()>;
+using AddCommand = void (*)(CLI::App& parent, Action& action);
+
+void add_list(CLI::App& parent, Action& action);
+void add_scan(CLI::App& parent, Action& action);
+void add_run(CLI::App& parent, Action& action);
+void add_diff(CLI::App& parent, Action& action);
+void add_validate(CLI::App& parent, Action& action);
+void add_simulate(CLI::App& parent, Action& action);
+
+inline constexpr AddCommand kCommands[] = {add_list, add_scan, add_run, add_diff, add_validate, add_simulate};
+
+}  // namespace gputomo::cli

@@ -1,0 +1,42 @@
+#include "cli/command.hpp"
+#include "machine/diff.hpp"
+#include "machine/json.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace gputomo::cli {
+namespace {
+
+struct DiffArguments {
+    std::string a, b;
+    double tolerance = 0;
+    bool strict = false;
+};
+
+int print_diff(const DiffArguments& arguments) {
+    const auto result = machine::diff(machine::load(arguments.a), machine::load(arguments.b), {.tolerance = arguments.tolerance});
+    for (const auto& row : result.differing) fmt::print("differs    {:<44} {} | {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b), machine::unit_name(row.unit));
+    for (const auto& path : result.undecided) fmt::print("undecided  {}\n", path);
+    for (const auto& path : result.only_a) fmt::print("only first {}\n", path);
+    for (const auto& path : result.only_b) fmt::print("only second {}\n", path);
+    fmt::print("{} equal, {} differ, {} undecided, {} only in the first, {} only in the second\n", result.equal, result.differing.size(), result.undecided.size(), result.only_a.size(), result.only_b.size());
+    const bool extra = arguments.strict && !(result.only_a.empty() && result.only_b.empty());
+    return result.differing.empty() && !extra ? 0 : 1;
+}
+
+}  // namespace
+
+void add_diff(CLI::App& parent, Action& action) {
+    const auto arguments = std::make_shared<DiffArguments>();
+    auto* command = parent.add_subcommand("diff", "What differs between two machine descriptions");
+    command->add_option("a", arguments->a, "machine.json")->required();
+    command->add_option("b", arguments->b, "machine.json")->required();
+    command->add_option("--tolerance", arguments->tolerance, "relative tolerance of numbers")->check(CLI::NonNegativeNumber);
+    command->add_flag("--strict", arguments->strict, "what only one has is a difference too");
+    command->callback([&action, arguments] { action = [arguments] { return print_diff(*arguments); }; });
+}
+
+}  // namespace gputomo::cli

@@ -1,0 +1,58 @@
+#include "cli/command.hpp"
+#include "cli/devices.hpp"
+#include "device/cuda/cuda.hpp"
+#include "experiments/experiment.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace gputomo::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json devices() {
+    Json list = Json::array();
+    for (int i = 0; i < device::cuda::count(); ++i) list.push_back({{"id", fmt::format("cuda:{}", i)}, {"name", device::cuda::name(i)}});
+    for (const auto& name : shipped_machines()) {
+        const auto machine = simulated_machine("sim:" + name);
+        list.push_back({{"id", "sim:" + name}, {"name", machine.identity.name.value_or(name) + " (simulated)"}});
+    }
+    return list;
+}
+
+Json experiment_list() {
+    Json list = Json::array();
+    for (const auto& e : experiments::catalogue())
+        list.push_back({{"id", e.id}, {"title", e.title}, {"source", e.source}, {"needs", e.needs}, {"provides", e.provides}});
+    return list;
+}
+
+int print(const std::string& what, const Json& list, bool json) {
+    if (json) {
+        fmt::print("{}\n", Json{{"schema", "gputomo-list-1"}, {what, list}}.dump(1));
+        return 0;
+    }
+    for (const auto& row : list) fmt::print("{:<24} {}\n", row.at("id").get<std::string>(), row.value("title", row.value("name", "")));
+    return 0;
+}
+
+}  // namespace
+
+void add_list(CLI::App& parent, Action& action) {
+    auto* list = parent.add_subcommand("list", "What there is: devices, experiments");
+    list->require_subcommand(1);
+    const auto json = std::make_shared<bool>(false);
+    const auto add = [&](const std::string& what, const std::string& help, Json (*rows)()) {
+        auto* command = list->add_subcommand(what, help);
+        command->add_flag("--json", *json, "as JSON");
+        command->callback([&action, json, what, rows] { action = [json, what, rows] { return print(what, rows(), *json); }; });
+    };
+    add("devices", "GPUs of this machine and simulated ones", devices);
+    add("experiments", "What a scan can run", experiment_list);
+}
+
+}  // namespace gputomo::cli

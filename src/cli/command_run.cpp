@@ -1,0 +1,80 @@
+#include "cli/command.hpp"
+#include "cli/devices.hpp"
+#include "cli/progress.hpp"
+#include "machine/diff.hpp"
+#include "scan/files.hpp"
+#include "scan/plan.hpp"
+#include "units/error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace gputomo::cli {
+namespace {
+
+struct RunOptions {
+    std::string experiment;
+    std::string device = "auto";
+    std::string csv;
+    std::uint64_t seed = 1;
+    int noise = 0;
+};
+
+std::string csv_of(const experiments::Outcome& outcome) {
+    std::string out;
+    for (const auto& trace : outcome.traces) {
+        out += fmt::format("# {}\n", trace.name);
+        std::size_t rows = 0;
+        for (std::size_t c = 0; c < trace.columns.size(); ++c) {
+            const auto& column = trace.columns[c];
+            out += fmt::format("{}{}{}", c == 0 ? "" : ",", column.name, column.unit.empty() ? "" : " [" + column.unit + "]");
+            rows = std::max(rows, column.values.size());
+        }
+        out += "\n";
+        for (std::size_t r = 0; r < rows; ++r)
+            for (std::size_t c = 0; c < trace.columns.size(); ++c)
+                out += fmt::format("{}{}{}", c == 0 ? "" : ",", r < trace.columns[c].values.size() ? fmt::format("{:.10g}", trace.columns[c].values[r]) : "", c + 1 == trace.columns.size() ? "\n" : "");
+    }
+    return out;
+}
+
+int run_experiment(const RunOptions& options) {
+    const InterruptGuard guard;
+    const auto plan = scan::plan(experiments::catalogue(), {options.experiment});
+    const auto device = open_device(options.device, options.seed, options.noise);
+    scan::Scan result;
+    {
+        Progress progress(false);
+        scan::Options run;
+        run.seed = options.seed;
+        run.progress = [&](double fraction, double left, std::string_view what) { progress.show(fraction, left, what); };
+        result = scan::run(*device, plan, run);
+    }
+    if (result.interrupted()) throw Interrupted("interrupted");
+    if (const auto* failure = result.first_failure()) throw DeviceError(fmt::format("experiment {} failed: {}", failure->id, failure->error));
+    const auto& outcome = result.records.back().outcome;
+    for (const auto& e : outcome.estimates)
+        fmt::print("{:<44} {} ({:.0f}%) {}\n", e.path, e.verdict == deduce::Verdict::absent ? "absent" : machine::value_text(e.value), 100 * e.confidence, e.method);
+    for (const auto& check : outcome.code_checks) fmt::print("code check {}: {} (expected {}; found {})\n", check.kernel, check.passed ? "passed" : "FAILED", check.expected, check.found);
+    for (const auto& warning : outcome.warnings) fmt::print(stderr, "warning: {}\n", warning);
+    if (!options.csv.empty()) scan::write_file(options.csv, csv_of(outcome));
+    return 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& parent, Action& action) {
+    const auto options = std::make_shared<RunOptions>();
+    auto* command = parent.add_subcommand("run", "Run one experiment (and what it needs)");
+    command->add_option("experiment", options->experiment, "id, see `gputomo list experiments`")->required();
+    command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
+    command->add_option("--csv", options->csv, "file for the raw samples");
+    command->add_option("--seed", options->seed)->capture_default_str();
+    command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
+    command->callback([&action, options] { action = [options] { return run_experiment(*options); }; });
+}
+
+}  // namespace gputomo::cli

@@ -1,0 +1,94 @@
+#include "cli/command.hpp"
+#include "cli/devices.hpp"
+#include "cli/progress.hpp"
+#include "machine/json.hpp"
+#include "report/html.hpp"
+#include "report/table.hpp"
+#include "scan/files.hpp"
+#include "scan/plan.hpp"
+#include "units/error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace gputomo::cli {
+namespace {
+
+struct ScanOptions {
+    std::string device = "auto";
+    std::string out = "scan";
+    std::vector<std::string> only;
+    std::uint64_t seed = 1;
+    int noise = 0;
+    bool quick = false;
+    bool quiet = false;
+};
+
+report::Page page_of(const scan::Scan& scan) {
+    report::Page page;
+    page.device = fmt::format("{} ({})", scan.device_name, scan.device_id);
+    for (const auto& record : scan.records) {
+        if (!record.error.empty()) page.warnings.push_back(fmt::format("{} {}: {}", record.id, scan::status_name(record.status), record.error));
+        for (const auto& warning : record.outcome.warnings) page.warnings.push_back(fmt::format("{}: {}", record.id, warning));
+        page.traces.insert(page.traces.end(), record.outcome.traces.begin(), record.outcome.traces.end());
+    }
+    return page;
+}
+
+void save(const scan::Scan& scan, const std::filesystem::path& folder) {
+    const auto machine = scan::describe(scan);
+    scan::write_file(folder / "machine.json", machine::to_json(machine));
+    scan::write_file(folder / "scan.json", scan::to_json(scan));
+    scan::write_file(folder / "report.html", report::html(machine, page_of(scan)));
+}
+
+int exit_code(const scan::Scan& scan) {
+    if (scan.interrupted()) throw Interrupted("interrupted; what was measured is saved");
+    if (const auto* failure = scan.first_failure()) {
+        const std::string what = fmt::format("experiment {} failed: {}", failure->id, failure->error);
+        if (failure->error.find("not finished within") != std::string::npos) throw TimeLimitError(what);
+        throw DeviceError(what);
+    }
+    return 0;
+}
+
+int scan_device(const ScanOptions& options) {
+    const InterruptGuard guard;
+    const auto plan = scan::plan(experiments::catalogue(), options.only);
+    scan::check_writable(options.out);
+    const auto device = open_device(options.device, options.seed, options.noise);
+    scan::Scan result;
+    {
+        Progress progress(options.quiet);
+        scan::Options run;
+        run.seed = options.seed;
+        run.quick = options.quick;
+        run.progress = [&](double fraction, double left, std::string_view what) { progress.show(fraction, left, what); };
+        run.save = [&](const scan::Scan& scan) { scan::write_file(std::filesystem::path(options.out) / "scan.json", scan::to_json(scan)); };
+        result = scan::run(*device, plan, run);
+    }
+    save(result, options.out);
+    fmt::print("{} ({})\n\n{}", result.device_name, result.device_id, report::table(scan::describe(result)));
+    for (const auto& warning : page_of(result).warnings) fmt::print(stderr, "warning: {}\n", warning);
+    fmt::print(stderr, "written: {0}/machine.json {0}/scan.json {0}/report.html\n", options.out);
+    return exit_code(result);
+}
+
+}  // namespace
+
+void add_scan(CLI::App& parent, Action& action) {
+    const auto options = std::make_shared<ScanOptions>();
+    auto* command = parent.add_subcommand("scan", "Measure a GPU and write its machine description");
+    command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
+    command->add_option("--out", options->out, "folder for machine.json, scan.json and report.html")->capture_default_str();
+    command->add_option("--only", options->only, "experiments to run, with what they need")->delimiter(',');
+    command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();
+    command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
+    command->add_flag("--quick", options->quick, "fewer repetitions");
+    command->add_flag("--quiet", options->quiet, "no progress");
+    command->callback([&action, options] { action = [options] { return scan_device(*options); }; });
+}
+
+}  // namespace gputomo::cli

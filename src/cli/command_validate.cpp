@@ -1,0 +1,65 @@
+#include "cli/command.hpp"
+#include "cli/devices.hpp"
+#include "cli/progress.hpp"
+#include "validate/campaign.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <thread>
+
+namespace gputomo::cli {
+namespace {
+
+struct ValidateOptions {
+    int machines = 20;
+    std::uint64_t seed = 1;
+    int noise = 0;
+    bool json = false;
+};
+
+/// Of the decided values, this share may be wrong.
+constexpr double kWrongAllowed = 0.01;
+
+int validate_deduction(const ValidateOptions& options) {
+    const InterruptGuard guard;
+    validate::Result result;
+    {
+        Progress progress(false);
+        validate::Campaign campaign{options.machines, options.seed, noise_level(options.noise), std::max(1U, std::thread::hardware_concurrency()), nullptr};
+        campaign.progress = [&](int done) { progress.show(static_cast<double>(done) / options.machines, -1, fmt::format("{} machines scanned: ", done)); };
+        result = validate::run(campaign);
+    }
+    const auto covered = validate::covered(result.tallies);
+    const auto all = validate::sum(covered);
+    if (options.json) {
+        nlohmann::ordered_json json = {{"schema", "gputomo-validate-1"}, {"machines", options.machines}, {"seed", options.seed}};
+        for (const auto& [parameter, tally] : covered)
+            json["parameters"][parameter] = {{"exact", tally.exact}, {"total", tally.total()}, {"undecided", tally.undecided}, {"wrong", tally.wrong}, {"missing", tally.missing}};
+        fmt::print("{}\n", json.dump(1));
+    } else {
+        for (const auto& [parameter, tally] : covered) fmt::print("{:<44} {:>4} exact of {:>4}, {} undecided, {} wrong, {} missing\n", parameter, tally.exact, tally.total(), tally.undecided, tally.wrong, tally.missing);
+        fmt::print("{} of {} exact; {} of {} decided values wrong\n", all.exact, all.total(), all.wrong, all.decided());
+    }
+    for (const auto& one : result.cases) {
+        for (const auto& wrong : one.wrong) fmt::print(stderr, "machine {}: {}: {} instead of {}\n", one.seed, wrong.path, wrong.scanned, wrong.truth);
+        for (const auto& failure : one.failures) fmt::print(stderr, "machine {}: {}\n", one.seed, failure);
+    }
+    return static_cast<double>(all.wrong) <= kWrongAllowed * static_cast<double>(all.decided()) ? 0 : 1;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& parent, Action& action) {
+    const auto options = std::make_shared<ValidateOptions>();
+    auto* command = parent.add_subcommand("validate", "Scan random simulated machines blind and count what is recovered");
+    command->add_option("--machines", options->machines, "how many")->capture_default_str()->check(CLI::Range(1, 100000));
+    command->add_option("--seed", options->seed)->capture_default_str();
+    command->add_option("--noise", options->noise, "measurement noise, 0 to 3")->capture_default_str();
+    command->add_flag("--json", options->json, "as JSON");
+    command->callback([&action, options] { action = [options] { return validate_deduction(*options); }; });
+}
+
+}  // namespace gputomo::cli

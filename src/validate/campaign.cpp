@@ -1,0 +1,70 @@
+#include "validate/campaign.hpp"
+
+#include "scan/plan.hpp"
+#include "scan/runner.hpp"
+#include "validate/random_machine.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace gputomo::validate {
+namespace {
+
+struct Scanned {
+    Result::Case about;
+    std::vector<Comparison> comparisons;
+};
+
+Scanned scan_one(std::uint64_t seed, const sim::Noise& noise) {
+    const auto truth = random_machine(seed);
+    Scanned result;
+    result.about.seed = seed;
+    const auto device = sim::make_device(truth, {.id = fmt::format("sim:random-{}", seed), .seed = seed, .noise = noise});
+    const auto scan = scan::run(*device, scan::plan(experiments::catalogue()), {.seed = seed});
+    for (const auto& record : scan.records)
+        if (record.status != scan::Status::done) result.about.failures.push_back(fmt::format("{}: {}", record.id, record.error));
+    result.comparisons = compare(truth, scan::describe(scan));
+    for (const auto& comparison : result.comparisons)
+        if (comparison.verdict == Verdict::wrong) result.about.wrong.push_back(comparison);
+    return result;
+}
+
+}  // namespace
+
+Result run(const Campaign& campaign) {
+    std::vector<Scanned> scanned(static_cast<std::size_t>(campaign.machines));
+    std::atomic<int> next = 0;
+    std::mutex lock;
+    int done = 0;
+    std::exception_ptr error;
+    const auto work = [&] {
+        for (int i = next++; i < campaign.machines; i = next++) {
+            try {
+                scanned[static_cast<std::size_t>(i)] = scan_one(campaign.seed * 1'000'003 + static_cast<std::uint64_t>(i), campaign.noise);
+                const std::lock_guard hold(lock);
+                if (campaign.progress) campaign.progress(++done);
+            } catch (...) {
+                const std::lock_guard hold(lock);
+                if (!error) error = std::current_exception();
+                next = campaign.machines;
+            }
+        }
+    };
+    std::vector<std::jthread> threads;
+    for (unsigned t = 1; t < campaign.threads; ++t) threads.emplace_back(work);
+    work();
+    threads.clear();
+    if (error) std::rethrow_exception(error);
+    Result result;
+    for (auto& one : scanned) {
+        add(result.tallies, one.comparisons);
+        result.cases.push_back(std::move(one.about));
+    }
+    return result;
+}
+
+}  // namespace gputomo::validate

@@ -1,0 +1,36 @@
+// Random machines, simulated, scanned blind, compared.
+#pragma once
+
+#include "sim/simulator.hpp"
+#include "validate/compare.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gputomo::validate {
+
+struct Campaign {
+    int machines = 20;
+    std::uint64_t seed = 1;
+    sim::Noise noise;
+    unsigned threads = 2;
+    /// Called with the number of machines done; throws Interrupted to stop. May come from any thread, one at a time.
+    std::function<void(int done)> progress;
+};
+
+struct Result {
+    Tallies tallies;
+    struct Case {
+        std::uint64_t seed = 0;
+        std::vector<Comparison> wrong;
+        std::vector<std::string> failures;  ///< experiments that did not finish, with the reason
+    };
+    std::vector<Case> cases;  ///< in order of the seeds
+};
+
+/// The same result for the same machines, seed and noise, whatever the number of threads.
+[[nodiscard]] Result run(const Campaign& campaign);
+
+}  // namespace gputomo::validate
