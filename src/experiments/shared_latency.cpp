@@ -35,11 +35,33 @@ void add_latency(Context& context, SharedChase& chase, Outcome& outcome) {
     if (latency.spread() > 1) outcome.warnings.emplace_back("shared_latency: the latency depends on the footprint, as if shared memory were cached");
 }
 
+void add_banks(Context& context, SharedChase& chase, Outcome& outcome) {
+    const auto warp = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::warp_size).value_or(32));
+    const PatternLatency latency = [&](const std::vector<std::uint32_t>& offsets) {
+        context.progress(0.5, "bank conflicts");
+        std::vector<SharedLink> links;
+        for (const std::uint32_t offset : offsets) links.push_back({offset, offset});
+        return chase.cycles_of_n(links, offsets) / chase.shape().length;
+    };
+    outcome.traces.push_back(stride_trace(latency, warp));
+    const auto banks = deduce_banks(latency, warp, static_cast<std::uint32_t>(chase.shape().memory.count()));
+    if (!banks) {
+        outcome.warnings.emplace_back("shared_latency: no stride made a bank conflict");
+        return;
+    }
+    const Evidence strides{"shared_latency: latency of a warp's load against power-of-two strides", kConfidence};
+    const Evidence pairs{"shared_latency: latency when one thread of a warp wants another word of the others' bank", kConfidence};
+    outcome.estimates.push_back(decided("shared.banks", banks->banks, strides));
+    outcome.estimates.push_back(decided("shared.bank_width", banks->bank_width, strides));
+    outcome.estimates.push_back(decided("shared.conflict_cost", banks->conflict_cost, pairs));
+    outcome.estimates.push_back(decided("shared.access_group", banks->access_group, pairs));
+}
+
 Outcome measure(Context& context) {
     Outcome outcome;
     SharedChase chase(context.device, {.width = 1});
     add_latency(context, chase, outcome);
-    outcome.traces.push_back(stride_trace(context, chase));
+    add_banks(context, chase, outcome);
     return outcome;
 }
 
@@ -52,7 +74,7 @@ Experiment shared_latency_experiment() {
             .title = "latency of shared memory, and what bank conflicts add to it",
             .source = "Wong 2010, IV-F; Mei 2014, 3.1 and 4.1",
             .needs = {},
-            .provides = {"shared.latency"},
+            .provides = {"shared.latency", "shared.banks", "shared.bank_width", "shared.conflict_cost", "shared.access_group"},
             .run = run};
 }
 

@@ -67,7 +67,12 @@ TEST(SimulatedGtx280Test, LanesAreThoseOfTable2) {
 }
 
 TEST(SimulatedGtx280Test, SharedMemoryTakes38CyclesAndGives32BytesPerCycle) {
-    EXPECT_EQ(Scanned("shared_latency")["shared.latency"], 38);
+    const Scanned scan("shared_latency");
+    EXPECT_EQ(scan["shared.latency"], 38);
+    EXPECT_EQ(scan["shared.banks"], 16);
+    EXPECT_EQ(scan["shared.bank_width"], 4);
+    EXPECT_EQ(scan["shared.access_group"], 16);
+    EXPECT_EQ(scan["shared.conflict_cost"], 16);
     EXPECT_EQ(Scanned("shared_throughput")["shared.bytes_per_cycle"], 32);
 }
 
@@ -80,6 +85,17 @@ TEST(SimulatedGtx280Test, GlobalMemoryIsUncachedAndTakes436To443Cycles) {
     const auto* range = scan.findings.find("paths.global.memory_latency_range");
     ASSERT_NE(range, nullptr);
     EXPECT_EQ(std::get<std::vector<std::int64_t>>(range->value), (std::vector<std::int64_t>{436, 443}));
+}
+
+TEST(SimulatedGtx280Test, TlbsAreThoseOfTable5) {
+    const Scanned scan("tlb");
+    const std::pair<std::string_view, double> truth[] = {
+        {"tlbs.global_l1.reach", 8 << 20},  {"tlbs.global_l1.span", 512 << 10}, {"tlbs.global_l1.ways", 16},
+        {"tlbs.global_l1.entries", 16},     {"tlbs.global_l1.miss_penalty", 47}, {"tlbs.global_l2.reach", 32 << 20},
+        {"tlbs.global_l2.span", 4096},      {"tlbs.global_l2.ways", 8},          {"tlbs.global_l2.entries", 8192},
+        {"tlbs.global_l2.miss_penalty", 211},
+    };
+    for (const auto& [path, value] : truth) EXPECT_EQ(scan[path], value) << path;
 }
 
 TEST(SimulatedGtx280Test, ReadsComeNearTheBandwidthOfTheChannels) {
