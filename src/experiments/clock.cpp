@@ -1,7 +1,8 @@
-// The clock register: what a read costs, its step, its rate.
+// The clock register: what a read costs, its step, its rate, and which SMs share one.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock_kernels.hpp"
+#include "experiments/clock_scope.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/estimates.hpp"
 
@@ -58,6 +59,8 @@ Outcome measure(Context& context) {
     Outcome outcome;
     add_rate(context, outcome);
     add_read_cost(context, outcome);
+    context.progress(0.9, "which SMs share a clock");
+    for (auto& estimate : clock_scope_estimates(clock_groups(block_starts(context.device, 1)))) outcome.estimates.push_back(std::move(estimate));
     return outcome;
 }
 
@@ -67,10 +70,10 @@ Outcome run(Context& context) { return watched(context, measure); }
 
 Experiment clock_experiment() {
     return {.id = "clock",
-            .title = "cost, step and rate of the clock register",
+            .title = "cost, step and rate of the clock register, and which SMs share one",
             .source = "Wong 2010, IV-A, Fig. 5",
             .needs = {},
-            .provides = {"clock.read_cost", "clock.resolution", "clock.sm_mhz"},
+            .provides = {"clock.read_cost", "clock.resolution", "clock.sm_mhz", "clock.scope", "topology.sms_per_tpc"},
             .run = run};
 }
 

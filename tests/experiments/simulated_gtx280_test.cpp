@@ -42,6 +42,8 @@ TEST(SimulatedGtx280Test, ClockReadsCost28CyclesAndStepBy2) {
     EXPECT_EQ(scan["clock.read_cost"], 28);
     EXPECT_EQ(scan["clock.resolution"], 2);
     EXPECT_NEAR(scan["clock.sm_mhz"], 1296, 1);
+    EXPECT_EQ(scan["topology.sms_per_tpc"], 3);
+    EXPECT_EQ(std::get<std::string>(scan.findings.find("clock.scope")->value), "tpc");
 }
 
 TEST(SimulatedGtx280Test, LatenciesAreThoseOfTables2To4) {
