@@ -76,13 +76,13 @@ void Dram::use_idle_time(Channel& channel, double now) const {
     if (idle > turnaround_) channel.writing = false;
 }
 
-double Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
+Dram::Turn Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
     Channel& channel = channel_of(physical);
     use_idle_time(channel, now);
     double service = bytes * cycles_per_read_byte_;
     if (channel.writing) service += turnaround_;
     channel.writing = false;
-    return channel.server.reserve(now, service) - now;
+    return {channel.server.reserve(now, service) - now, service, &channel.server};
 }
 
 double Dram::write(std::uint64_t physical, std::uint32_t bytes, double now) {

@@ -18,8 +18,13 @@ public:
     /// Sustained rate: memory.read_bandwidth, else channels x channel_bytes_per_cycle, else peak_bandwidth. Throws InputError.
     explicit Dram(const machine::Machine& machine);
 
-    /// Queueing delay of a read that arrives at `now`; 0 when its channel is free.
-    double read(std::uint64_t physical, std::uint32_t bytes, double now);
+    struct Turn {
+        double delay = 0;                ///< cycles that the read waits for its channel; 0 when that is free
+        double service = 0;              ///< cycles that it takes there
+        const Server* server = nullptr;  ///< the channel's
+    };
+    /// A read that arrives at `now`.
+    Turn read(std::uint64_t physical, std::uint32_t bytes, double now);
     /// How long after `now` the channel's queue takes the write.
     double write(std::uint64_t physical, std::uint32_t bytes, double now);
     /// When all channels have done what is booked.

@@ -48,6 +48,10 @@ struct Walk {
     bool translated = false;        ///< the TLBs have been looked up
     bool located = false;           ///< `physical_offset` is known
     std::uint64_t physical_offset = 0;  ///< physical - virtual address; one transaction lies in one piece of memory
+    /// The range was cut at the lines of a level. Its pieces don't wait for each other, because the described latency is that of
+    /// the whole transaction: what they book is taken off what the next one waits.
+    bool cut = false;
+    std::array<std::pair<const Server*, double>, 4> booked{};
 };
 
 class System final : public MemorySystem {
@@ -75,6 +79,9 @@ private:
     /// The range from cache `depth` of the path on, or from DRAM; completion of its last byte.
     Time fetch(Walk& walk, std::size_t depth, Range range, Time now);
     Time fetch_block(Walk& walk, std::size_t depth, const Range& range, Time now);
+    /// Books work at a server; when it starts.
+    static Time queue(Walk& walk, Server& server, double service, Time now);
+    static double own_work(Walk& walk, const Server& server, double service);
     /// What missed in the cache before `depth`, or in none, goes on to `depth`.
     Time descend(Walk& walk, std::size_t depth, Range range, Time now, bool crosses);
     void translate(Walk& walk);
@@ -116,6 +123,21 @@ Range missing_range(const Range& range, std::uint64_t address, TagArray::Sectors
     const std::uint64_t start = (address & ~(tags.block_bytes() - 1)) + (first << tags.sector_shift());
     const std::uint64_t shift = start - address;  // may wrap round: the range can begin before the bytes asked for
     return {range.virtual_address + shift, range.physical + shift, (end - first) << tags.sector_shift()};
+}
+
+/// What the transaction booked before at `server`; `service` is added to it.
+double System::own_work(Walk& walk, const Server& server, double service) {
+    if (!walk.cut) return 0;
+    for (auto& [known, work] : walk.booked) {
+        if (known == nullptr) known = &server;
+        if (known == &server) return std::exchange(work, work + service);
+    }
+    return 0;
+}
+
+Time System::queue(Walk& walk, Server& server, double service, Time now) {
+    const Time start = server.reserve(now, service);
+    return std::max(now, start - own_work(walk, server, service));
 }
 
 std::size_t System::first_cache(const Walk& walk) const {
@@ -175,7 +197,7 @@ Time System::fetch_block(Walk& walk, std::size_t depth, const Range& range, Time
     TagArray& tags = level.instances[instance];
     const std::uint64_t address = level.scope == Scope::gpu ? range.physical : range.virtual_address;
     const auto sectors = tags.sectors_of(address, range.bytes);
-    if (!level.ports.empty()) now = level.ports[instance].reserve(now, static_cast<double>(range.bytes) * level.cycles_per_byte);
+    if (!level.ports.empty()) now = queue(walk, level.ports[instance], static_cast<double>(range.bytes) * level.cycles_per_byte, now);
     const auto found = tags.lookup(address, sectors, true);
     ++(found.missing == 0 ? level.hits : level.misses);
     TagArray::Line& line = *found.line;
@@ -203,8 +225,9 @@ Time System::fetch_block(Walk& walk, std::size_t depth, const Range& range, Time
 Time System::fetch(Walk& walk, std::size_t depth, Range range, Time now) {
     if (depth == walk.path.caches.size()) {
         dram_bytes_ += range.bytes;
-        return now + walk.penalty + walk.path.memory_latency[walk.transaction.sm] +
-               dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
+        const auto turn = dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
+        const double waited = std::max(0.0, turn.delay - own_work(walk, *turn.server, turn.service));
+        return now + walk.penalty + walk.path.memory_latency[walk.transaction.sm] + waited;
     }
     const CacheLevel& level = *walk.path.caches[depth];
     const std::uint64_t block = level.instances.front().block_bytes();
@@ -212,6 +235,7 @@ Time System::fetch(Walk& walk, std::size_t depth, Range range, Time now) {
     for (;;) {
         const std::uint64_t address = level.scope == Scope::gpu ? range.physical : range.virtual_address;
         const std::uint64_t bytes = within_block(address, range.bytes, block);
+        walk.cut = walk.cut || bytes != range.bytes;
         done = std::max(done, fetch_block(walk, depth, {range.virtual_address, range.physical, bytes}, now));
         if (bytes == range.bytes) return done;
         range = {range.virtual_address + bytes, range.physical + bytes, range.bytes - bytes};
@@ -222,7 +246,7 @@ Time System::descend(Walk& walk, std::size_t depth, Range range, Time now, bool 
     translate(walk);
     range.physical = physical(walk, range.virtual_address);
     if (crosses && !ports_in_.empty())
-        now = ports_in_[walk.transaction.sm].reserve(now, static_cast<double>(range.bytes) * port_cycles_per_byte_);
+        now = queue(walk, ports_in_[walk.transaction.sm], static_cast<double>(range.bytes) * port_cycles_per_byte_, now);
     return fetch(walk, depth, range, now);
 }
 

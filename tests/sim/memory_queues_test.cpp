@@ -1,0 +1,304 @@
+// What load does: bandwidths that come out as described, tables of outstanding misses that fill up, determinism.
+#include "memory_fixture.hpp"
+#include "sim/memory/outstanding.hpp"
+#include "sim/memory/server.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <random>
+#include <tuple>
+#include <vector>
+
+namespace gputomo::sim::test {
+namespace {
+
+/// `sms` SMs with `warps` warps each; every warp issues its next transaction when the one before is done. All walk in order of time.
+struct Stream {
+    std::uint32_t sms = 6;
+    std::uint32_t warps = 128;
+    std::uint64_t transactions = 400'000;
+    std::uint32_t bytes = 128;
+    /// The transaction with a running number: its address, and whether it loads or stores.
+    std::function<Transaction(std::uint64_t)> next;
+};
+
+/// Bytes a cycle, over the middle of the run: without the start, when queues fill, and the end, when they drain.
+double rate(MemorySystem& memory, const Stream& stream) {
+    using Event = std::pair<double, std::uint32_t>;
+    std::priority_queue<Event, std::vector<Event>, std::greater<>> ready;
+    for (std::uint32_t warp = 0; warp < stream.sms * stream.warps; ++warp) ready.emplace(0.0, warp);
+    double begin = 0, now = 0;
+    const std::uint64_t skipped = stream.transactions / 10;
+    for (std::uint64_t i = 0; i < stream.transactions; ++i) {
+        const auto [time, warp] = ready.top();
+        ready.pop();
+        now = time;
+        if (i == skipped) begin = now;
+        Transaction t = stream.next(i);
+        t.bytes = stream.bytes;
+        t.sm = warp % stream.sms;
+        const double done = memory.access(t, now);
+        // A store does not keep its warp waiting; one instruction in 4 cycles is issued at most.
+        ready.emplace(std::max(now + 4, done), warp);
+    }
+    return static_cast<double>((stream.transactions - skipped) * stream.bytes) / (now - begin);
+}
+
+Transaction sequential(std::uint64_t i) { return {.address = i * 128}; }
+/// Reads one array and writes another, a transaction of each in turn.
+Transaction copying(std::uint64_t i) {
+    return {.address = (i / 2) * 128 + (i % 2) * (std::uint64_t{1} << 34), .kind = i % 2 == 0 ? AccessKind::load : AccessKind::store};
+}
+
+TEST(Bandwidth, OfStreamingReadsIsThatDescribed) {
+    for (const std::int64_t channels : {1, 6, 8, 80}) {
+        auto m = bare_machine();
+        m.memory.channels.set(channels);
+        Rig rig(m);
+        EXPECT_NEAR(rate(*rig.memory, {.next = sequential}), 100, 1) << channels << " channels";
+    }
+}
+
+TEST(Bandwidth, FollowsFromGigabytesAndClock) {
+    auto m = bare_machine();
+    m.clock.sm_mhz.set(1296);
+    m.memory.read_bandwidth.set(138);
+    m.memory.peak_bandwidth.set(141.7);
+    Rig rig(m);
+    EXPECT_NEAR(rate(*rig.memory, {.next = sequential}), 138e3 / 1296, 1);
+}
+
+TEST(Bandwidth, WithoutAMeasuredRateIsThatOfTheChannelsElseOfThePins) {
+    auto m = bare_machine();
+    m.memory.read_bandwidth = {};
+    m.memory.peak_bandwidth.set(120);
+    {
+        Rig rig(m);
+        EXPECT_NEAR(rate(*rig.memory, {.next = sequential}), 120, 1.2);
+    }
+    m.memory.channel_bytes_per_cycle.set(20);
+    Rig rig(m);
+    EXPECT_NEAR(rate(*rig.memory, {.next = sequential}), 80, 0.8);
+}
+
+TEST(Bandwidth, OfCopiesIsThatDescribed) {
+    for (const double copy : {60.0, 85.0, 100.0, 110.0}) {
+        for (const std::int64_t channels : {1, 8}) {
+            auto m = bare_machine();
+            m.memory.channels.set(channels);
+            m.memory.copy_bandwidth.set(copy);
+            Rig rig(m);
+            EXPECT_NEAR(rate(*rig.memory, {.next = copying}), copy, copy / 100) << channels << " channels";
+            Rig reads(m);
+            EXPECT_NEAR(rate(*reads.memory, {.next = sequential}), 100, 1) << "reads alone don't turn the bus";
+        }
+    }
+}
+
+TEST(Bandwidth, OfCopiesThroughAWriteBackCacheIsThatDescribed) {
+    auto m = machine_with({{"l2", make_cache({.scope = "gpu", .sector = 32, .ways = 16, .sets = 64, .latency = 200})}});
+    m.memory.copy_bandwidth.set(80);
+    Rig rig(m);
+    EXPECT_NEAR(rate(*rig.memory, {.next = copying}), 80, 0.8);
+    auto counters = rig.counters();
+    EXPECT_NEAR(static_cast<double>(counters.dram_bytes), 400'000 * 128.0, 16 * 64 * 128.0);
+}
+
+TEST(Bandwidth, OfStoresAloneIsThatOfReads) {
+    auto m = bare_machine();
+    m.memory.copy_bandwidth.set(80);
+    Rig rig(m);
+    EXPECT_NEAR(rate(*rig.memory, {.next = [](std::uint64_t i) { return Transaction{.address = i * 128, .kind = AccessKind::store}; }}), 100, 1);
+}
+
+TEST(Bandwidth, OfAnSmIsThatOfItsPort) {
+    auto m = bare_machine();
+    m.memory.interconnect_bytes_per_cycle.set(8);
+    Rig rig(m);
+    EXPECT_NEAR(rate(*rig.memory, {.sms = 1, .transactions = 50'000, .next = sequential}), 8, 0.08);
+    Rig all(m);
+    EXPECT_NEAR(rate(*all.memory, {.transactions = 100'000, .next = sequential}), 48, 0.48);
+    Rig stores(m);
+    EXPECT_NEAR(rate(*stores.memory, {.sms = 1, .transactions = 50'000, .next = [](std::uint64_t i) { return Transaction{.address = i * 128, .kind = AccessKind::store}; }}), 8, 0.08);
+}
+
+TEST(Bandwidth, OfHitsIsThatOfTheCache) {
+    auto l1 = make_cache({.ways = 4, .sets = 4});
+    l1.bytes_per_cycle.set(24);
+    auto l2 = make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200});
+    l2.bytes_per_cycle.set(50);
+    Rig near_hits(machine_with({{"l1", l1}, {"l2", l2}}));
+    EXPECT_NEAR(rate(*near_hits.memory, {.transactions = 100'000, .next = [](std::uint64_t i) { return Transaction{.address = i % 16 * 128}; }}), 6 * 24, 1.44);
+    Rig far_hits(machine_with({{"l1", l1}, {"l2", l2}}));
+    EXPECT_NEAR(rate(*far_hits.memory, {.transactions = 100'000, .next = [](std::uint64_t i) { return Transaction{.address = i % 64 * 128, .hint = CacheHint::l2_only}; }}), 50, 0.5);
+}
+
+TEST(Bandwidth, OfStridesOfPowersOfTwoUsesAllChannels) {
+    for (const int shift : {8, 10, 12, 16, 20, 24}) {
+        auto m = bare_machine();
+        m.memory.channels.set(8);
+        Rig rig(m);
+        EXPECT_GT(rate(*rig.memory, {.transactions = 100'000, .next = [=](std::uint64_t i) { return Transaction{.address = (i % 4096) << shift}; }}), 85) << "stride 2^" << shift;
+    }
+}
+
+TEST(Latency, GrowsByQueueingOnly) {
+    // Little's law: with few enough transactions under way the latency is the unloaded one, with more it is their number over the rate.
+    for (const std::uint32_t warps : {4U, 16U, 64U}) {
+        Rig rig(bare_machine());
+        const double under_way = 6 * warps;
+        const double expected = std::min(100.0, under_way * 128 / 400);
+        EXPECT_NEAR(rate(*rig.memory, {.warps = warps, .transactions = 100'000, .next = sequential}), expected, expected / 20) << warps;
+    }
+}
+
+// ---- outstanding misses --------------------------------------------------------------------------------------------------------
+
+machine::Machine with_mshrs(std::int64_t entries, std::int64_t merge) {
+    auto l1 = make_cache({.ways = 64, .sets = 64});
+    l1.outstanding_design.set("mshr");
+    l1.outstanding_entries.set(entries);
+    l1.outstanding_merge.set(merge);
+    auto m = machine_with({{"l1", l1}});
+    m.memory.read_bandwidth.set(100'000);  // so that nothing else is waited for
+    return m;
+}
+
+TEST(Mshr, MakesTheFirstMissBeyondItsEntriesWait) {
+    Rig rig(with_mshrs(128, 8));  // Lashgar 2015: Fermi
+    for (std::uint64_t i = 0; i < 128; ++i) EXPECT_NEAR(rig.memory->access({.address = i * 128, .bytes = 4}, 0), 400, 0.5) << i;
+    EXPECT_NEAR(rig.memory->access({.address = 128 * 128, .bytes = 4}, 0), 800, 1);
+    EXPECT_NEAR(rig.memory->access({.address = 500 * 128, .bytes = 4, .sm = 1}, 0), 400, 0.5) << "each SM has its own";
+}
+
+TEST(Mshr, FreesEntriesWhenDataCome) {
+    Rig rig(with_mshrs(2, 8));
+    EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 4}, 0), 400);
+    EXPECT_NEAR(rig.memory->access({.address = 128, .bytes = 4}, 100), 500, 0.1);
+    EXPECT_NEAR(rig.memory->access({.address = 256, .bytes = 4}, 200), 800, 0.1) << "waits for the first, not the second";
+    EXPECT_NEAR(rig.memory->access({.address = 384, .bytes = 4}, 450), 900, 0.1) << "the second came at 500";
+    EXPECT_EQ(rig.memory->access({.address = 512, .bytes = 4}, 2000), 2400);
+}
+
+TEST(Mshr, MergesRequestsForALineUpToItsLimit) {
+    Rig rig(with_mshrs(4, 3));
+    EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 4}, 0), 400);
+    EXPECT_EQ(rig.memory->access({.address = 4, .bytes = 4}, 10), 400);
+    EXPECT_EQ(rig.memory->access({.address = 8, .bytes = 4}, 20), 400);
+    EXPECT_EQ(rig.memory->access({.address = 12, .bytes = 4}, 30), 430) << "no fourth: it hits when the data are there";
+    for (std::uint64_t i = 1; i < 4; ++i) EXPECT_NEAR(rig.memory->access({.address = i * 128, .bytes = 4}, 40), 440, 0.5) << "merging took no entries";
+    EXPECT_NEAR(rig.memory->access({.address = 4 * 128, .bytes = 4}, 40), 800, 0.5);
+    const auto counters = rig.counters();
+    EXPECT_EQ(counters.dram_bytes, 5 * 128U) << "a merged request fetches nothing";
+}
+
+TEST(Mshr, DoesNotDelayHits) {
+    Rig rig(with_mshrs(1, 1));
+    rig.load(0);
+    const double now = rig.now + 1000;
+    EXPECT_NEAR(rig.memory->access({.address = 128, .bytes = 4}, now), now + 400, 0.1);
+    EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 4}, now), now + 30);
+}
+
+TEST(PendingRequestTable, HasOneEntryForAllTransactionsOfAnInstruction) {
+    auto m = with_mshrs(44, 1);  // Lashgar 2015: Kepler
+    m.caches["l1"].outstanding_design.set("prt");
+    m.caches["l1"].outstanding_merge = {};
+    Rig rig(m);
+    std::uint64_t line = 0;
+    for (std::uint64_t request = 1; request <= 44; ++request)
+        for (int i = 0; i < 32; ++i) EXPECT_LT(rig.memory->access({.address = line++ * 128, .bytes = 4, .request = request}, 0), 410);
+    EXPECT_NEAR(rig.memory->access({.address = line++ * 128, .bytes = 4, .request = 45}, 0), 800, 10);
+    EXPECT_NEAR(rig.memory->access({.address = line++ * 128, .bytes = 4, .request = 45}, 0), 800, 410) << "shares the entry of 45";
+}
+
+TEST(PendingRequestTable, TakesTransactionsWithoutANumberAsInstructions) {
+    auto m = with_mshrs(2, 1);
+    m.caches["l1"].outstanding_design.set("prt");
+    Rig rig(m);
+    EXPECT_NEAR(rig.memory->access({.address = 0, .bytes = 4}, 0), 400, 1);
+    EXPECT_NEAR(rig.memory->access({.address = 4, .bytes = 4}, 0), 400, 1) << "the same line is another instruction's request";
+    EXPECT_NEAR(rig.memory->access({.address = 128, .bytes = 4}, 0), 800, 1);
+}
+
+TEST(OutstandingTable, WaitsForTheEarliestRelease) {
+    OutstandingTable table({.entries = 3, .merge_limit = 1});
+    for (const auto& [key, release] : std::vector<std::pair<std::uint64_t, double>>{{1, 70}, {2, 50}, {3, 60}}) {
+        const auto slot = table.join(key, 0);
+        EXPECT_EQ(slot.start, 0);
+        table.release_at(slot.index, release);
+    }
+    for (const auto& [key, start] : std::vector<std::pair<std::uint64_t, double>>{{4, 50}, {5, 60}, {6, 70}}) {
+        const auto slot = table.join(key, 10);
+        EXPECT_EQ(slot.start, start);
+        table.release_at(slot.index, start + 100);
+    }
+    EXPECT_EQ(table.join(7, 155).start, 155);
+}
+
+// ---- servers -------------------------------------------------------------------------------------------------------------------
+
+TEST(Server, IsFreeForWorkThatComesOneByOne) {
+    Server server(64);
+    double now = 3;
+    for (int i = 0; i < 1000; ++i, now += 5) EXPECT_EQ(server.reserve(now, 5), now);
+}
+
+TEST(Server, QueuesWorkThatComesTogether) {
+    Server server(64);
+    for (int i = 0; i < 40; ++i) EXPECT_DOUBLE_EQ(server.reserve(0, 6), i * 6);
+    EXPECT_DOUBLE_EQ(server.busy_until(), 240);
+}
+
+TEST(Server, DoesNotDelayAnEarlierArrivalByALaterOneWalkedBefore) {
+    Server server(256);
+    EXPECT_EQ(server.reserve(1000, 10), 1000);
+    EXPECT_EQ(server.reserve(100, 10), 100);
+}
+
+TEST(Server, DoesAtMostACycleOfWorkPerCycleInAnyOrder) {
+    std::mt19937 random(1);
+    Server server(1024);
+    double end = 0, work = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        const double now = i + static_cast<double>(random() % 400);
+        const double service = 0.5 + static_cast<double>(random() % 4);
+        const double start = server.reserve(now, service);
+        EXPECT_GE(start, now);
+        work += service;
+        end = std::max(end, server.busy_until());
+    }
+    EXPECT_GE(end, work);
+    EXPECT_LE(end, work + 500) << "and it is never idle while there is work";
+}
+
+TEST(Server, KeepsItsRateWhenTheQueueOutgrowsTheCalendar) {
+    Server server(4);
+    for (int i = 0; i < 10'000; ++i) EXPECT_NEAR(server.reserve(0, 2), i * 2, 1e-6);
+}
+
+TEST(MemorySystem, RepeatsItselfForASeed) {
+    auto l1 = make_cache({.ways = 4, .sets = 4, .policy = "random"});
+    auto l2 = make_cache({.scope = "gpu", .ways = 8, .sets = 16, .policy = "brrip", .latency = 200});
+    const auto m = machine_with({{"l1", l1}, {"l2", l2}});
+    const auto times = [&](std::uint64_t seed) {
+        Options options;
+        options.seed = seed;
+        Rig rig(m, options);
+        std::mt19937_64 random(5);
+        std::vector<double> done;
+        for (int i = 0; i < 20'000; ++i)
+            done.push_back(rig.memory->access({.address = random() % 512 * 128, .bytes = 128, .sm = static_cast<std::uint32_t>(random() % 6),
+                                               .kind = random() % 4 == 0 ? AccessKind::store : AccessKind::load}, i));
+        return done;
+    };
+    EXPECT_EQ(times(1), times(1));
+    EXPECT_NE(times(1), times(2));
+}
+
+}  // namespace
+}  // namespace gputomo::sim::test
