@@ -46,7 +46,7 @@ std::uint64_t largest_array(const device::Device& device) {
 struct FoundCache {
     std::string name;
     deduce::Level level;
-    double next_low = 0;  ///< fastest load of what lies behind
+    double next_latency = 0;  ///< of what lies behind
     ChaseArray* array = nullptr;
 };
 
@@ -64,7 +64,7 @@ deduce::Trace trace_of(std::string name, const deduce::LevelSweep& sweep) {
 /// The levels that one chase sees in front of its last one.
 void append_caches(std::vector<FoundCache>& caches, const deduce::LevelSweep& sweep, ChaseArray& array, int first_number) {
     for (std::size_t i = 0; i + 1 < sweep.levels.size(); ++i)
-        caches.push_back({fmt::format("l{}", first_number + static_cast<int>(i)), sweep.levels[i], sweep.levels[i + 1].low, &array});
+        caches.push_back({fmt::format("l{}", first_number + static_cast<int>(i)), sweep.levels[i], sweep.levels[i + 1].latency, &array});
 }
 
 struct Hierarchy {
@@ -85,7 +85,7 @@ Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, std::uint64_t larges
     const auto& nearest = near_sweep.levels.front();
     const auto& beyond = far_sweep.levels.front();
     if (nearest.latency < (1 - kNearer) * beyond.latency)
-        hierarchy.caches.push_back({"l1", nearest, beyond.low, &near});
+        hierarchy.caches.push_back({"l1", nearest, beyond.latency, &near});
     append_caches(hierarchy.caches, far_sweep, far, 2);
     hierarchy.memory = far_sweep.levels.back();
     return hierarchy;
@@ -100,7 +100,8 @@ void add_cache(const FoundCache& cache, std::uint64_t largest, std::uint64_t see
         return;
     }
     deduce::CacheQuestion question;
-    question.threshold = (cache.level.high + cache.next_low) / 2;
+    // Between the medians: the slowest loads of a level that just overflows are the next level's already.
+    question.threshold = (cache.level.latency + cache.next_latency) / 2;
     question.fits = cache.level.fits;
     question.overflows = cache.level.overflows;
     question.largest = largest;
@@ -115,7 +116,7 @@ void add_cache(const FoundCache& cache, std::uint64_t largest, std::uint64_t see
 /// Mean latency of memory by SM: loads of an array that no cache holds, every SM from another element on.
 void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, std::uint64_t largest, Outcome& outcome) {
     const bool cached = !hierarchy.caches.empty();
-    const double threshold = cached ? (hierarchy.caches.back().level.high + hierarchy.memory.low) / 2 : 0;
+    const double threshold = cached ? (hierarchy.caches.back().level.latency + hierarchy.memory.latency) / 2 : 0;
     const auto offsets = deduce::strided(cached ? largest : kSmallestFar, cached ? std::max(kFarStride, largest / kMostFarLoads) : kFarStride);
     const auto sms = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
     const std::uint32_t step = (sms + kMostSms - 1) / kMostSms;
