@@ -1,57 +1,95 @@
 #include "device/cuda/nvml.hpp"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
-#include <vector>
+#include <algorithm>
+#include <cstring>
+#include <utility>
 
 namespace gputomo::device::cuda {
 namespace {
 
-constexpr int kSmClock = 1, kMemoryClock = 2, kGpuTemperature = 0;
+constexpr int kListAttempts = 4;  // processes may start between asking for their number and for the list
 
-/// nvmlProcessInfo_v2_t
-struct ProcessInfo {
-    unsigned pid = 0;
-    unsigned long long used_memory = 0;
-    unsigned gpu_instance = 0, compute_instance = 0;
-};
+template <class Pointer>
+void find(void* handle, const char* symbol, Pointer& pointer) {
+    void* const address = dlsym(handle, symbol);
+    std::memcpy(&pointer, &address, sizeof(pointer));
+}
 
 }  // namespace
 
-template <class F>
-F Nvml::function(const char* symbol) const {
-    return library_ == nullptr ? nullptr : reinterpret_cast<F>(dlsym(library_, symbol));
+Nvml::Nvml(const std::string& library) {
+    void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) return;
+#define GPUTOMO_NVML_RESOLVE(member, symbol, parameters) find(handle, symbol, functions_.member);
+    GPUTOMO_NVML_OPTIONAL(GPUTOMO_NVML_RESOLVE)
+#undef GPUTOMO_NVML_RESOLVE
+    available_ = functions_.init != nullptr && functions_.init() == 0;
 }
 
-Nvml::Nvml(const std::string& bus_id) : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
-    const auto init = function<int (*)()>("nvmlInit_v2");
-    const auto find = function<int (*)(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
-    if (init == nullptr || find == nullptr || init() != 0 || find(bus_id.c_str(), &device_) != 0) device_ = nullptr;
+Nvml::~Nvml() {
+    if (available_ && functions_.shutdown != nullptr) functions_.shutdown();
 }
 
-ClockState Nvml::state() const {
+NvmlGpu::NvmlGpu(std::shared_ptr<const Nvml> nvml, const std::vector<std::string>& uuids, const std::string& pci_bus_id)
+    : nvml_(std::move(nvml)) {
+    if (nvml_ == nullptr || !nvml_->available()) return;
+    const auto& call = nvml_->functions();
+    for (const std::string& uuid : uuids)
+        if (device_ == nullptr && call.device_by_uuid != nullptr && call.device_by_uuid(uuid.c_str(), &device_) != 0) device_ = nullptr;
+    if (device_ == nullptr && !pci_bus_id.empty() && call.device_by_pci != nullptr &&
+        call.device_by_pci(pci_bus_id.c_str(), &device_) != 0)
+        device_ = nullptr;
+}
+
+std::optional<double> NvmlGpu::clock_mhz(int domain) const {
+    unsigned mhz = 0;
+    const auto& call = nvml_->functions();
+    if (call.clock_info == nullptr || call.clock_info(device_, domain, &mhz) != 0) return std::nullopt;
+    return mhz;
+}
+
+std::optional<std::vector<unsigned>> NvmlGpu::compute_processes() const {
+    if (device_ == nullptr || nvml_->functions().processes == nullptr) return std::nullopt;
+    std::vector<abi::NvmlProcess> list(16);
+    for (int attempt = 0; attempt < kListAttempts; ++attempt) {
+        auto count = static_cast<unsigned>(list.size());
+        const abi::NvmlResult result = nvml_->functions().processes(device_, &count, list.data());
+        if (result == abi::kNvmlInsufficientSize) {
+            list.resize(std::max<std::size_t>(count, list.size()) * 2);
+            continue;
+        }
+        if (result != 0 || count > list.size()) return std::nullopt;
+        std::vector<unsigned> pids;
+        for (unsigned i = 0; i < count; ++i) pids.push_back(list[i].pid);
+        return pids;
+    }
+    return std::nullopt;
+}
+
+ClockState NvmlGpu::state(std::optional<unsigned> own_pid) const {
     ClockState state;
     if (device_ == nullptr) return state;
-    if (const auto clock = function<int (*)(void*, int, unsigned*)>("nvmlDeviceGetClockInfo"); clock != nullptr) {
-        unsigned mhz = 0;
-        if (clock(device_, kSmClock, &mhz) == 0) state.sm_mhz = mhz;
-        if (clock(device_, kMemoryClock, &mhz) == 0) state.memory_mhz = mhz;
-    }
-    if (const auto temperature = function<int (*)(void*, int, unsigned*)>("nvmlDeviceGetTemperature"); temperature != nullptr) {
-        unsigned celsius = 0;
-        if (temperature(device_, kGpuTemperature, &celsius) == 0) state.temperature_celsius = celsius;
-    }
-    if (const auto power = function<int (*)(void*, unsigned*)>("nvmlDeviceGetPowerUsage"); power != nullptr) {
-        unsigned milliwatt = 0;
-        if (power(device_, &milliwatt) == 0) state.power_watt = milliwatt / 1e3;
-    }
-    if (const auto processes = function<int (*)(void*, unsigned*, ProcessInfo*)>("nvmlDeviceGetComputeRunningProcesses_v2"); processes != nullptr) {
-        std::vector<ProcessInfo> infos(64);
-        auto count = static_cast<unsigned>(infos.size());
-        // This process is one of them.
-        if (processes(device_, &count, infos.data()) == 0) state.other_processes = count > 0 ? static_cast<int>(count) - 1 : 0;
-    }
+    const auto& call = nvml_->functions();
+    state.sm_mhz = clock_mhz(abi::kNvmlClockSm);
+    state.memory_mhz = clock_mhz(abi::kNvmlClockMemory);
+    unsigned value = 0;
+    if (call.temperature != nullptr && call.temperature(device_, abi::kNvmlTemperatureGpu, &value) == 0) state.temperature_celsius = value;
+    if (call.power_usage != nullptr && call.power_usage(device_, &value) == 0) state.power_watt = value / 1000.0;  // NVML gives mW
+    if (const auto pids = compute_processes())
+        state.other_processes = static_cast<int>(std::count_if(pids->begin(), pids->end(), [&](unsigned pid) { return pid != own_pid; }));
     return state;
+}
+
+std::string uuid_text(const abi::Uuid& uuid, const std::string& prefix) {
+    std::string text = prefix + "-";
+    for (int i = 0; i < 16; ++i) {
+        if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+        text += fmt::format("{:02x}", uuid.bytes[i]);
+    }
+    return text;
 }
 
 }  // namespace gputomo::device::cuda

@@ -1,0 +1,43 @@
+// The parts of the smoke program: kernels as PTX text, checks that leave the GPU well, and checks that end a process.
+#pragma once
+
+#include "device/device.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gputomo::gpu_smoke {
+
+/// Kernels of the checks, for the device's PTX version and target.
+[[nodiscard]] std::string kernels(const device::Device& device);
+/// A module with an instruction that doesn't exist: kBrokenText.
+[[nodiscard]] std::string broken_kernel(const device::Device& device);
+inline constexpr std::string_view kBrokenText = "add.f32 %f1, %r1, %r1;";
+
+/// Prints PASS and FAIL lines, and counts.
+class Report {
+public:
+    void note(const std::string& text) const;
+    bool expect(const std::string& what, bool passed, const std::string& found = {});
+    /// Runs `body`; an exception is a FAIL of `what`.
+    void run(const std::string& what, const std::function<void()>& body);
+    [[nodiscard]] int failures() const { return failures_; }
+    [[nodiscard]] int passes() const { return passes_; }
+
+private:
+    int failures_ = 0;
+    int passes_ = 0;
+};
+
+/// `dump`: a folder to which the cubin is written, or empty.
+void check_device(device::Device& device, const std::string& dump, Report& report);
+
+/// Run in a process of their own, since the context doesn't survive; each returns the exit code.
+int endless_kernel();
+int illegal_address();
+/// Starts this program again with `argument`, gives it `seconds`, and reports how it ended.
+void check_child(const std::string& program, const std::string& argument, int seconds, Report& report);
+
+}  // namespace gputomo::gpu_smoke
