@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
 namespace gputomo::cli {
 namespace {
@@ -21,7 +22,10 @@ extern "C" void on_interrupt(int) { interrupt_seen = 1; }
 
 InterruptGuard::InterruptGuard() {
     interrupt_seen = 0;
-    std::signal(SIGINT, on_interrupt);
+    struct sigaction action = {};
+    action.sa_handler = on_interrupt;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the process at once
+    sigaction(SIGINT, &action, nullptr);
 }
 InterruptGuard::~InterruptGuard() { std::signal(SIGINT, SIG_DFL); }
 bool InterruptGuard::interrupted() { return interrupt_seen != 0; }
@@ -42,9 +46,9 @@ void Progress::show(double fraction, double seconds_left, std::string_view what)
         drawn_ = true;
         return;
     }
-    const std::string step(what.substr(0, what.find(':')));
+    std::string step(what.substr(0, what.find(':')));
     if (step == last_) return;
-    last_ = step;
+    last_ = std::move(step);
     fmt::print(stderr, "{:3.0f}% {}\n", 100 * fraction, what);
 }
 

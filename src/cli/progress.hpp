@@ -6,7 +6,7 @@
 
 namespace gputomo::cli {
 
-/// While one exists, SIGINT sets a flag instead of ending the process.
+/// While one exists, the first SIGINT sets a flag instead of ending the process.
 class InterruptGuard {
 public:
     InterruptGuard();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <sstream>
 
@@ -100,12 +101,17 @@ Json record_json(const Record& record) {
     return json;
 }
 
+Status status_from(const std::string& name) {
+    for (const auto known : {Status::done, Status::failed, Status::device_failed, Status::timed_out, Status::skipped,
+                             Status::interrupted})
+        if (status_name(known) == name) return known;
+    throw InputError(fmt::format("status: found \"{}\"; expected one that a scan writes, such as \"done\"", name));
+}
+
 Record record_from(const Json& json) {
     Record record;
     record.id = json.at("id").get<std::string>();
-    const auto status = json.at("status").get<std::string>();
-    for (const auto known : {Status::done, Status::failed, Status::skipped, Status::interrupted})
-        if (status_name(known) == status) record.status = known;
+    record.status = status_from(json.at("status").get<std::string>());
     record.seconds = json.at("seconds").get<double>();
     record.error = json.value("error", "");
     for (const auto& e : json.at("estimates")) record.outcome.estimates.push_back(estimate_from(e));

@@ -1,6 +1,5 @@
 #include "scan/runner.hpp"
 
-#include "machine/paths.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -16,6 +15,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// After some errors a CUDA context refuses everything; after others (out of memory, a kernel that does not load) it goes on.
+bool answers(device::Device& device) {
+    constexpr std::uint32_t kWord = 0x600d600d;
+    try {
+        const device::Buffer buffer(device, Bytes(sizeof kWord));
+        device.fill_u32(buffer.address(), kWord, 1);
+        return buffer.read<std::uint32_t>(1).front() == kWord;
+    } catch (const DeviceError&) {
+        return false;
+    }
+}
 
 class Runner {
 public:
@@ -64,26 +75,25 @@ private:
             progress(0, experiment.title);
             record.outcome = experiment.run(context);
             record.status = Status::done;
-            failures_in_a_row_ = 0;
         } catch (const Interrupted& e) {
             record.status = Status::interrupted;
             record.error = e.what();
             stopped_ = "interrupted";
         } catch (const TimeLimitError& e) {
-            fail(record, e.what());
-            stopped_ = "the device is lost after a time limit";
+            device_failed(record, Status::timed_out, e.what());
         } catch (const DeviceError& e) {
-            fail(record, e.what());
-            if (++failures_in_a_row_ >= 2) stopped_ = "the device failed twice in a row";
+            device_failed(record, Status::device_failed, e.what());
         } catch (const std::exception& e) {
-            fail(record, e.what());
+            record.status = Status::failed;
+            record.error = e.what();
         }
         record.seconds = seconds_since(start);
     }
 
-    static void fail(Record& record, const char* what) {
-        record.status = Status::failed;
+    void device_failed(Record& record, Status status, const char* what) {
+        record.status = status;
         record.error = what;
+        if (!answers(device_)) stopped_ = fmt::format("the device is lost since {} failed", record.id);
     }
 
     device::Device& device_;
@@ -92,14 +102,14 @@ private:
     Scan scan_;
     std::set<std::string> unusable_;
     std::string stopped_;
-    int failures_in_a_row_ = 0;
     Clock::time_point start_ = Clock::now();
 };
 
 }  // namespace
 
 std::string_view status_name(Status status) {
-    static constexpr std::array<std::string_view, 4> kNames{"done", "failed", "skipped", "interrupted"};
+    static constexpr std::array<std::string_view, 6> kNames{"done",       "failed",  "device failed",
+                                                            "time limit", "skipped", "interrupted"};
     return kNames.at(static_cast<std::size_t>(status));
 }
 
@@ -108,30 +118,12 @@ bool Scan::interrupted() const {
 }
 
 const Record* Scan::first_failure() const {
-    const auto found = std::find_if(records.begin(), records.end(), [](const Record& r) { return r.status == Status::failed; });
+    const auto found = std::find_if(records.begin(), records.end(), [](const Record& r) {
+        return r.status == Status::failed || r.status == Status::device_failed || r.status == Status::timed_out;
+    });
     return found == records.end() ? nullptr : &*found;
 }
 
 Scan run(device::Device& device, const std::vector<const experiments::Experiment*>& plan, const Options& options) { return Runner(device, plan, options).run(); }
-
-machine::Machine describe(const Scan& scan) {
-    machine::Machine machine;
-    for (const auto& [path, estimate] : scan.findings.all()) {
-        machine::Leaf leaf;
-        switch (estimate.verdict) {
-            case deduce::Verdict::decided: leaf.knowledge = machine::Knowledge::known; break;
-            case deduce::Verdict::absent: leaf.knowledge = machine::Knowledge::absent; break;
-            case deduce::Verdict::undecided: leaf.knowledge = machine::Knowledge::undecided; break;
-        }
-        leaf.value = estimate.value;
-        leaf.candidates = estimate.candidates;
-        leaf.provenance.method = estimate.method.empty() ? "measured" : estimate.method;
-        leaf.provenance.confidence = std::clamp(estimate.confidence, 0.0, 1.0);
-        leaf.provenance.interval = estimate.interval;
-        leaf.provenance.note = estimate.note;
-        machine::set_leaf(machine, path, leaf);
-    }
-    return machine;
-}
 
 }  // namespace gputomo::scan

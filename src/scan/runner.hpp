@@ -10,16 +10,27 @@
 
 namespace gputomo::scan {
 
-enum class Status { done, failed, skipped, interrupted };
+/// How an experiment ended.
+enum class Status {
+    done,
+    failed,         ///< what it measured makes no sense to it, or it has a fault
+    device_failed,  ///< DeviceError
+    timed_out,      ///< TimeLimitError
+    skipped,        ///< not started: something it needs is not done, or the device is lost
+    interrupted,    ///< the user stopped it
+};
 [[nodiscard]] std::string_view status_name(Status status);
 
+/// One experiment of a scan.
 struct Record {
     std::string id;
     Status status = Status::skipped;
     double seconds = 0;
-    std::string error;  ///< of a failed experiment; of a skipped one, why
+    std::string error;  ///< of one that is not done: why
     experiments::Outcome outcome;
 };
+
+struct Scan;
 
 struct Options {
     std::uint64_t seed = 1;
@@ -27,9 +38,10 @@ struct Options {
     /// Share of the whole plan that is done, seconds left (negative: unknown), what is being done. Throws Interrupted to stop.
     std::function<void(double fraction, double seconds_left, std::string_view what)> progress;
     /// Called after each experiment, for saving what there is.
-    std::function<void(const struct Scan&)> save;
+    std::function<void(const Scan&)> save;
 };
 
+/// Everything a scan measured.
 struct Scan {
     std::string device_name;
     std::string device_id;
@@ -39,14 +51,15 @@ struct Scan {
     experiments::Findings findings;
 
     [[nodiscard]] bool interrupted() const;
+    /// The first experiment that started and failed; null where there is none.
     [[nodiscard]] const Record* first_failure() const;
 };
 
 /// Never throws what an experiment threw: a failure is recorded, what needs the experiment is skipped, and the rest goes on
-/// unless the device is gone (TimeLimitError, or two device failures in a row).
+/// unless the device is lost: after a device failure it must still store and return a word.
 [[nodiscard]] Scan run(device::Device& device, const std::vector<const experiments::Experiment*>& plan, const Options& options);
 
-/// The machine description that the findings make.
+/// The machine description that the findings make. Throws std::logic_error for a path that no description has.
 [[nodiscard]] machine::Machine describe(const Scan& scan);
 
 }  // namespace gputomo::scan

@@ -184,6 +184,20 @@ TEST(CacheSectors, OfAWideTransactionAreFetchedOnlyWhereMissing) {
     EXPECT_EQ(rig.latency({.address = 64, .bytes = 64}), 30);
 }
 
+TEST(CacheSectors, OnTheirWayAreWaitedForAndTheOthersOfTheLineAreNot) {
+    auto m = machine_with({{"c", make_cache({.sector = 32})}});
+    m.tlbs["t"] = make_tlb({});
+    m.paths["global"].tlbs.set({"t"});
+    Rig rig(m);
+    EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 4}, 0), 450);
+    EXPECT_EQ(rig.memory->access({.address = 4, .bytes = 4}, 1), 450) << "on its way";
+    EXPECT_NEAR(rig.memory->access({.address = 64, .bytes = 32}, 2), 402, 2) << "its own way is shorter: the translation is there";
+    EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 64}, 3), 450) << "half of it is on its way for longer";
+    EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 64}, 1000), 1030);
+    EXPECT_EQ(rig.memory->access({.address = 96, .bytes = 32}, 1000), 1400);
+    EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 32}, 1001), 1031) << "has been there for long";
+}
+
 TEST(CacheSectors, LargerInTheNextLevelFillThatLevelWhole) {
     // GT200's texture path: 32-byte lines before 256-byte lines.
     Rig rig(machine_with({{"l1", make_cache({.scope = "tpc", .line = 32, .sector = 32})},
