@@ -30,8 +30,10 @@ public:
     [[nodiscard]] Bytes moved(Bytes size) const;
     [[nodiscard]] std::string name() const;
 
-private:
+    /// Bytes of an array that one turn of the grid's loop reads.
     [[nodiscard]] std::int64_t turn_bytes() const;
+
+private:
     [[nodiscard]] std::uint32_t turns(Bytes size) const;
 
     StreamKind kind_;

@@ -147,7 +147,9 @@ void Gpu::set_clock_offsets() {
     const auto sms = static_cast<std::size_t>(*machine_.topology.sms);
     const auto per_tpc = static_cast<std::size_t>(std::max<std::int64_t>(1, machine_.topology.sms_per_tpc.value_or(1)));
     const std::string scope = machine_.clock.scope.value_or("sm");
-    const std::size_t shared_by = scope == "gpu" ? sms : scope == "tpc" ? per_tpc : 1;
+    const auto per_gpc = static_cast<std::size_t>(std::max<std::int64_t>(0, machine_.topology.sms_per_gpc.value_or(0)));
+    if (scope == "gpc" && per_gpc == 0) throw InputError("topology.sms_per_gpc: missing; the simulator needs it with clock.scope gpc");
+    const std::size_t shared_by = scope == "gpu" ? sms : scope == "gpc" ? per_gpc : scope == "tpc" ? per_tpc : 1;
     for (std::size_t sm = 0; sm < sms; ++sm) {
         if (sm % shared_by == 0) clock_offsets_.push_back(static_cast<std::int64_t>(random_() % 1'000'000'000) + 1'000'000);
         else clock_offsets_.push_back(clock_offsets_.back());
