@@ -46,7 +46,7 @@ int validate_deduction(const ValidateOptions& options) {
     const auto covered = validate::covered(result.tallies);
     const auto all = validate::sum(covered);
     if (options.json) {
-        nlohmann::ordered_json json = {{"schema", "gputomo-validate-1"}, {"machines", options.machines}, {"seed", options.seed}};
+        nlohmann::ordered_json json = {{"schema", "gputomo-validate-1"}, {"machines", options.machines}, {"seed", options.seed}, {"parameters", nlohmann::ordered_json::object()}};
         for (const auto& [parameter, tally] : covered)
             json["parameters"][parameter] = {{"exact", tally.exact}, {"total", tally.total()}, {"undecided", tally.undecided}, {"wrong", tally.wrong}, {"missing", tally.missing}};
         fmt::print("{}\n", json.dump(1));
