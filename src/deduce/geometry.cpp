@@ -223,6 +223,8 @@ private:
 
     /// How many lines so far apart stay; `most` if that many do.
     std::uint64_t lines_that_stay(std::uint64_t distance, std::uint64_t most) {
+        most = std::min(most, q_.largest / distance);
+        if (most == 0) return 0;
         std::uint64_t low = 1, high = 2;
         while (high <= most && stay(spaced(distance, high))) low = high, high *= 2;
         high = std::min(high, most + 1);
@@ -243,7 +245,7 @@ private:
     /// apart spread over as many sets.
     std::optional<Set> find_colliding_lines() {
         std::uint64_t distance = std::bit_ceil(q_.overflows);
-        while (distance > q_.overflows / 2 && (kMostColliding + 2) * distance > q_.largest) distance /= 2;
+        while (distance > step() && (kMostColliding + 2) * distance > q_.largest) distance /= 2;
         std::uint64_t ways = lines_that_stay(distance, kMostColliding);
         for (int plateau = 1; distance / 2 >= step() && ways < kMostColliding; ++plateau) {
             const std::uint64_t nearer = lines_that_stay(distance / 2, kMostColliding);
@@ -271,6 +273,7 @@ private:
         const auto set = find_colliding_lines();
         if (!set) return remark("lines powers of two apart do not collide: the set is a hash of the address, or there is one set, or an odd number of sets");
         const std::uint64_t capacity = set->ways * set->way;
+        if (2 * capacity > q_.largest || (set->ways + 2) * set->way > q_.largest) return remark("lines collide only too far apart to look closer");
         const auto share = [&](std::uint64_t bytes) { return miss_share(strided(bytes, step()), kSettlingLaps, 1); };
         if (share(capacity / 4 * 3) > kDisturbed || share(capacity / 2 * 3) <= kDisturbed)
             return remark(fmt::format("{} lines {} bytes apart collide, but an array of those {} bytes does not behave so", set->ways + 1, set->way, capacity));
@@ -284,8 +287,8 @@ private:
     /// apart, a TLB would run out before.
     Set lone_set() {
         for (std::uint64_t distance = kMostSectors * sector_; distance >= sector_; distance /= 2) {
-            const std::uint64_t ways = lines_that_stay(distance, std::min(fitted_ / sector_ + 1, q_.largest / distance - 2));
-            if (fitted_ % ways == 0 && fitted_ / ways <= distance && (fitted_ / ways) % sector_ == 0) return {distance, ways};
+            const std::uint64_t ways = lines_that_stay(distance, fitted_ / sector_ + 1);
+            if (ways > 0 && fitted_ % ways == 0 && fitted_ / ways <= distance && (fitted_ / ways) % sector_ == 0) return {distance, ways};
         }
         return {};
     }
