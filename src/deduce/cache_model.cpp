@@ -99,22 +99,23 @@ constexpr auto kNames = [] {
 
 std::span<const std::string_view> candidate_policies() { return kNames; }
 
-std::vector<bool> predicted_hits(std::string_view policy, std::uint32_t ways, const std::vector<std::uint32_t>& lines) {
+std::vector<bool> predicted_hits(std::string_view policy, std::uint32_t ways, std::span<const std::uint32_t> lines, const std::vector<bool>& observed_hits) {
     const auto row = std::find_if(std::begin(kPolicies), std::end(kPolicies), [&](const Policy& p) { return p.name == policy; });
     if (row == std::end(kPolicies)) throw std::invalid_argument("no such candidate policy");
+    if (observed_hits.size() != lines.size()) throw std::invalid_argument("one observation is needed for each access");
     Set set{std::vector<std::uint32_t>(ways, kEmpty), std::vector<std::uint32_t>(std::bit_ceil(ways) * 2, 0), 0};
     std::vector<bool> hits;
     hits.reserve(lines.size());
-    for (const auto line : lines) {
-        auto at = static_cast<std::uint32_t>(std::find(set.tags.begin(), set.tags.end(), line) - set.tags.begin());
-        const bool hit = at < ways;
-        if (!hit) {
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        auto at = static_cast<std::uint32_t>(std::find(set.tags.begin(), set.tags.end(), lines[i]) - set.tags.begin());
+        const bool present = at < ways;
+        if (!present) {
             at = static_cast<std::uint32_t>(std::find(set.tags.begin(), set.tags.end(), kEmpty) - set.tags.begin());
             if (at == ways) at = row->victim(set);
-            set.tags[at] = line;
+            set.tags[at] = lines[i];
         }
-        row->touch(set, at, !hit);
-        hits.push_back(hit);
+        row->touch(set, at, !present || !observed_hits[i]);
+        hits.push_back(present);
     }
     return hits;
 }

@@ -37,6 +37,8 @@ constexpr double kAccident = 0.02;
 /// Share of loads that may be slow by accident (other clients, refresh); more are misses without a closer look.
 constexpr double kDisturbed = 0.05;
 constexpr std::uint32_t kPolicyWarm = 6, kPolicyRecorded = 12;
+/// Recorded laps after which a model that follows the observations is in the set's state.
+constexpr std::uint32_t kFollowedLaps = 4;
 /// A walk that no candidate predicts better than this is explained by none of them.
 constexpr double kExplained = 0.97;
 
@@ -350,27 +352,18 @@ private:
         const auto latencies = chase_({tour, kPolicyWarm, kPolicyRecorded}).latencies;
         if (latencies.size() < tour.size() * kPolicyRecorded) return;
         std::vector<std::uint32_t> walk;
-        for (std::uint32_t lap = 0; lap < kPolicyWarm + kPolicyRecorded; ++lap)
-            for (const auto offset : tour) walk.push_back(static_cast<std::uint32_t>(offset / way));
-        for (const auto name : candidate_policies()) found_.policy.agreement.emplace_back(name, agreement(name, static_cast<std::uint32_t>(ways), walk, latencies));
-        judge_policy(latencies, tour.size(), kPolicyRecorded);
-    }
-
-    /// Best share of loads a policy predicts, over states that the set may have been in before the walk.
-    double agreement(std::string_view policy, std::uint32_t ways, const std::vector<std::uint32_t>& walk, const std::vector<double>& latencies) {
-        constexpr int kHistories = 12;
-        double best = 0;
-        for (int trial = 0; trial < kHistories; ++trial) {
-            std::vector<std::uint32_t> lines;
-            for (std::uint32_t i = 0; trial > 0 && i < 4 * ways; ++i) lines.push_back(0x8000'0000U + static_cast<std::uint32_t>(random_() % (2 * ways)));
-            lines.insert(lines.end(), walk.begin(), walk.end());
-            const auto hits = predicted_hits(policy, ways, lines);
-            std::size_t right = 0;
-            for (std::size_t i = 0; i < latencies.size(); ++i)
-                right += hits[hits.size() - latencies.size() + i] == (latencies[i] <= q_.threshold) ? 1 : 0;
-            best = std::max(best, static_cast<double>(right) / static_cast<double>(latencies.size()));
+        std::vector<bool> observed;
+        for (std::size_t i = 0; i < latencies.size(); ++i) {
+            walk.push_back(static_cast<std::uint32_t>(tour[i % tour.size()] / way));
+            observed.push_back(latencies[i] <= q_.threshold);
         }
-        return best;
+        for (const auto name : candidate_policies()) {
+            const auto predicted = predicted_hits(name, static_cast<std::uint32_t>(ways), walk, observed);
+            std::size_t right = 0;
+            for (std::size_t i = kFollowedLaps * tour.size(); i < walk.size(); ++i) right += predicted[i] == observed[i] ? 1 : 0;
+            found_.policy.agreement.emplace_back(name, static_cast<double>(right) / static_cast<double>(walk.size() - kFollowedLaps * tour.size()));
+        }
+        judge_policy(latencies, tour.size(), kPolicyRecorded);
     }
 
     void judge_policy(const std::vector<double>& latencies, std::size_t tour, std::uint32_t laps) {

@@ -3,6 +3,7 @@
 #include "experiments/estimates.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace gputomo::experiments {
 namespace {
@@ -60,7 +61,12 @@ deduce::Chase ChaseArray::chase() {
 std::vector<device::Address> ChaseArray::place_elements(const std::vector<std::uint64_t>& offsets) const {
     std::vector<device::Address> order;
     order.reserve(offsets.size());
-    for (const auto offset : offsets) order.push_back(place_.base + offset + order.size() * place_.spread % place_.spread_span);
+    std::unordered_map<std::uint64_t, std::uint64_t> visits;  // of a page
+    for (const auto offset : offsets) {
+        const std::uint64_t page = offset / place_.page;
+        const std::uint64_t number = place_.spread == 0 ? 0 : place_.aliased ? order.size() : page + visits[page]++;
+        order.push_back(place_.base + offset + number * place_.spread % place_.page);
+    }
     return order;
 }
 

@@ -10,10 +10,12 @@ namespace gputomo::experiments {
 /// Where an array lies; the memory belongs to someone else.
 struct ArrayPlace {
     device::Address base = 0;
-    /// Added to element i's address: (i * spread) modulo `spread_span`; keeps elements that are a page apart in different
-    /// lines, so that caches hold them. 0: elements lie where deduction puts them.
+    /// Moves an element within its page by a multiple of this, modulo the page; keeps elements that are a page apart in different
+    /// lines, so that caches hold them, and gives each of several visits of a page its own word. 0: elements lie where deduction
+    /// puts them.
     std::uint64_t spread = 0;
-    std::uint64_t spread_span = 1;
+    std::uint64_t page = 1;
+    bool aliased = false;  ///< all pages are the same memory
 };
 
 /// Answers deduce::ChaseRequests with one load hint. Counts loads for progress.

@@ -106,11 +106,11 @@ std::vector<std::string> find_tlbs(Context& context, const MappedWindow& mapped,
         if (findings.line.confidence <= 0 || findings.ways.confidence <= 0) continue;
         const auto span = static_cast<std::uint64_t>(findings.line.value);
         const auto entries = static_cast<std::uint64_t>(findings.capacity.value) / span;
-        if (!FloodedChase::fits(window, entries, span)) continue;
-        const FloodedChase flooded(translation, entries, span);
-        question.largest = flooded.begin();
+        const UnhiddenChase unhidden(translation, entries, span);
+        if (unhidden.end() == 0) continue;
+        question.largest = unhidden.end();
         question.visible = span;
-        chase = flooded;
+        chase = unhidden;
     }
     return names;
 }

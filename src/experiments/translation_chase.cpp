@@ -3,6 +3,9 @@
 #include "deduce/statistics.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace gputomo::experiments {
@@ -17,16 +20,6 @@ constexpr std::uint64_t kLinesOfPage = kSmallPage / kLongestLine;
 /// Data take at most this share of the last cache, or so many times its capacity; in between neither all hit nor all miss.
 constexpr std::uint64_t kFittingShare = 8, kTimesCapacity = 2;
 constexpr std::uint64_t kFewPages = 4;
-/// Words of the flood's pages, for as many visits.
-constexpr std::uint64_t kFloodRoom = 2048;
-constexpr std::uint64_t kVisitsOfPage = kSmallPage / 8 / kLinesOfPage;
-
-std::uint64_t flood_step(const Window& window, std::uint64_t span) { return span + 3 * window.word; }
-
-std::uint64_t flood_room(const Window& window, std::uint64_t entries, std::uint64_t span) {
-    return (2 * entries + 2) * flood_step(window, span) + (window.aliased ? 0 : kFloodRoom * window.word);
-}
-
 }  // namespace
 
 MappedWindow MappedWindow::aliased(device::Device& device, std::uint64_t word, std::uint64_t count) {
@@ -47,7 +40,7 @@ MappedWindow::~MappedWindow() {
 
 ArrayPlace MappedWindow::place() const {
     const auto page = window_.aliased ? static_cast<std::uint64_t>(device_->mapping_granularity().count()) : kSmallPage;
-    return {.base = window_.base, .spread = kSpread, .spread_span = page};
+    return {.base = window_.base, .spread = kSpread, .page = page, .aliased = window_.aliased};
 }
 
 TranslationChase::TranslationChase(Context& context, const MappedWindow& mapped, DataCaches caches)
@@ -101,30 +94,47 @@ deduce::ChaseTrace TranslationChase::first_of_page(const deduce::ChaseRequest& r
     return trace;
 }
 
-FloodedChase::FloodedChase(TranslationChase& chase, std::uint64_t entries, std::uint64_t span) : chase_(&chase) {
-    const Window& window = chase.window();
-    begin_ = (window.bytes - flood_room(window, entries, span)) / span * span;
-    const std::uint64_t start = begin_ + 37 * window.word % span;
-    for (std::uint64_t i = 0; i < 2 * entries; ++i) flood_.push_back(start + i * flood_step(window, span));
+UnhiddenChase::UnhiddenChase(TranslationChase& chase, std::uint64_t entries, std::uint64_t span)
+    : chase_(&chase), wanted_return_(entries + entries / 2 + 2), span_(span) {}
+
+std::uint64_t UnhiddenChase::end() const {
+    const std::uint64_t bytes = chase_->window().bytes, neighbours = 2 * (wanted_return_ + 8) * span_;
+    return bytes > 2 * neighbours ? bytes - neighbours : 0;
 }
 
-bool FloodedChase::fits(const Window& window, std::uint64_t entries, std::uint64_t span) {
-    return flood_room(window, entries, span) < window.bytes / 2;
-}
-
-deduce::ChaseTrace FloodedChase::operator()(const deduce::ChaseRequest& request) {
-    const std::size_t group = flood_.size() + 1;
-    const Window& window = chase_->window();
-    deduce::ChaseRequest flooded{{}, request.warm_laps, request.recorded_laps};
-    for (std::size_t i = 0; i < request.offsets.size(); ++i) {
-        // When a plain page has no more words, the next one serves.
-        const std::uint64_t shift = window.aliased ? 0 : i / kVisitsOfPage % kFloodRoom * window.word;
-        for (const auto offset : flood_) flooded.offsets.push_back(offset + shift);
-        flooded.offsets.push_back(request.offsets[i]);
+std::uint64_t UnhiddenChase::shortest_return(const std::vector<std::uint64_t>& offsets) const {
+    std::map<std::uint64_t, std::uint64_t> first, last;
+    std::uint64_t shortest = offsets.size();
+    for (std::uint64_t i = 0; i < offsets.size(); ++i) {
+        const std::uint64_t entry = offsets[i] / span_;
+        const auto [before, is_new] = last.try_emplace(entry, i);
+        if (is_new) first[entry] = i;
+        else shortest = std::min(shortest, i - before->second);
+        before->second = i;
     }
-    const auto all = (*chase_)(flooded).latencies;
+    for (const auto& [entry, i] : last) shortest = std::min(shortest, first[entry] + offsets.size() - i);
+    return std::max<std::uint64_t>(1, shortest);
+}
+
+deduce::ChaseTrace UnhiddenChase::operator()(const deduce::ChaseRequest& request) {
+    const std::uint64_t shortest = shortest_return(request.offsets);
+    const std::uint64_t neighbours = (wanted_return_ + shortest - 1) / shortest - 1;
+    std::set<std::uint64_t> entries;
+    for (const auto offset : request.offsets) entries.insert(offset / span_);
+    deduce::ChaseRequest unhidden{{}, request.warm_laps, request.recorded_laps};
+    for (const auto offset : request.offsets) {
+        unhidden.offsets.push_back(offset);
+        auto entry = offset / span_;
+        for (std::uint64_t j = 0; j < neighbours; ++j) {
+            // Deduction shifts elements by powers of two of entries: neighbours at other distances stay out of the sets they move to.
+            do ++entry;
+            while (entries.contains(entry) || std::has_single_bit(entry - offset / span_));
+            unhidden.offsets.push_back(entry * span_ + offset % span_);
+        }
+    }
+    const auto all = (*chase_)(unhidden).latencies;
     deduce::ChaseTrace trace;
-    for (std::size_t i = group - 1; i < all.size(); i += group) trace.latencies.push_back(all[i]);
+    for (std::size_t i = 0; i < all.size(); i += neighbours + 1) trace.latencies.push_back(all[i]);
     return trace;
 }
 

@@ -68,22 +68,24 @@ private:
     double cached_ = 0;  ///< latency of a few pages of a plain array
 };
 
-/// A chase in which every load is preceded by loads that push all else out of the nearer TLB, so that it hides no lookup from the
-/// level asked about (Wong 2010 takes 20 elements instead of 10 for the same end). The flood lies at the end of the window; its
-/// distances are no multiple of a power of two, so that it spreads over the sets of the farther level.
-class FloodedChase {
+/// A chase that a nearer TLB hides no lookup from: where the tour comes back to an entry of the nearer TLB too soon, loads of
+/// neighbouring entries that the tour leaves out come in between (Wong 2010 takes 20 elements instead of 10 for the same end). Neighbours lie in other sets of
+/// the farther TLB than the elements themselves, so that they take no way from what is asked about.
+class UnhiddenChase {
 public:
-    /// `entries` and `span` are the nearer TLB's. Check fits() first.
-    FloodedChase(TranslationChase& chase, std::uint64_t entries, std::uint64_t span);
-    [[nodiscard]] static bool fits(const Window& window, std::uint64_t entries, std::uint64_t span);
+    /// `entries` and `span` are the nearer TLB's.
+    UnhiddenChase(TranslationChase& chase, std::uint64_t entries, std::uint64_t span);
     /// Offsets below this are free for the level's own loads.
-    [[nodiscard]] std::uint64_t begin() const { return begin_; }
+    [[nodiscard]] std::uint64_t end() const;
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
 
 private:
+    /// Fewest loads from one of a nearer TLB's entry to the next of the same entry.
+    [[nodiscard]] std::uint64_t shortest_return(const std::vector<std::uint64_t>& offsets) const;
+
     TranslationChase* chase_;
-    std::vector<std::uint64_t> flood_;
-    std::uint64_t begin_ = 0;
+    std::uint64_t wanted_return_;
+    std::uint64_t span_;
 };
 
 }  // namespace gputomo::experiments

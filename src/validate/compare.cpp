@@ -67,7 +67,7 @@ Machine aligned(const Machine& truth, Machine scanned) {
     return scanned;
 }
 
-bool same(const machine::Value& truth, const machine::Value& scanned, std::string_view leaf) {
+bool same(const machine::Value& truth, const machine::Value& scanned, std::string_view leaf, std::int64_t tolerance) {
     if (const auto* text = std::get_if<std::string>(&truth); text != nullptr && leaf == "policy") {
         const auto* other = std::get_if<std::string>(&scanned);
         return other != nullptr && (*text == *other || (*other == "not-lru" && *text != "lru"));
@@ -79,22 +79,35 @@ bool same(const machine::Value& truth, const machine::Value& scanned, std::strin
     if (const auto* list = std::get_if<std::vector<std::int64_t>>(&truth); list != nullptr && leaf.ends_with("_range")) {
         const auto* other = std::get_if<std::vector<std::int64_t>>(&scanned);
         return other != nullptr && std::equal(list->begin(), list->end(), other->begin(), other->end(),
-                                              [](auto a, auto b) { return std::abs(a - b) <= kRangeTolerance; });
+                                              [tolerance](auto a, auto b) { return std::abs(a - b) <= std::max(tolerance, kRangeTolerance); });
+    }
+    if (const auto* integer = std::get_if<std::int64_t>(&truth); integer != nullptr && tolerance > 0) {
+        const auto* other = std::get_if<std::int64_t>(&scanned);
+        return other != nullptr && std::abs(*integer - *other) <= tolerance;
     }
     return truth == scanned;
 }
 
-Verdict judge(const Leaf& truth, const Leaf& scanned, std::string_view leaf) {
+/// Cycles that a value may be off: half a step of the clock; a single interval between two blocks, a step or 1%.
+std::int64_t tolerance_of(const Machine& truth, const machine::NamedLeaf& leaf) {
+    if (leaf.info.unit != machine::Unit::cycles || leaf.path.starts_with("clock.")) return 0;
+    const std::int64_t step = truth.clock.resolution.value_or(1);
+    if (leaf.info.name != "block_replacement") return step / 2;
+    const auto* gap = std::get_if<std::int64_t>(&leaf.leaf.value);
+    return std::max(step, gap == nullptr ? 0 : *gap / 100);
+}
+
+Verdict judge(const Leaf& truth, const Leaf& scanned, std::string_view leaf, std::int64_t tolerance) {
     if (scanned.knowledge == Knowledge::unknown) return Verdict::missing;
     if (scanned.knowledge == Knowledge::undecided) {
         if (scanned.candidates.empty()) return Verdict::undecided;
         const bool has_truth = truth.knowledge == Knowledge::known &&
                                std::any_of(scanned.candidates.begin(), scanned.candidates.end(),
-                                           [&](const auto& candidate) { return same(truth.value, candidate, leaf); });
+                                           [&](const auto& candidate) { return same(truth.value, candidate, leaf, tolerance); });
         return has_truth ? Verdict::undecided : Verdict::wrong;
     }
     if (truth.knowledge != scanned.knowledge) return Verdict::wrong;
-    return truth.knowledge == Knowledge::absent || same(truth.value, scanned.value, leaf) ? Verdict::exact : Verdict::wrong;
+    return truth.knowledge == Knowledge::absent || same(truth.value, scanned.value, leaf, tolerance) ? Verdict::exact : Verdict::wrong;
 }
 
 /// "caches.l1.ways" -> "caches.*.ways"
@@ -140,7 +153,7 @@ std::vector<Comparison> compare(const Machine& truth, const Machine& scanned) {
     for (const auto& leaf : machine::all_leaves(truth)) {
         if (!leaf.info.internal.empty() || means_nothing(truth, leaf)) continue;
         const Leaf other = machine::get_leaf(theirs, leaf.path).value_or(Leaf{});
-        row(leaf, judge(leaf.leaf, other, leaf.info.name), leaf.leaf, other);
+        row(leaf, judge(leaf.leaf, other, leaf.info.name, tolerance_of(truth, leaf)), leaf.leaf, other);
     }
     const Leaf nothing{Knowledge::absent, {}, {}, {}};
     const auto real_parts = parts_of(truth);

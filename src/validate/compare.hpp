@@ -11,7 +11,8 @@
 namespace gputomo::validate {
 
 enum class Verdict {
-    exact,      ///< integers and names equal, reals within 1%, latency ranges within 1 cycle, absent where it is absent
+    exact,      ///< integers and names equal, cycles within half a step of the clock, reals within 1%, latency ranges within 1
+                ///< cycle, a block's replacement within a step or 1%; absent where it is absent
     undecided,  ///< the scan left candidates that do not exclude the truth
     wrong,      ///< the scan decided otherwise, or excluded the truth, or found what does not exist
     missing,    ///< the scan says nothing

@@ -9,6 +9,8 @@ namespace {
 
 /// Slots of a channel's calendar: queues of up to 32768 cycles.
 constexpr std::uint32_t kCalendarSlots = 2048;
+/// Bytes; a phase of reading longer than this counts as reads alone.
+constexpr double kMostRead = 65536;
 /// Bandwidths of different sources may contradict each other by rounding.
 constexpr double kRounding = 1.01;
 constexpr std::int64_t kMaxChannels = 1024;
@@ -69,19 +71,15 @@ Dram::Channel& Dram::channel_of(std::uint64_t physical) {
 void Dram::use_idle_time(Channel& channel, double now) const {
     const double idle = now - channel.server.busy_until();
     if (idle <= 0) return;
-    if (channel.queued > 0) {
-        const double turns = (channel.writing ? 1 : 2) * turnaround_;
-        if (idle > turns) channel.queued = std::max(0.0, channel.queued - (idle - turns) / cycles_per_written_byte_);
-    }
-    if (idle > turnaround_) channel.writing = false;
+    if (channel.queued > 0 && idle > 2 * turnaround_)
+        channel.queued = std::max(0.0, channel.queued - (idle - 2 * turnaround_) / cycles_per_written_byte_);
 }
 
 Dram::Turn Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
     Channel& channel = channel_of(physical);
     use_idle_time(channel, now);
-    double service = bytes * cycles_per_read_byte_;
-    if (channel.writing) service += turnaround_;
-    channel.writing = false;
+    const double service = bytes * cycles_per_read_byte_;
+    channel.read = std::min(kMostRead, channel.read + bytes);
     return {channel.server.reserve(now, service) - now, service, &channel.server};
 }
 
@@ -91,10 +89,9 @@ double Dram::write(std::uint64_t physical, std::uint32_t bytes, double now) {
     channel.queued += bytes;
     while (channel.queued >= kWriteBatch) {
         channel.queued -= kWriteBatch;
-        double service = kWriteBatch * cycles_per_written_byte_;
-        if (!channel.writing) service += turnaround_;
-        channel.writing = true;
-        channel.batch_start = channel.server.reserve(now, service);
+        const double turning = std::min(channel.read, kWriteBatch);
+        channel.read -= turning;
+        channel.batch_start = channel.server.reserve(now, kWriteBatch * cycles_per_written_byte_ + 2 * turnaround_ * turning / kWriteBatch);
     }
     return std::max(0.0, channel.batch_start - now);
 }
@@ -106,7 +103,7 @@ double Dram::busy_until() const {
 }
 
 void Dram::begin_launch() {
-    for (auto& channel : channels_) channel.queued = 0, channel.writing = false;
+    for (auto& channel : channels_) channel.queued = 0, channel.read = 0;
 }
 
 }  // namespace gputomo::sim

@@ -10,9 +10,10 @@
 namespace gputomo::sim {
 
 /// Each channel moves a byte in the time that the described sustained reads need (activates and refresh are in that rate). Writes
-/// wait in the channel's queue and leave in batches of kWriteBatch bytes, or for nothing while the channel is idle; before and
-/// after a batch the bus turns round. The turnaround time follows from the description, so that equal shares of reads and
-/// writes together reach memory.copy_bandwidth; reads alone and writes alone do not turn the bus.
+/// wait in the channel's queue and leave in batches of kWriteBatch bytes, or for nothing while the channel is idle. For every
+/// batch among as many bytes of reads the bus turns round twice, however the program mixes them: the controller chooses the order.
+/// The turnaround time follows from the description, so that equal shares of reads and writes together reach
+/// memory.copy_bandwidth; reads alone and writes alone do not turn the bus.
 class Dram {
 public:
     /// Sustained rate: memory.read_bandwidth, else channels x channel_bytes_per_cycle, else peak_bandwidth. Throws InputError.
@@ -29,7 +30,7 @@ public:
     double write(std::uint64_t physical, std::uint32_t bytes, double now);
     /// When all channels have done what is booked.
     [[nodiscard]] double busy_until() const;
-    /// Queued writes and the direction of the bus are forgotten.
+    /// Queued writes and what was read are forgotten.
     void begin_launch();
 
     /// Consecutive blocks of this size lie on different channels.
@@ -42,7 +43,7 @@ private:
         Server server;
         double queued = 0;         ///< bytes to write
         double batch_start = 0;    ///< when the last batch began
-        bool writing = false;      ///< direction of the bus
+        double read = 0;           ///< bytes read that no batch has yet turned the bus for
     };
     Channel& channel_of(std::uint64_t physical);
     void use_idle_time(Channel& channel, double now) const;
