@@ -52,6 +52,11 @@ void ChaseArray::describe(double fraction, std::string what) {
     what_ = std::move(what);
 }
 
+void ChaseArray::add_code_checks(Outcome& outcome) const {
+    experiments::add_code_checks(chase_.average_kernel(), outcome);
+    experiments::add_code_checks(chase_.fine_kernel(), outcome);
+}
+
 deduce::Chase ChaseArray::chase() {
     return [this](const deduce::ChaseRequest& request) { return (*this)(request); };
 }

@@ -73,12 +73,14 @@ ClockReadings read_clocks(device::Device& device) {
     const std::uint32_t blocks = sms_of(device);
     const device::Buffer results(device, Bytes{std::int64_t{4} * kReadings * blocks});
     const device::Buffer data(device, Bytes{kLoadStride * kLoads});
-    CompiledKernel kernel(device, readings_kernel(target_of(device)));
+    // Some of the reads may be by another instruction, with a wait behind it: half of them without are enough.
+    CompiledKernel kernel(device, readings_kernel(target_of(device)),
+                          {ReadsBackToBack{kReads / 2}, TimedCode{.operation = {"LDG"}, .counts = std::vector<int>(kLoads, 1)}});
     device::Arguments arguments;
     arguments.add(results.address()).add(data.address());
     kernel.launch({blocks}, {1}, arguments);
     const auto raw = results.read<std::uint32_t>(std::size_t{kReadings} * blocks);
-    ClockReadings readings;
+    ClockReadings readings{.code_checks = kernel.code_checks()};
     for (std::size_t block = 0; block < blocks; ++block) {
         const auto* times = &raw[block * kReadings];
         for (int i = 1; i < kReads; ++i) readings.back_to_back.push_back(static_cast<std::int32_t>(times[i] - times[i - 1]));
@@ -98,7 +100,7 @@ std::vector<BlockStart> block_starts(device::Device& device, std::uint32_t per_s
     return results.read<BlockStart>(blocks);
 }
 
-Spinner::Spinner(device::Device& device) : kernel_(device, spin_kernel(target_of(device))), stamps_(device, Bytes{8}) {}
+Spinner::Spinner(device::Device& device) : kernel_(device, spin_kernel(target_of(device)), {ReadInLoop{}}), stamps_(device, Bytes{8}) {}
 
 Spinner::Result Spinner::run(std::uint32_t cycles) {
     device::Arguments arguments;

@@ -84,6 +84,7 @@ deduce::Estimate best_rate(Context& context, StreamKind kind, device::Address ar
     double best_so_far = 0;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         Streaming streaming(context.device, kind, shapes[i], arrays, Bytes{sizes.last});
+        add_code_checks(streaming.compiled(), outcome);
         context.progress(0.4 * static_cast<double>(i) / static_cast<double>(shapes.size()), streaming.name());
         const double rate = rate_of(streaming, Bytes{sizes.first}).gigabytes_per_second;
         if (rate > best_so_far) best = i;

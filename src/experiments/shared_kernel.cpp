@@ -68,7 +68,8 @@ ptx::KernelBuilder shared_chase_kernel(ptx::Target target, SharedChase::Shape sh
 SharedChase::SharedChase(device::Device& device, Shape shape)
     : device_(device),
       shape_(shape),
-      kernel_(device, shared_chase_kernel(target_of(device), shape)),
+      kernel_(device, shared_chase_kernel(target_of(device), shape),
+              {TimedCode{.operation = {"LDS", 4 * shape.width}, .counts = {shape.length, 2 * shape.length}}}),
       stamps_(device, kMaxThreads),
       results_(device, Bytes{4}) {}
 

@@ -55,6 +55,7 @@ Outcome measure(Context& context) {
     double best = 0;
     for (const int width : kWidths) {
         SharedChase chase(context.device, {.width = width});
+        add_code_checks(chase.compiled(), outcome);
         const int limit = static_cast<int>(context.device.attribute(device::Attribute::max_threads_per_block).value_or(512));
         for (const int threads : thread_counts(context.device, limit)) {
             context.progress(trace.columns[0].values.size() / 18.0, fmt::format("{} threads, {} bytes each", threads, width * kWordBytes));

@@ -15,6 +15,13 @@ using ptx::Vec;
 
 constexpr std::int64_t kAccessBytes = 16;
 
+/// Loops of whole vectors, not split into words.
+std::vector<CodeExpectation> looped_accesses(StreamKind kind, int unroll) {
+    std::vector<CodeExpectation> expected{LoopedCode{{"LDG", kAccessBytes}, unroll}};
+    if (kind == StreamKind::copy) expected.emplace_back(LoopedCode{{"STG", kAccessBytes}, unroll});
+    return expected;
+}
+
 using Words = std::array<Reg, 4>;
 Vec vector_of(const Words& words) { return {words[0], words[1], words[2], words[3]}; }
 
@@ -67,7 +74,8 @@ ptx::KernelBuilder streaming_kernel(ptx::Target target, StreamKind kind, int unr
 }
 
 Streaming::Streaming(device::Device& device, StreamKind kind, StreamShape shape, device::Address arrays, Bytes size)
-    : kind_(kind), shape_(shape), arrays_(arrays), size_(size), kernel_(device, streaming_kernel(target_of(device), kind, shape.unroll)) {}
+    : kind_(kind), shape_(shape), arrays_(arrays), size_(size),
+      kernel_(device, streaming_kernel(target_of(device), kind, shape.unroll), looped_accesses(kind, shape.unroll)) {}
 
 std::int64_t Streaming::turn_bytes() const { return std::int64_t{shape_.threads} * shape_.blocks * shape_.unroll * kAccessBytes; }
 

@@ -29,6 +29,7 @@ public:
     /// Bytes read and written by run(size).
     [[nodiscard]] Bytes moved(Bytes size) const;
     [[nodiscard]] std::string name() const;
+    [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
 private:
     [[nodiscard]] std::int64_t turn_bytes() const;

@@ -146,6 +146,7 @@ Outcome measure(Context& context) {
     const MappedWindow mapped(context.device);
     const Window& window = *mapped;
     ChaseArray array(context, mapped.place(), LoadHint::l2_only);
+    array.add_code_checks(outcome);
     array.describe(0.1, "levels of translation");
     deduce::Trace trace{.name = "tlb/levels", .experiment = "tlb"};
     trace.columns = {{"range", "bytes", {}}, {"median", "cycles", {}}, {"low", "cycles", {}}, {"high", "cycles", {}}};

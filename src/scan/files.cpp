@@ -92,7 +92,7 @@ Json record_json(const Record& record) {
     json["warnings"] = record.outcome.warnings;
     json["code_checks"] = Json::array();
     for (const auto& check : record.outcome.code_checks) {
-        Json row = {{"kernel", check.kernel}, {"passed", check.passed}, {"expected", check.expected}, {"found", check.found}};
+        Json row = {{"kernel", check.kernel}, {"result", experiments::name_of(check.result)}, {"expected", check.expected}, {"found", check.found}};
         if (!check.listing.empty()) row["listing"] = check.listing;
         json["code_checks"].push_back(row);
     }
@@ -108,6 +108,19 @@ Status status_from(const std::string& name) {
     throw InputError(fmt::format("status: found \"{}\"; expected one that a scan writes, such as \"done\"", name));
 }
 
+experiments::CodeCheck code_check_from(const Json& json) {
+    using experiments::CodeResult;
+    experiments::CodeCheck check{.kernel = json.at("kernel").get<std::string>(), .expected = json.at("expected").get<std::string>()};
+    check.found = json.at("found").get<std::string>();
+    check.listing = json.value("listing", "");
+    const auto name = json.at("result").get<std::string>();
+    for (const auto known : {CodeResult::passed, CodeResult::failed, CodeResult::unavailable}) {
+        check.result = known;
+        if (experiments::name_of(known) == name) return check;
+    }
+    throw InputError(fmt::format("result: found \"{}\"; expected passed, failed or unavailable", name));
+}
+
 Record record_from(const Json& json) {
     Record record;
     record.id = json.at("id").get<std::string>();
@@ -116,8 +129,7 @@ Record record_from(const Json& json) {
     record.error = json.value("error", "");
     for (const auto& e : json.at("estimates")) record.outcome.estimates.push_back(estimate_from(e));
     record.outcome.warnings = json.at("warnings").get<std::vector<std::string>>();
-    for (const auto& c : json.at("code_checks"))
-        record.outcome.code_checks.push_back({c.at("kernel").get<std::string>(), c.at("passed").get<bool>(), c.at("expected").get<std::string>(), c.at("found").get<std::string>(), c.value("listing", "")});
+    for (const auto& c : json.at("code_checks")) record.outcome.code_checks.push_back(code_check_from(c));
     for (const auto& t : json.at("traces")) record.outcome.traces.push_back(trace_from(t));
     return record;
 }
