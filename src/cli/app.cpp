@@ -33,7 +33,9 @@ int run(int argc, const char* const* argv) {
         return app.exit(e) == 0 ? kDone : kBadInput;
     }
     try {
-        return action();
+        const int code = action();
+        if (std::fflush(stdout) != 0) throw Error("standard output cannot be written");
+        return code;
     } catch (const InputError& e) {
         return report(kBadInput, e);
     } catch (const TimeLimitError& e) {

@@ -1,10 +1,10 @@
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
+#include "cli/ending.hpp"
 #include "cli/progress.hpp"
 #include "machine/diff.hpp"
 #include "scan/files.hpp"
 #include "scan/plan.hpp"
-#include "units/error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ std::string csv_of(const experiments::Outcome& outcome) {
         out += "\n";
         for (std::size_t r = 0; r < rows; ++r)
             for (std::size_t c = 0; c < trace.columns.size(); ++c)
-                out += fmt::format("{}{}{}", c == 0 ? "" : ",", r < trace.columns[c].values.size() ? fmt::format("{:.10g}", trace.columns[c].values[r]) : "", c + 1 == trace.columns.size() ? "\n" : "");
+                out += fmt::format("{}{}{}", c == 0 ? "" : ",", r < trace.columns[c].values.size() ? fmt::format("{}", trace.columns[c].values[r]) : "", c + 1 == trace.columns.size() ? "\n" : "");
     }
     return out;
 }
@@ -44,6 +44,7 @@ std::string csv_of(const experiments::Outcome& outcome) {
 int run_experiment(const RunOptions& options) {
     const InterruptGuard guard;
     const auto plan = scan::plan(experiments::catalogue(), {options.experiment});
+    if (!options.csv.empty()) scan::check_writable_file(options.csv);
     const auto device = open_device(options.device, options.seed, options.noise);
     scan::Scan result;
     {
@@ -53,8 +54,7 @@ int run_experiment(const RunOptions& options) {
         run.progress = [&](double fraction, double left, std::string_view what) { progress.show(fraction, left, what); };
         result = scan::run(*device, plan, run);
     }
-    if (result.interrupted()) throw Interrupted("interrupted");
-    if (const auto* failure = result.first_failure()) throw DeviceError(fmt::format("experiment {} failed: {}", failure->id, failure->error));
+    throw_unless_done(result, "interrupted");
     const auto& outcome = result.records.back().outcome;
     for (const auto& e : outcome.estimates)
         fmt::print("{:<44} {} ({:.0f}%) {}\n", e.path, e.verdict == deduce::Verdict::absent ? "absent" : machine::value_text(e.value), 100 * e.confidence, e.method);

@@ -1,12 +1,12 @@
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
+#include "cli/ending.hpp"
 #include "cli/progress.hpp"
 #include "machine/json.hpp"
 #include "report/html.hpp"
 #include "report/table.hpp"
 #include "scan/files.hpp"
 #include "scan/plan.hpp"
-#include "units/error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -44,16 +44,6 @@ void save(const scan::Scan& scan, const std::filesystem::path& folder) {
     scan::write_file(folder / "report.html", report::html(machine, page_of(scan)));
 }
 
-int exit_code(const scan::Scan& scan) {
-    if (scan.interrupted()) throw Interrupted("interrupted; what was measured is saved");
-    if (const auto* failure = scan.first_failure()) {
-        const std::string what = fmt::format("experiment {} failed: {}", failure->id, failure->error);
-        if (failure->error.find("not finished within") != std::string::npos) throw TimeLimitError(what);
-        throw DeviceError(what);
-    }
-    return 0;
-}
-
 int scan_device(const ScanOptions& options) {
     const InterruptGuard guard;
     const auto plan = scan::plan(experiments::catalogue(), options.only);
@@ -73,7 +63,8 @@ int scan_device(const ScanOptions& options) {
     fmt::print("{} ({})\n\n{}", result.device_name, result.device_id, report::table(scan::describe(result)));
     for (const auto& warning : page_of(result).warnings) fmt::print(stderr, "warning: {}\n", warning);
     fmt::print(stderr, "written: {0}/machine.json {0}/scan.json {0}/report.html\n", options.out);
-    return exit_code(result);
+    throw_unless_done(result, "interrupted; what was measured is saved");
+    return 0;
 }
 
 }  // namespace

@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <sstream>
+#include <string_view>
+#include <type_traits>
 
 namespace gputomo::cli {
 namespace {
@@ -25,27 +27,33 @@ struct SimulateOptions {
 
 std::string read_file(const std::string& file) {
     std::ifstream in(file, std::ios::binary);
-    if (!in) throw InputError(fmt::format("{}: cannot be opened", file));
+    if (!in || std::filesystem::is_directory(file)) throw InputError(fmt::format("{}: cannot be opened", file));
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
+/// The whole of `text` as a number that T holds.
 template <class T>
-T number(const std::string& text, const std::string& where) {
+T number(std::string_view text, const std::string& where) {
     T value{};
-    std::istringstream in(text);
-    in >> value;
-    if (text.empty() || in.fail() || !in.eof()) throw InputError(fmt::format("{}: found '{}'; expected a number", where, text));
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc::result_out_of_range) throw InputError(fmt::format("{}: found '{}'; expected a smaller number", where, text));
+    if (error != std::errc{} || end != text.data() + text.size())
+        throw InputError(fmt::format("{}: found '{}'; expected {}", where, text, std::is_integral_v<T> ? (std::is_signed_v<T> ? "a whole number" : "a whole number that is not negative") : "a number"));
     return value;
 }
 
-device::Dim3 dimensions(const std::string& text, const std::string& option) {
+device::Dim3 dimensions(std::string_view text, const std::string& option) {
+    const std::string where = fmt::format("{} {}", option, text);
     device::Dim3 d;
-    std::istringstream in(text);
-    std::string part;
-    for (auto* to : {&d.x, &d.y, &d.z})
-        if (std::getline(in, part, ',')) *to = number<std::uint32_t>(part, option);
-    if (std::getline(in, part, ',')) throw InputError(fmt::format("{} {}: expected X[,Y,Z]", option, text));
-    return d;
+    std::string_view rest = text;
+    for (auto* to : {&d.x, &d.y, &d.z}) {
+        const auto comma = rest.find(',');
+        *to = number<std::uint32_t>(rest.substr(0, comma), where);
+        if (*to == 0) throw InputError(where + ": expected numbers of 1 or more");
+        if (comma == std::string_view::npos) return d;
+        rest.remove_prefix(comma + 1);
+    }
+    throw InputError(where + ": expected X[,Y,Z]");
 }
 
 /// Scalars by type name: what to append to the arguments.
@@ -71,6 +79,7 @@ void add_argument(const std::string& text, device::Device& gpu, device::Argument
         auto& buffer = buffers.emplace_back(gpu, Bytes(bytes));
         if (second != std::string::npos) {
             auto content = read_file(rest.substr(second + 1));
+            if (content.size() > static_cast<std::size_t>(bytes)) throw InputError(fmt::format("{}: the file has {} bytes; expected no more than the buffer", where, content.size()));
             content.resize(static_cast<std::size_t>(bytes));
             buffer.write(std::span<const char>(content));
         }
@@ -82,35 +91,66 @@ void add_argument(const std::string& text, device::Device& gpu, device::Argument
     throw InputError(fmt::format("{}: no type '{}'; expected u32, s32, u64, s64, f32, f64 or buf", where, type));
 }
 
-void dump(const std::string& text, const std::vector<device::Buffer>& buffers) {
+/// What --dump asks for.
+struct Dump {
+    const device::Buffer* buffer;
+    std::string file;
+};
+
+/// Checks the file too, so that a long simulation is not for nothing.
+Dump dump_from(const std::string& text, const std::vector<device::Buffer>& buffers) {
     const auto colon = text.find(':');
     const std::string where = "--dump " + text;
-    if (colon == std::string::npos) throw InputError(where + ": expected N:FILE");
-    const auto n = number<std::size_t>(text.substr(0, colon), where);
+    if (colon == std::string::npos || colon + 1 == text.size()) throw InputError(where + ": expected N:FILE");
+    const auto n = number<std::size_t>(std::string_view(text).substr(0, colon), where);
     if (n >= buffers.size()) throw InputError(fmt::format("{}: there are {} buffers, counted from 0", where, buffers.size()));
-    const auto content = buffers[n].read<char>(static_cast<std::size_t>(buffers[n].size().count()));
-    scan::write_file(text.substr(colon + 1), {content.data(), content.size()});
+    Dump dump{&buffers[n], text.substr(colon + 1)};
+    scan::check_writable_file(dump.file);
+    return dump;
+}
+
+void write(const Dump& dump) {
+    const auto content = dump.buffer->read<char>(static_cast<std::size_t>(dump.buffer->size().count()));
+    scan::write_file(dump.file, {content.data(), content.size()});
+}
+
+/// A module and the kernel of it to run.
+struct Loaded {
+    std::unique_ptr<device::Module> module;
+    device::Kernel* kernel;
+};
+
+Loaded load_kernel(device::Device& gpu, const std::string& file, const std::string& name) {
+    const auto ptx = read_file(file);
+    try {
+        auto module = gpu.load(ptx);
+        auto* kernel = &module->kernel(name);
+        return {std::move(module), kernel};
+    } catch (const InputError& e) {
+        throw InputError(fmt::format("{}: {}", file, e.what()));
+    }
+}
+
+void print(const sim::Counters& c, Nanoseconds elapsed) {
+    fmt::print("cycles {}\nelapsed_ns {:.1f}\nwarp_instructions {}\nthread_instructions {}\nmemory_transactions {}\ndram_bytes {}\n", c.cycles, elapsed.count(),
+               c.warp_instructions, c.thread_instructions, c.memory_transactions, c.dram_bytes);
+    fmt::print("bank_conflict_cycles {}\ndivergent_branches {}\n", c.bank_conflict_cycles, c.divergent_branches);
+    for (const auto& [name, hits] : c.cache_hits) fmt::print("{}_hits {}\n{}_misses {}\n", name, hits, name, c.cache_misses.at(name));
 }
 
 int simulate(const SimulateOptions& options) {
     const auto gpu = open_simulated(options.device, options.seed, 0);
-    std::unique_ptr<device::Module> module;
-    try {
-        module = gpu->load(read_file(options.file));
-    } catch (const InputError& e) {
-        throw InputError(fmt::format("{}: {}", options.file, e.what()));
-    }
+    const auto loaded = load_kernel(*gpu, options.file, options.kernel);
     device::Launch launch{.grid = dimensions(options.grid, "--grid"), .block = dimensions(options.block, "--block")};
     launch.dynamic_shared = Bytes(options.shared);
     launch.time_limit = std::chrono::milliseconds(options.time_limit_ms);
     std::vector<device::Buffer> buffers;
     for (const auto& argument : options.arguments) add_argument(argument, *gpu, launch.arguments, buffers);
-    const auto result = module->kernel(options.kernel).launch(launch);
-    const auto& c = gpu->counters();
-    fmt::print("cycles {}\nelapsed_ns {:.1f}\nwarp_instructions {}\nthread_instructions {}\nmemory_transactions {}\ndram_bytes {}\nbank_conflict_cycles {}\ndivergent_branches {}\n", c.cycles, result.elapsed.count(),
-               c.warp_instructions, c.thread_instructions, c.memory_transactions, c.dram_bytes, c.bank_conflict_cycles, c.divergent_branches);
-    for (const auto& [name, hits] : c.cache_hits) fmt::print("{}_hits {}\n{}_misses {}\n", name, hits, name, c.cache_misses.at(name));
-    for (const auto& text : options.dumps) dump(text, buffers);
+    std::vector<Dump> dumps;
+    for (const auto& text : options.dumps) dumps.push_back(dump_from(text, buffers));
+    const auto result = loaded.kernel->launch(launch);
+    print(gpu->counters(), result.elapsed);
+    for (const auto& dump : dumps) write(dump);
     return 0;
 }
 

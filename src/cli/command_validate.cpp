@@ -1,12 +1,15 @@
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
 #include "cli/progress.hpp"
+#include "machine/json.hpp"
 #include "validate/campaign.hpp"
+#include "validate/random_machine.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <memory>
 #include <thread>
 
@@ -18,10 +21,18 @@ struct ValidateOptions {
     std::uint64_t seed = 1;
     int noise = 0;
     bool json = false;
+    std::filesystem::path keep;
 };
 
 /// Of the decided values, this share may be wrong.
 constexpr double kWrongAllowed = 0.01;
+
+/// The descriptions of machines with a wrong value, to scan them again as sim:FILE.json.
+void keep_machines(const validate::Result& result, const std::filesystem::path& folder) {
+    std::filesystem::create_directories(folder);
+    for (const auto& one : result.cases)
+        if (!one.wrong.empty() || !one.failures.empty()) machine::save(validate::random_machine(one.seed), folder / fmt::format("{}.json", one.seed));
+}
 
 int validate_deduction(const ValidateOptions& options) {
     const InterruptGuard guard;
@@ -35,7 +46,7 @@ int validate_deduction(const ValidateOptions& options) {
     const auto covered = validate::covered(result.tallies);
     const auto all = validate::sum(covered);
     if (options.json) {
-        nlohmann::ordered_json json = {{"schema", "gputomo-validate-1"}, {"machines", options.machines}, {"seed", options.seed}};
+        nlohmann::ordered_json json = {{"schema", "gputomo-validate-1"}, {"machines", options.machines}, {"seed", options.seed}, {"parameters", nlohmann::ordered_json::object()}};
         for (const auto& [parameter, tally] : covered)
             json["parameters"][parameter] = {{"exact", tally.exact}, {"total", tally.total()}, {"undecided", tally.undecided}, {"wrong", tally.wrong}, {"missing", tally.missing}};
         fmt::print("{}\n", json.dump(1));
@@ -43,6 +54,7 @@ int validate_deduction(const ValidateOptions& options) {
         for (const auto& [parameter, tally] : covered) fmt::print("{:<44} {:>4} exact of {:>4}, {} undecided, {} wrong, {} missing\n", parameter, tally.exact, tally.total(), tally.undecided, tally.wrong, tally.missing);
         fmt::print("{} of {} exact; {} of {} decided values wrong\n", all.exact, all.total(), all.wrong, all.decided());
     }
+    if (!options.keep.empty()) keep_machines(result, options.keep);
     for (const auto& one : result.cases) {
         for (const auto& wrong : one.wrong) fmt::print(stderr, "machine {}: {}: {} instead of {}\n", one.seed, wrong.path, wrong.scanned, wrong.truth);
         for (const auto& failure : one.failures) fmt::print(stderr, "machine {}: {}\n", one.seed, failure);
@@ -59,6 +71,7 @@ void add_validate(CLI::App& parent, Action& action) {
     command->add_option("--seed", options->seed)->capture_default_str();
     command->add_option("--noise", options->noise, "measurement noise, 0 to 3")->capture_default_str();
     command->add_flag("--json", options->json, "as JSON");
+    command->add_option("--keep", options->keep, "folder for the descriptions of machines that were not recovered");
     command->callback([&action, options] { action = [options] { return validate_deduction(*options); }; });
 }
 

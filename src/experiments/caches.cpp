@@ -33,6 +33,9 @@ constexpr double kNearer = 0.1;
 /// SMs tried for the spread of the memory latency.
 constexpr std::uint32_t kMostSms = 32;
 constexpr std::uint64_t kLoadsPerSm = 256;
+/// Laps after which an array that fits is there, whatever the replacement; loads that a mean is taken of, at least.
+constexpr std::uint64_t kWarmLaps = 4;
+constexpr std::uint64_t kLeastLoads = 1024;
 
 std::uint64_t largest_array(const device::Device& device) {
     using enum device::Attribute;
@@ -48,6 +51,7 @@ struct FoundCache {
     deduce::Level level;
     double next_latency = 0;  ///< of what lies behind
     ChaseArray* array = nullptr;
+    std::uint64_t stride = kNearStride;
 };
 
 deduce::Trace trace_of(std::string name, const deduce::LevelSweep& sweep) {
@@ -64,7 +68,7 @@ deduce::Trace trace_of(std::string name, const deduce::LevelSweep& sweep) {
 /// The levels that one chase sees in front of its last one.
 void append_caches(std::vector<FoundCache>& caches, const deduce::LevelSweep& sweep, ChaseArray& array, int first_number) {
     for (std::size_t i = 0; i + 1 < sweep.levels.size(); ++i)
-        caches.push_back({fmt::format("l{}", first_number + static_cast<int>(i)), sweep.levels[i], sweep.levels[i + 1].latency, &array});
+        caches.push_back({fmt::format("l{}", first_number + static_cast<int>(i)), sweep.levels[i], sweep.levels[i + 1].latency, &array, kFarStride});
 }
 
 struct Hierarchy {
@@ -91,10 +95,17 @@ Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, std::uint64_t larges
     return hierarchy;
 }
 
+/// Of all its parts alike: the latency of a cache in slices depends on the address.
+deduce::Estimate latency_of(const FoundCache& cache, const std::string& prefix) {
+    const auto offsets = deduce::strided(cache.level.fits, cache.stride);
+    const auto mean = cache.array->mean(offsets, 0, kWarmLaps * offsets.size(), std::max<std::uint64_t>(offsets.size(), kLeastLoads));
+    const Evidence evidence{"caches: mean of the dependent loads of an array that fits; the interval holds 90% of the single loads", kConfidence};
+    return decided_integer(prefix + ".latency", {mean.value_or(cache.level.latency), cache.level.low, cache.level.high}, evidence);
+}
+
 void add_cache(const FoundCache& cache, std::uint64_t largest, std::uint64_t seed, Outcome& outcome) {
     const auto prefix = "caches." + cache.name;
-    const Evidence evidence{"caches: fine-grained pointer chase, median of an array that fits", kConfidence};
-    outcome.estimates.push_back(decided_integer(prefix + ".latency", {cache.level.latency, cache.level.low, cache.level.high}, evidence));
+    outcome.estimates.push_back(latency_of(cache, prefix));
     if (cache.level.overflows == 0) {
         outcome.warnings.push_back(fmt::format("caches: {} is larger than the largest array tried", cache.name));
         return;
@@ -125,11 +136,16 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
     trace.columns = {{"sm", "id", {}}, {"latency", "cycles", {}}};
     trace.plot = {"Latency of memory by SM", "sm", {"latency"}, false, false};
     for (std::uint32_t sm = 0; sm < sms; sm += step) {
-        auto latencies = far.on_sm(offsets, offsets.size() / sms * sm, cached ? 16 : offsets.size(), kLoadsPerSm, sm);
+        const std::uint64_t first = offsets.size() / sms * sm, warm = cached ? 16 : offsets.size();
+        auto latencies = far.on_sm(offsets, first, warm, kLoadsPerSm, sm);
+        const std::size_t all = latencies.size();
         std::erase_if(latencies, [&](double latency) { return latency < threshold; });
         if (latencies.empty()) continue;
+        // Where the clock steps in several cycles, single readings do.
+        const bool coarse = context.findings.number("clock.resolution").value_or(1) > 1 && latencies.size() == all;
+        const auto mean = coarse ? far.mean(offsets, first, warm, kLoadsPerSm, sm) : std::nullopt;
         trace.columns[0].values.push_back(sm);
-        trace.columns[1].values.push_back(summarise(latencies).value);
+        trace.columns[1].values.push_back(mean.value_or(summarise(latencies).value));
     }
     const auto& by_sm = trace.columns[1].values;
     if (by_sm.empty()) return;
@@ -172,6 +188,7 @@ Experiment caches_experiment() {
             .title = "caches on the way to global memory, and the latency of memory",
             .source = "Wong 2010, III-B, IV-G; Mei 2014, 3.2",
             .needs = {},
+            .after = {"clock"},
             .provides = {"caches.*.latency", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
                          "caches.*.set_ways", "caches.*.index", "caches.*.policy", "paths.global.caches",
                          "paths.global.memory_latency", "paths.global.memory_latency_range"},

@@ -80,6 +80,25 @@ deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
     return {chase_.walk(order, std::uint64_t{request.warm_laps} * order.size(), std::uint64_t{request.recorded_laps} * order.size(), rewalk_for(order.size()))};
 }
 
+std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm,
+                                       std::uint64_t loads, std::optional<std::uint32_t> sm) {
+    constexpr int kRuns = 3;
+    context_.progress(fraction_, what_);
+    const auto order = place_elements(offsets);
+    writer_.write_cycle(order);
+    const auto unroll = static_cast<std::uint64_t>(chase_.shape().unroll);
+    std::vector<double> means;
+    for (int i = 0; i < kRuns; ++i) {
+        const auto mean = chase_.average({.start = order[first % order.size()],
+                                          .warm = static_cast<std::uint32_t>(warm),
+                                          .loads = static_cast<std::uint32_t>((loads + unroll - 1) / unroll * unroll),
+                                          .sm = sm});
+        if (!mean) return std::nullopt;
+        means.push_back(*mean);
+    }
+    return summarise(means).value;
+}
+
 std::vector<double> ChaseArray::on_sm(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm,
                                       std::uint64_t loads, std::uint32_t sm) {
     context_.progress(fraction_, what_);

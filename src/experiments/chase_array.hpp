@@ -27,6 +27,10 @@ public:
     /// Latencies of `loads` loads on one SM after `warm` ones, from the `first`-th element on; empty where no block came there.
     [[nodiscard]] std::vector<double> on_sm(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm,
                                             std::uint64_t loads, std::uint32_t sm);
+    /// Mean latency of `loads` loads after `warm` ones from the `first`-th element on, timed together: free of the clock's step
+    /// and of the recording of single loads. Nothing where no block came to the wanted SM.
+    [[nodiscard]] std::optional<double> mean(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm,
+                                             std::uint64_t loads, std::optional<std::uint32_t> sm = std::nullopt);
     /// Whether a launch empties a cache on this path: then later launches of one trace walk a while before they record.
     [[nodiscard]] bool launches_empty_caches() const { return launches_empty_caches_; }
     [[nodiscard]] PointerChase& pointer_chase() { return chase_; }

@@ -40,7 +40,7 @@ void add_read_cost(Context& context, Outcome& outcome) {
     estimate.interval = {static_cast<double>(std::min(low, cost)), static_cast<double>(std::max(high, cost))};
     outcome.estimates.push_back(std::move(estimate));
     outcome.estimates.push_back(decided("clock.resolution", step,
-                                        {"clock: greatest common divisor of differences of readings before and after loads on every SM", 0.95}));
+                                        {"clock: greatest common divisor of differences of an SM's readings, around loads and over several launches", 0.95}));
 }
 
 void add_rate(Context& context, Outcome& outcome) {

@@ -1,6 +1,7 @@
 #include "experiments/clock_kernels.hpp"
 
-#include <array>
+#include <map>
+#include <span>
 
 namespace gputomo::experiments {
 namespace {
@@ -14,6 +15,9 @@ constexpr int kReads = 16;      ///< back to back
 constexpr int kLoads = 16;      ///< loads, each followed by a read
 constexpr std::int64_t kLoadStride = 4096;
 constexpr int kReadings = kReads + kLoads;
+constexpr int kWords = kReadings + 1;  ///< the SM as well
+/// Launches start at moments that have nothing to do with the clock's step.
+constexpr int kLaunches = 4;
 
 std::uint32_t sms_of(const device::Device& device) {
     return static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1));
@@ -33,8 +37,9 @@ ptx::KernelBuilder readings_kernel(ptx::Target target) {
             k("mov.u32", times[kReads + i], k.clock_after(word));
         }
     });
-    const Reg mine = k.element(results, k.special(SpecialRegister::ctaid_x), Bytes{4 * kReadings});
+    const Reg mine = k.element(results, k.special(SpecialRegister::ctaid_x), Bytes{4 * kWords});
     for (int i = 0; i < kReadings; ++i) k("st.global.u32", Mem{mine, 4 * i}, times[i]);
+    k("st.global.u32", Mem{mine, 4 * kReadings}, k.special(SpecialRegister::smid));
     return k;
 }
 
@@ -71,20 +76,24 @@ ptx::KernelBuilder spin_kernel(ptx::Target target) {
 
 ClockReadings read_clocks(device::Device& device) {
     const std::uint32_t blocks = sms_of(device);
-    const device::Buffer results(device, Bytes{std::int64_t{4} * kReadings * blocks});
+    const device::Buffer results(device, Bytes{std::int64_t{4} * kWords * blocks});
     const device::Buffer data(device, Bytes{kLoadStride * kLoads});
     // Some of the reads may be by another instruction, with a wait behind it: half of them without are enough.
     CompiledKernel kernel(device, readings_kernel(target_of(device)),
                           {ReadsBackToBack{kReads / 2}, TimedCode{.operation = {"LDG"}, .counts = std::vector<int>(kLoads, 1)}});
     device::Arguments arguments;
     arguments.add(results.address()).add(data.address());
-    kernel.launch({blocks}, {1}, arguments);
-    const auto raw = results.read<std::uint32_t>(std::size_t{kReadings} * blocks);
     ClockReadings readings{.code_checks = kernel.code_checks()};
-    for (std::size_t block = 0; block < blocks; ++block) {
-        const auto* times = &raw[block * kReadings];
-        for (int i = 1; i < kReads; ++i) readings.back_to_back.push_back(static_cast<std::int32_t>(times[i] - times[i - 1]));
-        for (int i = 1; i < kReadings; ++i) readings.all.push_back(static_cast<std::int32_t>(times[i] - times[0]));
+    std::map<std::uint32_t, std::uint32_t> first_of_sm;
+    for (int launch = 0; launch < kLaunches; ++launch) {
+        kernel.launch({blocks}, {1}, arguments);
+        const auto raw = results.read<std::uint32_t>(std::size_t{kWords} * blocks);
+        for (std::size_t block = 0; block < blocks; ++block) {
+            const auto times = std::span(raw).subspan(block * kWords, kWords);
+            const std::uint32_t origin = first_of_sm.emplace(times[kReadings], times[0]).first->second;
+            for (int i = 1; i < kReads; ++i) readings.back_to_back.push_back(static_cast<std::int32_t>(times[i] - times[i - 1]));
+            for (int i = 0; i < kReadings; ++i) readings.all.push_back(static_cast<std::int32_t>(times[i] - origin));
+        }
     }
     return readings;
 }

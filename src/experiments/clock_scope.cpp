@@ -14,6 +14,8 @@ namespace {
 /// Blocks of one launch start within this many cycles of each other; registers that were not reset together differ by
 /// hundreds of thousands.
 constexpr std::int32_t kSimultaneous = 8192;
+/// The GT200 has 3, no GPU since then more than 2.
+constexpr std::size_t kMostSmsPerTpc = 4;
 constexpr double kConfidence = 0.95;
 constexpr std::string_view kMethod = "clock: SMs whose blocks, started together, read nearly the same clock";
 
@@ -41,9 +43,10 @@ std::vector<deduce::Estimate> clock_scope_estimates(const std::vector<std::vecto
     Evidence evidence{std::string(kMethod), kConfidence};
     evidence.note = fmt::format("{} groups of {} to {} SMs", groups.size(), smallest.size(), largest.size());
     if (groups.size() == 1) return {decided("clock.scope", std::string("gpu"), evidence)};
-    if (smallest.size() != largest.size())
-        return {undecided("clock.scope", {std::string("sm"), std::string("tpc")}, evidence)};
     if (largest.size() == 1) return {decided("clock.scope", std::string("sm"), evidence)};
+    // Clusters differ in size, since faulty SMs are switched off; the SMs of a TPC are few and always all there.
+    if (largest.size() > kMostSmsPerTpc) return {decided("clock.scope", std::string("gpc"), evidence)};
+    if (smallest.size() != largest.size()) return {undecided("clock.scope", {std::string("tpc"), std::string("gpc")}, evidence)};
     return {decided("clock.scope", std::string("tpc"), evidence),
             decided("topology.sms_per_tpc", static_cast<std::int64_t>(largest.size()), evidence)};
 }

@@ -22,8 +22,10 @@ constexpr std::chrono::milliseconds kLongLaunch{300};
 constexpr std::int64_t kLargestArray = std::int64_t{4} << 30;
 /// Smallest array: some turns of the loop on a small GPU.
 constexpr std::int64_t kSmallestArray = std::int64_t{4} << 20;
-/// Arrays this many times as large as the L2 leave little of themselves in it.
-constexpr std::int64_t kTimesL2 = 8;
+/// Arrays this many times as large as the last cache leave little of themselves in it.
+constexpr std::int64_t kTimesCache = 16;
+/// Turns of the loop over the smallest array.
+constexpr std::int64_t kTurns = 8;
 constexpr int kLaunches = 2;
 
 struct Sizes {
@@ -31,13 +33,26 @@ struct Sizes {
     std::int64_t last = 0;
 };
 
-Sizes sizes_for(const device::Device& device) {
-    using enum device::Attribute;
-    const auto l2 = device.attribute(l2_cache_bytes).value_or(0);
-    const auto memory = device.attribute(total_memory_bytes).value_or(std::int64_t{256} << 20);
+/// The larger of what was measured and what the driver says.
+std::int64_t largest_cache(const Context& context) {
+    auto largest = context.device.attribute(device::Attribute::l2_cache_bytes).value_or(0);
+    for (int level = 1; level <= 3; ++level)
+        largest = std::max(largest, static_cast<std::int64_t>(context.findings.number(fmt::format("caches.l{}.capacity", level)).value_or(0)));
+    return largest;
+}
+
+Sizes sizes_for(const Context& context) {
+    const auto memory = context.device.attribute(device::Attribute::total_memory_bytes).value_or(std::int64_t{256} << 20);
     // Two arrays, and room for others.
     const auto last = std::min(kLargestArray, memory / 4);
-    return {std::min(last, std::max(kSmallestArray, kTimesL2 * l2)), last};
+    return {std::min(last, std::max(kSmallestArray, kTimesCache * largest_cache(context))), last};
+}
+
+/// The smallest array that every thread goes through several times; a power of two of the first size.
+std::int64_t first_size(const Sizes& sizes, const Streaming& streaming) {
+    std::int64_t size = sizes.first;
+    while (size < kTurns * streaming.turn_bytes() && 2 * size <= sizes.last) size *= 2;
+    return size;
 }
 
 struct Rate {
@@ -65,7 +80,7 @@ struct Growth {
 
 Growth grow(Context& context, Streaming& streaming, Sizes sizes) {
     Growth growth;
-    for (std::int64_t size = sizes.first; size <= sizes.last; size *= 2) {
+    for (std::int64_t size = first_size(sizes, streaming); size <= sizes.last; size *= 2) {
         context.progress(0.5, fmt::format("{} of {} MiB", streaming.name(), size >> 20));
         const Rate rate = rate_of(streaming, Bytes{size});
         const bool stable = !growth.rates.empty() && std::abs(rate.gigabytes_per_second / growth.rates.back() - 1) < kStable;
@@ -78,15 +93,16 @@ Growth grow(Context& context, Streaming& streaming, Sizes sizes) {
 
 /// The best shape on the smallest arrays, then larger arrays until the rate is steady.
 deduce::Estimate best_rate(Context& context, StreamKind kind, device::Address arrays, Outcome& outcome) {
-    const Sizes sizes = sizes_for(context.device);
+    const Sizes sizes = sizes_for(context);
     const auto shapes = streaming_shapes(context.device);
     std::size_t best = 0;
     double best_so_far = 0;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         Streaming streaming(context.device, kind, shapes[i], arrays, Bytes{sizes.last});
+        if (!streaming.fits()) continue;
         add_code_checks(streaming.compiled(), outcome);
         context.progress(0.4 * static_cast<double>(i) / static_cast<double>(shapes.size()), streaming.name());
-        const double rate = rate_of(streaming, Bytes{sizes.first}).gigabytes_per_second;
+        const double rate = rate_of(streaming, Bytes{first_size(sizes, streaming)}).gigabytes_per_second;
         if (rate > best_so_far) best = i;
         best_so_far = std::max(best_so_far, rate);
     }
@@ -116,7 +132,7 @@ void add_peak(const device::Device& device, Outcome& outcome) {
 Outcome measure(Context& context) {
     Outcome outcome;
     add_peak(context.device, outcome);
-    const Sizes sizes = sizes_for(context.device);
+    const Sizes sizes = sizes_for(context);
     const device::Buffer arrays(context.device, Bytes{2 * sizes.last});
     for (const StreamKind kind : {StreamKind::read, StreamKind::copy})
         outcome.estimates.push_back(best_rate(context, kind, arrays.address(), outcome));
@@ -132,6 +148,7 @@ Experiment dram_bandwidth_experiment() {
             .title = "streaming read and copy bandwidth of the whole GPU",
             .source = "Volkov 2016, 6.2; Little's law for bytes in flight",
             .needs = {},
+            .after = {"caches"},
             .provides = {"memory.peak_bandwidth", "memory.read_bandwidth", "memory.copy_bandwidth"},
             .run = run};
 }

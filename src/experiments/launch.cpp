@@ -34,11 +34,12 @@ ptx::KernelBuilder empty_kernel(ptx::Target target) {
 struct BlockRecord {
     std::uint32_t sm = 0;
     std::uint32_t start = 0;
+    std::uint32_t before_store = 0;
     std::uint32_t end = 0;
 };
 
-/// Records start, SM and end of each block; the block spins in between. The end is read last, just before the block's
-/// last store, and what the store and the exit take is part of the replacement.
+/// Records start, SM and end of each block; the block spins in between. The last clock read and its store come twice: the
+/// time from one read to the other is what the second read and store take between the end and the exit.
 ptx::KernelBuilder block_kernel(ptx::Target target) {
     ptx::KernelBuilder k("block_times", target);
     const Reg start = k.clock32();
@@ -58,6 +59,7 @@ ptx::KernelBuilder block_kernel(ptx::Target target) {
         },
         [] {});
     k("st.global.u32", Mem{mine, 8}, k.clock32());
+    k("st.global.u32", Mem{mine, 12}, k.clock32());
     return k;
 }
 
@@ -96,10 +98,13 @@ std::size_t most_at_once(const std::vector<std::int32_t>& starts, const std::vec
 }
 
 /// From the end of a block to the start of the one that takes its place: with r blocks at a time on an SM, the i-th to
-/// start follows the (i - r)-th to end.
+/// start follows the (i - r)-th to end. What a block still does after its last clock read is taken off.
 std::vector<double> replacement_gaps(const std::vector<BlockRecord>& records) {
     std::map<std::uint32_t, std::vector<BlockRecord>> by_sm;
     for (const BlockRecord& record : records) by_sm[record.sm].push_back(record);
+    std::vector<double> tails;
+    for (const BlockRecord& record : records) tails.push_back(static_cast<double>(record.end - record.before_store));
+    const double tail = summarise(tails).value;
     std::vector<double> gaps;
     for (const auto& [sm, blocks] : by_sm) {
         std::vector<std::int32_t> starts;
@@ -111,7 +116,7 @@ std::vector<double> replacement_gaps(const std::vector<BlockRecord>& records) {
         std::ranges::sort(starts);
         std::ranges::sort(ends);
         const std::size_t resident = most_at_once(starts, ends);
-        for (std::size_t i = resident; i < starts.size(); ++i) gaps.push_back(starts[i] - ends[i - resident]);
+        for (std::size_t i = resident; i < starts.size(); ++i) gaps.push_back(starts[i] - ends[i - resident] - tail);
     }
     return gaps;
 }

@@ -41,10 +41,15 @@ void append_load(ptx::KernelBuilder& k, Reg p, std::span<const Reg> others, int 
     k.emit(fmt::format("ld.volatile.shared.v{}.u32", width), {ptx::Arg(words), Mem{p}});
 }
 
+TimedCode timed_loads(const SharedChase::Shape& shape) {
+    const int loads = shape.length * shape.chains;
+    return {.operation = {"LDS", 4 * shape.width}, .counts = {loads, 2 * loads}};
+}
+
 }  // namespace
 
 ptx::KernelBuilder shared_chase_kernel(ptx::Target target, SharedChase::Shape shape) {
-    ptx::KernelBuilder k(fmt::format("shared_chase_v{}", shape.width), target);
+    ptx::KernelBuilder k(fmt::format("shared_chase_v{}_x{}", shape.width, shape.chains), target);
     const Reg links = k.param(Type::u64, "links");
     const Reg count = k.param(Type::u32, "count");
     const Reg turns = k.param(Type::u32, "turns");
@@ -53,23 +58,26 @@ ptx::KernelBuilder shared_chase_kernel(ptx::Target target, SharedChase::Shape sh
     const Reg results = k.param(Type::u64, "results");
     const Reg memory = k.dynamic_shared();
     append_links(k, memory, links, count, turns);
-    const Reg p = k.reg(Type::u32);
+    const std::vector<Reg> chains = k.regs(Type::u32, shape.chains);
     const std::vector<Reg> others = k.regs(Type::u32, 3);
-    k("ld.global.u32", p, Mem{k.element(starts, k.thread_index(), Bytes{4})});
-    k("add.u32", p, p, memory);
-    append_doubled(k, {.stamps = stamps,
-                       .waited = p,
-                       .length = shape.length,
-                       .append = [&](int loads) { k.repeat(loads, [&](int) { append_load(k, p, others, shape.width); }); }});
-    k("st.global.u32", Mem{results}, p);
+    const Reg start = k.reg(Type::u32);
+    k("ld.global.u32", start, Mem{k.element(starts, k.thread_index(), Bytes{4})});
+    for (const Reg p : chains) k("add.u32", p, start, memory);
+    const auto append_loads = [&](int loads) {
+        k.repeat(loads, [&](int) {
+            for (const Reg p : chains) append_load(k, p, others, shape.width);
+        });
+    };
+    // Shared memory answers in order: who waits for the last chain waits for all.
+    append_doubled(k, {.stamps = stamps, .waited = chains.back(), .length = shape.length, .append = append_loads});
+    k("st.global.u32", Mem{results}, chains.back());
     return k;
 }
 
 SharedChase::SharedChase(device::Device& device, Shape shape)
     : device_(device),
       shape_(shape),
-      kernel_(device, shared_chase_kernel(target_of(device), shape),
-              {TimedCode{.operation = {"LDS", 4 * shape.width}, .counts = {shape.length, 2 * shape.length}}}),
+      kernel_(device, shared_chase_kernel(target_of(device), shape), {timed_loads(shape)}),
       stamps_(device, kMaxThreads),
       results_(device, Bytes{4}) {}
 

@@ -21,6 +21,10 @@ constexpr int kLaunches = 3;
 constexpr double kRounding = 0.015;
 /// Words a load: 4, 8 and 16 bytes.
 constexpr std::array kWidths = {1, 2, 4};
+/// Loads of a thread in flight: a block alone may hold too few threads to hide the latency.
+constexpr std::array kChains = {1, 4};
+/// Loads of each chain; all chains together make a few hundred instructions.
+constexpr int kLength = 32;
 
 /// Every thread loads its own words again and again; neighbours load neighbouring words. Warps that do not fit reuse the
 /// words of the first ones.
@@ -37,7 +41,7 @@ double rate_of(SharedChase& chase, int threads) {
     }
     std::vector<double> samples;
     for (int i = 0; i < kLaunches; ++i) samples.push_back(chase.cycles_of_n(links, starts));
-    return static_cast<double>(threads) * step * shape.length / summarise(samples).value;
+    return static_cast<double>(threads) * step * shape.length * shape.chains / summarise(samples).value;
 }
 
 std::vector<int> thread_counts(const device::Device& device, int most) {
@@ -51,19 +55,21 @@ std::vector<int> thread_counts(const device::Device& device, int most) {
 Outcome measure(Context& context) {
     Outcome outcome;
     deduce::Trace trace{.name = "shared_throughput/warps", .experiment = "shared_throughput"};
-    trace.columns = {{"width", "bytes", {}}, {"threads", "count", {}}, {"rate", "bytes/cycle", {}}};
+    trace.columns = {{"width", "bytes", {}}, {"chains", "count", {}}, {"threads", "count", {}}, {"rate", "bytes/cycle", {}}};
     double best = 0;
+    const int limit = static_cast<int>(context.device.attribute(device::Attribute::max_threads_per_block).value_or(512));
     for (const int width : kWidths) {
-        SharedChase chase(context.device, {.width = width});
-        add_code_checks(chase.compiled(), outcome);
-        const int limit = static_cast<int>(context.device.attribute(device::Attribute::max_threads_per_block).value_or(512));
-        for (const int threads : thread_counts(context.device, limit)) {
-            context.progress(trace.columns[0].values.size() / 18.0, fmt::format("{} threads, {} bytes each", threads, width * kWordBytes));
-            const double rate = rate_of(chase, threads);
-            best = std::max(best, rate);
-            trace.columns[0].values.push_back(width * kWordBytes);
-            trace.columns[1].values.push_back(threads);
-            trace.columns[2].values.push_back(rate);
+        for (const int chains : kChains) {
+            SharedChase chase(context.device, {.width = width, .chains = chains, .length = kLength});
+            add_code_checks(chase.compiled(), outcome);
+            for (const int threads : thread_counts(context.device, limit)) {
+                context.progress(static_cast<double>(trace.columns[0].values.size()) / 36.0,
+                                 fmt::format("{} threads, {} loads of {} bytes in flight each", threads, chains, width * kWordBytes));
+                const double rate = rate_of(chase, threads);
+                best = std::max(best, rate);
+                const std::array row{static_cast<double>(width * kWordBytes), static_cast<double>(chains), static_cast<double>(threads), rate};
+                for (std::size_t i = 0; i < row.size(); ++i) trace.columns[i].values.push_back(row[i]);
+            }
         }
     }
     if (best > 0) {

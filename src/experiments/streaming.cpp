@@ -75,7 +75,12 @@ ptx::KernelBuilder streaming_kernel(ptx::Target target, StreamKind kind, int unr
 
 Streaming::Streaming(device::Device& device, StreamKind kind, StreamShape shape, device::Address arrays, Bytes size)
     : kind_(kind), shape_(shape), arrays_(arrays), size_(size),
+      registers_(device.attribute(device::Attribute::max_registers_per_block).value_or(0)),
       kernel_(device, streaming_kernel(target_of(device), kind, shape.unroll), looped_accesses(kind, shape.unroll)) {}
+
+bool Streaming::fits() const {
+    return registers_ == 0 || std::int64_t{kernel_.properties().registers_per_thread} * shape_.threads <= registers_;
+}
 
 std::int64_t Streaming::turn_bytes() const { return std::int64_t{shape_.threads} * shape_.blocks * shape_.unroll * kAccessBytes; }
 

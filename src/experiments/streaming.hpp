@@ -24,6 +24,8 @@ public:
     /// `arrays` is where the array that is read starts; a copy goes `size` bytes further.
     Streaming(device::Device& device, StreamKind kind, StreamShape shape, device::Address arrays, Bytes size);
 
+    /// Whether the device has the registers for a block of the shape.
+    [[nodiscard]] bool fits() const;
     /// One pass over `size` bytes, rounded down to whole turns of the grid (at least one).
     Nanoseconds run(Bytes size);
     /// Bytes read and written by run(size).
@@ -31,14 +33,17 @@ public:
     [[nodiscard]] std::string name() const;
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
-private:
+    /// Bytes of an array that one turn of the grid's loop reads.
     [[nodiscard]] std::int64_t turn_bytes() const;
+
+private:
     [[nodiscard]] std::uint32_t turns(Bytes size) const;
 
     StreamKind kind_;
     StreamShape shape_;
     device::Address arrays_;
     Bytes size_;
+    std::int64_t registers_ = 0;  ///< a block may use; 0: unknown
     CompiledKernel kernel_;
 };
 

@@ -47,7 +47,7 @@ struct Clock {
         visit({.name = "sm_mhz", .unit = Unit::megahertz, .doc = "SM (shader) clock during the measurements"}, self.sm_mhz);
         visit({.name = "read_cost", .unit = Unit::cycles, .doc = "cycles between two back-to-back reads of the clock register"}, self.read_cost);
         visit({.name = "resolution", .unit = Unit::cycles, .doc = "smallest step by which clock readings differ"}, self.resolution);
-        visit({.name = "scope", .doc = "SMs that share one clock register", .choices = {"sm", "tpc", "gpu"}}, self.scope);
+        visit({.name = "scope", .doc = "SMs that share one clock register", .choices = {"sm", "tpc", "gpc", "gpu"}}, self.scope);
     }
 };
 

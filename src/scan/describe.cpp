@@ -1,7 +1,11 @@
 #include "machine/paths.hpp"
 #include "scan/runner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <stdexcept>
 
 namespace gputomo::scan {
 namespace {
@@ -24,11 +28,28 @@ machine::Leaf leaf_of(const deduce::Estimate& estimate) {
     return leaf;
 }
 
+bool is_finite(const deduce::Value& value) {
+    if (const auto* real = std::get_if<double>(&value)) return std::isfinite(*real);
+    const auto* reals = std::get_if<std::vector<double>>(&value);
+    return reals == nullptr || std::all_of(reals->begin(), reals->end(), [](double x) { return std::isfinite(x); });
+}
+
+/// JSON has no word for what is not finite, so a description that holds such a value could not be read back.
+bool is_finite(const deduce::Estimate& e) {
+    return is_finite(e.value) && std::isfinite(e.confidence) && (!e.interval || (std::isfinite((*e.interval)[0]) && std::isfinite((*e.interval)[1]))) &&
+           std::all_of(e.candidates.begin(), e.candidates.end(), [](const deduce::Value& candidate) { return is_finite(candidate); });
+}
+
 }  // namespace
+
+void add_estimate(machine::Machine& machine, const deduce::Estimate& estimate) {
+    if (!is_finite(estimate)) throw std::logic_error(fmt::format("the estimate of {} is not finite", estimate.path));
+    machine::set_leaf(machine, estimate.path, leaf_of(estimate));
+}
 
 machine::Machine describe(const Scan& scan) {
     machine::Machine machine;
-    for (const auto& [path, estimate] : scan.findings.all()) machine::set_leaf(machine, path, leaf_of(estimate));
+    for (const auto& [path, estimate] : scan.findings.all()) add_estimate(machine, estimate);
     return machine;
 }
 

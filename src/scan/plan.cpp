@@ -30,6 +30,7 @@ public:
         if (state == State::open) throw std::logic_error(fmt::format("experiment '{}' needs itself", id));
         state = State::open;
         for (const auto need : found->needs) add(need);
+        for (const auto id_before : found->after) add(id_before);
         states_[found->id] = State::done;
         order_.push_back(&*found);
     }

@@ -28,6 +28,13 @@ bool answers(device::Device& device) {
     }
 }
 
+/// Of a faulty experiment only its own outcome is lost; found when all is described, the fault would cost the whole scan.
+experiments::Outcome describable(experiments::Outcome outcome) {
+    machine::Machine scratch;
+    for (const auto& estimate : outcome.estimates) add_estimate(scratch, estimate);
+    return outcome;
+}
+
 class Runner {
 public:
     Runner(device::Device& device, const std::vector<const experiments::Experiment*>& plan, const Options& options) : device_(device), plan_(plan), options_(options) {
@@ -73,7 +80,7 @@ private:
         experiments::Context context{device_, scan_.findings, options_.seed, options_.quick, progress};
         try {
             progress(0, experiment.title);
-            record.outcome = experiment.run(context);
+            record.outcome = describable(experiment.run(context));
             record.status = Status::done;
         } catch (const Interrupted& e) {
             record.status = Status::interrupted;

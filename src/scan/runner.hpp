@@ -56,10 +56,13 @@ struct Scan {
 };
 
 /// Never throws what an experiment threw: a failure is recorded, what needs the experiment is skipped, and the rest goes on
-/// unless the device is lost: after a device failure it must still store and return a word.
+/// unless the device is lost: after a device failure it must still store and return a word. An outcome that fits no
+/// description is a failure too.
 [[nodiscard]] Scan run(device::Device& device, const std::vector<const experiments::Experiment*>& plan, const Options& options);
 
-/// The machine description that the findings make. Throws std::logic_error for a path that no description has.
+/// The machine description that the findings make. Throws std::logic_error for an estimate that fits no description.
 [[nodiscard]] machine::Machine describe(const Scan& scan);
+/// Adds one finding. Throws std::logic_error for a path that no description has, a value of another type or one that is not finite.
+void add_estimate(machine::Machine& machine, const deduce::Estimate& estimate);
 
 }  // namespace gputomo::scan

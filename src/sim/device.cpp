@@ -129,6 +129,8 @@ public:
 private:
     [[nodiscard]] bool virtual_mapping() const { return machine_.identity.compute_capability_major.value_or(0) >= 6; }
     void set_clock_offsets();
+    /// Address of the memory behind local memory, which is kept from launch to launch.
+    std::uint64_t local_memory(const Program& program);
 
     machine::Machine machine_;
     Options options_;
@@ -139,6 +141,8 @@ private:
     std::vector<std::int64_t> clock_offsets_;
     std::unordered_map<device::Texture, std::pair<std::uint64_t, std::uint64_t>> textures_;
     double now_ns_ = 0;
+    std::uint64_t local_address_ = 0;
+    std::uint64_t local_bytes_ = 0;
     Counters counters_;
 };
 
@@ -147,7 +151,9 @@ void Gpu::set_clock_offsets() {
     const auto sms = static_cast<std::size_t>(*machine_.topology.sms);
     const auto per_tpc = static_cast<std::size_t>(std::max<std::int64_t>(1, machine_.topology.sms_per_tpc.value_or(1)));
     const std::string scope = machine_.clock.scope.value_or("sm");
-    const std::size_t shared_by = scope == "gpu" ? sms : scope == "tpc" ? per_tpc : 1;
+    const auto per_gpc = static_cast<std::size_t>(std::max<std::int64_t>(0, machine_.topology.sms_per_gpc.value_or(0)));
+    if (scope == "gpc" && per_gpc == 0) throw InputError("topology.sms_per_gpc: missing; the simulator needs it with clock.scope gpc");
+    const std::size_t shared_by = scope == "gpu" ? sms : scope == "gpc" ? per_gpc : scope == "tpc" ? per_tpc : 1;
     for (std::size_t sm = 0; sm < sms; ++sm) {
         if (sm % shared_by == 0) clock_offsets_.push_back(static_cast<std::int64_t>(random_() % 1'000'000'000) + 1'000'000);
         else clock_offsets_.push_back(clock_offsets_.back());
@@ -183,9 +189,19 @@ std::optional<std::int64_t> Gpu::attribute(Attribute attribute) const {
     return std::nullopt;
 }
 
+std::uint64_t Gpu::local_memory(const Program& program) {
+    const std::uint64_t bytes = local_memory_of(machine_, program);
+    if (bytes <= local_bytes_) return local_address_;
+    memory_.free(local_address_);
+    local_bytes_ = 0;
+    local_address_ = memory_.allocate(bytes);
+    local_bytes_ = bytes;
+    return local_address_;
+}
+
 device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& launch) {
     counters_ = {};
-    const LaunchSetup setup{machine_, kernel, launch, memory_, *memory_system_, textures_, clock_offsets_, now_ns_};
+    const LaunchSetup setup{machine_, kernel, launch, memory_, *memory_system_, textures_, costs_, clock_offsets_, now_ns_, local_memory(kernel.program)};
     const double cycles = run_launch(setup, counters_);
     double drift = 1;
     if (options_.noise.clock_drift > 0) drift += options_.noise.clock_drift * (2 * static_cast<double>(random_() >> 11) * 0x1p-53 - 1);
@@ -197,6 +213,8 @@ device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& 
 
 device::KernelProperties SimulatedKernel::properties() const {
     device::KernelProperties properties;
+    properties.registers_per_thread = loaded_.program.registers_per_thread;
+    properties.local_per_thread = Bytes(static_cast<std::int64_t>(loaded_.program.local_bytes));
     properties.static_shared = Bytes(static_cast<std::int64_t>(loaded_.program.static_shared));
     properties.max_threads_per_block = static_cast<int>(gpu_.machine().topology.max_threads_per_block.value_or(1024));
     return properties;
@@ -214,7 +232,7 @@ SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu
         addresses[variable.name] = address;
         symbols_[variable.name] = {address, variable.size};
     }
-    const auto instruction_bytes = static_cast<std::uint64_t>(gpu.machine().instruction_supply.instruction_bytes.value_or(8));
+    const auto instruction_bytes = static_cast<std::uint64_t>(gpu.machine().instruction_supply.instruction_bytes.value_or(kDefaultInstructionBytes));
     for (const auto& kernel : module.kernels) {
         LoadedKernel loaded{decode(module, kernel, addresses), {}, 0};
         for (const auto& key : loaded.program.cost_keys) loaded.costs.push_back(gpu.costs().cost_of(key));

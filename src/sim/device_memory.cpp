@@ -80,6 +80,11 @@ std::byte* DeviceMemory::resolve(std::uint64_t address, std::uint64_t bytes) con
     return found.range->bytes.get() + inside;
 }
 
+bool DeviceMemory::is_plain(std::uint64_t address) const {
+    const Found& found = find(address);
+    return found.range != nullptr && found.range->stride == found.range->size;
+}
+
 std::uint64_t DeviceMemory::translate(std::uint64_t address) const {
     const Found& found = find(address);
     if (found.range == nullptr) throw DeviceError(fmt::format("illegal address 0x{:x}", address));

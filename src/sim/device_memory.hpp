@@ -24,6 +24,8 @@ public:
 
     /// Host bytes behind [address, address + bytes); nullptr where that is not allocated.
     [[nodiscard]] std::byte* resolve(std::uint64_t address, std::uint64_t bytes) const;
+    /// Whether the allocation that holds the address is seen once only, so that its bytes lie in order.
+    [[nodiscard]] bool is_plain(std::uint64_t address) const;
     [[nodiscard]] std::uint64_t translate(std::uint64_t address) const override;
 
 private:

@@ -26,7 +26,8 @@ namespace gputomo::sim {
 /// Simulation time in SM cycles; doubles carry fractions of cycles of the memory clock.
 using Time = double;
 
-enum class PathKind : std::uint8_t { global, texture, constant, instruction };
+/// Local memory takes the global path where it has none of its own.
+enum class PathKind : std::uint8_t { global, texture, constant, instruction, local };
 enum class AccessKind : std::uint8_t { load, store, atomic };
 /// .ca, .cg, .cv / volatile and friends: the first cache a load may hit.
 enum class CacheHint : std::uint8_t { all, l2_only, none };

@@ -141,7 +141,11 @@ void Maker::clock() {
     set(clock.sm_mhz, static_cast<double>(dice_.between(600, 2000)));
     set(clock.resolution, resolution);
     set(clock.read_cost, resolution * dice_.between(8 / resolution, 40 / resolution));
-    set(clock.scope, std::string(dice_.one_of(std::array<std::string_view, 3>{"sm", "tpc", "gpu"})));
+    // A cluster of one SM is that SM, and one cluster the whole GPU.
+    const auto scope = dice_.one_of(std::array<std::string_view, 3>{"sm", "tpc", "gpu"});
+    const auto per_tpc = *machine_.topology.sms_per_tpc;
+    const auto shared_by = scope == "sm" ? 1 : scope == "tpc" ? per_tpc : *machine_.topology.sms;
+    set(clock.scope, shared_by == *machine_.topology.sms ? "gpu" : shared_by == 1 ? "sm" : "tpc");
 }
 
 void Maker::issue_and_arithmetic() {
@@ -164,7 +168,9 @@ void Maker::issue_and_arithmetic() {
     const auto pipeline = [&](const char* name, std::int64_t lanes) {
         // Little's law: more latency than this could not be hidden by all warps together.
         const auto longest = std::min<std::int64_t>(60, std::max<std::int64_t>(4, warps * kWarp * 4 / 5 / lanes));
-        const auto latency = dice_.between(std::min<std::int64_t>(longest, 4), longest);
+        // The last thread of a warp enters the pipeline this many cycles after the first.
+        const auto entering = (kWarp * width.schedulers + lanes - 1) / lanes;
+        const auto latency = std::max(entering, dice_.between(std::min<std::int64_t>(longest, 4), longest));
         shortest = std::min(shortest, latency);
         set(machine_.pipelines[name].lanes, static_cast<double>(lanes));
         set(machine_.pipelines[name].latency, latency);

@@ -64,7 +64,7 @@ TEST(CodeCheckTest, ChasesAreCompiledAsWritten) {
     expect_passed(PointerChase(fine, {}).fine_kernel().code_checks());
     Compiled average("average_chase_ca_x8");
     expect_passed(PointerChase(average, {}).average_kernel().code_checks());
-    Compiled shared("shared_chase_v2");
+    Compiled shared("shared_chase_v2_x1");
     expect_passed(SharedChase(shared, {.width = 2}).compiled().code_checks());
 }
 
@@ -125,9 +125,9 @@ TEST(CodeCheckTest, CompanionsAreCounted) {
 }
 
 TEST(CodeCheckTest, NarrowerAccessesFail) {
-    const auto shared = code("shared_chase_v2");
-    EXPECT_EQ(check_code(shared, "shared_chase_v2", TimedCode{{"LDS", 8}, {64, 128}}).result, CodeResult::passed);
-    EXPECT_EQ(check_code(shared, "shared_chase_v2", TimedCode{{"LDS", 4}, {64, 128}}).result, CodeResult::failed);
+    const auto shared = code("shared_chase_v2_x1");
+    EXPECT_EQ(check_code(shared, "shared_chase_v2_x1", TimedCode{{"LDS", 8}, {64, 128}}).result, CodeResult::passed);
+    EXPECT_EQ(check_code(shared, "shared_chase_v2_x1", TimedCode{{"LDS", 4}, {64, 128}}).result, CodeResult::failed);
     const auto stream = code("stream_copy_x4");
     EXPECT_EQ(check_code(stream, "stream_copy_x4", LoopedCode{{"LDG", 4}, 16}).result, CodeResult::failed);
     EXPECT_EQ(check_code(stream, "stream_copy_x4", LoopedCode{{"LDG", 16}, 3}).result, CodeResult::failed);

@@ -216,7 +216,7 @@ TEST(SimulatedDevice, BadAddressesNameKernelThreadAndInstruction) {
 
 TEST(SimulatedDevice, WhatCannotBeExecutedIsAnErrorAtLoad) {
     const auto gpu = make_device(small_machine(), {});
-    const std::string ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .f32 %f<3>;\nadd.rz.f32 %f0, %f1, %f2;\nret;\n}\n";
+    const std::string ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .b64 %r<2>;\nmapa.u64 %r0, %r1, 1;\nret;\n}\n";
     EXPECT_THROW((void)gpu->load(ptx), InputError);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace gputomo::sim {
 namespace {
@@ -100,6 +101,14 @@ template <class T>
 T f_mul24(T a, T b) { return f_mul(low24(a), low24(b)); }
 template <class T>
 T f_mad24(T a, T b, T c) { return f_add(f_mul24(a, b), c); }
+/// The high 32 of the 48 bits of the product.
+template <class T>
+T f_mul24_high(T a, T b) {
+    using W = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+    return static_cast<T>((static_cast<W>(low24(a)) * static_cast<W>(low24(b))) >> 16);
+}
+template <class T>
+T f_mad24_high(T a, T b, T c) { return f_add(f_mul24_high(a, b), c); }
 template <class T>
 T f_sad(T a, T b, T c) { return f_add(c, a < b ? f_sub(b, a) : f_sub(a, b)); }
 /// Division by zero gives all ones, as the hardware's routines do; the most negative by -1 wraps.
@@ -243,6 +252,18 @@ void setp(const Operation& op, LaneValues* r, std::uint32_t mask) {
         if (op.destination2 != kNoSlot) r[op.destination2][l] = combined(combine, !test, other) ? 1 : 0;
     });
 }
+/// d = all ones (or 1.0) where the comparison holds, else 0.
+template <class D, class T>
+void set(const Operation& op, LaneValues* r, std::uint32_t mask) {
+    const auto how = static_cast<Compare>(op.compare);
+    const auto combine = static_cast<Combine>(op.combine);
+    constexpr std::uint64_t kTrue = std::is_floating_point_v<D> ? 0x3F800000 : 0xFFFFFFFF;
+    for_lanes(mask, [&](int l) {
+        const bool test = compared(how, read<T>(op, r, 0, l), read<T>(op, r, 1, l));
+        const bool other = op.source[2] != kNoSlot && read<bool>(op, r, 2, l);
+        r[op.destination][l] = combined(combine, test, other) ? kTrue : 0;
+    });
+}
 template <class T>
 void selp(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
@@ -288,10 +309,9 @@ void bfi(const Operation& op, LaneValues* r, std::uint32_t mask) {
 void lop3(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
         const auto a = read<std::uint32_t>(op, r, 0, l), b = read<std::uint32_t>(op, r, 1, l), c = read<std::uint32_t>(op, r, 2, l);
-        const auto table = read<std::uint32_t>(op, r, 3, l);
         std::uint32_t out = 0;
         for (std::uint32_t row = 0; row < 8; ++row)
-            if (((table >> row) & 1) != 0) out |= ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
+            if (((op.mode >> row) & 1) != 0) out |= ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
         r[op.destination][l] = out;
     });
 }
@@ -327,6 +347,7 @@ struct Meaning {
     std::string_view modifier;  ///< must be there; empty: any
     Type type;
     ExecuteFunction execute;
+    Type source_type = Type::none;  ///< of set only
 };
 
 using u16 = std::uint16_t; using s16 = std::int16_t;
@@ -349,6 +370,12 @@ using f32 = float; using f64 = double;
         {Opcode::OP, "", Type::s32, SHAPE<s32>}, {Opcode::OP, "", Type::s64, SHAPE<s64>},                          \
         {Opcode::OP, "", Type::f32, SHAPE<f32>}, {Opcode::OP, "", Type::f64, SHAPE<f64>}
 
+#define SETS_OF(D, DT, S, ST) {Opcode::set, "", Type::D, set<DT, ST>, Type::S}
+#define SETS(D, DT)                                                                                                  \
+    SETS_OF(D, DT, b16, u16), SETS_OF(D, DT, b32, u32), SETS_OF(D, DT, b64, u64), SETS_OF(D, DT, u16, u16), SETS_OF(D, DT, u32, u32), \
+        SETS_OF(D, DT, u64, u64), SETS_OF(D, DT, s16, s16), SETS_OF(D, DT, s32, s32), SETS_OF(D, DT, s64, s64),        \
+        SETS_OF(D, DT, f32, f32), SETS_OF(D, DT, f64, f64)
+
 constexpr Meaning kMeanings[] = {
     INTEGERS(add, "", binary, f_add), FLOATS(add, "", binary, f_add),
     INTEGERS(sub, "", binary, f_sub), FLOATS(sub, "", binary, f_sub),
@@ -360,6 +387,8 @@ constexpr Meaning kMeanings[] = {
     {Opcode::mad, "wide", Type::u32, wide<u32, u64, true>}, {Opcode::mad, "wide", Type::s32, wide<s32, s64, true>},
     {Opcode::mul24, "lo", Type::u32, binary<u32, f_mul24<u32>>}, {Opcode::mul24, "lo", Type::s32, binary<s32, f_mul24<s32>>},
     {Opcode::mad24, "lo", Type::u32, ternary<u32, f_mad24<u32>>}, {Opcode::mad24, "lo", Type::s32, ternary<s32, f_mad24<s32>>},
+    {Opcode::mul24, "hi", Type::u32, binary<u32, f_mul24_high<u32>>}, {Opcode::mul24, "hi", Type::s32, binary<s32, f_mul24_high<s32>>},
+    {Opcode::mad24, "hi", Type::u32, ternary<u32, f_mad24_high<u32>>}, {Opcode::mad24, "hi", Type::s32, ternary<s32, f_mad24_high<s32>>},
     FLOATS(fma, "", ternary, f_fma),
     INTEGERS(sad, "", ternary, f_sad),
     INTEGERS(div, "", binary, f_div), FLOATS(div, "", binary, f_div), INTEGERS(rem, "", binary, f_rem),
@@ -389,15 +418,36 @@ constexpr Meaning kMeanings[] = {
     {Opcode::shf, "l.wrap", Type::b32, funnel<true, true>}, {Opcode::shf, "l.clamp", Type::b32, funnel<true, false>},
     {Opcode::shf, "r.wrap", Type::b32, funnel<false, true>}, {Opcode::shf, "r.clamp", Type::b32, funnel<false, false>},
     ALL_TYPES(setp, setp), ALL_TYPES(selp, selp), ALL_TYPES(mov, move),
+    SETS(u32, u32), SETS(s32, u32), SETS(f32, f32),
 };
 
+#undef SETS
+#undef SETS_OF
 #undef INTEGERS
 #undef FLOATS
 #undef BITS
 #undef ALL_TYPES
 
-/// Modifiers that change the result and that no row above implements.
-constexpr std::string_view kNotExecuted[] = {"rz", "rm", "rp", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16", "NaN", "xorsign", "shiftamt", "cc"};
+/// Modifiers that every row heeds: the default rounding, flags and comparisons in Operation, approximations (which the simulator
+/// computes to the nearest value of the host's library).
+constexpr std::string_view kHeeded[] = {"rn", "approx", "full", "ftz", "uni"};
+constexpr std::string_view kComparisons[] = {"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu",
+                                             "gtu", "geu", "num", "nan", "and", "or", "xor"};
+
+bool contains(std::span<const std::string_view> list, std::string_view what) { return std::find(list.begin(), list.end(), what) != list.end(); }
+
+/// Whether this modifier is part of the row ("l.wrap") or heeded anyway.
+bool heeded(const ptx::Instruction& instruction, std::string_view row, std::string_view modifier) {
+    const bool is_float = instruction.type == Type::f32 || instruction.type == Type::f64;
+    if (contains(kHeeded, modifier) || (modifier == "sat" && is_float)) return true;
+    if ((instruction.opcode == Opcode::setp || instruction.opcode == Opcode::set) && contains(kComparisons, modifier)) return true;
+    for (std::size_t at = 0; at <= row.size();) {
+        const auto dot = std::min(row.find('.', at), row.size());
+        if (row.substr(at, dot - at) == modifier) return true;
+        at = dot + 1;
+    }
+    return false;
+}
 
 bool has_all(const ptx::Instruction& instruction, std::string_view modifiers) {
     while (!modifiers.empty()) {
@@ -411,13 +461,13 @@ bool has_all(const ptx::Instruction& instruction, std::string_view modifiers) {
 }  // namespace
 
 ExecuteFunction meaning_of(const ptx::Instruction& instruction) {
-    for (const auto modifier : kNotExecuted)
-        if (instruction.has(modifier)) return nullptr;
-    // Integer .sat exists for add and sub of s32 only, and is not implemented.
-    const bool is_float = instruction.type == Type::f32 || instruction.type == Type::f64;
-    if (instruction.has("sat") && !is_float) return nullptr;
-    for (const auto& row : kMeanings)
-        if (row.opcode == instruction.opcode && row.type == instruction.type && has_all(instruction, row.modifier)) return row.execute;
+    for (const auto& row : kMeanings) {
+        if (row.opcode != instruction.opcode || row.type != instruction.type || !has_all(instruction, row.modifier)) continue;
+        if (row.opcode == Opcode::set && row.source_type != instruction.source_type) continue;
+        const bool all = std::all_of(instruction.modifiers.begin(), instruction.modifiers.end(),
+                                     [&](const std::string& modifier) { return heeded(instruction, row.modifier, modifier); });
+        return all ? row.execute : nullptr;
+    }
     return nullptr;
 }
 

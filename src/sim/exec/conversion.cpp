@@ -1,4 +1,5 @@
 // cvt: every integer and floating-point type to every other, with PTX's rounding and saturation.
+#include "sim/exec/directed_rounding.hpp"
 #include "sim/exec/lanes.hpp"
 
 #include <cstdint>
@@ -57,8 +58,21 @@ std::uint64_t extended(To value) {
         return bits_of<To>(value);
 }
 
+/// To a floating-point type, rounding to zero, down or up.
+template <class To, class From>
+void convert_directed(const Operation& op, LaneValues* r, std::uint32_t mask) {
+    const RoundingGuard guard(static_cast<Rounding>(op.rounding));
+    for_lanes(mask, [&](int l) {
+        volatile From value = read<From>(op, r, 0, l);
+        volatile To result = static_cast<To>(From{value});
+        r[op.destination][l] = bits_of<To>(finished(op, To{result}));
+    });
+}
+
 template <class To, class From>
 void convert(const Operation& op, LaneValues* r, std::uint32_t mask) {
+    if constexpr (std::is_floating_point_v<To>)
+        if (is_directed(static_cast<Rounding>(op.rounding))) return convert_directed<To, From>(op, r, mask);
     for_lanes(mask, [&](int l) {
         const To value = converted<To>(op, read<From>(op, r, 0, l));
         if constexpr (std::is_floating_point_v<To>)

@@ -70,6 +70,27 @@ void match_any(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) { r[op.destination][l] = result[static_cast<std::size_t>(l)]; });
 }
 
+/// d = the members if all have one value, else 0; the predicate says which.
+template <class T>
+void match_all(const Operation& op, LaneValues* r, std::uint32_t mask) {
+    const T first = mask == 0 ? T{} : read<T>(op, r, 0, std::countr_zero(mask));
+    bool same = true;
+    for_lanes(mask, [&](int l) { same = same && read<T>(op, r, 0, l) == first; });
+    for_lanes(mask, [&](int l) {
+        r[op.destination][l] = same ? mask : 0;
+        if (op.destination2 != kNoSlot) r[op.destination2][l] = same ? 1 : 0;
+    });
+}
+
+/// The first of the members leads.
+void elect(const Operation& op, LaneValues* r, std::uint32_t mask) {
+    const int leader = std::countr_zero(mask);
+    for_lanes(mask, [&](int l) {
+        r[op.destination][l] = static_cast<std::uint64_t>(leader);
+        if (op.destination2 != kNoSlot) r[op.destination2][l] = l == leader ? 1 : 0;
+    });
+}
+
 void active_mask(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) { r[op.destination][l] = mask; });
 }
@@ -107,6 +128,9 @@ constexpr Meaning kMeanings[] = {
     {Opcode::vote, "ballot", Type::none, vote<Vote::ballot>},
     {Opcode::match, "any", Type::b32, match_any<U>},
     {Opcode::match, "any", Type::b64, match_any<std::uint64_t>},
+    {Opcode::match, "all", Type::b32, match_all<U>},
+    {Opcode::match, "all", Type::b64, match_all<std::uint64_t>},
+    {Opcode::elect, "", Type::none, elect},
     {Opcode::activemask, "", Type::none, active_mask},
     {Opcode::redux, "add", Type::none, reduce<U, [](U a, U b) { return a + b; }>},
     {Opcode::redux, "min", Type::u32, reduce<U, [](U a, U b) { return std::min(a, b); }>},

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 namespace gputomo::sim {
@@ -31,7 +32,10 @@ constexpr Named<Compare> kCompares[] = {
 constexpr Named<Combine> kCombines[] = {{"and", Combine::and_}, {"or", Combine::or_}, {"xor", Combine::xor_}};
 constexpr Named<Rounding> kRoundings[] = {
     {"rni", Rounding::integer_nearest}, {"rzi", Rounding::integer_zero}, {"rmi", Rounding::integer_down},
-    {"rpi", Rounding::integer_up}, {"rn", Rounding::nearest}};
+    {"rpi", Rounding::integer_up}, {"rn", Rounding::nearest}, {"rz", Rounding::zero}, {"rm", Rounding::down},
+    {"rp", Rounding::up}};
+constexpr Named<BarrierMode> kBarrierModes[] = {
+    {"arrive", BarrierMode::arrive}, {"popc", BarrierMode::popc}, {"and", BarrierMode::and_}, {"or", BarrierMode::or_}};
 
 template <class E, std::size_t n>
 std::optional<E> first_named(const ptx::Instruction& instruction, const Named<E> (&table)[n]) {
@@ -44,10 +48,14 @@ constexpr std::pair<Opcode, Kind> kKinds[] = {
     {Opcode::ld, Kind::load}, {Opcode::ldu, Kind::load}, {Opcode::st, Kind::store}, {Opcode::atom, Kind::atomic},
     {Opcode::red, Kind::atomic}, {Opcode::tex, Kind::texture}, {Opcode::bra, Kind::branch}, {Opcode::brx, Kind::indexed_branch},
     {Opcode::ret, Kind::exit}, {Opcode::exit, Kind::exit}, {Opcode::bar, Kind::barrier}, {Opcode::barrier, Kind::barrier},
-    {Opcode::trap, Kind::trap}, {Opcode::membar, Kind::nothing}, {Opcode::fence, Kind::nothing},
-    {Opcode::prefetch, Kind::nothing}, {Opcode::nanosleep, Kind::nothing}, {Opcode::pmevent, Kind::nothing}};
+    {Opcode::trap, Kind::trap}, {Opcode::membar, Kind::fence}, {Opcode::fence, Kind::fence}, {Opcode::prefetch, Kind::load},
+    {Opcode::nanosleep, Kind::sleep}, {Opcode::pmevent, Kind::nothing}};
+
+/// 32-bit registers that a value takes; predicates have a file of their own.
+std::uint8_t words_of(Type type) { return static_cast<std::uint8_t>(type == Type::pred ? 0 : (ptx::size_of(type).count() + 3) / 4); }
 
 Kind kind_of(const ptx::Instruction& instruction) {
+    if (instruction.opcode == Opcode::bar && instruction.has("warp")) return Kind::warp_barrier;
     for (const auto& [opcode, kind] : kKinds)
         if (opcode == instruction.opcode) return kind;
     if (instruction.opcode == Opcode::mov && instruction.sources.size() == 1 &&
@@ -63,12 +71,15 @@ public:
 
     Program run() {
         program_.name = kernel_.name;
-        program_.slots = slot_count(kernel_.registers.size());
+        program_.slots = program_.register_slots = slot_count(kernel_.registers.size());
         lay_out_parameters();
+        lay_out_local();
         lay_out_shared();
+        program_.max_threads = kernel_.max_threads.value_or(0);
         for (const auto& instruction : kernel_.body) {
             at_ = &instruction;
             program_.operations.push_back(decode(instruction));
+            note_registers(program_.operations.back());
             program_.texts.push_back(ptx::to_text(kernel_, instruction));
         }
         // Running off the end of the body ends the thread.
@@ -77,6 +88,9 @@ public:
         program_.texts.emplace_back("(end of kernel)");
         if (program_.cost_keys.empty()) program_.cost_keys.emplace_back("ret");
         find_reconvergence(program_.operations);
+        std::vector<std::uint8_t> words(program_.slots, 0);
+        for (std::size_t i = 0; i < kernel_.registers.size(); ++i) words[i] = words_of(kernel_.registers[i].type);
+        program_.registers_per_thread = register_pressure(program_.operations, words);
         return std::move(program_);
     }
 
@@ -102,11 +116,18 @@ private:
         program_.parameter_bytes = offset;
     }
 
-    void place_shared(const ptx::Variable& variable) {
-        if (variable.space == Space::local) {
-            local_.push_back(variable.name);
-            return;
+    void lay_out_local() {
+        for (const auto& variable : kernel_.variables) {
+            if (variable.space != Space::local) continue;
+            const auto alignment = std::max<std::uint64_t>(4, static_cast<std::uint64_t>(variable.alignment.count()));
+            program_.local_bytes = (program_.local_bytes + alignment - 1) / alignment * alignment;
+            local_[variable.name] = program_.local_bytes;
+            program_.local_bytes += static_cast<std::uint64_t>(variable.size.count());
         }
+        program_.local_bytes = (program_.local_bytes + 3) / 4 * 4;
+    }
+
+    void place_shared(const ptx::Variable& variable) {
         if (variable.space != Space::shared || variable.is_extern) return;
         const auto alignment = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(variable.alignment.count()));
         program_.static_shared = (program_.static_shared + alignment - 1) / alignment * alignment;
@@ -123,7 +144,6 @@ private:
             if (variable.space != Space::shared || !variable.is_extern) return;
             shared_[variable.name] = dynamic;
             program_.static_shared = dynamic;
-            program_.uses_dynamic_shared = true;
         };
         for (const auto& variable : kernel_.variables) place_dynamic(variable);
         for (const auto& variable : module_.variables) place_dynamic(variable);
@@ -152,8 +172,7 @@ private:
     std::uint64_t symbol_address(const std::string& name) const {
         if (const auto found = shared_.find(name); found != shared_.end()) return found->second;
         if (const auto found = symbols_.find(name); found != symbols_.end()) return found->second;
-        for (const auto& local : local_)
-            if (local == name) fail(fmt::format("local memory ('{}') cannot be simulated yet", name));
+        if (const auto found = local_.find(name); found != local_.end()) return found->second;
         fail(fmt::format("'{}' names nothing the simulator knows; expected a variable", name));
     }
 
@@ -175,6 +194,31 @@ private:
             program_.slots = slot_count(std::size_t{program_.slots} + 1);
         }
         return sink_;
+    }
+
+    /// The condition code register of the extended-precision instructions.
+    std::uint16_t carry() {
+        if (carry_ == kNoSlot) {
+            carry_ = program_.slots;
+            program_.slots = slot_count(std::size_t{program_.slots} + 1);
+        }
+        return carry_;
+    }
+
+    /// Fills Operation::waits and writes.
+    void note_registers(Operation& op) const {
+        const auto add = [&](auto& list, std::uint8_t& count, std::uint16_t slot) {
+            const bool is_register = slot != kNoSlot && (slot < kernel_.registers.size() || slot == carry_);
+            if (!is_register || std::find(list.begin(), list.begin() + count, slot) != list.begin() + count) return;
+            list.at(count++) = slot;
+        };
+        const bool vector_result = op.kind == Kind::load || op.kind == Kind::texture || op.kind == Kind::arithmetic;
+        for (const auto slot : op.source) add(op.waits, op.wait_count, slot);
+        for (const auto slot : op.vector) add(op.waits, op.wait_count, slot);
+        for (const auto slot : {op.destination, op.destination2, op.guard, op.members}) add(op.waits, op.wait_count, slot);
+        for (const auto slot : {op.destination, op.destination2}) add(op.writes, op.write_count, slot);
+        if (vector_result)
+            for (const auto slot : op.vector) add(op.writes, op.write_count, slot);
     }
 
     std::uint16_t cost_index(const ptx::Instruction& instruction) {
@@ -208,8 +252,11 @@ private:
             case Kind::branch: op.target = label(std::get<ptx::SymbolRef>(instruction.sources.at(0).value).name); break;
             case Kind::indexed_branch: decode_indexed_branch(instruction, op); break;
             case Kind::barrier: decode_barrier(instruction, op); break;
+            case Kind::warp_barrier: op.members = slot(instruction.sources.at(0), Type::u32); break;
+            case Kind::sleep: op.source[0] = slot(instruction.sources.at(0), Type::u32); break;
             case Kind::exit:
             case Kind::trap:
+            case Kind::fence:
             case Kind::nothing: break;
         }
         return op;
@@ -231,45 +278,84 @@ private:
     void decode_sources(const ptx::Instruction& instruction, Operation& op) {
         if (instruction.sources.size() > op.source.size()) fail("has more operands than the simulator can execute");
         for (std::size_t i = 0; i < instruction.sources.size(); ++i) {
-            op.source[i] = slot(instruction.sources[i], instruction.source_type);
+            const bool selected = instruction.opcode == Opcode::slct && i < 2;
+            op.source[i] = slot(instruction.sources[i], selected ? instruction.type : instruction.source_type);
             if (const auto* predicate = std::get_if<ptx::PredicateRef>(&instruction.sources[i].value))
                 op.negated_sources |= static_cast<std::uint8_t>(predicate->negated ? 1U << i : 0U);
         }
     }
 
     void decode_arithmetic(const ptx::Instruction& instruction, Operation& op) {
-        if (instruction.opcode == Opcode::cvt) {
-            op.rounding = static_cast<std::uint8_t>(first_named(instruction, kRoundings).value_or(default_rounding(instruction)));
-            op.execute = conversion_of(instruction.type, instruction.source_type);
-        } else if (instruction.opcode == Opcode::cvta) {
-            return decode_cvta(instruction, op);
-        } else {
-            op.execute = meaning_of(instruction);
-            if (op.execute == nullptr) op.execute = cross_lane_meaning_of(instruction);
-        }
-        if (op.execute == nullptr) fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
+        if (instruction.opcode == Opcode::cvta) return decode_cvta(instruction, op);
+        if (instruction.opcode == Opcode::mov && is_vector(instruction)) return decode_packing(instruction, op);
+        op.rounding = static_cast<std::uint8_t>(first_named(instruction, kRoundings).value_or(Rounding::nearest));
         if (const auto compare = first_named(instruction, kCompares)) op.compare = static_cast<std::uint8_t>(*compare);
         if (const auto combine = first_named(instruction, kCombines)) op.combine = static_cast<std::uint8_t>(*combine);
+        op.execute = function_of(instruction);
+        if (op.execute == nullptr) fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
         decode_destinations(instruction, op);
+        if (instruction.opcode == Opcode::lop3) return decode_lop3(instruction, op);
         decode_sources(instruction, op);
+        const bool carries_in = instruction.opcode == Opcode::addc || instruction.opcode == Opcode::subc || instruction.opcode == Opcode::madc;
+        if (carries_in) op.source[3] = carry();
+        if (instruction.has("cc")) op.destination2 = carry();
+        static constexpr Opcode kTogether[] = {Opcode::shfl, Opcode::vote, Opcode::match, Opcode::redux, Opcode::elect};
+        if (instruction.has("sync") && std::find(std::begin(kTogether), std::end(kTogether), instruction.opcode) != std::end(kTogether))
+            op.members = slot(instruction.sources.back(), Type::u32);
     }
 
-    Rounding default_rounding(const ptx::Instruction& instruction) const {
-        for (const auto* unsupported : {"rz", "rm", "rp", "rna", "rs"})
-            if (instruction.has(unsupported)) fail(fmt::format("rounding .{} cannot be simulated yet", unsupported));
-        return Rounding::nearest;
+    ExecuteFunction function_of(const ptx::Instruction& instruction) const {
+        if (instruction.opcode == Opcode::cvt) {
+            static constexpr std::string_view kHeeded[] = {"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "ftz", "sat"};
+            for (const auto& modifier : instruction.modifiers)
+                if (std::find(std::begin(kHeeded), std::end(kHeeded), modifier) == std::end(kHeeded)) return nullptr;
+            return conversion_of(instruction.type, instruction.source_type);
+        }
+        if (auto* special = special_arithmetic_of(instruction)) return special;
+        if (instruction.has("rz") || instruction.has("rm") || instruction.has("rp")) return directed_rounding_of(instruction);
+        if (auto* plain = meaning_of(instruction)) return plain;
+        return cross_lane_meaning_of(instruction);
+    }
+
+    static bool is_vector(const ptx::Instruction& mov) {
+        return std::holds_alternative<ptx::VectorRef>(mov.destinations.at(0).value) || std::holds_alternative<ptx::VectorRef>(mov.sources.at(0).value);
+    }
+
+    void decode_packing(const ptx::Instruction& instruction, Operation& op) {
+        const bool unpack = std::holds_alternative<ptx::VectorRef>(instruction.destinations[0].value);
+        const auto& parts = std::get<ptx::VectorRef>(unpack ? instruction.destinations[0].value : instruction.sources[0].value).elements;
+        const auto whole = static_cast<std::size_t>(ptx::size_of(instruction.type).count());
+        if (parts.empty() || parts.size() > op.vector.size() || whole % parts.size() != 0) fail("expected a vector of 2 or 4 elements");
+        op.elements = static_cast<std::uint8_t>(parts.size());
+        op.execute = packing_of(whole / parts.size(), unpack);
+        if (op.execute == nullptr) fail("elements of this size cannot be moved by the simulator");
+        if (unpack) op.source[0] = slot(instruction.sources.at(0), instruction.type);
+        else op.destination = slot(instruction.destinations.at(0), instruction.type);
+        for (std::size_t i = 0; i < parts.size(); ++i) (unpack ? op.vector : op.source)[i] = slot(parts[i], instruction.type);
+    }
+
+    /// The truth table must be a literal, as ptxas wants it.
+    void decode_lop3(const ptx::Instruction& instruction, Operation& op) {
+        for (std::size_t i = 0; i < 3; ++i) op.source[i] = slot(instruction.sources.at(i), instruction.type);
+        const auto* table = std::get_if<ptx::Immediate>(&instruction.sources.at(3).value);
+        if (table == nullptr) fail("expected a number as truth table");
+        op.mode = static_cast<std::uint8_t>(table->bits);
+        if (instruction.sources.size() < 5) return;
+        op.source[3] = slot(instruction.sources[4], Type::pred);
+        if (const auto* predicate = std::get_if<ptx::PredicateRef>(&instruction.sources[4].value); predicate != nullptr && predicate->negated)
+            op.negated_sources |= 1U << 3;
     }
 
     /// Generic addresses are global ones, but for a window that holds shared memory.
     void decode_cvta(const ptx::Instruction& instruction, Operation& op) {
-        if (instruction.space == Space::local || instruction.space == Space::param)
-            fail("local memory cannot be simulated yet");
+        if (instruction.space == Space::param) fail("generic addresses of parameters cannot be simulated yet");
+        const std::uint64_t base = instruction.space == Space::shared ? kSharedWindow : instruction.space == Space::local ? kLocalWindow : 0;
         ptx::Instruction add = instruction;
         add.opcode = instruction.has("to") ? Opcode::sub : Opcode::add;
         add.modifiers.clear();
         add.type = add.source_type = Type::u64;
         ptx::Operand window;
-        window.value.emplace<ptx::Immediate>(instruction.space == Space::shared ? kSharedWindow : 0, false);
+        window.value.emplace<ptx::Immediate>(base, false);
         add.sources.push_back(std::move(window));
         op.execute = meaning_of(add);
         decode_destinations(add, op);
@@ -309,12 +395,18 @@ private:
     }
 
     void decode_memory(const ptx::Instruction& instruction, Operation& op) {
-        if (op.space == Space::local) fail("local memory cannot be simulated yet");
         if (op.space == Space::none) op.space = Space::generic;
         op.bytes = static_cast<std::uint8_t>(ptx::size_of(instruction.type).count());
         op.sign_extend = instruction.type == Type::s8 || instruction.type == Type::s16 || instruction.type == Type::s32;
         for (const auto* bypass : {"cg", "cv", "volatile", "relaxed", "acquire", "mmio"}) op.bypass_near |= instruction.has(bypass);
-        if (op.bytes == 0) fail(fmt::format("type of '{}' cannot be loaded or stored by the simulator", ptx::mnemonic_of(instruction)));
+        op.read_only = instruction.has("nc");
+        if (instruction.opcode == Opcode::prefetch) {
+            op.bytes = 1;
+            op.elements = 0;
+            op.bypass_near = instruction.has("L2");
+            return set_address(instruction.sources.at(0), op);
+        }
+        if (op.bytes == 0 || op.bytes > 8) fail(fmt::format("type of '{}' cannot be loaded or stored by the simulator", ptx::mnemonic_of(instruction)));
         set_address(instruction.sources.at(0), op);
         if (op.kind == Kind::load) {
             set_vector(instruction.destinations.at(0), op);
@@ -361,10 +453,16 @@ private:
     }
 
     void decode_barrier(const ptx::Instruction& instruction, Operation& op) {
-        if (instruction.has("arrive") || instruction.has("red") || instruction.has("warp"))
-            fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
-        if (!instruction.sources.empty()) op.source[0] = slot(instruction.sources[0], Type::u32);
-        if (instruction.sources.size() > 1) op.source[1] = slot(instruction.sources[1], Type::u32);
+        if (instruction.has("cluster")) fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
+        op.mode = static_cast<std::uint8_t>(first_named(instruction, kBarrierModes).value_or(BarrierMode::sync));
+        std::size_t plain = instruction.sources.size();
+        if (instruction.has("red")) {
+            decode_destinations(instruction, op);
+            op.source[2] = slot(instruction.sources.at(--plain), Type::pred);
+            if (const auto* predicate = std::get_if<ptx::PredicateRef>(&instruction.sources[plain].value); predicate != nullptr && predicate->negated)
+                op.negated_sources |= 1U << 2;
+        }
+        for (std::size_t i = 0; i < plain; ++i) op.source[i] = slot(instruction.sources[i], Type::u32);
     }
 
     const ptx::Module& module_;
@@ -375,7 +473,8 @@ private:
     std::map<std::uint64_t, std::uint16_t> constant_slots_;
     std::map<std::string, std::uint16_t> costs_;
     std::map<std::string, std::uint64_t> shared_;
-    std::vector<std::string> local_;
+    std::map<std::string, std::uint64_t> local_;
+    std::uint16_t carry_ = kNoSlot;
     std::uint16_t sink_ = kNoSlot;
 };
 

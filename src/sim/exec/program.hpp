@@ -25,9 +25,16 @@ enum class Kind : std::uint8_t {
     arithmetic,  ///< execute() and done
     special,     ///< mov from a special register
     load, store, atomic, texture,
-    branch, indexed_branch, exit, barrier, trap,
-    nothing,     ///< fences, hints
+    branch, indexed_branch, exit, trap,
+    barrier,       ///< bar.sync, bar.red, bar.arrive
+    warp_barrier,  ///< bar.warp.sync
+    fence,         ///< waits for the warp's own memory accesses
+    sleep,
+    nothing,       ///< hints
 };
+
+/// What a block barrier does besides counting (Operation::mode).
+enum class BarrierMode : std::uint8_t { sync, arrive, popc, and_, or_ };
 
 inline constexpr std::uint16_t kNoSlot = 0xFFFF;
 
@@ -40,12 +47,18 @@ struct Operation {
     std::uint8_t negated_sources = 0;      ///< bit per source: predicate read as its complement
     std::uint16_t guard = kNoSlot;
     bool guard_negated = false;
+    std::uint16_t members = kNoSlot;  ///< member mask of a .sync instruction: lanes that must be there together
+    /// Registers that must be ready before issue, and those that the result makes ready; constants and dropped results left out.
+    std::array<std::uint16_t, 12> waits{};
+    std::array<std::uint16_t, 5> writes{};
+    std::uint8_t wait_count = 0;
+    std::uint8_t write_count = 0;
     bool flush = false;     ///< .ftz
     bool saturate = false;  ///< .sat
     std::uint8_t compare = 0;   ///< Compare, of setp and set
     std::uint8_t combine = 0;   ///< Combine, of setp
-    std::uint8_t rounding = 0;  ///< Rounding, of cvt
-    std::uint8_t mode = 0;      ///< operation of atom and red, mode of shfl and vote
+    std::uint8_t rounding = 0;  ///< Rounding
+    std::uint8_t mode = 0;      ///< operation of atom and red, BarrierMode of bar, truth table of lop3
     ptx::Opcode opcode{};
     ptx::Type type = ptx::Type::none;
     ptx::SpecialRegister special{};
@@ -55,6 +68,7 @@ struct Operation {
     std::uint8_t elements = 1;    ///< of a vector access
     bool sign_extend = false;
     bool bypass_near = false;     ///< .cg, .cv, .volatile: not served by the SM's own cache
+    bool read_only = false;       ///< .nc
     std::array<std::uint16_t, 4> vector{kNoSlot, kNoSlot, kNoSlot, kNoSlot};  ///< loaded into or stored from
     std::int64_t offset = 0;
     // control
@@ -78,11 +92,14 @@ struct Program {
     std::vector<std::string> texts;          ///< PTX of each operation, for messages
     std::vector<std::string> cost_keys;      ///< distinct mnemonics; Operation::cost is an index here
     std::uint16_t slots = 0;
+    std::uint16_t register_slots = 0;        ///< the first of them: declared registers, the rest is constants and scratch
     std::vector<std::pair<std::uint16_t, std::uint64_t>> constants;  ///< slots that hold literals and addresses
     std::vector<Parameter> parameters;
     std::size_t parameter_bytes = 0;
     std::uint64_t static_shared = 0;
-    bool uses_dynamic_shared = false;
+    std::uint64_t local_bytes = 0;  ///< of one thread
+    int registers_per_thread = 0;   ///< most 32-bit registers that live at once
+    int max_threads = 0;            ///< .maxntid; 0: not said
 };
 
 /// Where module-scope variables lie: name -> device address.
@@ -92,19 +109,31 @@ using SymbolTable = std::unordered_map<std::string, std::uint64_t>;
 [[nodiscard]] Program decode(const ptx::Module& module, const ptx::Kernel& kernel, const SymbolTable& symbols);
 
 /// The function that computes an arithmetic instruction; nullptr where it is not one or cannot be executed.
+/// Every modifier that the instruction has must be one that the function, or Operation's flags, heed.
 [[nodiscard]] ExecuteFunction meaning_of(const ptx::Instruction& instruction);
+[[nodiscard]] ExecuteFunction special_arithmetic_of(const ptx::Instruction& instruction);
+[[nodiscard]] ExecuteFunction directed_rounding_of(const ptx::Instruction& instruction);
 [[nodiscard]] ExecuteFunction conversion_of(ptx::Type to, ptx::Type from);
 [[nodiscard]] ExecuteFunction cross_lane_meaning_of(const ptx::Instruction& instruction);
+/// mov between a register and a vector of narrower ones: `elements` parts of `part_bytes`.
+[[nodiscard]] ExecuteFunction packing_of(std::size_t part_bytes, bool unpack);
 
 enum class Compare : std::uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, gtu, geu, num, nan };
 enum class Combine : std::uint8_t { none, and_, or_, xor_ };
 enum class Rounding : std::uint8_t { nearest, zero, down, up, integer_nearest, integer_zero, integer_down, integer_up };
 
+/// Instructions that may follow each one; operations.size() stands for the end of the thread.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> successors_of(const std::vector<Operation>& operations);
+
 /// Sets Operation::reconverge of every branch to its immediate post-dominator.
 void find_reconvergence(std::vector<Operation>& operations);
 
-/// Generic addresses of shared memory start here (nothing else is allocated there).
+/// The most 32-bit registers that are live at once; `words` says how many each slot takes (0: none, e.g. a constant).
+[[nodiscard]] int register_pressure(const std::vector<Operation>& operations, const std::vector<std::uint8_t>& words);
+
+/// Generic addresses of shared and local memory lie in windows where nothing else is allocated.
+inline constexpr std::uint64_t kLocalWindow = 0x7e00'0000'0000;
 inline constexpr std::uint64_t kSharedWindow = 0x7f00'0000'0000;
-inline constexpr std::uint64_t kSharedWindowSize = 0x0100'0000;
+inline constexpr std::uint64_t kWindowSize = 0x0100'0000;
 
 }  // namespace gputomo::sim

@@ -10,20 +10,6 @@ namespace {
 using Node = std::uint32_t;
 constexpr Node kUnset = 0xFFFFFFFF;
 
-std::vector<std::vector<Node>> successors_of(const std::vector<Operation>& operations) {
-    const auto end = static_cast<Node>(operations.size());
-    std::vector<std::vector<Node>> successors(operations.size() + 1);
-    for (Node i = 0; i < end; ++i) {
-        const Operation& op = operations[i];
-        const bool guarded = op.guard != kNoSlot;
-        if (op.kind == Kind::branch) successors[i].push_back(op.target);
-        if (op.kind == Kind::indexed_branch) successors[i] = op.targets;
-        if (op.kind == Kind::exit || op.kind == Kind::trap) successors[i].push_back(end);
-        const bool falls_through = (op.kind != Kind::branch && op.kind != Kind::indexed_branch && op.kind != Kind::exit && op.kind != Kind::trap);
-        if (falls_through || guarded) successors[i].push_back(i + 1);
-    }
-    return successors;
-}
 
 /// Instructions in reverse post-order of the reversed graph, from the exit; those that never reach it are left out.
 std::vector<Node> exit_first_order(const std::vector<std::vector<Node>>& predecessors, Node end) {
@@ -49,6 +35,21 @@ std::vector<Node> exit_first_order(const std::vector<std::vector<Node>>& predece
 }
 
 }  // namespace
+
+std::vector<std::vector<Node>> successors_of(const std::vector<Operation>& operations) {
+    const auto end = static_cast<Node>(operations.size());
+    std::vector<std::vector<Node>> successors(operations.size() + 1);
+    for (Node i = 0; i < end; ++i) {
+        const Operation& op = operations[i];
+        const bool guarded = op.guard != kNoSlot;
+        if (op.kind == Kind::branch) successors[i].push_back(op.target);
+        if (op.kind == Kind::indexed_branch) successors[i] = op.targets;
+        if (op.kind == Kind::exit || op.kind == Kind::trap) successors[i].push_back(end);
+        const bool falls_through = (op.kind != Kind::branch && op.kind != Kind::indexed_branch && op.kind != Kind::exit && op.kind != Kind::trap);
+        if (falls_through || guarded) successors[i].push_back(i + 1);
+    }
+    return successors;
+}
 
 void find_reconvergence(std::vector<Operation>& operations) {
     const auto end = static_cast<Node>(operations.size());

@@ -145,7 +145,7 @@ void Builder::build_path(std::size_t kind) {
     path.translates_after_first = choice(from.tlb_position, where + ".tlb_position", {"before-caches", "after-first-cache"}, "before-caches") == "after-first-cache";
     for (auto cache = path.caches.begin(); cache != path.caches.end(); ++cache)
         if (std::find(path.caches.begin(), cache, *cache) != cache) reject(where + ".caches", "found one cache twice", "each cache once");
-    check_order(path, cache_keys, where, name == "global");
+    check_order(path, cache_keys, where, name == "global" || name == "local");
     (void)need_cycles(from.memory_latency, where + ".memory_latency");
     path.memory_latency = placement_.spread(*from.memory_latency, from.memory_latency_range, where + ".memory_latency_range");
     if (from.page_window) {

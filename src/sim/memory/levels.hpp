@@ -61,10 +61,10 @@ struct Levels {
     Levels(const Levels&) = delete;
     Levels& operator=(const Levels&) = delete;
 
-    static constexpr std::array<std::string_view, 4> kPathNames{"global", "texture", "constant", "instruction"};
+    static constexpr std::array<std::string_view, 5> kPathNames{"global", "texture", "constant", "instruction", "local"};
     std::map<std::string, CacheLevel> caches;
     std::map<std::string, TlbLevel> tlbs;
-    std::array<MemoryPath, 4> paths;
+    std::array<MemoryPath, 5> paths;
 };
 
 }  // namespace gputomo::sim

@@ -321,7 +321,8 @@ Time System::atomic(Walk& walk, const Range& range, Time now) {
 }
 
 Time System::access(const Transaction& transaction, Time now) {
-    const auto kind = static_cast<std::size_t>(transaction.path);
+    const bool own_path = transaction.path != PathKind::local || levels_.paths[static_cast<std::size_t>(PathKind::local)].described;
+    const auto kind = static_cast<std::size_t>(own_path ? transaction.path : PathKind::global);
     MemoryPath& path = levels_.paths[kind];
     if (!path.described) throw InputError(fmt::format("paths.{}: missing; expected a path, because the kernel uses it", Levels::kPathNames[kind]));
     if (transaction.sm >= placement_.sms() || transaction.bytes == 0)

@@ -33,15 +33,35 @@ struct LaunchSetup {
     DeviceMemory& memory;
     MemorySystem& memory_system;
     const std::unordered_map<device::Texture, std::pair<std::uint64_t, std::uint64_t>>& textures;  ///< address, bytes
+    const CostModel& costs;
     const std::vector<std::int64_t>& clock_offsets;  ///< by SM
     double start_ns = 0;  ///< %globaltimer at the start
+    std::uint64_t local_address = 0;  ///< device memory for the local memory of all resident threads (local_memory_of)
 };
+
+/// Bytes of one machine instruction where the description does not say.
+inline constexpr std::int64_t kDefaultInstructionBytes = 8;
 
 /// Runs to the end and returns the cycles it took; adds to `counters`.
 /// Throws DeviceError (illegal access, deadlock, trap: with kernel, block, warp and instruction) or TimeLimitError.
 [[nodiscard]] double run_launch(const LaunchSetup& setup, Counters& counters);
 
-/// Blocks of this kernel that fit on an SM at once; 0 with the limit that is exceeded in `why`.
-[[nodiscard]] int resident_blocks(const machine::Machine& machine, std::uint64_t threads, std::uint64_t shared_bytes, std::string& why);
+/// What a block asks of its SM.
+struct BlockNeeds {
+    std::uint64_t threads = 0;
+    std::uint64_t shared_bytes = 0;
+    int registers_per_thread = 0;
+    std::size_t arguments = 0;
+};
+
+struct Residency {
+    std::uint32_t blocks = 0;  ///< that are on an SM at once
+    std::string why;           ///< not empty: no block fits, for this reason
+};
+
+[[nodiscard]] Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& needs);
+
+/// Device memory that the local memory of a launch takes: frames of all threads that can be resident.
+[[nodiscard]] std::uint64_t local_memory_of(const machine::Machine& machine, const Program& program);
 
 }  // namespace gputomo::sim

@@ -1,4 +1,5 @@
-// The state of a running launch; engine.cpp schedules it, issue.cpp and memory_access.cpp execute it.
+// The state of a running launch. launch.cpp sets it up and places blocks, engine.cpp schedules, issue.cpp, barriers.cpp and
+// memory_access.cpp execute, report.cpp says where warps are.
 #pragma once
 
 #include "sim/sm/coalescer.hpp"
@@ -8,7 +9,6 @@
 
 #include <chrono>
 #include <limits>
-#include <optional>
 #include <queue>
 #include <string>
 
@@ -25,64 +25,104 @@ private:
     /// What of the machine description the SM needs at each step.
     struct Rules {
         double issue_interval = 1;
-        double ilp_latency = 0;
+        double warp_interval = 1;        ///< cycles between two independent instructions of one warp
         std::uint32_t issue_width = 1;
         std::size_t load_limit = 0;      ///< outstanding loads of a warp; 0: no limit
+        std::uint32_t served_per_issue = 0;  ///< transactions or bank-conflict ways that one issue serves; 0: all
         double barrier_latency = 0;
         bool barrier_counts_threads = false;
+        double branch_taken = -1;        ///< cycles to the next instruction; negative: as described for the operation
+        double branch_untaken = -1;
         double clock_cost = 0;
         std::int64_t clock_resolution = 1;
+        double cycles_per_ns = 1;
         double block_replacement = 0;
+        bool read_only_is_texture = false;  ///< ld.global.nc takes the texture path
         bool fetches = false;
+        std::uint64_t fetch_block = 0;
         std::uint64_t fetch_line = 0;
+        std::uint64_t prefetch_lines = 0;
         double fetch_hidden = 0;         ///< latency of a first-level hit, which pipelining hides
         std::uint64_t instruction_bytes = 8;
     };
     static Rules rules_of(const machine::Machine& machine);
 
-    // ---- blocks (engine.cpp)
+    // ---- launch and blocks (launch.cpp)
+    void size_launch();
+    void find_resources();
     void place_initial_blocks();
     bool place_block(std::uint32_t sm, double now);
     void start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32_t threads, double now);
     void end_warp(std::uint32_t warp, double now);
     std::uint32_t take_warp();
+    std::uint32_t take_block();
 
     // ---- scheduling (engine.cpp)
     void run_scheduler(std::uint32_t index, double now);
-    [[nodiscard]] double candidate(const Warp& warp) const;
-    [[nodiscard]] double next_event(const Scheduler& scheduler) const;
+    void look_at_resources(Scheduler& scheduler) const;
+    [[nodiscard]] std::size_t choose(const Scheduler& scheduler, double now) const;
+    void issue_from(std::uint32_t index, std::size_t position, double now);
+    [[nodiscard]] bool can_pair(const Operation& first, const Warp& warp, double now);
+    [[nodiscard]] double next_event(Scheduler& scheduler) const;
     void post(std::uint32_t scheduler);
     void prepare(Warp& warp, double now);
+    void wait_for_scoreboard(Warp& warp, double& when) const;
     void fetch(Warp& warp, double now);
-    void check_time_limit();
-    [[noreturn]] void report_deadlock() const;
 
     // ---- execution (issue.cpp)
     void issue(std::uint32_t warp_index, double now);
-    std::uint32_t active_lanes(const Warp& warp, const Operation& op) const;
-    double occupy_unit(Warp& warp, const Operation& op, double now);
+    void execute(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    [[nodiscard]] std::uint32_t active_lanes(const Warp& warp, const Operation& op) const;
+    double occupy_unit(const Warp& warp, const Operation& op, double now);
     void issue_arithmetic(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    static void compute_by_members(Warp& warp, const Operation& op, std::uint32_t mask);
     void issue_special(Warp& warp, const Operation& op, std::uint32_t mask, double now);
     void issue_branch(Warp& warp, const Operation& op, std::uint32_t mask, double now);
-    void issue_barrier(std::uint32_t warp_index, const Operation& op, std::uint32_t mask, double now);
-    void open_if_complete(Block& block, std::uint32_t barrier);
+    void issue_indexed_branch(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    void issue_exit(Warp& warp, std::uint32_t mask);
+    void issue_sleep(Warp& warp, const Operation& op, std::uint32_t mask, double now);
     [[nodiscard]] std::uint64_t special_value(const Warp& warp, ptx::SpecialRegister which, int lane, double now) const;
+
+    // ---- barriers (barriers.cpp)
+    void issue_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    void issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t mask);
+    Barrier& barrier_of(const Warp& warp, const Operation& op, std::uint32_t mask, std::int8_t& number);
+    void open_if_complete(Block& block, std::int8_t number);
+    void open_complete_barriers(Block& block);
+    void leave_barrier(Warp& warp, std::int8_t number, const Barrier& barrier, double when);
+    [[nodiscard]] std::uint32_t needed_members(const Warp& warp, const Operation& op, std::uint32_t mask) const;
+    /// Whether all threads that a .sync instruction names are at it; else the current path waits for them.
+    bool members_are_there(Warp& warp, const Operation& op, std::uint32_t mask);
+    /// Threads whose guard is false go on alone, because the others may have to wait.
+    static bool leave_unguarded(Warp& warp, std::uint32_t mask);
 
     // ---- memory (memory_access.cpp)
     void issue_memory(Warp& warp, const Operation& op, std::uint32_t mask, double now);
     void issue_texture(Warp& warp, const Operation& op, std::uint32_t mask, double now);
-    /// Where the lanes' data lie on the host; throws DeviceError for a bad address. Sets `is_shared` for generic addresses.
-    void resolve(Warp& warp, const Operation& op, std::uint32_t mask, bool& is_shared);
+    [[nodiscard]] ptx::Space space_of(const Warp& warp, const Operation& op, std::uint32_t mask) const;
+    /// Where the lanes' data lie on the host; throws DeviceError for a bad address.
+    void resolve(Warp& warp, const Operation& op, ptx::Space space, std::uint32_t mask);
+    [[nodiscard]] std::byte* data_at(Warp& warp, ptx::Space space, int lane, std::uint64_t address, std::uint64_t bytes);
+    bool resolve_together(const Operation& op, std::uint32_t mask, std::uint64_t bytes);
     void move_data(Warp& warp, const Operation& op, std::uint32_t mask);
-    double time_global(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    double time_access(Warp& warp, const Operation& op, ptx::Space space, std::uint32_t mask, double now);
     double time_shared(Warp& warp, const Operation& op, std::uint32_t mask, double now);
-    void loaded(Warp& warp, const Operation& op, double when);
+    double time_local(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    double time_transactions(Warp& warp, const Operation& op, Coalescer& coalescer, PathKind path, std::uint32_t mask, double now);
+    double walk_segments(const std::vector<Segment>& segments, Transaction& transaction, double now);
+    void reissue(Warp& warp, std::size_t served, double now);
 
+    // ---- messages (report.cpp)
+    void check_time_limit();
+    [[noreturn]] void report_deadlock() const;
     [[noreturn]] void fail(const Warp& warp, const Operation& op, int lane, const std::string& what) const;
     [[nodiscard]] std::string where(const Warp& warp) const;
+    [[nodiscard]] std::string where(const Warp& warp, const WarpPath& path) const;
+
     Warp& warp_at(std::uint32_t index) { return warps_[index]; }
-    void set_ready(Warp& warp, std::uint16_t slot, double when) {
-        if (slot != kNoSlot) warp.ready[slot] = when;
+    [[nodiscard]] const Operation& operation_at(const Warp& warp) const { return program_.operations[warp.paths.current().pc]; }
+    static void set_ready(Warp& warp, const Operation& op, double when) {
+        for (std::uint8_t i = 0; i < op.write_count; ++i) warp.ready[op.writes[i]] = when;
     }
 
     const LaunchSetup& setup_;
@@ -91,20 +131,29 @@ private:
     Rules rules_;
     SharedBanks banks_;
     Coalescer global_coalescer_;
+    Coalescer local_coalescer_;
     Coalescer texture_coalescer_;
     Coalescer constant_coalescer_;
     std::vector<std::byte> parameters_;
     std::uint64_t shared_bytes_ = 0;
-    int blocks_per_sm_ = 0;
+    std::uint32_t blocks_per_sm_ = 0;
+    std::uint32_t warps_per_block_ = 0;
     std::uint64_t next_block_ = 0;
     std::uint64_t live_warps_ = 0;
+    std::uint64_t requests_ = 0;
     double latest_ = 0;
+
+    /// What an instruction may have to find free: 0 nothing, 1 the banks of shared memory, from 2 on any unit of a set.
+    static constexpr std::uint16_t kNoResource = 0, kSharedBanks = 1, kFirstUnitSet = 2;
+    std::vector<std::vector<std::uint16_t>> unit_sets_;
+    std::vector<std::uint16_t> resources_;  ///< by operation
 
     std::vector<Sm> sms_;
     std::vector<Scheduler> schedulers_;
-    std::vector<Warp> warps_;
+    std::vector<Warp> warps_;    ///< never grows beyond what is reserved, so references hold
     std::vector<std::uint32_t> free_warps_;
-    std::vector<Block> blocks_;
+    std::vector<Block> blocks_;  ///< likewise
+    std::vector<std::uint32_t> free_blocks_;
     using Event = std::pair<double, std::uint32_t>;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 

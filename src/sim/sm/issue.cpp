@@ -20,7 +20,7 @@ std::uint32_t Engine::active_lanes(const Warp& warp, const Operation& op) const 
     return op.guard_negated ? mask & ~holds : mask & holds;
 }
 
-double Engine::occupy_unit(Warp& warp, const Operation& op, double now) {
+double Engine::occupy_unit(const Warp& warp, const Operation& op, double now) {
     const Cost& cost = setup_.kernel.costs[op.cost];
     Scheduler& scheduler = schedulers_[warp.scheduler];
     const UnitUse* best = nullptr;
@@ -35,56 +35,82 @@ double Engine::occupy_unit(Warp& warp, const Operation& op, double now) {
 
 void Engine::issue(std::uint32_t warp_index, double now) {
     Warp& warp = warp_at(warp_index);
-    const Operation& op = program_.operations[warp.paths.current().pc];
+    const Operation& op = operation_at(warp);
     const std::uint32_t mask = active_lanes(warp, op);
     ++counters_.warp_instructions;
     counters_.thread_instructions += static_cast<std::uint64_t>(std::popcount(mask));
-    const bool width_left = schedulers_[warp.scheduler].width_used < rules_.issue_width;
-    warp.next_issue = width_left ? now : now + std::max(rules_.issue_interval, rules_.ilp_latency);
-    switch (op.kind) {
-        case Kind::arithmetic: issue_arithmetic(warp, op, mask, now); break;
-        case Kind::special: issue_special(warp, op, mask, now); break;
-        case Kind::load:
-        case Kind::store:
-        case Kind::atomic: issue_memory(warp, op, mask, now); break;
-        case Kind::texture: issue_texture(warp, op, mask, now); break;
-        case Kind::branch:
-        case Kind::indexed_branch: issue_branch(warp, op, mask, now); break;
-        case Kind::barrier: issue_barrier(warp_index, op, mask, now); break;
-        case Kind::exit:
-            if (mask != warp.paths.current().mask) {
-                const std::uint32_t leaving = mask;
-                warp.paths.advance(warp.paths.current().pc + 1);
-                warp.paths.exit(leaving);
-                for (std::uint32_t b = 0; b < blocks_[warp.block].barriers.size(); ++b) open_if_complete(blocks_[warp.block], b);
-            } else {
-                warp.paths.exit(mask);
-            }
-            break;
-        case Kind::trap:
-            if (mask != 0) fail(warp, op, std::countr_zero(mask), "trap");
-            warp.paths.advance(warp.paths.current().pc + 1);
-            break;
-        case Kind::nothing: warp.paths.advance(warp.paths.current().pc + 1); break;
-    }
+    warp.hold = std::max(warp.hold, now);
+    warp.gap = now + rules_.warp_interval;
+    execute(warp, op, mask, now);
     if (warp.paths.finished()) {
         end_warp(warp_index, now);
     } else {
-        prepare(warp_at(warp_index), now);
+        prepare(warp, now);
     }
 }
 
+void Engine::execute(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+    switch (op.kind) {
+        case Kind::arithmetic: return issue_arithmetic(warp, op, mask, now);
+        case Kind::special: return issue_special(warp, op, mask, now);
+        case Kind::load:
+        case Kind::store:
+        case Kind::atomic: return issue_memory(warp, op, mask, now);
+        case Kind::texture: return issue_texture(warp, op, mask, now);
+        case Kind::branch: return issue_branch(warp, op, mask, now);
+        case Kind::indexed_branch: return issue_indexed_branch(warp, op, mask, now);
+        case Kind::barrier: return issue_barrier(warp, op, mask, now);
+        case Kind::warp_barrier: return issue_warp_barrier(warp, op, mask);
+        case Kind::exit: return issue_exit(warp, mask);
+        case Kind::sleep: return issue_sleep(warp, op, mask, now);
+        case Kind::trap:
+            if (mask != 0) fail(warp, op, std::countr_zero(mask), "trap");
+            break;
+        case Kind::fence:  // prepare() held it until all accesses were done
+        case Kind::nothing: break;
+    }
+    warp.paths.advance(warp.paths.current().pc + 1);
+}
+
 void Engine::issue_arithmetic(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+    if (op.members != kNoSlot && mask != 0 && !members_are_there(warp, op, mask)) return;
     const double latency = occupy_unit(warp, op, now);
     if (warp.step + 1 < setup_.kernel.costs[op.cost].steps) {
         ++warp.step;
-        warp.next_issue = now + latency;
+        warp.hold = now + latency;
         return;
     }
     warp.step = 0;
-    if (mask != 0) op.execute(op, warp.registers.data(), mask);
-    set_ready(warp, op.destination, now + latency);
-    set_ready(warp, op.destination2, now + latency);
+    if (mask != 0) {
+        if (op.members == kNoSlot) op.execute(op, warp.registers.data(), mask);
+        else compute_by_members(warp, op, mask);
+    }
+    set_ready(warp, op, now + latency);
+    warp.paths.advance(warp.paths.current().pc + 1);
+}
+
+/// Threads with different member masks are separate groups.
+void Engine::compute_by_members(Warp& warp, const Operation& op, std::uint32_t mask) {
+    const LaneValues& members = warp.registers[op.members];
+    while (mask != 0) {
+        const auto first = static_cast<std::uint32_t>(members[static_cast<std::size_t>(std::countr_zero(mask))]);
+        const std::uint32_t group = mask & first;
+        op.execute(op, warp.registers.data(), group);
+        mask &= ~group;
+    }
+}
+
+void Engine::issue_exit(Warp& warp, std::uint32_t mask) {
+    if (mask == warp.paths.current().mask) return warp.paths.exit(mask);
+    warp.paths.advance(warp.paths.current().pc + 1);
+    warp.paths.exit(mask);
+    open_complete_barriers(blocks_[warp.block]);
+}
+
+void Engine::issue_sleep(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+    std::uint32_t longest = 0;
+    for_lanes(mask, [&](int lane) { longest = std::max(longest, as<std::uint32_t>(warp.registers[op.source[0]][static_cast<std::size_t>(lane)])); });
+    warp.hold = std::max(warp.hold, now + longest * rules_.cycles_per_ns);
     warp.paths.advance(warp.paths.current().pc + 1);
 }
 
@@ -92,10 +118,10 @@ void Engine::issue_special(Warp& warp, const Operation& op, std::uint32_t mask, 
     for_lanes(mask, [&](int lane) { warp.registers[op.destination][static_cast<std::size_t>(lane)] = special_value(warp, op.special, lane, now); });
     const bool reads_clock = op.special == SpecialRegister::clock || op.special == SpecialRegister::clock64 || op.special == SpecialRegister::clock_hi;
     if (reads_clock) {
-        warp.next_issue = std::max(warp.next_issue, now + rules_.clock_cost);
-        set_ready(warp, op.destination, now + rules_.clock_cost);
+        warp.hold = std::max(warp.hold, now + rules_.clock_cost);
+        set_ready(warp, op, now + rules_.clock_cost);
     } else {
-        set_ready(warp, op.destination, now + occupy_unit(warp, op, now));
+        set_ready(warp, op, now + occupy_unit(warp, op, now));
     }
     warp.paths.advance(warp.paths.current().pc + 1);
 }
@@ -110,7 +136,7 @@ std::uint64_t Engine::special_value(const Warp& warp, SpecialRegister which, int
         const std::int64_t count = setup_.clock_offsets[block.sm] + static_cast<std::int64_t>(std::floor(now));
         return static_cast<std::uint64_t>(count / rules_.clock_resolution * rules_.clock_resolution);
     };
-    const auto nanoseconds = [&] { return static_cast<std::uint64_t>(setup_.start_ns + now * 1e3 / *setup_.machine.clock.sm_mhz); };
+    const auto nanoseconds = [&] { return static_cast<std::uint64_t>(setup_.start_ns + now / rules_.cycles_per_ns); };
     switch (which) {
         case SpecialRegister::tid_x: return thread % size.x;
         case SpecialRegister::tid_y: return thread / size.x % size.y;
@@ -148,60 +174,29 @@ std::uint64_t Engine::special_value(const Warp& warp, SpecialRegister which, int
 }
 
 void Engine::issue_branch(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
-    warp.next_issue = std::max(warp.next_issue, now + occupy_unit(warp, op, now));
-    if (op.kind == Kind::branch) {
-        if (warp.paths.branch(mask, op.target, op.reconverge)) ++counters_.divergent_branches;
+    const double latency = occupy_unit(warp, op, now);
+    const double described = mask != 0 ? rules_.branch_taken : rules_.branch_untaken;
+    warp.hold = std::max(warp.hold, now + (described < 0 ? latency : described));
+    const auto pc = warp.paths.current().pc;
+    if (warp.paths.branch(mask, {.taken = op.target, .not_taken = pc + 1, .reconverge = op.reconverge})) ++counters_.divergent_branches;
+}
+
+/// The threads that go where the first one goes branch; the others stay at this instruction and issue it again.
+void Engine::issue_indexed_branch(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+    const double latency = occupy_unit(warp, op, now);
+    warp.hold = std::max(warp.hold, now + (rules_.branch_taken < 0 ? latency : rules_.branch_taken));
+    if (mask == 0) return warp.paths.advance(warp.paths.current().pc + 1);
+    const auto pc = warp.paths.current().pc;
+    if (mask != warp.paths.current().mask) {  // first of all those whose guard is false leave
+        (void)warp.paths.branch(mask, {.taken = pc, .not_taken = pc + 1, .reconverge = op.reconverge});
         return;
     }
-    if (mask == 0) return warp.paths.advance(warp.paths.current().pc + 1);
-    // The threads that go where the first one goes branch; the others stay at this instruction and issue it again.
     const auto choice = [&](int lane) { return as<std::uint32_t>(warp.registers[op.source[0]][static_cast<std::size_t>(lane)]); };
     const std::uint32_t first = choice(std::countr_zero(mask));
     if (first >= op.targets.size()) fail(warp, op, std::countr_zero(mask), fmt::format("branch index {} of {}", first, op.targets.size()));
     std::uint32_t same = 0;
     for_lanes(mask, [&](int lane) { same |= static_cast<std::uint32_t>(choice(lane) == first) << lane; });
-    if (same == warp.paths.current().mask) return warp.paths.advance(op.targets[first]);
-    fail(warp, op, std::countr_zero(mask), "an indexed branch whose threads go different ways cannot be simulated yet");
-}
-
-void Engine::issue_barrier(std::uint32_t warp_index, const Operation& op, std::uint32_t mask, double now) {
-    Warp& warp = warp_at(warp_index);
-    if (mask == 0) return warp.paths.advance(warp.paths.current().pc + 1);
-    const auto lane = static_cast<std::size_t>(std::countr_zero(mask));
-    const auto number = op.source[0] == kNoSlot ? 0U : as<std::uint32_t>(warp.registers[op.source[0]][lane]);
-    Block& block = blocks_[warp.block];
-    if (number >= block.barriers.size()) fail(warp, op, static_cast<int>(lane), fmt::format("barrier {} of {}", number, block.barriers.size()));
-    Barrier& barrier = block.barriers[number];
-    if (op.source[1] != kNoSlot) {
-        const auto threads = as<std::uint32_t>(warp.registers[op.source[1]][lane]);
-        barrier.expected = rules_.barrier_counts_threads ? threads : (threads + kWarpSize - 1) / kWarpSize;
-    }
-    barrier.arrived += rules_.barrier_counts_threads ? static_cast<std::uint32_t>(std::popcount(mask)) : 1;
-    barrier.last_arrival = std::max(barrier.last_arrival, now);
-    warp.barrier = static_cast<int>(number);
-    warp.paths.wait_at_barrier();
-    open_if_complete(block, number);
-}
-
-void Engine::open_if_complete(Block& block, std::uint32_t number) {
-    Barrier& barrier = block.barriers[number];
-    if (barrier.arrived == 0) return;
-    std::uint32_t expected = barrier.expected;
-    if (expected == 0)
-        for (const auto index : block.warps)
-            expected += rules_.barrier_counts_threads ? static_cast<std::uint32_t>(std::popcount(warps_[index].paths.live())) : 1;
-    if (barrier.arrived < expected) return;
-    const double when = barrier.last_arrival + rules_.barrier_latency;
-    barrier = {};
-    for (const auto index : block.warps) {
-        Warp& warp = warp_at(index);
-        if (warp.barrier != static_cast<int>(number)) continue;
-        warp.barrier = -1;
-        warp.paths.release_barrier();
-        warp.next_issue = std::max(warp.next_issue, when);
-        prepare(warp, when);
-        post(warp.scheduler);
-    }
+    if (warp.paths.branch(same, {.taken = op.targets[first], .not_taken = pc, .reconverge = op.reconverge})) ++counters_.divergent_branches;
 }
 
 }  // namespace gputomo::sim

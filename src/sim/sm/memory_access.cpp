@@ -72,58 +72,93 @@ std::uint64_t apply_atomic(const Operation& op, std::byte* at, std::uint64_t a, 
 
 }  // namespace
 
-void Engine::resolve(Warp& warp, const Operation& op, std::uint32_t mask, bool& is_shared) {
-    const std::uint64_t bytes = std::uint64_t{op.bytes} * op.elements;
-    Block& block = blocks_[warp.block];
-    const LaneValues& base = warp.registers[op.source[0]];
-    is_shared = op.space == Space::shared;
-    if (op.space == Space::generic) {
-        const std::uint64_t first = base[static_cast<std::size_t>(std::countr_zero(mask))] + static_cast<std::uint64_t>(op.offset);
-        is_shared = first - kSharedWindow < kSharedWindowSize;
+/// The space that generic addresses point into; that of the first thread, and the others must agree (resolve() sees to it).
+Space Engine::space_of(const Warp& warp, const Operation& op, std::uint32_t mask) const {
+    if (op.space != Space::generic) return op.space;
+    const std::uint64_t first = warp.registers[op.source[0]][static_cast<std::size_t>(std::countr_zero(mask))] + static_cast<std::uint64_t>(op.offset);
+    if (first - kSharedWindow < kWindowSize) return Space::shared;
+    return first - kLocalWindow < kWindowSize ? Space::local : Space::global;
+}
+
+std::byte* Engine::data_at(Warp& warp, Space space, int lane, std::uint64_t address, std::uint64_t bytes) {
+    const auto inside = [&](std::vector<std::byte>& all, std::uint64_t begin, std::uint64_t size) {
+        return address <= size && bytes <= size - address ? all.data() + begin + address : nullptr;
+    };
+    switch (space) {
+        case Space::shared: return inside(blocks_[warp.block].shared, 0, shared_bytes_);
+        case Space::local: return inside(warp.local, static_cast<std::uint64_t>(lane) * program_.local_bytes, program_.local_bytes);
+        case Space::param: return inside(parameters_, 0, parameters_.size());
+        default: return setup_.memory.resolve(address, bytes);
     }
+}
+
+/// All lanes in one allocation of device memory: one search instead of 32.
+bool Engine::resolve_together(const Operation& op, std::uint32_t mask, std::uint64_t bytes) {
+    std::uint64_t low = ~std::uint64_t{0}, high = 0, together = 0;
+    for_lanes(mask, [&](int lane) {
+        const std::uint64_t address = addresses_[static_cast<std::size_t>(lane)];
+        low = std::min(low, address);
+        high = std::max(high, address);
+        together |= address;
+    });
+    if ((together & (bytes - 1)) != 0 || high > ~bytes) return false;
+    std::byte* const base = op.space == Space::generic || op.space == Space::global || op.space == Space::constant
+                                ? setup_.memory.resolve(low, high - low + bytes) : nullptr;
+    if (base == nullptr || !setup_.memory.is_plain(low)) return false;
+    for_lanes(mask, [&](int lane) { data_[static_cast<std::size_t>(lane)] = base + (addresses_[static_cast<std::size_t>(lane)] - low); });
+    return true;
+}
+
+void Engine::resolve(Warp& warp, const Operation& op, Space space, std::uint32_t mask) {
+    const std::uint64_t bytes = std::uint64_t{op.bytes} * std::max<std::uint64_t>(op.elements, 1);
+    const LaneValues& base = warp.registers[op.source[0]];
+    const bool near = space == Space::shared || space == Space::local;
+    const std::uint64_t window = op.space != Space::generic || !near ? 0 : space == Space::shared ? kSharedWindow : kLocalWindow;
     for_lanes(mask, [&](int lane) {
         const auto l = static_cast<std::size_t>(lane);
-        std::uint64_t address = base[l] + static_cast<std::uint64_t>(op.offset);
-        std::byte* data = nullptr;
-        if (is_shared) {
-            if (op.space == Space::generic) address -= kSharedWindow;
-            address &= 0xFFFFFFFF;
-            if (address + bytes <= block.shared.size()) data = block.shared.data() + address;
-        } else if (op.space == Space::param) {
-            if (address + bytes <= parameters_.size()) data = parameters_.data() + address;
-        } else {
-            data = setup_.memory.resolve(address, bytes);
-        }
-        if (data == nullptr) fail(warp, op, lane, fmt::format("illegal address 0x{:x} ({} bytes)", address, bytes));
-        if (address % bytes != 0) fail(warp, op, lane, fmt::format("misaligned address 0x{:x} ({} bytes)", address, bytes));
-        addresses_[l] = address;
-        data_[l] = data;
+        addresses_[l] = base[l] + static_cast<std::uint64_t>(op.offset) - window;
+        if (near && window == 0) addresses_[l] &= 0xFFFFFFFF;
+    });
+    if (!near && space != Space::param && resolve_together(op, mask, bytes)) return;
+    for_lanes(mask, [&](int lane) {
+        const auto l = static_cast<std::size_t>(lane);
+        const std::uint64_t address = addresses_[l];
+        data_[l] = data_at(warp, space, lane, address, bytes);
+        if (data_[l] == nullptr) fail(warp, op, lane, fmt::format("illegal address 0x{:x} ({} bytes)", address + window, bytes));
+        if (address % bytes != 0) fail(warp, op, lane, fmt::format("misaligned address 0x{:x} ({} bytes)", address + window, bytes));
     });
 }
 
 void Engine::move_data(Warp& warp, const Operation& op, std::uint32_t mask) {
-    for_lanes(mask, [&](int lane) {
-        const auto l = static_cast<std::size_t>(lane);
-        if (op.kind == Kind::atomic) {
-            const auto operand = [&](std::size_t i) { return op.source[i] == kNoSlot ? 0 : warp.registers[op.source[i]][l]; };
-            warp.registers[op.destination][l] = apply_atomic(op, data_[l], operand(1), operand(2));
-            return;
-        }
-        for (std::size_t e = 0; e < op.elements; ++e) {
+    if (op.kind == Kind::atomic) {
+        const auto operand = [&](std::size_t i, std::size_t l) { return op.source[i] == kNoSlot ? 0 : warp.registers[op.source[i]][l]; };
+        for_lanes(mask, [&](int lane) {
+            const auto l = static_cast<std::size_t>(lane);
+            warp.registers[op.destination][l] = apply_atomic(op, data_[l], operand(1, l), operand(2, l));
+        });
+        return;
+    }
+    for (std::size_t e = 0; e < op.elements; ++e) {
+        LaneValues& values = warp.registers[op.vector[e]];
+        for_lanes(mask, [&](int lane) {
+            const auto l = static_cast<std::size_t>(lane);
             std::byte* at = data_[l] + e * op.bytes;
             if (op.kind == Kind::load)
-                warp.registers[op.vector[e]][l] = load_bits(at, op);
+                values[l] = load_bits(at, op);
             else
-                std::memcpy(at, &warp.registers[op.vector[e]][l], op.bytes);
-        }
-    });
+                std::memcpy(at, &values[l], op.bytes);
+        });
+    }
 }
 
-void Engine::loaded(Warp& warp, const Operation& op, double when) {
-    if (op.kind == Kind::store) return;
-    for (const auto slot : op.vector) set_ready(warp, slot, when);
-    if (op.kind == Kind::atomic) set_ready(warp, op.destination, when);
-    if (rules_.load_limit != 0 && op.kind == Kind::load) warp.loads.push_back(when);
+/// A memory instruction with more transactions or conflicts than one issue serves takes further issue slots (Volkov 2016, 3.6).
+void Engine::reissue(Warp& warp, std::size_t served, double now) {
+    if (rules_.served_per_issue == 0 || served <= rules_.served_per_issue) return;
+    const auto extra = static_cast<double>((served - 1) / rules_.served_per_issue) * rules_.issue_interval;
+    Scheduler& scheduler = schedulers_[warp.scheduler];
+    scheduler.free = std::max(scheduler.free, now + rules_.issue_interval + extra);
+    warp.gap = std::max(warp.gap, now + rules_.warp_interval + extra);
+    warp.hold = std::max(warp.hold, now + extra);
 }
 
 double Engine::time_shared(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
@@ -132,48 +167,87 @@ double Engine::time_shared(Warp& warp, const Operation& op, std::uint32_t mask, 
     const double start = std::max(now, sm.shared_free);
     sm.shared_free = start + access.occupancy;
     counters_.bank_conflict_cycles += static_cast<std::uint64_t>(access.conflict);
+    reissue(warp, access.ways, now);
     return start + access.latency;
 }
 
-double Engine::time_global(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
-    const bool constant = op.space == Space::constant;
-    Coalescer& coalescer = constant ? constant_coalescer_ : global_coalescer_;
-    Transaction transaction;
-    transaction.sm = schedulers_[warp.scheduler].sm;
-    transaction.path = constant ? PathKind::constant : PathKind::global;
-    transaction.kind = op.kind == Kind::load ? AccessKind::load : op.kind == Kind::store ? AccessKind::store : AccessKind::atomic;
-    transaction.hint = op.bypass_near ? CacheHint::l2_only : CacheHint::all;
+double Engine::walk_segments(const std::vector<Segment>& segments, Transaction& transaction, double now) {
     double done = now, at = now;
-    for (const Segment& segment : coalescer.merge(addresses_, mask, std::uint32_t{op.bytes} * op.elements)) {
+    for (const Segment& segment : segments) {
         transaction.address = segment.address;
         transaction.bytes = segment.bytes;
         done = std::max(done, setup_.memory_system.access(transaction, at));
         at += kTransactionSpacing;
     }
-    latest_ = std::max(latest_, op.kind == Kind::store ? now : done);
-    if (op.kind == Kind::store && done > now + kStoreQueueCycles) warp.next_issue = std::max(warp.next_issue, done - kStoreQueueCycles);
-    warp.next_issue = std::max(warp.next_issue, at - kTransactionSpacing);
     return done;
+}
+
+double Engine::time_transactions(Warp& warp, const Operation& op, Coalescer& coalescer, PathKind path, std::uint32_t mask, double now) {
+    const Scheduler& scheduler = schedulers_[warp.scheduler];
+    Transaction transaction;
+    transaction.sm = scheduler.sm;
+    transaction.scheduler = scheduler.number;
+    transaction.path = path;
+    transaction.kind = op.kind == Kind::store ? AccessKind::store : op.kind == Kind::atomic ? AccessKind::atomic : AccessKind::load;
+    transaction.hint = op.bypass_near ? CacheHint::l2_only : CacheHint::all;
+    transaction.request = ++requests_;
+    const auto& segments = coalescer.merge(addresses_, mask, std::uint32_t{op.bytes} * std::max<std::uint32_t>(op.elements, 1));
+    const double done = walk_segments(segments, transaction, now);
+    const bool store = op.kind == Kind::store;
+    latest_ = std::max(latest_, store ? now : done);
+    if (store) warp.hold = std::max(warp.hold, done - kStoreQueueCycles);
+    warp.hold = std::max(warp.hold, now + static_cast<double>(segments.size() - 1) * kTransactionSpacing);
+    reissue(warp, segments.size(), now);
+    return done;
+}
+
+/// Local memory is laid out word by word: the same word of 32 threads lies together. Addresses become those of device memory.
+double Engine::time_local(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+    constexpr std::uint64_t kWord = 4;
+    const auto number = static_cast<std::uint64_t>(&warp - warps_.data());
+    const std::uint64_t frames = setup_.local_address + number * program_.local_bytes * kWarpSize;
+    const std::uint32_t bytes = std::uint32_t{op.bytes} * std::max<std::uint32_t>(op.elements, 1);
+    const auto offsets = addresses_;
+    Operation word = op;
+    word.bytes = static_cast<std::uint8_t>(std::min<std::uint64_t>(op.bytes, kWord));
+    word.elements = 1;
+    double done = now;
+    for (std::uint64_t at = 0; at < bytes; at += kWord) {
+        for_lanes(mask, [&](int lane) {
+            const std::uint64_t address = offsets[static_cast<std::size_t>(lane)] + at;
+            addresses_[static_cast<std::size_t>(lane)] = frames + (address / kWord * kWarpSize + static_cast<std::uint64_t>(lane)) * kWord + address % kWord;
+        });
+        done = std::max(done, time_transactions(warp, word, local_coalescer_, PathKind::local, mask, now));
+    }
+    return done;
+}
+
+double Engine::time_access(Warp& warp, const Operation& op, Space space, std::uint32_t mask, double now) {
+    switch (space) {
+        case Space::param: return now + setup_.kernel.costs[op.cost].last_latency;
+        case Space::shared: return op.elements == 0 ? now : time_shared(warp, op, mask, now);
+        case Space::local: return time_local(warp, op, mask, now);
+        case Space::constant: return time_transactions(warp, op, constant_coalescer_, PathKind::constant, mask, now);
+        default: break;
+    }
+    if (op.read_only && rules_.read_only_is_texture) return time_transactions(warp, op, texture_coalescer_, PathKind::texture, mask, now);
+    return time_transactions(warp, op, global_coalescer_, PathKind::global, mask, now);
 }
 
 void Engine::issue_memory(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     if (mask != 0) {
-        bool is_shared = false;
-        resolve(warp, op, mask, is_shared);
+        const Space space = space_of(warp, op, mask);
+        resolve(warp, op, space, mask);
         move_data(warp, op, mask);
-        double done = 0;
-        if (op.space == Space::param) {
-            done = now + setup_.kernel.costs[op.cost].last_latency;
-        } else {
-            done = is_shared ? time_shared(warp, op, mask, now) : time_global(warp, op, mask, now);
-        }
-        loaded(warp, op, done);
+        const double done = time_access(warp, op, space, mask, now);
+        set_ready(warp, op, done);
+        warp.memory_done = std::max(warp.memory_done, done);
+        if (rules_.load_limit != 0 && op.kind == Kind::load && op.elements != 0) warp.loads.push_back(done);
     }
     warp.paths.advance(warp.paths.current().pc + 1);
 }
 
 void Engine::issue_texture(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
-    double done = now;
     if (mask != 0) {
         for_lanes(mask, [&](int lane) {
             const auto l = static_cast<std::size_t>(lane);
@@ -188,18 +262,9 @@ void Engine::issue_texture(Warp& warp, const Operation& op, std::uint32_t mask, 
             warp.registers[op.vector[0]][l] = data == nullptr ? 0 : load_bits(data, op);
             for (std::size_t e = 1; e < op.elements; ++e) warp.registers[op.vector[e]][l] = 0;
         });
-        Transaction transaction;
-        transaction.sm = schedulers_[warp.scheduler].sm;
-        transaction.path = PathKind::texture;
-        double at = now;
-        for (const Segment& segment : texture_coalescer_.merge(addresses_, mask, 4)) {
-            transaction.address = segment.address;
-            transaction.bytes = segment.bytes;
-            done = std::max(done, setup_.memory_system.access(transaction, at));
-            at += kTransactionSpacing;
-        }
-        latest_ = std::max(latest_, done);
-        for (const auto slot : op.vector) set_ready(warp, slot, done);
+        const double done = time_transactions(warp, op, texture_coalescer_, PathKind::texture, mask, now);
+        set_ready(warp, op, done);
+        warp.memory_done = std::max(warp.memory_done, done);
     }
     warp.paths.advance(warp.paths.current().pc + 1);
 }

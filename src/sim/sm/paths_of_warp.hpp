@@ -12,10 +12,21 @@ struct WarpPath {
     std::uint32_t reconverge = 0;  ///< where it waits for (stack) or meets (independent) its siblings
     std::uint32_t mask = 0;
     std::uint32_t turns = 0;       ///< backward branches taken; independent scheduling favours paths that are behind
-    bool at_barrier = false;
+    std::int8_t barrier = -1;      ///< block barrier it waits at (its pc is the instruction behind)
+    std::uint32_t arrived = 0;     ///< threads of it that take part in that barrier
+    bool awaits_members = false;   ///< at an instruction that other threads of the warp must reach as well
+
+    [[nodiscard]] bool waits() const { return barrier >= 0 || awaits_members; }
 };
 
 enum class Divergence : std::uint8_t { stack, independent };
+
+/// Where the two sides of a branch go.
+struct BranchTargets {
+    std::uint32_t taken = 0;
+    std::uint32_t not_taken = 0;
+    std::uint32_t reconverge = 0;
+};
 
 class WarpPaths {
 public:
@@ -25,26 +36,34 @@ public:
 
     /// No thread is left.
     [[nodiscard]] bool finished() const { return paths_.empty(); }
+    [[nodiscard]] bool independent() const { return kind_ == Divergence::independent; }
     [[nodiscard]] WarpPath& current() { return paths_[current_]; }
     [[nodiscard]] const WarpPath& current() const { return paths_[current_]; }
+    [[nodiscard]] std::vector<WarpPath>& all() { return paths_; }
     [[nodiscard]] const std::vector<WarpPath>& all() const { return paths_; }
     [[nodiscard]] std::uint32_t live() const;
 
     /// The current path goes on at `pc`.
     void advance(std::uint32_t pc);
-    /// The threads in `taken` go to `target`, the others to the next instruction. Returns whether the paths diverged.
-    bool branch(std::uint32_t taken, std::uint32_t target, std::uint32_t reconverge);
+    /// The threads in `taken` go one way, the others of the current path the other. Returns whether the paths diverged.
+    bool branch(std::uint32_t taken, const BranchTargets& to);
     /// Threads end.
     void exit(std::uint32_t mask);
-    /// The current path waits at a barrier. Independent scheduling goes on with another path if there is one.
-    void wait_at_barrier();
-    /// The barrier opened for all waiting paths.
-    void release_barrier();
-    /// Every path waits at a barrier.
+    /// `threads` of the current path wait at a barrier, and the rest of the path with them. Independent scheduling goes on with
+    /// another path if there is one.
+    void wait_at_barrier(std::int8_t barrier, std::uint32_t threads);
+    /// The barrier opened for all paths that wait there.
+    void release_barrier(std::int8_t barrier);
+    /// The current path stays where it is until other threads arrive at the same instruction.
+    void wait_for_members();
+    /// The paths in `which` (by mask) arrived together and go on behind their instructions.
+    void release_members(std::uint32_t threads);
+    /// Every path waits.
     [[nodiscard]] bool blocked() const;
 
 private:
     void settle();
+    void merge_equal();
     void pick();
 
     /// A split that reached the point where its siblings would join it waits for them as if it had gone round this often; the

@@ -30,7 +30,6 @@ SharedBanks::SharedBanks(const machine::SharedMemory& shared)
 
 SharedBanks::Access SharedBanks::access(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, std::uint32_t bytes) const {
     Access total;
-    std::uint32_t worst = 1;
     std::uint32_t groups = 0;
     // Wide elements take the place of several threads: a group moves group_ x 4 bytes.
     const std::uint32_t threads = std::max<std::uint32_t>(1, group_ * 4 / std::max<std::uint32_t>(4, bytes));
@@ -50,10 +49,10 @@ SharedBanks::Access SharedBanks::access(const std::array<std::uint64_t, 32>& add
         }
         if (ways == 0) continue;
         ++groups;
-        worst = std::max(worst, ways);
+        total.ways = std::max(total.ways, ways);
         total.occupancy += group_cycles_ * ways;
     }
-    total.conflict = conflict_cost_ * (worst - 1);
+    total.conflict = conflict_cost_ * (total.ways - 1);
     total.latency = latency_ + total.conflict + (groups > 1 ? group_cycles_ * (groups - 1) : 0);
     return total;
 }

@@ -17,6 +17,7 @@ public:
         double latency = 0;    ///< cycles to the data of the last thread
         double occupancy = 0;  ///< cycles the banks are busy
         double conflict = 0;   ///< share of the latency that conflicts cost
+        std::uint32_t ways = 1;  ///< accesses to the worst bank
     };
     /// `addresses` of the lanes in `mask`, `bytes` each. Threads of a group that touch different words of one bank are
     /// served one after the other; a word that several want is broadcast (Volkov 2016, 2.6).

@@ -1,0 +1,204 @@
+// scan.json as text: written, and read with complaints that name the field.
+#include "scan/files.hpp"
+#include "scan/json_node.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gputomo::scan {
+namespace {
+
+constexpr std::array<std::string_view, 3> kVerdicts{"decided", "absent", "undecided"};
+constexpr std::array kStatuses{Status::done, Status::failed, Status::device_failed, Status::timed_out, Status::skipped, Status::interrupted};
+
+/// [] does not say what it is a list of, and a description takes only the right kind; so it is written as {"empty": "strings"}.
+Json empty_list(std::string_view of) { return {{"empty", of}}; }
+
+Json value_json(const std::vector<std::int64_t>& list) { return list.empty() ? empty_list("integers") : Json(list); }
+Json value_json(const std::vector<double>& list) { return list.empty() ? empty_list("numbers") : Json(list); }
+Json value_json(const std::vector<std::string>& list) { return list.empty() ? empty_list("strings") : Json(list); }
+template <class Scalar>
+Json value_json(const Scalar& scalar) { return Json(scalar); }
+Json any_value_json(const deduce::Value& value) {
+    return std::visit([](const auto& v) { return value_json(v); }, value);
+}
+
+deduce::Value empty_list_from(const JsonNode& of) {
+    const auto name = of.text();
+    if (name == "integers") return std::vector<std::int64_t>{};
+    if (name == "numbers") return std::vector<double>{};
+    if (name == "strings") return std::vector<std::string>{};
+    of.fail("integers, numbers or strings");
+}
+
+bool is_int64(const Json& json) {
+    return json.is_number_integer() && !(json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
+}
+
+deduce::Value value_from(const JsonNode& node) {
+    const Json& json = node.json();
+    if (json.is_boolean()) return json.get<bool>();
+    if (is_int64(json)) return json.get<std::int64_t>();
+    if (json.is_number()) return json.get<double>();
+    if (json.is_string()) return json.get<std::string>();
+    if (json.is_object()) return empty_list_from(node.at("empty"));
+    if (json.is_array() && !json.empty()) {
+        const auto all = [&](auto test) { return std::all_of(json.begin(), json.end(), test); };
+        if (all(is_int64)) return json.get<std::vector<std::int64_t>>();
+        if (all([](const Json& j) { return j.is_number(); })) return json.get<std::vector<double>>();
+        if (all([](const Json& j) { return j.is_string(); })) return json.get<std::vector<std::string>>();
+    }
+    node.fail("a number, a string, true, false, or a list of numbers or strings");
+}
+
+Json estimate_json(const deduce::Estimate& e) {
+    Json json = {{"path", e.path}, {"verdict", kVerdicts.at(static_cast<std::size_t>(e.verdict))}};
+    if (e.verdict == deduce::Verdict::decided) json["value"] = any_value_json(e.value);
+    for (const auto& candidate : e.candidates) json["candidates"].push_back(any_value_json(candidate));
+    json["method"] = e.method;
+    json["confidence"] = e.confidence;
+    if (e.interval) json["interval"] = *e.interval;
+    if (!e.note.empty()) json["note"] = e.note;
+    return json;
+}
+
+deduce::Verdict verdict_from(const JsonNode& node) {
+    const auto verdict = std::find(kVerdicts.begin(), kVerdicts.end(), node.text());
+    if (verdict == kVerdicts.end()) node.fail("decided, absent or undecided");
+    return static_cast<deduce::Verdict>(verdict - kVerdicts.begin());
+}
+
+std::array<double, 2> interval_from(const JsonNode& node) {
+    const auto ends = node.elements();
+    if (ends.size() != 2) node.fail("[low, high]");
+    return {ends[0].number(), ends[1].number()};
+}
+
+deduce::Estimate estimate_from(const JsonNode& node) {
+    deduce::Estimate e;
+    e.path = node.at("path").text();
+    e.verdict = verdict_from(node.at("verdict"));
+    if (e.verdict == deduce::Verdict::decided) e.value = value_from(node.at("value"));
+    if (const auto candidates = node.find("candidates"))
+        for (const auto& candidate : candidates->elements()) e.candidates.push_back(value_from(candidate));
+    e.method = node.at("method").text();
+    e.confidence = node.at("confidence").number();
+    if (const auto interval = node.find("interval")) e.interval = interval_from(*interval);
+    if (const auto note = node.find("note")) e.note = note->text();
+    return e;
+}
+
+Json trace_json(const deduce::Trace& trace) {
+    Json json = {{"name", trace.name}, {"experiment", trace.experiment}, {"columns", Json::array()}};
+    for (const auto& column : trace.columns) json["columns"].push_back({{"name", column.name}, {"unit", column.unit}, {"values", column.values}});
+    const auto& plot = trace.plot;
+    if (!plot.x.empty()) json["plot"] = {{"title", plot.title}, {"x", plot.x}, {"y", plot.y}, {"log_x", plot.log_x}, {"log_y", plot.log_y}};
+    return json;
+}
+
+deduce::Trace trace_from(const JsonNode& node) {
+    deduce::Trace trace;
+    trace.name = node.at("name").text();
+    trace.experiment = node.at("experiment").text();
+    for (const auto& column : node.at("columns").elements())
+        trace.columns.push_back({column.at("name").text(), column.at("unit").text(), column.at("values").samples()});
+    if (const auto plot = node.find("plot"))
+        trace.plot = {plot->at("title").text(), plot->at("x").text(), plot->at("y").texts(), plot->at("log_x").flag(), plot->at("log_y").flag()};
+    return trace;
+}
+
+Json check_json(const experiments::CodeCheck& check) {
+    Json json = {{"kernel", check.kernel}, {"result", experiments::name_of(check.result)}, {"expected", check.expected}, {"found", check.found}};
+    if (!check.listing.empty()) json["listing"] = check.listing;
+    return json;
+}
+
+experiments::CodeResult result_from(const JsonNode& node) {
+    using enum experiments::CodeResult;
+    const auto name = node.text();
+    for (const auto known : {passed, failed, unavailable})
+        if (experiments::name_of(known) == name) return known;
+    node.fail("passed, failed or unavailable");
+}
+
+experiments::CodeCheck check_from(const JsonNode& node) {
+    const auto listing = node.find("listing");
+    return {.kernel = node.at("kernel").text(),
+            .result = result_from(node.at("result")),
+            .expected = node.at("expected").text(),
+            .found = node.at("found").text(),
+            .listing = listing ? listing->text() : ""};
+}
+
+Json record_json(const Record& record) {
+    Json json = {{"id", record.id}, {"status", status_name(record.status)}, {"seconds", record.seconds}};
+    if (!record.error.empty()) json["error"] = record.error;
+    json["estimates"] = Json::array();
+    for (const auto& e : record.outcome.estimates) json["estimates"].push_back(estimate_json(e));
+    json["warnings"] = record.outcome.warnings;
+    json["code_checks"] = Json::array();
+    for (const auto& check : record.outcome.code_checks) json["code_checks"].push_back(check_json(check));
+    json["traces"] = Json::array();
+    for (const auto& trace : record.outcome.traces) json["traces"].push_back(trace_json(trace));
+    return json;
+}
+
+Status status_from(const JsonNode& node) {
+    const auto name = node.text();
+    const auto found = std::find_if(kStatuses.begin(), kStatuses.end(), [&](Status status) { return status_name(status) == name; });
+    if (found == kStatuses.end()) node.fail("one that a scan writes, such as \"done\"");
+    return *found;
+}
+
+Record record_from(const JsonNode& node) {
+    Record record;
+    record.id = node.at("id").text();
+    record.status = status_from(node.at("status"));
+    record.seconds = node.at("seconds").number();
+    if (const auto error = node.find("error")) record.error = error->text();
+    for (const auto& e : node.at("estimates").elements()) record.outcome.estimates.push_back(estimate_from(e));
+    record.outcome.warnings = node.at("warnings").texts();
+    for (const auto& c : node.at("code_checks").elements()) record.outcome.code_checks.push_back(check_from(c));
+    for (const auto& t : node.at("traces").elements()) record.outcome.traces.push_back(trace_from(t));
+    return record;
+}
+
+Scan scan_from(const JsonNode& node) {
+    const auto schema = node.at("schema");
+    if (schema.text() != kScanSchema) schema.fail(fmt::format("\"{}\"", kScanSchema));
+    Scan scan;
+    const auto device = node.at("device"), options = node.at("options");
+    scan.device_name = device.at("name").text();
+    scan.device_id = device.at("id").text();
+    scan.seed = options.at("seed").natural();
+    scan.quick = options.at("quick").flag();
+    for (const auto& experiment : node.at("experiments").elements()) {
+        scan.records.push_back(record_from(experiment));
+        for (const auto& e : scan.records.back().outcome.estimates) scan.findings.add(e);
+    }
+    return scan;
+}
+
+}  // namespace
+
+std::string to_json(const Scan& scan) {
+    Json json = {{"schema", kScanSchema},
+                 {"device", {{"name", scan.device_name}, {"id", scan.device_id}}},
+                 {"options", {{"seed", scan.seed}, {"quick", scan.quick}}},
+                 {"experiments", Json::array()}};
+    for (const auto& record : scan.records) json["experiments"].push_back(record_json(record));
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Scan scan_from_json(std::string_view text, std::string_view origin) {
+    try {
+        const Json json = Json::parse(text);  // outlives the nodes that point into it
+        return scan_from({json, {}});
+    } catch (const Json::exception& e) {
+        throw InputError(fmt::format("{}: not valid JSON: {}", origin, e.what()));
+    } catch (const InputError& e) {
+        throw InputError(fmt::format("{}: {}", origin, e.what()));
+    }
+}
+
+}  // namespace gputomo::scan

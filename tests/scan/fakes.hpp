@@ -1,0 +1,69 @@
+// Experiments that do as a test says, and a device that can be lost.
+#pragma once
+
+#include "../experiments/scripted_device.hpp"
+#include "experiments/experiment.hpp"
+#include "units/error.hpp"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gputomo::scan::testing {
+
+inline deduce::Estimate decided(std::string path, deduce::Value value) {
+    deduce::Estimate e;
+    e.path = std::move(path);
+    e.value = std::move(value);
+    e.method = "fake, by decree";
+    e.confidence = 0.75;
+    return e;
+}
+
+/// Experiment::run is a plain function, so what each of these does is kept in a static place by its letter.
+class FakeExperiments {
+public:
+    using Body = std::function<experiments::Outcome(experiments::Context&)>;
+
+    FakeExperiments() {
+        for (auto& body : bodies()) body = [](experiments::Context&) { return experiments::Outcome{}; };
+    }
+    static void body(char letter, Body body) { bodies().at(static_cast<std::size_t>(letter - 'a')) = std::move(body); }
+    template <class E>
+    static void throws(char letter, const std::string& what) {
+        body(letter, [what](experiments::Context&) -> experiments::Outcome { throw E(what); });
+    }
+    static void finds(char letter, std::vector<deduce::Estimate> estimates) {
+        body(letter, [estimates](experiments::Context&) { return experiments::Outcome{.estimates = estimates}; });
+    }
+    static experiments::Experiment make(char letter, std::vector<std::string_view> needs = {}) {
+        static constexpr std::array<std::string_view, 4> kIds{"a", "b", "c", "d"};
+        static constexpr std::array<experiments::Outcome (*)(experiments::Context&), 4> kRuns{run<0>, run<1>, run<2>, run<3>};
+        const auto index = static_cast<std::size_t>(letter - 'a');
+        return {kIds.at(index), "A fake", "nobody", std::move(needs), {}, kRuns.at(index)};
+    }
+
+private:
+    static std::array<Body, 4>& bodies() {
+        static std::array<Body, 4> all;
+        return all;
+    }
+    template <std::size_t I>
+    static experiments::Outcome run(experiments::Context& context) { return bodies()[I](context); }
+};
+
+/// Once lost it refuses everything, as a CUDA context does after an illegal address.
+class LosableDevice : public experiments::testing::ScriptedDevice {
+public:
+    bool lost = false;
+    device::Address allocate(Bytes size) override {
+        if (lost) throw DeviceError("cuMemAlloc: CUDA_ERROR_ILLEGAL_ADDRESS");
+        return ScriptedDevice::allocate(size);
+    }
+};
+
+}  // namespace gputomo::scan::testing

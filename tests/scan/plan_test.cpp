@@ -1,0 +1,68 @@
+#include "scan/plan.hpp"
+
+#include "fakes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+namespace gputomo::scan {
+namespace {
+
+using testing::FakeExperiments;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+std::vector<std::string_view> ids(const std::vector<const experiments::Experiment*>& plan) {
+    std::vector<std::string_view> ids;
+    for (const auto* experiment : plan) ids.push_back(experiment->id);
+    return ids;
+}
+
+TEST(Plan, WhatAnExperimentNeedsComesBeforeIt) {
+    const std::array catalogue{FakeExperiments::make('a', {"c", "b"}), FakeExperiments::make('b', {"d"}), FakeExperiments::make('c', {"d"}), FakeExperiments::make('d')};
+    EXPECT_THAT(ids(plan(catalogue)), ElementsAre("d", "c", "b", "a"));
+}
+
+TEST(Plan, WithoutNeedsTheOrderOfTheCatalogueStays) {
+    const std::array catalogue{FakeExperiments::make('c'), FakeExperiments::make('a'), FakeExperiments::make('b')};
+    EXPECT_THAT(ids(plan(catalogue)), ElementsAre("c", "a", "b"));
+}
+
+TEST(Plan, OnlyThoseAskedForAndWhatTheyNeedEachOnce) {
+    const std::array catalogue{FakeExperiments::make('a'), FakeExperiments::make('b', {"a"}), FakeExperiments::make('c', {"b"}), FakeExperiments::make('d')};
+    EXPECT_THAT(ids(plan(catalogue, {"b"})), ElementsAre("a", "b"));
+    EXPECT_THAT(ids(plan(catalogue, {"d", "c", "a", "d"})), ElementsAre("d", "a", "b", "c"));
+}
+
+TEST(Plan, AnUnknownIdNamesTheChoices) {
+    const std::array catalogue{FakeExperiments::make('a'), FakeExperiments::make('b')};
+    EXPECT_THAT([&] { (void)plan(catalogue, {"clok"}); }, ThrowsMessage<InputError>(AllOf(HasSubstr("'clok'"), HasSubstr("a, b"))));
+    EXPECT_THAT([&] { (void)plan(catalogue, {""}); }, ThrowsMessage<InputError>(HasSubstr("a, b")));
+}
+
+TEST(Plan, NeedsThatGoRoundAreRefused) {
+    const std::array pair{FakeExperiments::make('a', {"b"}), FakeExperiments::make('b', {"a"})};
+    EXPECT_THROW((void)plan(pair), std::logic_error);
+    const std::array self{FakeExperiments::make('a', {"a"})};
+    EXPECT_THROW((void)plan(self), std::logic_error);
+    const std::array aside{FakeExperiments::make('a', {"b"}), FakeExperiments::make('b', {"a"}), FakeExperiments::make('c')};
+    EXPECT_THAT(ids(plan(aside, {"c"})), ElementsAre("c"));
+}
+
+TEST(Plan, TheCatalogueIsPlannedWholeAndInOrder) {
+    std::set<std::string_view> before;
+    for (const auto* experiment : plan(experiments::catalogue())) {
+        for (const auto need : experiment->needs) EXPECT_TRUE(before.contains(need)) << experiment->id << " runs before " << need;
+        EXPECT_TRUE(before.insert(experiment->id).second) << experiment->id;
+    }
+    EXPECT_EQ(before.size(), experiments::catalogue().size());
+}
+
+}  // namespace
+}  // namespace gputomo::scan
