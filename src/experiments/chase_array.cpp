@@ -53,8 +53,7 @@ void ChaseArray::describe(double fraction, std::string what) {
 }
 
 void ChaseArray::add_code_checks(Outcome& outcome) const {
-    experiments::add_code_checks(chase_.average_kernel(), outcome);
-    experiments::add_code_checks(chase_.fine_kernel(), outcome);
+    for (const auto* kernel : chase_.kernels()) experiments::add_code_checks(*kernel, outcome);
 }
 
 deduce::Chase ChaseArray::chase() {
@@ -86,12 +85,16 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
     context_.progress(fraction_, what_);
     const auto order = place_elements(offsets);
     writer_.write_cycle(order);
-    const auto unroll = static_cast<std::uint64_t>(chase_.shape().unroll);
+    const std::uint64_t granularity = chase_.average_granularity();
+    const std::uint64_t timed = (loads + granularity - 1) / granularity * granularity;
+    // No walk starts where an earlier one left its traces.
+    const auto walk_start = [&](int walk) { return order[(first + static_cast<std::uint64_t>(walk) * (warm + timed)) % order.size()]; };
     std::vector<double> means;
     for (int i = 0; i < kRuns; ++i) {
-        const auto mean = chase_.average({.start = order[first % order.size()],
+        const auto mean = chase_.average({.start = walk_start(2 * i),
+                                          .start_again = walk_start(2 * i + 1),
                                           .warm = static_cast<std::uint32_t>(warm),
-                                          .loads = static_cast<std::uint32_t>((loads + unroll - 1) / unroll * unroll),
+                                          .loads = static_cast<std::uint32_t>(timed),
                                           .sm = sm});
         if (!mean) return std::nullopt;
         means.push_back(*mean);

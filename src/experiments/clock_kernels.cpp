@@ -45,7 +45,7 @@ ptx::KernelBuilder readings_kernel(ptx::Target target) {
 
 ptx::KernelBuilder starts_kernel(ptx::Target target) {
     ptx::KernelBuilder k("block_starts", target);
-    const Reg start = k.clock32();
+    const Reg start = k.entry_clock32();
     const Reg results = k.param(Type::u64, "results");
     const Reg mine = k.element(results, k.special(SpecialRegister::ctaid_x), Bytes{sizeof(BlockStart)});
     k("st.global.u32", Mem{mine}, k.special(SpecialRegister::smid));

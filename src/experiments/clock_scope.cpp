@@ -43,7 +43,9 @@ std::vector<deduce::Estimate> clock_scope_estimates(const std::vector<std::vecto
     Evidence evidence{std::string(kMethod), kConfidence};
     evidence.note = fmt::format("{} groups of {} to {} SMs", groups.size(), smallest.size(), largest.size());
     if (groups.size() == 1) return {decided("clock.scope", std::string("gpu"), evidence)};
-    if (largest.size() == 1) return {decided("clock.scope", std::string("sm"), evidence)};
+    // Two registers may happen to read nearly the same; clusters of one SM don't exist beside larger ones.
+    const auto alone = std::ranges::count(groups, std::size_t{1}, &std::vector<std::uint32_t>::size);
+    if (2 * alone > std::ssize(groups)) return {decided("clock.scope", std::string("sm"), evidence)};
     // Clusters differ in size, since faulty SMs are switched off; the SMs of a TPC are few and always all there.
     if (largest.size() > kMostSmsPerTpc) return {decided("clock.scope", std::string("gpc"), evidence)};
     if (smallest.size() != largest.size()) return {undecided("clock.scope", {std::string("tpc"), std::string("gpc")}, evidence)};

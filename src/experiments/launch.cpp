@@ -42,7 +42,7 @@ struct BlockRecord {
 /// time from one read to the other is what the second read and store take between the end and the exit.
 ptx::KernelBuilder block_kernel(ptx::Target target) {
     ptx::KernelBuilder k("block_times", target);
-    const Reg start = k.clock32();
+    const Reg start = k.entry_clock32();
     const Reg records = k.param(Type::u64, "records");
     const Reg cycles = k.param(Type::u32, "cycles");
     static_cast<void>(k.dynamic_shared());

@@ -59,11 +59,14 @@ void LinkWriter::write_cycle(std::span<const device::Address> order) {
 PointerChase::PointerChase(device::Device& device, Shape shape)
     : device_(device),
       shape_(shape),
-      average_(device, average_chase_kernel(target_of(device), shape), {timed_loads(shape.unroll)}),
+      average_(device, average_chase_kernel(target_of(device), shape.hint, shape.unroll), {timed_loads(shape.unroll)}),
+      average_long_(device, average_chase_kernel(target_of(device), shape.hint, kLonger * shape.unroll),
+                    {timed_loads(kLonger * shape.unroll)}),
       fine_(device, fine_chase_kernel(target_of(device), shape), {timed_loads(1)}),
       results_(device, Bytes{kHeaderBytes + kRecordBytes * shape.records}),
       sms_(static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1))) {
     average_.prefer_l1();
+    average_long_.prefer_l1();
     fine_.prefer_l1();
 }
 
@@ -79,12 +82,21 @@ bool PointerChase::launch(CompiledKernel& kernel, const ChaseRun& run, std::uint
     return false;
 }
 
-std::optional<double> PointerChase::total_cycles(const ChaseRun& run) {
-    const auto unroll = static_cast<std::uint32_t>(shape_.unroll);
+std::optional<double> PointerChase::cycles_of(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t unroll) {
     if (run.loads % unroll != 0) throw std::logic_error("PointerChase: the loads must be a multiple of the unroll factor");
-    if (!launch(average_, run, run.loads / unroll)) return std::nullopt;
+    if (!launch(kernel, run, run.loads / unroll)) return std::nullopt;
     const auto header = results_.read<Header>(1).front();
     return static_cast<double>(header.end - header.begin);
+}
+
+std::optional<double> PointerChase::total_cycles(const ChaseRun& run) {
+    // total = loads x latency + loads / unroll x (what a turn adds) + constant, for both unroll factors.
+    const auto in_short = cycles_of(average_, run, static_cast<std::uint32_t>(shape_.unroll));
+    ChaseRun again = run;
+    again.start = run.start_again.value_or(run.start);
+    const auto in_long = cycles_of(average_long_, again, average_granularity());
+    if (!in_short || !in_long) return std::nullopt;
+    return (kLonger * *in_long - *in_short) / (kLonger - 1);
 }
 
 std::optional<double> PointerChase::average(const ChaseRun& run) {
@@ -145,7 +157,7 @@ std::vector<double> PointerChase::walk(std::span<const device::Address> order, s
 }
 
 void PointerChase::calibrate(device::Address start) {
-    const auto loads = kCalibrationLoads / static_cast<std::uint32_t>(shape_.unroll) * static_cast<std::uint32_t>(shape_.unroll);
+    const auto loads = kCalibrationLoads / average_granularity() * average_granularity();
     std::vector<double> overheads;
     std::vector<double> latencies;
     std::vector<double> readings;

@@ -3,6 +3,7 @@
 
 #include "experiments/compiled_kernel.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,8 +21,9 @@ enum class LoadHint : std::uint8_t {
 /// Where in the cycle and on which SM a chase runs.
 struct ChaseRun {
     device::Address start = 0;         ///< first address loaded
+    std::optional<device::Address> start_again;  ///< of average()'s second walk, where the first leaves traces in a cache
     std::uint32_t warm = 0;            ///< loads before the timed ones, in the same launch
-    std::uint32_t loads = 0;           ///< timed loads; a multiple of `unroll` for average()
+    std::uint32_t loads = 0;           ///< timed loads; a multiple of average_granularity() for average()
     std::optional<std::uint32_t> sm;   ///< run on this SM; nothing: wherever the device puts a lone block
 };
 
@@ -51,17 +53,18 @@ class PointerChase {
 public:
     struct Shape {
         LoadHint hint = LoadHint::all;
-        int unroll = 8;              ///< loads per turn of average()'s loop
+        int unroll = 8;              ///< loads per turn of average()'s shorter loop; the longer one's is kLonger times as large
         /// Loads that one launch of fine() records. 7 KiB of records and the 1 KiB that the system takes are the smallest
         /// shared-memory carve-out of current GPUs, so that the L1 keeps nearly all of its memory.
         std::uint32_t records = 597;
     };
+    static constexpr int kLonger = 3;
     PointerChase(device::Device& device, Shape shape);
 
-    /// Cycles of `loads` dependent loads, clock overhead included; nothing where no block came to the wanted SM.
-    [[nodiscard]] std::optional<double> total_cycles(const ChaseRun& run);
-    /// Mean latency of one load; the overhead of the clock reads is taken off.
+    /// Mean latency of one load: the walk is timed in a short and in a long loop, and what the loops' own instructions add is
+    /// extrapolated away; the overhead of the clock reads is taken off. Nothing where no block came to the wanted SM.
     [[nodiscard]] std::optional<double> average(const ChaseRun& run);
+    [[nodiscard]] std::uint32_t average_granularity() const { return static_cast<std::uint32_t>(kLonger * shape_.unroll); }
     /// Each load's reading. More loads than one launch can record take several launches, each of which walks there from
     /// the start again, so that caches that a launch empties are in the same state.
     [[nodiscard]] std::vector<TimedLoad> fine(const ChaseRun& run);
@@ -79,17 +82,22 @@ public:
     [[nodiscard]] double average_overhead() const { return average_overhead_; }
     [[nodiscard]] double record_overhead() const { return record_overhead_; }
     [[nodiscard]] const Shape& shape() const { return shape_; }
-    [[nodiscard]] const CompiledKernel& average_kernel() const { return average_; }
+    [[nodiscard]] std::array<const CompiledKernel*, 3> kernels() const { return {&average_, &average_long_, &fine_}; }
+    [[nodiscard]] const CompiledKernel& average_kernel() const { return average_long_; }
     [[nodiscard]] const CompiledKernel& fine_kernel() const { return fine_; }
 
 private:
     /// False where no block came to the wanted SM.
     bool launch(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t turns);
+    std::optional<double> cycles_of(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t unroll);
+    /// Cycles of `loads` dependent loads without the loop's part, clock overhead included.
+    std::optional<double> total_cycles(const ChaseRun& run);
     std::vector<TimedLoad> record(const ChaseRun& run);
 
     device::Device& device_;
     Shape shape_;
     CompiledKernel average_;
+    CompiledKernel average_long_;
     CompiledKernel fine_;
     device::Buffer results_;
     double average_overhead_ = 0;
@@ -97,7 +105,7 @@ private:
     std::uint32_t sms_ = 1;
 };
 
-[[nodiscard]] ptx::KernelBuilder average_chase_kernel(ptx::Target target, const PointerChase::Shape& shape);
+[[nodiscard]] ptx::KernelBuilder average_chase_kernel(ptx::Target target, LoadHint hint, int unroll);
 [[nodiscard]] ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Shape& shape);
 
 }  // namespace gputomo::experiments

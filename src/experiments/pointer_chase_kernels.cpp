@@ -84,8 +84,8 @@ void append_dump(ptx::KernelBuilder& k, Reg records, Reg count, Reg results) {
 
 }  // namespace
 
-ptx::KernelBuilder average_chase_kernel(ptx::Target target, const PointerChase::Shape& shape) {
-    ptx::KernelBuilder k(fmt::format("average_chase_{}_x{}", name_of(shape.hint), shape.unroll), target);
+ptx::KernelBuilder average_chase_kernel(ptx::Target target, LoadHint hint, int unroll) {
+    ptx::KernelBuilder k(fmt::format("average_chase_{}_x{}", name_of(hint), unroll), target);
     const auto parameters = declare_parameters(k);
     // Named so that both kernels ask for the same shared memory and leave the same rest to the L1.
     static_cast<void>(k.dynamic_shared());
@@ -93,9 +93,9 @@ ptx::KernelBuilder average_chase_kernel(ptx::Target target, const PointerChase::
     append_claim(k, parameters, leave);
     const Reg p = k.reg(Type::u64);
     k("mov.u64", p, parameters.start);
-    append_warm_up(k, shape.hint, p, parameters.warm);
+    append_warm_up(k, hint, p, parameters.warm);
     const Reg begin = k.clock_after(p);
-    k.loop(parameters.turns, [&] { k.repeat(shape.unroll, [&](int) { k(load_of(shape.hint), p, Mem{p}); }); });
+    k.loop(parameters.turns, [&] { k.repeat(unroll, [&](int) { k(load_of(hint), p, Mem{p}); }); });
     const Reg end = k.clock_after(p);
     k("st.global.u32", Mem{parameters.results, 4}, begin);
     k("st.global.u32", Mem{parameters.results, 8}, end);

@@ -316,6 +316,11 @@ void KernelBuilder::branch_table(Reg index, const std::vector<Label>& targets) {
 }
 
 Reg KernelBuilder::clock32() { return special(SpecialRegister::clock); }
+Reg KernelBuilder::entry_clock32() {
+    const Reg value = reg(type_of(SpecialRegister::clock));
+    prologue(fmt::format("mov.{}", name_of(value.type)), {value, SpecialRegister::clock});
+    return value;
+}
 Reg KernelBuilder::clock64() { return special(SpecialRegister::clock64); }
 
 void KernelBuilder::wait_for(Reg result) {

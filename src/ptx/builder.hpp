@@ -204,6 +204,8 @@ public:
     /// issued as soon as the last *issue* of the chain, before its result. Use clock_after at both ends: on what the chain
     /// starts from (else the load of a kernel parameter falls into the timed part) and on what it ends with.
     Reg clock32();
+    /// The clock before the parameters declared after this call are loaded.
+    [[nodiscard]] Reg entry_clock32();
     Reg clock64();
     /// A clock read (u32, u64) that is issued only once `result` (any type but predicate) is available. It is
     ///     setp.eq.b32 p, result, MAGIC;   @p pmevent 0;   mov.u32 t, %clock;

@@ -62,7 +62,7 @@ TEST(CodeCheckTest, WaitsThatACompilerAddsAreNoMismatch) {
 TEST(CodeCheckTest, ChasesAreCompiledAsWritten) {
     Compiled fine("fine_chase_ca");
     expect_passed(PointerChase(fine, {}).fine_kernel().code_checks());
-    Compiled average("average_chase_ca_x8");
+    Compiled average("average_chase_ca_x24");
     expect_passed(PointerChase(average, {}).average_kernel().code_checks());
     Compiled shared("shared_chase_v2_x1");
     expect_passed(SharedChase(shared, {.width = 2}).compiled().code_checks());

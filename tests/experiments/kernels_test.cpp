@@ -51,7 +51,7 @@ TEST(KernelsTest, SharedLoadsAreAsWideAsAsked) {
 TEST(KernelsTest, ChaseLoadsCarryTheirCacheHint) {
     const std::pair<LoadHint, std::string_view> hints[] = {{LoadHint::all, "ca"}, {LoadHint::l2_only, "cg"}, {LoadHint::none, "volatile"}};
     for (const auto& [hint, modifier] : hints) {
-        for (const auto& kernel : {average_chase_kernel(kTarget, {.hint = hint, .unroll = 8}), fine_chase_kernel(kTarget, {.hint = hint})}) {
+        for (const auto& kernel : {average_chase_kernel(kTarget, hint, 8), fine_chase_kernel(kTarget, {.hint = hint})}) {
             const auto module = ptx::parse(kernel.text());
             for (const auto& i : module.kernels.at(0).body) {
                 if (i.opcode == ptx::Opcode::ld && i.space == ptx::Space::global) {

@@ -69,7 +69,7 @@ TEST(MachineJson, ErrorsNameFileFieldAndWhatWasExpected) {
                 HasSubstr("caches.l1.line: found no provenance; expected either \"source\""));
     EXPECT_THAT(error_of(with(R"("operations":{"add.s32":{"latency":{"value":"24","unit":"cycles","source":"x"}}})")),
                 HasSubstr("operations[add.s32].latency: value: found \"24\"; expected an integer"));
-    EXPECT_THAT(error_of(with(R"("clock":{"scope":{"value":"gpc","source":"x"}})")), HasSubstr("expected one of sm, tpc, gpu"));
+    EXPECT_THAT(error_of(with(R"("clock":{"scope":{"value":"die","source":"x"}})")), HasSubstr("expected one of sm, tpc, gpc, gpu"));
     EXPECT_THAT(error_of(with(R"("clock":{"read_cost":{"value":-1,"unit":"cycles","source":"x"}})")), HasSubstr("nothing negative"));
     EXPECT_THAT(error_of(with(R"("clock":{"read_cost":{"value":1,"unit":"cycles","method":"m","confidence":1.5}})")),
                 HasSubstr("clock.read_cost: confidence: found 1.5"));
