@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <random>
 
 namespace gputomo::deduce {
@@ -19,6 +20,18 @@ namespace {
 constexpr std::uint64_t kFewestLaps = 5, kMostLaps = 40;
 /// Laps that even a random policy needs to settle on an array that fits.
 constexpr std::uint64_t kSettlingLaps = 16;
+/// Tours of at most so many loads are walked so often before they count: a random policy finds the last free way late.
+constexpr std::uint64_t kShortTour = 160, kShortTourLaps = 300;
+/// Lines tried at one distance, to find a set by its collisions.
+constexpr std::uint64_t kMostColliding = 96;
+/// Arrays of more loads are looked at by collisions first: that takes far fewer loads.
+constexpr std::uint64_t kManyLoads = 4096;
+/// Of a line.
+constexpr std::uint64_t kMostSectors = 8;
+/// Loads of a small array, which tell how many readings are slow by accident.
+constexpr std::uint64_t kQuietLoads = 64;
+/// Of a fully associative cache's lines, this share stays wherever the lines are; one set of many overflows.
+constexpr double kScattered = 0.92;
 /// Share of readings that may be slow by accident, at worst.
 constexpr double kAccident = 0.02;
 /// Share of loads that may be slow by accident (other clients, refresh); more are misses without a closer look.
@@ -38,8 +51,11 @@ public:
     CacheFindings run() {
         find_sector();
         if (sector_ == 0) return std::move(found_);
-        if (!find_capacity()) return std::move(found_);
-        find_sets();
+        const bool many = q_.overflows / step() > kManyLoads;
+        if (many && find_sets_by_distance()) return std::move(found_);
+        if (find_capacity() && find_sets()) return std::move(found_);
+        if (!many && find_sets_by_distance()) return std::move(found_);
+        if (fitted_ > 0) leave_capacity_open();
         return std::move(found_);
     }
 
@@ -56,7 +72,8 @@ private:
     Offsets persistent_misses(const Offsets& offsets) {
         const std::uint64_t affordable = 2 * q_.most_loads / std::max<std::uint64_t>(1, offsets.size());
         const auto laps = static_cast<std::uint32_t>(std::clamp(affordable, kFewestLaps, kMostLaps));
-        const auto rates = miss_rates(offsets, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 2, kSettlingLaps)), laps);
+        const std::uint64_t most_warm = offsets.size() <= kShortTour ? kShortTourLaps : kSettlingLaps;
+        const auto rates = miss_rates(offsets, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 2, most_warm)), laps);
         const double least = (least_count(laps, offsets.size()) - 0.5) / laps;
         Offsets missing;
         for (std::size_t i = 0; i < offsets.size(); ++i)
@@ -143,46 +160,137 @@ private:
             (fits(middle * step()) ? low : high) = middle;
         }
         fitted_ = low * step();
-        const auto b = static_cast<std::int64_t>(fitted_), over = static_cast<std::int64_t>(high * step());
-        found_.capacity = {b, tolerance == 1 ? 0.9 : 0.5, {b, over - static_cast<std::int64_t>(step())}, {}};
+        overflowed_ = std::max(high * step(), q_.overflows);
         return tolerance == 1;
     }
 
+    /// An array that fits in one order may not fit in another where the set is a hash of the address or the victim is drawn.
+    void leave_capacity_open() {
+        found_.capacity = {static_cast<std::int64_t>(fitted_), 0.5, {static_cast<std::int64_t>(fitted_), static_cast<std::int64_t>(overflowed_)}, {}};
+    }
+
+    struct Set {
+        std::uint64_t way = 0, ways = 0;  ///< lines `way` bytes apart share it; so many of them stay
+    };
+
+    bool remark(std::string text) {
+        found_.remarks.push_back(std::move(text));
+        return false;
+    }
+
     /// Adds one step to the fitted array and reads off which loads then miss.
-    void find_sets() {
+    bool find_sets() {
         const auto tour = strided(fitted_ + step(), step());
         const auto missing = persistent_misses(tour);
-        const std::uint64_t way = missing.size() + 1 >= tour.size() ? one_set_distance() : common_distance(missing);
-        if (way == 0) return found_.remarks.push_back("the overflow past the capacity did not show one set");
         const bool one_set = missing.size() + 1 >= tour.size();
+        const Set lone = one_set ? lone_set() : Set{};
+        const std::uint64_t way = one_set ? lone.way : common_distance(missing);
+        if (way == 0) return remark("the overflow past the capacity did not show one set");
         if (!one_set && fitted_ % way != 0)
-            return found_.remarks.push_back(fmt::format("{} loads overflow together, and their distance does not divide the capacity: unequal sets or a hash", missing.size()));
-        const std::uint64_t ways = one_set ? ways_apart(way) : fitted_ / way;
-        if (!verify_ways(way, ways)) return found_.remarks.push_back(fmt::format("{} lines {} bytes apart do not behave as one set of {} ways", ways + 1, way, ways));
+            return remark(fmt::format("{} loads overflow together, and their distance does not divide the capacity: unequal sets or a hash", missing.size()));
+        const std::uint64_t ways = one_set ? lone.ways : fitted_ / way;
+        if (!verify_ways(way, ways)) return remark(fmt::format("{} lines {} bytes apart do not behave as one set of {} ways", ways + 1, way, ways));
         const std::uint64_t line = one_set ? fitted_ / ways : find_line(way, ways);
-        if (one_set && fitted_ % ways != 0) return found_.remarks.push_back(fmt::format("{} entries do not divide the capacity", ways));
+        if (one_set && !scattered_lines_stay(line, ways)) return remark("lines at random places overflow before the capacity is reached: the set is a hash of the address");
+        decide(way, ways, line, one_set);
+        return true;
+    }
+
+    void decide(std::uint64_t way, std::uint64_t ways, std::uint64_t line, bool one_set) {
         const auto exact = [&](std::uint64_t v) {
             const auto value = static_cast<std::int64_t>(v);
             return Finding{value, 0.99, {value, value}, {}};
         };
         found_.ways = exact(ways);
-        found_.capacity = exact(fitted_);
+        found_.capacity = exact(one_set ? ways * line : ways * way);
         found_.line = exact(line);
         found_.sets = exact(one_set ? 1 : way / line);
         found_.index = "modulo";
         find_policy(way, ways, line);
     }
 
-    /// Everything misses: lines any distance apart are one set. A distance no line reaches, that arrays still allow for.
-    [[nodiscard]] std::uint64_t one_set_distance() const { return std::bit_floor(q_.largest / (fitted_ / sector_ + 2)); }
-    /// How many lines that far apart stay.
-    std::uint64_t ways_apart(std::uint64_t distance) {
-        std::uint64_t low = 1, high = fitted_ / sector_ + 1;
+    /// Whether nearly as many lines as there are ways stay at random places.
+    bool scattered_lines_stay(std::uint64_t line, std::uint64_t ways) {
+        const std::uint64_t places = std::min(q_.largest, 16 * fitted_) / line;
+        const auto count = static_cast<std::size_t>(kScattered * static_cast<double>(ways));
+        std::vector<std::uint64_t> numbers(places);
+        std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
+        std::shuffle(numbers.begin(), numbers.end(), random_);
+        Offsets offsets;
+        for (std::size_t i = 0; i < std::min<std::size_t>(count, numbers.size()); ++i) offsets.push_back(numbers[i] * line);
+        return persistent_misses(offsets).size() < 2;
+    }
+
+    /// How many lines so far apart stay; `most` if that many do.
+    std::uint64_t lines_that_stay(std::uint64_t distance, std::uint64_t most) {
+        most = std::min(most, q_.largest / distance);
+        if (most == 0) return 0;
+        std::uint64_t low = 1, high = 2;
+        while (high <= most && stay(spaced(distance, high))) low = high, high *= 2;
+        high = std::min(high, most + 1);
         while (high - low > 1) {
             const std::uint64_t middle = low + (high - low) / 2;
-            (persistent_misses(spaced(distance, middle)).empty() ? low : high) = middle;
+            (stay(spaced(distance, middle)) ? low : high) = middle;
         }
         return low;
+    }
+    /// A line too many misses once a lap, but with a random policy each of its set's lines only now and then.
+    bool stay(const Offsets& offsets) {
+        if (disturbed_ < 0) disturbed_ = miss_share(strided(std::min(q_.fits, kQuietLoads * step()), step()), 4);
+        return miss_share(offsets, kShortTourLaps) - disturbed_ <= 0.5 / static_cast<double>(offsets.size());
+    }
+
+    /// Lines a multiple of the way's size apart collide, whatever the capacity is. Going down from distances that surely are
+    /// multiples, the number that stays doubles below the size of a way. Where the sets have an odd factor, lines a power of two
+    /// apart spread over as many sets.
+    std::optional<Set> find_colliding_lines() {
+        std::uint64_t distance = std::bit_ceil(q_.overflows);
+        while (distance > step() && (kMostColliding + 2) * distance > q_.largest) distance /= 2;
+        std::uint64_t ways = lines_that_stay(distance, kMostColliding);
+        for (int plateau = 1; distance / 2 >= step() && ways < kMostColliding; ++plateau) {
+            const std::uint64_t nearer = lines_that_stay(distance / 2, kMostColliding);
+            if (nearer == ways) {
+                distance /= 2;
+                continue;
+            }
+            if (plateau > 1 && nearer >= std::min(2 * ways, kMostColliding)) return without_odd_factor({distance, ways});
+            // Something else than this cache runs out at larger distances, such as a TLB.
+            distance /= 2;
+            ways = nearer;
+            plateau = 0;
+        }
+        return std::nullopt;
+    }
+    Set without_odd_factor(Set set) {
+        for (std::uint64_t odd = 3; odd <= set.ways; odd += 2) {
+            if (set.ways % odd != 0 || (set.ways / odd + 2) * set.way * odd > q_.largest) continue;
+            if (lines_that_stay(set.way * odd, set.ways / odd + 1) == set.ways / odd) return {set.way * odd, set.ways / odd};
+        }
+        return set;
+    }
+
+    bool find_sets_by_distance() {
+        const auto set = find_colliding_lines();
+        if (!set) return remark("lines powers of two apart do not collide: the set is a hash of the address, or there is one set, or an odd number of sets");
+        const std::uint64_t capacity = set->ways * set->way;
+        if (2 * capacity > q_.largest || (set->ways + 2) * set->way > q_.largest) return remark("lines collide only too far apart to look closer");
+        const auto share = [&](std::uint64_t bytes) { return miss_share(strided(bytes, step()), kSettlingLaps, 1); };
+        if (share(capacity / 4 * 3) > kDisturbed || share(capacity / 2 * 3) <= kDisturbed)
+            return remark(fmt::format("{} lines {} bytes apart collide, but an array of those {} bytes does not behave so", set->ways + 1, set->way, capacity));
+        const std::uint64_t line = find_line(set->way, set->ways);
+        if (line >= set->way || set->way % line != 0) return remark("no line size explains which lines collide");
+        decide(set->way, set->ways, line, false);
+        return true;
+    }
+
+    /// Everything misses: lines any distance apart are one set. The distance need only be a line, which is a few sectors; far
+    /// apart, a TLB would run out before.
+    Set lone_set() {
+        for (std::uint64_t distance = kMostSectors * sector_; distance >= sector_; distance /= 2) {
+            const std::uint64_t ways = lines_that_stay(distance, fitted_ / sector_ + 1);
+            if (ways > 0 && fitted_ % ways == 0 && fitted_ / ways <= distance && (fitted_ / ways) % sector_ == 0) return {distance, ways};
+        }
+        return {};
     }
 
     /// Greatest common distance of the lines that miss; a line may miss in several neighbouring sectors.
@@ -206,15 +314,15 @@ private:
     /// `ways` lines a way's size apart stay, one more does not.
     bool verify_ways(std::uint64_t way, std::uint64_t ways) {
         if (ways == 0 || (ways + 2) * way > q_.largest) return false;
-        disturbed_ = miss_share(spaced(way, ways));
+        disturbed_ = miss_share(spaced(way, ways), kShortTourLaps);
         return persistent_misses(spaced(way, ways)).empty() && overflows(spaced(way, ways + 1));
     }
-    double miss_share(const Offsets& offsets) {
-        const auto rates = miss_rates(offsets, 4, 32);
+    double miss_share(const Offsets& offsets, std::uint32_t warm = 4, std::uint32_t laps = 32) {
+        const auto rates = miss_rates(offsets, warm, laps);
         return std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
     }
     /// Lines that do not fit miss at least once a lap, whatever the policy; slow loads by accident are known by then.
-    bool overflows(const Offsets& offsets) { return miss_share(offsets) - disturbed_ > 0.5 / static_cast<double>(offsets.size()); }
+    bool overflows(const Offsets& offsets) { return miss_share(offsets) - std::max(0.0, disturbed_) > 0.5 / static_cast<double>(offsets.size()); }
 
     /// Every second of ways + 1 lines of one set is shifted: they stay one set until the shift reaches the line size.
     std::uint64_t find_line(std::uint64_t way, std::uint64_t ways) {
@@ -292,9 +400,13 @@ private:
     std::mt19937_64 random_;
     CacheFindings found_;
     std::uint64_t sector_ = 0;
-    std::uint64_t fitted_ = 0;
-    double disturbed_ = 0;  ///< share of hits that are slow by accident
+    std::uint64_t fitted_ = 0;      ///< bytes; largest array that was seen to fit
+    std::uint64_t overflowed_ = 0;  ///< bytes; smallest that was seen not to
+    double disturbed_ = -1;  ///< share of hits that are slow by accident
 };
+
+/// A number this unsure is an interval.
+constexpr double kOpen = 0.5;
 
 void add(std::vector<Estimate>& to, const std::string& path, const Finding& finding, const std::string& method) {
     if (finding.confidence <= 0 && finding.candidates.empty()) return;
@@ -304,6 +416,7 @@ void add(std::vector<Estimate>& to, const std::string& path, const Finding& find
     estimate.confidence = finding.confidence;
     estimate.value = finding.value;
     estimate.interval = {static_cast<double>(finding.bracket[0]), static_cast<double>(finding.bracket[1])};
+    if (finding.confidence <= kOpen) estimate.verdict = Verdict::undecided;
     if (!finding.candidates.empty()) {
         estimate.verdict = Verdict::undecided;
         estimate.candidates.assign(finding.candidates.begin(), finding.candidates.end());

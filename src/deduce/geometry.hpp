@@ -7,7 +7,9 @@
 //    step 3, read from single loads instead of from averages).
 // 4. Line again, by shifting every second member of an overflowing set until they part (Wong 2010, Fig. 15); the only
 //    way where a nearer level hides most lookups.
-// 5. Policy: candidates are simulated on a random walk over one set, and what disagrees is discarded.
+// 5. Where the overflow does not show one set (a random policy, an array too large to walk): lines powers of two apart, as many
+//    as stay; halving the distance keeps them in one set until it is shorter than a way. Lines that never conflict: a hash.
+// 6. Policy: candidates are simulated on a random walk over one set, and what disagrees is discarded.
 #pragma once
 
 #include "deduce/chase.hpp"

@@ -9,13 +9,10 @@
 namespace gputomo::deduce {
 namespace {
 
-/// Medians that differ by less are one level, however sharp their distributions: clocks read whole cycles, twice.
-constexpr double kLeastStep = 3;
 /// Of a normal distribution, this many median deviations hold all but a few readings.
 constexpr double kSpread = 3;
-
-/// What three of four loads stay below: where a line holds several loads of the walk, only some of them can miss.
-constexpr double kRepresentative = 0.75;
+/// What nine of ten loads stay below: where a line holds several loads of the walk, only the first of them can miss.
+constexpr double kRepresentative = 0.9;
 /// Readings wanted of an array; small ones are walked several times.
 constexpr std::uint64_t kReadings = 256;
 
@@ -35,8 +32,13 @@ std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride) {
 }
 
 LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question) {
+    struct Newest {
+        double representative = 0;
+        double spread = 0;
+        bool confirmed = true;  ///< by a second size
+    };
     LevelSweep sweep;
-    double last = 0;  // representative latency of the newest level
+    std::vector<Newest> about;  // one per level
     for (std::uint64_t bytes = question.smallest; bytes <= question.largest; bytes *= 2) {
         std::uint64_t stride = question.stride;
         while (bytes / stride > question.most_loads) stride *= 2;
@@ -46,21 +48,23 @@ LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question) {
         sweep.points.push_back({bytes, stride, median(readings), quantile(readings, 0.05), quantile(readings, 0.95), mean});
         if (!sweep.levels.empty()) {
             Level& level = sweep.levels.back();
-            const double spread = std::max(kLeastStep, kSpread * median_deviation(readings));
-            if (representative <= last + spread) {
+            if (representative <= about.back().representative + about.back().spread) {
                 level.fits = bytes;
-                level.low = std::min(level.low, sweep.points.back().low);
-                level.high = std::max(level.high, sweep.points.back().high);
+                about.back().confirmed = true;
                 continue;
             }
             level.overflows = bytes;
+            if (!about.back().confirmed) {
+                sweep.levels.pop_back();
+                about.pop_back();
+            }
         }
         // Loads that still hit the level before are not of this one.
-        const double border = (last + representative) / 2;
+        const double border = about.empty() ? 0 : (about.back().representative + representative) / 2;
         std::vector<double> own;
         std::copy_if(readings.begin(), readings.end(), std::back_inserter(own), [&](double r) { return r > border; });
         sweep.levels.push_back({median(own), quantile(own, 0.05), quantile(own, 0.95), bytes, 0});
-        last = representative;
+        about.push_back({representative, std::max(question.least_step, kSpread * median_deviation(own)), about.empty()});
     }
     return sweep;
 }

@@ -18,6 +18,18 @@ double quantile(std::vector<double> values, double q) {
 
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
+double mean_near_median(const std::vector<double>& values, double reach) {
+    const double middle = median(values);
+    double sum = 0;
+    std::size_t count = 0;
+    for (const double value : values) {
+        if (std::abs(value - middle) > reach) continue;
+        sum += value;
+        ++count;
+    }
+    return count == 0 ? middle : sum / static_cast<double>(count);
+}
+
 double median_deviation(const std::vector<double>& values) {
     const double middle = median(values);
     std::vector<double> deviations;

@@ -11,6 +11,8 @@ namespace gputomo::deduce {
 /// Quantile q in 0..1 by linear interpolation; 0 for no values.
 [[nodiscard]] double quantile(std::vector<double> values, double q);
 [[nodiscard]] double median(std::vector<double> values);
+/// Mean of the values within `reach` of the median: free of outliers, and exact where readings are quantised to steps of `reach`.
+[[nodiscard]] double mean_near_median(const std::vector<double>& values, double reach);
 /// Median absolute deviation from the median.
 [[nodiscard]] double median_deviation(const std::vector<double>& values);
 

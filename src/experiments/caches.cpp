@@ -3,6 +3,7 @@
 
 #include "deduce/geometry.hpp"
 #include "deduce/levels.hpp"
+#include "deduce/statistics.hpp"
 #include "experiments/chase_array.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/estimates.hpp"
@@ -24,12 +25,16 @@ constexpr std::uint64_t kSmallestFar = std::uint64_t{32} << 10;
 /// Arrays this many times as large as the L2 that the driver names; where it names none, kLargestUncached.
 constexpr std::int64_t kTimesL2 = 8;
 constexpr std::int64_t kLargestUncached = std::int64_t{4} << 20;
-constexpr std::uint64_t kNearStride = 32;
+/// For lines far apart, more than for arrays walked line by line.
+constexpr std::uint64_t kRoom = std::uint64_t{64} << 20;
+constexpr std::uint64_t kNearStride = 64;
 constexpr std::uint64_t kFarStride = 128;
 constexpr std::uint64_t kMostNearLoads = 1 << 16;
 constexpr std::uint64_t kMostFarLoads = 1 << 20;
 /// Two paths whose nearest latencies differ by more than this share do not start at the same cache.
 constexpr double kNearer = 0.1;
+/// Cycles, or steps of the clock, by which two levels differ at least.
+constexpr double kLeastStep = 3, kClockSteps = 1.5;
 /// SMs tried for the spread of the memory latency.
 constexpr std::uint32_t kMostSms = 32;
 constexpr std::uint64_t kLoadsPerSm = 256;
@@ -52,6 +57,7 @@ struct FoundCache {
     double next_latency = 0;  ///< of what lies behind
     ChaseArray* array = nullptr;
     std::uint64_t stride = kNearStride;
+    std::uint64_t smallest = 512;  ///< array that only this cache serves on that chase
 };
 
 deduce::Trace trace_of(std::string name, const deduce::LevelSweep& sweep) {
@@ -68,7 +74,8 @@ deduce::Trace trace_of(std::string name, const deduce::LevelSweep& sweep) {
 /// The levels that one chase sees in front of its last one.
 void append_caches(std::vector<FoundCache>& caches, const deduce::LevelSweep& sweep, ChaseArray& array, int first_number) {
     for (std::size_t i = 0; i + 1 < sweep.levels.size(); ++i)
-        caches.push_back({fmt::format("l{}", first_number + static_cast<int>(i)), sweep.levels[i], sweep.levels[i + 1].latency, &array, kFarStride});
+        caches.push_back({fmt::format("l{}", first_number + static_cast<int>(i)), sweep.levels[i], sweep.levels[i + 1].latency, &array, kFarStride,
+                          i > 0 ? sweep.levels[i - 1].overflows : kSmallestFar});
 }
 
 struct Hierarchy {
@@ -78,11 +85,12 @@ struct Hierarchy {
 
 /// A first level is what only loads that may hit it see; the others are seen by loads that go past it, which also keep the
 /// first level from hiding them.
-Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, std::uint64_t largest, Outcome& outcome) {
+Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, std::uint64_t largest, double clock_step, Outcome& outcome) {
+    const double least_step = std::max(kLeastStep, kClockSteps * clock_step);
     near.describe(0.05, "first-level caches");
-    const auto near_sweep = deduce::deduce_levels(near.chase(), {.largest = std::min(largest, kLargestNear), .stride = kNearStride, .most_loads = kMostNearLoads});
+    const auto near_sweep = deduce::deduce_levels(near.chase(), {.largest = std::min(largest, kLargestNear), .stride = kNearStride, .least_step = least_step, .most_loads = kMostNearLoads});
     far.describe(0.2, "caches behind the first level");
-    const auto far_sweep = deduce::deduce_levels(far.chase(), {.smallest = kSmallestFar, .largest = largest, .stride = kFarStride, .most_loads = kMostFarLoads});
+    const auto far_sweep = deduce::deduce_levels(far.chase(), {.smallest = kSmallestFar, .largest = largest, .stride = kFarStride, .least_step = least_step, .most_loads = kMostFarLoads});
     outcome.traces.push_back(trace_of("caches/near", near_sweep));
     outcome.traces.push_back(trace_of("caches/far", far_sweep));
     Hierarchy hierarchy;
@@ -97,13 +105,14 @@ Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, std::uint64_t larges
 
 /// Of all its parts alike: the latency of a cache in slices depends on the address.
 deduce::Estimate latency_of(const FoundCache& cache, const std::string& prefix) {
-    const auto offsets = deduce::strided(cache.level.fits, cache.stride);
+    // A quarter: with replacement other than LRU an array of the level's full size need not be there.
+    const auto offsets = deduce::strided(std::max(cache.level.fits / 4, cache.smallest), cache.stride);
     const auto mean = cache.array->mean(offsets, 0, kWarmLaps * offsets.size(), std::max<std::uint64_t>(offsets.size(), kLeastLoads));
     const Evidence evidence{"caches: mean of the dependent loads of an array that fits; the interval holds 90% of the single loads", kConfidence};
     return decided_integer(prefix + ".latency", {mean.value_or(cache.level.latency), cache.level.low, cache.level.high}, evidence);
 }
 
-void add_cache(const FoundCache& cache, std::uint64_t largest, std::uint64_t seed, Outcome& outcome) {
+void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, Outcome& outcome) {
     const auto prefix = "caches." + cache.name;
     outcome.estimates.push_back(latency_of(cache, prefix));
     if (cache.level.overflows == 0) {
@@ -115,7 +124,7 @@ void add_cache(const FoundCache& cache, std::uint64_t largest, std::uint64_t see
     question.threshold = (cache.level.latency + cache.next_latency) / 2;
     question.fits = cache.level.fits;
     question.overflows = cache.level.overflows;
-    question.largest = largest;
+    question.largest = room;
     question.visible = question.word;
     question.seed = seed;
     cache.array->describe(cache.name == "l1" ? 0.4 : 0.6, "geometry of " + cache.name);
@@ -130,22 +139,19 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
     const double threshold = cached ? (hierarchy.caches.back().level.latency + hierarchy.memory.latency) / 2 : 0;
     const auto offsets = deduce::strided(cached ? largest : kSmallestFar, cached ? std::max(kFarStride, largest / kMostFarLoads) : kFarStride);
     const auto sms = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
-    const std::uint32_t step = (sms + kMostSms - 1) / kMostSms;
+    const std::uint32_t every = (sms + kMostSms - 1) / kMostSms;
+    const double step = context.findings.number("clock.resolution").value_or(1);
     far.describe(0.9, "memory latency by SM");
     deduce::Trace trace{.name = "caches/memory_by_sm", .experiment = "caches"};
     trace.columns = {{"sm", "id", {}}, {"latency", "cycles", {}}};
     trace.plot = {"Latency of memory by SM", "sm", {"latency"}, false, false};
-    for (std::uint32_t sm = 0; sm < sms; sm += step) {
+    for (std::uint32_t sm = 0; sm < sms; sm += every) {
         const std::uint64_t first = offsets.size() / sms * sm, warm = cached ? 16 : offsets.size();
         auto latencies = far.on_sm(offsets, first, warm, kLoadsPerSm, sm);
-        const std::size_t all = latencies.size();
         std::erase_if(latencies, [&](double latency) { return latency < threshold; });
         if (latencies.empty()) continue;
-        // Where the clock steps in several cycles, single readings do.
-        const bool coarse = context.findings.number("clock.resolution").value_or(1) > 1 && latencies.size() == all;
-        const auto mean = coarse ? far.mean(offsets, first, warm, kLoadsPerSm, sm) : std::nullopt;
         trace.columns[0].values.push_back(sm);
-        trace.columns[1].values.push_back(mean.value_or(summarise(latencies).value));
+        trace.columns[1].values.push_back(deduce::mean_near_median(latencies, step));
     }
     const auto& by_sm = trace.columns[1].values;
     if (by_sm.empty()) return;
@@ -164,15 +170,16 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
 Outcome measure(Context& context) {
     Outcome outcome;
     const std::uint64_t largest = largest_array(context.device);
-    const device::Buffer memory(context.device, Bytes{static_cast<std::int64_t>(largest)});
+    const std::uint64_t room = std::max(largest, kRoom);
+    const device::Buffer memory(context.device, Bytes{static_cast<std::int64_t>(room)});
     ChaseArray near(context, {.base = memory.address()}, LoadHint::all);
     ChaseArray far(context, {.base = memory.address()}, LoadHint::l2_only);
     for (const ChaseArray* array : {&near, &far}) array->add_code_checks(outcome);
-    const auto hierarchy = find_hierarchy(near, far, largest, outcome);
+    const auto hierarchy = find_hierarchy(near, far, largest, context.findings.number("clock.resolution").value_or(1), outcome);
     std::vector<std::string> names;
     for (const auto& cache : hierarchy.caches) {
         names.push_back(cache.name);
-        add_cache(cache, largest, context.seed, outcome);
+        add_cache(cache, room, context.seed, outcome);
     }
     outcome.estimates.push_back(decided("paths.global.caches", names, {"caches: levels of latency against array size, with and without the first level", kConfidence}));
     add_memory(context, hierarchy, far, largest, outcome);

@@ -11,8 +11,8 @@ constexpr std::int64_t kRecordBytes = 12;
 /// Static limit of every current GPU; shared memory that a chase beyond the L1 may fill with records.
 constexpr std::int64_t kMostShared = 48 * 1024;
 constexpr std::int64_t kSharedLeftFree = 1024;
-/// What a launch walks before it records, where launches empty a cache: two laps; of arrays with more elements than the
-/// largest L1 so far has words, that many elements.
+/// What a launch walks before it records, where launches empty a cache: as much as the first launch and at least two laps, but
+/// no more loads than the largest L1 so far has words.
 constexpr std::uint32_t kMostRewalk = 32768;
 /// A small ring: some lines of any cache.
 constexpr std::uint64_t kRing = 16;
@@ -21,10 +21,11 @@ constexpr std::uint64_t kRingStride = 256;
 constexpr double kEmptied = 8;
 
 /// Chases that may hit the L1 record little at a time and leave it its memory; the others record as much as they can.
-PointerChase::Shape shape_for(const device::Device& device, LoadHint hint) {
+PointerChase::Shape shape_for(const Context& context, LoadHint hint) {
     PointerChase::Shape shape{.hint = hint};
+    shape.start_to_start = context.findings.number("clock.resolution").value_or(1) > 1;
     if (hint == LoadHint::all) return shape;
-    const auto shared = device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384);
+    const auto shared = context.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384);
     shape.records = static_cast<std::uint32_t>((std::min(shared, kMostShared) - kSharedLeftFree) / kRecordBytes);
     return shape;
 }
@@ -32,7 +33,7 @@ PointerChase::Shape shape_for(const device::Device& device, LoadHint hint) {
 }  // namespace
 
 ChaseArray::ChaseArray(Context& context, ArrayPlace place, LoadHint hint)
-    : context_(context), place_(place), writer_(context.device), chase_(context.device, shape_for(context.device, hint)) {
+    : context_(context), place_(place), writer_(context.device), chase_(context.device, shape_for(context, hint)) {
     writer_.write_cycle(std::vector{place.base});
     chase_.calibrate(place.base);
     find_out_whether_launches_empty_caches();
@@ -67,16 +68,17 @@ std::vector<device::Address> ChaseArray::place_elements(const std::vector<std::u
     return order;
 }
 
-std::uint32_t ChaseArray::rewalk_for(std::size_t elements) const {
-    if (!launches_empty_caches_) return 0;
-    return elements <= kMostRewalk ? 2 * static_cast<std::uint32_t>(elements) : kMostRewalk;
+std::uint32_t ChaseArray::rewalk_for(std::size_t elements, std::uint64_t warm) const {
+    // Storing the records of the launch before may have pushed some of the array out of a cache: one lap brings it back.
+    if (!launches_empty_caches_) return static_cast<std::uint32_t>(std::min<std::uint64_t>(elements, kMostRewalk));
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(warm, std::min<std::uint64_t>(2 * elements, kMostRewalk), kMostRewalk));
 }
 
 deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
     context_.progress(fraction_, what_);
     const auto order = place_elements(request.offsets);
     writer_.write_cycle(order);
-    return {chase_.walk(order, std::uint64_t{request.warm_laps} * order.size(), std::uint64_t{request.recorded_laps} * order.size(), rewalk_for(order.size()))};
+    return {chase_.walk(order, std::uint64_t{request.warm_laps} * order.size(), std::uint64_t{request.recorded_laps} * order.size(), rewalk_for(order.size(), std::uint64_t{request.warm_laps} * order.size()))};
 }
 
 std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm,
@@ -108,7 +110,7 @@ std::vector<double> ChaseArray::on_sm(const std::vector<std::uint64_t>& offsets,
     auto order = place_elements(offsets);
     writer_.write_cycle(order);
     std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first % order.size()), order.end());
-    return chase_.walk(order, warm, loads, rewalk_for(order.size()), sm);
+    return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
 }
 
 }  // namespace gputomo::experiments

@@ -23,7 +23,7 @@ constexpr std::int64_t kLargestArray = std::int64_t{4} << 30;
 /// Smallest array: some turns of the loop on a small GPU.
 constexpr std::int64_t kSmallestArray = std::int64_t{4} << 20;
 /// Arrays this many times as large as the last cache leave little of themselves in it.
-constexpr std::int64_t kTimesCache = 16;
+constexpr std::int64_t kTimesCache = 8;
 /// Turns of the loop over the smallest array.
 constexpr std::int64_t kTurns = 8;
 constexpr int kLaunches = 2;
@@ -102,7 +102,8 @@ deduce::Estimate best_rate(Context& context, StreamKind kind, device::Address ar
         if (!streaming.fits()) continue;
         add_code_checks(streaming.compiled(), outcome);
         context.progress(0.4 * static_cast<double>(i) / static_cast<double>(shapes.size()), streaming.name());
-        const double rate = rate_of(streaming, Bytes{first_size(sizes, streaming)}).gigabytes_per_second;
+        const Bytes size{first_size(sizes, streaming)};
+        const double rate = static_cast<double>(streaming.moved(size).count()) / streaming.run(size).count();
         if (rate > best_so_far) best = i;
         best_so_far = std::max(best_so_far, rate);
     }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 
 namespace gputomo::experiments {
@@ -106,12 +107,14 @@ std::optional<double> PointerChase::average(const ChaseRun& run) {
 }
 
 std::vector<TimedLoad> PointerChase::record(const ChaseRun& run) {
-    if (!launch(fine_, run, run.loads)) return {};
-    const auto bytes = results_.read<std::byte>(static_cast<std::size_t>(kHeaderBytes + kRecordBytes * run.loads));
-    std::vector<Record> records(run.loads);
+    const std::uint32_t recorded = run.loads + (shape_.start_to_start ? 1 : 0);
+    if (!launch(fine_, run, recorded)) return {};
+    const auto bytes = results_.read<std::byte>(static_cast<std::size_t>(kHeaderBytes + kRecordBytes * recorded));
+    std::vector<Record> records(recorded);
     std::memcpy(records.data(), bytes.data() + kHeaderBytes, records.size() * sizeof(Record));
     std::vector<TimedLoad> loads;
-    for (const Record& record : records) loads.push_back({record.end - record.begin, record.next_low});
+    for (std::size_t i = 0; i < run.loads; ++i)
+        loads.push_back({(shape_.start_to_start ? records[i + 1].begin : records[i].end) - records[i].begin, records[i].next_low});
     return loads;
 }
 
@@ -120,7 +123,7 @@ std::vector<TimedLoad> PointerChase::fine(const ChaseRun& run) {
     while (all.size() < run.loads) {
         ChaseRun part = run;
         part.warm = run.warm + static_cast<std::uint32_t>(all.size());
-        part.loads = std::min(shape_.records, run.loads - static_cast<std::uint32_t>(all.size()));
+        part.loads = std::min(loads_a_launch(), run.loads - static_cast<std::uint32_t>(all.size()));
         const auto records = record(part);
         if (records.empty()) return {};
         all.insert(all.end(), records.begin(), records.end());
@@ -143,7 +146,7 @@ std::vector<double> PointerChase::walk(std::span<const device::Address> order, s
         const std::uint64_t back = latencies.empty() ? warm : std::min<std::uint64_t>(at, rewalk);
         const ChaseRun part{.start = order[(at - back) % order.size()],
                             .warm = static_cast<std::uint32_t>(back),
-                            .loads = static_cast<std::uint32_t>(std::min<std::uint64_t>(shape_.records, loads - latencies.size())),
+                            .loads = static_cast<std::uint32_t>(std::min<std::uint64_t>(loads_a_launch(), loads - latencies.size())),
                             .sm = sm};
         const auto records = record(part);
         if (records.empty()) return {};
@@ -168,10 +171,12 @@ void PointerChase::calibrate(device::Address start) {
         latencies.push_back((twice - once) / loads);
     }
     // The first record holds what the loop's first turn costs in instruction fetches.
-    const auto records = record({.start = start, .warm = kCalibrationWarm, .loads = std::min(kCalibrationLoads, shape_.records)});
+    const auto records = record({.start = start, .warm = kCalibrationWarm, .loads = std::min(kCalibrationLoads, loads_a_launch())});
     for (std::size_t i = 1; i < records.size(); ++i) readings.push_back(records[i].cycles);
+    const double reading = shape_.start_to_start ? std::accumulate(readings.begin(), readings.end(), 0.0) / static_cast<double>(readings.size())
+                                                 : summarise(readings).value;
     average_overhead_ = summarise(overheads).value;
-    record_overhead_ = summarise(readings).value - summarise(latencies).value;
+    record_overhead_ = reading - summarise(latencies).value;
 }
 
 }  // namespace gputomo::experiments

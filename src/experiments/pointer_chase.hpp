@@ -57,6 +57,9 @@ public:
         /// Loads that one launch of fine() records. 7 KiB of records and the 1 KiB that the system takes are the smallest
         /// shared-memory carve-out of current GPUs, so that the L1 keeps nearly all of its memory.
         std::uint32_t records = 597;
+        /// For clocks that step in several cycles: a load's reading is taken from one start to the next, so that what the steps
+        /// add to one reading they take off its neighbour, and the mean of many readings is free of them.
+        bool start_to_start = false;
     };
     static constexpr int kLonger = 3;
     PointerChase(device::Device& device, Shape shape);
@@ -93,6 +96,7 @@ private:
     /// Cycles of `loads` dependent loads without the loop's part, clock overhead included.
     std::optional<double> total_cycles(const ChaseRun& run);
     std::vector<TimedLoad> record(const ChaseRun& run);
+    [[nodiscard]] std::uint32_t loads_a_launch() const { return shape_.records - (shape_.start_to_start ? 1 : 0); }
 
     device::Device& device_;
     Shape shape_;

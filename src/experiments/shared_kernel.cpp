@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
 
 namespace gputomo::experiments {
@@ -59,13 +60,13 @@ ptx::KernelBuilder shared_chase_kernel(ptx::Target target, SharedChase::Shape sh
     const Reg memory = k.dynamic_shared();
     append_links(k, memory, links, count, turns);
     const std::vector<Reg> chains = k.regs(Type::u32, shape.chains);
-    const std::vector<Reg> others = k.regs(Type::u32, 3);
+    const std::vector<Reg> others = k.regs(Type::u32, 3 * shape.chains);
     const Reg start = k.reg(Type::u32);
     k("ld.global.u32", start, Mem{k.element(starts, k.thread_index(), Bytes{4})});
     for (const Reg p : chains) k("add.u32", p, start, memory);
     const auto append_loads = [&](int loads) {
         k.repeat(loads, [&](int) {
-            for (const Reg p : chains) append_load(k, p, others, shape.width);
+            for (std::size_t i = 0; i < chains.size(); ++i) append_load(k, chains[i], std::span(others).subspan(3 * i, 3), shape.width);
         });
     };
     // Shared memory answers in order: who waits for the last chain waits for all.

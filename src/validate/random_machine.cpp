@@ -23,6 +23,8 @@ constexpr std::int64_t kMiB = 1 << 20;
 /// Smallest step of latency from one level to the next.
 constexpr std::int64_t kLevelStep = 8;
 constexpr std::int64_t kWarp = 32;
+/// Compute capability with virtual memory management.
+constexpr std::int64_t kMappingSince = 6;
 /// Of the first TLB, where the caches leave the choice: a scan has to run through several times the second one's reach.
 constexpr std::int64_t kLargestFirstReach = 16 * kMiB;
 
@@ -163,10 +165,12 @@ void Maker::issue_and_arithmetic() {
     set(issue.barrier_latency, dice_.between(10, 50));
     set(issue.barrier_granularity, *issue.divergence == "independent" ? "thread" : "warp");
 
-    const auto warps = *machine_.topology.max_threads_per_sm / kWarp;
+    // Several instructions for one multiplication depend on each other, so that only warps hide their latency: those of one block.
+    const std::int64_t multiply = dice_.chance(60) ? 1 : dice_.between(2, 4);
+    const auto warps = (multiply == 1 ? *machine_.topology.max_threads_per_sm : *machine_.topology.max_threads_per_block) / kWarp;
     std::int64_t shortest = 60;
     const auto pipeline = [&](const char* name, std::int64_t lanes) {
-        // Little's law: more latency than this could not be hidden by all warps together.
+        // Little's law: more latency than this could not be hidden by so many warps.
         const auto longest = std::min<std::int64_t>(60, std::max<std::int64_t>(4, warps * kWarp * 4 / 5 / lanes));
         // The last thread of a warp enters the pipeline this many cycles after the first.
         const auto entering = (kWarp * width.schedulers + lanes - 1) / lanes;
@@ -180,7 +184,6 @@ void Maker::issue_and_arithmetic() {
     pipeline("dpu", std::max<std::int64_t>(1, width.lanes / dice_.one_of(std::array<std::int64_t, 4>{2, 3, 8, 32})));
     set(issue.ilp_latency, dice_.between(1, std::max<std::int64_t>(1, shortest / 2)));
 
-    const std::int64_t multiply = dice_.chance(60) ? 1 : dice_.between(2, 4);
     for (const char* key : {"add.s32", "add.f32", "mul.f32", "fma.rn.f32"}) operation(key, "sp", 1);
     operation("mul.lo.s32", "sp", multiply);
     operation("mad.lo.s32", "sp", multiply == 1 ? 1 : multiply + 1);
@@ -269,20 +272,23 @@ void Maker::tlb(const std::string& key, std::int64_t entries, std::int64_t ways,
 }
 
 void Maker::tlbs() {
-    static constexpr std::array<std::int64_t, 5> kSpans{4 * kKiB, 64 * kKiB, 128 * kKiB, 512 * kKiB, 2 * kMiB};
+    // Where memory can be mapped by the program, it is mapped in pages of 2 MiB, and entries span one or several of them.
+    static constexpr std::array<std::int64_t, 5> kSmallSpans{4 * kKiB, 64 * kKiB, 128 * kKiB, 512 * kKiB, 2 * kMiB};
+    static constexpr std::array<std::int64_t, 5> kLargeSpans{2 * kMiB, 2 * kMiB, 4 * kMiB, 16 * kMiB, 32 * kMiB};
+    const bool large_pages = *machine_.identity.compute_capability_major >= kMappingSince;
     std::int64_t largest_cache = 128 * kKiB;
     for (const auto& [key, cache] : machine_.caches) largest_cache = std::max(largest_cache, *cache.capacity);
     // Translation reaches beyond the data caches, or its misses would drown in theirs.
     const bool fully_associative = dice_.chance(60);
     const auto ways = fully_associative ? dice_.between(8, 32) : dice_.one_of(std::array<std::int64_t, 3>{4, 8, 16});
     const auto entries = ways * (fully_associative ? 1 : std::int64_t{1} << dice_.between(1, 3));
-    auto span = dice_.one_of(kSpans);
-    while (entries * span > kLargestFirstReach) span /= 2;
+    auto span = dice_.one_of(large_pages ? kLargeSpans : kSmallSpans);
+    while (!large_pages && entries * span > kLargestFirstReach) span /= 2;
     while (entries * span < 2 * largest_cache) span *= 2;
     tlb("global_l1", entries, ways, span);
     std::vector<std::string> keys{"global_l1"};
     if (dice_.chance(60)) {
-        const auto finer = dice_.chance(75) ? 1 : dice_.one_of(std::array<std::int64_t, 2>{2, 8});
+        const auto finer = large_pages || dice_.chance(75) ? 1 : dice_.one_of(std::array<std::int64_t, 2>{2, 8});
         const auto ways2 = dice_.one_of(std::array<std::int64_t, 4>{4, 6, 8, 16});
         std::int64_t sets = 1;
         while (ways2 * sets < 4 * entries * finer) sets *= 2;

@@ -65,7 +65,7 @@ TEST(CodeCheckTest, ChasesAreCompiledAsWritten) {
     Compiled average("average_chase_ca_x24");
     expect_passed(PointerChase(average, {}).average_kernel().code_checks());
     Compiled shared("shared_chase_v2_x1");
-    expect_passed(SharedChase(shared, {.width = 2}).compiled().code_checks());
+    expect_passed(SharedChase(shared, {.width = 2, .length = 32}).compiled().code_checks());
 }
 
 TEST(CodeCheckTest, ClockKernelsAreCompiledAsWritten) {
@@ -126,8 +126,8 @@ TEST(CodeCheckTest, CompanionsAreCounted) {
 
 TEST(CodeCheckTest, NarrowerAccessesFail) {
     const auto shared = code("shared_chase_v2_x1");
-    EXPECT_EQ(check_code(shared, "shared_chase_v2_x1", TimedCode{{"LDS", 8}, {64, 128}}).result, CodeResult::passed);
-    EXPECT_EQ(check_code(shared, "shared_chase_v2_x1", TimedCode{{"LDS", 4}, {64, 128}}).result, CodeResult::failed);
+    EXPECT_EQ(check_code(shared, "shared_chase_v2_x1", TimedCode{{"LDS", 8}, {32, 64}}).result, CodeResult::passed);
+    EXPECT_EQ(check_code(shared, "shared_chase_v2_x1", TimedCode{{"LDS", 4}, {32, 64}}).result, CodeResult::failed);
     const auto stream = code("stream_copy_x4");
     EXPECT_EQ(check_code(stream, "stream_copy_x4", LoopedCode{{"LDG", 4}, 16}).result, CodeResult::failed);
     EXPECT_EQ(check_code(stream, "stream_copy_x4", LoopedCode{{"LDG", 16}, 3}).result, CodeResult::failed);

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace gputomo::experiments {
 namespace {
 
@@ -13,11 +15,14 @@ using testing::ScriptedDevice;
 
 constexpr std::uint32_t kAverageOverhead = 46;
 constexpr std::uint32_t kRecordOverhead = 19;
+constexpr std::uint32_t kStartToStart = 83;  ///< from the start of a load to the next one's, without its latency
+constexpr std::uint32_t kTurnOverhead = 7;  ///< of the averaging loops
 
-/// Loads take 30 cycles, those of an address that 24 divides 300; the kernels do what the PTX does.
+/// Loads take 30 cycles, those of an address that 24 divides 300, and a turn of an averaging loop some more; the kernels do what
+/// the PTX does.
 class ChaseDevice : public ScriptedDevice {
 public:
-    ChaseDevice() {
+    explicit ChaseDevice(std::uint32_t unroll = 8) {
         script("write_links", [](ScriptedDevice& d, const device::Launch& launch) {
             ArgumentReader arguments(launch.arguments);
             const auto order = arguments.next<device::Address>();
@@ -25,10 +30,10 @@ public:
             for (std::uint32_t i = 0; i < count; ++i)
                 d.store(d.load<device::Address>(order + 8 * i), d.load<device::Address>(order + 8 * (i + 1)));
         });
-        script("average_chase", [this](ScriptedDevice& d, const device::Launch& launch) { chase(d, launch, unroll, false); });
+        for (const std::uint32_t loads : {unroll, 3 * unroll})
+            script("average_chase_ca_x" + std::to_string(loads), [this, loads](ScriptedDevice& d, const device::Launch& launch) { chase(d, launch, loads, false); });
         script("fine_chase", [this](ScriptedDevice& d, const device::Launch& launch) { chase(d, launch, 1, true); });
     }
-    std::uint32_t unroll = 8;
     std::uint32_t sm_of_lone_block = 0;
 
 private:
@@ -42,16 +47,18 @@ private:
         if (wanted != kAnySm && wanted >= launch.grid.x / 8) return;  // too small a grid reaches only the first SMs
         d.store(results, std::uint32_t{1});
         for (std::uint32_t i = 0; i < warm; ++i) p = d.load<device::Address>(p);
-        std::uint32_t cycles = kAverageOverhead;
+        std::uint32_t start = 0xffff'fff0;  // the clock wraps within a reading
+        std::uint32_t cycles = kAverageOverhead + turns * kTurnOverhead;
         for (std::uint32_t i = 0; i < turns * loads_a_turn; ++i) {
             const std::uint32_t latency = p % 24 == 0 ? 300 : 30;
             p = d.load<device::Address>(p);
             cycles += latency;
             const auto record = results + kHeaderBytes + kRecordBytes * i;
             if (!fine) continue;
-            d.store(record, std::uint32_t{0xffff'fff0});  // the clock wraps within a reading
-            d.store(record + 4, std::uint32_t{0xffff'fff0 + latency + kRecordOverhead});
+            d.store(record, start);
+            d.store(record + 4, start + latency + kRecordOverhead);
             d.store(record + 8, static_cast<std::uint32_t>(p));
+            start += latency + kStartToStart;
         }
         d.store(results + 4, std::uint32_t{0xffff'ff00});
         d.store(results + 8, std::uint32_t{0xffff'ff00 + cycles});
@@ -83,19 +90,30 @@ TEST(PointerChaseTest, CalibrationFindsWhatClockReadsAndRecordsCost) {
 
 TEST(PointerChaseTest, AveragedAndFineGrainedLatencyAgreeForEveryUnrollFactor) {
     for (const int unroll : {1, 4, 16}) {
-        ChaseDevice device;
-        device.unroll = static_cast<std::uint32_t>(unroll);
+        ChaseDevice device(static_cast<std::uint32_t>(unroll));
         PointerChase chase(device, {.unroll = unroll});
         const device::Buffer memory(device, Bytes{4096});
         LinkWriter writer(device);
         writer.write_cycle(std::vector{memory.address()});
         chase.calibrate(memory.address());
         writer.write_cycle(elements(memory.address()));
-        const ChaseRun run{.start = memory.address(), .warm = 100, .loads = 1600};
+        const ChaseRun run{.start = memory.address(), .warm = 100, .loads = 4800};
         const double average = chase.average(run).value();
         EXPECT_NEAR(average, mean(chase.latencies(run)), 1e-9) << "unroll factor " << unroll;
         EXPECT_GT(average, 30);
     }
+}
+
+TEST(PointerChaseTest, ReadingsFromStartToStartAreFreeOfTheRecordsCost) {
+    ChaseDevice device;
+    PointerChase chase(device, {.start_to_start = true});
+    const device::Buffer memory(device, Bytes{4096});
+    LinkWriter writer(device);
+    writer.write_cycle(std::vector{memory.address()});
+    chase.calibrate(memory.address());
+    writer.write_cycle(elements(memory.address()));
+    const ChaseRun run{.start = memory.address(), .warm = 100, .loads = 4800};
+    EXPECT_NEAR(mean(chase.latencies(run)), chase.average(run).value(), 1e-9);
 }
 
 TEST(PointerChaseTest, TracesLongerThanTheRecordsContinueOverLaunches) {
@@ -120,15 +138,15 @@ TEST(PointerChaseTest, LargerGridsAreTriedUntilABlockComesToTheWantedSm) {
     const device::Buffer memory(device, Bytes{8});
     LinkWriter(device).write_cycle(std::vector{memory.address()});
     device.launches = 0;
-    EXPECT_TRUE(chase.average({.start = memory.address(), .loads = 8, .sm = 3}).has_value());
-    EXPECT_EQ(device.launches, 2);
-    EXPECT_FALSE(chase.average({.start = memory.address(), .loads = 8, .sm = 99}).has_value());
+    EXPECT_TRUE(chase.average({.start = memory.address(), .loads = 24, .sm = 3}).has_value());
+    EXPECT_EQ(device.launches, 4) << "two grids for each of the two loops";
+    EXPECT_FALSE(chase.average({.start = memory.address(), .loads = 24, .sm = 99}).has_value());
 }
 
 TEST(PointerChaseTest, LoadsThatDoNotFillTheUnrolledLoopAreRefused) {
     ChaseDevice device;
     PointerChase chase(device, {.unroll = 8});
-    EXPECT_THROW((void)chase.average({.start = 0, .loads = 12}), std::logic_error);
+    EXPECT_THROW((void)chase.average({.start = 0, .loads = 8}), std::logic_error);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ TEST(RandomMachine, DoesNotChangeFromOnePlatformToAnother) {
         return std::vector<std::int64_t>{*m.topology.sms, *m.clock.read_cost, *m.pipelines.at("sp").latency, *m.shared.latency,
                                          *m.tlbs.at("global_l1").reach, *m.paths.at("global").memory_latency};
     };
-    EXPECT_EQ(fingerprint(machine), (std::vector<std::int64_t>{11, 25, 5, 33, 2097152, 239}));
+    EXPECT_EQ(fingerprint(machine), (std::vector<std::int64_t>{11, 25, 39, 33, 2097152, 239}));
 }
 
 TEST(RandomMachine, LevelsGrowAndAreAtLeastEightCyclesApart) {
@@ -75,7 +75,7 @@ TEST(RandomMachine, AllWarpsTogetherCanFillEveryPipeline) {
     for_all_seeds([](const machine::Machine& machine) {
         for (const auto& [key, pipeline] : machine.pipelines) {
             EXPECT_GE(*pipeline.latency, 4);
-            EXPECT_LE(*pipeline.latency, 60);
+            EXPECT_LE(*pipeline.latency, 64) << "60, or as long as a warp takes to enter a pipeline of one lane and two schedulers";
             EXPECT_LE(static_cast<double>(*pipeline.latency) * *pipeline.lanes, static_cast<double>(*machine.topology.max_threads_per_sm)) << key;
             const double issued = 32.0 * static_cast<double>(*machine.issue.schedulers_per_sm * *machine.issue.dual_issue) / *machine.issue.issue_interval;
             EXPECT_LE(*pipeline.lanes, issued) << key;

@@ -1,0 +1,90 @@
+// Chases in which only address translation varies: what a load takes beyond what its data take.
+#pragma once
+
+#include "experiments/chase_array.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gputomo::experiments {
+
+/// A range of virtual addresses and the finest step in which it is walked.
+struct Window {
+    device::Address base = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t word = 0;
+    bool aliased = false;  ///< every word leads to the same physical memory
+};
+
+/// Memory behind a window: where the device can, one physical page at many virtual addresses, so that data stay in a cache and
+/// only translation varies; else a plain array.
+class MappedWindow {
+public:
+    /// One page every `word` bytes, `count` times. Throws DeviceError where the device cannot.
+    static MappedWindow aliased(device::Device& device, std::uint64_t word, std::uint64_t count);
+    static MappedWindow plain(device::Device& device, std::uint64_t bytes, std::uint64_t word);
+    MappedWindow(MappedWindow&& other) noexcept;
+    MappedWindow(const MappedWindow&) = delete;
+    MappedWindow& operator=(const MappedWindow&) = delete;
+    MappedWindow& operator=(MappedWindow&&) = delete;
+    ~MappedWindow();
+    [[nodiscard]] const Window& window() const { return window_; }
+    [[nodiscard]] ArrayPlace place() const;
+
+private:
+    MappedWindow(device::Device& device, Window window) : device_(&device), window_(window) {}
+    device::Device* device_;
+    Window window_;
+};
+
+/// What caches measured before do to data.
+struct DataCaches {
+    std::uint64_t capacity = 0;  ///< bytes of the last cache, at most; 0: there is none
+};
+
+/// Answers chases with efforts of translation: latency less that of the same data without the translation, in cycles.
+///
+/// Aliased windows: the same words are chased a second time through one page, and each load's latency there is taken off, so that
+/// it does not matter in which slice of a cache a word lies. Plain arrays: as long as the data fit the last cache, the latency of
+/// a few pages is taken off; where they do not, so many lines of each page are visited that they all miss, only the first load of
+/// each page counts, and the latency of the others is taken off.
+class TranslationChase {
+public:
+    TranslationChase(Context& context, const MappedWindow& mapped, DataCaches caches);
+    [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
+    [[nodiscard]] deduce::Chase chase();
+    [[nodiscard]] const Window& window() const { return window_; }
+    void describe(double fraction, std::string what) { array_.describe(fraction, std::move(what)); }
+    void add_code_checks(Outcome& outcome) const { array_.add_code_checks(outcome); }
+
+private:
+    deduce::ChaseTrace less_single_page(const deduce::ChaseRequest& request);
+    deduce::ChaseTrace less_constant(const deduce::ChaseRequest& request);
+    deduce::ChaseTrace first_of_page(const deduce::ChaseRequest& request);
+
+    Window window_;
+    DataCaches caches_;
+    ChaseArray array_;
+    double cached_ = 0;  ///< latency of a few pages of a plain array
+};
+
+/// A chase in which every load is preceded by loads that push all else out of the nearer TLB, so that it hides no lookup from the
+/// level asked about (Wong 2010 takes 20 elements instead of 10 for the same end). The flood lies at the end of the window; its
+/// distances are no multiple of a power of two, so that it spreads over the sets of the farther level.
+class FloodedChase {
+public:
+    /// `entries` and `span` are the nearer TLB's. Check fits() first.
+    FloodedChase(TranslationChase& chase, std::uint64_t entries, std::uint64_t span);
+    [[nodiscard]] static bool fits(const Window& window, std::uint64_t entries, std::uint64_t span);
+    /// Offsets below this are free for the level's own loads.
+    [[nodiscard]] std::uint64_t begin() const { return begin_; }
+    [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
+
+private:
+    TranslationChase* chase_;
+    std::vector<std::uint64_t> flood_;
+    std::uint64_t begin_ = 0;
+};
+
+}  // namespace gputomo::experiments
