@@ -58,7 +58,7 @@ int run_experiment(const RunOptions& options) {
     const auto& outcome = result.records.back().outcome;
     for (const auto& e : outcome.estimates)
         fmt::print("{:<44} {} ({:.0f}%) {}\n", e.path, e.verdict == deduce::Verdict::absent ? "absent" : machine::value_text(e.value), 100 * e.confidence, e.method);
-    for (const auto& check : outcome.code_checks) fmt::print("code check {}: {} (expected {}; found {})\n", check.kernel, check.passed ? "passed" : "FAILED", check.expected, check.found);
+    for (const auto& check : outcome.code_checks) fmt::print("code check {}: {} (expected {}; found {})\n", check.kernel, experiments::name_of(check.result), check.expected, check.found);
     for (const auto& warning : outcome.warnings) fmt::print(stderr, "warning: {}\n", warning);
     if (!options.csv.empty()) scan::write_file(options.csv, csv_of(outcome));
     return 0;

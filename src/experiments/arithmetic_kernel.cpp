@@ -45,6 +45,10 @@ void store_chains(ptx::KernelBuilder& k, const TimedOperation& operation, std::s
     }
 }
 
+TimedCode timed_code(const TimedOperation& operation, std::vector<int> counts) {
+    return {.operation = {operation.opcodes}, .counts = std::move(counts), .companions = operation.companions};
+}
+
 }  // namespace
 
 ptx::KernelBuilder doubled_chain_kernel(ptx::Target target, const TimedOperation& operation, DoubledChain::Shape shape) {
@@ -63,7 +67,8 @@ ptx::KernelBuilder doubled_chain_kernel(ptx::Target target, const TimedOperation
 
 DoubledChain::DoubledChain(device::Device& device, const TimedOperation& operation, Shape shape)
     : shape_(shape),
-      kernel_(device, doubled_chain_kernel(target_of(device), operation, shape)),
+      kernel_(device, doubled_chain_kernel(target_of(device), operation, shape),
+              {timed_code(operation, {shape.length * shape.chains, 2 * shape.length * shape.chains})}),
       operands_(device, Bytes{4 * shape.chains * kOperandBytes}),
       stamps_(device, kMaxThreads) {
     operands_.write(initial_operands(operation, shape.chains));
@@ -108,7 +113,7 @@ ptx::KernelBuilder chain_loop_kernel(ptx::Target target, const TimedOperation& o
 
 ChainLoop::ChainLoop(device::Device& device, const TimedOperation& operation, Shape shape)
     : shape_(shape),
-      kernel_(device, chain_loop_kernel(target_of(device), operation, shape)),
+      kernel_(device, chain_loop_kernel(target_of(device), operation, shape), {timed_code(operation, {shape.operations})}),
       operands_(device, Bytes{4 * shape.chains * kOperandBytes}),
       stamps_(device, kMaxThreads) {
     operands_.write(initial_operands(operation, shape.chains));

@@ -45,6 +45,7 @@ public:
     ChainLoop(device::Device& device, const TimedOperation& operation, Shape shape);
     /// Thread operations per cycle with `warps` warps of `warp_size` threads on one SM.
     [[nodiscard]] double throughput(int warps, int warp_size);
+    [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
 private:
     Shape shape_;

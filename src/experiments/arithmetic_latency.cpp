@@ -14,8 +14,9 @@ constexpr double kConfidence = 0.99;
 constexpr int kLaunches = 5;
 
 /// Latency of one operation on one thread over several launches.
-Measured latency_of(Context& context, const TimedOperation& operation) {
+Measured latency_of(Context& context, const TimedOperation& operation, Outcome& outcome) {
     DoubledChain chain(context.device, operation, {});
+    add_code_checks(chain.compiled(), outcome);
     std::vector<double> samples;
     for (int i = 0; i < kLaunches; ++i) samples.push_back(chain.latency());
     return summarise(samples);
@@ -35,14 +36,15 @@ Outcome measure(Context& context) {
     double done = 0;
     for (const auto& operation : operations) {
         context.progress(done / total, operation.mnemonic);
-        const Measured latency = latency_of(context, operation);
+        const Measured latency = latency_of(context, operation, outcome);
         outcome.estimates.push_back(decided_integer(fmt::format("operations[{}].latency", operation.mnemonic), latency, evidence_for(operation)));
         trace.columns[0].values.push_back(done++);
         trace.columns[1].values.push_back(latency.value);
     }
     for (const auto& [name, operation] : pipelines) {
         context.progress(done++ / total, name);
-        outcome.estimates.push_back(decided_integer(fmt::format("pipelines.{}.latency", name), latency_of(context, operation), evidence_for(operation)));
+        const Measured latency = latency_of(context, operation, outcome);
+        outcome.estimates.push_back(decided_integer(fmt::format("pipelines.{}.latency", name), latency, evidence_for(operation)));
     }
     outcome.traces.push_back(std::move(trace));
     return outcome;

@@ -56,10 +56,11 @@ struct Sweep {
 };
 
 /// Throughput against warps (Wong 2010, Fig. 6).
-Sweep sweep(Context& context, const TimedOperation& operation, Limits limits) {
+Sweep sweep(Context& context, const TimedOperation& operation, Limits limits, Outcome& outcome) {
     Sweep result{warp_counts(limits.warps), {}};
     for (int chains : kChains) {
         DoubledChain chain(context.device, operation, {.length = 128, .chains = chains});
+        add_code_checks(chain.compiled(), outcome);
         auto& series = result.rates.emplace_back();
         for (int count : result.warps) series.push_back(chain.throughput(count, limits.warp_size));
     }
@@ -67,10 +68,11 @@ Sweep sweep(Context& context, const TimedOperation& operation, Limits limits) {
 }
 
 /// The best steady rate: few warps with many chains or many warps with one, whichever the schedulers fill better.
-double best_rate(Context& context, const TimedOperation& operation, Limits limits) {
+double best_rate(Context& context, const TimedOperation& operation, Limits limits, Outcome& outcome) {
     double best = 0;
     for (const auto& shape : kLoops) {
         ChainLoop loop(context.device, operation, shape);
+        add_code_checks(loop.compiled(), outcome);
         for (int warps : {limits.warps / 2, limits.warps})
             if (warps > 0) best = std::max(best, loop.throughput(warps, limits.warp_size));
     }
@@ -118,13 +120,14 @@ Outcome measure(Context& context) {
     double done = 0;
     for (const auto& operation : operations) {
         context.progress(done++ / total, operation.mnemonic);
-        outcome.traces.push_back(trace_of(operation, sweep(context, operation, limits)));
+        outcome.traces.push_back(trace_of(operation, sweep(context, operation, limits, outcome)));
         outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.mnemonic),
-                                                  best_rate(context, operation, limits), operation));
+                                                  best_rate(context, operation, limits, outcome), operation));
     }
     for (const auto& [name, operation] : pipelines) {
         context.progress(done++ / total, name);
-        outcome.estimates.push_back(rate_estimate(fmt::format("pipelines.{}.lanes", name), whole_lanes(best_rate(context, operation, limits)), operation));
+        const double lanes = whole_lanes(best_rate(context, operation, limits, outcome));
+        outcome.estimates.push_back(rate_estimate(fmt::format("pipelines.{}.lanes", name), lanes, operation));
     }
     return outcome;
 }

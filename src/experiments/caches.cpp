@@ -174,6 +174,7 @@ Outcome measure(Context& context) {
     const device::Buffer memory(context.device, Bytes{static_cast<std::int64_t>(room)});
     ChaseArray near(context, {.base = memory.address()}, LoadHint::all);
     ChaseArray far(context, {.base = memory.address()}, LoadHint::l2_only);
+    for (const ChaseArray* array : {&near, &far}) array->add_code_checks(outcome);
     const auto hierarchy = find_hierarchy(near, far, largest, context.findings.number("clock.resolution").value_or(1), outcome);
     std::vector<std::string> names;
     for (const auto& cache : hierarchy.caches) {

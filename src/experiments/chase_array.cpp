@@ -54,6 +54,10 @@ void ChaseArray::describe(double fraction, std::string what) {
     what_ = std::move(what);
 }
 
+void ChaseArray::add_code_checks(Outcome& outcome) const {
+    for (const auto* kernel : chase_.kernels()) experiments::add_code_checks(*kernel, outcome);
+}
+
 deduce::Chase ChaseArray::chase() {
     return [this](const deduce::ChaseRequest& request) { return (*this)(request); };
 }

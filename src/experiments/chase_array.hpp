@@ -36,6 +36,8 @@ public:
     /// Whether a launch empties a cache on this path: then later launches of one trace walk a while before they record.
     [[nodiscard]] bool launches_empty_caches() const { return launches_empty_caches_; }
     [[nodiscard]] PointerChase& pointer_chase() { return chase_; }
+    /// Adds the checks of the kernels that chase.
+    void add_code_checks(Outcome& outcome) const;
     /// What progress() says while this array is walked.
     void describe(double fraction, std::string what);
 

@@ -31,6 +31,7 @@ std::int64_t commonest_step(const std::vector<std::int64_t>& differences) {
 void add_read_cost(Context& context, Outcome& outcome) {
     context.progress(0, "back-to-back clock reads");
     const auto readings = read_clocks(context.device);
+    outcome.code_checks.insert(outcome.code_checks.end(), readings.code_checks.begin(), readings.code_checks.end());
     const std::int64_t cost = commonest_step(readings.back_to_back);
     std::int64_t step = 0;
     for (const auto difference : readings.all) step = std::gcd(step, difference);
@@ -44,6 +45,7 @@ void add_read_cost(Context& context, Outcome& outcome) {
 
 void add_rate(Context& context, Outcome& outcome) {
     Spinner spinner(context.device);
+    add_code_checks(spinner.compiled(), outcome);
     std::vector<double> rates;
     for (int i = 0; i < kSpinRuns; ++i) {
         context.progress(0.2 + 0.1 * i, "clock against wall time");

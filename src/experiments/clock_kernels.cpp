@@ -78,10 +78,12 @@ ClockReadings read_clocks(device::Device& device) {
     const std::uint32_t blocks = sms_of(device);
     const device::Buffer results(device, Bytes{std::int64_t{4} * kWords * blocks});
     const device::Buffer data(device, Bytes{kLoadStride * kLoads});
-    CompiledKernel kernel(device, readings_kernel(target_of(device)));
+    // Some of the reads may be by another instruction, with a wait behind it: half of them without are enough.
+    CompiledKernel kernel(device, readings_kernel(target_of(device)),
+                          {ReadsBackToBack{kReads / 2}, TimedCode{.operation = {"LDG"}, .counts = std::vector<int>(kLoads, 1)}});
     device::Arguments arguments;
     arguments.add(results.address()).add(data.address());
-    ClockReadings readings;
+    ClockReadings readings{.code_checks = kernel.code_checks()};
     std::map<std::uint32_t, std::uint32_t> first_of_sm;
     for (int launch = 0; launch < kLaunches; ++launch) {
         kernel.launch({blocks}, {1}, arguments);
@@ -107,7 +109,7 @@ std::vector<BlockStart> block_starts(device::Device& device, std::uint32_t per_s
     return results.read<BlockStart>(blocks);
 }
 
-Spinner::Spinner(device::Device& device) : kernel_(device, spin_kernel(target_of(device))), stamps_(device, Bytes{8}) {}
+Spinner::Spinner(device::Device& device) : kernel_(device, spin_kernel(target_of(device)), {ReadInLoop{}}), stamps_(device, Bytes{8}) {}
 
 Spinner::Result Spinner::run(std::uint32_t cycles) {
     device::Arguments arguments;

@@ -11,6 +11,7 @@ namespace gputomo::experiments {
 struct ClockReadings {
     std::vector<std::int64_t> back_to_back;  ///< differences of neighbouring reads, warm
     std::vector<std::int64_t> all;           ///< differences of every reading to its SM's first one, over several launches
+    std::vector<CodeCheck> code_checks;
 };
 
 /// One thread on every SM.
@@ -34,6 +35,7 @@ public:
         Nanoseconds elapsed{0};    ///< of the launch
     };
     Result run(std::uint32_t cycles);
+    [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
 private:
     CompiledKernel kernel_;

@@ -7,8 +7,13 @@ ptx::Target target_of(const device::Device& device) {
     return {target.version_major, target.version_minor, target.sm};
 }
 
-CompiledKernel::CompiledKernel(device::Device& device, const ptx::KernelBuilder& builder)
-    : name_(builder.name()), module_(device.load(builder.text())), kernel_(&module_->kernel(name_)) {}
+CompiledKernel::CompiledKernel(device::Device& device, const ptx::KernelBuilder& builder, const std::vector<CodeExpectation>& expected)
+    : name_(builder.name()), module_(device.load(builder.text())), kernel_(&module_->kernel(name_)) {
+    for (const CodeExpectation& expectation : expected) {
+        code_checks_.push_back(check_code(module_->machine_code(), name_, expectation));
+        require(code_checks_.back());
+    }
+}
 
 device::LaunchResult CompiledKernel::launch(device::Dim3 grid, device::Dim3 block, const device::Arguments& arguments,
                                             Bytes dynamic_shared) {
@@ -19,6 +24,10 @@ device::LaunchResult CompiledKernel::launch(device::Dim3 grid, device::Dim3 bloc
     launch.dynamic_shared = dynamic_shared;
     launch.prefer_l1 = prefer_l1_;
     return kernel_->launch(launch);
+}
+
+void add_code_checks(const CompiledKernel& kernel, Outcome& outcome) {
+    outcome.code_checks.insert(outcome.code_checks.end(), kernel.code_checks().begin(), kernel.code_checks().end());
 }
 
 }  // namespace gputomo::experiments

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/device.hpp"
-#include "experiments/experiment.hpp"
+#include "experiments/code_check.hpp"
 #include "ptx/builder.hpp"
 
 #include <chrono>
@@ -17,7 +17,8 @@ namespace gputomo::experiments {
 
 class CompiledKernel {
 public:
-    CompiledKernel(device::Device& device, const ptx::KernelBuilder& builder);
+    /// Throws CodeMismatch where the device's machine code isn't what is expected.
+    CompiledKernel(device::Device& device, const ptx::KernelBuilder& builder, const std::vector<CodeExpectation>& expected = {});
 
     /// Runs and waits; errors as device::Kernel::launch.
     device::LaunchResult launch(device::Dim3 grid, device::Dim3 block, const device::Arguments& arguments,
@@ -25,6 +26,8 @@ public:
     /// Launches with the largest L1 from now on (device::Launch::prefer_l1).
     void prefer_l1() { prefer_l1_ = true; }
     [[nodiscard]] const std::string& name() const { return name_; }
+    /// One for each expectation.
+    [[nodiscard]] const std::vector<CodeCheck>& code_checks() const { return code_checks_; }
     [[nodiscard]] const device::Module& module() const { return *module_; }
     [[nodiscard]] device::KernelProperties properties() const { return kernel_->properties(); }
 
@@ -32,7 +35,11 @@ private:
     std::string name_;
     std::unique_ptr<device::Module> module_;
     device::Kernel* kernel_ = nullptr;
+    std::vector<CodeCheck> code_checks_;
     bool prefer_l1_ = false;
 };
+
+/// Adds the kernel's code checks to what an experiment found.
+void add_code_checks(const CompiledKernel& kernel, Outcome& outcome);
 
 }  // namespace gputomo::experiments

@@ -100,6 +100,7 @@ deduce::Estimate best_rate(Context& context, StreamKind kind, device::Address ar
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         Streaming streaming(context.device, kind, shapes[i], arrays, Bytes{sizes.last});
         if (!streaming.fits()) continue;
+        add_code_checks(streaming.compiled(), outcome);
         context.progress(0.4 * static_cast<double>(i) / static_cast<double>(shapes.size()), streaming.name());
         const Bytes size{first_size(sizes, streaming)};
         const double rate = static_cast<double>(streaming.moved(size).count()) / streaming.run(size).count();

@@ -4,6 +4,7 @@
 #include "deduce/estimate.hpp"
 #include "device/device.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <span>
@@ -36,14 +37,19 @@ struct Context {
     std::function<void(double fraction, std::string_view what)> progress;
 };
 
+enum class CodeResult : std::uint8_t { passed, failed, unavailable };
+
 /// Machine-code check of one kernel: did the driver compile what was written?
 struct CodeCheck {
     std::string kernel;
-    bool passed = false;
+    CodeResult result = CodeResult::unavailable;
     std::string expected;  ///< "256 x FADD between the clock reads"
-    std::string found;
+    std::string found;     ///< why there is nothing to check, where the result is unavailable
     std::string listing;   ///< only where it failed
 };
+
+/// "passed", "failed", "unavailable"
+[[nodiscard]] std::string_view name_of(CodeResult result);
 
 struct Outcome {
     std::vector<deduce::Estimate> estimates;

@@ -121,13 +121,14 @@ std::vector<double> replacement_gaps(const std::vector<BlockRecord>& records) {
     return gaps;
 }
 
-std::vector<double> measure_replacement(Context& context) {
+std::vector<double> measure_replacement(Context& context, Outcome& outcome) {
     using enum device::Attribute;
     auto& device = context.device;
     const auto sms = static_cast<std::uint32_t>(device.attribute(multiprocessor_count).value_or(1));
     const Bytes shared = much_shared_memory(device);
     const std::uint32_t blocks = sms * kBlocksPerSm * blocks_that_fit(device, shared);
-    CompiledKernel kernel(device, block_kernel(target_of(device)));
+    CompiledKernel kernel(device, block_kernel(target_of(device)), {ReadInLoop{}});
+    add_code_checks(kernel, outcome);
     const device::Buffer records(device, Bytes{static_cast<std::int64_t>(blocks * sizeof(BlockRecord))});
     device::Arguments arguments;
     arguments.add(records.address()).add(kBlockCycles);
@@ -141,7 +142,7 @@ Outcome measure(Context& context) {
     Outcome outcome;
     outcome.estimates.push_back(decided_real("launch.empty_kernel", empty_launches(context),
                                              {"launch: median of 50 empty kernels of one thread, by events", kConfidence}));
-    const auto gaps = measure_replacement(context);
+    const auto gaps = measure_replacement(context, outcome);
     if (gaps.empty()) {
         outcome.warnings.emplace_back("launch: no SM ran two blocks after each other");
         return outcome;

@@ -11,11 +11,18 @@ namespace {
 
 using ptx::Type;
 constexpr std::array kOperations = {
-    TimedOperation{"add.s32", Type::s32, 2},        TimedOperation{"mul.lo.s32", Type::s32, 2},
-    TimedOperation{"mad.lo.s32", Type::s32, 3},     TimedOperation{"add.f32", Type::f32, 2},
-    TimedOperation{"mul.f32", Type::f32, 2},        TimedOperation{"fma.rn.f32", Type::f32, 3},
-    TimedOperation{"add.f64", Type::f64, 2},     TimedOperation{"mul.f64", Type::f64, 2},
-    TimedOperation{"fma.rn.f64", Type::f64, 3},     TimedOperation{"rsqrt.approx.f32", Type::f32, 1},
+    // Compilers alternate between the adder and the multiplier, which share the work.
+    TimedOperation{"add.s32", Type::s32, 2, "IADD3|IMAD|VIADD"},
+    TimedOperation{"mul.lo.s32", Type::s32, 2, "IMAD"},
+    TimedOperation{"mad.lo.s32", Type::s32, 3, "IMAD"},
+    TimedOperation{"add.f32", Type::f32, 2, "FADD"},
+    TimedOperation{"mul.f32", Type::f32, 2, "FMUL"},
+    TimedOperation{"fma.rn.f32", Type::f32, 3, "FFMA"},
+    TimedOperation{"add.f64", Type::f64, 2, "DADD"},
+    TimedOperation{"mul.f64", Type::f64, 2, "DMUL"},
+    TimedOperation{"fma.rn.f64", Type::f64, 3, "DFMA"},
+    // A comparison and two products, with which denormals are scaled.
+    TimedOperation{"rsqrt.approx.f32", Type::f32, 1, "MUFU", 3},
 };
 
 /// next = operation(last, next): the destination is the older of the two results.
@@ -33,8 +40,8 @@ void append_step(ptx::KernelBuilder& kernel, const TimedOperation& operation, pt
 std::span<const TimedOperation> timed_operations() { return kOperations; }
 
 std::vector<TimedPipeline> timed_pipelines(const ptx::Target& target) {
-    const TimedOperation rsqrt{target.sm >= 20 ? "rsqrt.approx.ftz.f32" : "rsqrt.approx.f32", Type::f32, 1};
-    return {{"sp", {"add.f32", Type::f32, 2}}, {"sfu", rsqrt}, {"dpu", {"add.f64", Type::f64, 2}}};
+    const TimedOperation rsqrt{target.sm >= 20 ? "rsqrt.approx.ftz.f32" : "rsqrt.approx.f32", Type::f32, 1, "MUFU"};
+    return {{"sp", {"add.f32", Type::f32, 2, "FADD"}}, {"sfu", rsqrt}, {"dpu", {"add.f64", Type::f64, 2, "DADD"}}};
 }
 
 void append_chains(ptx::KernelBuilder& kernel, const TimedOperation& operation, std::span<const Chain> chains, int count) {

@@ -15,6 +15,8 @@ struct TimedOperation {
     std::string_view mnemonic;  ///< "add.s32", also the key in `operations`
     ptx::Type type;             ///< of the chain's registers
     int sources;                ///< operands read
+    std::string_view opcodes;   ///< machine instructions that current GPUs have for it, one of them each: "IADD3|IMAD"
+    int companions = 0;         ///< other machine instructions that each may take
 };
 
 /// The rows of `operations` that the scan fills.

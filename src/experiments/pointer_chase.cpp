@@ -38,6 +38,9 @@ struct Record {
 };
 static_assert(sizeof(Record) == kRecordBytes);
 
+/// `loads` loads of an address each between two clock reads.
+TimedCode timed_loads(int loads) { return {.operation = {"LDG", sizeof(device::Address)}, .counts = {loads}}; }
+
 }  // namespace
 
 LinkWriter::LinkWriter(device::Device& device) : device_(device), kernel_(device, link_writer_kernel(target_of(device))) {}
@@ -57,9 +60,10 @@ void LinkWriter::write_cycle(std::span<const device::Address> order) {
 PointerChase::PointerChase(device::Device& device, Shape shape)
     : device_(device),
       shape_(shape),
-      average_(device, average_chase_kernel(target_of(device), shape.hint, shape.unroll)),
-      average_long_(device, average_chase_kernel(target_of(device), shape.hint, kLonger * shape.unroll)),
-      fine_(device, fine_chase_kernel(target_of(device), shape)),
+      average_(device, average_chase_kernel(target_of(device), shape.hint, shape.unroll), {timed_loads(shape.unroll)}),
+      average_long_(device, average_chase_kernel(target_of(device), shape.hint, kLonger * shape.unroll),
+                    {timed_loads(kLonger * shape.unroll)}),
+      fine_(device, fine_chase_kernel(target_of(device), shape), {timed_loads(1)}),
       results_(device, Bytes{kHeaderBytes + kRecordBytes * shape.records}),
       sms_(static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1))) {
     average_.prefer_l1();

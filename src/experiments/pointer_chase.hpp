@@ -3,6 +3,7 @@
 
 #include "experiments/compiled_kernel.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -84,6 +85,7 @@ public:
     [[nodiscard]] double average_overhead() const { return average_overhead_; }
     [[nodiscard]] double record_overhead() const { return record_overhead_; }
     [[nodiscard]] const Shape& shape() const { return shape_; }
+    [[nodiscard]] std::array<const CompiledKernel*, 3> kernels() const { return {&average_, &average_long_, &fine_}; }
     [[nodiscard]] const CompiledKernel& average_kernel() const { return average_long_; }
     [[nodiscard]] const CompiledKernel& fine_kernel() const { return fine_; }
 

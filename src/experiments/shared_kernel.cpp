@@ -42,6 +42,11 @@ void append_load(ptx::KernelBuilder& k, Reg p, std::span<const Reg> others, int 
     k.emit(fmt::format("ld.volatile.shared.v{}.u32", width), {ptx::Arg(words), Mem{p}});
 }
 
+TimedCode timed_loads(const SharedChase::Shape& shape) {
+    const int loads = shape.length * shape.chains;
+    return {.operation = {"LDS", 4 * shape.width}, .counts = {loads, 2 * loads}};
+}
+
 }  // namespace
 
 ptx::KernelBuilder shared_chase_kernel(ptx::Target target, SharedChase::Shape shape) {
@@ -73,7 +78,7 @@ ptx::KernelBuilder shared_chase_kernel(ptx::Target target, SharedChase::Shape sh
 SharedChase::SharedChase(device::Device& device, Shape shape)
     : device_(device),
       shape_(shape),
-      kernel_(device, shared_chase_kernel(target_of(device), shape)),
+      kernel_(device, shared_chase_kernel(target_of(device), shape), {timed_loads(shape)}),
       stamps_(device, kMaxThreads),
       results_(device, Bytes{4}) {}
 

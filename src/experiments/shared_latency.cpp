@@ -60,6 +60,7 @@ void add_banks(Context& context, SharedChase& chase, Outcome& outcome) {
 Outcome measure(Context& context) {
     Outcome outcome;
     SharedChase chase(context.device, {.width = 1});
+    add_code_checks(chase.compiled(), outcome);
     add_latency(context, chase, outcome);
     add_banks(context, chase, outcome);
     return outcome;

@@ -61,6 +61,7 @@ Outcome measure(Context& context) {
     for (const int width : kWidths) {
         for (const int chains : kChains) {
             SharedChase chase(context.device, {.width = width, .chains = chains, .length = kLength});
+            add_code_checks(chase.compiled(), outcome);
             for (const int threads : thread_counts(context.device, limit)) {
                 context.progress(static_cast<double>(trace.columns[0].values.size()) / 36.0,
                                  fmt::format("{} threads, {} loads of {} bytes in flight each", threads, chains, width * kWordBytes));

@@ -15,6 +15,13 @@ using ptx::Vec;
 
 constexpr std::int64_t kAccessBytes = 16;
 
+/// Loops of whole vectors, not split into words.
+std::vector<CodeExpectation> looped_accesses(StreamKind kind, int unroll) {
+    std::vector<CodeExpectation> expected{LoopedCode{{"LDG", kAccessBytes}, unroll}};
+    if (kind == StreamKind::copy) expected.emplace_back(LoopedCode{{"STG", kAccessBytes}, unroll});
+    return expected;
+}
+
 using Words = std::array<Reg, 4>;
 Vec vector_of(const Words& words) { return {words[0], words[1], words[2], words[3]}; }
 
@@ -69,7 +76,7 @@ ptx::KernelBuilder streaming_kernel(ptx::Target target, StreamKind kind, int unr
 Streaming::Streaming(device::Device& device, StreamKind kind, StreamShape shape, device::Address arrays, Bytes size)
     : kind_(kind), shape_(shape), arrays_(arrays), size_(size),
       registers_(device.attribute(device::Attribute::max_registers_per_block).value_or(0)),
-      kernel_(device, streaming_kernel(target_of(device), kind, shape.unroll)) {}
+      kernel_(device, streaming_kernel(target_of(device), kind, shape.unroll), looped_accesses(kind, shape.unroll)) {}
 
 bool Streaming::fits() const {
     return registers_ == 0 || std::int64_t{kernel_.properties().registers_per_thread} * shape_.threads <= registers_;

@@ -31,6 +31,7 @@ public:
     /// Bytes read and written by run(size).
     [[nodiscard]] Bytes moved(Bytes size) const;
     [[nodiscard]] std::string name() const;
+    [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
     /// Bytes of an array that one turn of the grid's loop reads.
     [[nodiscard]] std::int64_t turn_bytes() const;

@@ -87,6 +87,7 @@ deduce::Trace levels_trace(std::string name) {
 /// The levels of translation that a window shows, nearest first, and their geometry.
 std::vector<std::string> find_tlbs(Context& context, const MappedWindow& mapped, std::uint64_t stride, std::string trace_name, DataCaches caches, Outcome& outcome) {
     TranslationChase translation(context, mapped, caches);
+    translation.add_code_checks(outcome);
     const Window& window = translation.window();
     translation.describe(0.1, "levels of translation");
     auto trace = levels_trace(std::move(trace_name));

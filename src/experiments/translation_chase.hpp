@@ -56,6 +56,7 @@ public:
     [[nodiscard]] deduce::Chase chase();
     [[nodiscard]] const Window& window() const { return window_; }
     void describe(double fraction, std::string what) { array_.describe(fraction, std::move(what)); }
+    void add_code_checks(Outcome& outcome) const { array_.add_code_checks(outcome); }
 
 private:
     deduce::ChaseTrace less_single_page(const deduce::ChaseRequest& request);

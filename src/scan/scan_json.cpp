@@ -108,14 +108,26 @@ deduce::Trace trace_from(const JsonNode& node) {
 }
 
 Json check_json(const experiments::CodeCheck& check) {
-    Json json = {{"kernel", check.kernel}, {"passed", check.passed}, {"expected", check.expected}, {"found", check.found}};
+    Json json = {{"kernel", check.kernel}, {"result", experiments::name_of(check.result)}, {"expected", check.expected}, {"found", check.found}};
     if (!check.listing.empty()) json["listing"] = check.listing;
     return json;
 }
 
+experiments::CodeResult result_from(const JsonNode& node) {
+    using enum experiments::CodeResult;
+    const auto name = node.text();
+    for (const auto known : {passed, failed, unavailable})
+        if (experiments::name_of(known) == name) return known;
+    node.fail("passed, failed or unavailable");
+}
+
 experiments::CodeCheck check_from(const JsonNode& node) {
     const auto listing = node.find("listing");
-    return {node.at("kernel").text(), node.at("passed").flag(), node.at("expected").text(), node.at("found").text(), listing ? listing->text() : ""};
+    return {.kernel = node.at("kernel").text(),
+            .result = result_from(node.at("result")),
+            .expected = node.at("expected").text(),
+            .found = node.at("found").text(),
+            .listing = listing ? listing->text() : ""};
 }
 
 Json record_json(const Record& record) {

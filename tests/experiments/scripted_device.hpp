@@ -35,6 +35,8 @@ public:
     using Body = std::function<void(ScriptedDevice&, const device::Launch&)>;
     /// What runs for a kernel of this name (`prefix` of it).
     void script(std::string prefix, Body body) { bodies_[std::move(prefix)] = std::move(body); }
+    /// The cubin that load() has for a kernel.
+    void compile(std::string kernel, std::vector<std::byte> cubin) { cubins_[std::move(kernel)] = {std::move(cubin)}; }
     std::map<device::Attribute, std::int64_t> attributes{{device::Attribute::multiprocessor_count, 4}};
     int launches = 0;
 
@@ -68,7 +70,11 @@ public:
     Bytes mapping_granularity() const override { return Bytes{0}; }
     device::Address map_aliased(Bytes, Bytes, Bytes) override { throw DeviceError("map_aliased is not supported"); }
     device::Texture linear_texture(device::Address, Bytes, device::TexelFormat) override { return 0; }
-    std::unique_ptr<device::Module> load(std::string_view ptx) override { return std::make_unique<ScriptedModule>(*this, std::string(ptx)); }
+    std::unique_ptr<device::Module> load(std::string_view ptx) override {
+        for (const auto& [kernel, code] : cubins_)
+            if (ptx.find(".entry " + kernel + "(") != std::string_view::npos) return std::make_unique<ScriptedModule>(*this, code);
+        return std::make_unique<ScriptedModule>(*this, std::nullopt);
+    }
     device::ClockState clock_state() const override { return state; }
     device::ClockState state;
 
@@ -91,21 +97,21 @@ private:
     };
     class ScriptedModule : public device::Module {
     public:
-        ScriptedModule(ScriptedDevice& device, std::string ptx) : device_(device), ptx_(std::move(ptx)) {}
+        ScriptedModule(ScriptedDevice& device, std::optional<device::MachineCode> code) : device_(device), code_(std::move(code)) {}
         device::Kernel& kernel(std::string_view name) override {
             kernel_ = std::make_unique<ScriptedKernel>(device_, std::string(name));
             return *kernel_;
         }
-        const std::optional<device::MachineCode>& machine_code() const override { return none_; }
+        const std::optional<device::MachineCode>& machine_code() const override { return code_; }
         Symbol symbol(std::string_view) override { return {}; }
 
     private:
         ScriptedDevice& device_;
-        std::string ptx_;
         std::unique_ptr<ScriptedKernel> kernel_;
-        std::optional<device::MachineCode> none_;
+        std::optional<device::MachineCode> code_;
     };
     std::map<std::string, Body> bodies_;
+    std::map<std::string, device::MachineCode> cubins_;
     std::vector<std::byte> memory_;
 };
 

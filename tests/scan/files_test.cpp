@@ -67,7 +67,10 @@ Record measured() {
     gone.verdict = deduce::Verdict::absent;
     out.traces = {{"a/levels", "a", {{"size", "bytes", {1, 2, 3}}, {"latency", "cycles", {0.1, 1.0 / 3, 1e300}}}, {"Title", "size", {"latency"}, true, false}},
                   {"a/empty", "a", {{"size", "", {}}}, {}}};
-    out.code_checks = {{"chase", false, "8 x LD", "7 x LD", "LD R0\nEXIT"}, {"loop", true, "BRA", "BRA", ""}};
+    using enum experiments::CodeResult;
+    out.code_checks = {{"chase", failed, "8 x LD", "7 x LD", "LD R0\nEXIT"},
+                       {"loop", passed, "BRA", "BRA", ""},
+                       {"spin", unavailable, "BRA", "the device has no machine code", ""}};
     out.warnings = {"the clock moved"};
     return record;
 }
@@ -112,7 +115,9 @@ TEST(ScanJson, ComesBackAsItWas) {
     EXPECT_EQ(trace.plot.x, "size");
     EXPECT_TRUE(trace.plot.log_x);
     EXPECT_EQ(back.records[0].outcome.code_checks.at(0).listing, "LD R0\nEXIT");
-    EXPECT_FALSE(back.records[0].outcome.code_checks.at(0).passed);
+    EXPECT_EQ(back.records[0].outcome.code_checks.at(0).result, experiments::CodeResult::failed);
+    EXPECT_EQ(back.records[0].outcome.code_checks.at(1).result, experiments::CodeResult::passed);
+    EXPECT_EQ(back.records[0].outcome.code_checks.at(2).result, experiments::CodeResult::unavailable);
     EXPECT_THAT(back.records[0].outcome.warnings, ElementsAre("the clock moved"));
 }
 
@@ -173,7 +178,7 @@ TEST(ScanJson, ABrokenFileNamesTheField) {
         {R"([37.5,38.5])", "[37.5]", "experiments[0].estimates[0].interval: ", "[low, high]"},
         {R"("values":[1.0,2.0,3.0])", R"("values":[1.0,"x",3.0])", "experiments[0].traces[0].columns[0].values[1]: ", "a number"},
         {R"("y":["latency"])", R"("y":"latency")", "experiments[0].traces[0].plot.y: ", "a list"},
-        {R"("passed":false)", R"("passed":0)", "experiments[0].code_checks[0].passed: ", "true or false"},
+        {R"("result":"failed")", R"("result":"perhaps")", "experiments[0].code_checks[0].result: ", "passed, failed or unavailable"},
         {R"("warnings":["the clock moved"])", R"("warnings":[1])", "experiments[0].warnings[0]: ", "a string"},
     };
     const auto text = to_json(example());

@@ -1,0 +1,157 @@
+#include "device/machine_code.hpp"
+
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gputomo::device {
+namespace {
+
+constexpr int kFirstSm = 70;
+constexpr int kLastSm = 121;
+/// From here on a branch keeps the low 8 bits of its distance in a field of their own.
+constexpr int kSplitDistanceSm = 90;
+constexpr std::size_t kInstructionBytes = 16;
+constexpr std::uint64_t kAlways = 7;  // predicate PT
+constexpr std::size_t kShortestRun = 3;
+constexpr std::string_view kAccesses[] = {"LD", "LDG", "LDL", "LDS", "ST", "STG", "STL", "STS"};
+
+std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t offset) {
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < 8; ++i) word |= static_cast<std::uint64_t>(bytes[offset + i]) << (8 * i);
+    return word;
+}
+
+/// Bytes from the end of a branch to its target. The distance is a number of 4-byte words in bits 34 to 81; newer code has its low
+/// byte in bits 16 to 23.
+std::int64_t branch_distance(const MachineInstruction& branch, int sm) {
+    const std::uint64_t raw = branch.low >> 34 | (branch.high & 0x3ffff) << 30;
+    const auto high = static_cast<std::int64_t>(raw << 16) >> 16;
+    if (sm < kSplitDistanceSm) return high * 4;
+    return (high * 256 + static_cast<std::int64_t>(branch.low >> 16 & 0xff)) * 4;
+}
+
+std::optional<std::size_t> branch_target(const MachineInstruction& branch, std::size_t index, std::size_t count, int sm) {
+    const auto target = static_cast<std::int64_t>((index + 1) * kInstructionBytes) + branch_distance(branch, sm);
+    const auto end = static_cast<std::int64_t>(count * kInstructionBytes);
+    if (target < 0 || target >= end || target % static_cast<std::int64_t>(kInstructionBytes) != 0) return std::nullopt;
+    return static_cast<std::size_t>(target) / kInstructionBytes;
+}
+
+}  // namespace
+
+std::string MachineInstruction::name() const {
+    const auto* const row = opcode_row(opcode());
+    return row == nullptr ? fmt::format("{:#05x}", opcode()) : std::string(row->name);
+}
+
+bool MachineInstruction::is(std::string_view opcode_name) const {
+    const auto* const row = opcode_row(opcode());
+    return row != nullptr && row->name == opcode_name;
+}
+
+bool MachineInstruction::slow() const {
+    const auto* const row = opcode_row(opcode());
+    return row != nullptr && row->slow;
+}
+
+int MachineInstruction::access_bytes() const {
+    if (std::ranges::none_of(kAccesses, [this](std::string_view access) { return is(access); })) return 0;
+    constexpr int kBytes[] = {1, 1, 2, 2, 4, 8, 16, 0};  // signed and unsigned bytes and halves, then words
+    return kBytes[high >> 9 & 7];
+}
+
+std::optional<std::uint8_t> MachineInstruction::special_register() const {
+    if (!is("CS2R") && !is("CS2UR") && !is("S2R") && !is("S2UR")) return std::nullopt;
+    return static_cast<std::uint8_t>(high >> 8 & 0xff);
+}
+
+bool MachineInstruction::reads_clock() const {
+    const auto number = special_register();
+    return number && is_clock(*number);
+}
+
+std::string MachineInstruction::guard() const {
+    const std::uint64_t predicate = low >> 12 & 7;
+    const bool negated = (low >> 15 & 1) != 0;
+    if (predicate == kAlways && !negated) return {};
+    return fmt::format("@{}P{} ", negated ? "!" : "", predicate == kAlways ? "T" : fmt::to_string(predicate));
+}
+
+std::string MachineInstruction::text() const {
+    std::string text = guard() + name();
+    if (const int bytes = access_bytes(); bytes != 0) text += fmt::format(".{}", 8 * bytes);
+    if (target) text += fmt::format(" {:#x}", *target * kInstructionBytes);
+    const auto number = special_register();
+    if (!number) return text;
+    const auto known = special_register_name(*number);
+    return text + (known.empty() ? fmt::format(" SR{}", *number) : fmt::format(" {}", known));
+}
+
+OpcodeCounts KernelCode::counts(CodeRange range) const {
+    OpcodeCounts counts;
+    for (std::size_t i = range.first; i < range.last; ++i) ++counts[instructions_.at(i).name()];
+    return counts;
+}
+
+std::vector<CodeRange> KernelCode::between_clock_reads() const {
+    std::vector<CodeRange> ranges;
+    std::optional<std::size_t> last;
+    for (std::size_t i = 0; i < instructions_.size(); ++i) {
+        if (!instructions_[i].reads_clock()) continue;
+        if (last) ranges.push_back({*last + 1, i});
+        last = i;
+    }
+    return ranges;
+}
+
+std::vector<CodeRange> KernelCode::loops() const {
+    std::vector<CodeRange> loops;
+    for (std::size_t i = 0; i < instructions_.size(); ++i)
+        if (const auto target = instructions_[i].target; target && *target < i) loops.push_back({*target, i + 1});
+    return loops;
+}
+
+std::string KernelCode::listing(CodeRange range) const {
+    std::string lines;
+    for (std::size_t i = range.first; i < range.last;) {
+        const auto& instruction = instructions_.at(i);
+        const std::string text = instruction.text();
+        std::size_t end = i + 1;
+        while (end < range.last && instructions_.at(end).text() == text) ++end;
+        if (end - i < kShortestRun) end = i + 1;
+        const std::string times = end - i > 1 ? fmt::format(" (x {})", end - i) : "";
+        lines += fmt::format("  {:04x}  {:<30} {:016x} {:016x}\n", i * kInstructionBytes, text + times, instruction.low, instruction.high);
+        i = end;
+    }
+    return lines;
+}
+
+std::string not_supported(const Cubin& cubin) {
+    if (!cubin.sm()) return fmt::format("not supported: {} isn't a format that is known", cubin.abi());
+    const int sm = *cubin.sm();
+    if (sm < kFirstSm) return fmt::format("not supported: sm_{} encodes instructions otherwise than sm_{} and newer", sm, kFirstSm);
+    if (sm > kLastSm) return fmt::format("not supported: sm_{} is newer than sm_{}, the last that was checked", sm, kLastSm);
+    return {};
+}
+
+KernelCode decode(const Cubin& cubin, std::string_view kernel) {
+    if (const auto reason = not_supported(cubin); !reason.empty()) throw InputError("cubin: " + reason);
+    const auto text = cubin.text(kernel);
+    if (text.bytes.size() % kInstructionBytes != 0)
+        throw InputError(fmt::format("cubin: at offset {:#x}: expected instructions of {} bytes each in the code of '{}'; found {} bytes",
+                                     text.offset, kInstructionBytes, kernel, text.bytes.size()));
+    KernelCode code;
+    code.name_ = kernel;
+    const std::size_t count = text.bytes.size() / kInstructionBytes;
+    for (std::size_t i = 0; i < count; ++i) {
+        MachineInstruction instruction{word_at(text.bytes, i * kInstructionBytes), word_at(text.bytes, i * kInstructionBytes + 8), {}};
+        if (instruction.is("BRA")) instruction.target = branch_target(instruction, i, count, *cubin.sm());
+        code.instructions_.push_back(instruction);
+    }
+    return code;
+}
+
+}  // namespace gputomo::device

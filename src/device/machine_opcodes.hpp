@@ -1,0 +1,26 @@
+// Names of machine instructions and of the registers that they can read, for compute capability 7.0 and newer.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace gputomo::device {
+
+struct OpcodeRow {
+    std::uint16_t base = 0;  ///< the lowest 9 bits of the instruction; the 3 above tell where operands come from
+    std::string_view name;
+    /// Waits for memory, a special-function unit, double precision, conversion or another thread. Not so the instructions that bring
+    /// constants and special registers into place.
+    bool slow = false;
+};
+
+/// The row of an instruction whose lowest 12 bits are `opcode`; nullptr where it isn't known.
+[[nodiscard]] const OpcodeRow* opcode_row(std::uint16_t opcode);
+
+/// "SR_CLOCKLO"; empty where the number isn't known.
+[[nodiscard]] std::string_view special_register_name(std::uint8_t number);
+
+/// True for the SM's clock: its low half, its high half.
+[[nodiscard]] bool is_clock(std::uint8_t special_register);
+
+}  // namespace gputomo::device

@@ -1,0 +1,58 @@
+// Did the driver's compiler make of a kernel what was written? What a kernel's machine code must hold, and whether it does.
+#pragma once
+
+#include "device/device.hpp"
+#include "experiments/experiment.hpp"
+#include "units/error.hpp"
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace gputomo::experiments {
+
+/// Instructions of one kind: any of the opcodes.
+struct MachineOperation {
+    std::string_view opcodes;  ///< "IADD3|IMAD"
+    int access_bytes = 0;      ///< of each thread, for loads and stores; 0: any
+};
+
+/// Code between two clock reads. The sections that hold the operation (more than half of the smallest count; others hold barriers) are,
+/// in the order of the code, these: at least as many of the operation, few other instructions, and none that is slow.
+struct TimedCode {
+    MachineOperation operation;
+    std::vector<int> counts;  ///< {n, 2n}
+    int companions = 0;       ///< further instructions that belong to each, where an operation takes several
+};
+
+/// A loop that holds `count` of the operation, or a multiple.
+struct LoopedCode {
+    MachineOperation operation;
+    int count = 1;
+};
+
+/// `pairs` clock reads or more that follow another one at once.
+struct ReadsBackToBack {
+    int pairs = 1;
+};
+
+/// A loop that reads the clock in each turn.
+struct ReadInLoop {};
+
+using CodeExpectation = std::variant<TimedCode, LoopedCode, ReadsBackToBack, ReadInLoop>;
+
+/// The compiler made something else of a kernel than what was written, and what is measured with it would be of something else too.
+class CodeMismatch : public Error {
+public:
+    using Error::Error;
+};
+
+/// Unavailable where the device has no machine code (a simulated GPU) or code that can't be decoded; the reason is in `found`.
+[[nodiscard]] CodeCheck check_code(const std::optional<device::MachineCode>& code, std::string_view kernel,
+                                   const CodeExpectation& expectation);
+
+/// Throws CodeMismatch with expectation, finding and listing where the check failed.
+void require(const CodeCheck& check);
+
+}  // namespace gputomo::experiments

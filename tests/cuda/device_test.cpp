@@ -1,0 +1,148 @@
+// Memory, textures, attributes and NVML of a CUDA device.
+#include "fake_device.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace gputomo::device::cuda {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::said;
+
+class CudaDeviceTest : public testing::FakeDriverTest {};
+
+TEST_F(CudaDeviceTest, TellsWhatTheDriverTells) {
+    const auto device = open_fake();
+    EXPECT_EQ(device->name(), "Fake GPU 0");
+    EXPECT_EQ(device->id(), "cuda:0");
+    EXPECT_EQ(device->attribute(Attribute::warp_size), 32);
+    EXPECT_EQ(device->attribute(Attribute::total_memory_bytes), std::int64_t{1} << 30);
+    EXPECT_EQ(device->attribute(Attribute::max_grid_x), std::nullopt) << "an attribute that the driver refuses";
+}
+
+TEST_F(CudaDeviceTest, MemoryKeepsWhatIsWritten) {
+    {
+        const auto device = open_fake();
+        Buffer buffer(*device, Bytes{64});
+        buffer.write(std::vector<std::uint32_t>{1, 2, 3, 4});
+        device->fill_u32(buffer.address() + 4, 9, 2);
+        EXPECT_EQ(buffer.read<std::uint32_t>(4), (std::vector<std::uint32_t>{1, 9, 9, 4}));
+        EXPECT_EQ(state().allocations, 1);
+    }
+    expect_all_closed();
+}
+
+TEST_F(CudaDeviceTest, AFailureNamesCallAndSizeAndTheDeviceGoesOn) {
+    const auto device = open_fake();
+    EXPECT_THAT(said([&] { (void)device->allocate(Bytes{std::int64_t{1} << 40}); }),
+                AllOf(HasSubstr("cuda:0: cuMemAlloc_v2 (1099511627776 B) failed"), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY (2)")));
+    Buffer buffer(*device, Bytes{16});
+    fail("cuMemcpyHtoDAsync_v2", 1);
+    EXPECT_THAT(said([&] { buffer.write(std::vector<std::uint32_t>(4)); }),
+                AllOf(HasSubstr("cuMemcpyHtoDAsync_v2"), HasSubstr("copy of 16 B to 0x")));
+    fail("cuMemcpyDtoHAsync_v2", 1);
+    EXPECT_THAT(said([&] { (void)buffer.read<std::uint32_t>(2); }), AllOf(HasSubstr("cuMemcpyDtoHAsync_v2"), HasSubstr("copy of 8 B from 0x")));
+    fail("cuMemsetD32Async", 1);
+    EXPECT_THAT(said([&] { device->fill_u32(buffer.address(), 0, 3); }), AllOf(HasSubstr("cuMemsetD32Async"), HasSubstr("fill of 3 words")));
+    fail(nullptr, 0);
+    EXPECT_NO_THROW(buffer.write(std::vector<std::uint32_t>(4)));
+}
+
+TEST_F(CudaDeviceTest, AliasesMapOneAllocationManyTimes) {
+    {
+        const auto device = open_fake();
+        EXPECT_EQ(device->mapping_granularity(), Bytes{4096});
+        const Address dense = device->map_aliased(Bytes{4096}, Bytes{4096}, Bytes{16 * 4096});
+        EXPECT_EQ(state().mappings, 16);
+        EXPECT_EQ(state().physical, 1);
+        device->free(dense);
+        EXPECT_EQ(state().mappings, 0);
+        (void)device->map_aliased(Bytes{4096}, Bytes{8192}, Bytes{16 * 4096});
+        EXPECT_EQ(state().mappings, 8);
+    }
+    expect_all_closed();
+}
+
+TEST_F(CudaDeviceTest, AliasesOfOddSizesAreRefused) {
+    const auto device = open_fake();
+    const auto refusal = [&](std::int64_t physical, std::int64_t stride, std::int64_t window) {
+        return said([&] { (void)device->map_aliased(Bytes{physical}, Bytes{stride}, Bytes{window}); });
+    };
+    EXPECT_THAT(refusal(4096, 5000, 65536), AllOf(HasSubstr("4096 B every 5000 B"), HasSubstr("expected multiples of 4096 B")));
+    EXPECT_THAT(refusal(8192, 4096, 65536), HasSubstr("0 < physical <= stride"));
+    EXPECT_THAT(refusal(0, 4096, 65536), HasSubstr("0 < physical"));
+    EXPECT_THAT(refusal(8192, 8192, 4096), HasSubstr("physical <= window"));
+}
+
+TEST_F(CudaDeviceTest, AnAliasThatFailsHalfWayIsTakenBack) {
+    const auto device = open_fake();
+    for (const char* call : {"cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess"}) {
+        fail(call, 2);
+        EXPECT_THAT(said([&] { (void)device->map_aliased(Bytes{4096}, Bytes{4096}, Bytes{65536}); }), HasSubstr(call));
+        EXPECT_EQ(state().reservations + state().physical + state().mappings, 0) << call;
+    }
+}
+
+TEST_F(CudaDeviceTest, TexturesGoWithTheDevice) {
+    {
+        const auto device = open_fake();
+        const Buffer buffer(*device, Bytes{64});
+        (void)device->linear_texture(buffer.address(), buffer.size(), TexelFormat::f32);
+        EXPECT_EQ(state().textures, 1);
+        fail("cuTexObjectCreate", 1);
+        EXPECT_THAT(said([&] { (void)device->linear_texture(buffer.address(), Bytes{64}, TexelFormat::u32); }),
+                    AllOf(HasSubstr("cuTexObjectCreate"), HasSubstr("64 B at 0x")));
+    }
+    expect_all_closed();
+}
+
+class NvmlTest : public testing::FakeDriverTest {
+protected:
+    NvmlTest() {
+        const auto self = static_cast<unsigned>(getpid());
+        list(state().processes_before, state().count_before, {500001});
+        list(state().processes_after, state().count_after, {500001, self});
+    }
+    static void list(unsigned* pids, int& count, const std::vector<unsigned>& values) {
+        std::ranges::copy(values, pids);
+        count = static_cast<int>(values.size());
+    }
+    static ClockState clock_state() { return open(0, {GPUTOMO_FAKE_CUDA, GPUTOMO_FAKE_CUDA})->clock_state(); }
+};
+
+TEST_F(NvmlTest, ClocksPowerTemperatureAndCompany) {
+    const auto now = clock_state();
+    EXPECT_EQ(now.sm_mhz, 1980);
+    EXPECT_EQ(now.memory_mhz, 2619);
+    EXPECT_EQ(now.temperature_celsius, 41);
+    EXPECT_EQ(now.power_watt, 123.5);
+    EXPECT_EQ(now.other_processes, 1);
+}
+
+TEST_F(NvmlTest, ThisProcessUnderAnotherNumberIsTheOneThatCameWithTheContext) {
+    list(state().processes_after, state().count_after, {500001, 700007});
+    EXPECT_EQ(clock_state().other_processes, 1);
+    list(state().processes_after, state().count_after, {500001, 700007, 700008});
+    EXPECT_EQ(clock_state().other_processes, 3) << "which of two newcomers it is can't be told";
+}
+
+TEST_F(NvmlTest, WhatFailsIsUnknown) {
+    fail("nvmlDeviceGetClockInfo", 3);
+    EXPECT_EQ(clock_state().sm_mhz, std::nullopt);
+    EXPECT_EQ(clock_state().power_watt, 123.5);
+    fail("nvmlDeviceGetComputeRunningProcesses_v3", 3);
+    EXPECT_EQ(clock_state().other_processes, std::nullopt);
+    fail("nvmlDeviceGetHandleByUUID", 3);
+    EXPECT_EQ(clock_state().sm_mhz, 1980) << "found by its bus";
+    fail("nvmlInit_v2", 3);
+    EXPECT_EQ(clock_state().sm_mhz, std::nullopt);
+    fail(nullptr, 0);
+    EXPECT_EQ(open_fake()->clock_state().sm_mhz, std::nullopt) << "without the library";
+}
+
+}  // namespace
+}  // namespace gputomo::device::cuda

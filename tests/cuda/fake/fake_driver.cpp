@@ -1,0 +1,362 @@
+// A CUDA driver and an NVML without a GPU: device memory is the host's, kernels do nothing. A kernel is there when the PTX has
+// ".entry NAME(", a variable when it has ".global NAME;"; PTX with "nonsense" does not compile. Every kernel takes a u64 and a u32.
+#include "fake_state.hpp"
+
+#include "device/cuda/abi.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <string>
+#include <utility>
+
+using namespace gputomo::device::cuda;
+using abi::Result;
+
+// FAKE_INCOMPLETE lacks a call that every driver has, FAKE_OLD those that only newer drivers have.
+
+extern "C" {
+
+fake::State gputomo_fake_state;
+
+}
+
+namespace {
+
+constexpr Result kInvalidPtx = 218;
+constexpr Result kOutOfMemory = 2;
+constexpr std::size_t kMemory = std::size_t{1} << 30;
+constexpr std::size_t kGranularity = 4096;
+constexpr std::uint64_t kReserved = 0x7000'0000'0000;
+
+fake::State& state = gputomo_fake_state;
+
+/// Notes a call; what it is to return when it fails.
+Result called(const char* name) {
+    ++state.calls;
+    return state.failing_call != nullptr && std::strcmp(state.failing_call, name) == 0 ? state.failure : abi::kSuccess;
+}
+
+/// A module, which is its PTX, and a link in progress.
+struct Program {
+    std::string ptx;
+    char* error_log = nullptr;
+    std::size_t error_log_size = 0;
+};
+
+/// All there are; those of a device that has failed stay, as they do in the real driver.
+std::list<Program> programs;
+
+Program* add_program(Program program) { return &programs.emplace_back(std::move(program)); }
+void remove_program(const void* which) {
+    programs.remove_if([&](const Program& program) { return &program == which; });
+}
+
+/// The first line with "nonsense", counted from 1; 0 where there is none.
+int wrong_line(const std::string& ptx) {
+    const auto at = ptx.find("nonsense");
+    if (at == std::string::npos) return 0;
+    int line = 1;
+    for (std::size_t i = 0; i < at; ++i) line += ptx[i] == '\n' ? 1 : 0;
+    return line;
+}
+
+template <class Handle>
+Handle as_handle(void* object) { return reinterpret_cast<Handle>(object); }
+Program& program(void* handle) { return *static_cast<Program*>(handle); }
+
+struct ErrorRow {
+    Result number;
+    const char* name;
+    const char* text;
+};
+constexpr ErrorRow kErrors[] = {
+    {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
+};
+
+}  // namespace
+
+#define BEGIN(name) \
+    if (const Result result = called(name); result != abi::kSuccess) return result
+
+extern "C" {
+
+Result cuInit(unsigned) {
+    BEGIN("cuInit");
+    return state.devices == 0 ? abi::kNoDevice : abi::kSuccess;
+}
+Result cuDriverGetVersion(int* version) {
+    BEGIN("cuDriverGetVersion");
+    *version = state.driver_version;
+    return abi::kSuccess;
+}
+Result cuGetErrorName(Result error, const char** name) {
+    for (const auto& row : kErrors)
+        if (row.number == error) return *name = row.name, abi::kSuccess;
+    return abi::kInvalidValue;
+}
+Result cuGetErrorString(Result error, const char** text) {
+    for (const auto& row : kErrors)
+        if (row.number == error) return *text = row.text, abi::kSuccess;
+    return abi::kInvalidValue;
+}
+Result cuDeviceGetCount(int* count) {
+    BEGIN("cuDeviceGetCount");
+    *count = state.devices;
+    return abi::kSuccess;
+}
+Result cuDeviceGet(abi::DeviceOrdinal* device, int index) {
+    BEGIN("cuDeviceGet");
+    *device = index + 40;  // a handle, not the index again
+    return abi::kSuccess;
+}
+Result cuDeviceGetName(char* name, int size, abi::DeviceOrdinal device) {
+    BEGIN("cuDeviceGetName");
+    std::snprintf(name, static_cast<std::size_t>(size), "Fake GPU %d", device - 40);
+    return abi::kSuccess;
+}
+Result cuDeviceGetAttribute(int* value, int attribute, abi::DeviceOrdinal) {
+    BEGIN("cuDeviceGetAttribute");
+    switch (attribute) {
+        case 75: return *value = state.compute_major, abi::kSuccess;
+        case 76: return *value = state.compute_minor, abi::kSuccess;
+        case 10: return *value = 32, abi::kSuccess;
+        case 81: return *value = 100 * 1024, abi::kSuccess;
+        case 102: return *value = 1, abi::kSuccess;
+        case 111: return *value = 1024, abi::kSuccess;
+        default: return abi::kInvalidValue;
+    }
+}
+Result cuDeviceTotalMem_v2(std::size_t* bytes, abi::DeviceOrdinal) {
+    BEGIN("cuDeviceTotalMem_v2");
+    *bytes = kMemory;
+    return abi::kSuccess;
+}
+
+Result cuDevicePrimaryCtxRetain(abi::Context* context, abi::DeviceOrdinal) {
+    BEGIN("cuDevicePrimaryCtxRetain");
+    ++state.contexts;
+    *context = as_handle<abi::Context>(&state);
+    return abi::kSuccess;
+}
+Result cuDevicePrimaryCtxRelease_v2(abi::DeviceOrdinal) { return --state.contexts, called("cuDevicePrimaryCtxRelease_v2"); }
+Result cuCtxSetCurrent(abi::Context) { return called("cuCtxSetCurrent"); }
+
+Result cuMemAlloc_v2(abi::DevicePointer* address, std::size_t bytes) {
+    BEGIN("cuMemAlloc_v2");
+    if (bytes > kMemory) return kOutOfMemory;
+    ++state.allocations;
+    *address = reinterpret_cast<abi::DevicePointer>(std::malloc(bytes));
+    return abi::kSuccess;
+}
+Result cuMemFree_v2(abi::DevicePointer address) {
+    --state.allocations;
+    std::free(reinterpret_cast<void*>(address));
+    return called("cuMemFree_v2");
+}
+Result cuMemcpyHtoDAsync_v2(abi::DevicePointer to, const void* from, std::size_t bytes, abi::Stream) {
+    BEGIN("cuMemcpyHtoDAsync_v2");
+    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+    return abi::kSuccess;
+}
+Result cuMemcpyDtoHAsync_v2(void* to, abi::DevicePointer from, std::size_t bytes, abi::Stream) {
+    BEGIN("cuMemcpyDtoHAsync_v2");
+    std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+    return abi::kSuccess;
+}
+Result cuMemsetD32Async(abi::DevicePointer to, unsigned value, std::size_t count, abi::Stream) {
+    BEGIN("cuMemsetD32Async");
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(reinterpret_cast<char*>(to) + 4 * i, &value, sizeof(value));
+    return abi::kSuccess;
+}
+
+Result cuStreamCreate(abi::Stream* stream, unsigned) {
+    BEGIN("cuStreamCreate");
+    ++state.streams;
+    *stream = as_handle<abi::Stream>(&state);
+    return abi::kSuccess;
+}
+Result cuStreamQuery(abi::Stream) { return called("cuStreamQuery"); }
+Result cuStreamDestroy_v2(abi::Stream) { return --state.streams, called("cuStreamDestroy_v2"); }
+Result cuEventCreate(abi::Event* event, unsigned) {
+    BEGIN("cuEventCreate");
+    ++state.events;
+    *event = as_handle<abi::Event>(&state);
+    return abi::kSuccess;
+}
+Result cuEventRecord(abi::Event, abi::Stream) { return called("cuEventRecord"); }
+Result cuEventQuery(abi::Event) {
+    BEGIN("cuEventQuery");
+    return state.kernels_end ? abi::kSuccess : abi::kNotReady;
+}
+Result cuEventElapsedTime(float* milliseconds, abi::Event, abi::Event) {
+    BEGIN("cuEventElapsedTime");
+    *milliseconds = 0.25F;
+    return abi::kSuccess;
+}
+Result cuEventDestroy_v2(abi::Event) { return --state.events, called("cuEventDestroy_v2"); }
+
+Result cuLinkCreate_v2(unsigned count, int* options, void** values, abi::LinkState* link) {
+    BEGIN("cuLinkCreate_v2");
+    Program* const made = add_program({});
+    for (unsigned i = 0; i < count; ++i) {
+        if (options[i] == abi::kJitErrorLogBuffer) made->error_log = static_cast<char*>(values[i]);
+        if (options[i] == abi::kJitErrorLogBufferSize) made->error_log_size = reinterpret_cast<std::size_t>(values[i]);
+    }
+    ++state.links;
+    *link = as_handle<abi::LinkState>(made);
+    return abi::kSuccess;
+}
+Result cuLinkAddData_v2(abi::LinkState link, int, void* data, std::size_t size, const char* name, unsigned, int*, void**) {
+    BEGIN("cuLinkAddData_v2");
+    auto& linked = program(link);
+    linked.ptx.assign(static_cast<const char*>(data), size);
+    const int line = wrong_line(linked.ptx);
+    if (line == 0) return abi::kSuccess;
+    std::snprintf(linked.error_log, linked.error_log_size, "ptxas %s, line %d; error   : Unknown symbol", name, line);
+    return kInvalidPtx;
+}
+#ifndef FAKE_INCOMPLETE
+Result cuLinkComplete(abi::LinkState link, void** cubin, std::size_t* size) {
+    BEGIN("cuLinkComplete");
+    *cubin = program(link).ptx.data();
+    *size = program(link).ptx.size();
+    return abi::kSuccess;
+}
+#endif
+Result cuLinkDestroy(abi::LinkState link) {
+    --state.links;
+    remove_program(link);
+    return called("cuLinkDestroy");
+}
+
+Result cuModuleLoadData(abi::Module* module, const void* image) {
+    BEGIN("cuModuleLoadData");
+    ++state.modules;
+    *module = as_handle<abi::Module>(add_program({static_cast<const char*>(image)}));
+    return abi::kSuccess;
+}
+Result cuModuleUnload(abi::Module module) {
+    --state.modules;
+    remove_program(module);
+    return called("cuModuleUnload");
+}
+Result cuModuleGetFunction(abi::Function* function, abi::Module module, const char* name) {
+    BEGIN("cuModuleGetFunction");
+    *function = as_handle<abi::Function>(&state);
+    return program(module).ptx.find(".entry " + std::string(name) + "(") == std::string::npos ? abi::kNotFound : abi::kSuccess;
+}
+Result cuModuleGetGlobal_v2(abi::DevicePointer* address, std::size_t* bytes, abi::Module module, const char* name) {
+    BEGIN("cuModuleGetGlobal_v2");
+    *address = 0x1000;
+    *bytes = 64;
+    return program(module).ptx.find(".global " + std::string(name) + ";") == std::string::npos ? abi::kNotFound : abi::kSuccess;
+}
+Result cuFuncGetAttribute(int* value, int attribute, abi::Function) {
+    BEGIN("cuFuncGetAttribute");
+    switch (attribute) {
+        case abi::kFunctionMaxThreadsPerBlock: *value = 1024; break;
+        case abi::kFunctionSharedSize: *value = 512; break;
+        case abi::kFunctionLocalSize: *value = 16; break;
+        case abi::kFunctionRegisters: *value = 24; break;
+        case abi::kFunctionMaxDynamicShared: *value = 48 * 1024 - 512; break;
+        default: return abi::kInvalidValue;
+    }
+    return abi::kSuccess;
+}
+Result cuFuncSetAttribute(abi::Function, int attribute, int value) {
+    BEGIN("cuFuncSetAttribute");
+    (attribute == abi::kFunctionMaxDynamicShared ? state.dynamic_shared_allowed : state.carveout) = value;
+    return abi::kSuccess;
+}
+Result cuLaunchKernel(abi::Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, abi::Stream, void**, void** extra) {
+    BEGIN("cuLaunchKernel");
+    state.launched_bytes = extra == nullptr ? 0 : *static_cast<std::size_t*>(extra[3]);
+    return abi::kSuccess;
+}
+Result cuTexObjectCreate(abi::TextureObject* texture, const abi::ResourceDescription*, const abi::TextureDescription*, const void*) {
+    BEGIN("cuTexObjectCreate");
+    *texture = static_cast<abi::TextureObject>(++state.textures);
+    return abi::kSuccess;
+}
+Result cuTexObjectDestroy(abi::TextureObject) { return --state.textures, called("cuTexObjectDestroy"); }
+
+#ifndef FAKE_OLD
+Result cuDeviceGetUuid(abi::Uuid* uuid, abi::DeviceOrdinal) {
+    for (int i = 0; i < 16; ++i) uuid->bytes[i] = static_cast<unsigned char>(i);
+    return called("cuDeviceGetUuid");
+}
+Result cuDeviceGetPCIBusId(char* text, int size, abi::DeviceOrdinal) {
+    std::snprintf(text, static_cast<std::size_t>(size), "0000:3b:00.0");
+    return called("cuDeviceGetPCIBusId");
+}
+Result cuFuncGetParamInfo(abi::Function, std::size_t index, std::size_t* offset, std::size_t* size) {
+    if (index > 1) return abi::kInvalidValue;
+    *offset = 8 * index;
+    *size = index == 0 ? 8 : 4;
+    return called("cuFuncGetParamInfo");
+}
+Result cuMemGetAllocationGranularity(std::size_t* bytes, const abi::AllocationProperties*, int) {
+    *bytes = kGranularity;
+    return called("cuMemGetAllocationGranularity");
+}
+Result cuMemAddressReserve(abi::DevicePointer* address, std::size_t, std::size_t, abi::DevicePointer, unsigned long long) {
+    BEGIN("cuMemAddressReserve");
+    ++state.reservations;
+    *address = kReserved;
+    return abi::kSuccess;
+}
+Result cuMemAddressFree(abi::DevicePointer, std::size_t) { return --state.reservations, called("cuMemAddressFree"); }
+Result cuMemCreate(abi::AllocationHandle* handle, std::size_t, const abi::AllocationProperties*, unsigned long long) {
+    BEGIN("cuMemCreate");
+    ++state.physical;
+    *handle = 7;
+    return abi::kSuccess;
+}
+Result cuMemRelease(abi::AllocationHandle) { return --state.physical, called("cuMemRelease"); }
+Result cuMemMap(abi::DevicePointer, std::size_t, std::size_t, abi::AllocationHandle, unsigned long long) {
+    BEGIN("cuMemMap");
+    ++state.mappings;
+    return abi::kSuccess;
+}
+Result cuMemUnmap(abi::DevicePointer, std::size_t) { return --state.mappings, called("cuMemUnmap"); }
+Result cuMemSetAccess(abi::DevicePointer, std::size_t, const abi::AccessDescription*, std::size_t) { return called("cuMemSetAccess"); }
+#endif
+
+abi::NvmlResult nvmlInit_v2() { return called("nvmlInit_v2"); }
+abi::NvmlResult nvmlShutdown() { return 0; }
+abi::NvmlResult nvmlDeviceGetHandleByUUID(const char* uuid, abi::NvmlDevice* device) {
+    *device = as_handle<abi::NvmlDevice>(&state);
+    return std::strcmp(uuid, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f") == 0 ? called("nvmlDeviceGetHandleByUUID") : 2;
+}
+abi::NvmlResult nvmlDeviceGetHandleByPciBusId_v2(const char* bus, abi::NvmlDevice* device) {
+    *device = as_handle<abi::NvmlDevice>(&state);
+    return std::strcmp(bus, "0000:3b:00.0") == 0 ? called("nvmlDeviceGetHandleByPciBusId_v2") : 2;
+}
+abi::NvmlResult nvmlDeviceGetClockInfo(abi::NvmlDevice, int domain, unsigned* mhz) {
+    *mhz = domain == abi::kNvmlClockSm ? 1980 : 2619;
+    return called("nvmlDeviceGetClockInfo");
+}
+abi::NvmlResult nvmlDeviceGetTemperature(abi::NvmlDevice, int, unsigned* celsius) {
+    *celsius = 41;
+    return called("nvmlDeviceGetTemperature");
+}
+abi::NvmlResult nvmlDeviceGetPowerUsage(abi::NvmlDevice, unsigned* milliwatt) {
+    *milliwatt = 123'500;
+    return called("nvmlDeviceGetPowerUsage");
+}
+abi::NvmlResult nvmlDeviceGetComputeRunningProcesses_v3(abi::NvmlDevice, unsigned* count, abi::NvmlProcess* list) {
+    BEGIN("nvmlDeviceGetComputeRunningProcesses_v3");
+    const bool after = state.contexts > 0;
+    const auto there = static_cast<unsigned>(after ? state.count_after : state.count_before);
+    for (unsigned i = 0; i < there && i < *count; ++i) list[i].pid = after ? state.processes_after[i] : state.processes_before[i];
+    *count = there;
+    return abi::kSuccess;
+}
+
+}  // extern "C"

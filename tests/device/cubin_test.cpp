@@ -1,0 +1,137 @@
+#include "cubin_files.hpp"
+
+#include "device/cubin.hpp"
+#include "device/machine_code.hpp"
+#include "units/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace gputomo::device {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::patch;
+using testing::peek;
+using testing::read_cubin;
+using Bytes = testing::Bytes;
+
+/// Everything that is read of a cubin; what the error says, or nothing.
+std::string trouble(const Bytes& bytes) {
+    try {
+        const Cubin cubin(bytes);
+        for (const auto& kernel : cubin.kernels()) {
+            const auto code = decode(cubin, kernel);
+            static_cast<void>(code.listing(code.all()));
+            static_cast<void>(code.loops());
+        }
+        return {};
+    } catch (const InputError& error) {
+        return error.what();
+    }
+}
+
+TEST(CubinTest, NamesItsKernelsAndItsTarget) {
+    for (const int sm : {75, 90, 120}) {
+        const auto bytes = read_cubin("opcodes.sm_" + std::to_string(sm));
+        const Cubin cubin(bytes);
+        EXPECT_EQ(cubin.sm(), sm);
+        EXPECT_THAT(cubin.kernels(), ElementsAre("opcodes"));
+        EXPECT_EQ(cubin.text("opcodes").bytes.size() % 16, 0U);
+        EXPECT_EQ(not_supported(cubin), "");
+    }
+}
+
+TEST(CubinTest, CompilersUpToCuda12KeepTheTargetInTheLowestByte) {
+    auto bytes = read_cubin("opcodes.sm_90");
+    patch(bytes, testing::kAbi, 1, 51);
+    patch(bytes, testing::kAbiVersion, 1, 7);
+    patch(bytes, testing::kFlags, 4, 0x005a055a);
+    EXPECT_EQ(Cubin(bytes).sm(), 90);
+    EXPECT_EQ(trouble(bytes), "");
+}
+
+TEST(CubinTest, OlderAndNewerEncodingsAreNotSupported) {
+    auto bytes = read_cubin("opcodes.sm_90");
+    patch(bytes, testing::kFlags, 4, 61U << 8);
+    EXPECT_THAT(trouble(bytes), HasSubstr("not supported: sm_61"));
+    patch(bytes, testing::kFlags, 4, 200U << 8);
+    EXPECT_THAT(trouble(bytes), HasSubstr("not supported: sm_200"));
+    patch(bytes, testing::kAbiVersion, 1, 9);
+    EXPECT_EQ(Cubin(bytes).sm(), std::nullopt);
+    EXPECT_THAT(trouble(bytes), HasSubstr("not supported: ELF ABI 65, version 9"));
+}
+
+TEST(CubinTest, AMissingKernelIsNamedWithThoseThereAre) {
+    const auto bytes = read_cubin("folded.sm_90");
+    try {
+        static_cast<void>(Cubin(bytes).text("unfolded"));
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_THAT(error.what(), AllOf(HasSubstr("unfolded"), HasSubstr("[folded]")));
+    }
+}
+
+TEST(CubinTest, OtherFilesAreRefusedWithOffsetAndExpectation) {
+    EXPECT_THAT(trouble({}), AllOf(HasSubstr("offset 0x0"), HasSubstr("ELF header of 64 bytes"), HasSubstr("end of the file")));
+    EXPECT_THAT(trouble(Bytes(64)), AllOf(HasSubstr("offset 0x0"), HasSubstr("7f 45 4c 46"), HasSubstr("00 00 00 00")));
+    auto bytes = read_cubin("folded.sm_90");
+    patch(bytes, 4, 1, 1);
+    EXPECT_THAT(trouble(bytes), AllOf(HasSubstr("offset 0x4"), HasSubstr("64-bit")));
+    bytes = read_cubin("folded.sm_90");
+    patch(bytes, 5, 1, 2);
+    EXPECT_THAT(trouble(bytes), AllOf(HasSubstr("offset 0x5"), HasSubstr("little-endian")));
+    bytes = read_cubin("folded.sm_90");
+    patch(bytes, testing::kMachine, 2, 62);
+    EXPECT_THAT(trouble(bytes), AllOf(HasSubstr("offset 0x12"), HasSubstr("machine 190"), HasSubstr("found 62")));
+}
+
+TEST(CubinTest, OffsetsBeyondTheFileAreRefused) {
+    for (const std::uint64_t offset : {std::uint64_t{1} << 40, ~std::uint64_t{0}, ~std::uint64_t{0} - 64}) {
+        auto bytes = read_cubin("folded.sm_90");
+        patch(bytes, testing::kSectionTable, 8, offset);
+        EXPECT_THAT(trouble(bytes), HasSubstr("section table")) << offset;
+    }
+    auto bytes = read_cubin("folded.sm_90");
+    patch(bytes, testing::kNameSection, 2, 60000);
+    EXPECT_THAT(trouble(bytes), AllOf(HasSubstr("offset 0x3e"), HasSubstr("found 60000")));
+    bytes = read_cubin("folded.sm_90");
+    patch(bytes, testing::kSectionCount, 2, 60000);
+    EXPECT_THAT(trouble(bytes), HasSubstr("section table of 3840000 bytes"));
+}
+
+TEST(CubinTest, CodeThatIsNotWholeInstructionsIsRefused) {
+    auto bytes = read_cubin("folded.sm_90");
+    const auto text = Cubin(bytes).text("folded");
+    const auto table = peek(bytes, testing::kSectionTable, 8);
+    for (std::uint64_t i = 0; i < peek(bytes, testing::kSectionCount, 2); ++i)
+        if (peek(bytes, table + 64 * i + 24, 8) == text.offset) patch(bytes, table + 64 * i + 32, 8, text.bytes.size() - 1);
+    EXPECT_THAT(trouble(bytes), AllOf(HasSubstr("instructions of 16 bytes"), HasSubstr("'folded'")));
+}
+
+TEST(CubinTest, EveryPrefixThatLacksSectionsIsRefused) {
+    const auto whole = read_cubin("folded.sm_90");
+    // What follows the table of sections are segments, which nobody reads here.
+    const auto end = peek(whole, testing::kSectionTable, 8) + 64 * peek(whole, testing::kSectionCount, 2);
+    for (std::size_t size = 0; size < end; ++size) {
+        const auto said = trouble(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
+        EXPECT_THAT(said, HasSubstr("offset")) << size << " bytes";
+    }
+}
+
+TEST(CubinTest, DamagedCubinsAreReadOrRefused) {
+    const auto whole = read_cubin("opcodes.sm_75");
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 2000; ++i) {
+        auto bytes = whole;
+        for (int changes = 0; changes < 4; ++changes) bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+        static_cast<void>(trouble(bytes));
+    }
+}
+
+}  // namespace
+}  // namespace gputomo::device
