@@ -129,6 +129,7 @@ public:
 private:
     [[nodiscard]] bool virtual_mapping() const { return machine_.identity.compute_capability_major.value_or(0) >= 6; }
     void set_clock_offsets();
+    [[nodiscard]] std::optional<std::int64_t> l2_bytes() const;
     /// Address of the memory behind local memory, which is kept from launch to launch.
     std::uint64_t local_memory(const Program& program);
 
@@ -158,6 +159,17 @@ void Gpu::set_clock_offsets() {
     }
 }
 
+/// Drivers tell the size of the cache that the whole GPU shares, from compute capability 2.0 on.
+std::optional<std::int64_t> Gpu::l2_bytes() const {
+    const auto path = machine_.paths.find("global");
+    if (path == machine_.paths.end() || machine_.identity.compute_capability_major.value_or(0) < 2) return std::nullopt;
+    for (const auto& key : path->second.caches.value_or({})) {
+        const auto& cache = machine_.caches.at(key);
+        if (cache.scope.value_or("") == "gpu" && cache.capacity) return *cache.capacity;
+    }
+    return std::nullopt;
+}
+
 std::optional<std::int64_t> Gpu::attribute(Attribute attribute) const {
     const auto known = [](const machine::Integer& field) { return field ? std::optional(*field) : std::nullopt; };
     const auto& topology = machine_.topology;
@@ -181,8 +193,8 @@ std::optional<std::int64_t> Gpu::attribute(Attribute attribute) const {
         case Attribute::concurrent_kernels: return 0;
         case Attribute::virtual_memory_management: return virtual_mapping() ? 1 : 0;
         case Attribute::memory_clock_rate_khz:
-        case Attribute::memory_bus_width_bits:
-        case Attribute::l2_cache_bytes: return std::nullopt;
+        case Attribute::memory_bus_width_bits: return std::nullopt;
+        case Attribute::l2_cache_bytes: return l2_bytes();
     }
     return std::nullopt;
 }

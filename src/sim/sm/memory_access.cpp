@@ -162,7 +162,7 @@ void Engine::reissue(Warp& warp, std::size_t served, double now) {
 }
 
 double Engine::time_shared(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
-    const auto access = banks_.access(addresses_, mask, std::uint32_t{op.bytes} * op.elements);
+    const auto access = banks_.access(addresses_, mask, {.bytes = std::uint32_t{op.bytes} * op.elements, .broadcasts = op.kind != Kind::atomic});
     Sm& sm = sms_[schedulers_[warp.scheduler].sm];
     const double start = std::max(now, sm.shared_free);
     sm.shared_free = start + access.occupancy;
@@ -180,6 +180,11 @@ double Engine::walk_segments(const std::vector<Segment>& segments, Transaction& 
         at += kTransactionSpacing;
     }
     return done;
+}
+
+/// Stores and atomics are served beyond the SM, as are loads that ask for it.
+Coalescer& Engine::coalescer_for(const Operation& op, Coalescers& path) {
+    return op.kind == Kind::load && !op.bypass_near ? path.near : path.far;
 }
 
 double Engine::time_transactions(Warp& warp, const Operation& op, Coalescer& coalescer, PathKind path, std::uint32_t mask, double now) {
@@ -217,7 +222,7 @@ double Engine::time_local(Warp& warp, const Operation& op, std::uint32_t mask, d
             const std::uint64_t address = offsets[static_cast<std::size_t>(lane)] + at;
             addresses_[static_cast<std::size_t>(lane)] = frames + (address / kWord * kWarpSize + static_cast<std::uint64_t>(lane)) * kWord + address % kWord;
         });
-        done = std::max(done, time_transactions(warp, word, local_coalescer_, PathKind::local, mask, now));
+        done = std::max(done, time_transactions(warp, word, coalescer_for(op, local_), PathKind::local, mask, now));
     }
     return done;
 }
@@ -227,11 +232,11 @@ double Engine::time_access(Warp& warp, const Operation& op, Space space, std::ui
         case Space::param: return now + setup_.kernel.costs[op.cost].last_latency;
         case Space::shared: return op.elements == 0 ? now : time_shared(warp, op, mask, now);
         case Space::local: return time_local(warp, op, mask, now);
-        case Space::constant: return time_transactions(warp, op, constant_coalescer_, PathKind::constant, mask, now);
+        case Space::constant: return time_transactions(warp, op, constant_, PathKind::constant, mask, now);
         default: break;
     }
-    if (op.read_only && rules_.read_only_is_texture) return time_transactions(warp, op, texture_coalescer_, PathKind::texture, mask, now);
-    return time_transactions(warp, op, global_coalescer_, PathKind::global, mask, now);
+    if (op.read_only && rules_.read_only_is_texture) return time_transactions(warp, op, texture_, PathKind::texture, mask, now);
+    return time_transactions(warp, op, coalescer_for(op, global_), PathKind::global, mask, now);
 }
 
 void Engine::issue_memory(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
@@ -262,7 +267,7 @@ void Engine::issue_texture(Warp& warp, const Operation& op, std::uint32_t mask, 
             warp.registers[op.vector[0]][l] = data == nullptr ? 0 : load_bits(data, op);
             for (std::size_t e = 1; e < op.elements; ++e) warp.registers[op.vector[e]][l] = 0;
         });
-        const double done = time_transactions(warp, op, texture_coalescer_, PathKind::texture, mask, now);
+        const double done = time_transactions(warp, op, texture_, PathKind::texture, mask, now);
         set_ready(warp, op, done);
         warp.memory_done = std::max(warp.memory_done, done);
     }
