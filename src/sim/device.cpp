@@ -1,7 +1,9 @@
 // SimulatedDevice: the Device interface over memory, decoder and engine.
 #include "sim/device_memory.hpp"
 #include "sim/simulator.hpp"
+#include "sim/sm/description_check.hpp"
 #include "sim/sm/engine.hpp"
+#include "sim/sm/shared_banks.hpp"
 
 #include "ptx/instructions.hpp"
 #include "ptx/names.hpp"
@@ -70,7 +72,8 @@ public:
     Gpu(const machine::Machine& machine, Options options)
         : machine_(machine), options_(std::move(options)), costs_(machine_), memory_(kDefaultMemory),
           memory_system_(make_memory_system(machine_, memory_, options_)), random_(options_.seed) {
-        if (!machine_.clock.sm_mhz) throw InputError("clock.sm_mhz: missing; the simulator needs it");
+        check_description(machine_);
+        (void)SharedBanks(machine_.shared);
         set_clock_offsets();
     }
 
@@ -232,6 +235,13 @@ device::KernelProperties SimulatedKernel::properties() const {
 
 device::LaunchResult SimulatedKernel::launch(const device::Launch& launch) { return gpu_.run(loaded_, launch); }
 
+/// A compiler would keep the rest in local memory; which of them, nobody can say.
+void check_registers(const Program& program, const machine::Topology& topology) {
+    if (topology.max_registers_per_thread && program.registers_per_thread > *topology.max_registers_per_thread)
+        throw InputError(fmt::format("kernel {}: needs {} registers per thread; topology.max_registers_per_thread is {}, and spilling cannot be simulated",
+                                     program.name, program.registers_per_thread, *topology.max_registers_per_thread));
+}
+
 SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu) {
     SymbolTable addresses;
     for (const auto& variable : module.variables) {
@@ -245,6 +255,7 @@ SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu
     const auto instruction_bytes = static_cast<std::uint64_t>(gpu.machine().instruction_supply.instruction_bytes.value_or(kDefaultInstructionBytes));
     for (const auto& kernel : module.kernels) {
         LoadedKernel loaded{decode(module, kernel, addresses), {}, 0};
+        check_registers(loaded.program, gpu.machine().topology);
         for (const auto& key : loaded.program.cost_keys) loaded.costs.push_back(gpu.costs().cost_of(key));
         loaded.code_address = allocations_.emplace_back(gpu.memory().allocate(loaded.program.operations.size() * instruction_bytes));
         kernels_[kernel.name] = std::make_unique<SimulatedKernel>(gpu, std::move(loaded));
