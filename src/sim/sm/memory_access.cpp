@@ -19,12 +19,13 @@ constexpr double kStoreQueueCycles = 1000;
 /// Transactions of one instruction leave the SM one after the other.
 constexpr double kTransactionSpacing = 1;
 
+/// Signed values are extended to the whole slot, because the register may be wider than what is loaded.
 std::uint64_t load_bits(const std::byte* from, const Operation& op) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, from, op.bytes);
-    if (!op.sign_extend || op.bytes >= 4) return bits;
+    if (!op.sign_extend) return bits;
     const int shift = 64 - 8 * op.bytes;
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift) & 0xFFFFFFFF;
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift);
 }
 
 enum Atomic : std::uint8_t { kAdd, kMin, kMax, kExchange, kCompareSwap, kAnd, kOr, kXor, kIncrement, kDecrement };
