@@ -223,7 +223,8 @@ double Engine::time_local(Warp& warp, const Operation& op, std::uint32_t mask, d
             const std::uint64_t address = offsets[static_cast<std::size_t>(lane)] + at;
             addresses_[static_cast<std::size_t>(lane)] = frames + (address / kWord * kWarpSize + static_cast<std::uint64_t>(lane)) * kWord + address % kWord;
         });
-        done = std::max(done, time_transactions(warp, word, coalescer_for(op, local_), PathKind::local, mask, now));
+        const double then = now + static_cast<double>(at / kWord) * kTransactionSpacing;
+        done = std::max(done, time_transactions(warp, word, coalescer_for(op, local_), PathKind::local, mask, then));
     }
     return done;
 }
