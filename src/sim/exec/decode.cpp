@@ -406,6 +406,8 @@ private:
             op.bypass_near = instruction.has("L2");
             return set_address(instruction.sources.at(0), op);
         }
+        // Other cache operators (.cs, .lu, evict_first, L2::64B, ...) are hints that a GPU may ignore, and this one does.
+        if (instruction.has("L1::no_allocate")) fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
         if (op.bytes == 0 || op.bytes > 8) fail(fmt::format("type of '{}' cannot be loaded or stored by the simulator", ptx::mnemonic_of(instruction)));
         set_address(instruction.sources.at(0), op);
         if (op.kind == Kind::load) {
@@ -431,8 +433,8 @@ private:
     }
 
     void decode_texture(const ptx::Instruction& instruction, Operation& op) {
-        if (!instruction.has("1d")) fail("only tex.1d can be simulated yet");
-        if (instruction.source_type != Type::s32) fail("textures are read with integer coordinates only, .s32");
+        if (!instruction.has("1d")) fail("only tex.1d can be simulated");
+        if (instruction.source_type != Type::s32) fail("only integer coordinates, .s32, can be simulated");
         set_vector(instruction.destinations.at(0), op);
         const auto* address = std::get_if<ptx::AddressRef>(&instruction.sources.at(0).value);
         const auto* reg = address == nullptr ? nullptr : std::get_if<ptx::Register>(&address->base);
