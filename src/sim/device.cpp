@@ -214,7 +214,8 @@ std::uint64_t Gpu::local_memory(const Program& program) {
 
 device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& launch) {
     counters_ = {};
-    const LaunchSetup setup{machine_, kernel, launch, memory_, *memory_system_, textures_, costs_, clock_offsets_, now_ns_, local_memory(kernel.program)};
+    const LaunchSetup setup{machine_, kernel, launch, memory_, *memory_system_, textures_, costs_, clock_offsets_, now_ns_,
+                            local_memory(kernel.program)};
     const double cycles = run_launch(setup, counters_);
     double drift = 1;
     if (options_.noise.clock_drift > 0) drift += options_.noise.clock_drift * (2 * static_cast<double>(random_() >> 11) * 0x1p-53 - 1);
@@ -238,8 +239,8 @@ device::LaunchResult SimulatedKernel::launch(const device::Launch& launch) { ret
 /// A compiler would keep the rest in local memory; which of them, nobody can say.
 void check_registers(const Program& program, const machine::Topology& topology) {
     if (topology.max_registers_per_thread && program.registers_per_thread > *topology.max_registers_per_thread)
-        throw InputError(fmt::format("kernel {}: needs {} registers per thread; topology.max_registers_per_thread is {}, and spilling cannot be simulated",
-                                     program.name, program.registers_per_thread, *topology.max_registers_per_thread));
+        throw InputError(fmt::format("kernel {}: needs {} registers per thread; topology.max_registers_per_thread is {}, and spilling "
+                                     "cannot be simulated", program.name, program.registers_per_thread, *topology.max_registers_per_thread));
 }
 
 SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu) {

@@ -102,7 +102,8 @@ TEST(EveryInstruction, IsExecutedOrRefusedByName) {
     }
     EXPECT_GT(executed, 2000);
     // atom.cas.b16, barrier.cluster, L1::no_allocate, .relu, .rna, .xorsign and float coordinates are refused; the others as a whole.
-    EXPECT_THAT(refused, testing::ElementsAre("atom", "barrier", "cp", "cvt", "istypep", "ld", "ldmatrix", "mapa", "max", "mbarrier", "min", "mma", "st", "tex", "wgmma"));
+    EXPECT_THAT(refused, testing::ElementsAre("atom", "barrier", "cp", "cvt", "istypep", "ld", "ldmatrix", "mapa", "max", "mbarrier", "min",
+                                              "mma", "st", "tex", "wgmma"));
 }
 
 }  // namespace

@@ -408,7 +408,7 @@ private:
         }
         // Other cache operators (.cs, .lu, evict_first, L2::64B, ...) are hints that a GPU may ignore, and this one does.
         if (instruction.has("L1::no_allocate")) fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
-        if (op.bytes == 0 || op.bytes > 8) fail(fmt::format("type of '{}' cannot be loaded or stored by the simulator", ptx::mnemonic_of(instruction)));
+        if (op.bytes == 0 || op.bytes > 8) fail(fmt::format("type of '{}' cannot be simulated", ptx::mnemonic_of(instruction)));
         set_address(instruction.sources.at(0), op);
         if (op.kind == Kind::load) {
             set_vector(instruction.destinations.at(0), op);

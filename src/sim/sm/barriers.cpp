@@ -26,14 +26,17 @@ bool Engine::leave_unguarded(Warp& warp, std::uint32_t mask) {
 
 Barrier& Engine::barrier_of(const Warp& warp, const Operation& op, std::uint32_t mask, std::int8_t& number) {
     const int lane = std::countr_zero(mask);
-    const auto operand = [&](std::size_t i) { return op.source[i] == kNoSlot ? 0U : as<std::uint32_t>(warp.registers[op.source[i]][static_cast<std::size_t>(lane)]); };
+    const auto operand = [&](std::size_t i) {
+        return op.source[i] == kNoSlot ? 0U : as<std::uint32_t>(warp.registers[op.source[i]][static_cast<std::size_t>(lane)]);
+    };
     auto& barriers = blocks_[warp.block].barriers;
     if (operand(0) >= barriers.size()) fail(warp, op, lane, fmt::format("barrier {} of {}", operand(0), barriers.size()));
     number = static_cast<std::int8_t>(operand(0));
     Barrier& barrier = barriers[operand(0)];
     const std::uint32_t threads = operand(1);
     if (op.source[1] == kNoSlot) return barrier;
-    if (threads == 0 || threads % kWarpSize != 0) fail(warp, op, lane, fmt::format("a barrier of {} threads (expected a multiple of {})", threads, kWarpSize));
+    if (threads == 0 || threads % kWarpSize != 0)
+        fail(warp, op, lane, fmt::format("a barrier of {} threads (expected a multiple of {})", threads, kWarpSize));
     const std::uint32_t expected = rules_.barrier_counts_threads ? threads : threads / kWarpSize;
     if (barrier.arrived != 0 && barrier.expected != expected)
         fail(warp, op, lane, fmt::format("barrier {} asked for {} threads while others wait there for another number", number, threads));
@@ -111,7 +114,8 @@ bool Engine::members_are_there(Warp& warp, const Operation& op, std::uint32_t ma
     const std::uint32_t missing = needed_members(warp, op, mask) & ~mask;
     if (missing == 0) return true;
     if (!warp.paths.independent())
-        fail(warp, op, std::countr_zero(mask), fmt::format("members 0x{:08x} are not there, and without independent scheduling they cannot come;", missing));
+        fail(warp, op, std::countr_zero(mask),
+             fmt::format("members 0x{:08x} are not there, and without independent scheduling they cannot come;", missing));
     if (!leave_unguarded(warp, mask)) warp.paths.wait_for_members();
     return false;
 }

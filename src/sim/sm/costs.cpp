@@ -58,14 +58,15 @@ constexpr Family kFamilies[] = {
 }  // namespace
 
 CostModel::CostModel(const machine::Machine& machine) : machine_(machine) {
-    if (machine.issue.schedulers_per_sm) schedulers_ = static_cast<std::uint32_t>(need_count(machine.issue.schedulers_per_sm, "issue.schedulers_per_sm", kMostSchedulers));
+    const auto& schedulers = machine.issue.schedulers_per_sm;
+    if (schedulers) schedulers_ = static_cast<std::uint32_t>(need_count(schedulers, "issue.schedulers_per_sm", kMostSchedulers));
     for (const auto& [name, pipeline] : machine.pipelines) {
         units_.push_back(name);
         lanes_.push_back(need_rate(pipeline.lanes, key_path("pipelines", name) + ".lanes"));
     }
     for (const auto& [key, row] : machine.operations)
         if (units_of(key, row).empty()) units_.push_back(own_unit(key));
-    if (units_.empty()) throw InputError("operations: missing; expected at least one, because the simulator needs to know what instructions cost");
+    if (units_.empty()) reject("operations", "missing", "at least one, because the simulator needs to know what instructions cost");
 }
 
 std::size_t CostModel::unit_named(const std::string& name, const std::string& path) const {

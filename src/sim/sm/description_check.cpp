@@ -28,7 +28,8 @@ void check_clock(const machine::Machine& machine) {
     check_cycles(machine.clock.read_cost, "clock.read_cost");
     check_count(machine.clock.resolution, "clock.resolution");
     check_choice(machine.clock.scope, "clock.scope", {"sm", "tpc", "gpu"});
-    if (machine.clock.scope.value_or("sm") == "tpc") (void)need(machine.topology.sms_per_tpc, "topology.sms_per_tpc", "SMs of a TPC, because clock.scope is tpc");
+    if (machine.clock.scope.value_or("sm") == "tpc")
+        (void)need(machine.topology.sms_per_tpc, "topology.sms_per_tpc", "SMs of a TPC, because clock.scope is tpc");
 }
 
 void check_topology(const machine::Topology& topology) {
@@ -57,7 +58,8 @@ void check_issue(const machine::Issue& issue) {
     check_choice(issue.first_path, "issue.first_path", {"taken", "fall-through"});
     check_choice(issue.barrier_granularity, "issue.barrier_granularity", {"warp", "thread"});
     if (issue.divergence.value_or("stack") == "independent" && issue.barrier_granularity.value_or("thread") == "warp")
-        reject("issue.barrier_granularity", "found \"warp\"", "\"thread\", because the threads of issue.divergence independent arrive one by one");
+        reject("issue.barrier_granularity", "found \"warp\"",
+               "\"thread\", because the threads of issue.divergence independent arrive one by one");
 }
 
 void check_memory(const machine::Memory& memory) {
@@ -77,8 +79,8 @@ void check_instruction_supply(const machine::Machine& machine) {
     if (supply.prefetch_lines && *supply.prefetch_lines != 0) check_count(supply.prefetch_lines, "instruction_supply.prefetch_lines", 1 << 10);
     const auto path = machine.paths.find("instruction");
     if (path == machine.paths.end()) {
-        if (supply.fetch_block) reject("paths.instruction", "missing", "a path, because instruction_supply.fetch_block is given");
-        if (supply.prefetch_lines.value_or(0) != 0) reject("paths.instruction", "missing", "a path, because instruction_supply.prefetch_lines is given");
+        const std::string_view given = supply.fetch_block ? "fetch_block" : supply.prefetch_lines.value_or(0) != 0 ? "prefetch_lines" : "";
+        if (!given.empty()) reject("paths.instruction", "missing", fmt::format("a path, because instruction_supply.{} is given", given));
         return;
     }
     const auto keys = path->second.caches.value_or({});
@@ -87,7 +89,8 @@ void check_instruction_supply(const machine::Machine& machine) {
     if (!supply.fetch_block || first == machine.caches.end()) return;
     const auto line = need_count(first->second.line, key_path("caches", keys.front()) + ".line");
     const auto block = need_count(supply.fetch_block, "instruction_supply.fetch_block");
-    if (line % block != 0) reject("instruction_supply.fetch_block", fmt::format("found {}", block), fmt::format("a divisor of {}, the line of the first instruction cache", line));
+    if (line % block != 0)
+        reject("instruction_supply.fetch_block", fmt::format("found {}", block), fmt::format("a divisor of {}, the line of the first instruction cache", line));
 }
 
 }  // namespace

@@ -76,7 +76,8 @@ std::uint64_t apply_atomic(const Operation& op, std::byte* at, std::uint64_t a, 
 /// The space that generic addresses point into; that of the first thread, and the others must agree (resolve() sees to it).
 Space Engine::space_of(const Warp& warp, const Operation& op, std::uint32_t mask) const {
     if (op.space != Space::generic) return op.space;
-    const std::uint64_t first = warp.registers[op.source[0]][static_cast<std::size_t>(std::countr_zero(mask))] + static_cast<std::uint64_t>(op.offset);
+    const auto lane = static_cast<std::size_t>(std::countr_zero(mask));
+    const std::uint64_t first = warp.registers[op.source[0]][lane] + static_cast<std::uint64_t>(op.offset);
     if (first - kSharedWindow < kWindowSize) return Space::shared;
     return first - kLocalWindow < kWindowSize ? Space::local : Space::global;
 }
@@ -221,7 +222,8 @@ double Engine::time_local(Warp& warp, const Operation& op, std::uint32_t mask, d
     for (std::uint64_t at = 0; at < bytes; at += kWord) {
         for_lanes(mask, [&](int lane) {
             const std::uint64_t address = offsets[static_cast<std::size_t>(lane)] + at;
-            addresses_[static_cast<std::size_t>(lane)] = frames + (address / kWord * kWarpSize + static_cast<std::uint64_t>(lane)) * kWord + address % kWord;
+            const std::uint64_t word_number = address / kWord * kWarpSize + static_cast<std::uint64_t>(lane);
+            addresses_[static_cast<std::size_t>(lane)] = frames + word_number * kWord + address % kWord;
         });
         const double then = now + static_cast<double>(at / kWord) * kTransactionSpacing;
         done = std::max(done, time_transactions(warp, word, coalescer_for(op, local_), PathKind::local, mask, then));
