@@ -354,12 +354,10 @@ private:
         add.opcode = instruction.has("to") ? Opcode::sub : Opcode::add;
         add.modifiers.clear();
         add.type = add.source_type = Type::u64;
-        ptx::Operand window;
-        window.value.emplace<ptx::Immediate>(base, false);
-        add.sources.push_back(std::move(window));
         op.execute = meaning_of(add);
-        decode_destinations(add, op);
-        decode_sources(add, op);
+        decode_destinations(instruction, op);
+        op.source[0] = slot(instruction.sources.at(0), Type::u64);
+        op.source[1] = constant(base);
     }
 
     void decode_special(const ptx::Instruction& instruction, Operation& op) {
@@ -422,9 +420,9 @@ private:
     void decode_atomic(const ptx::Instruction& instruction, Operation& op) {
         static constexpr std::string_view kAtomics[] = {"add", "min", "max", "exch", "cas", "and", "or", "xor", "inc", "dec"};
         bool found = false;
-        for (std::uint8_t i = 0; i < std::size(kAtomics); ++i)
+        for (std::size_t i = 0; i < std::size(kAtomics); ++i)
             if (instruction.has(kAtomics[i])) {
-                op.mode = i;
+                op.mode = static_cast<std::uint8_t>(i);
                 found = true;
             }
         if (!found || op.bytes < 4 || op.elements != 1) fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));

@@ -91,10 +91,10 @@ private:
     // ---- barriers (barriers.cpp)
     void issue_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now);
     void issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t mask);
-    Barrier& barrier_of(const Warp& warp, const Operation& op, std::uint32_t mask, std::int8_t& number);
-    void open_if_complete(Block& block, std::int8_t number);
+    Barrier& barrier_of(const Warp& warp, const Operation& op, std::uint32_t mask, int& number);
+    void open_if_complete(Block& block, int number);
     void open_complete_barriers(Block& block);
-    void leave_barrier(Warp& warp, std::int8_t number, const Barrier& barrier, double when);
+    void leave_barrier(Warp& warp, int number, const Barrier& barrier, double when);
     [[nodiscard]] std::uint32_t needed_members(const Warp& warp, const Operation& op, std::uint32_t mask) const;
     /// Whether all threads that a .sync instruction names are at it; else the current path waits for them.
     bool members_are_there(Warp& warp, const Operation& op, std::uint32_t mask);

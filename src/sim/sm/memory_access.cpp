@@ -156,7 +156,8 @@ void Engine::move_data(Warp& warp, const Operation& op, std::uint32_t mask) {
 /// A memory instruction with more transactions or conflicts than one issue serves takes further issue slots (Volkov 2016, 3.6).
 void Engine::reissue(Warp& warp, std::size_t served, double now) {
     if (rules_.served_per_issue == 0 || served <= rules_.served_per_issue) return;
-    const auto extra = static_cast<double>((served - 1) / rules_.served_per_issue) * rules_.issue_interval;
+    const std::size_t further = (served - 1) / rules_.served_per_issue;
+    const double extra = static_cast<double>(further) * rules_.issue_interval;
     Scheduler& scheduler = schedulers_[warp.scheduler];
     scheduler.free = std::max(scheduler.free, now + rules_.issue_interval + extra);
     warp.gap = std::max(warp.gap, now + rules_.warp_interval + extra);
@@ -219,13 +220,13 @@ double Engine::time_local(Warp& warp, const Operation& op, std::uint32_t mask, d
     word.bytes = static_cast<std::uint8_t>(std::min<std::uint64_t>(op.bytes, kWord));
     word.elements = 1;
     double done = now;
-    for (std::uint64_t at = 0; at < bytes; at += kWord) {
+    double then = now;
+    for (std::uint64_t at = 0; at < bytes; at += kWord, then += kTransactionSpacing) {
         for_lanes(mask, [&](int lane) {
             const std::uint64_t address = offsets[static_cast<std::size_t>(lane)] + at;
             const std::uint64_t word_number = address / kWord * kWarpSize + static_cast<std::uint64_t>(lane);
             addresses_[static_cast<std::size_t>(lane)] = frames + word_number * kWord + address % kWord;
         });
-        const double then = now + static_cast<double>(at / kWord) * kTransactionSpacing;
         done = std::max(done, time_transactions(warp, word, coalescer_for(op, local_), PathKind::local, mask, then));
     }
     return done;
