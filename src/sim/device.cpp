@@ -230,7 +230,9 @@ device::KernelProperties SimulatedKernel::properties() const {
     properties.registers_per_thread = loaded_.program.registers_per_thread;
     properties.local_per_thread = Bytes(static_cast<std::int64_t>(loaded_.program.local_bytes));
     properties.static_shared = Bytes(static_cast<std::int64_t>(loaded_.program.static_shared));
-    properties.max_threads_per_block = static_cast<int>(gpu_.machine().topology.max_threads_per_block.value_or(1024));
+    const int most = static_cast<int>(gpu_.machine().topology.max_threads_per_block.value_or(1024));
+    const int asked = loaded_.program.max_threads;  // .maxntid
+    properties.max_threads_per_block = asked == 0 ? most : std::min(most, asked);
     return properties;
 }
 

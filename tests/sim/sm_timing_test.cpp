@@ -250,6 +250,29 @@ TEST(MemoryPaths, AKernelThatUsesAPathThatIsNotDescribedIsToldSo) {
     EXPECT_THAT(message_of([&] { (void)load_latency(machine, "ld.const.u32", 0); }), testing::HasSubstr("paths.constant: missing"));
 }
 
+TEST(MemoryPaths, TexturesGiveTexelsAndZeroBesideThem) {
+    const auto gpu = make_device(cached_machine(), {});
+    device::Buffer texels(*gpu, Bytes(64));
+    texels.write(std::vector<std::uint32_t>{5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20});
+    const auto texture = gpu->linear_texture(texels.address(), Bytes(64), device::TexelFormat::u32);
+    KernelBuilder k("fetch", kTarget);
+    const Reg out = k.param(Type::u64, "out"), image = k.param(Type::u64, "image");
+    const Reg tid = k.special(SpecialRegister::tid_x), x = k.reg(Type::s32);
+    const Reg r = k.reg(Type::u32), g = k.reg(Type::u32), b = k.reg(Type::u32), a = k.reg(Type::u32);
+    k("add.s32", x, tid, -2);
+    k("tex.1d.v4.u32.s32", ptx::Vec{r, g, b, a}, Mem(image), ptx::Vec{x});
+    const Reg start = k.clock_after(r);
+    k("tex.1d.v4.u32.s32", ptx::Vec{g, g, b, a}, Mem(image), ptx::Vec{x});
+    const Reg end = k.clock_after(g);
+    k("st.global.u32", Mem(k.element(out, tid, Bytes(4))), r);
+    k("sub.u32", end, end, start);
+    k("st.global.u32", Mem(out, 80), end);
+    const auto found = run(*gpu, k, 21, {}, {20}, texture);
+    for (std::uint32_t t = 0; t < 20; ++t) EXPECT_EQ(found[t], t < 2 || t > 17 ? 0 : t + 3) << t;
+    EXPECT_GE(found[20], 90U) << "the latency of the texture cache";
+    EXPECT_LE(found[20], 90U + 80) << "and what reads the clock";
+}
+
 /// Cycles of a dependent load from local memory that hits.
 double local_latency(const machine::Machine& machine) {
     const auto chase = [&](int loads) {
@@ -337,6 +360,16 @@ TEST(Residency, BlocksThatCannotFitAreRefused) {
     machine.topology.max_registers_per_thread.set(32);
     EXPECT_THAT(message_of([&] { (void)resident(machine, 40, 0); }), testing::HasSubstr("topology.max_registers_per_thread is 32"));
     EXPECT_THAT(message_of([] { (void)resident(small_machine(), 4, 20000); }), testing::HasSubstr("bytes of shared memory per block asked"));
+}
+
+TEST(Residency, AKernelMayLimitItsBlocks) {
+    const auto gpu = make_device(small_machine(), {});
+    KernelBuilder k("small", kTarget);
+    (void)k.param(Type::u64, "out");
+    k.max_threads(32);
+    EXPECT_EQ(gpu->load(k.text())->kernel("small").properties().max_threads_per_block, 32);
+    EXPECT_EQ(message_of([&] { (void)run(*gpu, k, 1, {}, {32}); }), "");
+    EXPECT_THAT(message_of([&] { (void)run(*gpu, k, 1, {}, {64}); }), testing::HasSubstr("64 threads per block asked; .maxntid is 32"));
 }
 
 TEST(Residency, PropertiesSayWhatAThreadNeeds) {

@@ -19,6 +19,11 @@ constexpr double kStoreQueueCycles = 1000;
 /// Transactions of one instruction leave the SM one after the other.
 constexpr double kTransactionSpacing = 1;
 
+/// What each thread touches. A texel has one channel, whatever the fetch writes into the others; a prefetch has no elements.
+std::uint32_t bytes_of(const Operation& op) {
+    return op.kind == Kind::texture ? op.bytes : std::uint32_t{op.bytes} * std::max<std::uint32_t>(op.elements, 1);
+}
+
 /// Signed values are extended to the whole slot, because the register may be wider than what is loaded.
 std::uint64_t load_bits(const std::byte* from, const Operation& op) {
     std::uint64_t bits = 0;
@@ -112,7 +117,7 @@ bool Engine::resolve_together(const Operation& op, std::uint32_t mask, std::uint
 }
 
 void Engine::resolve(Warp& warp, const Operation& op, Space space, std::uint32_t mask) {
-    const std::uint64_t bytes = std::uint64_t{op.bytes} * std::max<std::uint64_t>(op.elements, 1);
+    const std::uint64_t bytes = bytes_of(op);
     const LaneValues& base = warp.registers[op.source[0]];
     const bool near = space == Space::shared || space == Space::local;
     const std::uint64_t window = op.space != Space::generic || !near ? 0 : space == Space::shared ? kSharedWindow : kLocalWindow;
@@ -165,7 +170,7 @@ void Engine::reissue(Warp& warp, std::size_t served, double now) {
 }
 
 double Engine::time_shared(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
-    const auto access = banks_.access(addresses_, mask, {.bytes = std::uint32_t{op.bytes} * op.elements, .broadcasts = op.kind != Kind::atomic});
+    const auto access = banks_.access(addresses_, mask, {.bytes = bytes_of(op), .broadcasts = op.kind != Kind::atomic});
     Sm& sm = sms_[schedulers_[warp.scheduler].sm];
     const double start = std::max(now, sm.shared_free);
     sm.shared_free = start + access.occupancy;
@@ -199,7 +204,7 @@ double Engine::time_transactions(Warp& warp, const Operation& op, Coalescer& coa
     transaction.kind = op.kind == Kind::store ? AccessKind::store : op.kind == Kind::atomic ? AccessKind::atomic : AccessKind::load;
     transaction.hint = op.bypass_near ? CacheHint::l2_only : CacheHint::all;
     transaction.request = ++requests_;
-    const auto& segments = coalescer.merge(addresses_, mask, std::uint32_t{op.bytes} * std::max<std::uint32_t>(op.elements, 1));
+    const auto& segments = coalescer.merge(addresses_, mask, bytes_of(op));
     const double done = walk_segments(segments, transaction, now);
     const bool store = op.kind == Kind::store;
     latest_ = std::max(latest_, store ? now : done);
@@ -214,7 +219,7 @@ double Engine::time_local(Warp& warp, const Operation& op, std::uint32_t mask, d
     constexpr std::uint64_t kWord = 4;
     const auto number = static_cast<std::uint64_t>(&warp - warps_.data());
     const std::uint64_t frames = setup_.local_address + number * program_.local_bytes * kWarpSize;
-    const std::uint32_t bytes = std::uint32_t{op.bytes} * std::max<std::uint32_t>(op.elements, 1);
+    const std::uint32_t bytes = bytes_of(op);
     const auto offsets = addresses_;
     Operation word = op;
     word.bytes = static_cast<std::uint8_t>(std::min<std::uint64_t>(op.bytes, kWord));
