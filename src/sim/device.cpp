@@ -1,7 +1,9 @@
 // SimulatedDevice: the Device interface over memory, decoder and engine.
 #include "sim/device_memory.hpp"
 #include "sim/simulator.hpp"
+#include "sim/sm/description_check.hpp"
 #include "sim/sm/engine.hpp"
+#include "sim/sm/shared_banks.hpp"
 
 #include "ptx/instructions.hpp"
 #include "ptx/names.hpp"
@@ -70,7 +72,8 @@ public:
     Gpu(const machine::Machine& machine, Options options)
         : machine_(machine), options_(std::move(options)), costs_(machine_), memory_(kDefaultMemory),
           memory_system_(make_memory_system(machine_, memory_, options_)), random_(options_.seed) {
-        if (!machine_.clock.sm_mhz) throw InputError("clock.sm_mhz: missing; the simulator needs it");
+        check_description(machine_);
+        (void)SharedBanks(machine_.shared);
         set_clock_offsets();
     }
 
@@ -129,6 +132,7 @@ public:
 private:
     [[nodiscard]] bool virtual_mapping() const { return machine_.identity.compute_capability_major.value_or(0) >= 6; }
     void set_clock_offsets();
+    [[nodiscard]] std::optional<std::int64_t> l2_bytes() const;
     /// Address of the memory behind local memory, which is kept from launch to launch.
     std::uint64_t local_memory(const Program& program);
 
@@ -160,6 +164,17 @@ void Gpu::set_clock_offsets() {
     }
 }
 
+/// Drivers tell the size of the cache that the whole GPU shares, from compute capability 2.0 on.
+std::optional<std::int64_t> Gpu::l2_bytes() const {
+    const auto path = machine_.paths.find("global");
+    if (path == machine_.paths.end() || machine_.identity.compute_capability_major.value_or(0) < 2) return std::nullopt;
+    for (const auto& key : path->second.caches.value_or({})) {
+        const auto& cache = machine_.caches.at(key);
+        if (cache.scope.value_or("") == "gpu" && cache.capacity) return *cache.capacity;
+    }
+    return std::nullopt;
+}
+
 std::optional<std::int64_t> Gpu::attribute(Attribute attribute) const {
     const auto known = [](const machine::Integer& field) { return field ? std::optional(*field) : std::nullopt; };
     const auto& topology = machine_.topology;
@@ -183,8 +198,8 @@ std::optional<std::int64_t> Gpu::attribute(Attribute attribute) const {
         case Attribute::concurrent_kernels: return 0;
         case Attribute::virtual_memory_management: return virtual_mapping() ? 1 : 0;
         case Attribute::memory_clock_rate_khz:
-        case Attribute::memory_bus_width_bits:
-        case Attribute::l2_cache_bytes: return std::nullopt;
+        case Attribute::memory_bus_width_bits: return std::nullopt;
+        case Attribute::l2_cache_bytes: return l2_bytes();
     }
     return std::nullopt;
 }
@@ -201,7 +216,8 @@ std::uint64_t Gpu::local_memory(const Program& program) {
 
 device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& launch) {
     counters_ = {};
-    const LaunchSetup setup{machine_, kernel, launch, memory_, *memory_system_, textures_, costs_, clock_offsets_, now_ns_, local_memory(kernel.program)};
+    const LaunchSetup setup{machine_, kernel, launch, memory_, *memory_system_, textures_, costs_, clock_offsets_, now_ns_,
+                            local_memory(kernel.program)};
     const double cycles = run_launch(setup, counters_);
     double drift = 1;
     if (options_.noise.clock_drift > 0) drift += options_.noise.clock_drift * (2 * static_cast<double>(random_() >> 11) * 0x1p-53 - 1);
@@ -216,11 +232,20 @@ device::KernelProperties SimulatedKernel::properties() const {
     properties.registers_per_thread = loaded_.program.registers_per_thread;
     properties.local_per_thread = Bytes(static_cast<std::int64_t>(loaded_.program.local_bytes));
     properties.static_shared = Bytes(static_cast<std::int64_t>(loaded_.program.static_shared));
-    properties.max_threads_per_block = static_cast<int>(gpu_.machine().topology.max_threads_per_block.value_or(1024));
+    const int most = static_cast<int>(gpu_.machine().topology.max_threads_per_block.value_or(1024));
+    const int asked = loaded_.program.max_threads;  // .maxntid
+    properties.max_threads_per_block = asked == 0 ? most : std::min(most, asked);
     return properties;
 }
 
 device::LaunchResult SimulatedKernel::launch(const device::Launch& launch) { return gpu_.run(loaded_, launch); }
+
+/// A compiler would keep the rest in local memory; which of them, nobody can say.
+void check_registers(const Program& program, const machine::Topology& topology) {
+    if (topology.max_registers_per_thread && program.registers_per_thread > *topology.max_registers_per_thread)
+        throw InputError(fmt::format("kernel {}: needs {} registers per thread; topology.max_registers_per_thread is {}, and spilling "
+                                     "cannot be simulated", program.name, program.registers_per_thread, *topology.max_registers_per_thread));
+}
 
 SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu) {
     SymbolTable addresses;
@@ -235,6 +260,7 @@ SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu
     const auto instruction_bytes = static_cast<std::uint64_t>(gpu.machine().instruction_supply.instruction_bytes.value_or(kDefaultInstructionBytes));
     for (const auto& kernel : module.kernels) {
         LoadedKernel loaded{decode(module, kernel, addresses), {}, 0};
+        check_registers(loaded.program, gpu.machine().topology);
         for (const auto& key : loaded.program.cost_keys) loaded.costs.push_back(gpu.costs().cost_of(key));
         loaded.code_address = allocations_.emplace_back(gpu.memory().allocate(loaded.program.operations.size() * instruction_bytes));
         kernels_[kernel.name] = std::make_unique<SimulatedKernel>(gpu, std::move(loaded));

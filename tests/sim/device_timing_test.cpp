@@ -1,57 +1,15 @@
-#include "machines.hpp"
+#include "launching.hpp"
 
-#include "ptx/builder.hpp"
 #include "sim/simulator.hpp"
 #include "units/error.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace gputomo::sim {
+namespace gputomo::sim::test {
 namespace {
 
-using ptx::KernelBuilder;
-using ptx::Mem;
-using ptx::Reg;
-using ptx::Space;
-using ptx::SpecialRegister;
-using ptx::Type;
 using ::testing::HasSubstr;
-
-const ptx::Target kTarget{8, 0, 13};
-
-/// Runs a kernel whose first parameter is a buffer of u32 results; returns `results` of them.
-std::vector<std::uint32_t> run(device::Device& gpu, const KernelBuilder& k, std::size_t results, device::Dim3 grid, device::Dim3 block,
-                               std::uint64_t second = 0, std::chrono::milliseconds limit = std::chrono::milliseconds(5000)) {
-    device::Buffer out(gpu, Bytes(static_cast<std::int64_t>(4 * results)));
-    const auto module = gpu.load(k.text());
-    device::Launch launch{.grid = grid, .block = block, .time_limit = limit};
-    launch.arguments.add(out.address());
-    if (second != 0) launch.arguments.add(second);
-    module->kernel(k.name()).launch(launch);
-    return out.read<std::uint32_t>(results);
-}
-
-/// Cycles of `body(register)`, between two clock reads, by one thread; the clock's own cost is taken off.
-std::uint32_t cycles_of(device::Device& gpu, const std::function<void(KernelBuilder&, Reg)>& body, std::uint32_t threads = 1) {
-    KernelBuilder k("timed", kTarget);
-    const Reg out = k.param(Type::u64, "out");
-    const Reg value = k.reg(Type::u32);
-    k("mov.u32", value, 0);
-    const Reg warm = k.reg(Type::u32);
-    k("add.u32", warm, value, 0);
-    const Reg start = k.clock32();
-    body(k, value);
-    const Reg ready = k.reg(Type::u32);
-    k("mov.u32", ready, value);  // waits for the chain, then takes one plain latency
-    const Reg after = k.reg(Type::u32);
-    k("add.u32", after, ready, 0);
-    const Reg end = k.clock_after(after);
-    k("st.global.u32", Mem(out), start);
-    k("st.global.u32", Mem(out, 4), end);
-    const auto times = run(gpu, k, 2, {}, {threads});
-    return times[1] - times[0];
-}
 
 TEST(SimulatedTiming, ADependentChainCostsItsLatencyEach) {
     const auto gpu = make_device(small_machine(), {});
@@ -242,4 +200,4 @@ TEST(SimulatedDevice, BlocksFillAllSmsAndAreReplaced) {
 }
 
 }  // namespace
-}  // namespace gputomo::sim
+}  // namespace gputomo::sim::test

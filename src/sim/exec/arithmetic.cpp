@@ -342,7 +342,7 @@ void funnel(const Operation& op, LaneValues* r, std::uint32_t mask) {
 
 // ---- the table -----------------------------------------------------------------------------------------------------
 
-struct Meaning {
+struct Meaning {  // NOLINT(clang-analyzer-optin.performance.Padding): rows read in PTX's order
     Opcode opcode;
     std::string_view modifier;  ///< must be there; empty: any
     Type type;
@@ -355,6 +355,8 @@ using u32 = std::uint32_t; using s32 = std::int32_t;
 using u64 = std::uint64_t; using s64 = std::int64_t;
 using f32 = float; using f64 = double;
 
+// The arguments are types and names, which take no parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define INTEGERS(OP, MOD, SHAPE, F)                                                                             \
     {Opcode::OP, MOD, Type::u16, SHAPE<u16, F<u16>>}, {Opcode::OP, MOD, Type::s16, SHAPE<s16, F<s16>>},           \
         {Opcode::OP, MOD, Type::u32, SHAPE<u32, F<u32>>}, {Opcode::OP, MOD, Type::s32, SHAPE<s32, F<s32>>},       \
@@ -420,6 +422,7 @@ constexpr Meaning kMeanings[] = {
     ALL_TYPES(setp, setp), ALL_TYPES(selp, selp), ALL_TYPES(mov, move),
     SETS(u32, u32), SETS(s32, u32), SETS(f32, f32),
 };
+// NOLINTEND(bugprone-macro-parentheses)
 
 #undef SETS
 #undef SETS_OF

@@ -49,11 +49,11 @@ To converted(const Operation& op, From value) {
     }
 }
 
-/// Integer results are extended to 32 bits, as a register wider than the type sees them.
+/// Signed results are extended to the whole slot, because the register may be wider than the type.
 template <class To>
 std::uint64_t extended(To value) {
-    if constexpr (std::is_integral_v<To> && std::is_signed_v<To> && sizeof(To) < 4)
-        return bits_of<std::int32_t>(value);
+    if constexpr (std::is_integral_v<To> && std::is_signed_v<To>)
+        return bits_of<std::int64_t>(value);
     else
         return bits_of<To>(value);
 }

@@ -106,7 +106,7 @@ void reduce(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) { r[op.destination][l] = bits_of<T>(total); });
 }
 
-struct Meaning {
+struct Meaning {  // NOLINT(clang-analyzer-optin.performance.Padding): rows read in PTX's order
     Opcode opcode;
     std::string_view modifier;
     ptx::Type type;  ///< none: any

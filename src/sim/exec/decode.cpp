@@ -354,12 +354,10 @@ private:
         add.opcode = instruction.has("to") ? Opcode::sub : Opcode::add;
         add.modifiers.clear();
         add.type = add.source_type = Type::u64;
-        ptx::Operand window;
-        window.value.emplace<ptx::Immediate>(base, false);
-        add.sources.push_back(std::move(window));
         op.execute = meaning_of(add);
-        decode_destinations(add, op);
-        decode_sources(add, op);
+        decode_destinations(instruction, op);
+        op.source[0] = slot(instruction.sources.at(0), Type::u64);
+        op.source[1] = constant(base);
     }
 
     void decode_special(const ptx::Instruction& instruction, Operation& op) {
@@ -406,7 +404,9 @@ private:
             op.bypass_near = instruction.has("L2");
             return set_address(instruction.sources.at(0), op);
         }
-        if (op.bytes == 0 || op.bytes > 8) fail(fmt::format("type of '{}' cannot be loaded or stored by the simulator", ptx::mnemonic_of(instruction)));
+        // Other cache operators (.cs, .lu, evict_first, L2::64B, ...) are hints that a GPU may ignore, and this one does.
+        if (instruction.has("L1::no_allocate")) fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
+        if (op.bytes == 0 || op.bytes > 8) fail(fmt::format("type of '{}' cannot be simulated", ptx::mnemonic_of(instruction)));
         set_address(instruction.sources.at(0), op);
         if (op.kind == Kind::load) {
             set_vector(instruction.destinations.at(0), op);
@@ -420,9 +420,9 @@ private:
     void decode_atomic(const ptx::Instruction& instruction, Operation& op) {
         static constexpr std::string_view kAtomics[] = {"add", "min", "max", "exch", "cas", "and", "or", "xor", "inc", "dec"};
         bool found = false;
-        for (std::uint8_t i = 0; i < std::size(kAtomics); ++i)
+        for (std::size_t i = 0; i < std::size(kAtomics); ++i)
             if (instruction.has(kAtomics[i])) {
-                op.mode = i;
+                op.mode = static_cast<std::uint8_t>(i);
                 found = true;
             }
         if (!found || op.bytes < 4 || op.elements != 1) fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
@@ -431,8 +431,8 @@ private:
     }
 
     void decode_texture(const ptx::Instruction& instruction, Operation& op) {
-        if (!instruction.has("1d")) fail("only tex.1d can be simulated yet");
-        if (instruction.source_type != Type::s32) fail("textures are read with integer coordinates only, .s32");
+        if (!instruction.has("1d")) fail("only tex.1d can be simulated");
+        if (instruction.source_type != Type::s32) fail("only integer coordinates, .s32, can be simulated");
         set_vector(instruction.destinations.at(0), op);
         const auto* address = std::get_if<ptx::AddressRef>(&instruction.sources.at(0).value);
         const auto* reg = address == nullptr ? nullptr : std::get_if<ptx::Register>(&address->base);

@@ -199,7 +199,7 @@ void repack(const Operation& op, LaneValues* r, std::uint32_t mask) {
     });
 }
 
-struct Meaning {
+struct Meaning {  // NOLINT(clang-analyzer-optin.performance.Padding): rows read in PTX's order
     Opcode opcode;
     std::string_view modifiers;  ///< all of them, in PTX's order
     Type type;
@@ -212,6 +212,8 @@ using u16 = std::uint16_t; using s16 = std::int16_t;
 using u32 = std::uint32_t; using s32 = std::int32_t;
 using u64 = std::uint64_t; using s64 = std::int64_t;
 
+// The arguments are types and names, which take no parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define CARRIES(OP, MOD, SHAPE)                                                                                     \
     {Opcode::OP, MOD, Type::u32, Type::none, SHAPE<u32>}, {Opcode::OP, MOD, Type::s32, Type::none, SHAPE<u32>},       \
         {Opcode::OP, MOD, Type::u64, Type::none, SHAPE<u64>}, {Opcode::OP, MOD, Type::s64, Type::none, SHAPE<u64>}
@@ -252,6 +254,7 @@ constexpr Meaning kMeanings[] = {
     TESTS("finite", kIsFinite), TESTS("infinite", kIsInfinite), TESTS("number", kIsNumber), TESTS("notanumber", kIsNotANumber),
     TESTS("normal", kIsNormal), TESTS("subnormal", kIsSubnormal),
 };
+// NOLINTEND(bugprone-macro-parentheses)
 
 #undef CARRIES
 #undef MAD_CARRIES

@@ -15,7 +15,7 @@ constexpr std::int64_t kMaxEntries = 1 << 20;
 
 template <class Leaf>
 std::string choice(const Leaf& field, const std::string& path, std::initializer_list<std::string_view> allowed, std::string_view fallback) {
-    const std::string value = field.value_or(std::string(fallback));
+    std::string value = field.value_or(std::string(fallback));
     for (const auto name : allowed)
         if (name == value) return value;
     reject(path, fmt::format("found \"{}\"", value), fmt::format("one of {}", fmt::join(allowed.begin(), allowed.end(), ", ")));

@@ -7,16 +7,16 @@
 namespace gputomo::sim {
 
 OutstandingTable::OutstandingTable(const Design& design)
-    : design_(design), entries_(std::bit_ceil(design.entries)), index_(design.entries), leaves_(std::bit_ceil(design.entries)), winner_(leaves_ * 2) {
+    : design_(design), entries_(std::bit_ceil(design.entries)), index_(design.entries), leaves_(std::bit_ceil(design.entries)), winner_(std::size_t{leaves_} * 2) {
     // Leaves without an entry never win.
     for (std::uint32_t i = design.entries; i < leaves_; ++i) entries_[i].release = std::numeric_limits<double>::infinity();
     for (std::uint32_t i = 0; i < leaves_; ++i) winner_[leaves_ + i] = i;
-    for (std::uint32_t node = leaves_ - 1; node > 0; --node) winner_[node] = winner_[node * 2];
+    for (std::size_t node = leaves_ - 1; node > 0; --node) winner_[node] = winner_[node * 2];
     for (std::uint32_t i = 0; i < leaves_; ++i) settle(i);
 }
 
 void OutstandingTable::settle(std::uint32_t index) {
-    for (std::uint32_t node = (leaves_ + index) / 2; node > 0; node /= 2) {
+    for (std::size_t node = (leaves_ + index) / 2; node > 0; node /= 2) {
         const std::uint32_t left = winner_[node * 2], right = winner_[node * 2 + 1];
         winner_[node] = entries_[right].release < entries_[left].release ? right : left;
     }

@@ -9,7 +9,7 @@
 namespace gputomo::sim {
 namespace {
 
-bool waits_at(const Warp& warp, std::int8_t number) {
+bool waits_at(const Warp& warp, int number) {
     const auto& paths = warp.paths.all();
     return std::any_of(paths.begin(), paths.end(), [&](const WarpPath& p) { return p.barrier == number; });
 }
@@ -24,16 +24,19 @@ bool Engine::leave_unguarded(Warp& warp, std::uint32_t mask) {
     return warp.paths.branch(mask, {.taken = pc, .not_taken = pc + 1, .reconverge = pc + 1});
 }
 
-Barrier& Engine::barrier_of(const Warp& warp, const Operation& op, std::uint32_t mask, std::int8_t& number) {
+Barrier& Engine::barrier_of(const Warp& warp, const Operation& op, std::uint32_t mask, int& number) {
     const int lane = std::countr_zero(mask);
-    const auto operand = [&](std::size_t i) { return op.source[i] == kNoSlot ? 0U : as<std::uint32_t>(warp.registers[op.source[i]][static_cast<std::size_t>(lane)]); };
+    const auto operand = [&](std::size_t i) {
+        return op.source[i] == kNoSlot ? 0U : as<std::uint32_t>(warp.registers[op.source[i]][static_cast<std::size_t>(lane)]);
+    };
     auto& barriers = blocks_[warp.block].barriers;
     if (operand(0) >= barriers.size()) fail(warp, op, lane, fmt::format("barrier {} of {}", operand(0), barriers.size()));
-    number = static_cast<std::int8_t>(operand(0));
+    number = static_cast<int>(operand(0));
     Barrier& barrier = barriers[operand(0)];
     const std::uint32_t threads = operand(1);
     if (op.source[1] == kNoSlot) return barrier;
-    if (threads == 0 || threads % kWarpSize != 0) fail(warp, op, lane, fmt::format("a barrier of {} threads (expected a multiple of {})", threads, kWarpSize));
+    if (threads == 0 || threads % kWarpSize != 0)
+        fail(warp, op, lane, fmt::format("a barrier of {} threads (expected a multiple of {})", threads, kWarpSize));
     const std::uint32_t expected = rules_.barrier_counts_threads ? threads : threads / kWarpSize;
     if (barrier.arrived != 0 && barrier.expected != expected)
         fail(warp, op, lane, fmt::format("barrier {} asked for {} threads while others wait there for another number", number, threads));
@@ -44,7 +47,7 @@ Barrier& Engine::barrier_of(const Warp& warp, const Operation& op, std::uint32_t
 void Engine::issue_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     if (mask == 0) return warp.paths.advance(warp.paths.current().pc + 1);
     if (leave_unguarded(warp, mask)) return;
-    std::int8_t number = 0;
+    int number = 0;
     Barrier& barrier = barrier_of(warp, op, mask, number);
     const auto mode = static_cast<BarrierMode>(op.mode);
     barrier.arrived += rules_.barrier_counts_threads ? threads_in(mask) : 1;
@@ -61,10 +64,10 @@ void Engine::issue_barrier(Warp& warp, const Operation& op, std::uint32_t mask, 
 }
 
 void Engine::open_complete_barriers(Block& block) {
-    for (std::size_t number = 0; number < block.barriers.size(); ++number) open_if_complete(block, static_cast<std::int8_t>(number));
+    for (std::size_t number = 0; number < block.barriers.size(); ++number) open_if_complete(block, static_cast<int>(number));
 }
 
-void Engine::open_if_complete(Block& block, std::int8_t number) {
+void Engine::open_if_complete(Block& block, int number) {
     Barrier& barrier = block.barriers[static_cast<std::size_t>(number)];
     if (barrier.arrived == 0) return;
     std::uint32_t expected = barrier.expected;
@@ -78,7 +81,7 @@ void Engine::open_if_complete(Block& block, std::int8_t number) {
         if (waits_at(warps_[index], number)) leave_barrier(warp_at(index), number, complete, when);
 }
 
-void Engine::leave_barrier(Warp& warp, std::int8_t number, const Barrier& barrier, double when) {
+void Engine::leave_barrier(Warp& warp, int number, const Barrier& barrier, double when) {
     for (const auto& path : warp.paths.all()) {
         const Operation& op = program_.operations[path.pc - 1];
         if (path.barrier != number || op.destination == kNoSlot) continue;
@@ -111,7 +114,8 @@ bool Engine::members_are_there(Warp& warp, const Operation& op, std::uint32_t ma
     const std::uint32_t missing = needed_members(warp, op, mask) & ~mask;
     if (missing == 0) return true;
     if (!warp.paths.independent())
-        fail(warp, op, std::countr_zero(mask), fmt::format("members 0x{:08x} are not there, and without independent scheduling they cannot come;", missing));
+        fail(warp, op, std::countr_zero(mask),
+             fmt::format("members 0x{:08x} are not there, and without independent scheduling they cannot come;", missing));
     if (!leave_unguarded(warp, mask)) warp.paths.wait_for_members();
     return false;
 }

@@ -4,56 +4,116 @@
 #include <bit>
 
 namespace gputomo::sim {
+namespace {
 
-Coalescer::Coalescer(const machine::Machine& machine, const std::string& path) {
-    group_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>(machine.memory.coalescing_group.value_or(32), 1, 32));
+/// The cache at which an access begins; nullptr where the path has none.
+const machine::Cache* cache_of(const machine::Machine& machine, const std::string& path, Coalescer::From from) {
     const auto described = machine.paths.find(path);
-    const auto caches = described == machine.paths.end() ? std::vector<std::string>{} : described->second.caches.value_or({});
-    const auto first = caches.empty() ? machine.caches.end() : machine.caches.find(caches.front());
-    if (first != machine.caches.end()) {
-        segment_ = static_cast<std::uint32_t>(first->second.sector.value_or(first->second.line.value_or(segment_)));
-    } else if (machine.memory.transaction_sizes && !machine.memory.transaction_sizes.value.empty()) {
-        for (const auto size : machine.memory.transaction_sizes.value) smaller_.push_back(static_cast<std::uint32_t>(size));
-        std::sort(smaller_.begin(), smaller_.end());
-        segment_ = smaller_.back();
+    const auto keys = described == machine.paths.end() ? std::vector<std::string>{} : described->second.caches.value_or({});
+    for (const auto& key : keys) {
+        const auto cache = machine.caches.find(key);
+        if (cache == machine.caches.end()) continue;  // the memory system complains
+        if (from == Coalescer::From::nearest || cache->second.scope.value_or("") == "gpu") return &cache->second;
     }
+    return nullptr;
+}
+
+}  // namespace
+
+Coalescer::Coalescer(const machine::Machine& machine, const std::string& path, From from) {
+    group_ = static_cast<std::uint32_t>(machine.memory.coalescing_group.value_or(kMostThreads));
+    if (const auto* cache = cache_of(machine, path, from)) {
+        use_cache(*cache);
+    } else if (machine.memory.transaction_sizes) {
+        use_transaction_sizes(*machine.memory.transaction_sizes);
+    } else if (const auto* nearest = cache_of(machine, path, From::nearest)) {
+        use_cache(*nearest);
+    }
+}
+
+Coalescer Coalescer::word_by_word() {
+    Coalescer made;
+    made.words_ = true;
+    return made;
+}
+
+void Coalescer::use_cache(const machine::Cache& cache) {
+    const auto line = static_cast<std::uint64_t>(cache.line.value_or(1 << 7));
+    line_shift_ = static_cast<std::uint32_t>(std::countr_zero(line));
+    sector_shift_ = static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(cache.sector.value_or(cache.line.value_or(1 << 7)))));
+}
+
+void Coalescer::use_transaction_sizes(const std::vector<std::int64_t>& sizes) {
+    for (const auto size : sizes) sizes_.push_back(static_cast<std::uint32_t>(size));
+    std::sort(sizes_.begin(), sizes_.end());
+    line_shift_ = sector_shift_ = static_cast<std::uint32_t>(std::countr_zero(sizes_.back()));
 }
 
 const std::vector<Segment>& Coalescer::merge(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, std::uint32_t bytes) {
     segments_.clear();
-    for (std::uint32_t first = 0; first < 32; first += group_) {
-        const std::uint32_t group = group_ == 32 ? mask : mask & (((1U << group_) - 1) << first);
-        if (group != 0) merge_group(addresses, group, bytes);
+    for (std::uint32_t first = 0; first < kMostThreads; first += group_) {
+        const std::uint32_t group = group_ == kMostThreads ? mask : mask & (((1U << group_) - 1) << first);
+        if (group == 0) continue;
+        if (words_) merge_words(addresses, group, bytes);
+        else merge_group(addresses, group, bytes);
     }
     return segments_;
 }
 
-void Coalescer::merge_group(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, std::uint32_t bytes) {
-    const std::size_t start = segments_.size();
-    std::array<std::uint64_t, 64> low{}, high{};
+void Coalescer::merge_words(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, std::uint32_t bytes) {
     for (; mask != 0; mask &= mask - 1) {
-        const std::uint64_t begin = addresses[static_cast<std::size_t>(std::countr_zero(mask))], end = begin + bytes;
-        for (std::uint64_t base = begin / segment_ * segment_; base < end; base += segment_) {
-            const auto found = std::find_if(segments_.begin() + static_cast<std::ptrdiff_t>(start), segments_.end(),
-                                            [&](const Segment& s) { return s.address == base; });
-            const auto index = static_cast<std::size_t>(found - segments_.begin()) - start;
-            if (found == segments_.end()) {
-                segments_.push_back({base, segment_});
-                if (index < low.size()) low[index] = std::max(begin, base), high[index] = std::min(end, base + segment_);
-            } else if (index < low.size()) {
-                low[index] = std::min(low[index], std::max(begin, base));
-                high[index] = std::max(high[index], std::min(end, base + segment_));
-            }
+        const std::uint64_t address = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
+        const bool known = std::any_of(segments_.rbegin(), segments_.rend(), [&](const Segment& s) { return s.address == address; });
+        if (!known) segments_.push_back({address, bytes});
+    }
+}
+
+void Coalescer::merge_group(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, std::uint32_t bytes) {
+    lines_.clear();
+    const std::uint64_t line_bytes = std::uint64_t{1} << line_shift_;
+    for (; mask != 0; mask &= mask - 1) {
+        std::uint64_t begin = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
+        for (const std::uint64_t end = begin + bytes; begin < end;) {
+            const std::uint64_t stop = std::min(end, (begin | (line_bytes - 1)) + 1);
+            touch(begin, stop);
+            begin = stop;
         }
     }
-    if (smaller_.empty()) return;
-    for (std::size_t i = start; i < segments_.size() && i - start < low.size(); ++i)
-        for (const auto size : smaller_) {
-            const std::uint64_t base = low[i - start] / size * size;
-            if (high[i - start] > base + size) continue;
-            segments_[i] = {base, size};
-            break;
-        }
+    for (const Line& line : lines_) {
+        if (sizes_.empty()) add_runs(line);
+        else add_smallest(line);
+    }
+}
+
+void Coalescer::touch(std::uint64_t begin, std::uint64_t end) {
+    const std::uint64_t base = begin >> line_shift_ << line_shift_;
+    auto line = std::find_if(lines_.rbegin(), lines_.rend(), [&](const Line& l) { return l.base == base; });  // mostly the last
+    if (line == lines_.rend()) {
+        lines_.push_back({base, begin, end, 0});
+        line = lines_.rbegin();
+    }
+    line->low = std::min(line->low, begin);
+    line->high = std::max(line->high, end);
+    const auto first = (begin - base) >> sector_shift_, last = (end - 1 - base) >> sector_shift_;
+    line->sectors |= static_cast<std::uint32_t>((std::uint64_t{2} << last) - (std::uint64_t{1} << first));
+}
+
+void Coalescer::add_runs(const Line& line) {
+    for (std::uint32_t sectors = line.sectors; sectors != 0;) {
+        const auto first = static_cast<std::uint32_t>(std::countr_zero(sectors));
+        const auto count = static_cast<std::uint32_t>(std::countr_one(sectors >> first));
+        segments_.push_back({line.base + (std::uint64_t{first} << sector_shift_), count << sector_shift_});
+        sectors &= ~static_cast<std::uint32_t>(((std::uint64_t{1} << count) - 1) << first);
+    }
+}
+
+void Coalescer::add_smallest(const Line& line) {
+    for (const auto size : sizes_) {
+        const std::uint64_t base = line.low / size * size;
+        if (line.high > base + size) continue;
+        segments_.push_back({base, size});
+        return;
+    }
 }
 
 }  // namespace gputomo::sim

@@ -1,8 +1,6 @@
 #include "sim/sm/costs.hpp"
 
-#include "units/error.hpp"
-
-#include <fmt/format.h>
+#include "sim/memory/description.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,6 +9,10 @@ namespace gputomo::sim {
 namespace {
 
 constexpr double kWarp = 32;
+constexpr std::int64_t kMostSchedulers = 64;
+constexpr std::int64_t kMostSteps = 1000;
+
+std::string own_unit(const std::string& key) { return "unit of " + key; }
 
 /// Families of mnemonics: what starts so costs as the first described key of the list. "*" closes the table.
 struct Family {
@@ -56,36 +58,54 @@ constexpr Family kFamilies[] = {
 }  // namespace
 
 CostModel::CostModel(const machine::Machine& machine) : machine_(machine) {
-    schedulers_ = static_cast<std::uint32_t>(std::max<std::int64_t>(1, machine.issue.schedulers_per_sm.value_or(1)));
+    const auto& schedulers = machine.issue.schedulers_per_sm;
+    if (schedulers) schedulers_ = static_cast<std::uint32_t>(need_count(schedulers, "issue.schedulers_per_sm", kMostSchedulers));
     for (const auto& [name, pipeline] : machine.pipelines) {
-        if (!pipeline.lanes) throw InputError(fmt::format("pipelines.{}.lanes: missing; the simulator needs it", name));
-        unit_names_.push_back(name);
-        lanes_.push_back(*pipeline.lanes);
+        units_.push_back(name);
+        lanes_.push_back(need_rate(pipeline.lanes, key_path("pipelines", name) + ".lanes"));
     }
-    if (lanes_.empty()) throw InputError("pipelines: missing; the simulator needs at least one");
+    for (const auto& [key, row] : machine.operations)
+        if (units_of(key, row).empty()) units_.push_back(own_unit(key));
+    if (units_.empty()) reject("operations", "missing", "at least one, because the simulator needs to know what instructions cost");
+}
+
+std::size_t CostModel::unit_named(const std::string& name, const std::string& path) const {
+    const auto found = std::find(units_.begin(), units_.end(), name);
+    if (found == units_.end()) reject(path, fmt::format("found \"{}\"", name), "keys of pipelines");
+    return static_cast<std::size_t>(found - units_.begin());
+}
+
+/// As the operation says, or as the pipelines say; nothing where neither does.
+std::vector<std::string> CostModel::units_of(const std::string& key, const machine::Operation& row) const {
+    if (row.units && !row.units.value.empty()) return row.units.value;
+    std::vector<std::string> units;
+    for (const auto& [name, pipeline] : machine_.pipelines) {
+        const auto executes = pipeline.executes.value_or({});
+        if (std::find(executes.begin(), executes.end(), key) != executes.end()) units.push_back(name);
+    }
+    return units;
 }
 
 Cost CostModel::row_cost(const std::string& key, const machine::Operation& row) const {
-    const auto missing = [&](std::string_view leaf) { throw InputError(fmt::format("operations[{}].{}: missing; the simulator needs it", key, leaf)); };
-    if (!row.latency) missing("latency");
-    if (!row.throughput) missing("throughput");
-    if (!row.units || row.units.value.empty()) missing("units");
+    const std::string where = key_path("operations", key);
+    const auto latency = static_cast<std::int64_t>(need_cycles(row.latency, where + ".latency"));
+    double left = need_rate(row.throughput, where + ".throughput");
     Cost cost;
-    cost.steps = static_cast<std::uint32_t>(std::max<std::int64_t>(1, row.instructions.value_or(1)));
-    const auto step_latency = *row.latency / cost.steps;
+    cost.steps = row.instructions ? static_cast<std::uint32_t>(need_count(row.instructions, where + ".instructions", kMostSteps)) : 1;
+    const auto step_latency = latency / cost.steps;
     cost.latency = static_cast<double>(step_latency);
-    cost.last_latency = static_cast<double>(*row.latency - step_latency * (cost.steps - 1));
+    cost.last_latency = static_cast<double>(latency - step_latency * (cost.steps - 1));
+    const auto add = [&](std::size_t unit, double rate) {
+        cost.units.push_back({static_cast<std::uint16_t>(unit), kWarp * schedulers_ / rate / cost.steps});
+    };
+    const auto units = units_of(key, row);
+    if (units.empty()) add(unit_named(own_unit(key), where), left);
     // The first unit runs at its own rate, further ones share what is left of the operation's throughput.
-    double left = *row.throughput;
-    for (std::size_t i = 0; i < row.units.value.size(); ++i) {
-        const auto unit = std::find(unit_names_.begin(), unit_names_.end(), row.units.value[i]);
-        if (unit == unit_names_.end()) throw InputError(fmt::format("operations[{}].units: no pipeline \"{}\"", key, row.units.value[i]));
-        const auto index = static_cast<std::size_t>(unit - unit_names_.begin());
-        const bool last = i + 1 == row.units.value.size();
-        const double rate = last ? left : std::min(lanes_[index], left);
-        if (rate <= 0) break;
+    for (std::size_t i = 0; i < units.size() && left > 0; ++i) {
+        const std::size_t unit = unit_named(units[i], where + ".units");
+        const double rate = i + 1 == units.size() ? left : std::min(lanes_[unit], left);
         left -= rate;
-        cost.units.push_back({static_cast<std::uint16_t>(index), kWarp * schedulers_ / rate / cost.steps});
+        add(unit, rate);
     }
     return cost;
 }

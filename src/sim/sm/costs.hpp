@@ -23,23 +23,27 @@ struct Cost {
 
 class CostModel {
 public:
-    /// Throws InputError when the description has no pipelines.
+    /// Throws InputError when the description has no operations, or a unit without lanes.
     explicit CostModel(const machine::Machine& machine);
 
     /// The cost of a PTX mnemonic: its own row of machine.operations, else the nearest described one of its family
-    /// (costs.cpp lists them). Throws InputError naming the mnemonic when no row of the family is described.
+    /// (costs.cpp lists them). An operation that no unit is described for has one of its own. Throws InputError naming the
+    /// mnemonic when no row of the family is described, or the leaf that the row lacks.
     [[nodiscard]] Cost cost_of(const std::string& mnemonic) const;
 
-    [[nodiscard]] std::size_t unit_count() const { return lanes_.size(); }
+    [[nodiscard]] std::size_t unit_count() const { return units_.size(); }
     [[nodiscard]] std::uint32_t schedulers() const { return schedulers_; }
 
 private:
     [[nodiscard]] Cost row_cost(const std::string& key, const machine::Operation& row) const;
 
+    [[nodiscard]] std::vector<std::string> units_of(const std::string& key, const machine::Operation& row) const;
+    [[nodiscard]] std::size_t unit_named(const std::string& name, const std::string& path) const;
+
     const machine::Machine& machine_;
     std::uint32_t schedulers_ = 1;
-    std::vector<std::string> unit_names_;
-    std::vector<double> lanes_;  ///< per SM
+    std::vector<std::string> units_;  ///< pipelines, then those of single operations
+    std::vector<double> lanes_;       ///< of the pipelines, per SM
 };
 
 }  // namespace gputomo::sim

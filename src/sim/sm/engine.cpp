@@ -46,7 +46,7 @@ double Engine::next_event(Scheduler& scheduler) const {
     double earliest = kNever;
     for (std::size_t i = 0; i < scheduler.times.size(); ++i)
         earliest = std::min(earliest, std::max(scheduler.times[i], scheduler.available[scheduler.needs[i]]));
-    return earliest == kNever ? kNever : std::max(earliest, scheduler.free);
+    return std::max(earliest, scheduler.free);
 }
 
 void Engine::post(std::uint32_t index) {

@@ -46,6 +46,11 @@ private:
         std::uint64_t instruction_bytes = 8;
     };
     static Rules rules_of(const machine::Machine& machine);
+    struct Coalescers {
+        Coalescer near;
+        Coalescer far;
+        Coalescers(const machine::Machine& machine, const std::string& path) : near(machine, path), far(machine, path, Coalescer::From::far) {}
+    };
 
     // ---- launch and blocks (launch.cpp)
     void size_launch();
@@ -86,10 +91,10 @@ private:
     // ---- barriers (barriers.cpp)
     void issue_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now);
     void issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t mask);
-    Barrier& barrier_of(const Warp& warp, const Operation& op, std::uint32_t mask, std::int8_t& number);
-    void open_if_complete(Block& block, std::int8_t number);
+    Barrier& barrier_of(const Warp& warp, const Operation& op, std::uint32_t mask, int& number);
+    void open_if_complete(Block& block, int number);
     void open_complete_barriers(Block& block);
-    void leave_barrier(Warp& warp, std::int8_t number, const Barrier& barrier, double when);
+    void leave_barrier(Warp& warp, int number, const Barrier& barrier, double when);
     [[nodiscard]] std::uint32_t needed_members(const Warp& warp, const Operation& op, std::uint32_t mask) const;
     /// Whether all threads that a .sync instruction names are at it; else the current path waits for them.
     bool members_are_there(Warp& warp, const Operation& op, std::uint32_t mask);
@@ -108,6 +113,7 @@ private:
     double time_access(Warp& warp, const Operation& op, ptx::Space space, std::uint32_t mask, double now);
     double time_shared(Warp& warp, const Operation& op, std::uint32_t mask, double now);
     double time_local(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    static Coalescer& coalescer_for(const Operation& op, Coalescers& path);
     double time_transactions(Warp& warp, const Operation& op, Coalescer& coalescer, PathKind path, std::uint32_t mask, double now);
     double walk_segments(const std::vector<Segment>& segments, Transaction& transaction, double now);
     void reissue(Warp& warp, std::size_t served, double now);
@@ -130,10 +136,10 @@ private:
     Counters& counters_;
     Rules rules_;
     SharedBanks banks_;
-    Coalescer global_coalescer_;
-    Coalescer local_coalescer_;
-    Coalescer texture_coalescer_;
-    Coalescer constant_coalescer_;
+    Coalescers global_;
+    Coalescers local_;
+    Coalescer texture_;
+    Coalescer constant_;
     std::vector<std::byte> parameters_;
     std::uint64_t shared_bytes_ = 0;
     std::uint32_t blocks_per_sm_ = 0;

@@ -109,7 +109,8 @@ void Engine::issue_exit(Warp& warp, std::uint32_t mask) {
 
 void Engine::issue_sleep(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     std::uint32_t longest = 0;
-    for_lanes(mask, [&](int lane) { longest = std::max(longest, as<std::uint32_t>(warp.registers[op.source[0]][static_cast<std::size_t>(lane)])); });
+    const LaneValues& asked = warp.registers[op.source[0]];
+    for_lanes(mask, [&](int lane) { longest = std::max(longest, as<std::uint32_t>(asked[static_cast<std::size_t>(lane)])); });
     warp.hold = std::max(warp.hold, now + longest * rules_.cycles_per_ns);
     warp.paths.advance(warp.paths.current().pc + 1);
 }

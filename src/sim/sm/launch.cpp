@@ -21,7 +21,8 @@ std::uint64_t rounded_up(std::uint64_t value, const machine::Integer& unit) {
 
 std::vector<std::byte> packed_parameters(const Program& program, const device::Arguments& arguments) {
     if (arguments.offsets().size() != program.parameters.size())
-        throw DeviceError(fmt::format("launch of {}: {} arguments given; expected {}", program.name, arguments.offsets().size(), program.parameters.size()));
+        throw DeviceError(fmt::format("launch of {}: {} arguments given; expected {}", program.name, arguments.offsets().size(),
+                                      program.parameters.size()));
     std::vector<std::byte> bytes(program.parameter_bytes);
     const auto given = arguments.bytes();
     for (std::size_t i = 0; i < program.parameters.size(); ++i) {
@@ -54,12 +55,14 @@ Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& nee
     const auto& topology = machine.topology;
     Residency result;
     const auto refuse = [&](std::uint64_t asked, const machine::Integer& most, std::string_view what) {
-        if (most && asked > static_cast<std::uint64_t>(*most) && result.why.empty()) result.why = fmt::format("{} {} asked; the limit is {}", asked, what, *most);
+        if (most && asked > static_cast<std::uint64_t>(*most) && result.why.empty())
+            result.why = fmt::format("{} {} asked; the limit is {}", asked, what, *most);
     };
     const std::uint64_t registers = registers_taken(topology, needs);
     if (needs.threads == 0) result.why = "0 threads per block asked";
     refuse(needs.threads, topology.max_threads_per_block, "threads per block");
-    refuse(needs.shared_bytes, machine.shared.max_per_block ? machine.shared.max_per_block : machine.shared.capacity, "bytes of shared memory per block");
+    const auto& shared = machine.shared;
+    refuse(needs.shared_bytes, shared.max_per_block ? shared.max_per_block : shared.capacity, "bytes of shared memory per block");
     refuse(registers, topology.registers_per_sm, "registers per block");
     if (!result.why.empty()) return result;
     std::uint64_t blocks = static_cast<std::uint64_t>(topology.max_blocks_per_sm.value_or(kDefaultBlocksPerSm));
@@ -68,7 +71,7 @@ Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& nee
     };
     const auto warps = (needs.threads + kWarpSize - 1) / kWarpSize;
     limit(warps * kWarpSize, topology.max_threads_per_sm ? topology.max_threads_per_sm : topology.max_threads_per_block);
-    limit(needs.shared_bytes == 0 && !machine.shared.block_overhead ? 0 : shared_taken(machine.shared, needs), machine.shared.capacity);
+    limit(shared_taken(shared, needs), shared.capacity);
     limit(registers, topology.registers_per_sm);
     result.blocks = static_cast<std::uint32_t>(std::max<std::uint64_t>(blocks, 1));
     return result;
@@ -120,10 +123,10 @@ Engine::Engine(const LaunchSetup& setup, Counters& counters)
       counters_(counters),
       rules_(rules_of(setup.machine)),
       banks_(setup.machine.shared),
-      global_coalescer_(setup.machine, "global"),
-      local_coalescer_(setup.machine, setup.machine.paths.contains("local") ? "local" : "global"),
-      texture_coalescer_(setup.machine, "texture"),
-      constant_coalescer_(setup.machine, "constant"),
+      global_(setup.machine, "global"),
+      local_(setup.machine, setup.machine.paths.contains("local") ? "local" : "global"),
+      texture_(setup.machine, "texture"),
+      constant_(Coalescer::word_by_word()),
       parameters_(packed_parameters(program_, setup.launch.arguments)),
       shared_bytes_(program_.static_shared + static_cast<std::uint64_t>(setup.launch.dynamic_shared.count())),
       deadline_(std::chrono::steady_clock::now() + setup.launch.time_limit) {
@@ -151,7 +154,8 @@ void Engine::size_launch() {
     if (!residency.why.empty()) throw DeviceError(fmt::format("launch of {}: {}", program_.name, residency.why));
     blocks_per_sm_ = residency.blocks;
     warps_per_block_ = static_cast<std::uint32_t>((needs.threads + kWarpSize - 1) / kWarpSize);
-    const auto most = std::min<std::uint64_t>(launch.grid.count(), std::uint64_t{blocks_per_sm_} * static_cast<std::uint64_t>(*setup_.machine.topology.sms));
+    const auto sms = static_cast<std::uint64_t>(*setup_.machine.topology.sms);
+    const auto most = std::min<std::uint64_t>(launch.grid.count(), blocks_per_sm_ * sms);
     blocks_.reserve(most);
     warps_.reserve(most * warps_per_block_);
 }

@@ -19,12 +19,18 @@ constexpr double kStoreQueueCycles = 1000;
 /// Transactions of one instruction leave the SM one after the other.
 constexpr double kTransactionSpacing = 1;
 
+/// What each thread touches. A texel has one channel, whatever the fetch writes into the others; a prefetch has no elements.
+std::uint32_t bytes_of(const Operation& op) {
+    return op.kind == Kind::texture ? op.bytes : std::uint32_t{op.bytes} * std::max<std::uint32_t>(op.elements, 1);
+}
+
+/// Signed values are extended to the whole slot, because the register may be wider than what is loaded.
 std::uint64_t load_bits(const std::byte* from, const Operation& op) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, from, op.bytes);
-    if (!op.sign_extend || op.bytes >= 4) return bits;
+    if (!op.sign_extend) return bits;
     const int shift = 64 - 8 * op.bytes;
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift) & 0xFFFFFFFF;
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift);
 }
 
 enum Atomic : std::uint8_t { kAdd, kMin, kMax, kExchange, kCompareSwap, kAnd, kOr, kXor, kIncrement, kDecrement };
@@ -75,7 +81,8 @@ std::uint64_t apply_atomic(const Operation& op, std::byte* at, std::uint64_t a, 
 /// The space that generic addresses point into; that of the first thread, and the others must agree (resolve() sees to it).
 Space Engine::space_of(const Warp& warp, const Operation& op, std::uint32_t mask) const {
     if (op.space != Space::generic) return op.space;
-    const std::uint64_t first = warp.registers[op.source[0]][static_cast<std::size_t>(std::countr_zero(mask))] + static_cast<std::uint64_t>(op.offset);
+    const auto lane = static_cast<std::size_t>(std::countr_zero(mask));
+    const std::uint64_t first = warp.registers[op.source[0]][lane] + static_cast<std::uint64_t>(op.offset);
     if (first - kSharedWindow < kWindowSize) return Space::shared;
     return first - kLocalWindow < kWindowSize ? Space::local : Space::global;
 }
@@ -110,7 +117,7 @@ bool Engine::resolve_together(const Operation& op, std::uint32_t mask, std::uint
 }
 
 void Engine::resolve(Warp& warp, const Operation& op, Space space, std::uint32_t mask) {
-    const std::uint64_t bytes = std::uint64_t{op.bytes} * std::max<std::uint64_t>(op.elements, 1);
+    const std::uint64_t bytes = bytes_of(op);
     const LaneValues& base = warp.registers[op.source[0]];
     const bool near = space == Space::shared || space == Space::local;
     const std::uint64_t window = op.space != Space::generic || !near ? 0 : space == Space::shared ? kSharedWindow : kLocalWindow;
@@ -154,7 +161,8 @@ void Engine::move_data(Warp& warp, const Operation& op, std::uint32_t mask) {
 /// A memory instruction with more transactions or conflicts than one issue serves takes further issue slots (Volkov 2016, 3.6).
 void Engine::reissue(Warp& warp, std::size_t served, double now) {
     if (rules_.served_per_issue == 0 || served <= rules_.served_per_issue) return;
-    const auto extra = static_cast<double>((served - 1) / rules_.served_per_issue) * rules_.issue_interval;
+    const std::size_t further = (served - 1) / rules_.served_per_issue;
+    const double extra = static_cast<double>(further) * rules_.issue_interval;
     Scheduler& scheduler = schedulers_[warp.scheduler];
     scheduler.free = std::max(scheduler.free, now + rules_.issue_interval + extra);
     warp.gap = std::max(warp.gap, now + rules_.warp_interval + extra);
@@ -162,7 +170,7 @@ void Engine::reissue(Warp& warp, std::size_t served, double now) {
 }
 
 double Engine::time_shared(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
-    const auto access = banks_.access(addresses_, mask, std::uint32_t{op.bytes} * op.elements);
+    const auto access = banks_.access(addresses_, mask, {.bytes = bytes_of(op), .broadcasts = op.kind != Kind::atomic});
     Sm& sm = sms_[schedulers_[warp.scheduler].sm];
     const double start = std::max(now, sm.shared_free);
     sm.shared_free = start + access.occupancy;
@@ -182,6 +190,11 @@ double Engine::walk_segments(const std::vector<Segment>& segments, Transaction& 
     return done;
 }
 
+/// Stores and atomics are served beyond the SM, as are loads that ask for it.
+Coalescer& Engine::coalescer_for(const Operation& op, Coalescers& path) {
+    return op.kind == Kind::load && !op.bypass_near ? path.near : path.far;
+}
+
 double Engine::time_transactions(Warp& warp, const Operation& op, Coalescer& coalescer, PathKind path, std::uint32_t mask, double now) {
     const Scheduler& scheduler = schedulers_[warp.scheduler];
     Transaction transaction;
@@ -191,7 +204,7 @@ double Engine::time_transactions(Warp& warp, const Operation& op, Coalescer& coa
     transaction.kind = op.kind == Kind::store ? AccessKind::store : op.kind == Kind::atomic ? AccessKind::atomic : AccessKind::load;
     transaction.hint = op.bypass_near ? CacheHint::l2_only : CacheHint::all;
     transaction.request = ++requests_;
-    const auto& segments = coalescer.merge(addresses_, mask, std::uint32_t{op.bytes} * std::max<std::uint32_t>(op.elements, 1));
+    const auto& segments = coalescer.merge(addresses_, mask, bytes_of(op));
     const double done = walk_segments(segments, transaction, now);
     const bool store = op.kind == Kind::store;
     latest_ = std::max(latest_, store ? now : done);
@@ -206,18 +219,20 @@ double Engine::time_local(Warp& warp, const Operation& op, std::uint32_t mask, d
     constexpr std::uint64_t kWord = 4;
     const auto number = static_cast<std::uint64_t>(&warp - warps_.data());
     const std::uint64_t frames = setup_.local_address + number * program_.local_bytes * kWarpSize;
-    const std::uint32_t bytes = std::uint32_t{op.bytes} * std::max<std::uint32_t>(op.elements, 1);
+    const std::uint32_t bytes = bytes_of(op);
     const auto offsets = addresses_;
     Operation word = op;
     word.bytes = static_cast<std::uint8_t>(std::min<std::uint64_t>(op.bytes, kWord));
     word.elements = 1;
     double done = now;
-    for (std::uint64_t at = 0; at < bytes; at += kWord) {
+    double then = now;
+    for (std::uint64_t at = 0; at < bytes; at += kWord, then += kTransactionSpacing) {
         for_lanes(mask, [&](int lane) {
             const std::uint64_t address = offsets[static_cast<std::size_t>(lane)] + at;
-            addresses_[static_cast<std::size_t>(lane)] = frames + (address / kWord * kWarpSize + static_cast<std::uint64_t>(lane)) * kWord + address % kWord;
+            const std::uint64_t word_number = address / kWord * kWarpSize + static_cast<std::uint64_t>(lane);
+            addresses_[static_cast<std::size_t>(lane)] = frames + word_number * kWord + address % kWord;
         });
-        done = std::max(done, time_transactions(warp, word, local_coalescer_, PathKind::local, mask, now));
+        done = std::max(done, time_transactions(warp, word, coalescer_for(op, local_), PathKind::local, mask, then));
     }
     return done;
 }
@@ -227,11 +242,11 @@ double Engine::time_access(Warp& warp, const Operation& op, Space space, std::ui
         case Space::param: return now + setup_.kernel.costs[op.cost].last_latency;
         case Space::shared: return op.elements == 0 ? now : time_shared(warp, op, mask, now);
         case Space::local: return time_local(warp, op, mask, now);
-        case Space::constant: return time_transactions(warp, op, constant_coalescer_, PathKind::constant, mask, now);
+        case Space::constant: return time_transactions(warp, op, constant_, PathKind::constant, mask, now);
         default: break;
     }
-    if (op.read_only && rules_.read_only_is_texture) return time_transactions(warp, op, texture_coalescer_, PathKind::texture, mask, now);
-    return time_transactions(warp, op, global_coalescer_, PathKind::global, mask, now);
+    if (op.read_only && rules_.read_only_is_texture) return time_transactions(warp, op, texture_, PathKind::texture, mask, now);
+    return time_transactions(warp, op, coalescer_for(op, global_), PathKind::global, mask, now);
 }
 
 void Engine::issue_memory(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
@@ -262,7 +277,7 @@ void Engine::issue_texture(Warp& warp, const Operation& op, std::uint32_t mask, 
             warp.registers[op.vector[0]][l] = data == nullptr ? 0 : load_bits(data, op);
             for (std::size_t e = 1; e < op.elements; ++e) warp.registers[op.vector[e]][l] = 0;
         });
-        const double done = time_transactions(warp, op, texture_coalescer_, PathKind::texture, mask, now);
+        const double done = time_transactions(warp, op, texture_, PathKind::texture, mask, now);
         set_ready(warp, op, done);
         warp.memory_done = std::max(warp.memory_done, done);
     }

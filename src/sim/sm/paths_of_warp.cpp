@@ -54,7 +54,7 @@ void WarpPaths::exit(std::uint32_t mask) {
     settle();
 }
 
-void WarpPaths::wait_at_barrier(std::int8_t barrier, std::uint32_t threads) {
+void WarpPaths::wait_at_barrier(int barrier, std::uint32_t threads) {
     WarpPath& path = paths_[current_];
     path.barrier = barrier;
     path.arrived = threads;
@@ -62,7 +62,7 @@ void WarpPaths::wait_at_barrier(std::int8_t barrier, std::uint32_t threads) {
     if (kind_ == Divergence::independent) pick();
 }
 
-void WarpPaths::release_barrier(std::int8_t barrier) {
+void WarpPaths::release_barrier(int barrier) {
     for (auto& path : paths_)
         if (path.barrier == barrier) path.barrier = -1;
     settle();

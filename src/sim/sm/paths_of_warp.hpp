@@ -12,7 +12,7 @@ struct WarpPath {
     std::uint32_t reconverge = 0;  ///< where it waits for (stack) or meets (independent) its siblings
     std::uint32_t mask = 0;
     std::uint32_t turns = 0;       ///< backward branches taken; independent scheduling favours paths that are behind
-    std::int8_t barrier = -1;      ///< block barrier it waits at (its pc is the instruction behind)
+    int barrier = -1;      ///< block barrier it waits at (its pc is the instruction behind)
     std::uint32_t arrived = 0;     ///< threads of it that take part in that barrier
     bool awaits_members = false;   ///< at an instruction that other threads of the warp must reach as well
 
@@ -51,9 +51,9 @@ public:
     void exit(std::uint32_t mask);
     /// `threads` of the current path wait at a barrier, and the rest of the path with them. Independent scheduling goes on with
     /// another path if there is one.
-    void wait_at_barrier(std::int8_t barrier, std::uint32_t threads);
+    void wait_at_barrier(int barrier, std::uint32_t threads);
     /// The barrier opened for all paths that wait there.
-    void release_barrier(std::int8_t barrier);
+    void release_barrier(int barrier);
     /// The current path stays where it is until other threads arrive at the same instruction.
     void wait_for_members();
     /// The paths in `which` (by mask) arrived together and go on behind their instructions.

@@ -1,53 +1,64 @@
 #include "sim/sm/shared_banks.hpp"
 
-#include "units/error.hpp"
-
-#include <fmt/format.h>
+#include "sim/memory/description.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace gputomo::sim {
 namespace {
 
-template <class T>
-T need(const machine::Field<T>& field, std::string_view leaf) {
-    if (!field) throw InputError(fmt::format("shared.{}: missing; the simulator needs it", leaf));
-    return *field;
+constexpr std::int64_t kMostBanks = 64;
+constexpr std::uint32_t kWarpThreads = 32;
+
+std::uint32_t count_of(const machine::Integer& field, const std::string& path, std::int64_t most) {
+    return static_cast<std::uint32_t>(need_count(field, path, most));
 }
 
 }  // namespace
 
 SharedBanks::SharedBanks(const machine::SharedMemory& shared)
-    : banks_(static_cast<std::uint32_t>(need(shared.banks, "banks"))),
-      width_(static_cast<std::uint32_t>(need(shared.bank_width, "bank_width"))),
-      group_(static_cast<std::uint32_t>(shared.access_group.value_or(32))),
-      latency_(static_cast<double>(need(shared.latency, "latency"))),
-      conflict_cost_(static_cast<double>(shared.conflict_cost.value_or(0))) {
-    if (banks_ == 0 || banks_ > 64 || width_ == 0 || group_ == 0 || group_ > 32) throw InputError("shared.banks: expected 1 to 64 banks, access_group 1 to 32");
-    const double rate = shared.bytes_per_cycle.value_or(static_cast<double>(banks_) * width_);
+    : banks_(count_of(shared.banks, "shared.banks", kMostBanks)),
+      group_(shared.access_group ? count_of(shared.access_group, "shared.access_group", kWarpThreads) : kWarpThreads),
+      latency_(need_cycles(shared.latency, "shared.latency")),
+      conflict_cost_(shared.conflict_cost ? need_cycles(shared.conflict_cost, "shared.conflict_cost") : 0) {
+    const auto width = need_count(shared.bank_width, "shared.bank_width");
+    if (!std::has_single_bit(width) || width < 4) reject("shared.bank_width", fmt::format("found {}", width), "a power of two from 4 up");
+    if (!std::has_single_bit(group_)) reject("shared.access_group", fmt::format("found {}", group_), "a power of two");
+    width_shift_ = static_cast<std::uint32_t>(std::countr_zero(width));
+    const double rate = shared.bytes_per_cycle ? need_rate(shared.bytes_per_cycle, "shared.bytes_per_cycle") : static_cast<double>(banks_ * width);
     group_cycles_ = group_ * 4.0 / rate;
 }
 
-SharedBanks::Access SharedBanks::access(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, std::uint32_t bytes) const {
+std::uint32_t SharedBanks::ways_of(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, Request request) const {
+    constexpr std::uint32_t kMostPerBank = 32;
+    std::array<std::array<std::uint64_t, kMostPerBank>, kMostBanks> words;
+    std::array<std::uint8_t, kMostBanks> counts{};
+    std::uint32_t ways = 0;
+    for (; mask != 0; mask &= mask - 1) {
+        const std::uint64_t begin = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
+        for (std::uint64_t word = begin >> width_shift_; word <= (begin + request.bytes - 1) >> width_shift_; ++word) {
+            const auto bank = static_cast<std::size_t>(word % banks_);
+            auto& list = words[bank];
+            auto& count = counts[bank];
+            const auto end = list.begin() + count;
+            if (request.broadcasts && std::find(list.begin(), end, word) != end) continue;
+            list[count++] = word;
+            ways = std::max<std::uint32_t>(ways, count);
+        }
+    }
+    return ways;
+}
+
+SharedBanks::Access SharedBanks::access(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, Request request) const {
     Access total;
     std::uint32_t groups = 0;
     // Wide elements take the place of several threads: a group moves group_ x 4 bytes.
-    const std::uint32_t threads = std::max<std::uint32_t>(1, group_ * 4 / std::max<std::uint32_t>(4, bytes));
-    for (std::uint32_t first = 0; first < 32; first += threads) {
-        std::array<std::array<std::uint64_t, 32>, 64> words;
-        std::array<std::uint32_t, 64> counts{};
-        std::uint32_t ways = 0;
-        for (std::uint32_t lane = first; lane < std::min(32U, first + threads); ++lane) {
-            if (((mask >> lane) & 1) == 0) continue;
-            for (std::uint64_t word = addresses[lane] / width_; word <= (addresses[lane] + bytes - 1) / width_; ++word) {
-                const auto bank = static_cast<std::uint32_t>(word % banks_);
-                auto& list = words[bank];
-                auto& count = counts[bank];
-                if (std::find(list.begin(), list.begin() + count, word) == list.begin() + count && count < 32) list[count++] = word;
-                ways = std::max(ways, count);
-            }
-        }
-        if (ways == 0) continue;
+    const std::uint32_t threads = std::max<std::uint32_t>(1, group_ * 4 / std::max<std::uint32_t>(4, request.bytes));
+    for (std::uint32_t first = 0; first < kWarpThreads; first += threads) {
+        const std::uint32_t group = threads >= kWarpThreads ? mask : mask & (((1U << threads) - 1) << first);
+        if (group == 0) continue;
+        const std::uint32_t ways = ways_of(addresses, group, request);
         ++groups;
         total.ways = std::max(total.ways, ways);
         total.occupancy += group_cycles_ * ways;

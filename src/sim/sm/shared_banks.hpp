@@ -19,13 +19,20 @@ public:
         double conflict = 0;   ///< share of the latency that conflicts cost
         std::uint32_t ways = 1;  ///< accesses to the worst bank
     };
-    /// `addresses` of the lanes in `mask`, `bytes` each. Threads of a group that touch different words of one bank are
-    /// served one after the other; a word that several want is broadcast (Volkov 2016, 2.6).
-    [[nodiscard]] Access access(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, std::uint32_t bytes) const;
+    struct Request {
+        std::uint32_t bytes = 4;  ///< of each thread
+        bool broadcasts = true;   ///< a word that several threads want is served once; not so where each changes it
+    };
+    /// `addresses` of the lanes in `mask`. Threads of a group that touch different words of one bank are served one after the
+    /// other (Volkov 2016, 2.6).
+    [[nodiscard]] Access access(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, Request request) const;
 
 private:
+    /// Accesses to the worst bank by the lanes in `mask`.
+    [[nodiscard]] std::uint32_t ways_of(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, Request request) const;
+
     std::uint32_t banks_ = 0;
-    std::uint32_t width_ = 0;
+    std::uint32_t width_shift_ = 0;
     std::uint32_t group_ = 0;
     double latency_ = 0;
     double conflict_cost_ = 0;

@@ -27,7 +27,6 @@ struct Block {
     std::vector<std::byte> shared;
     std::vector<std::uint32_t> warps;  ///< indices of live warps
     std::array<Barrier, 16> barriers{};
-    bool in_use = false;
 };
 
 struct Warp {
