@@ -32,9 +32,9 @@ std::vector<double> linear_ticks(double low, double high) {
 }
 
 std::vector<double> powers_of_two(double low_exponent, double high_exponent) {
-    const double step = std::max(1.0, std::ceil((high_exponent - low_exponent) / 6));
+    const int step = std::max(1, static_cast<int>(std::ceil((high_exponent - low_exponent) / 6)));
     std::vector<double> ticks;
-    for (double t = std::ceil(low_exponent); t <= high_exponent + 1e-9; t += step) ticks.push_back(std::exp2(t));
+    for (int exponent = static_cast<int>(std::ceil(low_exponent)); exponent <= high_exponent + 1e-9; exponent += step) ticks.push_back(std::exp2(exponent));
     return ticks;
 }
 
