@@ -30,7 +30,6 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& e, int argc,
     const auto choices = deepest->get_subcommands([](const CLI::App*) { return true; });
     if (choices.empty() || dynamic_cast<const CLI::RequiredError*>(&e) == nullptr) return e.what();
     std::vector<std::string> names;
-    names.reserve(choices.size());
     for (const auto* choice : choices) names.push_back(choice->get_name());
     const std::string found = depth < argc ? fmt::format("no command '{}'", argv[depth]) : "no command given";
     return fmt::format("{}; expected one of {}", found, fmt::join(names, ", "));

@@ -57,7 +57,7 @@ Outcome measure(Context& context) {
         SharedChase chase(context.device, {.width = width});
         const int limit = static_cast<int>(context.device.attribute(device::Attribute::max_threads_per_block).value_or(512));
         for (const int threads : thread_counts(context.device, limit)) {
-            context.progress(trace.columns[0].values.size() / 18.0, fmt::format("{} threads, {} bytes each", threads, width * kWordBytes));
+            context.progress(static_cast<double>(trace.columns[0].values.size()) / 18.0, fmt::format("{} threads, {} bytes each", threads, width * kWordBytes));
             const double rate = rate_of(chase, threads);
             best = std::max(best, rate);
             trace.columns[0].values.push_back(width * kWordBytes);

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace gputomo::cli {
@@ -17,7 +16,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-scan::Scan ended(std::vector<Status> statuses) {
+scan::Scan ended(const std::vector<Status>& statuses) {
     scan::Scan scan;
     for (const auto status : statuses) {
         auto& record = scan.records.emplace_back();
@@ -29,8 +28,8 @@ scan::Scan ended(std::vector<Status> statuses) {
 }
 
 template <class E>
-void expect_throw(std::vector<Status> statuses, const char* id) {
-    EXPECT_THAT([&] { throw_unless_done(ended(std::move(statuses)), "stopped"); }, ThrowsMessage<E>(AllOf(HasSubstr(id), HasSubstr("why"))));
+void expect_throw(const std::vector<Status>& statuses, const char* id) {
+    EXPECT_THAT([&] { throw_unless_done(ended(statuses), "stopped"); }, ThrowsMessage<E>(AllOf(HasSubstr(id), HasSubstr("why"))));
 }
 
 TEST(Ending, NothingIsThrownWhereAllIsDone) {
