@@ -7,15 +7,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-#include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace gputomo::report {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -35,18 +35,26 @@ bool may_stay_open(const std::string& name) {
     return kOpen.contains(name);
 }
 
+/// What stands between each `start` and the first of `ends` behind it.
+std::vector<std::string> all_after(const std::string& text, const std::string& start, const char* ends) {
+    std::vector<std::string> all;
+    for (auto at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {
+        const auto from = at + start.size();
+        all.push_back(text.substr(from, text.find_first_of(ends, from) - from));
+    }
+    return all;
+}
+
 /// Every other element that opens must close, in order.
 void expect_balanced(const std::string& html) {
-    static const std::regex kTag("<(/?)([a-z0-9]+)([^>]*)>");
     std::vector<std::string> open;
-    for (std::sregex_iterator tag(html.begin(), html.end(), kTag), end; tag != end; ++tag) {
-        const std::string name = (*tag)[2];
-        if (may_stay_open(name)) continue;
-        if ((*tag)[1].length() == 0) {
-            open.push_back(name);
-        } else {
-            ASSERT_FALSE(open.empty()) << "</" << name << "> closes nothing";
-            EXPECT_EQ(open.back(), name);
+    for (const auto& tag : all_after(html, "<", " >")) {
+        if (tag.starts_with('!') || may_stay_open(tag)) continue;
+        if (!tag.starts_with('/')) {
+            open.push_back(tag);
+        } else if (!may_stay_open(tag.substr(1))) {
+            ASSERT_FALSE(open.empty()) << "<" << tag << "> closes nothing";
+            EXPECT_EQ("/" + open.back(), tag);
             open.pop_back();
         }
     }
@@ -76,10 +84,7 @@ TEST(Html, HasEveryFinding) {
 
 TEST(Html, EachSectionHasOneHeading) {
     const auto text = html(testing::described(), page());
-    static const std::regex kHeading("<h2 id=([a-z_]+)>");
-    std::map<std::string, int> headings;
-    for (std::sregex_iterator match(text.begin(), text.end(), kHeading), end; match != end; ++match) ++headings[(*match)[1]];
-    EXPECT_EQ(headings, (std::map<std::string, int>{{"identity", 1}, {"operations", 1}, {"shared", 1}, {"caches", 1}, {"paths", 1}, {"evidence", 1}}));
+    EXPECT_THAT(all_after(text, "<h2 id=", ">"), ElementsAre("identity", "operations", "shared", "caches", "paths", "evidence"));
 }
 
 TEST(Html, NamesAreEscaped) {
