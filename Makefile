@@ -1,7 +1,7 @@
 # The front door. `make scan` and `make test` do all the set-up on a fresh Debian or Ubuntu.
 JOBS ?= $(shell nproc)
 
-.PHONY: build scan test bench sanitize fuzz setup
+.PHONY: build scan test bench sanitize lint fuzz setup
 build: setup
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
@@ -25,6 +25,13 @@ sanitize: setup
 	cmake --preset sanitize
 	cmake --build --preset sanitize -j $(JOBS)
 	ctest --test-dir build-sanitize --output-on-failure -j $(JOBS)
+
+# All of src and tests, or only the files whose path matches, say `make lint LINT=src/scan`.
+LINT ?= (src|tests)
+lint:
+	scripts/setup.sh lint
+	cmake --preset release
+	run-clang-tidy -quiet -p build -j $(JOBS) '^$(CURDIR)/$(LINT)/'
 
 FUZZ_SECONDS ?= 30
 fuzz:

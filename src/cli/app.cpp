@@ -5,9 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 namespace gputomo::cli {
 namespace {
@@ -17,6 +20,19 @@ enum Exit : int { kDone = 0, kFailed = 1, kBadInput = 2, kDeviceFailed = 3, kTim
 int report(int code, const std::exception& e) {
     fmt::print(stderr, "gputomo: {}\n", e.what());
     return code;
+}
+
+/// CLI11 says of a command that does not exist only that one is required.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& e, int argc, const char* const* argv) {
+    const CLI::App* deepest = &app;
+    int depth = 1;
+    while (!deepest->get_subcommands().empty()) deepest = deepest->get_subcommands().front(), ++depth;
+    const auto choices = deepest->get_subcommands([](const CLI::App*) { return true; });
+    if (choices.empty() || dynamic_cast<const CLI::RequiredError*>(&e) == nullptr) return e.what();
+    std::vector<std::string> names;
+    for (const auto* choice : choices) names.push_back(choice->get_name());
+    const std::string found = depth < argc ? fmt::format("no command '{}'", argv[depth]) : "no command given";
+    return fmt::format("{}; expected one of {}", found, fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -30,7 +46,9 @@ int run(int argc, const char* const* argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
-        return app.exit(e) == 0 ? kDone : kBadInput;
+        if (e.get_exit_code() == 0) return app.exit(e);
+        fmt::print(stderr, "gputomo: {}\nRun with --help for more information.\n", usage_error(app, e, argc, argv));
+        return kBadInput;
     }
     try {
         const int code = action();

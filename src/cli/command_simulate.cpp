@@ -1,18 +1,17 @@
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
+#include "cli/kernel_arguments.hpp"
+#include "ptx/parser.hpp"
 #include "scan/files.hpp"
 #include "units/error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <charconv>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <algorithm>
 #include <memory>
 #include <string_view>
-#include <type_traits>
 
 namespace gputomo::cli {
 namespace {
@@ -24,23 +23,6 @@ struct SimulateOptions {
     std::int64_t shared = 0;
     std::int64_t time_limit_ms = 60'000;
 };
-
-std::string read_file(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in || std::filesystem::is_directory(file)) throw InputError(fmt::format("{}: cannot be opened", file));
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// The whole of `text` as a number that T holds.
-template <class T>
-T number(std::string_view text, const std::string& where) {
-    T value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc::result_out_of_range) throw InputError(fmt::format("{}: found '{}'; expected a smaller number", where, text));
-    if (error != std::errc{} || end != text.data() + text.size())
-        throw InputError(fmt::format("{}: found '{}'; expected {}", where, text, std::is_integral_v<T> ? (std::is_signed_v<T> ? "a whole number" : "a whole number that is not negative") : "a number"));
-    return value;
-}
 
 device::Dim3 dimensions(std::string_view text, const std::string& option) {
     const std::string where = fmt::format("{} {}", option, text);
@@ -54,41 +36,6 @@ device::Dim3 dimensions(std::string_view text, const std::string& option) {
         rest.remove_prefix(comma + 1);
     }
     throw InputError(where + ": expected X[,Y,Z]");
-}
-
-/// Scalars by type name: what to append to the arguments.
-struct Scalar {
-    std::string_view type;
-    void (*add)(device::Arguments&, const std::string& text, const std::string& where);
-};
-template <class T>
-void add_scalar(device::Arguments& to, const std::string& text, const std::string& where) { to.add(number<T>(text, where)); }
-constexpr Scalar kScalars[] = {{"u32", add_scalar<std::uint32_t>}, {"s32", add_scalar<std::int32_t>}, {"u64", add_scalar<std::uint64_t>},
-                               {"s64", add_scalar<std::int64_t>},  {"f32", add_scalar<float>},        {"f64", add_scalar<double>}};
-
-/// Appends "TYPE:VALUE" or "buf:BYTES[:FILE]"; buffers are kept in `buffers`.
-void add_argument(const std::string& text, device::Device& gpu, device::Arguments& to, std::vector<device::Buffer>& buffers) {
-    const std::string where = "--arg " + text;
-    const auto colon = text.find(':');
-    if (colon == std::string::npos) throw InputError(where + ": expected TYPE:VALUE or buf:BYTES[:FILE]");
-    const std::string type = text.substr(0, colon), rest = text.substr(colon + 1);
-    if (type == "buf") {
-        const auto second = rest.find(':');
-        const auto bytes = number<std::int64_t>(rest.substr(0, second), where);
-        if (bytes <= 0) throw InputError(where + ": expected a positive number of bytes");
-        auto& buffer = buffers.emplace_back(gpu, Bytes(bytes));
-        if (second != std::string::npos) {
-            auto content = read_file(rest.substr(second + 1));
-            if (content.size() > static_cast<std::size_t>(bytes)) throw InputError(fmt::format("{}: the file has {} bytes; expected no more than the buffer", where, content.size()));
-            content.resize(static_cast<std::size_t>(bytes));
-            buffer.write(std::span<const char>(content));
-        }
-        to.add(buffer.address());
-        return;
-    }
-    for (const auto& scalar : kScalars)
-        if (scalar.type == type) return scalar.add(to, rest, where);
-    throw InputError(fmt::format("{}: no type '{}'; expected u32, s32, u64, s64, f32, f64 or buf", where, type));
 }
 
 /// What --dump asks for.
@@ -114,20 +61,35 @@ void write(const Dump& dump) {
     scan::write_file(dump.file, {content.data(), content.size()});
 }
 
-/// A module and the kernel of it to run.
-struct Loaded {
-    std::unique_ptr<device::Module> module;
-    device::Kernel* kernel;
-};
+const ptx::Kernel& find_kernel(const ptx::Module& module, const std::string& name, const std::string& file) {
+    const auto found = std::find_if(module.kernels.begin(), module.kernels.end(), [&](const ptx::Kernel& k) { return k.name == name; });
+    if (found != module.kernels.end()) return *found;
+    std::vector<std::string_view> names;
+    for (const auto& kernel : module.kernels) names.emplace_back(kernel.name);
+    throw InputError(fmt::format("{}: no kernel '{}'; expected {}", file, name, names.empty() ? "a file with an .entry" : fmt::format("one of {}", fmt::join(names, ", "))));
+}
 
-Loaded load_kernel(device::Device& gpu, const std::string& file, const std::string& name) {
-    const auto ptx = read_file(file);
+std::unique_ptr<device::Module> load(device::Device& gpu, std::string_view ptx, const std::string& file) {
     try {
-        auto module = gpu.load(ptx);
-        auto* kernel = &module->kernel(name);
-        return {std::move(module), kernel};
+        return gpu.load(ptx);
     } catch (const InputError& e) {
         throw InputError(fmt::format("{}: {}", file, e.what()));
+    }
+}
+
+void check_limit(const device::Device& gpu, device::Attribute attribute, std::uint64_t asked, std::string_view what) {
+    const auto most = gpu.attribute(attribute);
+    if (most && asked > static_cast<std::uint64_t>(*most)) throw InputError(fmt::format("{}: found {}; expected no more than the {} of {}", what, asked, *most, gpu.name()));
+}
+
+/// A simulated GPU does not fail, so what ends a launch before its time limit is the kernel's fault: the answer is "failed".
+device::LaunchResult launch_kernel(device::Kernel& kernel, const device::Launch& launch) {
+    try {
+        return kernel.launch(launch);
+    } catch (const TimeLimitError&) {
+        throw;
+    } catch (const DeviceError& e) {
+        throw Error(e.what());
     }
 }
 
@@ -140,15 +102,20 @@ void print(const sim::Counters& c, Nanoseconds elapsed) {
 
 int simulate(const SimulateOptions& options) {
     const auto gpu = open_simulated(options.device, options.seed, 0);
-    const auto loaded = load_kernel(*gpu, options.file, options.kernel);
+    const auto text = read_file(options.file);
+    const auto parsed = ptx::parse(text, options.file);
+    const auto& signature = find_kernel(parsed, options.kernel, options.file);
     device::Launch launch{.grid = dimensions(options.grid, "--grid"), .block = dimensions(options.block, "--block")};
     launch.dynamic_shared = Bytes(options.shared);
     launch.time_limit = std::chrono::milliseconds(options.time_limit_ms);
-    std::vector<device::Buffer> buffers;
-    for (const auto& argument : options.arguments) add_argument(argument, *gpu, launch.arguments, buffers);
+    check_limit(*gpu, device::Attribute::max_threads_per_block, launch.block.count(), "--block " + options.block);
+    check_limit(*gpu, device::Attribute::max_shared_memory_per_block, static_cast<std::uint64_t>(options.shared), "--shared");
+    const auto module = load(*gpu, text, options.file);
+    auto arguments = kernel_arguments(options.arguments, signature, *gpu);
+    launch.arguments = arguments.packed;
     std::vector<Dump> dumps;
-    for (const auto& text : options.dumps) dumps.push_back(dump_from(text, buffers));
-    const auto result = loaded.kernel->launch(launch);
+    for (const auto& dump : options.dumps) dumps.push_back(dump_from(dump, arguments.buffers));
+    const auto result = launch_kernel(module->kernel(options.kernel), launch);
     print(gpu->counters(), result.elapsed);
     for (const auto& dump : dumps) write(dump);
     return 0;

@@ -14,7 +14,7 @@ namespace gputomo::cli {
 namespace {
 
 // A signal handler can reach nothing but a global.
-volatile std::sig_atomic_t interrupt_seen = 0;  // NOLINT
+volatile std::sig_atomic_t interrupt_seen = 0;
 
 extern "C" void on_interrupt(int) { interrupt_seen = 1; }
 

@@ -57,12 +57,11 @@ Outcome measure(Context& context) {
     deduce::Trace trace{.name = "shared_throughput/warps", .experiment = "shared_throughput"};
     trace.columns = {{"width", "bytes", {}}, {"chains", "count", {}}, {"threads", "count", {}}, {"rate", "bytes/cycle", {}}};
     double best = 0;
-    const int limit = static_cast<int>(context.device.attribute(device::Attribute::max_threads_per_block).value_or(512));
     for (const int width : kWidths) {
         for (const int chains : kChains) {
             SharedChase chase(context.device, {.width = width, .chains = chains, .length = kLength});
             add_code_checks(chase.compiled(), outcome);
-            for (const int threads : thread_counts(context.device, limit)) {
+            for (const int threads : thread_counts(context.device, chase.compiled().properties().max_threads_per_block)) {
                 context.progress(static_cast<double>(trace.columns[0].values.size()) / 36.0,
                                  fmt::format("{} threads, {} loads of {} bytes in flight each", threads, chains, width * kWordBytes));
                 const double rate = rate_of(chase, threads);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace gputomo::report {
 namespace {
 
@@ -33,15 +35,16 @@ constexpr Headline kHeadlines[] = {
     {"caches.l2.capacity", "L2 capacity"}, {"caches.l2.latency", "L2 latency"}, {"paths.global.memory_latency", "DRAM latency"}, {"memory.read_bandwidth", "DRAM read bandwidth"},
 };
 
-std::string cards(const machine::Machine& machine) {
+/// What is not there has no unit.
+std::string_view unit_of(const machine::NamedLeaf& leaf) { return leaf.leaf.knowledge == machine::Knowledge::absent ? "" : machine::unit_name(leaf.info.unit); }
+
+std::string cards(const std::vector<machine::NamedLeaf>& leaves) {
     std::string out = "<div class=cards>";
     for (const auto& headline : kHeadlines) {
-        const auto leaf = machine::get_leaf(machine, headline.path);
-        if (!leaf || leaf->knowledge == machine::Knowledge::unknown) continue;
-        std::string_view unit;
-        for (const auto& named : machine::all_leaves(machine))
-            if (named.path == headline.path) unit = machine::unit_name(named.info.unit);
-        out += fmt::format("<div class=card><b>{}</b><span>{}{}{}</span></div>", escaped(machine::value_text(*leaf)), escaped(unit), unit.empty() ? "" : ", ", escaped(headline.label));
+        const auto leaf = std::find_if(leaves.begin(), leaves.end(), [&](const auto& named) { return named.path == headline.path; });
+        if (leaf == leaves.end()) continue;
+        const auto unit = unit_of(*leaf);
+        out += fmt::format("<div class=card><b>{}</b><span>{}{}{}</span></div>", escaped(machine::value_text(leaf->leaf)), unit, unit.empty() ? "" : ", ", headline.label);
     }
     return out + "</div>";
 }
@@ -53,7 +56,7 @@ std::string leaf_row(const machine::NamedLeaf& leaf) {
     if (from.interval && (*from.interval)[0] != (*from.interval)[1]) sure += fmt::format(" [{:.6g}, {:.6g}]", (*from.interval)[0], (*from.interval)[1]);
     const std::string basis = from.source.empty() ? from.method : from.source;
     return fmt::format("<tr><td title='{}'>{}</td><td class=v>{} {}</td><td>{}</td><td class=m>{}{}{}</td></tr>", escaped(leaf.info.doc), escaped(leaf.path), escaped(machine::value_text(leaf.leaf)),
-                       machine::unit_name(leaf.info.unit), escaped(sure), escaped(basis), from.note.empty() ? "" : ". ", escaped(from.note));
+                       unit_of(leaf), escaped(sure), escaped(basis), from.note.empty() ? "" : ". ", escaped(from.note));
 }
 
 }  // namespace
@@ -76,9 +79,10 @@ std::string escaped(std::string_view text) {
 std::string html(const machine::Machine& machine, const Page& page) {
     std::string out = fmt::format("<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'><title>gputomo: {0}</title><style>{1}</style><h1>{0}</h1>", escaped(page.device), kStyle);
     for (const auto& warning : page.warnings) out += fmt::format("<div class=warn>{}</div>", escaped(warning));
-    out += cards(machine);
+    const auto leaves = machine::all_leaves(machine);
+    out += cards(leaves);
     std::string section;
-    for (const auto& leaf : machine::all_leaves(machine)) {
+    for (const auto& leaf : leaves) {
         const auto name = leaf.path.substr(0, leaf.path.find_first_of(".["));
         if (name != section) {
             out += fmt::format("{}<h2 id={}>{}</h2><div class=scroll><table><tr><th>field<th>value<th>confidence<th>how", section.empty() ? "" : "</table></div>", escaped(name), escaped(name));

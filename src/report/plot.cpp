@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace gputomo::report {
 namespace {
@@ -17,31 +18,46 @@ constexpr std::array<std::string_view, 6> kColours{"#2f6fde", "#d9622b", "#2a9d6
 /// More points than pixels show nothing more.
 constexpr std::size_t kMostPoints = 4000;
 
+/// About five round numbers within [low, high]. Counted, because a step below the precision of huge values adds nothing to them.
+std::vector<double> linear_ticks(double low, double high) {
+    const double raw = (high - low) / 5, magnitude = std::pow(10, std::floor(std::log10(raw)));
+    const double step = magnitude * (raw / magnitude < 2 ? 2 : raw / magnitude < 5 ? 5 : 10);
+    const double first = std::ceil(low / step) * step;
+    std::vector<double> ticks;
+    for (int i = 0; i <= 10 && first + i * step <= high + 1e-9 * step; ++i) {
+        const double tick = first + i * step;
+        ticks.push_back(std::abs(tick) < 1e-9 * step ? 0 : tick);
+    }
+    return ticks;
+}
+
+std::vector<double> powers_of_two(double low_exponent, double high_exponent) {
+    const int step = std::max(1, static_cast<int>(std::ceil((high_exponent - low_exponent) / 6)));
+    std::vector<double> ticks;
+    for (int exponent = static_cast<int>(std::ceil(low_exponent)); exponent <= high_exponent + 1e-9; exponent += step) ticks.push_back(std::exp2(exponent));
+    return ticks;
+}
+
 /// Maps values to pixels, linearly or by their logarithm.
 class Axis {
 public:
-    Axis(double low, double high, bool log, double from, double to) : log_(log), from_(from), to_(to) {
-        low_ = scale(low), high_ = scale(high);
-        if (high_ - low_ < 1e-12) low_ -= 1, high_ += 1;
+    Axis(double low, double high, bool log, double from, double to) : log_(log), low_(scale(low)), high_(scale(high)), from_(from), to_(to) {
+        const double largest = std::max(std::abs(low_), std::abs(high_));
+        if (high_ - low_ > 1e-14 * largest && high_ - low_ > 1e-12) return;
+        low_ -= std::max(1.0, largest / 1000);
+        high_ += std::max(1.0, largest / 1000);
     }
     [[nodiscard]] double at(double value) const { return from_ + (scale(value) - low_) / (high_ - low_) * (to_ - from_); }
     [[nodiscard]] std::vector<double> ticks() const {
-        std::vector<double> ticks;
-        if (log_) {
-            const double step = std::max(1.0, std::ceil((high_ - low_) / 6));
-            for (double t = std::ceil(low_); t <= high_ + 1e-9; t += step) ticks.push_back(std::exp2(t));
-        } else {
-            const double raw = (high_ - low_) / 5, magnitude = std::pow(10, std::floor(std::log10(raw)));
-            const double step = magnitude * (raw / magnitude < 2 ? 2 : raw / magnitude < 5 ? 5 : 10);
-            for (double t = std::ceil(low_ / step) * step; t <= high_ + 1e-9; t += step) ticks.push_back(t);
-        }
-        return ticks;
+        if (!log_) return linear_ticks(low_, high_);
+        auto ticks = powers_of_two(low_, high_);
+        return ticks.size() >= 2 ? ticks : linear_ticks(std::exp2(low_), std::exp2(high_));  // within one octave
     }
 
 private:
     [[nodiscard]] double scale(double value) const { return log_ ? std::log2(value) : value; }
     bool log_;
-    double low_ = 0, high_ = 1, from_, to_;
+    double low_, high_, from_, to_;
 };
 
 const deduce::Trace::Column* column(const deduce::Trace& trace, const std::string& name) {

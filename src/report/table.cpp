@@ -9,6 +9,12 @@
 #include <algorithm>
 
 namespace gputomo::report {
+namespace {
+
+/// What is not there has no unit.
+std::string_view unit_of(const machine::NamedLeaf& leaf) { return leaf.leaf.knowledge == machine::Knowledge::absent ? "" : machine::unit_name(leaf.info.unit); }
+
+}  // namespace
 
 std::string table(const machine::Machine& machine) {
     const auto leaves = machine::all_leaves(machine);
@@ -24,7 +30,7 @@ std::string table(const machine::Machine& machine) {
             out += fmt::format("{}{}\n", section.empty() ? "" : "\n", name);
             section = name;
         }
-        std::string line = fmt::format("  {:<{}}  {:>{}} {:<10}", leaf.path, widest, machine::value_text(leaf.leaf), widest_value, machine::unit_name(leaf.info.unit));
+        std::string line = fmt::format("  {:<{}}  {:>{}} {:<10}", leaf.path, widest, machine::value_text(leaf.leaf), widest_value, unit_of(leaf));
         const auto& from = leaf.leaf.provenance;
         if (from.confidence) line += fmt::format(" {:>4.0f}%", 100 * *from.confidence);
         if (from.interval && (*from.interval)[0] != (*from.interval)[1]) line += fmt::format("  [{:.6g}, {:.6g}]", (*from.interval)[0], (*from.interval)[1]);

@@ -19,7 +19,7 @@ public:
     /// The bare number. Calling this leaves the unit behind, so do it at the edge (formatting, JSON, kernel arguments).
     [[nodiscard]] constexpr Rep count() const { return value_; }
 
-    constexpr auto operator<=>(const Quantity&) const = default;
+    constexpr auto operator<=>(const Quantity&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy takes <=> for a comparison with 0
 
     constexpr Quantity& operator+=(Quantity other) { value_ += other.value_; return *this; }
     constexpr Quantity& operator-=(Quantity other) { value_ -= other.value_; return *this; }

@@ -37,7 +37,7 @@ public:
     static void throws(char letter, const std::string& what) {
         body(letter, [what](experiments::Context&) -> experiments::Outcome { throw E(what); });
     }
-    static void finds(char letter, std::vector<deduce::Estimate> estimates) {
+    static void finds(char letter, const std::vector<deduce::Estimate>& estimates) {
         body(letter, [estimates](experiments::Context&) { return experiments::Outcome{.estimates = estimates}; });
     }
     static experiments::Experiment make(char letter, std::vector<std::string_view> needs = {}) {

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -27,7 +29,7 @@ class FolderTest : public ::testing::Test {
 protected:
     void SetUp() override {
         const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-        folder = fs::path(::testing::TempDir()) / (std::string("gputomo_") + test->test_suite_name() + "_" + test->name());
+        folder = fs::path(::testing::TempDir()) / (std::string("gputomo_") + test->test_suite_name() + "_" + test->name() + std::to_string(getpid()));
         fs::remove_all(folder);
         fs::create_directories(folder);
     }

@@ -1,0 +1,199 @@
+// What the commands do when nothing is wrong: exit code, results on stdout, progress on stderr, files.
+#include "program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace gputomo::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class Commands : public testing::ProgramTest {
+protected:
+    /// A description with these lines in "shared".
+    void write_machine(const std::string& name, const std::string& shared) const { write(name, R"({"schema":"gputomo-machine-1","shared":{)" + shared + "}}"); }
+};
+
+std::vector<std::string> lines(const std::string& text) {
+    std::vector<std::string> all;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) all.push_back(line);
+    return all;
+}
+
+TEST_F(Commands, ListsAreJsonWithASchema) {
+    const auto experiments = run({"list", "experiments", "--json"});
+    EXPECT_EQ(experiments.code, 0);
+    EXPECT_EQ(experiments.err, "");
+    const auto list = json::parse(experiments.out);
+    EXPECT_EQ(list.at("schema"), "gputomo-list-1");
+    bool clock = false;
+    for (const auto& row : list.at("experiments")) {
+        for (const char* member : {"title", "source"}) EXPECT_FALSE(row.at(member).get<std::string>().empty()) << row;
+        EXPECT_FALSE(row.at("provides").empty()) << row;
+        clock = clock || row.at("id") == "clock";
+    }
+    EXPECT_TRUE(clock);
+    const auto devices = json::parse(run({"list", "devices", "--json"}).out);
+    EXPECT_EQ(devices.at("schema"), "gputomo-list-1");
+    EXPECT_EQ(devices.at("devices").at(0).at("id"), "sim:gtx280");
+}
+
+TEST_F(Commands, ListsAreLinesWithoutJson) {
+    const auto ran = run({"list", "experiments"});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(lines(ran.out), Each(MatchesRegex("[a-z_]+ +[^ ].+")));
+    EXPECT_EQ(run({"list", "devices"}).out, "sim:gtx280               GeForce GTX 280 (simulated)\n");
+}
+
+TEST_F(Commands, DiffSaysWhetherTwoDescriptionsAreTheSame) {
+    const std::string banks = R"("banks":{"value":16,"unit":"count","source":"s"})";
+    write_machine("a.json", banks + R"(,"latency":{"value":38,"unit":"cycles","source":"s"})");
+    write_machine("b.json", banks + R"(,"latency":{"value":39,"unit":"cycles","source":"s"})");
+    write_machine("c.json", banks);
+    const auto same = run({"diff", "a.json", "a.json"});
+    EXPECT_EQ(same.code, 0);
+    EXPECT_EQ(same.out, "2 equal, 0 differ, 0 undecided, 0 only in the first, 0 only in the second\n");
+    const auto different = run({"diff", "a.json", "b.json"});
+    EXPECT_EQ(different.code, 1);
+    EXPECT_THAT(different.out, MatchesRegex("differs +shared.latency +38 . 39 cycles\n1 equal, 1 differ.*"));
+    EXPECT_EQ(different.err, "");
+    EXPECT_EQ(run({"diff", "a.json", "b.json", "--tolerance", "0.03"}).code, 0);
+    EXPECT_EQ(run({"diff", "a.json", "b.json", "--tolerance", "0.02"}).code, 1);
+    for (const auto& [first, second, side] : {std::array<std::string, 3>{"a.json", "c.json", "only first"}, {"c.json", "a.json", "only second"}}) {
+        const auto lax = run({"diff", first, second});
+        EXPECT_EQ(lax.code, 0);
+        EXPECT_THAT(lax.out, HasSubstr(side + " shared.latency\n"));
+        EXPECT_EQ(run({"diff", first, second, "--strict"}).code, 1);
+    }
+    EXPECT_EQ(run({"diff", "a.json", "a.json", "--strict"}).code, 0);
+}
+
+TEST_F(Commands, ScanPrintsTheTableAndWritesThreeFiles) {
+    const auto ran = run({"scan", "--device", "sim:gtx280", "--only", "attributes,clock", "--quick", "--out", "new/folder"});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(ran.out, AllOf(StartsWith("GeForce GTX 280 (sim:gtx280)\n"), HasSubstr("clock.read_cost"), HasSubstr("28 cycles"), Not(HasSubstr("written"))));
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("  0% attributes"), HasSubstr(" 50% clock"), HasSubstr("written: new/folder/machine.json"), Not(HasSubstr("28 cycles")), Not(HasSubstr("\033"))));
+    EXPECT_EQ(run({"diff", "new/folder/machine.json", source("machines/gtx280.json")}).code, 0);
+    const auto scan = json::parse(read("new/folder/scan.json"));
+    EXPECT_EQ(scan.at("schema"), "gputomo-scan-1");
+    EXPECT_EQ(scan.at("device").at("id"), "sim:gtx280");
+    EXPECT_EQ(scan.at("experiments").size(), 2U);
+    for (const auto& experiment : scan.at("experiments")) EXPECT_EQ(experiment.at("status"), "done");
+    EXPECT_THAT(read("new/folder/report.html"), HasSubstr("clock.read_cost"));
+}
+
+TEST_F(Commands, QuietScanShowsNoProgressAndAutoFallsBackToTheSimulatedGpu) {
+    const auto ran = run({"scan", "--only", "attributes", "--quiet"});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(ran.out, StartsWith("GeForce GTX 280 (sim:gtx280)\n"));
+    EXPECT_THAT(ran.err, Not(HasSubstr("%")));
+    EXPECT_TRUE(exists("scan/machine.json"));
+}
+
+TEST_F(Commands, ScanReadsADescriptionFromAFile) {
+    const auto ran = run({"scan", "--device", "sim:" + source("tests/data/machines/fermi_like.json"), "--only", "attributes"});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(ran.out, HasSubstr("Fermi-like test GPU"));
+}
+
+TEST_F(Commands, ASeedMakesTheSameScanAgain) {
+    for (const char* out : {"one", "two"}) EXPECT_EQ(run({"scan", "--device", "sim:gtx280", "--only", "clock", "--noise", "2", "--seed", "5", "--out", out}).code, 0);
+    EXPECT_EQ(read("one/machine.json"), read("two/machine.json"));
+}
+
+TEST_F(Commands, RunWritesTheRawSamples) {
+    const auto ran = run({"run", "shared_latency", "--device", "sim:gtx280", "--csv", "samples.csv"});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("shared.latency"), Not(HasSubstr("clock.read_cost")), Not(HasSubstr("%  "))));
+    EXPECT_THAT(ran.err, HasSubstr("shared_latency"));
+    const auto rows = lines(read("samples.csv"));
+    ASSERT_GE(rows.size(), 3U);
+    EXPECT_THAT(rows[0], StartsWith("# "));
+    EXPECT_THAT(rows[1], HasSubstr("latency [cycles]"));
+    const auto commas = std::count(rows[1].begin(), rows[1].end(), ',');
+    for (std::size_t i = 2; i < rows.size() && rows[i][0] != '#'; ++i) {
+        EXPECT_EQ(std::count(rows[i].begin(), rows[i].end(), ','), commas) << rows[i];
+        EXPECT_EQ(rows[i].find_first_not_of("0123456789.,e+-"), std::string::npos) << rows[i];
+    }
+}
+
+TEST_F(Commands, ValidateCountsWhatIsRecovered) {
+    const auto ran = run({"validate", "--machines", "1", "--seed", "2", "--json"});
+    const auto result = json::parse(ran.out);
+    EXPECT_EQ(result.at("schema"), "gputomo-validate-1");
+    EXPECT_EQ(result.at("machines"), 1);
+    double wrong = 0, decided = 0;
+    for (const auto& [parameter, tally] : result.at("parameters").items()) {
+        EXPECT_EQ(tally.at("total"), tally.at("exact").get<int>() + tally.at("undecided").get<int>() + tally.at("wrong").get<int>() + tally.at("missing").get<int>()) << parameter;
+        wrong += tally.at("wrong").get<double>();
+        decided += tally.at("wrong").get<double>() + tally.at("exact").get<double>();
+    }
+    EXPECT_GE(result.at("parameters").at("clock.read_cost").at("exact"), 1);
+    EXPECT_GT(decided, 20);
+    EXPECT_THAT(ran.err, HasSubstr("100% 1 of 1 machines scanned"));
+    EXPECT_EQ(ran.code, wrong <= 0.01 * decided ? 0 : 1) << ran.err;
+}
+
+TEST_F(Commands, SimulateRunsAKernelAndWritesItsBuffers) {
+    const std::array<float, 4> a{1, 2, 3, 4}, b{10, 20, 30, 40};
+    const auto raw = [](const auto& values) { return std::string(reinterpret_cast<const char*>(values.data()), sizeof values); };
+    write("a", raw(a));
+    write("b", raw(b));
+    const auto ran = run({"simulate", source("tests/data/ptx/vector_add.ptx"), "--kernel", "vector_add", "--grid", "2", "--block", "32",
+                          "--arg", "buf:16:a", "--arg", "buf:16:b", "--arg", "buf:16", "--arg", "u32:4", "--dump", "2:sum"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.err, "");
+    EXPECT_THAT(lines(ran.out), Each(MatchesRegex("[a-z0-9_.]+ [0-9.]+")));
+    EXPECT_THAT(ran.out, AllOf(StartsWith("cycles "), HasSubstr("\nwarp_instructions ")));
+    EXPECT_EQ(read("sum"), raw(std::array<float, 4>{11, 22, 33, 44}));
+}
+
+TEST_F(Commands, OutputThatCannotBeWrittenIsAFailure) {
+    const auto samples = run({"run", "shared_latency", "--device", "sim:gtx280", "--csv", "/dev/full"});
+    EXPECT_EQ(samples.code, 2);
+    EXPECT_THAT(samples.err, HasSubstr("/dev/full: cannot be written"));
+    const auto list = run({"list", "devices"}, {.out = "/dev/full"});
+    EXPECT_EQ(list.code, 1);
+    EXPECT_THAT(list.err, HasSubstr("standard output"));
+}
+
+class Interrupts : public testing::ProgramTest {};
+
+TEST_F(Interrupts, AScanKeepsWhatItMeasured) {
+    const auto ran = run({"scan", "--device", "sim:gtx280", "--only", "clock,tlb,launch", "--out", "out"}, {.interrupt_at = "% tlb"});
+    EXPECT_EQ(ran.code, 130);
+    EXPECT_THAT(ran.err, HasSubstr("gputomo: interrupted; what was measured is saved"));
+    EXPECT_THAT(ran.out, HasSubstr("clock.read_cost"));
+    const auto scan = json::parse(read("out/scan.json"));
+    std::string statuses;
+    for (const auto& experiment : scan.at("experiments")) statuses += experiment.at("id").get<std::string>() + " " + experiment.at("status").get<std::string>() + "\n";
+    EXPECT_THAT(statuses, AllOf(StartsWith("clock done\n"), HasSubstr("tlb interrupted\nlaunch skipped\n")));
+    EXPECT_THAT(run({"diff", "out/machine.json", source("machines/gtx280.json")}).out, HasSubstr(", 0 differ"));
+    EXPECT_THAT(read("out/report.html"), AllOf(HasSubstr("clock.read_cost"), HasSubstr("tlb interrupted")));
+}
+
+TEST_F(Interrupts, ARunWritesNothing) {
+    const auto ran = run({"run", "tlb", "--device", "sim:gtx280", "--csv", "samples.csv"}, {.interrupt_at = "% tlb"});
+    EXPECT_EQ(ran.code, 130);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr("gputomo: interrupted"));
+    EXPECT_FALSE(exists("samples.csv"));
+}
+
+}  // namespace
+}  // namespace gputomo::cli

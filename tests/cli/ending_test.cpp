@@ -1,0 +1,60 @@
+#include "cli/ending.hpp"
+
+#include "units/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace gputomo::cli {
+namespace {
+
+using scan::Status;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+scan::Scan ended(const std::vector<Status>& statuses) {
+    scan::Scan scan;
+    for (const auto status : statuses) {
+        auto& record = scan.records.emplace_back();
+        record.id = std::string("e") + std::to_string(scan.records.size());
+        record.status = status;
+        if (status != Status::done) record.error = "why";
+    }
+    return scan;
+}
+
+template <class E>
+void expect_throw(const std::vector<Status>& statuses, const char* id) {
+    EXPECT_THAT([&] { throw_unless_done(ended(statuses), "stopped"); }, ThrowsMessage<E>(AllOf(HasSubstr(id), HasSubstr("why"))));
+}
+
+TEST(Ending, NothingIsThrownWhereAllIsDone) {
+    EXPECT_NO_THROW(throw_unless_done(ended({}), ""));
+    EXPECT_NO_THROW(throw_unless_done(ended({Status::done, Status::done}), ""));
+}
+
+TEST(Ending, TheFirstFailureDecides) {
+    expect_throw<TimeLimitError>({Status::done, Status::timed_out, Status::skipped, Status::device_failed}, "e2");
+    expect_throw<DeviceError>({Status::device_failed, Status::timed_out}, "e1");
+}
+
+TEST(Ending, AnExperimentsFaultIsNotTheDevices) {
+    expect_throw<Error>({Status::failed, Status::device_failed}, "e1");
+    try {
+        throw_unless_done(ended({Status::failed}), "");
+    } catch (const DeviceError&) {
+        ADD_FAILURE();
+    } catch (const Error&) {  // as it should be
+    }
+}
+
+TEST(Ending, AnInterruptCountsMoreThanAFailure) {
+    EXPECT_THAT([] { throw_unless_done(ended({Status::device_failed, Status::interrupted}), "stopped"); }, ThrowsMessage<Interrupted>(HasSubstr("stopped")));
+}
+
+}  // namespace
+}  // namespace gputomo::cli

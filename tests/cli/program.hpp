@@ -1,0 +1,43 @@
+// Runs the gputomo executable as a user does.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace gputomo::cli::testing {
+
+struct How {
+    std::string interrupt_at;  ///< SIGINT as soon as stderr has this text
+    std::string out;           ///< where stdout goes; empty for Ran::out
+};
+
+struct Ran {
+    int code = -1;  ///< 128 + signal where one ended it
+    std::string out;
+    std::string err;
+};
+
+/// A folder of the test's own, in which the program runs.
+class ProgramTest : public ::testing::Test {
+protected:
+    void SetUp() override;
+    void TearDown() override;
+
+    /// Waits for its end.
+    [[nodiscard]] Ran run(std::vector<std::string> arguments, const How& how = {}) const;
+
+    /// Where tests/data and machines are.
+    [[nodiscard]] static std::string source(const std::string& path) { return std::string(GPUTOMO_SOURCE_DIR) + "/" + path; }
+    [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+    void write(const std::string& name, const std::string& content) const;
+    [[nodiscard]] std::string read(const std::string& name) const;
+    [[nodiscard]] bool exists(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
+
+private:
+    std::filesystem::path folder_;
+};
+
+}  // namespace gputomo::cli::testing

@@ -1,0 +1,130 @@
+#include "report/plot.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace gputomo::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+deduce::Trace trace(std::vector<double> x, std::vector<double> y, bool log_x = false, bool log_y = false) {
+    return {"a/t", "a", {{"size", "bytes", std::move(x)}, {"latency", "cycles", std::move(y)}}, {"Title", "size", {"latency"}, log_x, log_y}};
+}
+
+std::size_t count(const std::string& text, const std::string& what) {
+    std::size_t n = 0;
+    for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size())) ++n;
+    return n;
+}
+
+/// The numbers after each `attribute='`.
+std::vector<double> numbers(const std::string& svg, const std::string& attribute) {
+    std::vector<double> all;
+    const std::string start = " " + attribute + "='";
+    for (auto at = svg.find(start); at != std::string::npos; at = svg.find(start, at + 1)) all.push_back(std::strtod(svg.c_str() + at + start.size(), nullptr));
+    return all;
+}
+
+void expect_inside_the_frame(const std::string& picture) {
+    for (const char* attribute : {"x", "cx", "x1", "x2"})
+        for (const double x : numbers(picture, attribute)) EXPECT_TRUE(x >= 0 && x <= 640) << attribute << " " << x;
+    for (const char* attribute : {"y", "cy", "y1", "y2"})
+        for (const double y : numbers(picture, attribute)) EXPECT_TRUE(y >= 0 && y <= 300) << attribute << " " << y;
+}
+
+TEST(Plot, AxesPointsAndLegend) {
+    const auto picture = svg(trace({0, 5, 10}, {20, 40, 60}));
+    EXPECT_THAT(picture, AllOf(StartsWith("<svg "), EndsWith("</svg>"), HasSubstr(">size, bytes<"), HasSubstr(">latency, cycles<"), HasSubstr("<title>5, 40</title>")));
+    EXPECT_EQ(numbers(picture, "cx"), (std::vector<double>{64, 344, 624}));
+    EXPECT_EQ(numbers(picture, "cy"), (std::vector<double>{176, 96, 16}));
+    expect_inside_the_frame(picture);
+}
+
+TEST(Plot, NothingToDrawIsAnEmptyPicture) {
+    EXPECT_EQ(svg({}), "");
+    EXPECT_EQ(svg(trace({}, {})), "");
+    EXPECT_EQ(svg(trace({1, 2}, {kNan, kInfinity})), "");
+    EXPECT_EQ(svg(trace({1, 2}, {1, 2, 3})), "") << "columns of unequal length";
+    EXPECT_EQ(svg(trace({-1, 0}, {1, 2}, true)), "") << "nothing positive on a logarithmic axis";
+    EXPECT_EQ(svg(trace({1, 2}, {0, -2}, false, true)), "");
+    auto without_plot = trace({1, 2}, {1, 2});
+    without_plot.plot = {};
+    EXPECT_EQ(svg(without_plot), "");
+    auto no_such_x = trace({1, 2}, {1, 2});
+    no_such_x.plot.x = "stride";
+    EXPECT_EQ(svg(no_such_x), "");
+    auto no_such_y = trace({1, 2}, {1, 2});
+    no_such_y.plot.y = {"time"};
+    EXPECT_EQ(svg(no_such_y), "");
+}
+
+TEST(Plot, WhatCannotBePlacedIsLeftOut) {
+    const auto picture = svg(trace({1, 2, kNan, 4, 0}, {1, kInfinity, 3, 4, 5}, true));
+    EXPECT_EQ(count(picture, "<circle"), 2U);
+    EXPECT_THAT(picture, AllOf(Not(HasSubstr("nan")), Not(HasSubstr("inf"))));
+}
+
+/// Ranges of no width, of a width below the precision of their values, and within one power of two.
+TEST(Plot, EveryRangeHasAFrameAndTicks) {
+    const double far = 1.7e18;  // a timer in nanoseconds since 1970
+    const std::vector<std::vector<double>> ranges{{5}, {5, 5}, {0, 0}, {far, far}, {far, far + 512}, {1e300, 1e300}, {1e-20, 2e-20}, {1100, 1900}, {-1, 1}, {1, 1e12}};
+    for (const auto& range : ranges)
+        for (const bool log : {false, true}) {
+            SCOPED_TRACE(::testing::PrintToString(range) + (log ? " log" : ""));
+            if (log && range.front() <= 0) continue;
+            for (const auto& picture : {svg(trace(range, range, log, log)), svg(trace(range, std::vector<double>(range.size(), 7), log, log))}) {
+                EXPECT_GE(count(picture, "<line class=grid x1='"), 2U);
+                EXPECT_LE(count(picture, "<line class=grid x1='"), 24U);
+                EXPECT_THAT(picture, AllOf(Not(HasSubstr("nan")), Not(HasSubstr("inf"))));
+                expect_inside_the_frame(picture);
+            }
+        }
+}
+
+TEST(Plot, SizesHaveBinaryTicks) {
+    const auto picture = svg(trace({1024, 4096, 1 << 20}, {1, 2, 3}, true));
+    EXPECT_THAT(picture, AllOf(HasSubstr(">1Ki<"), HasSubstr(">256Ki<")));
+}
+
+TEST(Plot, ATickAtNoughtIsNought) {
+    for (const double low : {-0.3, -0.7, -1.1}) {
+        const auto picture = svg(trace({low, 0.3}, {1, 2}));
+        EXPECT_THAT(picture, AllOf(HasSubstr(">0<"), Not(HasSubstr("e-")))) << low;
+    }
+}
+
+TEST(Plot, ALongTraceIsThinned) {
+    std::vector<double> x;
+    for (int i = 0; i < 100'000; ++i) x.push_back(i);
+    const auto points = count(svg(trace(x, x)), "<circle");
+    EXPECT_GT(points, 2000U);
+    EXPECT_LE(points, 4000U);
+}
+
+TEST(Plot, NamesAreEscaped) {
+    auto odd = trace({1, 2}, {1, 2});
+    odd.plot = {"a<b> & 'c'", "<x>", {"<y>"}, false, false};
+    odd.columns[0].name = "<x>";
+    odd.columns[1].name = "<y>";
+    odd.columns[0].unit = "<u>";
+    const auto picture = svg(odd);
+    EXPECT_THAT(picture, AllOf(HasSubstr("a&lt;b&gt; &amp; &#39;c&#39;"), HasSubstr("&lt;x&gt;, &lt;u&gt;"), HasSubstr("&lt;y&gt;")));
+    EXPECT_THAT(picture, AllOf(Not(HasSubstr("<x>")), Not(HasSubstr("<y>")), Not(HasSubstr("<u>")), Not(HasSubstr("<b>"))));
+}
+
+}  // namespace
+}  // namespace gputomo::report
