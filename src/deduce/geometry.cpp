@@ -30,8 +30,10 @@ constexpr std::uint64_t kManyLoads = 4096;
 constexpr std::uint64_t kMostSectors = 8;
 /// Loads of a small array, which tell how many readings are slow by accident.
 constexpr std::uint64_t kQuietLoads = 64;
-/// Of a fully associative cache's lines, this share stays wherever the lines are; one set of many overflows.
-constexpr double kScattered = 0.92;
+/// Of a fully associative cache's lines, this share stays wherever the lines are; where they choose one of several sets, one of the
+/// sets overflows in nearly every draw.
+constexpr double kScattered = 0.99;
+constexpr int kScatteredDraws = 3;
 /// Share of readings that may be slow by accident, at worst.
 constexpr double kAccident = 0.02;
 /// Share of loads that may be slow by accident (other clients, refresh); more are misses without a closer look.
@@ -217,10 +219,13 @@ private:
         const auto count = static_cast<std::size_t>(kScattered * static_cast<double>(ways));
         std::vector<std::uint64_t> numbers(places);
         std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
-        std::shuffle(numbers.begin(), numbers.end(), random_);
-        Offsets offsets;
-        for (std::size_t i = 0; i < std::min<std::size_t>(count, numbers.size()); ++i) offsets.push_back(numbers[i] * line);
-        return persistent_misses(offsets).size() < 2;
+        for (int draw = 0; draw < kScatteredDraws; ++draw) {
+            std::shuffle(numbers.begin(), numbers.end(), random_);
+            Offsets offsets;
+            for (std::size_t i = 0; i < std::min<std::size_t>(count, numbers.size()); ++i) offsets.push_back(numbers[i] * line);
+            if (!stay(offsets)) return false;
+        }
+        return true;
     }
 
     /// How many lines so far apart stay; `most` if that many do.
@@ -239,7 +244,8 @@ private:
     /// A line too many misses once a lap, but with a random policy each of its set's lines only now and then.
     bool stay(const Offsets& offsets) {
         if (disturbed_ < 0) disturbed_ = miss_share(strided(std::min(q_.fits, kQuietLoads * step()), step()), 4);
-        return miss_share(offsets, kShortTourLaps) - disturbed_ <= 0.5 / static_cast<double>(offsets.size());
+        const auto warm = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(q_.most_loads / offsets.size(), 4, kShortTourLaps));
+        return miss_share(offsets, warm) - disturbed_ <= 0.5 / static_cast<double>(offsets.size());
     }
 
     /// Lines a multiple of the way's size apart collide, whatever the capacity is. Going down from distances that surely are

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <memory>
 
 namespace gputomo::experiments {
 namespace {
@@ -38,17 +40,10 @@ std::vector<int> warp_counts(int most) {
     return counts;
 }
 
-struct Limits {
-    int warp_size = 32;
-    int warps = 16;
-};
+int warp_size_of(const device::Device& device) { return static_cast<int>(device.attribute(device::Attribute::warp_size).value_or(32)); }
 
-Limits limits_of(const device::Device& device) {
-    using enum device::Attribute;
-    const int warp = static_cast<int>(device.attribute(warp_size).value_or(32));
-    const int threads = static_cast<int>(device.attribute(max_threads_per_block).value_or(512));
-    return {warp, std::max(1, threads / warp)};
-}
+/// Of one block; its registers are a limit too.
+int most_warps(const CompiledKernel& kernel, int warp_size) { return std::max(1, kernel.properties().max_threads_per_block / warp_size); }
 
 struct Sweep {
     std::vector<int> warps;
@@ -56,25 +51,33 @@ struct Sweep {
 };
 
 /// Throughput against warps (Wong 2010, Fig. 6).
-Sweep sweep(Context& context, const TimedOperation& operation, Limits limits, Outcome& outcome) {
-    Sweep result{warp_counts(limits.warps), {}};
+Sweep sweep(Context& context, const TimedOperation& operation, Outcome& outcome) {
+    const int warp_size = warp_size_of(context.device);
+    std::vector<std::unique_ptr<DoubledChain>> kernels;
+    int most = std::numeric_limits<int>::max();
     for (int chains : kChains) {
-        DoubledChain chain(context.device, operation, {.length = 128, .chains = chains});
-        add_code_checks(chain.compiled(), outcome);
+        kernels.push_back(std::make_unique<DoubledChain>(context.device, operation, DoubledChain::Shape{.length = 128, .chains = chains}));
+        add_code_checks(kernels.back()->compiled(), outcome);
+        most = std::min(most, most_warps(kernels.back()->compiled(), warp_size));
+    }
+    Sweep result{warp_counts(most), {}};
+    for (const auto& kernel : kernels) {
         auto& series = result.rates.emplace_back();
-        for (int count : result.warps) series.push_back(chain.throughput(count, limits.warp_size));
+        for (int count : result.warps) series.push_back(kernel->throughput(count, warp_size));
     }
     return result;
 }
 
 /// The best steady rate: few warps with many chains or many warps with one, whichever the schedulers fill better.
-double best_rate(Context& context, const TimedOperation& operation, Limits limits, Outcome& outcome) {
+double best_rate(Context& context, const TimedOperation& operation, Outcome& outcome) {
+    const int warp_size = warp_size_of(context.device);
     double best = 0;
     for (const auto& shape : kLoops) {
         ChainLoop loop(context.device, operation, shape);
         add_code_checks(loop.compiled(), outcome);
-        for (int warps : {limits.warps / 2, limits.warps})
-            if (warps > 0) best = std::max(best, loop.throughput(warps, limits.warp_size));
+        const int most = most_warps(loop.compiled(), warp_size);
+        for (int warps : {most / 2, most})
+            if (warps > 0) best = std::max(best, loop.throughput(warps, warp_size));
     }
     return best;
 }
@@ -113,20 +116,19 @@ double whole_lanes(double rate) {
 
 Outcome measure(Context& context) {
     Outcome outcome;
-    const Limits limits = limits_of(context.device);
     const auto operations = timed_operations();
     const auto pipelines = timed_pipelines(target_of(context.device));
     const double total = static_cast<double>(operations.size() + pipelines.size());
     double done = 0;
     for (const auto& operation : operations) {
         context.progress(done++ / total, operation.mnemonic);
-        outcome.traces.push_back(trace_of(operation, sweep(context, operation, limits, outcome)));
+        outcome.traces.push_back(trace_of(operation, sweep(context, operation, outcome)));
         outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.mnemonic),
-                                                  best_rate(context, operation, limits, outcome), operation));
+                                                  best_rate(context, operation, outcome), operation));
     }
     for (const auto& [name, operation] : pipelines) {
         context.progress(done++ / total, name);
-        const double lanes = whole_lanes(best_rate(context, operation, limits, outcome));
+        const double lanes = whole_lanes(best_rate(context, operation, outcome));
         outcome.estimates.push_back(rate_estimate(fmt::format("pipelines.{}.lanes", name), lanes, operation));
     }
     return outcome;

@@ -16,7 +16,7 @@ constexpr std::int64_t kSharedLeftFree = 1024;
 /// no more loads than the largest L1 so far has words.
 constexpr std::uint32_t kMostRewalk = 32768;
 /// A small ring: some lines of any cache.
-constexpr std::uint64_t kRing = 16;
+constexpr std::uint32_t kRing = 16;
 constexpr std::uint64_t kRingStride = 256;
 /// Slower by more than this than when warm: the data were not there any more.
 constexpr double kEmptied = 8;
@@ -35,15 +35,14 @@ PointerChase::Shape shape_for(const Context& context, LoadHint hint) {
 
 ChaseArray::ChaseArray(Context& context, ArrayPlace place, LoadHint hint)
     : context_(context), place_(place), writer_(context.device), chase_(context.device, shape_for(context, hint)) {
-    writer_.write_cycle(std::vector{place.base});
-    chase_.calibrate(place.base);
-    find_out_whether_launches_empty_caches();
-}
-
-void ChaseArray::find_out_whether_launches_empty_caches() {
     std::vector<device::Address> ring;
     for (std::uint64_t i = 0; i < kRing; ++i) ring.push_back(place_.base + i * kRingStride);
     writer_.write_cycle(ring);
+    chase_.calibrate(ring.front(), kRing);
+    find_out_whether_launches_empty_caches(ring);
+}
+
+void ChaseArray::find_out_whether_launches_empty_caches(const std::vector<device::Address>& ring) {
     const auto warm = chase_.walk(ring, 4 * kRing, kRing, 0);
     const auto next = chase_.walk(ring, 0, kRing, 0);
     launches_empty_caches_ = summarise(next).value > summarise(warm).value + kEmptied;

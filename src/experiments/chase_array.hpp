@@ -45,7 +45,7 @@ private:
     std::vector<device::Address> place_elements(const std::vector<std::uint64_t>& offsets) const;
     /// Loads of an array of so many elements that a launch repeats before it records, after `warm` that the first launch walked.
     [[nodiscard]] std::uint32_t rewalk_for(std::size_t elements, std::uint64_t warm) const;
-    void find_out_whether_launches_empty_caches();
+    void find_out_whether_launches_empty_caches(const std::vector<device::Address>& ring);
 
     Context& context_;
     ArrayPlace place_;

@@ -159,22 +159,28 @@ std::vector<double> PointerChase::walk(std::span<const device::Address> order, s
     return latencies;
 }
 
-void PointerChase::calibrate(device::Address start) {
-    const auto loads = kCalibrationLoads / average_granularity() * average_granularity();
+void PointerChase::calibrate(device::Address start, std::uint32_t elements) {
+    const std::uint32_t granularity = std::lcm(average_granularity(), elements);
+    const std::uint32_t loads = std::max(1U, kCalibrationLoads / granularity) * granularity;
+    const std::uint32_t warm = kCalibrationWarm * elements;
     std::vector<double> overheads;
     std::vector<double> latencies;
-    std::vector<double> readings;
     for (int i = 0; i < kCalibrationRuns; ++i) {
-        const double once = total_cycles({.start = start, .warm = kCalibrationWarm, .loads = loads}).value_or(0);
-        const double twice = total_cycles({.start = start, .warm = kCalibrationWarm, .loads = 2 * loads}).value_or(0);
+        const double once = total_cycles({.start = start, .warm = warm, .loads = loads}).value_or(0);
+        const double twice = total_cycles({.start = start, .warm = warm, .loads = 2 * loads}).value_or(0);
         overheads.push_back(2 * once - twice);
         latencies.push_back((twice - once) / loads);
     }
-    // The first record holds what the loop's first turn costs in instruction fetches.
-    const auto records = record({.start = start, .warm = kCalibrationWarm, .loads = std::min(kCalibrationLoads, loads_a_launch())});
-    for (std::size_t i = 1; i < records.size(); ++i) readings.push_back(records[i].cycles);
-    const double reading = shape_.start_to_start ? std::accumulate(readings.begin(), readings.end(), 0.0) / static_cast<double>(readings.size())
-                                                 : summarise(readings).value;
+    // The first lap's records hold what the loop's first turn costs in instruction fetches.
+    const std::uint32_t laps = std::min(kCalibrationLoads, loads_a_launch() - elements) / elements;
+    const auto records = record({.start = start, .warm = warm, .loads = (laps + 1) * elements});
+    std::vector<double> lap_means;
+    for (std::uint32_t lap = 1; lap <= laps && !records.empty(); ++lap) {
+        double sum = 0;
+        for (std::uint32_t i = 0; i < elements; ++i) sum += records[lap * elements + i].cycles;
+        lap_means.push_back(sum / elements);
+    }
+    const double reading = shape_.start_to_start ? std::accumulate(lap_means.begin(), lap_means.end(), 0.0) / laps : summarise(lap_means).value;
     average_overhead_ = summarise(overheads).value;
     record_overhead_ = reading - summarise(latencies).value;
 }

@@ -79,8 +79,9 @@ public:
     [[nodiscard]] std::vector<double> walk(std::span<const device::Address> order, std::uint64_t warm, std::uint64_t loads,
                                            std::uint32_t rewalk, std::optional<std::uint32_t> sm = std::nullopt);
 
-    /// Measures both overheads on an element at `start` that points to itself: every load of it takes the same time.
-    void calibrate(device::Address start);
+    /// Measures both overheads on a small cycle of `elements` elements, which any cache holds. Several of them, in different lines:
+    /// loads of one and the same line wait for each other in some caches, and more so when nothing is recorded in between.
+    void calibrate(device::Address start, std::uint32_t elements = 1);
 
     [[nodiscard]] double average_overhead() const { return average_overhead_; }
     [[nodiscard]] double record_overhead() const { return record_overhead_; }

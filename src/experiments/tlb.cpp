@@ -33,8 +33,9 @@ constexpr std::uint64_t kReadings = 64;
 constexpr std::uint64_t kMostLoads = 1 << 15;
 /// A load this much slower than all loads of a small range missed a TLB ...
 constexpr double kMargin = 5;
-/// ... if this share of loads did; single loads are slow for other reasons.
-constexpr double kShare = 0.02;
+/// ... if this share of loads did; single loads are slow for other reasons. An entry that spans 32 loads of the sweep over a plain
+/// array, or 16 pages of an aliased one, is still seen.
+constexpr double kPlainShare = 0.025, kAliasedShare = 0.05;
 
 /// Loads that are answered after a certain translation effort.
 struct Effort {
@@ -58,8 +59,10 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
             continue;
         }
         std::vector<double> slow;
-        std::ranges::copy_if(latencies, std::back_inserter(slow), [&](double latency) { return latency > efforts.back().ceiling + kMargin; });
-        if (static_cast<double>(slow.size()) > kShare * static_cast<double>(latencies.size())) {
+        const double spread = efforts.size() == 1 ? efforts.back().ceiling - efforts.back().latency : 0;
+        std::ranges::copy_if(latencies, std::back_inserter(slow), [&](double latency) { return latency > efforts.back().ceiling + std::max(kMargin, spread); });
+        const double share = chase.window().aliased ? kAliasedShare : kPlainShare;
+        if (static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {
             efforts.back().overflows = bytes;
             efforts.push_back({deduce::median(slow), deduce::quantile(slow, 0.98), bytes, 0});
         } else {
