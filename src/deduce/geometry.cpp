@@ -98,13 +98,19 @@ private:
 
     /// Walks a window word by word after a tour that evicts it: one miss per filled piece.
     void find_sector() {
-        const std::uint64_t coarse = std::max<std::uint64_t>(q_.visible, q_.word == 8 ? 16 : q_.word);
+        const std::uint64_t finest = std::max<std::uint64_t>(q_.visible, q_.word == 8 ? 16 : q_.word);
         const std::uint64_t evict = std::min(q_.largest / 2, q_.overflows * 2);
+        const std::uint64_t step = std::max(finest, evict / q_.most_loads / finest * finest);
+        find_sector(evict, step);
+        // A tour in steps longer than a line evicts only some of the sets, and what it leaves looks like one long piece.
+        if (sector_ <= step && step > finest) find_sector(evict, finest);
+    }
+    void find_sector(std::uint64_t evict, std::uint64_t step) {
         const std::uint64_t window = std::min<std::uint64_t>(evict / 2, q_.word * 512);
         Offsets tour;
         for (std::uint64_t at = 0; at < window; at += q_.word) tour.push_back(at);
         const std::size_t watched = tour.size();
-        for (std::uint64_t at = window + coarse; at < evict; at += std::max(coarse, evict / q_.most_loads / 8 * 8)) tour.push_back(at);
+        for (std::uint64_t at = window + step; at < evict; at += step) tour.push_back(at);
         const auto rates = miss_rates(tour, 1, 3);
         std::map<std::uint64_t, int> distances;
         std::uint64_t last = 0;

@@ -17,7 +17,7 @@ constexpr std::int64_t kLoadStride = 4096;
 constexpr int kReadings = kReads + kLoads;
 constexpr int kWords = kReadings + 1;  ///< the SM as well
 /// Launches start at moments that have nothing to do with the clock's step.
-constexpr int kLaunches = 4;
+constexpr int kLaunches = 12;
 
 std::uint32_t sms_of(const device::Device& device) {
     return static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1));

@@ -30,7 +30,7 @@ constexpr std::uint64_t kPlainStride = std::uint64_t{64} << 10;
 constexpr std::uint64_t kFirstElements = 2;
 constexpr std::uint64_t kReadings = 64;
 /// Loads of one lap at most.
-constexpr std::uint64_t kMostLoads = 1 << 15;
+constexpr std::uint64_t kMostLoads = 1 << 14;
 /// A load this much slower than all loads of a small range missed a TLB ...
 constexpr double kMargin = 5;
 /// ... if this share of loads did; single loads are slow for other reasons. An entry that spans 32 loads of the sweep over a plain
@@ -47,7 +47,7 @@ struct Effort {
 
 /// Doubles the range; a new level is there when enough loads are slower than any before (not their median: of several loads
 /// within one entry's span only the first can miss).
-std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, deduce::Trace& trace) {
+std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, double clock_step, deduce::Trace& trace) {
     std::vector<Effort> efforts;
     for (std::uint64_t bytes = kFirstElements * stride; bytes <= chase.window().bytes; bytes *= 2) {
         const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kReadings * stride / bytes));
@@ -55,7 +55,7 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
         const double row[] = {static_cast<double>(bytes), deduce::median(latencies), deduce::quantile(latencies, 0.05), deduce::quantile(latencies, 0.99)};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
         if (efforts.empty()) {
-            efforts.push_back({row[1], row[3], bytes, 0});
+            efforts.push_back({deduce::mean_near_median(latencies, clock_step), row[3], bytes, 0});
             continue;
         }
         std::vector<double> slow;
@@ -64,7 +64,7 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
         const double share = chase.window().aliased ? kAliasedShare : kPlainShare;
         if (static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {
             efforts.back().overflows = bytes;
-            efforts.push_back({deduce::median(slow), deduce::quantile(slow, 0.98), bytes, 0});
+            efforts.push_back({deduce::mean_near_median(slow, clock_step), deduce::quantile(slow, 0.98), bytes, 0});
         } else {
             efforts.back().fits = bytes;
         }
@@ -76,6 +76,7 @@ void add_tlb(const std::string& name, const deduce::CacheFindings& findings, dou
     const auto prefix = "tlbs." + name;
     for (auto& estimate : deduce::tlb_estimates(findings, prefix, "tlb")) outcome.estimates.push_back(std::move(estimate));
     for (const auto& remark : findings.remarks) outcome.warnings.push_back(fmt::format("tlb: {}: {}", name, remark));
+    if (findings.capacity.confidence <= 0) return;
     outcome.estimates.push_back(decided(prefix + ".miss_penalty", static_cast<std::int64_t>(std::llround(penalty)),
                                         {"tlb: difference of the medians of loads that hit here and in the next level", kConfidence}));
 }
@@ -87,26 +88,32 @@ deduce::Trace levels_trace(std::string name) {
     return trace;
 }
 
-/// The levels of translation that a window shows, nearest first, and their geometry.
-std::vector<std::string> find_tlbs(Context& context, const MappedWindow& mapped, std::uint64_t stride, std::string trace_name, DataCaches caches, Outcome& outcome) {
+struct FoundTlbs {
+    std::vector<std::string> names;  ///< nearest first
+    bool confirmed = true;           ///< every one of them by a range that it serves
+};
+
+/// The levels of translation that a window shows, and their geometry.
+FoundTlbs find_tlbs(Context& context, const MappedWindow& mapped, std::uint64_t stride, std::string trace_name, DataCaches caches, Outcome& outcome) {
     TranslationChase translation(context, mapped, caches);
     translation.add_code_checks(outcome);
     const Window& window = translation.window();
     translation.describe(0.1, "levels of translation");
     auto trace = levels_trace(std::move(trace_name));
-    const auto efforts = find_efforts(translation, stride, trace);
+    const auto efforts = find_efforts(translation, stride, context.findings.number("clock.resolution").value_or(1), trace);
     outcome.traces.push_back(std::move(trace));
-    std::vector<std::string> names;
+    FoundTlbs found;
     deduce::CacheQuestion question{.largest = window.bytes, .word = window.word, .visible = window.word, .most_loads = kMostLoads, .seed = context.seed};
     deduce::Chase chase = translation.chase();
     for (std::size_t level = 0; level + 1 < efforts.size(); ++level) {
-        names.push_back(fmt::format("global_l{}", level + 1));
-        question.threshold = (efforts[level].ceiling + efforts[level + 1].latency) / 2;
+        found.names.push_back(fmt::format("global_l{}", level + 1));
+        question.threshold = (efforts[level].latency + efforts[level + 1].latency) / 2;
         question.fits = efforts[level].fits;
         question.overflows = efforts[level].overflows;
-        translation.describe(0.3 + 0.3 * static_cast<double>(level), "geometry of " + names.back());
+        translation.describe(0.3 + 0.3 * static_cast<double>(level), "geometry of " + found.names.back());
         const auto findings = deduce::deduce_geometry(chase, question);
-        add_tlb(names.back(), findings, efforts[level + 1].latency - efforts[level].latency, outcome);
+        add_tlb(found.names.back(), findings, efforts[level + 1].latency - efforts[level].latency, outcome);
+        if (findings.capacity.confidence <= 0) found.confirmed = false;
         if (findings.line.confidence <= 0 || findings.ways.confidence <= 0) continue;
         const auto span = static_cast<std::uint64_t>(findings.line.value);
         const auto entries = static_cast<std::uint64_t>(findings.capacity.value) / span;
@@ -116,7 +123,7 @@ std::vector<std::string> find_tlbs(Context& context, const MappedWindow& mapped,
         question.visible = span;
         chase = unhidden;
     }
-    return names;
+    return found;
 }
 
 /// The last cache as found before: of a size left open, the most it can be.
@@ -127,6 +134,9 @@ DataCaches data_caches(const Context& context) {
         if (capacity == nullptr) continue;
         const double most = capacity->interval ? (*capacity->interval)[1] : context.findings.number(capacity->path).value_or(0);
         caches.capacity = std::max(caches.capacity, static_cast<std::uint64_t>(most));
+        const auto cached = context.findings.number(fmt::format("caches.l{}.latency", level));
+        const auto memory = context.findings.number("paths.global.memory_latency");
+        if (cached && memory) caches.miss_cost = *memory - *cached;
     }
     return caches;
 }
@@ -137,25 +147,25 @@ Outcome measure(Context& context) {
     auto& device = context.device;
     const auto caches = data_caches(context);
     const auto page = static_cast<std::uint64_t>(device.mapping_granularity().count());
-    std::vector<std::string> names;
+    FoundTlbs found;
     std::uint64_t largest = 0;
     if (device.attribute(virtual_memory_management).value_or(0) == 1 && page > 0) {
         for (const std::uint64_t word : {page, kSparse * page}) {
             context.progress(0, "mapping memory");
             const auto mapped = MappedWindow::aliased(device, word, kMappings);
             largest = mapped.window().bytes;
-            names = find_tlbs(context, mapped, word, word == page ? "tlb/levels" : "tlb/sparse_levels", caches, outcome);
-            if (!names.empty()) break;
+            found = find_tlbs(context, mapped, word, word == page ? "tlb/levels" : "tlb/sparse_levels", caches, outcome);
+            if (!found.names.empty()) break;
         }
     } else {
         const auto memory = static_cast<std::uint64_t>(device.attribute(total_memory_bytes).value_or(kPlainArray));
         const auto mapped = MappedWindow::plain(device, std::min(kPlainArray, std::bit_floor(memory / 4)), kSmallPage);
         largest = mapped.window().bytes;
-        names = find_tlbs(context, mapped, kPlainStride, "tlb/levels", caches, outcome);
+        found = find_tlbs(context, mapped, kPlainStride, "tlb/levels", caches, outcome);
     }
     Evidence evidence{"tlb: levels of latency against the range of addresses, the latency of the data taken off", kConfidence};
-    if (names.empty()) evidence.note = fmt::format("no translation missed a TLB within {} MiB of addresses", largest >> 20);
-    outcome.estimates.push_back(decided("paths.global.tlbs", names, evidence));
+    if (found.names.empty()) evidence.note = fmt::format("no translation missed a TLB within {} MiB of addresses", largest >> 20);
+    outcome.estimates.push_back(found.confirmed ? decided("paths.global.tlbs", found.names, evidence) : undecided("paths.global.tlbs", {}, evidence));
     return outcome;
 }
 

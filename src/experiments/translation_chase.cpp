@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -20,22 +21,29 @@ constexpr std::uint64_t kLinesOfPage = kSmallPage / kLongestLine;
 /// Data take at most this share of the last cache, or so many times its capacity; in between neither all hit nor all miss.
 constexpr std::uint64_t kFittingShare = 8, kTimesCapacity = 2;
 constexpr std::uint64_t kFewPages = 4;
+/// Share and cycles by which the cost of a cache miss varies.
+constexpr double kMissCostSpread = 0.02, kMissCostCycles = 4;
+/// Windows start where an entry does, however much it spans. In aliased windows the start must be a mapping as well: the last one
+/// before that address.
+constexpr std::uint64_t kAlignment = std::uint64_t{1} << 30, kPlainAlignment = std::uint64_t{32} << 20;
 }  // namespace
 
 MappedWindow MappedWindow::aliased(device::Device& device, std::uint64_t word, std::uint64_t count) {
-    const auto stride = static_cast<std::int64_t>(word);
-    const Bytes bytes{stride * static_cast<std::int64_t>(count)};
-    return {device, {device.map_aliased(device.mapping_granularity(), Bytes{stride}, bytes), word * count, word, true}};
+    const std::uint64_t bytes = word * count + kAlignment;
+    const auto begin = device.map_aliased(device.mapping_granularity(), Bytes{static_cast<std::int64_t>(word)}, Bytes{static_cast<std::int64_t>(bytes)});
+    const std::uint64_t until_aligned = (kAlignment - begin % kAlignment) % kAlignment;
+    return {device, begin, {begin + until_aligned / word * word, word * count, word, true}};
 }
 
 MappedWindow MappedWindow::plain(device::Device& device, std::uint64_t bytes, std::uint64_t word) {
-    return {device, {device.allocate(Bytes{static_cast<std::int64_t>(bytes)}), bytes, word, false}};
+    const auto begin = device.allocate(Bytes{static_cast<std::int64_t>(bytes + kPlainAlignment)});
+    return {device, begin, {(begin + kPlainAlignment - 1) / kPlainAlignment * kPlainAlignment, bytes, word, false}};
 }
 
-MappedWindow::MappedWindow(MappedWindow&& other) noexcept : device_(std::exchange(other.device_, nullptr)), window_(other.window_) {}
+MappedWindow::MappedWindow(MappedWindow&& other) noexcept : device_(std::exchange(other.device_, nullptr)), begin_(other.begin_), window_(other.window_) {}
 
 MappedWindow::~MappedWindow() {
-    if (device_ != nullptr) device_->free(window_.base);
+    if (device_ != nullptr) device_->free(begin_);
 }
 
 ArrayPlace MappedWindow::place() const {
@@ -73,9 +81,19 @@ deduce::ChaseTrace TranslationChase::less_single_page(const deduce::ChaseRequest
     return trace;
 }
 
+void TranslationChase::forgive_data(deduce::ChaseTrace& trace) const {
+    if (caches_.miss_cost <= 0) return;
+    const double near = kMissCostSpread * caches_.miss_cost + kMissCostCycles;
+    for (double& effort : trace.latencies) {
+        if (std::abs(effort - caches_.miss_cost) <= near) effort -= caches_.miss_cost;
+        else if (effort < -near) effort += caches_.miss_cost;
+    }
+}
+
 deduce::ChaseTrace TranslationChase::less_constant(const deduce::ChaseRequest& request) {
     auto trace = array_(request);
     for (double& latency : trace.latencies) latency -= cached_;
+    forgive_data(trace);
     return trace;
 }
 
@@ -91,6 +109,7 @@ deduce::ChaseTrace TranslationChase::first_of_page(const deduce::ChaseRequest& r
     for (std::size_t i = 0; i < all.size(); ++i) (i % lines == 0 ? trace.latencies : others).push_back(all[i]);
     const double data = deduce::median(others);
     for (double& latency : trace.latencies) latency -= data;
+    forgive_data(trace);
     return trace;
 }
 
@@ -102,39 +121,40 @@ std::uint64_t UnhiddenChase::end() const {
     return bytes > 2 * neighbours ? bytes - neighbours : 0;
 }
 
-std::uint64_t UnhiddenChase::shortest_return(const std::vector<std::uint64_t>& offsets) const {
-    std::map<std::uint64_t, std::uint64_t> first, last;
-    std::uint64_t shortest = offsets.size();
-    for (std::uint64_t i = 0; i < offsets.size(); ++i) {
-        const std::uint64_t entry = offsets[i] / span_;
-        const auto [before, is_new] = last.try_emplace(entry, i);
-        if (is_new) first[entry] = i;
-        else shortest = std::min(shortest, i - before->second);
-        before->second = i;
+std::vector<std::uint64_t> UnhiddenChase::returns(const std::vector<std::uint64_t>& offsets) const {
+    const std::uint64_t size = offsets.size();
+    std::vector<std::uint64_t> returns(size, size);
+    std::map<std::uint64_t, std::uint64_t> next;  // of an entry: its next position, in this lap or the following one
+    for (std::uint64_t i = size; i-- > 0;) next[offsets[i] / span_] = i + size;
+    for (std::uint64_t i = size; i-- > 0;) {
+        auto& position = next[offsets[i] / span_];
+        returns[i] = position - i;
+        position = i;
     }
-    for (const auto& [entry, i] : last) shortest = std::min(shortest, first[entry] + offsets.size() - i);
-    return std::max<std::uint64_t>(1, shortest);
+    return returns;
 }
 
 deduce::ChaseTrace UnhiddenChase::operator()(const deduce::ChaseRequest& request) {
-    const std::uint64_t shortest = shortest_return(request.offsets);
-    const std::uint64_t neighbours = (wanted_return_ + shortest - 1) / shortest - 1;
     std::set<std::uint64_t> entries;
     for (const auto offset : request.offsets) entries.insert(offset / span_);
+    const auto until_return = returns(request.offsets);
     deduce::ChaseRequest unhidden{{}, request.warm_laps, request.recorded_laps};
-    for (const auto offset : request.offsets) {
-        unhidden.offsets.push_back(offset);
-        auto entry = offset / span_;
-        for (std::uint64_t j = 0; j < neighbours; ++j) {
+    std::vector<std::size_t> positions;
+    for (std::size_t i = 0; i < request.offsets.size(); ++i) {
+        positions.push_back(unhidden.offsets.size());
+        unhidden.offsets.push_back(request.offsets[i]);
+        auto entry = request.offsets[i] / span_;
+        for (std::uint64_t j = until_return[i]; j < wanted_return_; j += until_return[i]) {
             // Deduction shifts elements by powers of two of entries: neighbours at other distances stay out of the sets they move to.
             do ++entry;
-            while (entries.contains(entry) || std::has_single_bit(entry - offset / span_));
-            unhidden.offsets.push_back(entry * span_ + offset % span_);
+            while (entries.contains(entry) || std::has_single_bit(entry - request.offsets[i] / span_));
+            unhidden.offsets.push_back(entry * span_ + request.offsets[i] % span_);
         }
     }
     const auto all = (*chase_)(unhidden).latencies;
     deduce::ChaseTrace trace;
-    for (std::size_t i = 0; i < all.size(); i += neighbours + 1) trace.latencies.push_back(all[i]);
+    for (std::size_t lap = 0; lap < all.size(); lap += unhidden.offsets.size())
+        for (const auto position : positions) trace.latencies.push_back(all[lap + position]);
     return trace;
 }
 

@@ -33,14 +33,16 @@ public:
     [[nodiscard]] ArrayPlace place() const;
 
 private:
-    MappedWindow(device::Device& device, Window window) : device_(&device), window_(window) {}
+    MappedWindow(device::Device& device, device::Address begin, Window window) : device_(&device), begin_(begin), window_(window) {}
     device::Device* device_;
+    device::Address begin_;  ///< of the allocation
     Window window_;
 };
 
 /// What caches measured before do to data.
 struct DataCaches {
     std::uint64_t capacity = 0;  ///< bytes of the last cache, at most; 0: there is none
+    double miss_cost = 0;        ///< cycles from the last cache's latency to memory's
 };
 
 /// Answers chases with efforts of translation: latency less that of the same data without the translation, in cycles.
@@ -48,7 +50,8 @@ struct DataCaches {
 /// Aliased windows: the same words are chased a second time through one page, and each load's latency there is taken off, so that
 /// it does not matter in which slice of a cache a word lies. Plain arrays: as long as the data fit the last cache, the latency of
 /// a few pages is taken off; where they do not, so many lines of each page are visited that they all miss, only the first load of
-/// each page counts, and the latency of the others is taken off.
+/// each page counts, and the latency of the others is taken off. A load that misses the cache where the others hit, or the other way
+/// round, is known by what that costs.
 class TranslationChase {
 public:
     TranslationChase(Context& context, const MappedWindow& mapped, DataCaches caches);
@@ -59,6 +62,8 @@ public:
     void add_code_checks(Outcome& outcome) const { array_.add_code_checks(outcome); }
 
 private:
+    /// Takes off what a cache made single loads faster or slower than the others of the tour.
+    void forgive_data(deduce::ChaseTrace& trace) const;
     deduce::ChaseTrace less_single_page(const deduce::ChaseRequest& request);
     deduce::ChaseTrace less_constant(const deduce::ChaseRequest& request);
     deduce::ChaseTrace first_of_page(const deduce::ChaseRequest& request);
@@ -81,8 +86,8 @@ public:
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
 
 private:
-    /// Fewest loads from one of a nearer TLB's entry to the next of the same entry.
-    [[nodiscard]] std::uint64_t shortest_return(const std::vector<std::uint64_t>& offsets) const;
+    /// Of each load: how many loads later the tour comes back to its entry of the nearer TLB.
+    [[nodiscard]] std::vector<std::uint64_t> returns(const std::vector<std::uint64_t>& offsets) const;
 
     TranslationChase* chase_;
     std::uint64_t wanted_return_;

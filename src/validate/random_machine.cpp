@@ -87,7 +87,7 @@ private:
     void operation(const std::string& key, const std::string& unit, std::int64_t instructions);
     void shared();
     void caches();
-    void cache(const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line);
+    void cache(const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t least_ways);
     void tlbs();
     void tlb(const std::string& key, std::int64_t entries, std::int64_t ways, std::int64_t span);
     void path_and_memory();
@@ -166,7 +166,7 @@ void Maker::issue_and_arithmetic() {
     set(issue.barrier_granularity, *issue.divergence == "independent" ? "thread" : "warp");
 
     // Several instructions for one multiplication depend on each other, so that only warps hide their latency: those of one block.
-    const std::int64_t multiply = dice_.chance(60) ? 1 : dice_.between(2, 4);
+    const std::int64_t multiply = dice_.chance(60) || width.dual > 1 ? 1 : dice_.between(2, 4);
     const auto warps = (multiply == 1 ? *machine_.topology.max_threads_per_sm : *machine_.topology.max_threads_per_block) / kWarp;
     std::int64_t shortest = 60;
     const auto pipeline = [&](const char* name, std::int64_t lanes) {
@@ -219,9 +219,9 @@ void Maker::shared() {
     set(shared.conflict_cost, busy * dice_.one_of(std::array<std::int64_t, 4>{1, 2, 4, 8}));
 }
 
-void Maker::cache(const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line) {
+void Maker::cache(const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t least_ways) {
     const auto aimed = dice_.octaves(low, high);
-    const auto ways = dice_.chance(50) ? dice_.one_of(std::array<std::int64_t, 5>{1, 2, 4, 8, 16}) : dice_.between(1, 24);
+    const auto ways = dice_.chance(50) ? least_ways * dice_.one_of(std::array<std::int64_t, 5>{1, 2, 4, 8, 16}) : dice_.between(least_ways, 24);
     const auto least = static_cast<std::uint64_t>((low + line * ways - 1) / (line * ways));
     auto sets = std::max(least, static_cast<std::uint64_t>(aimed / line / ways));
     if (dice_.chance(75)) sets = std::bit_floor(sets) < least ? std::bit_ceil(sets) : std::bit_floor(sets);
@@ -238,11 +238,14 @@ void Maker::cache(const std::string& key, std::int64_t low, std::int64_t high, s
 
 void Maker::caches() {
     static constexpr std::array<std::int64_t, 5> kLines{16, 32, 64, 128, 256};
+    // What all SMs share has had at least 4 ways and lines of 32 bytes since Fermi's L2.
+    static constexpr std::array<std::int64_t, 4> kSharedLines{32, 64, 128, 256};
+    constexpr std::int64_t kLeastSharedWays = 4;
     const auto levels = dice_.between(0, 2);
     std::vector<std::string> keys;
     if (levels >= 1) {
         const bool private_to_sm = levels == 2 || dice_.chance(50);
-        cache("l1", kKiB, private_to_sm ? 128 * kKiB : 4 * kMiB, dice_.one_of(kLines));
+        cache("l1", kKiB, private_to_sm ? 128 * kKiB : 4 * kMiB, private_to_sm ? dice_.one_of(kLines) : dice_.one_of(kSharedLines), private_to_sm ? 1 : kLeastSharedWays);
         set(machine_.caches["l1"].scope, private_to_sm ? "sm" : "gpu");
         set(machine_.caches["l1"].latency, dice_.between(20, 120));
         keys.emplace_back("l1");
@@ -250,7 +253,7 @@ void Maker::caches() {
     if (levels == 2) {
         const auto& l1 = machine_.caches.at("l1");
         const auto line = std::min<std::int64_t>(256, *l1.line * (dice_.chance(70) ? 1 : 2));
-        cache("l2", *l1.capacity * 4, 4 * kMiB, line);
+        cache("l2", *l1.capacity * 4, 4 * kMiB, std::max<std::int64_t>(32, line), kLeastSharedWays);
         set(machine_.caches["l2"].scope, "gpu");
         set(machine_.caches["l2"].latency, *l1.latency + dice_.octaves(kLevelStep, 150));
         keys.emplace_back("l2");

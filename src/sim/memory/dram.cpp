@@ -10,7 +10,7 @@ namespace {
 /// Slots of a channel's calendar: queues of up to 32768 cycles.
 constexpr std::uint32_t kCalendarSlots = 2048;
 /// Bytes; a phase of reading longer than this counts as reads alone.
-constexpr double kMostRead = 65536;
+constexpr double kMostRead = 16 << 20;
 /// Bandwidths of different sources may contradict each other by rounding.
 constexpr double kRounding = 1.01;
 constexpr std::int64_t kMaxChannels = 1024;
