@@ -13,6 +13,7 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <memory>
 
 namespace gputomo::experiments {
 namespace {
@@ -25,14 +26,16 @@ constexpr std::uint64_t kSparse = 16;
 /// Without aliasing: a plain array, some times the reach of the largest TLB of those times (Wong 2010, IV-I).
 constexpr std::uint64_t kPlainArray = std::uint64_t{1} << 30;
 constexpr std::uint64_t kSmallPage = 4096;
+/// Confidence of a number that is only known to lie in an interval.
+constexpr double kOpen = 0.5;
 /// Distance of the loads of the sweep in a plain array: no more than an entry of the first TLB spans.
 constexpr std::uint64_t kPlainStride = std::uint64_t{64} << 10;
 constexpr std::uint64_t kFirstElements = 2;
-constexpr std::uint64_t kReadings = 64;
+constexpr std::uint64_t kReadings = 64, kLeastLaps = 3;
 /// Loads of one lap at most.
 constexpr std::uint64_t kMostLoads = 1 << 14;
 /// A load this much slower than all loads of a small range missed a TLB ...
-constexpr double kMargin = 5;
+constexpr double kPlainMargin = 5, kAliasedMargin = 7;
 /// ... if this share of loads did; single loads are slow for other reasons. An entry that spans 32 loads of the sweep over a plain
 /// array, or 16 pages of an aliased one, is still seen.
 constexpr double kPlainShare = 0.025, kAliasedShare = 0.05;
@@ -50,7 +53,7 @@ struct Effort {
 std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, double clock_step, deduce::Trace& trace) {
     std::vector<Effort> efforts;
     for (std::uint64_t bytes = kFirstElements * stride; bytes <= chase.window().bytes; bytes *= 2) {
-        const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kReadings * stride / bytes));
+        const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(kLeastLaps, kReadings * stride / bytes));
         const auto latencies = chase({deduce::strided(bytes, stride), 2, laps}).latencies;
         const double row[] = {static_cast<double>(bytes), deduce::median(latencies), deduce::quantile(latencies, 0.05), deduce::quantile(latencies, 0.99)};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
@@ -59,8 +62,8 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
             continue;
         }
         std::vector<double> slow;
-        const double spread = efforts.size() == 1 ? efforts.back().ceiling - efforts.back().latency : 0;
-        std::ranges::copy_if(latencies, std::back_inserter(slow), [&](double latency) { return latency > efforts.back().ceiling + std::max(kMargin, spread); });
+        const double margin = std::max(chase.window().aliased ? kAliasedMargin : kPlainMargin, efforts.front().ceiling - efforts.front().latency);
+        std::ranges::copy_if(latencies, std::back_inserter(slow), [&](double latency) { return latency > efforts.back().ceiling + margin; });
         const double share = chase.window().aliased ? kAliasedShare : kPlainShare;
         if (static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {
             efforts.back().overflows = bytes;
@@ -72,12 +75,20 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
     return efforts;
 }
 
-void add_tlb(const std::string& name, const deduce::CacheFindings& findings, double penalty, Outcome& outcome) {
+/// A level of translation as one window shows it.
+struct FoundTlb {
+    deduce::CacheFindings findings;
+    double penalty = 0;
+    [[nodiscard]] bool confirmed() const { return findings.capacity.confidence > 0; }
+    [[nodiscard]] bool has_geometry() const { return findings.ways.confidence > 0 && findings.line.confidence > 0; }
+};
+
+void add_tlb(const std::string& name, const FoundTlb& tlb, Outcome& outcome) {
     const auto prefix = "tlbs." + name;
-    for (auto& estimate : deduce::tlb_estimates(findings, prefix, "tlb")) outcome.estimates.push_back(std::move(estimate));
-    for (const auto& remark : findings.remarks) outcome.warnings.push_back(fmt::format("tlb: {}: {}", name, remark));
-    if (findings.capacity.confidence <= 0) return;
-    outcome.estimates.push_back(decided(prefix + ".miss_penalty", static_cast<std::int64_t>(std::llround(penalty)),
+    for (auto& estimate : deduce::tlb_estimates(tlb.findings, prefix, "tlb")) outcome.estimates.push_back(std::move(estimate));
+    for (const auto& remark : tlb.findings.remarks) outcome.warnings.push_back(fmt::format("tlb: {}: {}", name, remark));
+    if (!tlb.confirmed()) return;
+    outcome.estimates.push_back(decided(prefix + ".miss_penalty", static_cast<std::int64_t>(std::llround(tlb.penalty)),
                                         {"tlb: difference of the medians of loads that hit here and in the next level", kConfidence}));
 }
 
@@ -88,13 +99,8 @@ deduce::Trace levels_trace(std::string name) {
     return trace;
 }
 
-struct FoundTlbs {
-    std::vector<std::string> names;  ///< nearest first
-    bool confirmed = true;           ///< every one of them by a range that it serves
-};
-
-/// The levels of translation that a window shows, and their geometry.
-FoundTlbs find_tlbs(Context& context, const MappedWindow& mapped, std::uint64_t stride, std::string trace_name, DataCaches caches, Outcome& outcome) {
+/// The levels of translation that a window shows, nearest first.
+std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, std::uint64_t stride, std::string trace_name, DataCaches caches, Outcome& outcome) {
     TranslationChase translation(context, mapped, caches);
     translation.add_code_checks(outcome);
     const Window& window = translation.window();
@@ -102,28 +108,58 @@ FoundTlbs find_tlbs(Context& context, const MappedWindow& mapped, std::uint64_t 
     auto trace = levels_trace(std::move(trace_name));
     const auto efforts = find_efforts(translation, stride, context.findings.number("clock.resolution").value_or(1), trace);
     outcome.traces.push_back(std::move(trace));
-    FoundTlbs found;
+    std::vector<FoundTlb> found;
     deduce::CacheQuestion question{.largest = window.bytes, .word = window.word, .visible = window.word, .most_loads = kMostLoads, .seed = context.seed};
     deduce::Chase chase = translation.chase();
     for (std::size_t level = 0; level + 1 < efforts.size(); ++level) {
-        found.names.push_back(fmt::format("global_l{}", level + 1));
         question.threshold = (efforts[level].latency + efforts[level + 1].latency) / 2;
         question.fits = efforts[level].fits;
         question.overflows = efforts[level].overflows;
-        translation.describe(0.3 + 0.3 * static_cast<double>(level), "geometry of " + found.names.back());
-        const auto findings = deduce::deduce_geometry(chase, question);
-        add_tlb(found.names.back(), findings, efforts[level + 1].latency - efforts[level].latency, outcome);
-        if (findings.capacity.confidence <= 0) found.confirmed = false;
-        if (findings.line.confidence <= 0 || findings.ways.confidence <= 0) continue;
-        const auto span = static_cast<std::uint64_t>(findings.line.value);
-        const auto entries = static_cast<std::uint64_t>(findings.capacity.value) / span;
-        const UnhiddenChase unhidden(translation, entries, span);
+        translation.describe(0.3 + 0.3 * static_cast<double>(level), fmt::format("geometry of level {}", level + 1));
+        found.push_back({deduce::deduce_geometry(chase, question), efforts[level + 1].latency - efforts[level].latency});
+        if (!found.back().has_geometry()) continue;
+        const auto span = static_cast<std::uint64_t>(found.back().findings.line.value);
+        const UnhiddenChase unhidden(translation, static_cast<std::uint64_t>(found.back().findings.capacity.value) / span, span);
         if (unhidden.end() == 0) continue;
         question.largest = unhidden.end();
         question.visible = span;
         chase = unhidden;
     }
     return found;
+}
+
+/// What a window of pages far apart shows of a level beyond those that the window of all pages shows: entries that span less than
+/// the pages' distance look as if they spanned it.
+FoundTlb resolved(FoundTlb tlb, const Window& sparse, const Window& dense) {
+    auto& findings = tlb.findings;
+    const auto word = static_cast<std::int64_t>(sparse.word);
+    if (!tlb.has_geometry() || findings.line.value > word) return tlb;
+    const auto page = static_cast<std::int64_t>(dense.word);
+    const std::int64_t entries = findings.capacity.value / word;
+    const bool beyond = findings.capacity.value > static_cast<std::int64_t>(dense.bytes);
+    findings.line = {word, kOpen, {page, word}, {}};
+    findings.capacity = {entries * word, kOpen, {beyond ? static_cast<std::int64_t>(dense.bytes) : entries * page, entries * word}, {}};
+    return tlb;
+}
+
+/// Both windows of a device that can alias memory.
+std::vector<FoundTlb> find_in_aliased_windows(Context& context, std::uint64_t page, DataCaches caches, Outcome& outcome) {
+    context.progress(0, "mapping memory");
+    auto mapped = std::make_unique<MappedWindow>(MappedWindow::aliased(context.device, page, kMappings));
+    const Window dense = mapped->window();
+    auto found = find_tlbs(context, *mapped, page, "tlb/levels", caches, outcome);
+    mapped.reset();
+    context.progress(0.5, "mapping memory");
+    const auto sparse = MappedWindow::aliased(context.device, kSparse * page, kMappings);
+    const auto farther = find_tlbs(context, sparse, sparse.window().word, "tlb/sparse_levels", caches, outcome);
+    for (std::size_t level = found.size(); level < farther.size(); ++level) found.push_back(resolved(farther[level], sparse.window(), dense));
+    return found;
+}
+
+std::vector<FoundTlb> find_in_plain_array(Context& context, DataCaches caches, Outcome& outcome) {
+    const auto memory = static_cast<std::uint64_t>(context.device.attribute(device::Attribute::total_memory_bytes).value_or(kPlainArray));
+    const auto mapped = MappedWindow::plain(context.device, std::min(kPlainArray, std::bit_floor(memory / 4)), kSmallPage);
+    return find_tlbs(context, mapped, kPlainStride, "tlb/levels", caches, outcome);
 }
 
 /// The last cache as found before: of a size left open, the most it can be.
@@ -142,30 +178,20 @@ DataCaches data_caches(const Context& context) {
 }
 
 Outcome measure(Context& context) {
-    using enum device::Attribute;
     Outcome outcome;
-    auto& device = context.device;
     const auto caches = data_caches(context);
-    const auto page = static_cast<std::uint64_t>(device.mapping_granularity().count());
-    FoundTlbs found;
-    std::uint64_t largest = 0;
-    if (device.attribute(virtual_memory_management).value_or(0) == 1 && page > 0) {
-        for (const std::uint64_t word : {page, kSparse * page}) {
-            context.progress(0, "mapping memory");
-            const auto mapped = MappedWindow::aliased(device, word, kMappings);
-            largest = mapped.window().bytes;
-            found = find_tlbs(context, mapped, word, word == page ? "tlb/levels" : "tlb/sparse_levels", caches, outcome);
-            if (!found.names.empty()) break;
-        }
-    } else {
-        const auto memory = static_cast<std::uint64_t>(device.attribute(total_memory_bytes).value_or(kPlainArray));
-        const auto mapped = MappedWindow::plain(device, std::min(kPlainArray, std::bit_floor(memory / 4)), kSmallPage);
-        largest = mapped.window().bytes;
-        found = find_tlbs(context, mapped, kPlainStride, "tlb/levels", caches, outcome);
+    const auto page = static_cast<std::uint64_t>(context.device.mapping_granularity().count());
+    const bool aliases = page > 0 && context.device.attribute(device::Attribute::virtual_memory_management).value_or(0) == 1;
+    const auto found = aliases ? find_in_aliased_windows(context, page, caches, outcome) : find_in_plain_array(context, caches, outcome);
+    std::vector<std::string> names;
+    for (const auto& tlb : found) {
+        names.push_back(fmt::format("global_l{}", names.size() + 1));
+        add_tlb(names.back(), tlb, outcome);
     }
     Evidence evidence{"tlb: levels of latency against the range of addresses, the latency of the data taken off", kConfidence};
-    if (found.names.empty()) evidence.note = fmt::format("no translation missed a TLB within {} MiB of addresses", largest >> 20);
-    outcome.estimates.push_back(found.confirmed ? decided("paths.global.tlbs", found.names, evidence) : undecided("paths.global.tlbs", {}, evidence));
+    if (names.empty()) evidence.note = fmt::format("no translation missed a TLB within {} MiB of addresses", (aliases ? kSparse * page * kMappings : kPlainArray) >> 20);
+    const bool confirmed = std::ranges::all_of(found, &FoundTlb::confirmed);
+    outcome.estimates.push_back(confirmed ? decided("paths.global.tlbs", names, evidence) : undecided("paths.global.tlbs", {}, evidence));
     return outcome;
 }
 

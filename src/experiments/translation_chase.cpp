@@ -21,6 +21,8 @@ constexpr std::uint64_t kLinesOfPage = kSmallPage / kLongestLine;
 /// Data take at most this share of the last cache, or so many times its capacity; in between neither all hit nor all miss.
 constexpr std::uint64_t kFittingShare = 8, kTimesCapacity = 2;
 constexpr std::uint64_t kFewPages = 4;
+/// Readings of one element that differ by less are the same but for jitter: a TLB's miss costs more.
+constexpr double kJitter = 7;
 /// Share and cycles by which the cost of a cache miss varies.
 constexpr double kMissCostSpread = 0.02, kMissCostCycles = 4;
 /// Windows start where an entry does, however much it spans. In aliased windows the start must be a mapping as well: the last one
@@ -78,7 +80,20 @@ deduce::ChaseTrace TranslationChase::less_single_page(const deduce::ChaseRequest
         const std::size_t at = i % size;
         trace.latencies[i] -= deduce::median({reference[at], reference[at + size], reference[at + 2 * size]});
     }
+    calm(trace, size);
     return trace;
+}
+
+void TranslationChase::calm(deduce::ChaseTrace& trace, std::size_t size) {
+    const std::size_t laps = trace.latencies.size() / std::max<std::size_t>(1, size);
+    if (laps < 3) return;
+    std::vector<double> readings(laps);
+    for (std::size_t i = 0; i < size; ++i) {
+        for (std::size_t lap = 0; lap < laps; ++lap) readings[lap] = trace.latencies[lap * size + i];
+        const double middle = deduce::median(readings);
+        for (std::size_t lap = 0; lap < laps; ++lap)
+            if (std::abs(readings[lap] - middle) <= kJitter) trace.latencies[lap * size + i] = middle;
+    }
 }
 
 void TranslationChase::forgive_data(deduce::ChaseTrace& trace) const {

@@ -64,6 +64,8 @@ public:
 private:
     /// Takes off what a cache made single loads faster or slower than the others of the tour.
     void forgive_data(deduce::ChaseTrace& trace) const;
+    /// Readings of an element in several laps that differ only by jitter become their median.
+    static void calm(deduce::ChaseTrace& trace, std::size_t size);
     deduce::ChaseTrace less_single_page(const deduce::ChaseRequest& request);
     deduce::ChaseTrace less_constant(const deduce::ChaseRequest& request);
     deduce::ChaseTrace first_of_page(const deduce::ChaseRequest& request);
