@@ -9,7 +9,9 @@ build: setup
 setup:
 	scripts/setup.sh
 
-scan: build
+scan: setup
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target gputomo
 	build/gputomo scan --device auto --out scan
 
 test: build

@@ -36,6 +36,8 @@ constexpr std::uint64_t kQuietLoads = 64;
 /// sets overflows in nearly every draw.
 constexpr double kScattered = 0.99;
 constexpr int kScatteredDraws = 3;
+/// Fewer lines than this may lie well spread over several sets by chance.
+constexpr std::uint64_t kFewestScattered = 64;
 /// Share of readings that may be slow by accident, at worst.
 constexpr double kAccident = 0.02;
 /// Share of loads that may be slow by accident (other clients, refresh); more are misses without a closer look.
@@ -65,7 +67,7 @@ public:
         if (many && find_sets_by_distance()) return std::move(found_);
         if (find_capacity() && find_sets()) return std::move(found_);
         if (!many && find_sets_by_distance()) return std::move(found_);
-        if (fitted_ > 0 && !confirm_capacity()) leave_capacity_open();
+        if (fitted_ > 0 && !find_one_set() && !confirm_capacity()) leave_capacity_open();
         return std::move(found_);
     }
 
@@ -235,6 +237,15 @@ private:
         found_.sets = exact(one_set ? 1 : way / line);
         found_.index = "modulo";
         find_policy(way, ways, line);
+    }
+
+    /// One set with a random policy: a line too many does not push out all others, so that the overflow does not show it.
+    bool find_one_set() {
+        if (found_.ways.confidence > 0 || fitted_ / step() * kShortTourLaps > kMostConfirming) return false;
+        const Set lone = lone_set();
+        if (lone.way == 0 || lone.ways < kFewestScattered || !scattered_lines_stay(fitted_ / lone.ways, lone.ways)) return false;
+        decide(lone.way, lone.ways, fitted_ / lone.ways, true);
+        return true;
     }
 
     /// Whether nearly as many lines as there are ways stay at random places.

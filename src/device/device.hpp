@@ -86,7 +86,7 @@ struct Launch {
     /// memory share an array; left to itself the driver sizes the carve-out for as many blocks as fit, and the L1 shrinks).
     bool prefer_l1 = false;
     /// The host gives up (TimeLimitError) when the kernel has not ended by then.
-    std::chrono::milliseconds time_limit{10'000};
+    std::chrono::milliseconds time_limit{30'000};
 };
 
 struct LaunchResult {

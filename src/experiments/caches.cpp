@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <numeric>
 
 namespace gputomo::experiments {
@@ -78,6 +80,35 @@ void append_caches(std::vector<FoundCache>& caches, const deduce::LevelSweep& sw
                           i > 0 ? sweep.levels[i - 1].overflows : kSmallestFar});
 }
 
+/// Passes chases on and counts the latencies of each array size, for whoever wants to look at the distribution.
+class Distribution {
+public:
+    Distribution(std::string name, deduce::Chase chase) : name_(std::move(name)), chase_(std::move(chase)) {}
+    deduce::ChaseTrace operator()(const deduce::ChaseRequest& request) {
+        auto trace = chase_(request);
+        const std::uint64_t stride = request.offsets.size() > 1 ? request.offsets[1] - request.offsets[0] : 0;
+        auto& counts = counts_[request.offsets.size() * stride];
+        for (const double latency : trace.latencies) ++counts[std::llround(latency)];
+        return trace;
+    }
+    [[nodiscard]] deduce::Trace trace() const {
+        deduce::Trace trace{.name = name_, .experiment = "caches"};
+        trace.columns = {{"size", "bytes", {}}, {"latency", "cycles", {}}, {"loads", "count", {}}};
+        for (const auto& [size, counts] : counts_)
+            for (const auto& [latency, loads] : counts) {
+                trace.columns[0].values.push_back(static_cast<double>(size));
+                trace.columns[1].values.push_back(static_cast<double>(latency));
+                trace.columns[2].values.push_back(static_cast<double>(loads));
+            }
+        return trace;
+    }
+
+private:
+    std::string name_;
+    deduce::Chase chase_;
+    std::map<std::uint64_t, std::map<std::int64_t, std::int64_t>> counts_;
+};
+
 struct Hierarchy {
     std::vector<FoundCache> caches;
     deduce::Level memory;
@@ -88,11 +119,14 @@ struct Hierarchy {
 Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, std::uint64_t largest, double clock_step, Outcome& outcome) {
     const double least_step = std::max(kLeastStep, kClockSteps * clock_step);
     near.describe(0.05, "first-level caches");
-    const auto near_sweep = deduce::deduce_levels(near.chase(), {.largest = std::min(largest, kLargestNear), .stride = kNearStride, .least_step = least_step, .most_loads = kMostNearLoads});
+    Distribution near_counts("caches/near_latencies", near.chase()), far_counts("caches/far_latencies", far.chase());
+    const auto near_sweep = deduce::deduce_levels(std::ref(near_counts), {.largest = std::min(largest, kLargestNear), .stride = kNearStride, .least_step = least_step, .most_loads = kMostNearLoads});
     far.describe(0.2, "caches behind the first level");
-    const auto far_sweep = deduce::deduce_levels(far.chase(), {.smallest = kSmallestFar, .largest = largest, .stride = kFarStride, .least_step = least_step, .most_loads = kMostFarLoads});
+    const auto far_sweep = deduce::deduce_levels(std::ref(far_counts), {.smallest = kSmallestFar, .largest = largest, .stride = kFarStride, .least_step = least_step, .most_loads = kMostFarLoads});
     outcome.traces.push_back(trace_of("caches/near", near_sweep));
     outcome.traces.push_back(trace_of("caches/far", far_sweep));
+    outcome.traces.push_back(near_counts.trace());
+    outcome.traces.push_back(far_counts.trace());
     Hierarchy hierarchy;
     const auto& nearest = near_sweep.levels.front();
     const auto& beyond = far_sweep.levels.front();

@@ -75,7 +75,7 @@ std::vector<device::Address> ChaseArray::place_elements(const std::vector<std::u
 
 std::uint32_t ChaseArray::rewalk_for(std::size_t elements, std::uint64_t warm) const {
     // Storing the records of the launch before may have pushed some of the array out of a cache: one lap brings it back.
-    if (!launches_empty_caches_) return static_cast<std::uint32_t>(std::min<std::uint64_t>(elements, kMostRewalk));
+    if (!launches_empty_caches_) return elements <= kMostRewalk ? static_cast<std::uint32_t>(elements) : 0;
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(warm, std::min<std::uint64_t>(2 * elements, kMostRewalk), kMostRewalk));
 }
 
