@@ -22,20 +22,24 @@ constexpr std::uint64_t kFewestLaps = 5, kMostLaps = 40;
 constexpr std::uint64_t kSettlingLaps = 16;
 /// Tours of at most so many loads are walked so often before they count: a random policy finds the last free way late.
 constexpr std::uint64_t kShortTour = 160, kShortTourLaps = 300;
-/// Loads that may be spent to see whether an array stays for good.
-constexpr std::uint64_t kMostConfirming = 1 << 22;
+/// Loads, as multiples of those of the longest lap, that may be spent to see whether lines stay for good.
+constexpr std::uint64_t kConfirmingLaps = 16;
 /// Lines tried at one distance, to find a set by its collisions.
 constexpr std::uint64_t kMostColliding = 96;
 /// Arrays of more loads are looked at by collisions first: that takes far fewer loads.
 constexpr std::uint64_t kManyLoads = 4096;
 /// Of a line.
 constexpr std::uint64_t kMostSectors = 8;
+/// Share by which two counts of the lines of a large set may differ: with a random policy the last ones are hard to see.
+constexpr double kLinesOff = 0.02;
 /// Loads of a small array, which tell how many readings are slow by accident.
-constexpr std::uint64_t kQuietLoads = 64;
+constexpr std::uint64_t kQuietLoads = 64, kQuietReadings = 64 * kQuietLoads;
 /// Of a fully associative cache's lines, this share stays wherever the lines are; where they choose one of several sets, one of the
 /// sets overflows in nearly every draw.
 constexpr double kScattered = 0.99;
 constexpr int kScatteredDraws = 3;
+/// Whether lines stay is tried so often before they don't.
+constexpr int kTries = 3;
 /// Fewer lines than this may lie well spread over several sets by chance.
 constexpr std::uint64_t kFewestScattered = 64;
 /// Share of readings that may be slow by accident, at worst.
@@ -67,7 +71,7 @@ public:
         if (many && find_sets_by_distance()) return std::move(found_);
         if (find_capacity() && find_sets()) return std::move(found_);
         if (!many && find_sets_by_distance()) return std::move(found_);
-        if (fitted_ > 0 && !find_one_set() && !confirm_capacity()) leave_capacity_open();
+        if (fitted_ > 0 && !find_one_set()) leave_capacity_open();
         return std::move(found_);
     }
 
@@ -153,8 +157,8 @@ private:
             const auto again = miss_rates(offsets, share > 0.9 ? 2 : kSettlingLaps, 1);
             if (std::accumulate(again.begin(), again.end(), 0.0) / static_cast<double>(again.size()) > kDisturbed) return false;
         }
-        // Misses come by whole sets: two lines and more.
-        return persistent_misses(offsets).size() < 2;
+        // Misses come by whole sets: two lines and more. With a random policy they are spread thin over many lines.
+        return persistent_misses(offsets).size() < 2 && stay(offsets);
     }
 
     bool find_capacity() {
@@ -180,16 +184,6 @@ private:
         fitted_ = low * step();
         overflowed_ = std::max(high * step(), q_.overflows);
         return tolerance == 1;
-    }
-
-    /// With a hash, or one set and a random policy, the capacity can still be a sharp border: an array of that size stays, however
-    /// long it is walked, and one of a piece more does not.
-    bool confirm_capacity() {
-        const std::uint64_t loads = fitted_ / step();
-        if (loads * kShortTourLaps > kMostConfirming || !stay(strided(fitted_, step())) || stay(strided(fitted_ + step(), step()))) return false;
-        const auto bytes = static_cast<std::int64_t>(fitted_);
-        found_.capacity = {bytes, 0.9, {bytes, bytes}, {}};
-        return true;
     }
 
     /// An array that fits in one order may not fit in another where the set is a hash of the address or the victim is drawn.
@@ -220,7 +214,7 @@ private:
             return remark(fmt::format("{} loads overflow together, and their distance does not divide the capacity: unequal sets or a hash", missing.size()));
         const std::uint64_t ways = one_set ? lone.ways : fitted_ / way;
         if (!verify_ways(way, ways)) return remark(fmt::format("{} lines {} bytes apart do not behave as one set of {} ways", ways + 1, way, ways));
-        const std::uint64_t line = one_set ? fitted_ / ways : find_line(way, ways);
+        const std::uint64_t line = one_set ? line_of(lone) : find_line(way, ways);
         if (one_set && !scattered_lines_stay(line, ways)) return remark("lines at random places overflow before the capacity is reached: the set is a hash of the address");
         decide(way, ways, line, one_set);
         return true;
@@ -241,10 +235,10 @@ private:
 
     /// One set with a random policy: a line too many does not push out all others, so that the overflow does not show it.
     bool find_one_set() {
-        if (found_.ways.confidence > 0 || fitted_ / step() * kShortTourLaps > kMostConfirming) return false;
+        if (found_.ways.confidence > 0 || fitted_ / step() * kShortTourLaps > kConfirmingLaps * q_.most_loads) return false;
         const Set lone = lone_set();
-        if (lone.way == 0 || lone.ways < kFewestScattered || !scattered_lines_stay(fitted_ / lone.ways, lone.ways)) return false;
-        decide(lone.way, lone.ways, fitted_ / lone.ways, true);
+        if (lone.way == 0 || lone.ways < kFewestScattered || !scattered_lines_stay(line_of(lone), lone.ways)) return false;
+        decide(lone.way, lone.ways, line_of(lone), true);
         return true;
     }
 
@@ -276,11 +270,21 @@ private:
         }
         return low;
     }
+    /// Of loads that hit, the share that is slow all the same.
+    double share_of_accidents() {
+        if (disturbed_ < 0) disturbed_ = miss_share(strided(std::min(q_.fits, kQuietLoads * step()), step()), 4, kQuietReadings / kQuietLoads);
+        return disturbed_;
+    }
     /// A line too many misses once a lap, but with a random policy each of its set's lines only now and then.
     bool stay(const Offsets& offsets) {
-        if (disturbed_ < 0) disturbed_ = miss_share(strided(std::min(q_.fits, kQuietLoads * step()), step()), 4);
-        const auto warm = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kMostConfirming / offsets.size(), 4, kShortTourLaps));
-        return miss_share(offsets, warm) - disturbed_ <= 0.5 / static_cast<double>(offsets.size());
+        const double disturbed = share_of_accidents();
+        const auto laps = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(q_.most_loads / offsets.size(), 2, 32));
+        auto warm = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kConfirmingLaps * q_.most_loads / offsets.size(), 4, kShortTourLaps));
+        // What disturbs single loads does not disturb every try; a line too many is there in every one.
+        const double accidents = 3 * std::sqrt(disturbed / kQuietReadings);
+        for (int i = 0; i < kTries; ++i, warm = kSettlingLaps)
+            if (miss_share(offsets, warm, laps) - disturbed <= 0.5 / static_cast<double>(offsets.size()) + accidents) return true;
+        return false;
     }
 
     /// Lines a multiple of the way's size apart collide, whatever the capacity is. Going down from distances that surely are
@@ -329,11 +333,21 @@ private:
     /// Everything misses: lines any distance apart are one set. The distance need only be a line, which is a few sectors; far
     /// apart, a TLB would run out before.
     Set lone_set() {
-        for (std::uint64_t distance = kMostSectors * sector_; distance >= sector_; distance /= 2) {
-            const std::uint64_t ways = lines_that_stay(distance, fitted_ / sector_ + 1);
-            if (ways > 0 && fitted_ % ways == 0 && fitted_ / ways <= distance && (fitted_ / ways) % sector_ == 0) return {distance, ways};
+        const std::uint64_t distance = kMostSectors * sector_;
+        if (fitted_ / sector_ * distance > q_.largest / 2) return {};
+        const auto apart = static_cast<double>(lines_that_stay(distance, fitted_ / sector_ + 1));
+        for (std::uint64_t line = distance; line >= sector_; line /= 2) {
+            const std::uint64_t ways = fitted_ / line;
+            if (std::abs(apart - static_cast<double>(ways)) <= kLinesOff * apart) return {distance, ways};
         }
         return {};
+    }
+
+    /// Of a cache with one set: the power of two of sectors that makes so many lines of the capacity.
+    [[nodiscard]] std::uint64_t line_of(const Set& lone) const {
+        std::uint64_t line = kMostSectors * sector_;
+        while (line > sector_ && fitted_ / line != lone.ways) line /= 2;
+        return line;
     }
 
     /// Greatest common distance of the lines that miss; a line may miss in several neighbouring sectors.
@@ -357,15 +371,21 @@ private:
     /// `ways` lines a way's size apart stay, one more does not.
     bool verify_ways(std::uint64_t way, std::uint64_t ways) {
         if (ways == 0 || (ways + 2) * way > q_.largest) return false;
-        disturbed_ = miss_share(spaced(way, ways), kShortTourLaps);
-        return persistent_misses(spaced(way, ways)).empty() && overflows(spaced(way, ways + 1));
+        if (!stay(spaced(way, ways)) || !overflows(spaced(way, ways + 1))) return false;
+        // So they do elsewhere, unless the set is a hash of the address.
+        for (const std::uint64_t elsewhere : {3 * way / 8 / step() * step(), (ways + 3) * way + 5 * way / 8 / step() * step()}) {
+            auto moved = spaced(way, ways + 1);
+            for (auto& offset : moved) offset += elsewhere;
+            if (moved.back() < q_.largest && !overflows(moved)) return false;
+        }
+        return true;
     }
     double miss_share(const Offsets& offsets, std::uint32_t warm = 4, std::uint32_t laps = 32) {
         const auto rates = miss_rates(offsets, warm, laps);
         return std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
     }
     /// Lines that do not fit miss at least once a lap, whatever the policy; slow loads by accident are known by then.
-    bool overflows(const Offsets& offsets) { return miss_share(offsets) - std::max(0.0, disturbed_) > 0.5 / static_cast<double>(offsets.size()); }
+    bool overflows(const Offsets& offsets) { return miss_share(offsets) - share_of_accidents() > 0.5 / static_cast<double>(offsets.size()); }
 
     /// Every second of ways + 1 lines of one set is shifted: they stay one set until the shift reaches the line size.
     std::uint64_t find_line(std::uint64_t way, std::uint64_t ways) {
@@ -410,7 +430,7 @@ private:
     /// Random orders of the lines, one after the other round and round, in which no line comes back at once: a nearer level would
     /// have it still.
     std::vector<Offsets> draw_rounds(std::uint64_t lines, std::uint64_t count) {
-        constexpr int kTries = 1000;
+        constexpr int kMostShuffles = 1000;
         const std::uint64_t apart = lines / 4;
         const auto soon = [&](const Offsets& before, const Offsets& after) {
             for (std::uint64_t i = 0; i < apart; ++i)
@@ -421,7 +441,7 @@ private:
         std::vector<Offsets> rounds(count, Offsets(lines));
         for (std::uint64_t r = 0; r < count; ++r) {
             std::iota(rounds[r].begin(), rounds[r].end(), std::uint64_t{0});
-            for (int i = 0; i < kTries; ++i) {
+            for (int i = 0; i < kMostShuffles; ++i) {
                 std::shuffle(rounds[r].begin(), rounds[r].end(), random_);
                 if ((r == 0 || !soon(rounds[r - 1], rounds[r])) && (r + 1 < count || !soon(rounds[r], rounds[0]))) break;
             }

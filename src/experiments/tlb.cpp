@@ -91,6 +91,7 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
 struct FoundTlb {
     deduce::CacheFindings findings;
     double penalty = 0;
+    double spread = 0;  ///< of what single loads take
     [[nodiscard]] bool confirmed() const { return findings.capacity.confidence > 0; }
     [[nodiscard]] bool has_geometry() const { return findings.ways.confidence > 0 && findings.line.confidence > 0; }
 };
@@ -100,8 +101,10 @@ void add_tlb(const std::string& name, const FoundTlb& tlb, Outcome& outcome) {
     for (auto& estimate : deduce::tlb_estimates(tlb.findings, prefix, "tlb")) outcome.estimates.push_back(std::move(estimate));
     for (const auto& remark : tlb.findings.remarks) outcome.warnings.push_back(fmt::format("tlb: {}: {}", name, remark));
     if (!tlb.confirmed()) return;
-    outcome.estimates.push_back(decided(prefix + ".miss_penalty", static_cast<std::int64_t>(std::llround(tlb.penalty)),
-                                        {"tlb: difference of the medians of loads that hit here and in the next level", kConfidence}));
+    auto penalty = decided(prefix + ".miss_penalty", static_cast<std::int64_t>(std::llround(tlb.penalty)),
+                           {"tlb: difference of the medians of loads that hit here and in the next level", kConfidence});
+    penalty.interval = {tlb.penalty - tlb.spread, tlb.penalty + tlb.spread};
+    outcome.estimates.push_back(std::move(penalty));
 }
 
 deduce::Trace levels_trace(std::string name) {
@@ -128,7 +131,7 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, st
         question.fits = efforts[level].fits;
         question.overflows = efforts[level].overflows;
         translation.describe(0.3 + 0.3 * static_cast<double>(level), fmt::format("geometry of level {}", level + 1));
-        found.push_back({deduce::deduce_geometry(chase, question), efforts[level + 1].latency - efforts[level].latency});
+        found.push_back({deduce::deduce_geometry(chase, question), efforts[level + 1].latency - efforts[level].latency, efforts.front().ceiling - efforts.front().latency});
         if (!found.back().has_geometry()) continue;
         const auto span = static_cast<std::uint64_t>(found.back().findings.line.value);
         const UnhiddenChase unhidden(translation, static_cast<std::uint64_t>(found.back().findings.capacity.value) / span, span);

@@ -1,3 +1,4 @@
+#include "deduce/cache_model.hpp"
 #include "deduce/geometry.hpp"
 #include "deduce/levels.hpp"
 #include "deduce/statistics.hpp"
@@ -16,6 +17,7 @@ struct Truth {
     std::string policy = "lru";
     double hit = 100, miss = 300;
     double outliers = 0, jitter = 0;
+    bool hashed = false;
     [[nodiscard]] std::uint64_t capacity() const { return line * ways * sets; }
 };
 
@@ -45,7 +47,7 @@ private:
     double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
     bool access(std::uint64_t address) {
         const std::uint64_t number = address / t_.line, sector = address % t_.line / t_.sector;
-        auto& set = sets_[number % t_.sets];
+        auto& set = sets_[(t_.hashed ? (number * 0x9E3779B97F4A7C15ULL) >> 32 : number) % t_.sets];
         auto found = std::find_if(set.begin(), set.end(), [&](const Line& l) { return l.number == number; });
         if (found == set.end()) {
             if (set.size() == t_.ways)
@@ -118,6 +120,85 @@ TEST(Geometry, RandomCachesWithOutliersAreRecoveredAndNeverWronglySure) {
     }
     EXPECT_GE(exact, kCaches * 95 / 100);
     EXPECT_EQ(wrong_but_sure, 0);
+}
+
+TEST(Geometry, AHashedCacheIsNeverWronglyDecided) {
+    const Truth truth{.line = 64, .sector = 64, .ways = 8, .sets = 64, .hashed = true};
+    const auto found = deduce(truth);
+    EXPECT_EQ(found.sector.value, 64);
+    EXPECT_EQ(found.ways.confidence, 0);
+    EXPECT_LE(found.capacity.confidence, 0.5) << "an interval";
+    EXPECT_LE(found.capacity.bracket[0], static_cast<std::int64_t>(truth.capacity()));
+    EXPECT_GE(found.capacity.bracket[1], static_cast<std::int64_t>(truth.capacity()));
+}
+
+TEST(Geometry, OneSetOfManyWaysWithARandomPolicyIsToldFromAHash) {
+    // As the L1 of Hopper looks.
+    const Truth truth{.line = 128, .sector = 32, .ways = 200, .sets = 1, .policy = "random", .hit = 32, .miss = 280};
+    expect_exact(truth, deduce(truth));
+}
+
+TEST(Geometry, SetsOfALargeRandomCacheAreFoundByCollidingLines) {
+    const Truth truth{.line = 64, .sector = 64, .ways = 12, .sets = 512, .policy = "random"};
+    expect_exact(truth, deduce(truth));
+}
+
+TEST(Policies, AreFollowedFromAnyStateAndToldApart) {
+    std::mt19937_64 random(11);
+    std::vector<std::uint32_t> lines;
+    for (int i = 0; i < 400; ++i) lines.push_back(static_cast<std::uint32_t>(random() % 10));
+    // Truth: FIFO of 8 ways that was not empty when the walk began.
+    std::vector<std::uint32_t> held{100, 101, 3, 102, 103, 5, 104, 105};
+    std::vector<bool> observed;
+    for (const auto line : lines) {
+        const bool hit = std::find(held.begin(), held.end(), line) != held.end();
+        if (!hit) held.erase(held.begin()), held.push_back(line);
+        observed.push_back(hit);
+    }
+    const auto right = [&](std::string_view policy) {
+        const auto predicted = predicted_hits(policy, 8, lines, observed);
+        int count = 0;
+        for (std::size_t i = 100; i < lines.size(); ++i) count += predicted[i] == observed[i] ? 1 : 0;
+        return count;
+    };
+    EXPECT_EQ(right("fifo"), 300);
+    EXPECT_LT(right("lru"), 290);
+    EXPECT_THROW((void)predicted_hits("belady", 8, lines, observed), std::invalid_argument);
+}
+
+TEST(Levels, WhereTwoLevelsMixIsNoLevel) {
+    // A hashed cache of 64 KiB: at its size and twice that, some loads still hit.
+    std::mt19937_64 random(5);
+    const Chase chase = [&](const ChaseRequest& r) {
+        ChaseTrace trace;
+        const double bytes = static_cast<double>(r.offsets.size()) * 256;
+        const double hits = bytes <= 32768 ? 1 : bytes <= 65536 ? 0.7 : bytes <= 131072 ? 0.3 : 0;
+        for (std::size_t i = 0; i < r.offsets.size(); ++i)
+            trace.latencies.push_back(static_cast<double>(random() % 1000) < 1000 * hits ? 30 : bytes <= 65536 ? 200 + static_cast<double>(random() % 20) : 300 + static_cast<double>(random() % 20));
+        return trace;
+    };
+    const auto sweep = deduce_levels(chase, {.largest = 1 << 20});
+    ASSERT_EQ(sweep.levels.size(), 2U);
+    EXPECT_EQ(sweep.levels[0].overflows, 65536U);
+    EXPECT_NEAR(sweep.levels[1].latency, 310, 6);
+}
+
+TEST(Levels, ALineOfSeveralLoadsStillShows) {
+    // Only one load in eight can miss.
+    const Chase chase = [](const ChaseRequest& r) {
+        ChaseTrace trace;
+        for (std::size_t i = 0; i < r.offsets.size(); ++i) trace.latencies.push_back(r.offsets.size() * 32 > 8192 && i % 8 == 0 ? 140 : 90);
+        return trace;
+    };
+    const auto sweep = deduce_levels(chase, {.largest = 1 << 18, .stride = 32});
+    ASSERT_EQ(sweep.levels.size(), 2U);
+    EXPECT_EQ(sweep.levels[0].fits, 8192U);
+    EXPECT_EQ(sweep.levels[1].latency, 140);
+}
+
+TEST(Statistics, AMeanNearTheMedianIsFreeOfOutliersAndOfTheClocksSteps) {
+    EXPECT_DOUBLE_EQ(mean_near_median({804, 808, 804, 808, 804, 2000}, 4), (804 * 3 + 808 * 2) / 5.0);
+    EXPECT_EQ(mean_near_median({}, 4), 0);
 }
 
 TEST(Levels, ASpreadLatencyIsOneLevel) {
