@@ -33,7 +33,7 @@ constexpr std::uint64_t kMostSectors = 8;
 /// Share by which two counts of the lines of a large set may differ: with a random policy the last ones are hard to see.
 constexpr double kLinesOff = 0.02;
 /// Loads of a small array, which tell how many readings are slow by accident.
-constexpr std::uint64_t kQuietLoads = 64, kQuietReadings = 64 * kQuietLoads;
+constexpr std::uint64_t kQuietLoads = 1024, kQuietReadings = 16 * kQuietLoads;
 /// Of a fully associative cache's lines, this share stays wherever the lines are; where they choose one of several sets, one of the
 /// sets overflows in nearly every draw.
 constexpr double kScattered = 0.99;
@@ -86,6 +86,7 @@ private:
     }
     /// Loads that miss more often than accidents explain (less than one such load expected in twenty tours).
     Offsets persistent_misses(const Offsets& offsets) {
+        if (offsets.empty()) return {};
         const std::uint64_t affordable = 2 * q_.most_loads / std::max<std::uint64_t>(1, offsets.size());
         const auto laps = static_cast<std::uint32_t>(std::clamp(affordable, kFewestLaps, kMostLaps));
         const std::uint64_t most_warm = offsets.size() <= kShortTour ? kShortTourLaps : kSettlingLaps;
@@ -272,11 +273,15 @@ private:
     }
     /// Of loads that hit, the share that is slow all the same.
     double share_of_accidents() {
-        if (disturbed_ < 0) disturbed_ = miss_share(strided(std::min(q_.fits, kQuietLoads * step()), step()), 4, kQuietReadings / kQuietLoads);
+        if (disturbed_ < 0) {
+            const auto quiet = strided(std::min(std::max(q_.fits / 4, step()), kQuietLoads * step()), step());
+            disturbed_ = miss_share(quiet, 4, static_cast<std::uint32_t>(kQuietReadings / quiet.size()));
+        }
         return disturbed_;
     }
     /// A line too many misses once a lap, but with a random policy each of its set's lines only now and then.
     bool stay(const Offsets& offsets) {
+        if (offsets.empty()) return true;
         const double disturbed = share_of_accidents();
         const auto laps = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(q_.most_loads / offsets.size(), 2, 32));
         auto warm = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kConfirmingLaps * q_.most_loads / offsets.size(), 4, kShortTourLaps));

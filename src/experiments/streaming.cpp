@@ -33,9 +33,8 @@ std::vector<StreamShape> streaming_shapes(const device::Device& device) {
     const auto per_sm = static_cast<int>(device.attribute(max_threads_per_multiprocessor).value_or(512));
     const auto per_block = static_cast<int>(device.attribute(max_threads_per_block).value_or(256));
     std::vector<StreamShape> shapes;
-    for (int threads : {256, 512})
-        for (int unroll : {4, 8})
-            if (threads <= per_block) shapes.push_back({threads, sms * std::max(1, per_sm / threads), unroll});
+    for (int threads : {std::min(256, per_block), std::min(512, per_block)})
+        for (int unroll : {4, 8}) shapes.push_back({threads, sms * std::max(1, per_sm / threads), unroll});
     return shapes;
 }
 
