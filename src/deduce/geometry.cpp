@@ -338,8 +338,8 @@ private:
     /// Everything misses: lines any distance apart are one set. The distance need only be a line, which is a few sectors; far
     /// apart, a TLB would run out before.
     Set lone_set() {
-        const std::uint64_t distance = kMostSectors * sector_;
-        if (fitted_ / sector_ * distance > q_.largest / 2) return {};
+        std::uint64_t distance = kMostSectors * sector_;
+        while (distance > sector_ && (fitted_ / sector_ + 1) * distance > q_.largest) distance /= 2;
         const auto apart = static_cast<double>(lines_that_stay(distance, fitted_ / sector_ + 1));
         for (std::uint64_t line = distance; line >= sector_; line /= 2) {
             const std::uint64_t ways = fitted_ / line;

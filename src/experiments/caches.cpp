@@ -180,7 +180,8 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
     trace.columns = {{"sm", "id", {}}, {"latency", "cycles", {}}};
     trace.plot = {"Latency of memory by SM", "sm", {"latency"}, false, false};
     for (std::uint32_t sm = 0; sm < sms; sm += every) {
-        const std::uint64_t first = offsets.size() / sms * sm, warm = cached ? 16 : offsets.size();
+        // From the first half: the end of the list was written last, and a cache may still have it.
+        const std::uint64_t first = offsets.size() / 2 / sms * sm, warm = cached ? 16 : offsets.size();
         auto latencies = far.on_sm(offsets, first, warm, kLoadsPerSm, sm);
         std::erase_if(latencies, [&](double latency) { return latency < threshold; });
         if (latencies.empty()) continue;

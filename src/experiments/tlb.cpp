@@ -173,7 +173,7 @@ std::vector<FoundTlb> find_in_aliased_windows(Context& context, std::uint64_t pa
 
 std::vector<FoundTlb> find_in_plain_array(Context& context, DataCaches caches, Outcome& outcome) {
     const auto memory = static_cast<std::uint64_t>(context.device.attribute(device::Attribute::total_memory_bytes).value_or(kPlainArray));
-    const auto mapped = MappedWindow::plain(context.device, std::min(kPlainArray, std::bit_floor(memory / 4)), kSmallPage);
+    const auto mapped = MappedWindow::plain(context.device, std::min(kPlainArray, std::bit_floor(memory / 2)), kSmallPage);
     return find_tlbs(context, mapped, kPlainStride, "tlb/levels", caches, outcome);
 }
 

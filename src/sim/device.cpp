@@ -23,6 +23,8 @@ namespace {
 using device::Attribute;
 
 /// Memory of a simulated GPU; physical memory of the host is used only as it is touched.
+/// Cycles between two launches.
+constexpr std::uint64_t kMostPause = 64;
 constexpr std::uint64_t kDefaultMemory = std::uint64_t{1} << 30;
 constexpr std::int64_t kMappingGranularity = std::int64_t{2} << 20;
 
@@ -223,7 +225,9 @@ device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& 
     if (options_.noise.clock_drift > 0) drift += options_.noise.clock_drift * (2 * static_cast<double>(random_() >> 11) * 0x1p-53 - 1);
     const double elapsed = cycles * 1e3 / (*machine_.clock.sm_mhz * drift) + machine_.launch.empty_kernel.value_or(0);
     now_ns_ += elapsed;
-    for (auto& offset : clock_offsets_) offset += static_cast<std::int64_t>(elapsed * *machine_.clock.sm_mhz / 1e3);
+    // No two launches follow each other after exactly the same time.
+    const auto pause = static_cast<std::int64_t>(random_() % kMostPause);
+    for (auto& offset : clock_offsets_) offset += static_cast<std::int64_t>(elapsed * *machine_.clock.sm_mhz / 1e3) + pause;
     return {Nanoseconds(elapsed)};
 }
 
