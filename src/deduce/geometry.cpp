@@ -217,6 +217,7 @@ private:
         if (!verify_ways(way, ways)) return remark(fmt::format("{} lines {} bytes apart do not behave as one set of {} ways", ways + 1, way, ways));
         const std::uint64_t line = one_set ? line_of(lone) : find_line(way, ways);
         if (one_set && !scattered_lines_stay(line, ways)) return remark("lines at random places overflow before the capacity is reached: the set is a hash of the address");
+        if (!one_set && (line >= way || way % line != 0)) return remark("no line size explains which lines overflow together");
         decide(way, ways, line, one_set);
         return true;
     }
