@@ -133,7 +133,7 @@ TEST(Geometry, AHashedCacheIsNeverWronglyDecided) {
 }
 
 TEST(Geometry, OneSetOfManyWaysWithARandomPolicyIsToldFromAHash) {
-    // As the L1 of Hopper looks.
+    // As the L1 of Hopper may be.
     const Truth truth{.line = 128, .sector = 32, .ways = 200, .sets = 1, .policy = "random", .hit = 32, .miss = 280};
     expect_exact(truth, deduce(truth));
 }
