@@ -87,7 +87,7 @@ private:
     /// Loads that miss more often than accidents explain (less than one such load expected in twenty tours).
     Offsets persistent_misses(const Offsets& offsets) {
         if (offsets.empty()) return {};
-        const std::uint64_t affordable = 2 * q_.most_loads / std::max<std::uint64_t>(1, offsets.size());
+        const std::uint64_t affordable = 2 * q_.most_loads / offsets.size();
         const auto laps = static_cast<std::uint32_t>(std::clamp(affordable, kFewestLaps, kMostLaps));
         const std::uint64_t most_warm = offsets.size() <= kShortTour ? kShortTourLaps : kSettlingLaps;
         const auto rates = miss_rates(offsets, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 2, most_warm)), laps);
@@ -151,13 +151,9 @@ private:
 
     bool fits(std::uint64_t bytes) {
         const auto offsets = strided(bytes, step());
-        const auto rates = miss_rates(offsets, 1, 1);
-        const double share = std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
-        if (share > kDisturbed) {
-            // A cold start may take more than one lap where replacement is not LRU.
-            const auto again = miss_rates(offsets, share > 0.9 ? 2 : kSettlingLaps, 1);
-            if (std::accumulate(again.begin(), again.end(), 0.0) / static_cast<double>(again.size()) > kDisturbed) return false;
-        }
+        const double share = miss_share(offsets, 1, 1);
+        // A cold start may take more than one lap where replacement is not LRU.
+        if (share > kDisturbed && miss_share(offsets, share > 0.9 ? 2 : kSettlingLaps, 1) > kDisturbed) return false;
         // Misses come by whole sets: two lines and more. With a random policy they are spread thin over many lines.
         return persistent_misses(offsets).size() < 2 && stay(offsets);
     }
@@ -174,10 +170,7 @@ private:
             low = high;
             high *= 2;
         }
-        if (low == 0) {
-            found_.remarks.push_back("no array was served without misses");
-            return false;
-        }
+        if (low == 0) return remark("no array was served without misses");
         while (high - low > tolerance) {
             const std::uint64_t middle = low + (high - low) / 2;
             (fits(middle * step()) ? low : high) = middle;
@@ -237,7 +230,7 @@ private:
 
     /// One set with a random policy: a line too many does not push out all others, so that the overflow does not show it.
     bool find_one_set() {
-        if (found_.ways.confidence > 0 || fitted_ / step() * kShortTourLaps > kConfirmingLaps * q_.most_loads) return false;
+        if (fitted_ / step() * kShortTourLaps > kConfirmingLaps * q_.most_loads) return false;
         const Set lone = lone_set();
         if (lone.way == 0 || lone.ways < kFewestScattered || !scattered_lines_stay(line_of(lone), lone.ways)) return false;
         decide(lone.way, lone.ways, line_of(lone), true);

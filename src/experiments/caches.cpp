@@ -174,7 +174,7 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
     const auto offsets = deduce::strided(cached ? largest : kSmallestFar, cached ? std::max(kFarStride, largest / kMostFarLoads) : kFarStride);
     const auto sms = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
     const std::uint32_t every = (sms + kMostSms - 1) / kMostSms;
-    const double step = context.findings.number("clock.resolution").value_or(1);
+    const double step = clock_step(context.findings);
     far.describe(0.9, "memory latency by SM");
     deduce::Trace trace{.name = "caches/memory_by_sm", .experiment = "caches"};
     trace.columns = {{"sm", "id", {}}, {"latency", "cycles", {}}};
@@ -210,7 +210,7 @@ Outcome measure(Context& context) {
     ChaseArray near(context, {.base = memory.address()}, LoadHint::all);
     ChaseArray far(context, {.base = memory.address()}, LoadHint::l2_only);
     for (const ChaseArray* array : {&near, &far}) array->add_code_checks(outcome);
-    const auto hierarchy = find_hierarchy(near, far, largest, context.findings.number("clock.resolution").value_or(1), outcome);
+    const auto hierarchy = find_hierarchy(near, far, largest, clock_step(context.findings), outcome);
     std::vector<std::string> names;
     for (const auto& cache : hierarchy.caches) {
         names.push_back(cache.name);

@@ -24,7 +24,7 @@ constexpr double kEmptied = 8;
 /// Chases that may hit the L1 record little at a time and leave it its memory; the others record as much as they can.
 PointerChase::Shape shape_for(const Context& context, LoadHint hint) {
     PointerChase::Shape shape{.hint = hint};
-    shape.start_to_start = context.findings.number("clock.resolution").value_or(1) > 1;
+    shape.start_to_start = clock_step(context.findings) > 1;
     if (hint == LoadHint::all) return shape;
     const auto shared = context.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384);
     shape.records = static_cast<std::uint32_t>((std::min(shared, kMostShared) - kSharedLeftFree) / kRecordBytes);

@@ -33,9 +33,6 @@ public:
     /// and of the recording of single loads. Nothing where no block came to the wanted SM.
     [[nodiscard]] std::optional<double> mean(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm,
                                              std::uint64_t loads, std::optional<std::uint32_t> sm = std::nullopt);
-    /// Whether a launch empties a cache on this path: then later launches of one trace walk a while before they record.
-    [[nodiscard]] bool launches_empty_caches() const { return launches_empty_caches_; }
-    [[nodiscard]] PointerChase& pointer_chase() { return chase_; }
     /// Adds the checks of the kernels that chase.
     void add_code_checks(Outcome& outcome) const;
     /// What progress() says while this array is walked.
@@ -51,6 +48,7 @@ private:
     ArrayPlace place_;
     LinkWriter writer_;
     PointerChase chase_;
+    /// Whether a launch empties a cache on this path: then later launches of one trace walk a while before they record.
     bool launches_empty_caches_ = false;
     double fraction_ = 0;
     std::string what_ = "pointer chase";

@@ -27,6 +27,9 @@ private:
     std::map<std::string, deduce::Estimate, std::less<>> by_path_;
 };
 
+/// Cycles by which the clock register steps; 1 where that was not found.
+[[nodiscard]] double clock_step(const Findings& findings);
+
 /// What a run may use. Everything it learns of the GPU goes through `device`.
 struct Context {
     device::Device& device;

@@ -20,4 +20,6 @@ std::optional<double> Findings::number(std::string_view path) const {
     return std::nullopt;
 }
 
+double clock_step(const Findings& findings) { return findings.number("clock.resolution").value_or(1); }
+
 }  // namespace gputomo::experiments

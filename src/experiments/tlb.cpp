@@ -121,7 +121,7 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, st
     const Window& window = translation.window();
     translation.describe(0.1, "levels of translation");
     auto trace = levels_trace(std::move(trace_name));
-    const auto efforts = find_efforts(translation, stride, context.findings.number("clock.resolution").value_or(1), trace);
+    const auto efforts = find_efforts(translation, stride, clock_step(context.findings), trace);
     outcome.traces.push_back(std::move(trace));
     std::vector<FoundTlb> found;
     deduce::CacheQuestion question{.largest = window.bytes, .word = window.word, .visible = window.word, .most_loads = kMostLoads, .seed = context.seed};

@@ -15,14 +15,7 @@ constexpr std::uint32_t kThreads = 96;
 
 /// `body(builder, tid, result)` computes what each of 96 threads stores.
 std::vector<std::uint32_t> results(const machine::Machine& machine, const std::function<void(KernelBuilder&, Reg, Reg)>& body) {
-    const auto gpu = make_device(machine, {});
-    KernelBuilder k("barriers", kTarget);
-    const Reg out = k.param(Type::u64, "out");
-    const Reg tid = k.special(SpecialRegister::tid_x), result = k.reg(Type::u32);
-    k("mov.u32", result, 0);
-    body(k, tid, result);
-    k("st.global.u32", Mem(k.element(out, tid, Bytes(4))), result);
-    return run(*gpu, k, kThreads, {}, {kThreads});
+    return stored_by_threads(machine, kThreads, body);
 }
 
 Reg below(KernelBuilder& k, Reg tid, int limit) {
@@ -108,7 +101,7 @@ TEST_P(EveryDivergence, ADeadlockNamesWarpsPlacesAndArrivals) {
             k.if_(first, [&] { k("bar.sync", 5, 96); }, [&] { k("bar.sync", 6, 96); });
         });
     });
-    EXPECT_THAT(message, HasSubstr("launch of barriers: deadlock: 3 warps left"));
+    EXPECT_THAT(message, HasSubstr("launch of threads: deadlock: 3 warps left"));
     EXPECT_THAT(message, HasSubstr("block (0, 0, 0) warp 0 waits at line"));
     EXPECT_THAT(message, HasSubstr("bar.sync 5, 96;"));
     EXPECT_THAT(message, HasSubstr(GetParam() ? "(barrier 5, 32 threads arrived of 96)" : "(barrier 5, 1 warps arrived of 3)"));

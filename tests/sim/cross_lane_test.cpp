@@ -13,14 +13,7 @@ using testing::HasSubstr;
 
 /// `body(builder, tid, result)` computes the u32 that each thread stores.
 std::vector<std::uint32_t> results(const machine::Machine& machine, const std::function<void(KernelBuilder&, Reg, Reg)>& body, std::uint32_t threads = 32) {
-    const auto gpu = make_device(machine, {});
-    KernelBuilder k("lanes", kTarget);
-    const Reg out = k.param(Type::u64, "out");
-    const Reg tid = k.special(SpecialRegister::tid_x), result = k.reg(Type::u32);
-    k("mov.u32", result, 0);
-    body(k, tid, result);
-    k("st.global.u32", Mem(k.element(out, tid, Bytes(4))), result);
-    return run(*gpu, k, threads, {}, {threads});
+    return stored_by_threads(machine, threads, body);
 }
 
 TEST(CrossLane, ShufflesMoveValues) {

@@ -22,14 +22,7 @@ machine::Machine fall_through_first() {
 class EveryKind : public testing::TestWithParam<Kind> {
 protected:
     static std::vector<std::uint32_t> results(const std::function<void(KernelBuilder&, Reg, Reg)>& body) {
-        const auto gpu = make_device(GetParam().gpu, {});
-        KernelBuilder k("diverge", kTarget);
-        const Reg out = k.param(Type::u64, "out");
-        const Reg tid = k.special(SpecialRegister::tid_x), result = k.reg(Type::u32);
-        k("mov.u32", result, 0);
-        body(k, tid, result);
-        k("st.global.u32", Mem(k.element(out, tid, Bytes(4))), result);
-        return run(*gpu, k, 64, {}, {64});
+        return stored_by_threads(GetParam().gpu, 64, body);
     }
 };
 INSTANTIATE_TEST_SUITE_P(Divergence, EveryKind,

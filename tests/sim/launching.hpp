@@ -33,6 +33,19 @@ inline std::vector<std::uint32_t> run(device::Device& gpu, const KernelBuilder& 
     return out.read<std::uint32_t>(results);
 }
 
+/// What each thread of one block stores; `body(builder, tid, result)` computes it, a u32 that starts as 0.
+inline std::vector<std::uint32_t> stored_by_threads(const machine::Machine& machine, std::uint32_t threads,
+                                                    const std::function<void(KernelBuilder&, Reg, Reg)>& body) {
+    const auto gpu = make_device(machine, {});
+    KernelBuilder k("threads", kTarget);
+    const Reg out = k.param(Type::u64, "out");
+    const Reg tid = k.special(SpecialRegister::tid_x), result = k.reg(Type::u32);
+    k("mov.u32", result, 0);
+    body(k, tid, result);
+    k("st.global.u32", Mem(k.element(out, tid, Bytes(4))), result);
+    return run(*gpu, k, threads, {}, {threads});
+}
+
 /// Cycles of `body(register)`, between two clock reads, by one thread; the clock's own cost is taken off.
 inline std::uint32_t cycles_of(device::Device& gpu, const std::function<void(KernelBuilder&, Reg)>& body, std::uint32_t threads = 1) {
     KernelBuilder k("timed", kTarget);
