@@ -31,9 +31,9 @@ struct LoopShape {
     std::uint32_t turns;
 };
 constexpr LoopShape kLoops[] = {{384, 1, 4}, {1024, 1, 2}, {1024, 2, 2}};
-/// Of the other operations, whose machine instructions are as many as TimedOperation::size says.
-constexpr LoopShape kShortLoops[] = {{1024, 1, 2}, {1024, 2, 2}};
-constexpr int kFewestOperations = 32;
+/// Of the other operations: machine instructions instead of operations.
+constexpr LoopShape kShortLoops[] = {{480, 1, 4}, {480, 2, 4}};
+constexpr int kFewestOperations = 16;
 
 /// Above this number of warps only every fourth is tried.
 constexpr int kEveryWarp = 16;
@@ -70,13 +70,22 @@ Sweep sweep(Context& context, const TimedOperation& operation, Outcome& outcome)
     return result;
 }
 
+/// Machine instructions of one operation as far as is known: from the code, else from the latency, else what its row says.
+int size_of(const Findings& findings, const TimedOperation& operation) {
+    if (const auto counted = findings.number(fmt::format("operations[{}].instructions", operation.name))) return std::max(1, static_cast<int>(*counted));
+    const auto latency = findings.number(fmt::format("operations[{}].latency", operation.name));
+    const auto single = findings.number("pipelines.sp.latency");
+    if (!latency || !single || *single <= 0) return operation.size;
+    return std::max(1, std::min(operation.size, static_cast<int>(std::lround(*latency / *single))));
+}
+
 /// The best steady rate: few warps with many chains or many warps with one, whichever the schedulers fill better.
 double best_rate(Context& context, const TimedOperation& operation, Outcome& outcome) {
     const int warp_size = warp_size_of(context.device);
     const bool basic = !operation.opcodes.empty();
     double best = 0;
     for (const auto& shape : basic ? std::span<const LoopShape>(kLoops) : std::span<const LoopShape>(kShortLoops)) {
-        const int count = std::max(kFewestOperations, shape.operations / operation.size / 4 * 4);
+        const int count = std::max(kFewestOperations, shape.operations / size_of(context.findings, operation) / 4 * 4);
         ChainLoop loop(context.device, {{operation, count, shape.chains}}, shape.turns);
         add_code_checks(loop.compiled(), outcome);
         const int most = most_warps(loop.compiled(), warp_size);
@@ -149,6 +158,7 @@ Experiment arithmetic_throughput_experiment() {
             .title = "arithmetic operations per cycle against the number of warps",
             .source = "Wong 2010, IV-B, Fig. 6; Volkov 2016, 6.3",
             .needs = {},
+            .after = {"arithmetic_latency"},
             .provides = {"operations[*].throughput", "pipelines.*.lanes"},
             .run = run};
 }
