@@ -137,9 +137,13 @@ Outcome measure(Context& context) {
     for (const auto& operation : operations) {
         context.progress(done++ / total, operation.name);
         if (!operation.bridge.empty()) continue;
-        if (!operation.opcodes.empty()) outcome.traces.push_back(trace_of(operation, sweep(context, operation, outcome)));
-        outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.name),
-                                                  best_rate(context, operation, outcome), operation));
+        try {
+            if (!operation.opcodes.empty()) outcome.traces.push_back(trace_of(operation, sweep(context, operation, outcome)));
+            outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.name),
+                                                      best_rate(context, operation, outcome), operation));
+        } catch (const CodeMismatch& mismatch) {
+            add_mismatch(mismatch, outcome);
+        }
     }
     for (const auto& [name, operation] : pipelines) {
         context.progress(done++ / total, name);
