@@ -2,14 +2,13 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/arithmetic/loops.hpp"
+#include "experiments/arithmetic/rates.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/estimates.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -17,9 +16,6 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.98;
-/// A rate falls short of the lanes by the loop's control and by ramps at both ends, and exceeds them by a clock read at most.
-constexpr double kMostLost = 0.015;
-constexpr double kMostGained = 0.002;
 /// Independent chains a thread for the sweep over warps: one, as in Wong 2010, and enough to fill a pipeline from few warps.
 constexpr int kChains[] = {1, 4};
 /// Loops for the steady rate; the best of them counts. A short body fits an instruction cache of 4 KiB but its control takes
@@ -45,8 +41,6 @@ std::vector<int> warp_counts(int most) {
     return counts;
 }
 
-int warp_size_of(const device::Device& device) { return static_cast<int>(device.attribute(device::Attribute::warp_size).value_or(32)); }
-
 struct Sweep {
     std::vector<int> warps;
     std::vector<std::vector<double>> rates;  ///< per number of chains
@@ -68,15 +62,6 @@ Sweep sweep(Context& context, const TimedOperation& operation, Outcome& outcome)
         for (int count : result.warps) series.push_back(kernel->throughput(count, warp_size));
     }
     return result;
-}
-
-/// Machine instructions of one operation as far as is known: from the code, else from the latency, else what its row says.
-int size_of(const Findings& findings, const TimedOperation& operation) {
-    if (const auto counted = findings.number(fmt::format("operations[{}].instructions", operation.name))) return std::max(1, static_cast<int>(*counted));
-    const auto latency = findings.number(fmt::format("operations[{}].latency", operation.name));
-    const auto single = findings.number("pipelines.sp.latency");
-    if (!latency || !single || *single <= 0) return operation.size;
-    return std::max(1, std::min(operation.size, static_cast<int>(std::lround(*latency / *single))));
 }
 
 /// The best steady rate: few warps with many chains or many warps with one, whichever the schedulers fill better.
@@ -110,23 +95,6 @@ Evidence evidence_for(const TimedOperation& operation) {
             kConfidence};
 }
 
-deduce::Estimate rate_estimate(std::string path, double rate, const TimedOperation& operation) {
-    return decided_real(std::move(path), {rate, rate * (1 - kMostGained), rate * (1 + kMostLost)}, evidence_for(operation));
-}
-
-/// Lanes are whole, and divided evenly among an SM's schedulers: of the whole numbers that the rate allows, the one that can
-/// be halved most often. The rate itself where it allows none.
-double whole_lanes(double rate) {
-    double best = rate;
-    int best_halvings = -1;
-    for (auto lanes = static_cast<std::int64_t>(std::ceil(rate * (1 - kMostGained))); static_cast<double>(lanes) <= rate / (1 - kMostLost); ++lanes) {
-        const int halvings = lanes > 0 ? std::countr_zero(static_cast<std::uint64_t>(lanes)) : -1;
-        if (halvings > best_halvings) best = static_cast<double>(lanes);
-        best_halvings = std::max(best_halvings, halvings);
-    }
-    return best;
-}
-
 Outcome measure(Context& context) {
     Outcome outcome;
     const auto target = target_of(context.device);
@@ -140,7 +108,7 @@ Outcome measure(Context& context) {
         try {
             if (!operation.opcodes.empty()) outcome.traces.push_back(trace_of(operation, sweep(context, operation, outcome)));
             outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.name),
-                                                      best_rate(context, operation, outcome), operation));
+                                                      best_rate(context, operation, outcome), evidence_for(operation)));
         } catch (const CodeMismatch& mismatch) {
             add_mismatch(mismatch, outcome);
         }
@@ -148,7 +116,7 @@ Outcome measure(Context& context) {
     for (const auto& [name, operation] : pipelines) {
         context.progress(done++ / total, name);
         const double lanes = whole_lanes(best_rate(context, operation, outcome));
-        outcome.estimates.push_back(rate_estimate(fmt::format("pipelines.{}.lanes", name), lanes, operation));
+        outcome.estimates.push_back(rate_estimate(fmt::format("pipelines.{}.lanes", name), lanes, evidence_for(operation)));
     }
     return outcome;
 }
