@@ -53,6 +53,21 @@ TEST_F(Commands, ListsAreJsonWithASchema) {
     EXPECT_EQ(devices.at("devices").at(0).at("id"), "sim:gtx280");
 }
 
+TEST_F(Commands, ExportPrintsTheChosenForm) {
+    write_machine("m.json", R"("banks":{"value":48,"unit":"count","source":"made up"})");
+    const auto accel = run({"export", "--to", "accel-sim", path("m.json")});
+    EXPECT_EQ(accel.code, 0);
+    EXPECT_THAT(accel.out, HasSubstr("# shared.banks = 48: made up\n-gpgpu_shmem_num_banks 48\n"));
+    EXPECT_EQ(json::parse(run({"export", "--to", "flat", path("m.json")}).out).at("leaves").at("shared.banks").at("value"), 48);
+    EXPECT_EQ(lines(run({"export", "--to", "csv", path("m.json")}).out).back(), "shared.banks,known,48,count,,,,made up");
+}
+
+TEST_F(Commands, ExportRefusesWhatItDoesNotKnow) {
+    write_machine("m.json", "");
+    EXPECT_EQ(run({"export", "--to", "gem5", path("m.json")}).code, 2);
+    EXPECT_EQ(run({"export", "--to", "csv", path("missing.json")}).code, 2);
+}
+
 TEST_F(Commands, ListsAreLinesWithoutJson) {
     const auto ran = run({"list", "experiments"});
     EXPECT_EQ(ran.code, 0);
