@@ -39,13 +39,27 @@ struct Record {
 static_assert(sizeof(Record) == kRecordBytes);
 
 /// `loads` loads of an address each between two clock reads.
-TimedCode timed_loads(int loads) { return {.operation = {"LDG", sizeof(device::Address)}, .counts = {loads}}; }
+TimedCode timed_loads(LoadHint hint, int loads) {
+    if (hint == LoadHint::constant) return {.operation = {"LDC"}, .counts = {loads}};
+    // The coordinate is moved to the register that the fetch wants.
+    if (hint == LoadHint::texture) return {.operation = {"TEX|TLD|TLD4"}, .counts = {loads}, .companions = 2};
+    return {.operation = {"LDG", sizeof(device::Address)}, .counts = {loads}};
+}
+
+std::shared_ptr<device::Module> load_module(device::Device& device, const PointerChase::Shape& shape) {
+    ptx::ModuleBuilder module(target_of(device));
+    module.add(average_chase_kernel(target_of(device), shape.hint, shape.unroll));
+    module.add(average_chase_kernel(target_of(device), shape.hint, PointerChase::kLonger * shape.unroll));
+    module.add(fine_chase_kernel(target_of(device), shape));
+    if (shape.hint == LoadHint::constant) module.add(constant_base_kernel(target_of(device)));
+    return device.load(module.text());
+}
 
 }  // namespace
 
 LinkWriter::LinkWriter(device::Device& device) : device_(device), kernel_(device, link_writer_kernel(target_of(device))) {}
 
-void LinkWriter::write_cycle(std::span<const device::Address> order) {
+void LinkWriter::write(std::span<const device::Address> order, device::Address texels) {
     if (order.empty()) throw std::logic_error("write_cycle: a cycle has at least one element");
     std::vector<device::Address> closed(order.begin(), order.end());
     closed.push_back(order.front());
@@ -53,27 +67,54 @@ void LinkWriter::write_cycle(std::span<const device::Address> order) {
     list.write(closed);
     const auto count = static_cast<std::uint32_t>(order.size());
     device::Arguments arguments;
-    arguments.add(list.address()).add(count);
+    arguments.add(list.address()).add(count).add(texels);
     kernel_.launch({(count + kWriterThreads - 1) / kWriterThreads}, {kWriterThreads}, arguments);
 }
 
 PointerChase::PointerChase(device::Device& device, Shape shape)
     : device_(device),
       shape_(shape),
-      average_(device, average_chase_kernel(target_of(device), shape.hint, shape.unroll), {timed_loads(shape.unroll)}),
-      average_long_(device, average_chase_kernel(target_of(device), shape.hint, kLonger * shape.unroll),
-                    {timed_loads(kLonger * shape.unroll)}),
-      fine_(device, fine_chase_kernel(target_of(device), shape), {timed_loads(1)}),
+      module_(load_module(device, shape)),
+      writer_(device),
+      average_(module_, average_chase_kernel(target_of(device), shape.hint, shape.unroll).name(), {timed_loads(shape.hint, shape.unroll)}),
+      average_long_(module_, average_chase_kernel(target_of(device), shape.hint, kLonger * shape.unroll).name(),
+                    {timed_loads(shape.hint, kLonger * shape.unroll)}),
+      fine_(module_, fine_chase_kernel(target_of(device), shape).name(), {timed_loads(shape.hint, 1)}),
       results_(device, Bytes{kHeaderBytes + kRecordBytes * shape.records}),
       sms_(static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1))) {
     average_.prefer_l1();
     average_long_.prefer_l1();
     fine_.prefer_l1();
+    if (shape.hint == LoadHint::constant) find_constants();
+}
+
+void PointerChase::find_constants() {
+    constants_ = module_->symbol(constant_array().name).address;
+    CompiledKernel base(module_, constant_base_kernel(target_of(device_)).name(), {});
+    device::Arguments arguments;
+    arguments.add(results_.address());
+    base.launch({1}, {1}, arguments);
+    constants_begin_ = results_.read<std::uint64_t>(1).front();
+}
+
+std::uint64_t PointerChase::link_to(device::Address address) const {
+    if (shape_.hint == LoadHint::constant) return constants_begin_ + address;
+    if (shape_.hint == LoadHint::texture) return (address - shape_.texture_base) / 4;
+    return address;
+}
+
+void PointerChase::write_cycle(std::span<const device::Address> order) {
+    if (shape_.hint == LoadHint::texture) return writer_.write_texels(order, shape_.texture_base);
+    if (shape_.hint != LoadHint::constant) return writer_.write_cycle(order);
+    std::vector<std::uint64_t> links(*std::ranges::max_element(order) / sizeof(std::uint64_t) + 1);
+    for (std::size_t i = 0; i < order.size(); ++i) links[order[i] / sizeof(std::uint64_t)] = link_to(order[(i + 1) % order.size()]);
+    device_.copy_to_device(constants_, std::as_bytes(std::span(links)));
 }
 
 bool PointerChase::launch(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t turns) {
     device::Arguments arguments;
-    arguments.add(run.start).add(run.warm).add(turns).add(run.sm.value_or(kAnySm)).add(results_.address());
+    arguments.add(link_to(run.start)).add(run.warm).add(turns).add(run.sm.value_or(kAnySm)).add(results_.address());
+    if (shape_.hint == LoadHint::texture) arguments.add(shape_.texture);
     const Bytes shared{kRecordBytes * shape_.records};
     for (const std::uint32_t blocks : kBlocksPerSm) {
         device_.fill_u32(results_.address(), 0, kHeaderBytes / 4);
@@ -151,7 +192,7 @@ std::vector<double> PointerChase::walk(std::span<const device::Address> order, s
         const auto records = record(part);
         if (records.empty()) return {};
         for (std::size_t i = 0; i < records.size(); ++i) {
-            if (records[i].next_low != static_cast<std::uint32_t>(order[(at + i + 1) % order.size()]))
+            if (records[i].next_low != static_cast<std::uint32_t>(link_to(order[(at + i + 1) % order.size()])))
                 throw DeviceError(fmt::format("{}: load {} returned an address that is not the next of its list", fine_.name(), at + i));
             latencies.push_back(records[i].cycles - record_overhead_);
         }
