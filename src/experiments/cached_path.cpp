@@ -18,6 +18,9 @@ constexpr std::uint64_t kMostLoads = 1 << 16;
 /// Laps after which an array that fits is there, whatever the replacement; loads that a latency is taken of.
 constexpr std::uint64_t kWarmLaps = 4;
 constexpr std::uint64_t kLoads = 1024, kLoadsPerSm = 256;
+/// Standard deviation of a median, in median deviations of the readings and over the root of their number; how many of them the
+/// medians of a hundred equal SMs differ by.
+constexpr double kDeviation = 1.86, kSpreadOfMany = 6;
 /// Geometry of small caches takes no more loads than this a lap.
 constexpr std::uint64_t kMostGeometryLoads = 1 << 15;
 
@@ -35,6 +38,7 @@ deduce::Trace trace_of(const PathQuestion& question, const deduce::LevelSweep& s
 /// Nearest and farthest of each SM's latency.
 struct BySm {
     std::vector<double> sms, latencies;
+    double uncertainty = 0;  ///< of one SM's latency, cycles
     [[nodiscard]] bool empty() const { return latencies.empty(); }
     [[nodiscard]] double mean() const { return std::accumulate(latencies.begin(), latencies.end(), 0.0) / static_cast<double>(latencies.size()); }
     [[nodiscard]] std::vector<std::int64_t> range() const {
@@ -54,6 +58,7 @@ BySm latencies_by_sm(Context& context, const PathFindings& findings, std::size_t
         if (latencies.empty()) continue;
         by_sm.sms.push_back(sm);
         by_sm.latencies.push_back(deduce::mean_near_median(latencies, clock_step(context.findings)));
+        by_sm.uncertainty = std::max(by_sm.uncertainty, kDeviation * deduce::median_deviation(latencies) / std::sqrt(static_cast<double>(latencies.size())));
     }
     return by_sm;
 }
@@ -120,14 +125,9 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
         }
         const auto prefix = memory ? fmt::format("paths.{}.memory_latency", question.path) : fmt::format("caches.{}.latency", findings.caches[i].name);
         const auto range = by_sm.range();
-        double latency = by_sm.mean();
-        if (i == 0 && !memory) {
-            const auto tour = findings.tour_of(i, question);
-            latency = question.mean(tour, kWarmLaps * tour.size(), kLoads).value_or(latency);
-        }
-        outcome.estimates.push_back(decided_integer(prefix, {latency, static_cast<double>(range[0]), static_cast<double>(range[1])},
+        outcome.estimates.push_back(decided_integer(prefix, {by_sm.mean(), static_cast<double>(range[0]), static_cast<double>(range[1])},
                                                     {fmt::format("{}: dependent loads that this level serves, mean of {} SMs", question.experiment, by_sm.sms.size()), kConfidence}));
-        if (static_cast<double>(range[1] - range[0]) > clock_step(context.findings))
+        if (static_cast<double>(range[1] - range[0]) > clock_step(context.findings) + kSpreadOfMany * by_sm.uncertainty)
             outcome.estimates.push_back(decided(prefix + "_range", range, {fmt::format("{}: smallest and largest of the SMs", question.experiment), kConfidence}));
         if (!memory) names.push_back(findings.caches[i].name);
     }

@@ -26,8 +26,6 @@ struct PathQuestion {
     double least_step = 3;           ///< cycles between two levels
     /// Latencies of `loads` loads of a tour, on an SM if one is given, after `warm` loads; empty where nothing came there.
     std::function<std::vector<double>(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm)> walk;
-    /// Mean latency of `loads` loads of a tour, timed together after `warm` loads.
-    std::function<std::optional<double>(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads)> mean;
 };
 
 struct PathLevel {

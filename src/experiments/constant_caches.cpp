@@ -25,7 +25,6 @@ Outcome measure(Context& context) {
     PathQuestion question{.experiment = "constant_caches", .path = "constant", .largest = kRoom, .room = kRoom, .stride = kStride};
     question.least_step = std::max(kLeastStep, kClockSteps * clock_step(context.findings));
     question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) { return array.walk(offsets, warm, loads, sm); };
-    question.mean = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads) { return array.mean(offsets, 0, warm, loads); };
     const auto findings = measure_caches(context, array.chase(), question, outcome);
     array.describe(0.8, "latency by SM");
     measure_latencies(context, findings, question, outcome);

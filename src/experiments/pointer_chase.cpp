@@ -1,5 +1,6 @@
 #include "experiments/pointer_chase.hpp"
 
+#include "deduce/statistics.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/pointer_chase_kernels.hpp"
 #include "units/error.hpp"
@@ -18,6 +19,9 @@ namespace {
 constexpr std::uint32_t kCalibrationLoads = 256;
 constexpr std::uint32_t kCalibrationWarm = 16;
 constexpr int kCalibrationRuns = 3;
+/// Runs that differ by more than this a load are disturbed; then many short ones are timed.
+constexpr double kQuiet = 0.5;
+constexpr int kNoisyRuns = 128;
 constexpr std::uint32_t kWriterThreads = 128;
 /// Grids of this many blocks an SM, then of more, are launched until one block lands on the wanted SM.
 constexpr std::array kBlocksPerSm = {2U, 8U, 32U};
@@ -200,30 +204,54 @@ std::vector<double> PointerChase::walk(std::span<const device::Address> order, s
     return latencies;
 }
 
+PointerChase::Totals PointerChase::calibration_totals(const ChaseRun& run, int runs) {
+    ChaseRun doubled = run;
+    doubled.loads = 2 * run.loads;
+    std::array<std::vector<double>, 4> cycles;  // short and long loop, once and twice as many loads
+    for (int i = 0; i < runs; ++i) {
+        cycles[0].push_back(cycles_of(average_, run, static_cast<std::uint32_t>(shape_.unroll)).value_or(0));
+        cycles[1].push_back(cycles_of(average_long_, run, average_granularity()).value_or(0));
+        cycles[2].push_back(cycles_of(average_, doubled, static_cast<std::uint32_t>(shape_.unroll)).value_or(0));
+        cycles[3].push_back(cycles_of(average_long_, doubled, average_granularity()).value_or(0));
+    }
+    double spread = 0;
+    for (const auto& c : cycles) {
+        const auto [low, high] = std::ranges::minmax(c);
+        spread = std::max(spread, (high - low) / run.loads);
+    }
+    const auto without_loop = [&](std::size_t at) { return (kLonger * deduce::mean_of_lowest_cluster(cycles[at + 1]) - deduce::mean_of_lowest_cluster(cycles[at])) / (kLonger - 1); };
+    return {without_loop(0), without_loop(2), spread};
+}
+
 void PointerChase::calibrate(device::Address start, std::uint32_t elements) {
     const std::uint32_t granularity = std::lcm(average_granularity(), elements);
-    const std::uint32_t loads = std::max(1U, kCalibrationLoads / granularity) * granularity;
-    const std::uint32_t warm = kCalibrationWarm * elements;
-    std::vector<double> overheads;
-    std::vector<double> latencies;
-    for (int i = 0; i < kCalibrationRuns; ++i) {
-        const double once = total_cycles({.start = start, .warm = warm, .loads = loads}).value_or(0);
-        const double twice = total_cycles({.start = start, .warm = warm, .loads = 2 * loads}).value_or(0);
-        overheads.push_back(2 * once - twice);
-        latencies.push_back((twice - once) / loads);
+    ChaseRun run{.start = start, .warm = kCalibrationWarm * elements, .loads = std::max(1U, kCalibrationLoads / granularity) * granularity};
+    Totals totals = calibration_totals(run, kCalibrationRuns);
+    const bool noisy = totals.spread > kQuiet;
+    if (noisy) {  // few loads a run, so that enough runs are free of outliers
+        run.loads = average_granularity();
+        totals = calibration_totals(run, kNoisyRuns);
     }
+    const double latency = (totals.twice - totals.once) / run.loads;
     // The first lap's records hold what the loop's first turn costs in instruction fetches.
     const std::uint32_t laps = std::min(kCalibrationLoads, loads_a_launch() - elements) / elements;
-    const auto records = record({.start = start, .warm = warm, .loads = (laps + 1) * elements});
     std::vector<double> lap_means;
-    for (std::uint32_t lap = 1; lap <= laps && !records.empty(); ++lap) {
-        double sum = 0;
-        for (std::uint32_t i = 0; i < elements; ++i) sum += records[lap * elements + i].cycles;
-        lap_means.push_back(sum / elements);
+    for (int i = 0; i < (noisy ? kNoisyRuns / 4 : 1); ++i) {
+        const auto records = record({.start = start, .warm = run.warm, .loads = (laps + 1) * elements});
+        for (std::uint32_t lap = 1; lap <= laps && !records.empty(); ++lap) {
+            double sum = 0;
+            for (std::uint32_t j = 0; j < elements; ++j) sum += records[lap * elements + j].cycles;
+            lap_means.push_back(sum / elements);
+        }
     }
-    const double reading = shape_.start_to_start ? std::accumulate(lap_means.begin(), lap_means.end(), 0.0) / laps : summarise(lap_means).value;
-    average_overhead_ = summarise(overheads).value;
-    record_overhead_ = reading - summarise(latencies).value;
+    average_overhead_ = 2 * totals.once - totals.twice;
+    record_overhead_ = reading_of(lap_means, noisy) - latency;
+}
+
+double PointerChase::reading_of(const std::vector<double>& lap_means, bool noisy) const {
+    if (noisy) return deduce::mean_of_lowest_cluster(lap_means);
+    if (!shape_.start_to_start) return summarise(lap_means).value;
+    return std::accumulate(lap_means.begin(), lap_means.end(), 0.0) / static_cast<double>(lap_means.size());
 }
 
 }  // namespace gputomo::experiments

@@ -111,6 +111,12 @@ private:
     /// Cycles of `loads` dependent loads without the loop's part, clock overhead included.
     std::optional<double> total_cycles(const ChaseRun& run);
     std::vector<TimedLoad> record(const ChaseRun& run);
+    /// Of calibration: cycles of a number of loads and of twice as many, and how much a load's share of them differs between runs.
+    struct Totals {
+        double once = 0, twice = 0, spread = 0;
+    };
+    Totals calibration_totals(const ChaseRun& run, int runs);
+    [[nodiscard]] double reading_of(const std::vector<double>& lap_means, bool noisy) const;
     [[nodiscard]] std::uint32_t loads_a_launch() const { return shape_.records - (shape_.start_to_start ? 1 : 0); }
 
     device::Device& device_;

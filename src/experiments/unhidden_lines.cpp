@@ -64,7 +64,7 @@ void UnhiddenLines::append_neighbours(std::uint64_t offset, std::uint64_t count,
             return;
         }
     };
-    for (std::uint64_t distance = step_; count > 0 && distance < room_; distance += 2 * step_) {
+    for (std::uint64_t distance = 3 * step_; count > 0 && distance < room_; distance += 2 * step_) {
         if (offset + distance + line_ <= room_) try_line(offset + distance);
         if (count > 0 && distance <= offset) try_line(offset - distance);
     }
