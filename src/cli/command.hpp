@@ -21,7 +21,10 @@ void add_export(CLI::App& parent, Action& action);
 void add_history(CLI::App& parent, Action& action);
 void add_validate(CLI::App& parent, Action& action);
 void add_simulate(CLI::App& parent, Action& action);
+void add_predict(CLI::App& parent, Action& action);
 
-inline constexpr AddCommand kCommands[] = {add_list, add_scan, add_run, add_diff, add_export, add_history, add_validate, add_simulate};
+inline constexpr AddCommand kCommands[] = {
+    add_list, add_scan, add_run, add_diff, add_history, add_export, add_validate, add_simulate, add_predict,
+};
 
 }  // namespace gputomo::cli
