@@ -19,7 +19,8 @@ void add_run(CLI::App& parent, Action& action);
 void add_diff(CLI::App& parent, Action& action);
 void add_validate(CLI::App& parent, Action& action);
 void add_simulate(CLI::App& parent, Action& action);
+void add_reproduce(CLI::App& parent, Action& action);
 
-inline constexpr AddCommand kCommands[] = {add_list, add_scan, add_run, add_diff, add_validate, add_simulate};
+inline constexpr AddCommand kCommands[] = {add_list, add_scan, add_run, add_diff, add_validate, add_simulate, add_reproduce};
 
 }  // namespace gputomo::cli
