@@ -63,10 +63,11 @@ private:
         return left;
     }
     Node conjunction() {
-        Node left = comparison();
-        while (take("and")) left = call("and", {left, comparison()});
+        Node left = negation();
+        while (take("and")) left = call("and", {left, negation()});
         return left;
     }
+    Node negation() { return take("not") ? call("not", {negation()}) : comparison(); }
     Node comparison() {
         Node left = sum();
         for (const auto* sign : {"==", "!=", "<=", ">=", "<", ">"})
@@ -90,7 +91,6 @@ private:
         return left;
     }
     Node factor() {
-        if (take("not")) return call("not", {factor()});
         if (take("-")) return call("-", {factor()});
         if (take("(")) {
             Node inner = disjunction();

@@ -137,6 +137,12 @@ Value contains(Arguments a) {
     return std::find(list.begin(), list.end(), number(a[1])) != list.end();
 }
 
+/// The value, where the condition holds.
+Value when(Arguments a) {
+    if (!flag(a[0])) throw NotMeasured("the condition for this value was not found to hold");
+    return a[1];
+}
+
 Value list(Arguments a) {
     if (!a.empty() && std::holds_alternative<std::string>(a[0])) {
         std::vector<std::string> texts;
@@ -185,6 +191,7 @@ constexpr Function kFunctions[] = {
     {"min", 1, kMany, [](Arguments a) { return extreme(a, [](const Numbers& all) { return std::min_element(all.begin(), all.end()); }); }},
     {"peak", 2, 2, peak},
     {"round", 1, 1, [](Arguments a) -> Value { return std::nearbyint(number(a[0])); }},
+    {"when", 2, 2, when},
     {"where_below", 3, 3, where_below},
 };
 
