@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 namespace gputomo::experiments {
 namespace {
@@ -18,6 +20,9 @@ using device::MachineInstruction;
 /// registers. 13 at most were seen from ptxas 13.0 for sm_75 to sm_120; a fault in the code (spills, split or converted operands) adds
 /// one to each operation.
 constexpr int kMostOthers = 20;
+
+/// Differences of so few instructions between n and 2n operations are none of the operation.
+constexpr double kStray = 1.5;
 
 struct Verdict {
     bool passed = false;
@@ -110,6 +115,28 @@ Verdict judge(const KernelCode& code, const LoopedCode& looped) {
     return verdict;
 }
 
+/// The two longest pieces of code between clock reads, in the order of the code.
+std::optional<std::array<CodeRange, 2>> longest_sections(const KernelCode& code) {
+    auto sections = code.between_clock_reads();
+    if (sections.size() < 2) return std::nullopt;
+    std::ranges::partial_sort(sections, sections.begin() + 2, std::ranges::greater{}, &CodeRange::size);
+    std::ranges::sort(sections.begin(), sections.begin() + 2, {}, &CodeRange::first);
+    return std::array{sections[0], sections[1]};
+}
+
+Verdict judge(const KernelCode& code, const GrowingCode& growing) {
+    Verdict verdict{.expected = fmt::format("between clock reads {0} operations and {0} more", growing.operations)};
+    const auto sections = longest_sections(code);
+    if (!sections) {
+        verdict.found = "less than two pieces of code between clock reads";
+        return verdict;
+    }
+    const auto [shorter, longer] = *sections;
+    verdict.passed = longer.size() >= shorter.size() + static_cast<std::size_t>(growing.operations);
+    verdict.found = fmt::format("{}; {}", text_of(code.counts(shorter)), text_of(code.counts(longer)));
+    return verdict;
+}
+
 Verdict judge(const KernelCode& code, const ReadsBackToBack& reads) {
     const auto sections = code.between_clock_reads();
     const auto pairs = std::ranges::count(sections, 0U, &CodeRange::size);
@@ -155,6 +182,25 @@ CodeCheck check_code(const std::optional<device::MachineCode>& code, std::string
         check.found = error.what();
     }
     return check;
+}
+
+std::optional<Expansion> expansion_of(const std::optional<device::MachineCode>& code, std::string_view kernel, int operations) {
+    if (!code) return std::nullopt;
+    try {
+        const device::Cubin cubin(code->cubin);
+        const KernelCode decoded = device::decode(cubin, kernel);
+        const auto sections = longest_sections(decoded);
+        if (!sections) return std::nullopt;
+        Expansion expansion;
+        for (const auto& [name, count] : decoded.counts((*sections)[1])) expansion.opcodes[name] += static_cast<double>(count) / operations;
+        for (const auto& [name, count] : decoded.counts((*sections)[0])) expansion.opcodes[name] -= static_cast<double>(count) / operations;
+        expansion.opcodes.erase("NOP");
+        std::erase_if(expansion.opcodes, [&](const auto& entry) { return std::abs(entry.second) * operations < kStray; });
+        for (const auto& [name, count] : expansion.opcodes) expansion.instructions += count;
+        return expansion;
+    } catch (const InputError&) {
+        return std::nullopt;
+    }
 }
 
 void require(const CodeCheck& check) {

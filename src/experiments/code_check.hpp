@@ -5,6 +5,8 @@
 #include "experiments/experiment.hpp"
 #include "units/error.hpp"
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -32,6 +34,12 @@ struct LoopedCode {
     int count = 1;
 };
 
+/// n and 2n of an operation whose machine instructions aren't known beforehand: the two longest pieces of code between clock reads, of which the
+/// second is longer by one instruction or more for each of n = `operations`.
+struct GrowingCode {
+    int operations = 1;
+};
+
 /// `pairs` clock reads or more that follow another one at once.
 struct ReadsBackToBack {
     int pairs = 1;
@@ -40,7 +48,7 @@ struct ReadsBackToBack {
 /// A loop that reads the clock in each turn.
 struct ReadInLoop {};
 
-using CodeExpectation = std::variant<TimedCode, LoopedCode, ReadsBackToBack, ReadInLoop>;
+using CodeExpectation = std::variant<TimedCode, LoopedCode, GrowingCode, ReadsBackToBack, ReadInLoop>;
 
 /// The compiler made something else of a kernel than what was written, and what is measured with it would be of something else too.
 class CodeMismatch : public Error {
@@ -54,5 +62,13 @@ public:
 
 /// Throws CodeMismatch with expectation, finding and listing where the check failed.
 void require(const CodeCheck& check);
+
+/// Machine instructions that a driver made of each of n operations: what 2n have more than n.
+struct Expansion {
+    double instructions = 0;                 ///< of each operation
+    std::map<std::string, double> opcodes;   ///< by name
+};
+/// Of a kernel that GrowingCode or TimedCode describes; nothing where the device has no machine code, or none that can be decoded.
+[[nodiscard]] std::optional<Expansion> expansion_of(const std::optional<device::MachineCode>& code, std::string_view kernel, int operations);
 
 }  // namespace gputomo::experiments

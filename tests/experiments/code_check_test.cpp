@@ -1,7 +1,7 @@
 // What experiments expect of machine code, against what ptxas makes of their kernels.
 #include "scripted_device.hpp"
 
-#include "experiments/arithmetic_kernel.hpp"
+#include "experiments/arithmetic/loops.hpp"
 #include "experiments/clock_kernels.hpp"
 #include "experiments/code_check.hpp"
 #include "experiments/pointer_chase.hpp"

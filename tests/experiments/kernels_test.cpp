@@ -1,5 +1,5 @@
 // Every kernel is PTX that the parser, and so the simulated GPU, reads.
-#include "experiments/arithmetic_kernel.hpp"
+#include "experiments/arithmetic/loops.hpp"
 #include "experiments/pointer_chase_kernels.hpp"
 #include "experiments/shared_kernel.hpp"
 #include "experiments/streaming.hpp"

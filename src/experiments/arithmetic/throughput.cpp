@@ -1,7 +1,7 @@
 // Arithmetic operations per cycle of one SM against the number of warps.
 #include "experiments/experiments.hpp"
 
-#include "experiments/arithmetic_kernel.hpp"
+#include "experiments/arithmetic/loops.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/estimates.hpp"
 
@@ -25,11 +25,16 @@ constexpr int kChains[] = {1, 4};
 /// Loops for the steady rate; the best of them counts. A short body fits an instruction cache of 4 KiB but its control takes
 /// 0.8% of the issue slots, a long one loses 0.3%. Two chains fill the issue slots of current SMs, with more of them the
 /// warps drift apart and the rate falls by up to 2%.
-constexpr ChainLoop::Shape kLoops[] = {
-    {.operations = 384, .chains = 1, .turns = 4},
-    {.operations = 1024, .chains = 1, .turns = 2},
-    {.operations = 1024, .chains = 2, .turns = 2},
+struct LoopShape {
+    int operations;  ///< a thread and turn
+    int chains;
+    std::uint32_t turns;
 };
+constexpr LoopShape kLoops[] = {{384, 1, 4}, {1024, 1, 2}, {1024, 2, 2}};
+/// Of the other operations, whose machine instructions are as many as TimedOperation::size says.
+constexpr LoopShape kShortLoops[] = {{1024, 1, 2}, {1024, 2, 2}};
+constexpr int kFewestOperations = 32;
+
 /// Above this number of warps only every fourth is tried.
 constexpr int kEveryWarp = 16;
 
@@ -41,9 +46,6 @@ std::vector<int> warp_counts(int most) {
 }
 
 int warp_size_of(const device::Device& device) { return static_cast<int>(device.attribute(device::Attribute::warp_size).value_or(32)); }
-
-/// Of one block; its registers are a limit too.
-int most_warps(const CompiledKernel& kernel, int warp_size) { return std::max(1, kernel.properties().max_threads_per_block / warp_size); }
 
 struct Sweep {
     std::vector<int> warps;
@@ -71,9 +73,11 @@ Sweep sweep(Context& context, const TimedOperation& operation, Outcome& outcome)
 /// The best steady rate: few warps with many chains or many warps with one, whichever the schedulers fill better.
 double best_rate(Context& context, const TimedOperation& operation, Outcome& outcome) {
     const int warp_size = warp_size_of(context.device);
+    const bool basic = !operation.opcodes.empty();
     double best = 0;
-    for (const auto& shape : kLoops) {
-        ChainLoop loop(context.device, operation, shape);
+    for (const auto& shape : basic ? std::span<const LoopShape>(kLoops) : std::span<const LoopShape>(kShortLoops)) {
+        const int count = std::max(kFewestOperations, shape.operations / operation.size / 4 * 4);
+        ChainLoop loop(context.device, {{operation, count, shape.chains}}, shape.turns);
         add_code_checks(loop.compiled(), outcome);
         const int most = most_warps(loop.compiled(), warp_size);
         for (int warps : {most / 2, most})
@@ -83,17 +87,17 @@ double best_rate(Context& context, const TimedOperation& operation, Outcome& out
 }
 
 deduce::Trace trace_of(const TimedOperation& operation, const Sweep& sweep) {
-    deduce::Trace trace{.name = fmt::format("arithmetic_throughput/{}", operation.mnemonic), .experiment = "arithmetic_throughput"};
+    deduce::Trace trace{.name = fmt::format("arithmetic_throughput/{}", operation.name), .experiment = "arithmetic_throughput"};
     trace.columns.push_back({"warps", "count", {sweep.warps.begin(), sweep.warps.end()}});
     for (std::size_t i = 0; i < sweep.rates.size(); ++i)
         trace.columns.push_back({fmt::format("ilp{}", kChains[i]), "operations/cycle", sweep.rates[i]});
-    trace.plot = {fmt::format("{}: operations per cycle of one SM", operation.mnemonic), "warps", {"ilp1", "ilp4"}, false, false};
+    trace.plot = {fmt::format("{}: operations per cycle of one SM", operation.name), "warps", {"ilp1", "ilp4"}, false, false};
     return trace;
 }
 
 Evidence evidence_for(const TimedOperation& operation) {
-    return {fmt::format("arithmetic_throughput: loops of 384 and 1024 {} in chains, n and 2n turns, from the timestamps of a block's warps",
-                        operation.mnemonic),
+    return {fmt::format("arithmetic_throughput: loops of {} in chains, n and 2n turns, from the timestamps of a block's warps",
+                        operation.name),
             kConfidence};
 }
 
@@ -116,14 +120,16 @@ double whole_lanes(double rate) {
 
 Outcome measure(Context& context) {
     Outcome outcome;
-    const auto operations = timed_operations();
-    const auto pipelines = timed_pipelines(target_of(context.device));
+    const auto target = target_of(context.device);
+    const auto operations = timed_operations(target, context.quick);
+    const auto pipelines = timed_pipelines(target);
     const double total = static_cast<double>(operations.size() + pipelines.size());
     double done = 0;
     for (const auto& operation : operations) {
-        context.progress(done++ / total, operation.mnemonic);
-        outcome.traces.push_back(trace_of(operation, sweep(context, operation, outcome)));
-        outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.mnemonic),
+        context.progress(done++ / total, operation.name);
+        if (!operation.bridge.empty()) continue;
+        if (!operation.opcodes.empty()) outcome.traces.push_back(trace_of(operation, sweep(context, operation, outcome)));
+        outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.name),
                                                   best_rate(context, operation, outcome), operation));
     }
     for (const auto& [name, operation] : pipelines) {
