@@ -1,5 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
+#include "cli/papers.hpp"
 #include "device/cuda/cuda.hpp"
 #include "experiments/experiment.hpp"
 #include "models/model.hpp"
@@ -38,6 +39,16 @@ Json model_list() {
     return list;
 }
 
+Json paper_list() {
+    Json list = Json::array();
+    for (const auto& paper : shipped_papers()) {
+        std::size_t reproducible = 0;
+        for (const auto& entry : paper.entries) reproducible += entry.recipe ? 1 : 0;
+        list.push_back({{"id", paper.id}, {"title", paper.title}, {"authors", paper.authors}, {"year", paper.year}, {"venue", paper.venue}, {"results", paper.entries.size()}, {"reproducible", reproducible}});
+    }
+    return list;
+}
+
 int print(const std::string& what, const Json& list, bool json) {
     if (json) {
         fmt::print("{}\n", Json{{"schema", "gputomo-list-1"}, {what, list}}.dump(1));
@@ -50,7 +61,7 @@ int print(const std::string& what, const Json& list, bool json) {
 }  // namespace
 
 void add_list(CLI::App& parent, Action& action) {
-    auto* list = parent.add_subcommand("list", "What there is: devices, experiments, models");
+    auto* list = parent.add_subcommand("list", "What there is: devices, experiments, models, papers");
     list->require_subcommand(1);
     const auto json = std::make_shared<bool>(false);
     const auto add = [&](const std::string& what, const std::string& help, Json (*rows)()) {
@@ -61,6 +72,7 @@ void add_list(CLI::App& parent, Action& action) {
     add("devices", "GPUs of this machine and simulated ones", devices);
     add("experiments", "What a scan can run", experiment_list);
     add("models", "Performance models of latency hiding", model_list);
+    add("papers", "What can be reproduced", paper_list);
 }
 
 }  // namespace gputomo::cli

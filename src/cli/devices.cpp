@@ -1,6 +1,6 @@
 #include "cli/devices.hpp"
 
-#include "cli/embedded_machines.hpp"
+#include "cli/embedded_files.hpp"
 #include "device/cuda/cuda.hpp"
 #include "machine/json.hpp"
 #include "sim/completion.hpp"

@@ -76,8 +76,12 @@ std::string escaped(std::string_view text) {
     return out;
 }
 
+std::string page_start(std::string_view title) {
+    return fmt::format("<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'><title>gputomo: {0}</title><style>{1}</style><h1>{0}</h1>", escaped(title), kStyle);
+}
+
 std::string html(const machine::Machine& machine, const Page& page) {
-    std::string out = fmt::format("<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'><title>gputomo: {0}</title><style>{1}</style><h1>{0}</h1>", escaped(page.device), kStyle);
+    std::string out = page_start(page.device);
     for (const auto& warning : page.warnings) out += fmt::format("<div class=warn>{}</div>", escaped(warning));
     const auto leaves = machine::all_leaves(machine);
     out += cards(leaves);

@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gputomo::report {
@@ -17,6 +18,9 @@ struct Page {
 };
 
 [[nodiscard]] std::string html(const machine::Machine& machine, const Page& page);
+
+/// What each of gputomo's pages begins with: the head, its style and a heading.
+[[nodiscard]] std::string page_start(std::string_view title);
 
 /// Text made safe between tags and in attributes.
 [[nodiscard]] std::string escaped(std::string_view text);

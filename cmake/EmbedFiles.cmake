@@ -1,13 +1,13 @@
-# gputomo_embed_machines(TARGET): builds machines/*.json into TARGET as embedded_machines().
-function(gputomo_embed_machines target)
-  file(GLOB machines CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/machines/*.json)
+# gputomo_embed_files(TARGET FOLDER): builds FOLDER/*.json into TARGET as embedded_FOLDER().
+function(gputomo_embed_files target folder)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.json)
   set(texts "")
   set(rows "")
   set(count 0)
-  foreach(machine IN LISTS machines)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${machine})
-    get_filename_component(name ${machine} NAME_WE)
-    file(READ ${machine} text)
+  foreach(file IN LISTS files)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    get_filename_component(name ${file} NAME_WE)
+    file(READ ${file} text)
     # String literals have a length limit in some compilers: split into lines.
     string(REPLACE "\\" "\\\\" text "${text}")
     string(REPLACE "\"" "\\\"" text "${text}")
@@ -16,20 +16,20 @@ function(gputomo_embed_machines target)
     string(APPEND rows "    {\"${name}\", kText${count}},\n")
     math(EXPR count "${count} + 1")
   endforeach()
-  set(source ${CMAKE_BINARY_DIR}/generated/embedded_machines.cpp)
+  set(source ${CMAKE_BINARY_DIR}/generated/embedded_${folder}.cpp)
   file(CONFIGURE OUTPUT ${source} CONTENT
-"#include \"cli/embedded_machines.hpp\"
+"#include \"cli/embedded_files.hpp\"
 
 namespace gputomo::cli {
 namespace {
 
 @texts@
-constexpr EmbeddedMachine kMachines[] = {
+constexpr EmbeddedFile kFiles[] = {
 @rows@};
 
 }  // namespace
 
-std::span<const EmbeddedMachine> embedded_machines() { return kMachines; }
+std::span<const EmbeddedFile> embedded_@folder@() { return kFiles; }
 
 }  // namespace gputomo::cli
 " @ONLY)

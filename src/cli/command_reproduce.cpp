@@ -1,0 +1,64 @@
+#include "cli/command.hpp"
+#include "cli/papers.hpp"
+#include "cli/progress.hpp"
+#include "reproduce/reproduce.hpp"
+#include "scan/files.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace gputomo::cli {
+namespace {
+
+struct ReproduceOptions {
+    std::string paper;
+    std::vector<std::string> only;
+    std::string out;
+    std::uint64_t seed = 1;
+    bool json = false;
+    bool quiet = false;
+};
+
+void write_pages(const reproduce::Reproduction& reproduction, const std::filesystem::path& folder) {
+    scan::write_file(folder / "results.json", reproduce::results_json(reproduction));
+    scan::write_file(folder / (reproduction.paper->id + ".html"), reproduce::results_page(reproduction));
+    fmt::print(stderr, "written: {0}/results.json {0}/{1}.html\n", folder.string(), reproduction.paper->id);
+}
+
+int reproduce_paper(const ReproduceOptions& options) {
+    const InterruptGuard guard;
+    const auto paper = shipped_paper(options.paper);
+    if (!options.out.empty()) scan::check_writable(options.out);
+    reproduce::Reproduction result;
+    {
+        Progress progress(options.quiet);
+        reproduce::Options run{.only = options.only, .seed = options.seed};
+        run.open = [&](const std::string& name, const reproduce::PaperGpu& gpu) { return open_paper_gpu(name, gpu, options.seed); };
+        run.progress = [&](double fraction, double left, std::string_view what) { progress.show(fraction, left, what); };
+        result = reproduce::run(paper, run);
+    }
+    fmt::print("{}", options.json ? reproduce::results_json(result) : reproduce::results_table(result));
+    for (const auto& warning : result.warnings) fmt::print(stderr, "warning: {}\n", warning);
+    if (!options.out.empty()) write_pages(result, options.out);
+    if (result.interrupted) throw Interrupted("interrupted; what was not measured is shown as missing");
+    return result.all_agree() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_reproduce(CLI::App& parent, Action& action) {
+    const auto options = std::make_shared<ReproduceOptions>();
+    auto* command = parent.add_subcommand("reproduce", "Measure a paper's GPUs again, simulated, and compare with what it published");
+    command->add_option("paper", options->paper, "id, see `gputomo list papers`")->required();
+    command->add_flag("--json", options->json, "as JSON");
+    command->add_option("--only", options->only, "ids of published values, or what ids start with, such as wong2010.table3")->delimiter(',');
+    command->add_option("--out", options->out, "folder for PAPER.html and results.json");
+    command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();
+    command->add_flag("--quiet", options->quiet, "no progress");
+    command->callback([&action, options] { action = [options] { return reproduce_paper(*options); }; });
+}
+
+}  // namespace gputomo::cli

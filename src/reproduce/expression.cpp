@@ -1,0 +1,237 @@
+#include "reproduce/expression.hpp"
+
+#include "machine/paths.hpp"
+#include "reproduce/functions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+namespace gputomo::reproduce {
+namespace {
+
+using Node = Expression::Node;
+
+/// Functions of what was found at a leaf rather than of its value.
+constexpr std::string_view kOfLeaf[] = {"absent", "known"};
+/// column('experiment', 'trace', 'column')
+constexpr std::string_view kColumn = "column";
+
+bool is_of_leaf(std::string_view name) { return std::find(std::begin(kOfLeaf), std::end(kOfLeaf), name) != std::end(kOfLeaf); }
+bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// By recursive descent; each rule is a level of precedence.
+class Parser {
+public:
+    explicit Parser(std::string_view text) : text_(text) {}
+
+    Node whole() {
+        Node node = disjunction();
+        skip_space();
+        if (at_ != text_.size()) fail("an operator or the end");
+        return node;
+    }
+
+private:
+    [[noreturn]] void fail(std::string_view expected) const {
+        throw InputError(fmt::format("\"{}\": at character {}: found {}; expected {}", text_, at_ + 1, at_ < text_.size() ? fmt::format("'{}'", text_[at_]) : "the end", expected));
+    }
+    void skip_space() {
+        while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    }
+    char peek() {
+        skip_space();
+        return at_ < text_.size() ? text_[at_] : '\0';
+    }
+    bool take(std::string_view sign) {
+        skip_space();
+        if (!text_.substr(at_).starts_with(sign)) return false;
+        const auto end = at_ + sign.size();
+        if (starts_name(sign[0]) && end < text_.size() && (starts_name(text_[end]) || is_digit(text_[end]) || text_[end] == '.')) return false;
+        at_ = end;
+        return true;
+    }
+
+    static Node call(std::string_view name, std::vector<Node> arguments) { return {Node::Kind::call, 0, std::string(name), std::move(arguments)}; }
+
+    Node disjunction() {
+        Node left = conjunction();
+        while (take("or")) left = call("or", {left, conjunction()});
+        return left;
+    }
+    Node conjunction() {
+        Node left = negation();
+        while (take("and")) left = call("and", {left, negation()});
+        return left;
+    }
+    Node negation() { return take("not") ? call("not", {negation()}) : comparison(); }
+    Node comparison() {
+        Node left = sum();
+        for (const auto* sign : {"==", "!=", "<=", ">=", "<", ">"})
+            if (take(sign)) return call(sign, {left, sum()});
+        return left;
+    }
+    Node sum() {
+        Node left = product();
+        for (char sign = peek(); sign == '+' || sign == '-'; sign = peek()) {
+            ++at_;
+            left = call(std::string_view(&sign, 1), {left, product()});
+        }
+        return left;
+    }
+    Node product() {
+        Node left = factor();
+        for (char sign = peek(); sign == '*' || sign == '/'; sign = peek()) {
+            ++at_;
+            left = call(std::string_view(&sign, 1), {left, factor()});
+        }
+        return left;
+    }
+    Node factor() {
+        if (take("-")) return call("-", {factor()});
+        if (take("(")) {
+            Node inner = disjunction();
+            if (!take(")")) fail("')'");
+            return inner;
+        }
+        const char next = peek();
+        if (next == '\'') return quoted();
+        if (is_digit(next)) return number();
+        if (starts_name(next)) return named();
+        fail("a value");
+    }
+    Node quoted() {
+        const auto end = text_.find('\'', at_ + 1);
+        if (end == std::string_view::npos) fail("a closing quote");
+        Node node{Node::Kind::text, 0, std::string(text_.substr(at_ + 1, end - at_ - 1)), {}};
+        at_ = end + 1;
+        return node;
+    }
+    Node number() {
+        Node node;
+        const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), node.number);
+        if (error != std::errc{}) fail("a number");
+        at_ = static_cast<std::size_t>(end - text_.data());
+        return node;
+    }
+    /// A path, in which brackets may hold anything, or a function.
+    Node named() {
+        const auto start = at_;
+        while (at_ < text_.size() && (starts_name(text_[at_]) || is_digit(text_[at_]) || text_[at_] == '.' || text_[at_] == '[')) {
+            if (text_[at_] == '[') at_ = std::min(text_.find(']', at_), text_.size() - 1);
+            ++at_;
+        }
+        std::string name(text_.substr(start, at_ - start));
+        if (!take("(")) return leaf(std::move(name), start);
+        std::vector<Node> arguments;
+        while (peek() != ')') {
+            if (!arguments.empty() && !take(",")) fail("',' or ')'");
+            arguments.push_back(disjunction());
+        }
+        ++at_;
+        Node node = call(name, std::move(arguments));
+        check(node, start);
+        return node;
+    }
+    Node leaf(std::string path, std::size_t start) {
+        try {
+            machine::Machine scratch;
+            machine::set_leaf(scratch, path, {machine::Knowledge::absent, {}, {}, {}});
+        } catch (const std::logic_error&) {
+            at_ = start;
+            fail("a function, or a leaf of the machine description");
+        }
+        return {Node::Kind::leaf, 0, std::move(path), {}};
+    }
+    void check(const Node& node, std::size_t start) {
+        const auto refuse = [&](const std::string& expected) {
+            at_ = start;
+            fail(expected);
+        };
+        const auto all = [&](Node::Kind kind) { return std::all_of(node.arguments.begin(), node.arguments.end(), [&](const Node& a) { return a.kind == kind; }); };
+        if (is_of_leaf(node.name)) {
+            if (node.arguments.size() != 1 || !all(Node::Kind::leaf)) refuse(node.name + "(leaf)");
+        } else if (node.name == kColumn) {
+            if (node.arguments.size() != 3 || !all(Node::Kind::text)) refuse("column('experiment', 'trace', 'column')");
+        } else {
+            const auto* function = find_function(node.name);
+            if (function == nullptr) refuse("a function that there is");
+            if (node.arguments.size() < function->least || node.arguments.size() > function->most)
+                refuse(fmt::format("{} of {} to {} arguments", node.name, function->least, function->most));
+        }
+    }
+
+    std::string_view text_;
+    std::size_t at_ = 0;
+};
+
+Value leaf_value(const scan::Scan& scan, const std::string& path) {
+    const auto* estimate = scan.findings.find(path);
+    if (estimate == nullptr) throw NotMeasured(fmt::format("not measured: {}", path));
+    if (estimate->verdict == deduce::Verdict::absent) throw NotMeasured(fmt::format("{} was looked for and is not there", path));
+    if (estimate->verdict == deduce::Verdict::undecided) {
+        std::string candidates;
+        for (const auto& candidate : estimate->candidates) candidates += (candidates.empty() ? ": one of " : ", ") + text_of(value_of(candidate));
+        throw NotMeasured(fmt::format("{} was left undecided{}", path, candidates));
+    }
+    return value_of(estimate->value);
+}
+
+Value of_leaf(const scan::Scan& scan, const Node& node) {
+    const auto& path = node.arguments.front().name;
+    const auto* estimate = scan.findings.find(path);
+    if (estimate == nullptr) throw NotMeasured(fmt::format("not measured: {}", path));
+    if (node.name == "known") return estimate->verdict == deduce::Verdict::decided;
+    if (estimate->verdict == deduce::Verdict::undecided) throw NotMeasured(fmt::format("{} was left undecided", path));
+    return estimate->verdict == deduce::Verdict::absent;
+}
+
+Value column_values(const scan::Scan& scan, const Node& node) {
+    const auto &experiment = node.arguments[0].name, &name = node.arguments[1].name, &column = node.arguments[2].name;
+    for (const auto& record : scan.records) {
+        if (record.id != experiment) continue;
+        for (const auto& trace : record.outcome.traces) {
+            if (trace.name != name) continue;
+            for (const auto& held : trace.columns)
+                if (held.name == column) return held.values;
+        }
+    }
+    throw NotMeasured(fmt::format("not measured: column '{}' of the trace {} of experiment {}", column, name, experiment));
+}
+
+Value evaluate(const Node& node, const scan::Scan& scan) {
+    switch (node.kind) {
+        case Node::Kind::number: return node.number;
+        case Node::Kind::text: return node.name;
+        case Node::Kind::leaf: return leaf_value(scan, node.name);
+        case Node::Kind::call: break;
+    }
+    if (is_of_leaf(node.name)) return of_leaf(scan, node);
+    if (node.name == kColumn) return column_values(scan, node);
+    std::vector<Value> arguments;
+    for (const auto& argument : node.arguments) arguments.push_back(evaluate(argument, scan));
+    return find_function(node.name)->apply(arguments);
+}
+
+}  // namespace
+
+Expression::Expression(std::string_view text) : text_(text), root_(Parser(text_).whole()) { collect(root_); }
+
+void Expression::collect(const Node& node) {
+    if (node.kind == Node::Kind::leaf) leaves_.insert(node.name);
+    if (node.kind == Node::Kind::call && node.name == kColumn) experiments_.insert(node.arguments.front().name);
+    for (const auto& argument : node.arguments) collect(argument);
+}
+
+Value Expression::evaluate(const scan::Scan& scan) const {
+    try {
+        return reproduce::evaluate(root_, scan);
+    } catch (const InputError& e) {
+        throw InputError(fmt::format("\"{}\": {}", text_, e.what()));
+    }
+}
+
+}  // namespace gputomo::reproduce

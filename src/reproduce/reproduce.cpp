@@ -1,0 +1,129 @@
+#include "reproduce/reproduce.hpp"
+
+#include "experiments/experiment.hpp"
+#include "reproduce/agreement.hpp"
+#include "scan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace gputomo::reproduce {
+namespace {
+
+/// "caches.*.latency" fits "caches.l1.latency", "operations[*].latency" fits "operations[add.f32].latency".
+bool fits(std::string_view pattern, std::string_view path) {
+    const auto star = pattern.find('*');
+    if (star == std::string_view::npos) return pattern == path;
+    const auto before = pattern.substr(0, star), after = pattern.substr(star + 1);
+    return path.size() >= pattern.size() && path.starts_with(before) && path.ends_with(after);
+}
+
+bool chosen(const Entry& entry, const std::vector<std::string>& only) {
+    return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& id) { return entry.id == id || entry.id.starts_with(id + "."); });
+}
+
+std::vector<const Entry*> chosen_entries(const Paper& paper, const std::vector<std::string>& only) {
+    std::vector<const Entry*> entries;
+    for (const auto& entry : paper.entries)
+        if (chosen(entry, only)) entries.push_back(&entry);
+    for (const auto& id : only)
+        if (std::none_of(entries.begin(), entries.end(), [&](const Entry* entry) { return chosen(*entry, {id}); }))
+            throw InputError(fmt::format("--only {}: no such entry of {}; expected an id such as {}", id, paper.id, paper.entries.front().id));
+    return entries;
+}
+
+Row row_of(const Entry& entry, const std::string& gpu, const scan::Scan& scan) {
+    Row row{.entry = &entry, .gpu = gpu};
+    try {
+        const auto value = entry.recipe->expression.evaluate(scan);
+        row.reproduced = to_json(value);
+        row.agrees = agrees(entry, value);
+    } catch (const NotMeasured& e) {
+        row.why = e.what();
+    }
+    return row;
+}
+
+/// What the runner says of experiments that did not finish.
+void add_failures(const scan::Scan& scan, const std::string& gpu, std::vector<std::string>& to) {
+    for (const auto& record : scan.records)
+        if (record.status != scan::Status::done) to.push_back(fmt::format("{}: {} {}: {}", gpu, record.id, scan::status_name(record.status), record.error));
+}
+
+scan::Scan scan_gpu(const std::vector<const Entry*>& entries, const std::string& name, const PaperGpu& gpu, const Options& options, double from, double share) {
+    const auto ids = experiments_for(entries);
+    if (ids.empty()) return {};
+    const auto plan = scan::plan(experiments::catalogue(), ids);
+    const auto device = options.open(name, gpu);
+    scan::Options run{.seed = options.seed};
+    if (options.progress)
+        run.progress = [&](double fraction, double left, std::string_view what) { options.progress(from + share * fraction, left, fmt::format("{}, {}", gpu.machine, what)); };
+    return scan::run(*device, plan, run);
+}
+
+/// GPUs that the entries are tried on, in the order in which they first occur.
+std::vector<std::string> gpus_of(const std::vector<const Entry*>& entries) {
+    std::vector<std::string> gpus;
+    for (const auto* entry : entries)
+        for (const auto& gpu : entry->on)
+            if (std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) gpus.push_back(gpu);
+    return gpus;
+}
+
+}  // namespace
+
+std::size_t Reproduction::agreeing() const {
+    return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.agrees; }));
+}
+
+std::vector<std::string> experiments_for(const std::vector<const Entry*>& entries) {
+    std::set<std::string> ids;
+    const auto add_providers = [&](const std::string& path) {
+        for (const auto& experiment : experiments::catalogue())
+            if (std::any_of(experiment.provides.begin(), experiment.provides.end(), [&](std::string_view pattern) { return fits(pattern, path); })) ids.insert(std::string(experiment.id));
+    };
+    const auto known = [](const std::string& id) {
+        const auto catalogue = experiments::catalogue();
+        return std::any_of(catalogue.begin(), catalogue.end(), [&](const auto& experiment) { return experiment.id == id; });
+    };
+    for (const auto* entry : entries) {
+        if (!entry->recipe) continue;
+        for (const auto& path : entry->recipe->expression.leaves()) add_providers(path);
+        for (const auto& id : entry->recipe->expression.experiments())
+            if (known(id)) ids.insert(id);
+    }
+    return {ids.begin(), ids.end()};
+}
+
+std::vector<Row> rows_of(const std::vector<const Entry*>& entries, const std::string& gpu, const scan::Scan& scan) {
+    std::vector<Row> rows;
+    for (const auto* entry : entries)
+        if (entry->recipe && std::find(entry->on.begin(), entry->on.end(), gpu) != entry->on.end()) rows.push_back(row_of(*entry, gpu, scan));
+    return rows;
+}
+
+Reproduction run(const Paper& paper, const Options& options) {
+    Reproduction result{.paper = &paper};
+    const auto entries = chosen_entries(paper, options.only);
+    for (const auto* entry : entries)
+        if (!entry->recipe) result.not_reproducible.push_back(entry);
+    const auto gpus = gpus_of(entries);
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+        std::vector<const Entry*> asked;
+        for (const auto* entry : entries)
+            if (std::find(entry->on.begin(), entry->on.end(), gpus[i]) != entry->on.end()) asked.push_back(entry);
+        scan::Scan scan;
+        if (!result.interrupted) {
+            const auto share = 1.0 / static_cast<double>(gpus.size());
+            scan = scan_gpu(asked, gpus[i], paper.gpus.at(gpus[i]), options, static_cast<double>(i) * share, share);
+            result.interrupted = scan.interrupted();
+            add_failures(scan, gpus[i], result.warnings);
+        }
+        for (auto& row : rows_of(asked, gpus[i], scan)) result.rows.push_back(std::move(row));
+    }
+    return result;
+}
+
+}  // namespace gputomo::reproduce
