@@ -1,3 +1,4 @@
+#include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
 #include "cli/ending.hpp"
@@ -78,7 +79,7 @@ void add_run(CLI::App& parent, Action& action) {
     command->add_option("experiment", options->experiment, "id, see `gputomo list experiments`")->required();
     command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
     command->add_option("--csv", options->csv, "file for the raw samples");
-    command->add_option("--seed", options->seed)->capture_default_str()->check(CLI::NonNegativeNumber);
+    command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
     command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
     command->callback([&action, options] { action = [options] { return run_experiment(*options); }; });
 }

@@ -1,3 +1,4 @@
+#include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
 #include "cli/kernel_arguments.hpp"
@@ -137,7 +138,7 @@ void add_simulate(CLI::App& parent, Action& action) {
     command->add_option("--shared", options->shared, "bytes of dynamic shared memory")->check(CLI::NonNegativeNumber);
     command->add_option("--arg", options->arguments, "TYPE:VALUE or buf:BYTES[:FILE], in order")->allow_extra_args(false);
     command->add_option("--dump", options->dumps, "N:FILE writes buffer N after the run")->allow_extra_args(false);
-    command->add_option("--seed", options->seed)->capture_default_str()->check(CLI::NonNegativeNumber);
+    command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
     command->add_option("--time-limit", options->time_limit_ms, "milliseconds of this machine's time")->capture_default_str()->check(CLI::PositiveNumber);
     command->callback([&action, options] { action = [options] { return simulate(*options); }; });
 }

@@ -1,3 +1,4 @@
+#include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
 #include "cli/progress.hpp"
@@ -73,7 +74,7 @@ void add_validate(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ValidateOptions>();
     auto* command = parent.add_subcommand("validate", "Scan random simulated machines blind and count what is recovered");
     command->add_option("--machines", options->machines, "how many")->capture_default_str()->check(CLI::Range(1, 100000));
-    command->add_option("--seed", options->seed)->capture_default_str()->check(CLI::NonNegativeNumber);
+    command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
     command->add_option("--noise", options->noise, "measurement noise, 0 to 3")->capture_default_str();
     command->add_flag("--json", options->json, "as JSON");
     command->add_option("--keep", options->keep, "folder for the descriptions of machines that were not recovered");
