@@ -1,10 +1,12 @@
 #include "cli/command.hpp"
 #include "machine/diff.hpp"
 #include "machine/json.hpp"
+#include "units/error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 
 namespace gputomo::cli {
@@ -17,6 +19,8 @@ struct DiffArguments {
 };
 
 int print_diff(const DiffArguments& arguments) {
+    // CLI11 takes nan for a number in any range.
+    if (!std::isfinite(arguments.tolerance)) throw InputError(fmt::format("--tolerance: found {}; expected a number of 0 or more", arguments.tolerance));
     const auto result = machine::diff(machine::load(arguments.a), machine::load(arguments.b), {.tolerance = arguments.tolerance});
     for (const auto& row : result.differing) fmt::print("differs    {:<44} {} | {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b), machine::unit_name(row.unit));
     for (const auto& path : result.undecided) fmt::print("undecided  {}\n", path);

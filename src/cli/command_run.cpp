@@ -1,3 +1,4 @@
+#include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
 #include "cli/ending.hpp"
@@ -23,9 +24,14 @@ struct RunOptions {
     int noise = 0;
 };
 
-std::string csv_of(const experiments::Outcome& outcome) {
+/// Traces of the experiment; where it did not finish, of those before it that did.
+std::string csv_of(const scan::Scan& scan) {
+    const bool done = !scan.records.empty() && scan.records.back().status == scan::Status::done;
+    std::vector<deduce::Trace> traces;
+    for (const auto& record : scan.records)
+        if (!done || &record == &scan.records.back()) traces.insert(traces.end(), record.outcome.traces.begin(), record.outcome.traces.end());
     std::string out;
-    for (const auto& trace : outcome.traces) {
+    for (const auto& trace : traces) {
         out += fmt::format("# {}\n", trace.name);
         std::size_t rows = 0;
         for (std::size_t c = 0; c < trace.columns.size(); ++c) {
@@ -54,13 +60,14 @@ int run_experiment(const RunOptions& options) {
         run.progress = [&](double fraction, double left, std::string_view what) { progress.show(fraction, left, what); };
         result = scan::run(*device, plan, run);
     }
-    throw_unless_done(result, "interrupted");
+    if (!options.csv.empty()) scan::write_file(options.csv, csv_of(result));
+    throw_unless_done(result, options.csv.empty() ? "interrupted" : "interrupted; what was measured is saved");
     const auto& outcome = result.records.back().outcome;
     for (const auto& e : outcome.estimates)
         fmt::print("{:<44} {} ({:.0f}%) {}\n", e.path, e.verdict == deduce::Verdict::absent ? "absent" : machine::value_text(e.value), 100 * e.confidence, e.method);
-    for (const auto& check : outcome.code_checks) fmt::print("code check {}: {} (expected {}; found {})\n", check.kernel, experiments::name_of(check.result), check.expected, check.found);
-    for (const auto& warning : outcome.warnings) fmt::print(stderr, "warning: {}\n", warning);
-    if (!options.csv.empty()) scan::write_file(options.csv, csv_of(outcome));
+    for (const auto& check : outcome.code_checks)
+        if (check.result != experiments::CodeResult::unavailable) fmt::print("code check {}: {} (expected {}; found {})\n", check.kernel, experiments::name_of(check.result), check.expected, check.found);
+    for (const auto& warning : outcome.warnings) fmt::print(stderr, "warning: {}: {}\n", options.experiment, warning);
     return 0;
 }
 
@@ -72,7 +79,7 @@ void add_run(CLI::App& parent, Action& action) {
     command->add_option("experiment", options->experiment, "id, see `gputomo list experiments`")->required();
     command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
     command->add_option("--csv", options->csv, "file for the raw samples");
-    command->add_option("--seed", options->seed)->capture_default_str();
+    command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
     command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
     command->callback([&action, options] { action = [options] { return run_experiment(*options); }; });
 }

@@ -1,3 +1,4 @@
+#include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
 #include "cli/ending.hpp"
@@ -93,7 +94,7 @@ void add_scan(CLI::App& parent, Action& action) {
     command->add_option("--out", options->out, "folder for machine.json, scan.json and report.html")->capture_default_str();
     command->add_option("--history", options->history, "history file that keeps the description too (see gputomo history)");
     command->add_option("--only", options->only, "experiments to run, with what they need")->delimiter(',');
-    command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();
+    command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str()->check(kSeeds);
     command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
     command->add_flag("--quick", options->quick, "fewer repetitions");
     command->add_flag("--quiet", options->quiet, "no progress");

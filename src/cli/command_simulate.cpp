@@ -1,9 +1,11 @@
+#include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
 #include "cli/kernel_arguments.hpp"
 #include "ptx/parser.hpp"
 #include "scan/files.hpp"
 #include "units/error.hpp"
+#include "units/file.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -37,6 +39,8 @@ device::Dim3 dimensions(std::string_view text, const std::string& option) {
     }
     throw InputError(where + ": expected X[,Y,Z]");
 }
+
+constexpr std::size_t kLargestPtx = std::size_t{64} << 20;
 
 /// What --dump asks for.
 struct Dump {
@@ -102,7 +106,7 @@ void print(const sim::Counters& c, Nanoseconds elapsed) {
 
 int simulate(const SimulateOptions& options) {
     const auto gpu = open_simulated(options.device, options.seed, 0);
-    const auto text = read_file(options.file);
+    const auto text = read_file(options.file, "a PTX file", kLargestPtx);
     const auto parsed = ptx::parse(text, options.file);
     const auto& signature = find_kernel(parsed, options.kernel, options.file);
     device::Launch launch{.grid = dimensions(options.grid, "--grid"), .block = dimensions(options.block, "--block")};
@@ -134,7 +138,7 @@ void add_simulate(CLI::App& parent, Action& action) {
     command->add_option("--shared", options->shared, "bytes of dynamic shared memory")->check(CLI::NonNegativeNumber);
     command->add_option("--arg", options->arguments, "TYPE:VALUE or buf:BYTES[:FILE], in order")->allow_extra_args(false);
     command->add_option("--dump", options->dumps, "N:FILE writes buffer N after the run")->allow_extra_args(false);
-    command->add_option("--seed", options->seed)->capture_default_str();
+    command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
     command->add_option("--time-limit", options->time_limit_ms, "milliseconds of this machine's time")->capture_default_str()->check(CLI::PositiveNumber);
     command->callback([&action, options] { action = [options] { return simulate(*options); }; });
 }

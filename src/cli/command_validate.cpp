@@ -1,7 +1,9 @@
+#include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
 #include "cli/progress.hpp"
 #include "machine/json.hpp"
+#include "units/error.hpp"
 #include "validate/campaign.hpp"
 #include "validate/random_machine.hpp"
 
@@ -40,8 +42,8 @@ int validate_deduction(const ValidateOptions& options) {
     validate::Result result;
     {
         Progress progress(false);
-        validate::Campaign campaign{options.machines, options.seed, noise_level(options.noise), std::max(1U, std::thread::hardware_concurrency()), nullptr};
-        campaign.progress = [&](int done) { progress.show(static_cast<double>(done) / options.machines, -1, fmt::format("{} of {} machines scanned", done, options.machines)); };
+        validate::Campaign campaign{options.machines, options.seed, noise_level(options.noise), std::max(1U, std::thread::hardware_concurrency()), nullptr, InterruptGuard::interrupted};
+        campaign.progress = [&](int done) { if (!InterruptGuard::interrupted()) progress.show(static_cast<double>(done) / options.machines, -1, fmt::format("{} of {} machines scanned", done, options.machines)); };
         result = validate::run(campaign);
     }
     const auto covered = validate::covered(result.tallies);
@@ -60,6 +62,8 @@ int validate_deduction(const ValidateOptions& options) {
         for (const auto& wrong : one.wrong) fmt::print(stderr, "machine {}: {}: {} instead of {}\n", one.seed, wrong.path, wrong.scanned, wrong.truth);
         for (const auto& failure : one.failures) fmt::print(stderr, "machine {}: {}\n", one.seed, failure);
     }
+    if (result.cases.size() < static_cast<std::size_t>(options.machines))
+        throw Interrupted(fmt::format("interrupted; the counts are those of {} machines", result.cases.size()));
     const bool complete = std::all_of(result.cases.begin(), result.cases.end(), [](const auto& one) { return one.failures.empty(); });
     return complete && static_cast<double>(all.wrong) <= kWrongAllowed * static_cast<double>(all.decided()) ? 0 : 1;
 }
@@ -70,7 +74,7 @@ void add_validate(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ValidateOptions>();
     auto* command = parent.add_subcommand("validate", "Scan random simulated machines blind and count what is recovered");
     command->add_option("--machines", options->machines, "how many")->capture_default_str()->check(CLI::Range(1, 100000));
-    command->add_option("--seed", options->seed)->capture_default_str();
+    command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
     command->add_option("--noise", options->noise, "measurement noise, 0 to 3")->capture_default_str();
     command->add_flag("--json", options->json, "as JSON");
     command->add_option("--keep", options->keep, "folder for the descriptions of machines that were not recovered");

@@ -2,12 +2,10 @@
 
 #include "ptx/names.hpp"
 #include "units/error.hpp"
+#include "units/file.hpp"
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <span>
 
 namespace gputomo::cli {
@@ -28,7 +26,7 @@ void add_buffer(const std::string& size_and_file, const std::string& where, devi
     const auto bytes = number<std::int64_t>(std::string_view(size_and_file).substr(0, colon), where);
     if (bytes <= 0) throw InputError(where + ": expected a positive number of bytes");
     std::string content;
-    if (colon != std::string::npos) content = read_file(size_and_file.substr(colon + 1));
+    if (colon != std::string::npos) content = read_file(size_and_file.substr(colon + 1), "the content of a buffer", std::size_t{4} << 30);
     if (content.size() > static_cast<std::size_t>(bytes))
         throw InputError(fmt::format("{}: the file has {} bytes; expected no more than the buffer", where, content.size()));
     auto& buffer = to.buffers.emplace_back(gpu, Bytes(bytes));
@@ -67,12 +65,6 @@ KernelArguments kernel_arguments(const std::vector<std::string>& texts, const pt
             throw InputError(fmt::format("--arg {}: has {} bytes; expected the {} of {} in {}", texts[i], given, parameter.size.count(), parameter.name, signature(kernel)));
     }
     return arguments;
-}
-
-std::string read_file(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in || std::filesystem::is_directory(file)) throw InputError(fmt::format("{}: cannot be opened", file));
-    return {std::istreambuf_iterator<char>(in), {}};
 }
 
 void refuse_number(std::string_view text, const std::string& where, std::string_view expected) {

@@ -21,8 +21,6 @@ struct KernelArguments {
 /// Throws InputError where a text, their number or a size is not what the kernel takes.
 [[nodiscard]] KernelArguments kernel_arguments(const std::vector<std::string>& texts, const ptx::Kernel& kernel, device::Device& gpu);
 
-/// Throws InputError naming the file.
-[[nodiscard]] std::string read_file(const std::string& file);
 
 [[noreturn]] void refuse_number(std::string_view text, const std::string& where, std::string_view expected);
 

@@ -13,6 +13,9 @@
 namespace gputomo::cli {
 namespace {
 
+/// Batch systems and time limits send SIGTERM.
+constexpr int kSignals[] = {SIGINT, SIGTERM};
+
 // A signal handler can reach nothing but a global.
 volatile std::sig_atomic_t interrupt_seen = 0;
 
@@ -25,9 +28,11 @@ InterruptGuard::InterruptGuard() {
     struct sigaction action = {};
     action.sa_handler = on_interrupt;
     action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the process at once
-    sigaction(SIGINT, &action, nullptr);
+    for (const int signal : kSignals) sigaction(signal, &action, nullptr);
 }
-InterruptGuard::~InterruptGuard() { std::signal(SIGINT, SIG_DFL); }
+InterruptGuard::~InterruptGuard() {
+    for (const int signal : kSignals) std::signal(signal, SIG_DFL);
+}
 bool InterruptGuard::interrupted() { return interrupt_seen != 0; }
 
 Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}

@@ -150,7 +150,7 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
     const auto prefix = "caches." + cache.name;
     outcome.estimates.push_back(latency_of(cache, prefix));
     if (cache.level.overflows == 0) {
-        outcome.warnings.push_back(fmt::format("caches: {} is larger than the largest array tried", cache.name));
+        outcome.warnings.push_back(fmt::format("{} is larger than the largest array tried", cache.name));
         return;
     }
     deduce::CacheQuestion question;
@@ -164,7 +164,7 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
     cache.array->describe(cache.name == "l1" ? 0.4 : 0.6, "geometry of " + cache.name);
     const auto findings = deduce::deduce_geometry(cache.array->chase(), question);
     for (auto& estimate : deduce::cache_estimates(findings, prefix, "caches")) outcome.estimates.push_back(std::move(estimate));
-    for (const auto& remark : findings.remarks) outcome.warnings.push_back(fmt::format("caches: {}: {}", cache.name, remark));
+    for (const auto& remark : findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}", cache.name, remark));
 }
 
 /// Mean latency of memory by SM: loads of an array that no cache holds, every SM from another element on.

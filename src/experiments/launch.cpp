@@ -140,8 +140,11 @@ std::vector<double> measure_replacement(Context& context, Outcome& outcome) {
 
 Outcome measure(Context& context) {
     Outcome outcome;
-    outcome.estimates.push_back(decided_real("launch.empty_kernel", empty_launches(context),
-                                             {"launch: median of 50 empty kernels of one thread, by events", kConfidence}));
+    const Measured empty = empty_launches(context);
+    const Evidence by_events{"launch: median of 50 empty kernels of one thread, by events", kConfidence};
+    // A launch takes time; where the events say none (a simulated GPU whose description has no value), nothing was learnt.
+    outcome.estimates.push_back(empty.value > 0 ? decided_real("launch.empty_kernel", empty, by_events)
+                                                : undecided("launch.empty_kernel", {}, by_events));
     const auto gaps = measure_replacement(context, outcome);
     if (gaps.empty()) {
         outcome.warnings.emplace_back("launch: no SM ran two blocks after each other");

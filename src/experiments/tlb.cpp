@@ -99,7 +99,7 @@ struct FoundTlb {
 void add_tlb(const std::string& name, const FoundTlb& tlb, Outcome& outcome) {
     const auto prefix = "tlbs." + name;
     for (auto& estimate : deduce::tlb_estimates(tlb.findings, prefix, "tlb")) outcome.estimates.push_back(std::move(estimate));
-    for (const auto& remark : tlb.findings.remarks) outcome.warnings.push_back(fmt::format("tlb: {}: {}", name, remark));
+    for (const auto& remark : tlb.findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}", name, remark));
     if (!tlb.confirmed()) return;
     auto penalty = decided(prefix + ".miss_penalty", static_cast<std::int64_t>(std::llround(tlb.penalty)),
                            {"tlb: difference of the medians of loads that hit here and in the next level", kConfidence});

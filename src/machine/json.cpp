@@ -1,6 +1,7 @@
 #include "machine/json.hpp"
 
 #include "units/error.hpp"
+#include "units/file.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -82,11 +83,7 @@ std::string to_json(const Machine& machine) {
 }
 
 Machine load(const std::filesystem::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in || std::filesystem::is_directory(file)) throw InputError(fmt::format("{}: cannot be opened; expected a machine description", file.string()));
-    std::ostringstream text;
-    text << in.rdbuf();
-    return from_json(text.str(), file.string());
+    return from_json(read_file(file, "a machine description"), file.string());
 }
 
 void save(const Machine& machine, const std::filesystem::path& file) {

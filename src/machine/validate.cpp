@@ -18,11 +18,23 @@ namespace gputomo::machine {
 namespace {
 
 /// Leaves for which 0 makes no sense: sizes and counts that others are divided by, and rates.
-constexpr std::array<std::string_view, 25> kPositive{
+constexpr std::array<std::string_view, 26> kPositive{
     "sms",  "sms_per_tpc", "warp_size", "max_threads_per_block", "max_threads_per_sm", "max_blocks_per_sm", "registers_per_sm",
-    "line", "sector",      "capacity",  "ways",                  "sets",               "span",              "entries",
+    "line", "sector",      "capacity",  "ways",                  "sets",               "span",              "entries", "page",
     "reach", "banks",      "bank_width", "access_group",         "lanes",              "throughput",        "instructions",
     "schedulers_per_sm",   "sm_mhz",    "read_bandwidth",        "peak_bandwidth"};
+
+/// Far beyond what was or will be built, and near enough for arithmetic with them to stay exact and simulations to end.
+struct Range {
+    Unit unit;
+    double least, most;
+};
+constexpr Range kSensible[] = {{Unit::cycles, 0, 1e9},
+                               {Unit::nanoseconds, 0, 1e12},
+                               {Unit::megahertz, 0.01, 1e6},
+                               {Unit::gigabytes_per_second, 1e-3, 1e9},
+                               {Unit::bytes_per_cycle, 1e-6, 1e9},
+                               {Unit::operations_per_cycle, 1e-6, 1e9}};
 
 /// Probabilities are written with few digits, so their sum is 1 only about.
 constexpr double kOddsTolerance = 0.01;
@@ -47,6 +59,18 @@ public:
         const auto* integer = std::get_if<std::int64_t>(&leaf.value);
         const auto* real = std::get_if<double>(&leaf.value);
         if ((integer != nullptr && *integer == 0) || (real != nullptr && *real == 0)) fail(path, "found 0; expected a positive number");
+    }
+
+    void sensible(const std::string& path, const FieldInfo& info, const Leaf& leaf) const {
+        if (leaf.knowledge != Knowledge::known) return;
+        const auto* integer = std::get_if<std::int64_t>(&leaf.value);
+        const auto* real = std::get_if<double>(&leaf.value);
+        if (integer == nullptr && real == nullptr) return;
+        const double value = integer != nullptr ? static_cast<double>(*integer) : *real;
+        for (const auto& [unit, least, most] : kSensible)
+            // Where 0 makes no sense positive() says so.
+            if (unit == info.unit && value != 0 && !(value >= least && value <= most))
+                fail(path, fmt::format("found {} {}; expected {} to {}", value, unit_name(unit), least, most));
     }
 
     void at_most(const std::string& path, const Integer& small, const std::string& limit_path, const Integer& limit) const {
@@ -105,6 +129,8 @@ public:
         if (masks.value.size() > 62) fail(path, fmt::format("found {} bits; expected at most 62", masks.value.size()));
         if (bits && std::any_of(masks.value.begin(), masks.value.end(), [](auto bit) { return bit > 62; }))
             fail(path, "expected numbers of address bits, 0 to 62");
+        if (const std::set<std::int64_t> different(masks.value.begin(), masks.value.end()); different.size() != masks.value.size())
+            fail(path, fmt::format("found [{}]; expected different entries", fmt::join(masks.value, ", ")));
         const auto sets = std::int64_t{1} << masks.value.size();
         if (cache.sets && *cache.sets != sets)
             fail(where + ".sets", fmt::format("found {}; expected {}, for {} index bits", *cache.sets, sets, masks.value.size()));
@@ -168,7 +194,10 @@ void check_paths(const Machine& machine, const Checker& check) {
 
 void validate(const Machine& machine, std::string_view origin) {
     const Checker check(origin);
-    for (const auto& [path, info, leaf] : all_leaves(machine)) check.positive(path, info, leaf);
+    for (const auto& [path, info, leaf] : all_leaves(machine)) {
+        check.positive(path, info, leaf);
+        check.sensible(path, info, leaf);
+    }
     for (const auto& [key, cache] : machine.caches) check.cache("caches." + key, cache);
     for (const auto& [key, tlb] : machine.tlbs) check.tlb("tlbs." + key, tlb);
     check_paths(machine, check);

@@ -94,7 +94,7 @@ void KernelParser::declare_register(const std::string& name, Type type) {
 
 std::string KernelParser::unused(const std::string& name) {
     std::string candidate = name;
-    for (int n = 1; !names_.insert(candidate).second; ++n) candidate = fmt::format("{}${}", name, n);
+    for (int& number = suffixes_[name]; !names_.insert(candidate).second;) candidate = fmt::format("{}${}", name, ++number);
     return candidate;
 }
 

@@ -107,6 +107,7 @@ private:
     std::size_t scope_ = 0;
     std::size_t depth_ = 0;
     std::unordered_set<std::string> names_;  ///< of registers, variables and labels, so that nested scopes do not clash
+    std::unordered_map<std::string, int> suffixes_;  ///< last number that made a name of another scope unique
     std::vector<LabelUse> label_uses_;
     std::unordered_map<std::string, Lookup> known_;
 };

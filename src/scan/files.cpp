@@ -1,11 +1,11 @@
 #include "scan/files.hpp"
 
 #include "units/error.hpp"
+#include "units/file.hpp"
 
 #include <fmt/format.h>
 
 #include <fstream>
-#include <sstream>
 
 namespace gputomo::scan {
 
@@ -46,11 +46,7 @@ void write_temporary(const fs::path& file, std::string_view content) {
 }  // namespace
 
 Scan load_scan(const fs::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in || fs::is_directory(file)) throw InputError(fmt::format("{}: cannot be opened; expected a scan.json", file.string()));
-    std::ostringstream text;
-    text << in.rdbuf();
-    return scan_from_json(text.str(), file.string());
+    return scan_from_json(read_file(file, "a scan.json"), file.string());
 }
 
 void write_file(const fs::path& file, std::string_view content) {

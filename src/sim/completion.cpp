@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kLine = 128;
 constexpr std::int64_t kSpan = std::int64_t{2} << 20;
 constexpr double kWarp = 32;
+constexpr std::int64_t kWays = 16;
 /// Of current GPUs; a cluster has 16 or 18 SMs of which some may be switched off.
 constexpr std::int64_t kSmsPerGpc = 16;
 constexpr std::int64_t kBanks = 32, kBankWidth = 4;
@@ -61,10 +62,10 @@ private:
     void operation_rows();
     void cache(const std::string& key, machine::Cache& cache, bool first);
     void tlb(const std::string& key, machine::Tlb& tlb, bool first, std::int64_t span);
-    /// Ways and sets, where neither is known: one set.
+    /// Ways and sets, where neither is known: kWays.
     template <class Part>
-    bool one_set(const std::string& where, Part& part) {
-        if (!part.set_ways && !part.ways && !part.sets) set(part.sets, where + ".sets", std::int64_t{1});
+    bool ways_and_policy(const std::string& where, Part& part) {
+        if (!part.set_ways && !part.ways && !part.sets) set(part.ways, where + ".ways", kWays);
         const bool open = !part.set_ways && !(part.ways && part.sets);
         // Where there is one way a set, there is nothing to replace.
         if (part.ways.value_or(2) != 1) assume(part.policy, where + ".policy", std::string("lru"));
@@ -135,7 +136,7 @@ void Completion::cache(const std::string& key, machine::Cache& cache, bool first
     assume(cache.latency, where + ".latency");
     assume(cache.sector, where + ".sector", cache.line.value_or(kLine));
     assume(cache.line, where + ".line", std::max(kLine, *cache.sector));
-    if (!one_set(where, cache) || cache.capacity) return;
+    if (!ways_and_policy(where, cache) || cache.capacity) return;
     if (const auto capacity = guess(cache.capacity)) {
         const auto step = *cache.line * cache.ways.value_or(1) * cache.sets.value_or(1);
         set(cache.capacity, where + ".capacity", std::max(step, *capacity / step * step));
@@ -147,7 +148,7 @@ void Completion::tlb(const std::string& key, machine::Tlb& tlb, bool first, std:
     assume(tlb.scope, where + ".scope", std::string(first ? "sm" : "gpu"));
     assume(tlb.miss_penalty, where + ".miss_penalty", std::int64_t{0});
     assume(tlb.span, where + ".span", span);
-    if (!one_set(where, tlb) || tlb.entries) return;
+    if (!ways_and_policy(where, tlb) || tlb.entries) return;
     const auto reach = tlb.reach ? *tlb.reach : guess(tlb.reach).value_or(0);
     const auto step = *tlb.span * tlb.ways.value_or(1) * tlb.sets.value_or(1);
     if (reach >= step) set(tlb.entries, where + ".entries", reach / step * step / *tlb.span);

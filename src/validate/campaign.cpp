@@ -2,6 +2,7 @@
 
 #include "scan/plan.hpp"
 #include "scan/runner.hpp"
+#include "units/error.hpp"
 #include "validate/random_machine.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace gputomo::validate {
@@ -19,12 +21,18 @@ struct Scanned {
     std::vector<Comparison> comparisons;
 };
 
-Scanned scan_one(std::uint64_t seed, const sim::Noise& noise) {
+/// nullopt where it was stopped.
+std::optional<Scanned> scan_one(std::uint64_t seed, const Campaign& campaign) {
     const auto truth = random_machine(seed);
     Scanned result;
     result.about.seed = seed;
-    const auto device = sim::make_device(truth, {.id = fmt::format("sim:random-{}", seed), .seed = seed, .noise = noise});
-    const auto scan = scan::run(*device, scan::plan(experiments::catalogue()), {.seed = seed});
+    const auto device = sim::make_device(truth, {.id = fmt::format("sim:random-{}", seed), .seed = seed, .noise = campaign.noise});
+    scan::Options options{.seed = seed};
+    options.progress = [&](double, double, std::string_view) {
+        if (campaign.stop && campaign.stop()) throw Interrupted("stopped");
+    };
+    const auto scan = scan::run(*device, scan::plan(experiments::catalogue()), options);
+    if (scan.interrupted()) return std::nullopt;
     for (const auto& record : scan.records)
         if (record.status != scan::Status::done) result.about.failures.push_back(fmt::format("{}: {}", record.id, record.error));
     result.comparisons = compare(truth, scan::describe(scan));
@@ -36,7 +44,7 @@ Scanned scan_one(std::uint64_t seed, const sim::Noise& noise) {
 }  // namespace
 
 Result run(const Campaign& campaign) {
-    std::vector<Scanned> scanned(static_cast<std::size_t>(campaign.machines));
+    std::vector<std::optional<Scanned>> scanned(static_cast<std::size_t>(campaign.machines));
     std::atomic<int> next = 0;
     std::mutex lock;
     int done = 0;
@@ -44,7 +52,9 @@ Result run(const Campaign& campaign) {
     const auto work = [&] {
         for (int i = next++; i < campaign.machines; i = next++) {
             try {
-                scanned[static_cast<std::size_t>(i)] = scan_one(campaign.seed * 1'000'003 + static_cast<std::uint64_t>(i), campaign.noise);
+                auto& one = scanned[static_cast<std::size_t>(i)];
+                one = scan_one(campaign.seed * 1'000'003 + static_cast<std::uint64_t>(i), campaign);
+                if (!one) return;
                 const std::lock_guard hold(lock);
                 if (campaign.progress) campaign.progress(++done);
             } catch (...) {
@@ -61,8 +71,9 @@ Result run(const Campaign& campaign) {
     if (error) std::rethrow_exception(error);
     Result result;
     for (auto& one : scanned) {
-        add(result.tallies, one.comparisons);
-        result.cases.push_back(std::move(one.about));
+        if (!one) continue;
+        add(result.tallies, one->comparisons);
+        result.cases.push_back(std::move(one->about));
     }
     return result;
 }

@@ -16,8 +16,10 @@ struct Campaign {
     std::uint64_t seed = 1;
     sim::Noise noise;
     unsigned threads = 2;
-    /// Called with the number of machines done; throws Interrupted to stop. May come from any thread, one at a time.
+    /// Called with the number of machines done, from any thread, one at a time.
     std::function<void(int done)> progress;
+    /// Asked often, from any thread: whether to stop. Machines that are not done then don't count.
+    std::function<bool()> stop;
 };
 
 struct Result {
@@ -27,7 +29,7 @@ struct Result {
         std::vector<Comparison> wrong;
         std::vector<std::string> failures;  ///< experiments that did not finish, with the reason
     };
-    std::vector<Case> cases;  ///< in order of the seeds
+    std::vector<Case> cases;  ///< in order of the seeds; fewer than asked for where the campaign was stopped
 };
 
 /// The same result for the same machines, seed and noise, whatever the number of threads.

@@ -106,7 +106,7 @@ TEST_F(Commands, ListsAreLinesWithoutJson) {
     const auto ran = run({"list", "experiments"});
     EXPECT_EQ(ran.code, 0);
     EXPECT_THAT(lines(ran.out), Each(MatchesRegex("[a-z_]+ +[^ ].+")));
-    EXPECT_EQ(run({"list", "devices"}).out, "sim:gtx280               GeForce GTX 280 (simulated)\n");
+    EXPECT_EQ(run({"list", "devices"}).out, "sim:gtx280               GeForce GTX 280 (simulated)\nsim:h200                 NVIDIA H200 (simulated)\n");
 }
 
 TEST_F(Commands, DiffSaysWhetherTwoDescriptionsAreTheSame) {

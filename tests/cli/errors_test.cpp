@@ -47,6 +47,17 @@ TEST_F(Errors, CommandsAndOptions) {
     expect(2, {"simulate", "f.ptx", "--kernel", "k", "--time-limit", "0"}, {"--time-limit"});
 }
 
+TEST_F(Errors, NumbersThatAreNone) {
+    expect(2, {"scan", "--seed", "-1"}, {"--seed", "-1", "0 or more"});
+    expect(2, {"validate", "--seed", "-1"}, {"--seed", "0 or more"});
+    expect(2, {"diff", "a.json", "b.json", "--tolerance", "nan"}, {"--tolerance", "nan", "0 or more"});
+}
+
+TEST_F(Errors, FilesWithoutEnd) {
+    expect(2, {"simulate", "/dev/zero", "--kernel", "k"}, {"/dev/zero", "64 MiB", "a PTX file"});
+    expect(2, {"diff", "/dev/zero", "/dev/zero"}, {"/dev/zero", "larger than", "a machine description"});
+}
+
 TEST_F(Errors, HelpAndVersionAreNoErrors) {
     const auto help = run({"scan", "--help"});
     EXPECT_EQ(help.code, 0);

@@ -202,5 +202,21 @@ TEST(MachineJson, AnyPrefixOfAFileIsAnInputError) {
     for (std::size_t length = 0; length + 3 < text.size(); length += 97) EXPECT_NE(error_of(text.substr(0, length)), "no error") << length;
 }
 
+TEST(Validation, ValuesFarFromAnythingBuiltAreRefusedWithTheRange) {
+    const auto complaint = [](const std::string& section) {
+        try {
+            (void)from_json(R"({"schema":"gputomo-machine-1",)" + section + "}", "x");
+        } catch (const InputError& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    EXPECT_THAT(complaint(R"("clock":{"sm_mhz":{"value":1e18,"unit":"MHz","source":"s"}})"), ::testing::HasSubstr("clock.sm_mhz: found 1e+18 MHz; expected 0.01 to 1000000"));
+    EXPECT_THAT(complaint(R"("memory":{"read_bandwidth":{"value":5e-324,"unit":"GB/s","source":"s"}})"), ::testing::HasSubstr("memory.read_bandwidth: found 5e-324"));
+    EXPECT_THAT(complaint(R"("shared":{"latency":{"value":1000000000000,"unit":"cycles","source":"s"}})"), ::testing::HasSubstr("shared.latency"));
+    EXPECT_THAT(complaint(R"("tlbs":{"t":{"page":{"value":0,"unit":"bytes","source":"s"}}})"), ::testing::HasSubstr("tlbs.t.page: found 0"));
+    EXPECT_THAT(complaint(R"("caches":{"c":{"index":{"value":"bits","source":"s"},"index_bits":{"value":[7,7],"source":"s"}}})"), ::testing::HasSubstr("index_bits: found [7, 7]; expected different"));
+}
+
 }  // namespace
 }  // namespace gputomo::machine

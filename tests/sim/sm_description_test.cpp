@@ -43,7 +43,7 @@ const std::vector<Case> kCases{
     {"ClockIsMissing", [](Machine& m) { m.clock.sm_mhz = {}; }, "clock.sm_mhz", "missing"},
     {"ClockCountsNothing", [](Machine& m) { m.clock.resolution.set(0); }, "clock.resolution", "found 0"},
     {"ClockReadsBackwards", [](Machine& m) { m.clock.read_cost.set(-1); }, "clock.read_cost", "found -1"},
-    {"ClockScopeIsUnknown", [](Machine& m) { m.clock.scope.set("gpc"); }, "clock.scope", "\"gpc\""},
+    {"ClockScopeIsUnknown", [](Machine& m) { m.clock.scope.set("cluster"); }, "clock.scope", "\"cluster\""},
     {"ClockOfATpcOfUnknownSize", [](Machine& m) { m.clock.scope.set("tpc"); m.topology.sms_per_tpc = {}; }, "topology.sms_per_tpc", "missing"},
     {"WarpsOfSixtyFour", [](Machine& m) { m.topology.warp_size.set(64); }, "topology.warp_size", "found 64"},
     {"NoThreads", [](Machine& m) { m.topology.max_threads_per_sm.set(0); }, "topology.max_threads_per_sm", "found 0"},

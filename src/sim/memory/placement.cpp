@@ -67,11 +67,13 @@ std::vector<double> Placement::spread(std::int64_t mean, const machine::Integers
         if (units > 1) value[u] = low + static_cast<std::int64_t>(std::llround(static_cast<double>((high - low) * static_cast<std::int64_t>(u)) / static_cast<double>(units - 1)));
         excess += (value[u] - mean) * weight[u];
     }
-    for (bool moved = true; moved;) {  // the units between the two ends, a cycle at a time
+    for (bool moved = true; moved;) {  // the units between the two ends, each by its share, in the end a cycle at a time
         moved = false;
+        const std::int64_t share = std::max<std::int64_t>(1, std::abs(excess) / static_cast<std::int64_t>(sms_));
         for (std::size_t u = 1; u + 1 < units; ++u) {
-            const std::int64_t step = excess > 0 ? -1 : 1;
-            if (2 * std::abs(excess) <= weight[u] || value[u] + step < low || value[u] + step > high) continue;
+            const std::int64_t room = excess > 0 ? value[u] - low : high - value[u];
+            const std::int64_t step = (excess > 0 ? -1 : 1) * std::min(room, share);
+            if (2 * std::abs(excess) <= weight[u] || step == 0) continue;
             value[u] += step;
             excess += step * weight[u];
             moved = true;

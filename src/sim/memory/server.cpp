@@ -36,7 +36,15 @@ double Server::reserve(double now, double service) {
     newest_ = std::max(newest_, number);
     number = first_open(number);
     const double start = std::max(now, static_cast<double>(number) * kSlot + slot(number).used);
-    for (double left = service;;) {
+    double left = service;
+    // What fills the calendar more than once takes it whole.
+    if (const auto whole = static_cast<std::int64_t>(left / kSlot) - static_cast<std::int64_t>(slots_.size()); whole > 0) {
+        number += whole;
+        left -= static_cast<double>(whole) * kSlot;
+        newest_ = std::max(newest_, number);
+        number = first_open(number);
+    }
+    for (;;) {
         Slot& s = slot(number);
         const double taken = std::min(left, kSlot - s.used);
         s.used += taken;
