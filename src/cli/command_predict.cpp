@@ -8,6 +8,7 @@
 #include "predict/sass_code.hpp"
 #include "ptx/parser.hpp"
 #include "units/error.hpp"
+#include "units/file.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -55,7 +56,7 @@ predict::Choices choices_from(const PredictOptions& options) {
 }
 
 predict::Code code_from(const PredictOptions& options) {
-    const auto text = read_file(options.file);
+    const auto text = read_file(options.file, "a PTX file or a listing of cuobjdump or nvdisasm");
     if (predict::is_listing(text)) return predict::code_from_listing(predict::parse_listing(text, options.file), options.kernel, options.file);
     return predict::code_from_ptx(ptx::parse(text, options.file), options.kernel, options.file);
 }
