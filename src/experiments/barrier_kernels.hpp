@@ -9,6 +9,9 @@
 
 namespace gputomo::experiments {
 
+/// Since this compute capability the threads of a warp can be apart: bar.warp.sync does something, and bar.sync wants them together.
+inline constexpr int kIndependentSince = 70;
+
 /// Cycles for which one warp waits for another one before it does something about it.
 inline constexpr int kBarrierPatience = 20'000;
 

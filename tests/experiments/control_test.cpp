@@ -83,7 +83,8 @@ TEST(ControlFlow, CostsAWarpAsMuchMoreForEachFurtherPath) {
     const Found found("control_flow", gtx280());
     const auto& cycles = found.column("control_flow/cost", "cycles");
     ASSERT_EQ(cycles.size(), 32U);
-    for (std::size_t i = 2; i < cycles.size(); ++i) EXPECT_NEAR(cycles[i] - cycles[i - 1], cycles[1] - cycles[0], 80) << i + 1 << " paths";
+    for (std::size_t i = 2; i < 16; ++i) EXPECT_NEAR(cycles[i] - cycles[i - 1], cycles[1] - cycles[0], 2) << i + 1 << " paths";
+    for (std::size_t i = 16; i < 32; ++i) EXPECT_GE(cycles[i] - cycles[i - 1], cycles[1] - cycles[0] - 24) << "and the code leaves the L1 instruction cache";
 }
 
 TEST(ControlFlow, OfOtherMachinesIsFoundAsWell) {

@@ -123,15 +123,15 @@ void WarpPaths::settle() {
     pick();
 }
 
-/// Paths that meet have in common what lies further out than the meeting.
+/// What paths that meet have in common is where they meet and what lies further out.
 void WarpPaths::merge(WarpPath& into, const WarpPath& from) {
-    const auto ahead = [](WarpPath path) {
-        leave_meeting(path);
-        path.outer.push_back(path.reconverge);
-        return path.outer;
+    const auto all = [](const WarpPath& path) {
+        auto points = path.outer;
+        points.push_back(path.reconverge);
+        return points;
     };
-    auto points = ahead(into);
-    const auto others = ahead(from);
+    auto points = all(into);
+    const auto others = all(from);
     points.erase(std::mismatch(points.begin(), points.end(), others.begin(), others.end()).first, points.end());
     into.reconverge = points.empty() ? std::max(into.reconverge, from.reconverge) : points.back();
     if (!points.empty()) points.pop_back();
@@ -151,10 +151,16 @@ void WarpPaths::merge_equal() {
         }
 }
 
+bool WarpPaths::others_come_to(std::uint32_t pc, const WarpPath& but) const {
+    return std::any_of(paths_.begin(), paths_.end(), [&](const WarpPath& p) {
+        return &p != &but && (p.reconverge == pc || std::find(p.outer.begin(), p.outer.end(), pc) != p.outer.end());
+    });
+}
+
 /// A path runs until it waits, comes to where it meets others, or has gone round more often than another one.
 void WarpPaths::pick() {
-    const auto order = [](const WarpPath& p) {
-        const std::uint32_t patience = p.pc == p.reconverge ? kReconvergencePatience : 0;
+    const auto order = [this](const WarpPath& p) {
+        const std::uint32_t patience = p.pc == p.reconverge && others_come_to(p.pc, p) ? kReconvergencePatience : 0;
         return std::pair(p.waits(), p.turns + patience);
     };
     std::size_t best = current_;

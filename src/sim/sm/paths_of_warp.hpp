@@ -69,6 +69,7 @@ private:
     /// The path goes on at `pc`; a meeting point that it stood at lies behind it then.
     static void step(WarpPath& path, std::uint32_t pc);
     static void leave_meeting(WarpPath& path);
+    [[nodiscard]] bool others_come_to(std::uint32_t pc, const WarpPath& but) const;
     static void merge(WarpPath& into, const WarpPath& from);
 
     /// A split that reached the point where its siblings would join it waits for them as if it had gone round this often; the
