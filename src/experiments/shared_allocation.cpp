@@ -16,7 +16,7 @@ namespace {
 constexpr double kConfidence = 0.97;
 constexpr int kWarp = 32;
 /// Numbers of blocks whose shares of a capacity lie differently between its units.
-constexpr int kBlocks[] = {2, 3, 5, 7, 6};
+constexpr int kBlocks[] = {2, 3, 5, 6, 7, 9, 11, 13};
 /// A unit and what is taken besides are together less than this.
 constexpr std::int64_t kMostLost = 4096;
 constexpr std::int64_t kLargestUnit = 4096;
@@ -95,7 +95,8 @@ void SharedAllocation::conclude(const Shares& shares, std::optional<std::int64_t
         const auto overhead = overhead_with(unit, capacity_, shares);
         if (!overhead || *overhead < each * Resident::own_arguments()) continue;
         units.emplace_back(unit);
-        overheads.emplace_back(*overhead - each * Resident::own_arguments());
+        const deduce::Value own = *overhead - each * Resident::own_arguments();
+        if (std::ranges::find(overheads, own) == overheads.end()) overheads.push_back(own);
     }
     if (units.empty()) {
         outcome.warnings.emplace_back("shared_allocation: no unit explains how much shared memory several blocks can ask for");

@@ -185,6 +185,7 @@ TEST(SharedAllocation, OfAHopperLikeSmIsFoundAsWell) {
     shared.allocation_unit.set(128);
     shared.block_overhead.set(1024);
     shared.argument_overhead.set(0);
+    machine.topology.max_blocks_per_sm.set(32);
     const Found found("shared_allocation", machine);
     EXPECT_EQ(found.number("shared.allocation_unit"), 128);
     EXPECT_EQ(found.number("shared.block_overhead"), 1024);
