@@ -19,6 +19,10 @@ std::span<const Experiment> catalogue() {
         tlb_experiment(),
         dram_bandwidth_experiment(),
         launch_experiment(),
+        control_flow_experiment(),
+        barriers_experiment(),
+        register_file_experiment(),
+        shared_allocation_experiment(),
     };
     return rows;
 }

@@ -18,5 +18,9 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment tlb_experiment();
 [[nodiscard]] Experiment dram_bandwidth_experiment();
 [[nodiscard]] Experiment launch_experiment();
+[[nodiscard]] Experiment control_flow_experiment();
+[[nodiscard]] Experiment barriers_experiment();
+[[nodiscard]] Experiment register_file_experiment();
+[[nodiscard]] Experiment shared_allocation_experiment();
 
 }  // namespace gputomo::experiments

@@ -4,6 +4,7 @@
 #include "experiments/clock_watch.hpp"
 #include "experiments/compiled_kernel.hpp"
 #include "experiments/estimates.hpp"
+#include "experiments/residency.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -85,16 +86,6 @@ Bytes much_shared_memory(const device::Device& device) {
 std::uint32_t blocks_that_fit(const device::Device& device, Bytes shared) {
     const auto per_sm = device.attribute(device::Attribute::max_shared_memory_per_multiprocessor).value_or(16384);
     return static_cast<std::uint32_t>(std::max<std::int64_t>(1, per_sm / shared.count()));
-}
-
-/// Most blocks that were on the SM at once; both lists in order of time.
-std::size_t most_at_once(const std::vector<std::int32_t>& starts, const std::vector<std::int32_t>& ends) {
-    std::size_t most = 0;
-    for (std::size_t i = 0, ended = 0; i < starts.size(); ++i) {
-        while (ended < ends.size() && ends[ended] <= starts[i]) ++ended;
-        most = std::max(most, i + 1 - ended);
-    }
-    return most;
 }
 
 /// From the end of a block to the start of the one that takes its place: with r blocks at a time on an SM, the i-th to

@@ -63,6 +63,7 @@ struct Topology {
     Integer register_allocation_unit;
     Integer max_registers_per_thread;
     Integer thread_allocation_unit;
+    Integer register_partitions;
     Integer register_banks;
     Integer sms_per_gpc;
     Integer max_blocks_per_cluster;
@@ -78,8 +79,8 @@ struct Topology {
         visit({.name = "registers_per_sm", .unit = Unit::count, .doc = "32-bit registers of an SM"}, self.registers_per_sm);
         visit({.name = "register_allocation_unit", .unit = Unit::count, .doc = "registers per thread are rounded up to a multiple of this"}, self.register_allocation_unit);
         visit({.name = "max_registers_per_thread", .unit = Unit::count, .doc = "limit of a kernel"}, self.max_registers_per_thread);
-        visit({.name = "thread_allocation_unit", .unit = Unit::count, .doc = "threads of a block are rounded up to a multiple of this when registers are handed out (Wong 2010, Fig. 9)",
-               .internal = "determined by launches that fail and by attained occupancy, which no experiment does yet"}, self.thread_allocation_unit);
+        visit({.name = "thread_allocation_unit", .unit = Unit::count, .doc = "threads of a block are rounded up to a multiple of this when registers are handed out (Wong 2010, Fig. 9)"}, self.thread_allocation_unit);
+        visit({.name = "register_partitions", .unit = Unit::count, .doc = "equal parts of the register file; a warp's registers lie within one"}, self.register_partitions);
         visit({.name = "register_banks", .unit = Unit::count, .doc = "logical banks of the register file (Wong 2010, IV-E)",
                .internal = "determined by operand pairs that conflict, which no experiment does yet"}, self.register_banks);
         visit({.name = "sms_per_gpc", .unit = Unit::count, .doc = "SMs of a processing cluster, within which a block cluster stays",
@@ -98,8 +99,11 @@ struct Issue {
     Integer scoreboard_loads;
     Text divergence;
     Text first_path;
+    Text reconvergence;
+    Text spin_within_warp;
     Integer barrier_latency;
     Text barrier_granularity;
+    Integer warp_barrier_latency;
     Integer branch_latency_taken;
     Integer branch_latency_untaken;
     Integer reissue_transactions;
@@ -113,12 +117,15 @@ struct Issue {
         visit({.name = "scoreboard_loads", .unit = Unit::count, .doc = "outstanding loads of a warp before it stalls (Lashgar 2015)"}, self.scoreboard_loads);
         visit({.name = "divergence", .doc = "how diverged paths are handled", .choices = {"stack", "independent"}}, self.divergence);
         visit({.name = "first_path", .doc = "which side of a diverging branch runs first", .choices = {"taken", "fall-through"}}, self.first_path);
+        visit({.name = "reconvergence", .doc = "where diverged paths join: at the immediate post-dominator of their branch, or not before they end (Wong 2010, IV-C2)",
+               .choices = {"post-dominator", "exit"}}, self.reconvergence);
+        visit({.name = "spin_within_warp", .doc = "what becomes of threads that spin until another thread of their warp has left the loop (Wong 2010, Listing 4)",
+               .choices = {"deadlocks", "completes"}}, self.spin_within_warp);
         visit({.name = "barrier_latency", .unit = Unit::cycles, .doc = "cycles of a block barrier for a single warp"}, self.barrier_latency);
         visit({.name = "barrier_granularity", .doc = "what a barrier counts", .choices = {"warp", "thread"}}, self.barrier_granularity);
-        visit({.name = "branch_latency_taken", .unit = Unit::cycles, .doc = "cycles from a branch that is taken to the next instruction of the warp (Volkov 2016, 3.7)",
-               .internal = "determined by timed branches, which no experiment does yet"}, self.branch_latency_taken);
-        visit({.name = "branch_latency_untaken", .unit = Unit::cycles, .doc = "the same for a branch that falls through (Volkov 2016, 3.7)",
-               .internal = "determined by timed branches, which no experiment does yet"}, self.branch_latency_untaken);
+        visit({.name = "warp_barrier_latency", .unit = Unit::cycles, .doc = "cycles of bar.warp.sync for a whole warp that is together"}, self.warp_barrier_latency);
+        visit({.name = "branch_latency_taken", .unit = Unit::cycles, .doc = "cycles from a branch that is taken to the next instruction of the warp (Volkov 2016, 3.7)"}, self.branch_latency_taken);
+        visit({.name = "branch_latency_untaken", .unit = Unit::cycles, .doc = "the same for a branch that falls through (Volkov 2016, 3.7)"}, self.branch_latency_untaken);
         visit({.name = "reissue_transactions", .unit = Unit::count, .doc = "transactions or bank-conflict ways of a memory instruction that one issue serves; for the rest it is issued again (Volkov 2016, 3.6)",
                .internal = "determined by issue slots that diverging loads take, which no experiment does yet"}, self.reissue_transactions);
     }
@@ -182,8 +189,7 @@ struct SharedMemory {
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "capacity", .unit = Unit::bytes, .doc = "per SM"}, self.capacity);
         visit({.name = "max_per_block", .unit = Unit::bytes, .doc = "limit of a launch"}, self.max_per_block);
-        visit({.name = "allocation_unit", .unit = Unit::bytes, .doc = "allocations are rounded up to a multiple of this",
-               .internal = "determined by occupancy under allocation, which no experiment does yet"}, self.allocation_unit);
+        visit({.name = "allocation_unit", .unit = Unit::bytes, .doc = "allocations are rounded up to a multiple of this"}, self.allocation_unit);
         visit({.name = "banks", .unit = Unit::count, .doc = "banks"}, self.banks);
         visit({.name = "bank_width", .unit = Unit::bytes, .doc = "bytes of a bank's word in the default mode"}, self.bank_width);
         visit({.name = "bank_modes", .unit = Unit::bytes, .doc = "selectable bank widths (Kepler: 4 and 8)",
@@ -196,10 +202,8 @@ struct SharedMemory {
         visit({.name = "conflict_cost", .unit = Unit::cycles, .doc = "latency that each further way of a bank conflict adds to a whole warp's access (Volkov 2016, 6.2)"}, self.conflict_cost);
         visit({.name = "access_group", .unit = Unit::count, .doc = "threads whose addresses are served together (half-warp 16, warp 32)"}, self.access_group);
         visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "conflict-free load throughput per SM"}, self.bytes_per_cycle);
-        visit({.name = "block_overhead", .unit = Unit::bytes, .doc = "taken from every block besides what it asks for (Volkov 2016, 5.7)",
-               .internal = "determined by occupancy under allocation, which no experiment does yet"}, self.block_overhead);
-        visit({.name = "argument_overhead", .unit = Unit::bytes, .doc = "taken from every block for each kernel argument (Volkov 2016, 5.7)",
-               .internal = "determined by occupancy under allocation, which no experiment does yet"}, self.argument_overhead);
+        visit({.name = "block_overhead", .unit = Unit::bytes, .doc = "taken from every block besides what it asks for (Volkov 2016, 5.7)"}, self.block_overhead);
+        visit({.name = "argument_overhead", .unit = Unit::bytes, .doc = "taken from every block for each kernel argument (Volkov 2016, 5.7)"}, self.argument_overhead);
         visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Mei 2014, Table 1)",
                .internal = "a launch setting of the driver; timing sees the one in force"}, self.capacity_options);
         visit({.name = "unified_cache", .doc = "key of the cache that shares its storage: what one takes the other loses",

@@ -239,12 +239,10 @@ device::KernelProperties SimulatedKernel::properties() const {
     const int most = static_cast<int>(gpu_.machine().topology.max_threads_per_block.value_or(1024));
     const int asked = loaded_.program.max_threads;  // .maxntid
     properties.max_threads_per_block = asked == 0 ? most : std::min(most, asked);
-    const auto& topology = gpu_.machine().topology;
-    if (topology.registers_per_sm && properties.registers_per_thread > 0) {
-        const auto unit = std::max<std::int64_t>(1, topology.register_allocation_unit.value_or(1));
-        const auto per_warp = kWarpSize * ((properties.registers_per_thread + unit - 1) / unit * unit);
-        properties.max_threads_per_block = std::min(properties.max_threads_per_block, static_cast<int>(*topology.registers_per_sm / per_warp * kWarpSize));
-    }
+    const auto fits = [&](int threads) {
+        return resident_blocks(gpu_.machine(), {.threads = static_cast<std::uint64_t>(threads), .registers_per_thread = properties.registers_per_thread}).blocks != 0;
+    };
+    while (properties.max_threads_per_block > kWarpSize && !fits(properties.max_threads_per_block)) properties.max_threads_per_block -= kWarpSize;
     return properties;
 }
 

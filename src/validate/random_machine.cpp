@@ -61,7 +61,7 @@ private:
 /// Sets leaves, all with the seed as their source.
 class Maker {
 public:
-    explicit Maker(std::uint64_t seed) : dice_(seed), seed_(seed), source_(fmt::format("random machine, seed {}", seed)) {}
+    explicit Maker(std::uint64_t seed) : dice_(seed), later_dice_(~seed), seed_(seed), source_(fmt::format("random machine, seed {}", seed)) {}
 
     Machine make() {
         identity_and_topology();
@@ -84,6 +84,7 @@ private:
     void identity_and_topology();
     void clock();
     void issue_and_arithmetic();
+    void control_flow();
     void operation(const std::string& key, const std::string& unit, std::int64_t instructions);
     void shared();
     void caches();
@@ -102,6 +103,7 @@ private:
     }
 
     Dice dice_;
+    Dice later_dice_;  ///< for leaves that were added later, so that the others of a seed's machine stay what they were
     std::uint64_t seed_;
     std::string source_;
     Machine machine_;
@@ -135,6 +137,8 @@ void Maker::identity_and_topology() {
     set(topology.registers_per_sm, dice_.one_of(std::array<std::int64_t, 3>{16, 32, 64}) * kKiB);
     set(topology.register_allocation_unit, dice_.one_of(std::array<std::int64_t, 2>{4, 8}));
     set(topology.max_registers_per_thread, dice_.one_of(std::array<std::int64_t, 3>{63, 128, 255}));
+    set(topology.thread_allocation_unit, later_dice_.one_of(std::array<std::int64_t, 3>{32, 64, 128}));
+    set(topology.register_partitions, later_dice_.one_of(std::array<std::int64_t, 3>{1, 2, 4}));
 }
 
 void Maker::clock() {
@@ -163,7 +167,6 @@ void Maker::issue_and_arithmetic() {
     set(issue.dual_issue, width.dual);
     set(issue.first_path, std::string(dice_.chance(50) ? "taken" : "fall-through"));
     set(issue.barrier_latency, dice_.between(10, 50));
-    set(issue.barrier_granularity, *issue.divergence == "independent" ? "thread" : "warp");
 
     // Several instructions for one multiplication depend on each other, so that only warps hide their latency: those of one block.
     const std::int64_t multiply = dice_.chance(60) || width.dual > 1 ? 1 : dice_.between(2, 4);
@@ -183,12 +186,27 @@ void Maker::issue_and_arithmetic() {
     pipeline("sfu", std::max<std::int64_t>(2, width.lanes / dice_.one_of(std::array<std::int64_t, 3>{4, 8, 16})));
     pipeline("dpu", std::max<std::int64_t>(1, width.lanes / dice_.one_of(std::array<std::int64_t, 4>{2, 3, 8, 32})));
     set(issue.ilp_latency, dice_.between(1, std::max<std::int64_t>(1, shortest / 2)));
+    control_flow();
 
     for (const char* key : {"add.s32", "add.f32", "mul.f32", "fma.rn.f32"}) operation(key, "sp", 1);
     operation("mul.lo.s32", "sp", multiply);
     operation("mad.lo.s32", "sp", multiply == 1 ? 1 : multiply + 1);
     for (const char* key : {"add.f64", "mul.f64", "fma.rn.f64"}) operation(key, "dpu", 1);
     operation("rsqrt.approx.f32", "sfu", 1);
+}
+
+void Maker::control_flow() {
+    auto& issue = machine_.issue;
+    const bool independent = *issue.divergence == "independent";
+    // A warp that may not issue any sooner doesn't show less.
+    const auto least = std::max(*issue.ilp_latency, static_cast<std::int64_t>(*issue.issue_interval));
+    set(issue.reconvergence, "post-dominator");
+    set(issue.spin_within_warp, independent ? "completes" : "deadlocks");
+    set(issue.barrier_latency, std::max(*issue.barrier_latency, least));
+    set(issue.barrier_granularity, independent || later_dice_.chance(20) ? "thread" : "warp");
+    if (independent) set(issue.warp_barrier_latency, later_dice_.between(least, 40));
+    set(issue.branch_latency_taken, later_dice_.between(least, 40));
+    set(issue.branch_latency_untaken, later_dice_.between(least, *issue.branch_latency_taken));
 }
 
 void Maker::operation(const std::string& key, const std::string& unit, std::int64_t instructions) {
@@ -209,6 +227,8 @@ void Maker::shared() {
     set(shared.capacity, capacity);
     set(shared.max_per_block, std::min(capacity, 48 * kKiB));
     set(shared.allocation_unit, dice_.one_of(std::array<std::int64_t, 3>{128, 256, 512}));
+    set(shared.block_overhead, later_dice_.one_of(std::array<std::int64_t, 3>{0, 16, 1024}));
+    set(shared.argument_overhead, later_dice_.chance(50) ? 0 : 4);
     set(shared.banks, banks);
     set(shared.bank_width, width);
     set(shared.access_group, banks);

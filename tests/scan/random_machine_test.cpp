@@ -98,6 +98,9 @@ TEST(RandomMachine, EveryKindOfMachineComesUp) {
         ++seen["clock " + *machine.clock.scope];
         ++seen["banks " + std::to_string(*machine.shared.banks) + "x" + std::to_string(*machine.shared.bank_width)];
         if (*machine.operations.at("mul.lo.s32").instructions > 1) ++seen["expanded multiply"];
+        ++seen[*machine.issue.divergence + " " + *machine.issue.first_path];
+        ++seen[*machine.issue.divergence + ", barriers of " + *machine.issue.barrier_granularity];
+        ++seen["threads " + std::to_string(*machine.topology.thread_allocation_unit)];
         for (const auto& [key, cache] : machine.caches) {
             ++seen["policy " + *cache.policy];
             if (*cache.sector != *cache.line) ++seen["sectors"];
@@ -107,7 +110,9 @@ TEST(RandomMachine, EveryKindOfMachineComesUp) {
     });
     for (const char* kind : {"levels 0", "levels 1", "levels 2", "tlbs 1", "tlbs 2", "tpc 1", "tpc 2", "tpc 3", "clock sm", "clock tpc", "clock gpu",
                              "banks 16x4", "banks 16x8", "banks 32x4", "banks 32x8", "expanded multiply", "policy lru", "policy fifo", "policy random",
-                             "policy tree-plru", "sectors", "odd sets"})
+                             "policy tree-plru", "sectors", "odd sets", "stack taken", "stack fall-through", "independent taken",
+                             "independent fall-through", "stack, barriers of warp", "stack, barriers of thread", "independent, barriers of thread",
+                             "threads 32", "threads 64", "threads 128"})
         EXPECT_GE(seen[kind], 20) << kind;
 }
 

@@ -380,7 +380,7 @@ TEST(Residency, IsLimitedByThreadsBlocksRegistersAndSharedMemory) {
 TEST(Residency, BlocksThatCannotFitAreRefused) {
     auto machine = small_machine();
     machine.topology.registers_per_sm.set(1024);
-    EXPECT_THAT(message_of([&] { (void)resident(machine, 40, 0); }), testing::HasSubstr("registers per block asked; the limit is 1024"));
+    EXPECT_THAT(message_of([&] { (void)resident(machine, 40, 0); }), testing::HasSubstr("the SM has 1024 registers"));
     machine = small_machine();
     machine.topology.max_registers_per_thread.set(32);
     EXPECT_THAT(message_of([&] { (void)resident(machine, 40, 0); }), testing::HasSubstr("topology.max_registers_per_thread is 32"));

@@ -121,7 +121,7 @@ bool Engine::members_are_there(Warp& warp, const Operation& op, std::uint32_t ma
 }
 
 /// Unlike other .sync instructions the threads may come to different ones.
-void Engine::issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t mask) {
+void Engine::issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     if (mask == 0) return warp.paths.advance(warp.paths.current().pc + 1);
     const std::uint32_t needed = needed_members(warp, op, mask);
     std::uint32_t there = mask;
@@ -129,11 +129,12 @@ void Engine::issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t m
         if (path.awaits_members && program_.operations[path.pc].kind == Kind::warp_barrier) there |= path.mask & needed;
     if ((needed & ~there) != 0) {
         (void)members_are_there(warp, op, mask);
-    } else if (there == mask) {
-        warp.paths.advance(warp.paths.current().pc + 1);
-    } else if (!leave_unguarded(warp, mask)) {
-        warp.paths.release_members(there);
+        return;
     }
+    if (there != mask && leave_unguarded(warp, mask)) return;
+    warp.hold = std::max(warp.hold, now + rules_.warp_barrier_latency);
+    if (there == mask) warp.paths.advance(warp.paths.current().pc + 1);
+    else warp.paths.release_members(there);
 }
 
 }  // namespace gputomo::sim

@@ -43,6 +43,7 @@ void check_topology(const machine::Topology& topology) {
     check_count(topology.registers_per_sm, "topology.registers_per_sm");
     check_count(topology.register_allocation_unit, "topology.register_allocation_unit");
     check_count(topology.thread_allocation_unit, "topology.thread_allocation_unit");
+    check_count(topology.register_partitions, "topology.register_partitions", 64);
 }
 
 void check_issue(const machine::Issue& issue) {
@@ -56,8 +57,12 @@ void check_issue(const machine::Issue& issue) {
     check_cycles(issue.branch_latency_untaken, "issue.branch_latency_untaken");
     check_choice(issue.divergence, "issue.divergence", {"stack", "independent"});
     check_choice(issue.first_path, "issue.first_path", {"taken", "fall-through"});
+    check_cycles(issue.warp_barrier_latency, "issue.warp_barrier_latency");
+    check_choice(issue.reconvergence, "issue.reconvergence", {"post-dominator"});
+    const bool stack = issue.divergence.value_or("stack") == "stack";
+    check_choice(issue.spin_within_warp, "issue.spin_within_warp", {stack ? "deadlocks" : "completes"});
     check_choice(issue.barrier_granularity, "issue.barrier_granularity", {"warp", "thread"});
-    if (issue.divergence.value_or("stack") == "independent" && issue.barrier_granularity.value_or("thread") == "warp")
+    if (!stack && issue.barrier_granularity.value_or("thread") == "warp")
         reject("issue.barrier_granularity", "found \"warp\"",
                "\"thread\", because the threads of issue.divergence independent arrive one by one");
 }

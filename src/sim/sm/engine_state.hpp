@@ -31,6 +31,7 @@ private:
         std::uint32_t served_per_issue = 0;  ///< transactions or bank-conflict ways that one issue serves; 0: all
         double barrier_latency = 0;
         bool barrier_counts_threads = false;
+        double warp_barrier_latency = 0;
         double branch_taken = -1;        ///< cycles to the next instruction; negative: as described for the operation
         double branch_untaken = -1;
         double clock_cost = 0;
@@ -90,7 +91,7 @@ private:
 
     // ---- barriers (barriers.cpp)
     void issue_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now);
-    void issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t mask);
+    void issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now);
     Barrier& barrier_of(const Warp& warp, const Operation& op, std::uint32_t mask, int& number);
     void open_if_complete(Block& block, int number);
     void open_complete_barriers(Block& block);

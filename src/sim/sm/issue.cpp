@@ -62,7 +62,7 @@ void Engine::execute(Warp& warp, const Operation& op, std::uint32_t mask, double
         case Kind::branch: return issue_branch(warp, op, mask, now);
         case Kind::indexed_branch: return issue_indexed_branch(warp, op, mask, now);
         case Kind::barrier: return issue_barrier(warp, op, mask, now);
-        case Kind::warp_barrier: return issue_warp_barrier(warp, op, mask);
+        case Kind::warp_barrier: return issue_warp_barrier(warp, op, mask, now);
         case Kind::exit: return issue_exit(warp, mask);
         case Kind::sleep: return issue_sleep(warp, op, mask, now);
         case Kind::trap:

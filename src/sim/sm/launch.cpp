@@ -43,10 +43,16 @@ std::uint64_t shared_taken(const machine::SharedMemory& shared, const BlockNeeds
     return rounded_up(needs.shared_bytes + overhead, shared.allocation_unit);
 }
 
-std::uint64_t registers_taken(const machine::Topology& topology, const BlockNeeds& needs) {
-    const auto per_thread = rounded_up(static_cast<std::uint64_t>(needs.registers_per_thread), topology.register_allocation_unit);
+/// Blocks whose registers fit an SM, in steps of allocation: registers of a thread, threads of a block, whole warps within one
+/// part of the file.
+std::uint64_t blocks_by_registers(const machine::Topology& topology, const BlockNeeds& needs) {
+    const auto per_warp = kWarpSize * rounded_up(static_cast<std::uint64_t>(needs.registers_per_thread), topology.register_allocation_unit);
+    if (!topology.registers_per_sm || per_warp == 0) return ~std::uint64_t{0};
+    const auto parts = static_cast<std::uint64_t>(topology.register_partitions.value_or(1));
+    const auto warps = static_cast<std::uint64_t>(*topology.registers_per_sm) / parts / per_warp * parts;
     const auto whole_warps = (needs.threads + kWarpSize - 1) / kWarpSize * kWarpSize;
-    return per_thread * rounded_up(whole_warps, topology.thread_allocation_unit);
+    const auto warps_of_block = (rounded_up(whole_warps, topology.thread_allocation_unit) + kWarpSize - 1) / kWarpSize;
+    return warps / warps_of_block;
 }
 
 }  // namespace
@@ -58,21 +64,21 @@ Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& nee
         if (most && asked > static_cast<std::uint64_t>(*most) && result.why.empty())
             result.why = fmt::format("{} {} asked; the limit is {}", asked, what, *most);
     };
-    const std::uint64_t registers = registers_taken(topology, needs);
+    const std::uint64_t by_registers = needs.threads == 0 ? 0 : blocks_by_registers(topology, needs);
     if (needs.threads == 0) result.why = "0 threads per block asked";
     refuse(needs.threads, topology.max_threads_per_block, "threads per block");
     const auto& shared = machine.shared;
     refuse(needs.shared_bytes, shared.max_per_block ? shared.max_per_block : shared.capacity, "bytes of shared memory per block");
-    refuse(registers, topology.registers_per_sm, "registers per block");
+    if (by_registers == 0 && result.why.empty())
+        result.why = fmt::format("{} threads of {} registers asked; the SM has {} registers", needs.threads, needs.registers_per_thread, *topology.registers_per_sm);
     if (!result.why.empty()) return result;
-    std::uint64_t blocks = static_cast<std::uint64_t>(topology.max_blocks_per_sm.value_or(kDefaultBlocksPerSm));
+    std::uint64_t blocks = std::min(by_registers, static_cast<std::uint64_t>(topology.max_blocks_per_sm.value_or(kDefaultBlocksPerSm)));
     const auto limit = [&](std::uint64_t each, const machine::Integer& all) {
         if (each != 0 && all) blocks = std::min(blocks, static_cast<std::uint64_t>(*all) / each);
     };
     const auto warps = (needs.threads + kWarpSize - 1) / kWarpSize;
     limit(warps * kWarpSize, topology.max_threads_per_sm ? topology.max_threads_per_sm : topology.max_threads_per_block);
     limit(shared_taken(shared, needs), shared.capacity);
-    limit(registers, topology.registers_per_sm);
     result.blocks = static_cast<std::uint32_t>(std::max<std::uint64_t>(blocks, 1));
     return result;
 }
@@ -93,6 +99,7 @@ Engine::Rules Engine::rules_of(const machine::Machine& machine) {
     rules.load_limit = static_cast<std::size_t>(issue.scoreboard_loads.value_or(0));
     rules.served_per_issue = static_cast<std::uint32_t>(issue.reissue_transactions.value_or(0));
     rules.barrier_latency = cycles(issue.barrier_latency, 0);
+    rules.warp_barrier_latency = cycles(issue.warp_barrier_latency, 0);
     const bool independent = issue.divergence.value_or("stack") == "independent";
     rules.barrier_counts_threads = issue.barrier_granularity.value_or(independent ? "thread" : "warp") == "thread";
     rules.branch_taken = cycles(issue.branch_latency_taken, -1);

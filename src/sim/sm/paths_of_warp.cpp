@@ -16,10 +16,21 @@ std::uint32_t WarpPaths::live() const {
     return mask;
 }
 
+void WarpPaths::leave_meeting(WarpPath& path) {
+    if (path.pc != path.reconverge || path.outer.empty()) return;
+    path.reconverge = path.outer.back();
+    path.outer.pop_back();
+}
+
+void WarpPaths::step(WarpPath& path, std::uint32_t pc) {
+    leave_meeting(path);
+    path.pc = pc;
+}
+
 void WarpPaths::advance(std::uint32_t pc) {
     WarpPath& path = paths_[current_];
     if (pc <= path.pc) ++path.turns;
-    path.pc = pc;
+    step(path, pc);
     if (paths_.size() > 1) settle();
 }
 
@@ -30,8 +41,12 @@ bool WarpPaths::branch(std::uint32_t taken, const BranchTargets& to) {
         advance(taken != 0 ? to.taken : to.not_taken);
         return false;
     }
+    leave_meeting(path);
+    const bool further_in = kind_ == Divergence::independent && path.reconverge != to.reconverge;
     const auto split = [&](std::uint32_t mask, std::uint32_t pc) {
-        return WarpPath{.pc = pc, .reconverge = to.reconverge, .mask = mask, .turns = path.turns + (pc <= path.pc ? 1 : 0)};
+        WarpPath side{.pc = pc, .reconverge = to.reconverge, .outer = path.outer, .mask = mask, .turns = path.turns + (pc <= path.pc ? 1 : 0)};
+        if (further_in) side.outer.push_back(path.reconverge);
+        return side;
     };
     const WarpPath taken_path = split(taken, to.taken), staying_path = split(staying, to.not_taken);
     if (kind_ == Divergence::stack) {
@@ -41,6 +56,7 @@ bool WarpPaths::branch(std::uint32_t taken, const BranchTargets& to) {
     } else {
         path = staying_path;
         paths_.push_back(taken_path);
+        if (taken_first_) current_ = paths_.size() - 1;
     }
     settle();
     return true;
@@ -58,7 +74,7 @@ void WarpPaths::wait_at_barrier(int barrier, std::uint32_t threads) {
     WarpPath& path = paths_[current_];
     path.barrier = barrier;
     path.arrived = threads;
-    ++path.pc;
+    step(path, path.pc + 1);
     if (kind_ == Divergence::independent) pick();
 }
 
@@ -77,7 +93,7 @@ void WarpPaths::release_members(std::uint32_t threads) {
     for (auto& path : paths_)
         if ((path.mask & threads) != 0) {
             path.awaits_members = false;
-            ++path.pc;
+            step(path, path.pc + 1);
         }
     settle();
 }
@@ -99,9 +115,30 @@ void WarpPaths::settle() {
         current_ = paths_.empty() ? 0 : paths_.size() - 1;
         return;
     }
+    const std::uint32_t running = current_ < paths_.size() ? paths_[current_].mask : 0;
     std::erase_if(paths_, [](const WarpPath& p) { return p.mask == 0; });
     if (paths_.size() > 1) merge_equal();
+    const auto still = std::find_if(paths_.begin(), paths_.end(), [&](const WarpPath& p) { return (p.mask & running) != 0; });
+    current_ = still == paths_.end() ? 0 : static_cast<std::size_t>(still - paths_.begin());
     pick();
+}
+
+/// What paths that meet have in common is where they meet and what lies further out.
+void WarpPaths::merge(WarpPath& into, const WarpPath& from) {
+    const auto all = [](const WarpPath& path) {
+        auto points = path.outer;
+        points.push_back(path.reconverge);
+        return points;
+    };
+    auto points = all(into);
+    const auto others = all(from);
+    points.erase(std::mismatch(points.begin(), points.end(), others.begin(), others.end()).first, points.end());
+    into.reconverge = points.empty() ? std::max(into.reconverge, from.reconverge) : points.back();
+    if (!points.empty()) points.pop_back();
+    into.outer = std::move(points);
+    into.mask |= from.mask;
+    into.turns = std::min(into.turns, from.turns);
+    into.awaits_members = false;  // more of them are there now: looks again
 }
 
 void WarpPaths::merge_equal() {
@@ -109,22 +146,29 @@ void WarpPaths::merge_equal() {
         for (std::size_t j = paths_.size(); j-- > i + 1;) {
             WarpPath &a = paths_[i], &b = paths_[j];
             if (a.pc != b.pc || a.barrier >= 0 || b.barrier >= 0) continue;
-            a.mask |= b.mask;
-            a.turns = std::min(a.turns, b.turns);
-            a.reconverge = std::max(a.reconverge, b.reconverge);
-            a.awaits_members = false;  // more of them are there now: looks again
+            merge(a, b);
             paths_.erase(paths_.begin() + static_cast<std::ptrdiff_t>(j));
         }
 }
 
+bool WarpPaths::others_come_to(std::uint32_t pc, const WarpPath& but) const {
+    return std::any_of(paths_.begin(), paths_.end(), [&](const WarpPath& p) {
+        return &p != &but && (p.reconverge == pc || std::find(p.outer.begin(), p.outer.end(), pc) != p.outer.end());
+    });
+}
+
+/// A path runs until it waits, comes to where it meets others, or has gone round more often than another one.
 void WarpPaths::pick() {
-    const auto order = [](const WarpPath& p) {
-        const std::uint32_t patience = p.pc == p.reconverge ? kReconvergencePatience : 0;
-        return std::tuple(p.waits(), p.turns + patience, p.pc);
+    const auto order = [this](const WarpPath& p) {
+        const std::uint32_t patience = p.pc == p.reconverge && others_come_to(p.pc, p) ? kReconvergencePatience : 0;
+        return std::pair(p.waits(), p.turns + patience);
     };
-    current_ = 0;
-    for (std::size_t i = 1; i < paths_.size(); ++i)
-        if (order(paths_[i]) < order(paths_[current_])) current_ = i;
+    std::size_t best = current_;
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+        const bool sooner = best != current_ && order(paths_[i]) == order(paths_[best]) && paths_[i].pc < paths_[best].pc;
+        if (order(paths_[i]) < order(paths_[best]) || sooner) best = i;
+    }
+    current_ = best;
 }
 
 }  // namespace gputomo::sim

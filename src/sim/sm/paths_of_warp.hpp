@@ -10,6 +10,7 @@ namespace gputomo::sim {
 struct WarpPath {
     std::uint32_t pc = 0;
     std::uint32_t reconverge = 0;  ///< where it waits for (stack) or meets (independent) its siblings
+    std::vector<std::uint32_t> outer;  ///< independent: points further out where it still has to meet others, the next one last
     std::uint32_t mask = 0;
     std::uint32_t turns = 0;       ///< backward branches taken; independent scheduling favours paths that are behind
     int barrier = -1;      ///< block barrier it waits at (its pc is the instruction behind)
@@ -65,6 +66,11 @@ private:
     void settle();
     void merge_equal();
     void pick();
+    /// The path goes on at `pc`; a meeting point that it stood at lies behind it then.
+    static void step(WarpPath& path, std::uint32_t pc);
+    static void leave_meeting(WarpPath& path);
+    [[nodiscard]] bool others_come_to(std::uint32_t pc, const WarpPath& but) const;
+    static void merge(WarpPath& into, const WarpPath& from);
 
     /// A split that reached the point where its siblings would join it waits for them as if it had gone round this often; the
     /// bound is what lets a thread that leaves a spin loop go on and release the others.
