@@ -162,6 +162,8 @@ std::vector<TimedOperation> timed_operations(const ptx::Target& target, bool qui
     return operations;
 }
 
+TimedOperation idle_operation() { return {"ld.volatile.shared.u32", Type::u32, "d m", "memory"}; }
+
 std::vector<TimedPipeline> timed_pipelines(const ptx::Target& target) {
     const TimedOperation rsqrt{target.sm >= 20 ? "rsqrt.approx.ftz.f32" : "rsqrt.approx.f32", Type::f32, "d a", "sfu", "MUFU"};
     return {{"sp", {"add.f32", Type::f32, "d a b", "sp", "FADD"}}, {"sfu", rsqrt}, {"dpu", {"add.f64", Type::f64, "d a b", "dpu", "DADD"}}};

@@ -63,6 +63,7 @@ public:
 
     Outcome run() {
         collect_rows();
+        find_issue_limit();
         // Twice, because operations that come first have not met the units that were found after them.
         for (int pass = 0; pass < 2; ++pass)
             for (std::size_t row = 0; row < rows_.size(); ++row) {
@@ -93,6 +94,17 @@ private:
         const Row row{operation, warp_size_ / rate, size_of(context_.findings, operation)};
         issued_per_cycle_ = std::max(issued_per_cycle_, row.size / row.cycles);
         rows_.push_back(row);
+    }
+
+    /// Units seldom fill the issue slots by themselves; loads that keep none of them busy come between. What pairs issue faster corrects it.
+    void find_issue_limit() {
+        if (rows_.empty()) return;
+        for (const int loads : {1, 2, 3}) {
+            const int other = 4 - loads;
+            ChainLoop loop(context_.device, {{rows_.front().operation, 24 * other, kChains}, {idle_operation(), 24 * loads, kChains}}, kTurns);
+            const double cycles = loop.cycles_per_turn(most_warps(loop.compiled(), warp_size_), warp_size_);
+            issued_per_cycle_ = std::max(issued_per_cycle_, 24 * (other * rows_.front().size + loads) / cycles);
+        }
     }
 
     void pair_with_all(std::size_t row) {
