@@ -66,7 +66,7 @@ UnitMap map_of(const std::vector<std::pair<std::string, Invented>>& operations, 
 }
 
 TEST(Units, MultiplicationOnTwoUnitsIsSharedByTheirRates) {
-    const auto map = map_of({{"sp", {{4, 0, 0}}}, {"sfu", {{0, 16, 0}}}, {"mul", {{4, 10, 0}, true}}}, 2);
+    const auto map = map_of({{"sp", {{4, 0, 0}}}, {"sfu", {{0, 16, 0}}}, {"mul", {{4, 10, 0}, true}}}, 1);
     EXPECT_THAT(map.units(), SizeIs(2));
     const auto verdict = map.verdict(2);
     EXPECT_EQ(verdict.use, UnitUse::alternatives);
