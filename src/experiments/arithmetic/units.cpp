@@ -86,6 +86,7 @@ private:
             if (lanes) add_row(operation, *lanes);
         }
         for (const auto& operation : timed_operations(target, context_.quick)) {
+            if (operation.code.find(';') != std::string_view::npos) continue;  // a sequence has the units of its parts
             const auto rate = context_.findings.number(fmt::format("operations[{}].throughput", operation.name));
             if (rate && !seen.contains(operation.name)) add_row(operation, *rate);
         }
@@ -111,8 +112,7 @@ private:
         } catch (const CodeMismatch& mismatch) {
             return add_mismatch(mismatch, outcome_);
         }
-        const bool simple = rows_[row].size == 1 && rows_[row].operation.code.find(';') == std::string_view::npos;
-        if (simple && map_.verdict(row).use == deduce::UnitUse::none) map_.add_unit(std::string(rows_[row].operation.family), row);
+        if (rows_[row].size == 1 && map_.verdict(row).use == deduce::UnitUse::none) map_.add_unit(std::string(rows_[row].operation.family), row);
     }
 
     deduce::Interference pair(std::size_t one, std::size_t other) {
