@@ -191,7 +191,8 @@ private:
             case deduce::UnitUse::unexplained: {
                 auto with_other = names(verdict.units);
                 with_other.emplace_back("unknown");
-                outcome_.estimates.push_back(undecided(path, {names(verdict.units), with_other}, evidence));
+                // Warps that issue two instructions at once do so less often in a mixture: that looks like a partly shared unit too.
+                outcome_.estimates.push_back(undecided(path, {names(verdict.units), with_other, std::vector{std::string(rows_[row].operation.family)}}, evidence));
                 break;
             }
             case deduce::UnitUse::none: outcome_.estimates.push_back(undecided(path, {}, evidence)); break;
@@ -213,7 +214,7 @@ private:
         const auto& operation = rows_[row].operation;
         const std::string path = fmt::format("operations[{}].instructions", operation.name);
         const auto verdict = map_.verdict(row);
-        if (context_.findings.find(path) != nullptr || verdict.units.empty()) return;
+        if (context_.findings.find(path) != nullptr || verdict.units.empty() || verdict.use == deduce::UnitUse::unexplained) return;
         const Row& simplest = rows_[map_.units()[verdict.units.front()].representative];
         const auto latency = context_.findings.number(fmt::format("operations[{}].latency", operation.name));
         const auto unit_latency = unit_latency_of(verdict.units.front());
