@@ -5,9 +5,13 @@
 namespace gputomo::deduce {
 namespace {
 
-/// Rates are known to a percent or two, and a share is a difference of two of them: below this it is noise.
-constexpr double kUsed = 0.13;
-constexpr double kWhole = 1 - kUsed;
+/// Rates are known to a percent or two, a share is a difference of two of them, and warps that queue for two units lose some slots of both
+/// (0.14 was seen of an H200's MUFU beside FADD): below this a share is noise.
+constexpr double kUsed = 0.18;
+constexpr double kWhole = 0.85;
+/// Beside a unit that an operation fills, another one shows only above this: warps that queue for the one come late to the other, the more so the
+/// longer an operation holds its unit (a fifth was seen with 16 warps and operations of 150 cycles).
+constexpr double kAlsoUsed = 0.22;
 /// Where both taking turns is slower than issuing both by less than this part of the shorter one, errors of a percent decide.
 constexpr double kLeastVisible = 0.15;
 
@@ -33,6 +37,7 @@ UnitVerdict judge_units(const std::map<std::size_t, Interference>& by_unit) {
         if (found.visible && found.share >= kUsed) verdict.total += found.share;
     }
     std::ranges::stable_sort(used, std::ranges::greater{}, [](const auto& entry) { return entry.first; });
+    if (!used.empty() && used.front().first >= kWhole) std::erase_if(used, [](const auto& entry) { return entry.first < kAlsoUsed; });
     for (const auto& [share, unit] : used) verdict.units.push_back(unit);
     if (used.empty()) {
         verdict.units = hidden;

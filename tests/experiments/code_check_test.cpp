@@ -32,7 +32,7 @@ std::vector<std::byte> cubin(const std::string& kernel, int sm) {
 
 std::optional<device::MachineCode> code(const std::string& kernel, int sm = 90) { return device::MachineCode{cubin(kernel, sm)}; }
 
-const TimedOperation& operation(std::string_view mnemonic) { return *std::ranges::find(timed_operations(), mnemonic, &TimedOperation::mnemonic); }
+const TimedOperation& operation(std::string_view mnemonic) { return *std::ranges::find(all_operations(), mnemonic, &TimedOperation::name); }
 
 /// Compiles nothing but has the cubin of one kernel.
 class Compiled : public testing::ScriptedDevice {
@@ -101,7 +101,7 @@ TEST(CodeCheckTest, AChainThatTheCompilerShortenedFailsWithItsListing) {
 
 TEST(CodeCheckTest, AMismatchFailsWhoeverBuildsTheKernel) {
     Compiled device("chain_add_f64_ilp1");
-    const TimedOperation wrong{"add.f64", ptx::Type::f64, 2, "FADD"};
+    const TimedOperation wrong{"add.f64", ptx::Type::f64, "d a b", "dpu", "FADD"};
     EXPECT_THROW(DoubledChain(device, wrong, {}), CodeMismatch);
     EXPECT_THROW(DoubledChain(device, operation("add.f64"), {.length = 160}), CodeMismatch) << "fewer than asked for";
     EXPECT_THROW(DoubledChain(device, operation("add.f64"), {.length = 64}), CodeMismatch) << "more than asked for";

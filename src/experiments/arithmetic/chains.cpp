@@ -38,14 +38,6 @@ std::optional<T> number(std::string_view text, int base) {
     return value;
 }
 
-/// Whether a code has this operand.
-bool names(std::string_view code, char letter) {
-    for (const auto instruction : words(code, "; "))
-        for (const auto word : words(instruction, " "))
-            if (word.size() == 1 && word[0] == letter) return true;
-    return false;
-}
-
 ptx::Arg literal(std::string_view text) {
     if (text.starts_with("0x"))
         if (const auto bits = number<std::int64_t>(text.substr(2), 16)) return *bits;
@@ -59,6 +51,13 @@ constexpr std::string_view kScratch = "tulq";
 Type scratch_type(char letter, Type chain) { return letter == 'q' ? Type::pred : letter == 'l' ? Type::b32 : chain; }
 
 }  // namespace
+
+bool names(std::string_view code, char letter) {
+    for (const auto instruction : words(code, "; "))
+        for (const auto word : words(instruction, " "))
+            if (word.size() == 1 && word[0] == letter) return true;
+    return false;
+}
 
 std::vector<Chain> load_chains(ptx::KernelBuilder& k, const TimedOperation& operation, int count, Reg operands, int first) {
     std::vector<Chain> chains;
@@ -74,7 +73,7 @@ std::vector<Chain> load_chains(ptx::KernelBuilder& k, const TimedOperation& oper
 }
 
 SharedOperands load_shared(ptx::KernelBuilder& k, Reg operands) {
-    const SharedOperands shared{k.reg(Type::b32), k.reg(Type::b32), k.reg(Type::pred)};
+    const SharedOperands shared{k.reg(Type::b32), k.reg(Type::b32), k.reg(Type::pred), {}};
     k("ld.global.b32", shared.x, Mem{operands});
     k("ld.global.b32", shared.y, Mem{operands, 8});
     k("setp.ne.b32", shared.p, shared.x, shared.y);
@@ -100,6 +99,7 @@ void append_step(ptx::KernelBuilder& k, const TimedOperation& operation, const C
             case 'x': return shared.x;
             case 'y': return shared.y;
             case 'p': return shared.p;
+            case 'm': return Mem{shared.m.value()};
             default: return chain.scratch.at(word[0]);
         }
     };

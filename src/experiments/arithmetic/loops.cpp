@@ -120,7 +120,8 @@ ptx::KernelBuilder chain_loop_kernel(ptx::Target target, std::span<const LoopPar
     const Reg stamps = k.param(Type::u64, "stamps");
     const Reg turns = k.param(Type::u32, "turns");
     const Reg operands = operands_of_lane(k, base, stride);
-    const auto shared = load_shared(k, base);
+    auto shared = load_shared(k, base);
+    if (std::ranges::any_of(parts, [](const LoopPart& part) { return names(part.operation.code, 'm'); })) shared.m = k.shared("word", Bytes{4});
     std::vector<std::vector<Chain>> chains;
     int first = 0;
     for (const auto& part : parts) {

@@ -95,9 +95,9 @@ constexpr TimedOperation kOperations[] = {
     {"tanh.approx.f32", Type::f32, "d a", "sfu", {}, 0, 1, 75, 999, 70},
     {"ex2.approx.ftz.f32", Type::f32, "d a", "sfu", {}, 0, 1, 20},
     {"sin.approx.ftz.f32", Type::f32, "d a", "sfu", {}, 0, 2, 20},
-    {"lop3.b32", Type::b32, "d a b x 0x96", "int", {}, 0, 1, 50, 999, 43},
-    {"shf.l.wrap.b32", Type::b32, "d a b x", "int", {}, 0, 1, 32, 999, 31},
-    {"prmt.b32", Type::b32, "d a b x", "int", {}, 0, 1, 20},
+    {"lop3.b32", Type::b32, "d a b 0x5a5a1234 0xe8", "int", {}, 0, 1, 50, 999, 43},
+    {"shf.l.wrap.b32", Type::b32, "d a b 7", "int", {}, 0, 1, 32, 999, 31},
+    {"prmt.b32", Type::b32, "d a b 0x5410", "int", {}, 0, 1, 20},
     {"bfe.u32", Type::u32, "d a b x", "int", {}, 0, 3, 20},
     {"bfi.b32", Type::b32, "d a b x y", "int", {}, 0, 4, 20},
     {"brev.b32", Type::b32, "add.s32 t a b; brev.b32 d t", "bits", {}, 0, 2, 20, 999, 0, "add.s32"},
@@ -162,9 +162,12 @@ std::vector<TimedOperation> timed_operations(const ptx::Target& target, bool qui
     return operations;
 }
 
+TimedOperation idle_operation() { return {"ld.volatile.shared.u32", Type::u32, "d m", "memory"}; }
+
 std::vector<TimedPipeline> timed_pipelines(const ptx::Target& target) {
     const TimedOperation rsqrt{target.sm >= 20 ? "rsqrt.approx.ftz.f32" : "rsqrt.approx.f32", Type::f32, "d a", "sfu", "MUFU"};
-    return {{"sp", {"add.f32", Type::f32, "d a b", "sp", "FADD"}}, {"sfu", rsqrt}, {"dpu", {"add.f64", Type::f64, "d a b", "dpu", "DADD"}}};
+    // With a literal they read one register only, so that pairs with others don't wait for ports of the register file.
+    return {{"sp", {"add.f32", Type::f32, "d a 1.5", "sp", "FADD"}}, {"sfu", rsqrt}, {"dpu", {"add.f64", Type::f64, "d a 1.5", "dpu", "DADD"}}};
 }
 
 }  // namespace gputomo::experiments

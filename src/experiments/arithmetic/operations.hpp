@@ -20,6 +20,7 @@ struct TimedOperation {
     /// One step of the chain. Either the operands of `name`, or a sequence of whole instructions separated by "; ".
     ///   d  the destination, the older of the last two results    a  the last result    b  as d: what it holds before the step
     ///   t u  scratch of the chain's type    l  scratch of 32 bits    q  scratch predicate    x y  32-bit values that stay    p  a predicate that stays
+    ///   m  a word of shared memory
     std::string_view code;
     std::string_view family;  ///< names the unit that executes it, where it is one of its own: "int", "half", ...
     std::string_view opcodes = {};  ///< machine instructions that current GPUs have for it, one of them each: "IADD3|IMAD"; empty: not said
@@ -37,6 +38,9 @@ struct TimedOperation {
 [[nodiscard]] std::span<const TimedOperation> all_operations();
 /// Those that a GPU of this target has. Where `quick` is set, only those of the first ones that every GPU of the papers has.
 [[nodiscard]] std::vector<TimedOperation> timed_operations(const ptx::Target& target, bool quick = false);
+
+/// A load of the one word in shared memory that all threads read: keeps no arithmetic unit busy, only issue slots.
+[[nodiscard]] TimedOperation idle_operation();
 
 /// A pipeline, seen through its simplest instruction.
 struct TimedPipeline {

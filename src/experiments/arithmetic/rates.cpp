@@ -17,7 +17,11 @@ constexpr double kMostGained = 0.002;
 int warp_size_of(const device::Device& device) { return static_cast<int>(device.attribute(device::Attribute::warp_size).value_or(32)); }
 
 int size_of(const Findings& findings, const TimedOperation& operation) {
-    if (const auto counted = findings.number(fmt::format("operations[{}].instructions", operation.name))) return std::max(1, static_cast<int>(*counted));
+    const auto* counted = findings.find(fmt::format("operations[{}].instructions", operation.name));
+    if (counted != nullptr) {
+        const auto& value = counted->verdict == deduce::Verdict::decided || counted->candidates.empty() ? counted->value : counted->candidates.front();
+        if (const auto* whole = std::get_if<std::int64_t>(&value); whole != nullptr) return std::max(1, static_cast<int>(*whole));
+    }
     const auto latency = findings.number(fmt::format("operations[{}].latency", operation.name));
     const auto single = findings.number("pipelines.sp.latency");
     if (!latency || !single || *single <= 0) return operation.size;

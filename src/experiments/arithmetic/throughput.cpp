@@ -7,6 +7,7 @@
 #include "experiments/estimates.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -89,6 +90,27 @@ deduce::Trace trace_of(const TimedOperation& operation, const Sweep& sweep) {
     return trace;
 }
 
+/// Below this part of the best rate a pipeline isn't full; ramps at both ends take 1%.
+constexpr double kFull = 0.97;
+
+/// From how many warps on the pipeline stays full with one chain each, and with how many it should be but is not (Wong 2010, Fig. 6: six and seven).
+std::string filling(const Sweep& sweep, std::optional<double> latency, int warp_size) {
+    const auto& rates = sweep.rates.front();
+    const double best = std::ranges::max(rates);
+    std::size_t full = rates.size();
+    while (full > 0 && rates[full - 1] >= kFull * best) --full;
+    if (full == rates.size()) return "not full with any number of warps";
+    std::string text = fmt::format("full from {} warps with one chain each", sweep.warps[full]);
+    if (!latency) return text;
+    const double enough = *latency * best / warp_size;
+    std::vector<int> short_of;
+    for (std::size_t i = 0; i < full; ++i)
+        if (sweep.warps[i] >= kFull * enough) short_of.push_back(sweep.warps[i]);
+    text += fmt::format("; {:.3g} cover its latency", enough);
+    if (!short_of.empty()) text += fmt::format(", but {} don't fill it", fmt::join(short_of, ", "));
+    return text;
+}
+
 Evidence evidence_for(const TimedOperation& operation) {
     return {fmt::format("arithmetic_throughput: loops of {} in chains, n and 2n turns, from the timestamps of a block's warps",
                         operation.name),
@@ -106,9 +128,14 @@ Outcome measure(Context& context) {
         context.progress(done++ / total, operation.name);
         if (!operation.bridge.empty()) continue;
         try {
-            if (!operation.opcodes.empty()) outcome.traces.push_back(trace_of(operation, sweep(context, operation, outcome)));
+            Evidence evidence = evidence_for(operation);
+            if (!operation.opcodes.empty()) {
+                const Sweep over_warps = sweep(context, operation, outcome);
+                outcome.traces.push_back(trace_of(operation, over_warps));
+                evidence.note = filling(over_warps, context.findings.number(fmt::format("operations[{}].latency", operation.name)), warp_size_of(context.device));
+            }
             outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.name),
-                                                      best_rate(context, operation, outcome), evidence_for(operation)));
+                                                      best_rate(context, operation, outcome), evidence));
         } catch (const CodeMismatch& mismatch) {
             add_mismatch(mismatch, outcome);
         }
