@@ -163,6 +163,7 @@ struct SharedMemory {
     Integer banks;
     Integer bank_width;
     Integers bank_modes;
+    Integer row_words;
     Integer latency;
     Integer conflict_cost;
     Integer access_group;
@@ -182,6 +183,8 @@ struct SharedMemory {
         visit({.name = "bank_width", .unit = Unit::bytes, .doc = "bytes of a bank's word in the default mode"}, self.bank_width);
         visit({.name = "bank_modes", .unit = Unit::bytes, .doc = "selectable bank widths (Kepler: 4 and 8)",
                .internal = "a launch setting of the driver; timing sees the mode in force"}, self.bank_modes);
+        visit({.name = "row_words", .unit = Unit::count, .doc = "words of a bank that one access serves, `banks` words apart (Kepler's 4-byte mode: 2; Mei 2014, Fig. 6); 1 where not given",
+               .internal = "strides of powers of two cannot tell two words of a row from one word twice as wide"}, self.row_words);
         visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load without conflict, one thread"}, self.latency);
         visit({.name = "conflict_cost", .unit = Unit::cycles, .doc = "latency that each further way of a bank conflict adds to a whole warp's access (Volkov 2016, 6.2)"}, self.conflict_cost);
         visit({.name = "access_group", .unit = Unit::count, .doc = "threads whose addresses are served together (half-warp 16, warp 32)"}, self.access_group);

@@ -190,6 +190,7 @@ constexpr Function kFunctions[] = {
     {"median", 1, 1, median},
     {"min", 1, kMany, [](Arguments a) { return extreme(a, [](const Numbers& all) { return std::min_element(all.begin(), all.end()); }); }},
     {"peak", 2, 2, peak},
+    {"power", 2, 2, [](Arguments a) -> Value { return std::pow(number(a[0]), number(a[1])); }},
     {"round", 1, 1, [](Arguments a) -> Value { return std::nearbyint(number(a[0])); }},
     {"when", 2, 2, when},
     {"where_below", 3, 3, where_below},

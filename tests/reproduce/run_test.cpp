@@ -36,7 +36,7 @@ TEST(Reproduction, RunsTheExperimentsThatItsRowsNeed) {
     for (const auto& entry : paper.entries)
         if (entry.id == "wong2010.sec4f.latency" || entry.id == "wong2010.sec4a.clock_scope" || entry.id == "wong2010.fig6.linear") entries.push_back(&entry);
     ASSERT_EQ(entries.size(), 3U);
-    const auto ids = experiments_for(entries);
+    const auto ids = experiments_for(entries, "GTX280 (GT200)");
     EXPECT_THAT(ids, AllOf(Contains("clock"), Contains("shared_latency"), Contains("arithmetic_throughput"), Not(Contains("tlb")), Not(Contains("caches"))));
 }
 
