@@ -112,7 +112,7 @@ private:
     /// Walks a window word by word after a tour that evicts it: one miss per filled piece.
     void find_sector() {
         const std::uint64_t finest = std::max<std::uint64_t>(q_.visible, q_.word == 8 ? 16 : q_.word);
-        const std::uint64_t evict = std::min(q_.largest / 2, q_.overflows * 2);
+        const std::uint64_t evict = std::min(std::max(q_.largest / 2, q_.overflows), q_.overflows * 2);
         const std::uint64_t step = std::max(finest, evict / q_.most_loads / finest * finest);
         find_sector(evict, step);
         // A tour in steps longer than a line evicts only some of the sets, and what it leaves looks like one long piece.

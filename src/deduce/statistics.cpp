@@ -4,6 +4,12 @@
 #include <cmath>
 
 namespace gputomo::deduce {
+namespace {
+
+/// A window no longer than this many times the shortest is as dense.
+constexpr double kNearlyShortest = 2;
+
+}  // namespace
 
 double quantile(std::vector<double> values, double q) {
     if (values.empty()) return 0;
@@ -28,6 +34,27 @@ double mean_near_median(const std::vector<double>& values, double reach) {
         ++count;
     }
     return count == 0 ? middle : sum / static_cast<double>(count);
+}
+
+double mean_of_lowest_cluster(std::vector<double> values) {
+    if (values.empty()) return 0;
+    std::ranges::sort(values);
+    // The lowest window that holds a quarter of the values and is nearly as short as any; what lies within its width around it belongs to it.
+    const std::size_t quarter = std::max<std::size_t>(1, values.size() / 4);
+    const auto width = [&](std::size_t first) { return values[first + quarter - 1] - values[first]; };
+    double shortest = width(0);
+    for (std::size_t first = 1; first + quarter <= values.size(); ++first) shortest = std::min(shortest, width(first));
+    std::size_t best = 0;
+    while (width(best) > kNearlyShortest * shortest) ++best;
+    const double low = values[best] - width(best), high = values[best + quarter - 1] + width(best);
+    double sum = 0;
+    std::size_t count = 0;
+    for (const double value : values) {
+        if (value < low || value > high) continue;
+        sum += value;
+        ++count;
+    }
+    return sum / static_cast<double>(count);
 }
 
 double median_deviation(const std::vector<double>& values) {

@@ -13,6 +13,8 @@ std::span<const Experiment> catalogue() {
         shared_latency_experiment(),
         shared_throughput_experiment(),
         caches_experiment(),
+        constant_caches_experiment(),
+        texture_caches_experiment(),
         tlb_experiment(),
         dram_bandwidth_experiment(),
         launch_experiment(),

@@ -17,13 +17,12 @@ constexpr std::int64_t kSharedLeftFree = 1024;
 constexpr std::uint32_t kMostRewalk = 32768;
 /// A small ring: some lines of any cache.
 constexpr std::uint32_t kRing = 16;
-constexpr std::uint64_t kRingStride = 256;
 /// Slower by more than this than when warm: the data were not there any more.
 constexpr double kEmptied = 8;
 
 /// Chases that may hit the L1 record little at a time and leave it its memory; the others record as much as they can.
-PointerChase::Shape shape_for(const Context& context, LoadHint hint) {
-    PointerChase::Shape shape{.hint = hint};
+PointerChase::Shape shape_for(const Context& context, const ArrayPlace& place, LoadHint hint) {
+    PointerChase::Shape shape{.hint = hint, .texture_base = place.base, .texture = place.texture};
     shape.start_to_start = clock_step(context.findings) > 1;
     if (hint == LoadHint::all) return shape;
     const auto shared = context.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384);
@@ -34,10 +33,10 @@ PointerChase::Shape shape_for(const Context& context, LoadHint hint) {
 }  // namespace
 
 ChaseArray::ChaseArray(Context& context, ArrayPlace place, LoadHint hint)
-    : context_(context), place_(place), writer_(context.device), chase_(context.device, shape_for(context, hint)) {
+    : context_(context), place_(place), chase_(context.device, shape_for(context, place, hint)) {
     std::vector<device::Address> ring;
-    for (std::uint64_t i = 0; i < kRing; ++i) ring.push_back(place_.base + i * kRingStride);
-    writer_.write_cycle(ring);
+    for (std::uint64_t i = 0; i < kRing; ++i) ring.push_back(place_.base + i * place_.ring_stride);
+    chase_.write_cycle(ring);
     chase_.calibrate(ring.front(), kRing);
     find_out_whether_launches_empty_caches(ring);
 }
@@ -82,7 +81,7 @@ std::uint32_t ChaseArray::rewalk_for(std::size_t elements, std::uint64_t warm) c
 deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
     context_.progress(fraction_, what_);
     const auto order = place_elements(request.offsets);
-    writer_.write_cycle(order);
+    chase_.write_cycle(order);
     return {chase_.walk(order, std::uint64_t{request.warm_laps} * order.size(), std::uint64_t{request.recorded_laps} * order.size(), rewalk_for(order.size(), std::uint64_t{request.warm_laps} * order.size()))};
 }
 
@@ -91,7 +90,7 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
     constexpr int kRuns = 3;
     context_.progress(fraction_, what_);
     const auto order = place_elements(offsets);
-    writer_.write_cycle(order);
+    chase_.write_cycle(order);
     const std::uint64_t granularity = chase_.average_granularity();
     const std::uint64_t timed = (loads + granularity - 1) / granularity * granularity;
     // No walk starts where an earlier one left its traces.
@@ -109,11 +108,18 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
     return summarise(means).value;
 }
 
+std::vector<double> ChaseArray::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
+    context_.progress(fraction_, what_);
+    const auto order = place_elements(offsets);
+    chase_.write_cycle(order);
+    return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
+}
+
 std::vector<double> ChaseArray::on_sm(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm,
                                       std::uint64_t loads, std::uint32_t sm) {
     context_.progress(fraction_, what_);
     auto order = place_elements(offsets);
-    writer_.write_cycle(order);
+    chase_.write_cycle(order);
     std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first % order.size()), order.end());
     return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
 }

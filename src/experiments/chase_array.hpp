@@ -16,6 +16,8 @@ struct ArrayPlace {
     std::uint64_t spread = 0;
     std::uint64_t page = 1;
     bool aliased = false;  ///< all pages are the same memory
+    device::Texture texture = 0;       ///< over the array, for LoadHint::texture
+    std::uint64_t ring_stride = 256;   ///< distance of the lines that recording is calibrated on, of which any cache holds 16
 };
 
 /// Answers deduce::ChaseRequests with one load hint. Counts loads for progress.
@@ -26,6 +28,8 @@ public:
     /// The chase for deduction; refers to this object.
     [[nodiscard]] deduce::Chase chase();
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
+    /// Latencies of `loads` loads after `warm` ones, on one SM if one is given; empty where no block came there.
+    [[nodiscard]] std::vector<double> walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm);
     /// Latencies of `loads` loads on one SM after `warm` ones, from the `first`-th element on; empty where no block came there.
     [[nodiscard]] std::vector<double> on_sm(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm,
                                             std::uint64_t loads, std::uint32_t sm);
@@ -46,7 +50,6 @@ private:
 
     Context& context_;
     ArrayPlace place_;
-    LinkWriter writer_;
     PointerChase chase_;
     /// Whether a launch empties a cache on this path: then later launches of one trace walk a while before they record.
     bool launches_empty_caches_ = false;

@@ -1,5 +1,7 @@
 #include "experiments/compiled_kernel.hpp"
 
+#include <utility>
+
 namespace gputomo::experiments {
 
 ptx::Target target_of(const device::Device& device) {
@@ -8,7 +10,10 @@ ptx::Target target_of(const device::Device& device) {
 }
 
 CompiledKernel::CompiledKernel(device::Device& device, const ptx::KernelBuilder& builder, const std::vector<CodeExpectation>& expected)
-    : name_(builder.name()), module_(device.load(builder.text())), kernel_(&module_->kernel(name_)) {
+    : CompiledKernel(device.load(builder.text()), builder.name(), expected) {}
+
+CompiledKernel::CompiledKernel(std::shared_ptr<device::Module> module, std::string name, const std::vector<CodeExpectation>& expected)
+    : name_(std::move(name)), module_(std::move(module)), kernel_(&module_->kernel(name_)) {
     for (const CodeExpectation& expectation : expected) {
         code_checks_.push_back(check_code(module_->machine_code(), name_, expectation));
         require(code_checks_.back());

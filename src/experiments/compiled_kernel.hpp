@@ -19,6 +19,8 @@ class CompiledKernel {
 public:
     /// Throws CodeMismatch where the device's machine code isn't what is expected.
     CompiledKernel(device::Device& device, const ptx::KernelBuilder& builder, const std::vector<CodeExpectation>& expected = {});
+    /// One of the kernels of a module that several share.
+    CompiledKernel(std::shared_ptr<device::Module> module, std::string name, const std::vector<CodeExpectation>& expected);
 
     /// Runs and waits; errors as device::Kernel::launch.
     device::LaunchResult launch(device::Dim3 grid, device::Dim3 block, const device::Arguments& arguments,
@@ -33,7 +35,7 @@ public:
 
 private:
     std::string name_;
-    std::unique_ptr<device::Module> module_;
+    std::shared_ptr<device::Module> module_;
     device::Kernel* kernel_ = nullptr;
     std::vector<CodeCheck> code_checks_;
     bool prefer_l1_ = false;

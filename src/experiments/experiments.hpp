@@ -12,6 +12,8 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment shared_latency_experiment();
 [[nodiscard]] Experiment shared_throughput_experiment();
 [[nodiscard]] Experiment caches_experiment();
+[[nodiscard]] Experiment constant_caches_experiment();
+[[nodiscard]] Experiment texture_caches_experiment();
 [[nodiscard]] Experiment tlb_experiment();
 [[nodiscard]] Experiment dram_bandwidth_experiment();
 [[nodiscard]] Experiment launch_experiment();

@@ -1,5 +1,6 @@
 #include "experiments/pointer_chase.hpp"
 
+#include "deduce/statistics.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/pointer_chase_kernels.hpp"
 #include "units/error.hpp"
@@ -18,6 +19,9 @@ namespace {
 constexpr std::uint32_t kCalibrationLoads = 256;
 constexpr std::uint32_t kCalibrationWarm = 16;
 constexpr int kCalibrationRuns = 3;
+/// Runs that differ by more than this a load are disturbed; then many short ones are timed.
+constexpr double kQuiet = 0.5;
+constexpr int kNoisyRuns = 128;
 constexpr std::uint32_t kWriterThreads = 128;
 /// Grids of this many blocks an SM, then of more, are launched until one block lands on the wanted SM.
 constexpr std::array kBlocksPerSm = {2U, 8U, 32U};
@@ -39,13 +43,27 @@ struct Record {
 static_assert(sizeof(Record) == kRecordBytes);
 
 /// `loads` loads of an address each between two clock reads.
-TimedCode timed_loads(int loads) { return {.operation = {"LDG", sizeof(device::Address)}, .counts = {loads}}; }
+TimedCode timed_loads(LoadHint hint, int loads) {
+    if (hint == LoadHint::constant) return {.operation = {"LDC"}, .counts = {loads}};
+    // The coordinate is moved to the register that the fetch wants.
+    if (hint == LoadHint::texture) return {.operation = {"TEX|TLD|TLD4"}, .counts = {loads}, .companions = 2};
+    return {.operation = {"LDG", sizeof(device::Address)}, .counts = {loads}};
+}
+
+std::shared_ptr<device::Module> load_module(device::Device& device, const PointerChase::Shape& shape) {
+    ptx::ModuleBuilder module(target_of(device));
+    module.add(average_chase_kernel(target_of(device), shape.hint, shape.unroll));
+    module.add(average_chase_kernel(target_of(device), shape.hint, PointerChase::kLonger * shape.unroll));
+    module.add(fine_chase_kernel(target_of(device), shape));
+    if (shape.hint == LoadHint::constant) module.add(constant_base_kernel(target_of(device)));
+    return device.load(module.text());
+}
 
 }  // namespace
 
 LinkWriter::LinkWriter(device::Device& device) : device_(device), kernel_(device, link_writer_kernel(target_of(device))) {}
 
-void LinkWriter::write_cycle(std::span<const device::Address> order) {
+void LinkWriter::write(std::span<const device::Address> order, device::Address texels) {
     if (order.empty()) throw std::logic_error("write_cycle: a cycle has at least one element");
     std::vector<device::Address> closed(order.begin(), order.end());
     closed.push_back(order.front());
@@ -53,27 +71,54 @@ void LinkWriter::write_cycle(std::span<const device::Address> order) {
     list.write(closed);
     const auto count = static_cast<std::uint32_t>(order.size());
     device::Arguments arguments;
-    arguments.add(list.address()).add(count);
+    arguments.add(list.address()).add(count).add(texels);
     kernel_.launch({(count + kWriterThreads - 1) / kWriterThreads}, {kWriterThreads}, arguments);
 }
 
 PointerChase::PointerChase(device::Device& device, Shape shape)
     : device_(device),
       shape_(shape),
-      average_(device, average_chase_kernel(target_of(device), shape.hint, shape.unroll), {timed_loads(shape.unroll)}),
-      average_long_(device, average_chase_kernel(target_of(device), shape.hint, kLonger * shape.unroll),
-                    {timed_loads(kLonger * shape.unroll)}),
-      fine_(device, fine_chase_kernel(target_of(device), shape), {timed_loads(1)}),
+      module_(load_module(device, shape)),
+      writer_(device),
+      average_(module_, average_chase_kernel(target_of(device), shape.hint, shape.unroll).name(), {timed_loads(shape.hint, shape.unroll)}),
+      average_long_(module_, average_chase_kernel(target_of(device), shape.hint, kLonger * shape.unroll).name(),
+                    {timed_loads(shape.hint, kLonger * shape.unroll)}),
+      fine_(module_, fine_chase_kernel(target_of(device), shape).name(), {timed_loads(shape.hint, 1)}),
       results_(device, Bytes{kHeaderBytes + kRecordBytes * shape.records}),
       sms_(static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1))) {
     average_.prefer_l1();
     average_long_.prefer_l1();
     fine_.prefer_l1();
+    if (shape.hint == LoadHint::constant) find_constants();
+}
+
+void PointerChase::find_constants() {
+    constants_ = module_->symbol(constant_array().name).address;
+    CompiledKernel base(module_, constant_base_kernel(target_of(device_)).name(), {});
+    device::Arguments arguments;
+    arguments.add(results_.address());
+    base.launch({1}, {1}, arguments);
+    constants_begin_ = results_.read<std::uint64_t>(1).front();
+}
+
+std::uint64_t PointerChase::link_to(device::Address address) const {
+    if (shape_.hint == LoadHint::constant) return constants_begin_ + address;
+    if (shape_.hint == LoadHint::texture) return (address - shape_.texture_base) / 4;
+    return address;
+}
+
+void PointerChase::write_cycle(std::span<const device::Address> order) {
+    if (shape_.hint == LoadHint::texture) return writer_.write_texels(order, shape_.texture_base);
+    if (shape_.hint != LoadHint::constant) return writer_.write_cycle(order);
+    std::vector<std::uint64_t> links(*std::ranges::max_element(order) / sizeof(std::uint64_t) + 1);
+    for (std::size_t i = 0; i < order.size(); ++i) links[order[i] / sizeof(std::uint64_t)] = link_to(order[(i + 1) % order.size()]);
+    device_.copy_to_device(constants_, std::as_bytes(std::span(links)));
 }
 
 bool PointerChase::launch(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t turns) {
     device::Arguments arguments;
-    arguments.add(run.start).add(run.warm).add(turns).add(run.sm.value_or(kAnySm)).add(results_.address());
+    arguments.add(link_to(run.start)).add(run.warm).add(turns).add(run.sm.value_or(kAnySm)).add(results_.address());
+    if (shape_.hint == LoadHint::texture) arguments.add(shape_.texture);
     const Bytes shared{kRecordBytes * shape_.records};
     for (const std::uint32_t blocks : kBlocksPerSm) {
         device_.fill_u32(results_.address(), 0, kHeaderBytes / 4);
@@ -151,7 +196,7 @@ std::vector<double> PointerChase::walk(std::span<const device::Address> order, s
         const auto records = record(part);
         if (records.empty()) return {};
         for (std::size_t i = 0; i < records.size(); ++i) {
-            if (records[i].next_low != static_cast<std::uint32_t>(order[(at + i + 1) % order.size()]))
+            if (records[i].next_low != static_cast<std::uint32_t>(link_to(order[(at + i + 1) % order.size()])))
                 throw DeviceError(fmt::format("{}: load {} returned an address that is not the next of its list", fine_.name(), at + i));
             latencies.push_back(records[i].cycles - record_overhead_);
         }
@@ -159,30 +204,54 @@ std::vector<double> PointerChase::walk(std::span<const device::Address> order, s
     return latencies;
 }
 
+PointerChase::Totals PointerChase::calibration_totals(const ChaseRun& run, int runs) {
+    ChaseRun doubled = run;
+    doubled.loads = 2 * run.loads;
+    std::array<std::vector<double>, 4> cycles;  // short and long loop, once and twice as many loads
+    for (int i = 0; i < runs; ++i) {
+        cycles[0].push_back(cycles_of(average_, run, static_cast<std::uint32_t>(shape_.unroll)).value_or(0));
+        cycles[1].push_back(cycles_of(average_long_, run, average_granularity()).value_or(0));
+        cycles[2].push_back(cycles_of(average_, doubled, static_cast<std::uint32_t>(shape_.unroll)).value_or(0));
+        cycles[3].push_back(cycles_of(average_long_, doubled, average_granularity()).value_or(0));
+    }
+    double spread = 0;
+    for (const auto& c : cycles) {
+        const auto [low, high] = std::ranges::minmax(c);
+        spread = std::max(spread, (high - low) / run.loads);
+    }
+    const auto without_loop = [&](std::size_t at) { return (kLonger * deduce::mean_of_lowest_cluster(cycles[at + 1]) - deduce::mean_of_lowest_cluster(cycles[at])) / (kLonger - 1); };
+    return {without_loop(0), without_loop(2), spread};
+}
+
 void PointerChase::calibrate(device::Address start, std::uint32_t elements) {
     const std::uint32_t granularity = std::lcm(average_granularity(), elements);
-    const std::uint32_t loads = std::max(1U, kCalibrationLoads / granularity) * granularity;
-    const std::uint32_t warm = kCalibrationWarm * elements;
-    std::vector<double> overheads;
-    std::vector<double> latencies;
-    for (int i = 0; i < kCalibrationRuns; ++i) {
-        const double once = total_cycles({.start = start, .warm = warm, .loads = loads}).value_or(0);
-        const double twice = total_cycles({.start = start, .warm = warm, .loads = 2 * loads}).value_or(0);
-        overheads.push_back(2 * once - twice);
-        latencies.push_back((twice - once) / loads);
+    ChaseRun run{.start = start, .warm = kCalibrationWarm * elements, .loads = std::max(1U, kCalibrationLoads / granularity) * granularity};
+    Totals totals = calibration_totals(run, kCalibrationRuns);
+    const bool noisy = totals.spread > kQuiet;
+    if (noisy) {  // few loads a run, so that enough runs are free of outliers
+        run.loads = average_granularity();
+        totals = calibration_totals(run, kNoisyRuns);
     }
+    const double latency = (totals.twice - totals.once) / run.loads;
     // The first lap's records hold what the loop's first turn costs in instruction fetches.
     const std::uint32_t laps = std::min(kCalibrationLoads, loads_a_launch() - elements) / elements;
-    const auto records = record({.start = start, .warm = warm, .loads = (laps + 1) * elements});
     std::vector<double> lap_means;
-    for (std::uint32_t lap = 1; lap <= laps && !records.empty(); ++lap) {
-        double sum = 0;
-        for (std::uint32_t i = 0; i < elements; ++i) sum += records[lap * elements + i].cycles;
-        lap_means.push_back(sum / elements);
+    for (int i = 0; i < (noisy ? kNoisyRuns / 4 : 1); ++i) {
+        const auto records = record({.start = start, .warm = run.warm, .loads = (laps + 1) * elements});
+        for (std::uint32_t lap = 1; lap <= laps && !records.empty(); ++lap) {
+            double sum = 0;
+            for (std::uint32_t j = 0; j < elements; ++j) sum += records[lap * elements + j].cycles;
+            lap_means.push_back(sum / elements);
+        }
     }
-    const double reading = shape_.start_to_start ? std::accumulate(lap_means.begin(), lap_means.end(), 0.0) / laps : summarise(lap_means).value;
-    average_overhead_ = summarise(overheads).value;
-    record_overhead_ = reading - summarise(latencies).value;
+    average_overhead_ = 2 * totals.once - totals.twice;
+    record_overhead_ = reading_of(lap_means, noisy) - latency;
+}
+
+double PointerChase::reading_of(const std::vector<double>& lap_means, bool noisy) const {
+    if (noisy) return deduce::mean_of_lowest_cluster(lap_means);
+    if (!shape_.start_to_start) return summarise(lap_means).value;
+    return std::accumulate(lap_means.begin(), lap_means.end(), 0.0) / static_cast<double>(lap_means.size());
 }
 
 }  // namespace gputomo::experiments

@@ -1,4 +1,4 @@
-// The pointer chase through global memory: every load's address is what the load before it returned.
+// The pointer chase through a memory: every load's address is what the load before it returned.
 #pragma once
 
 #include "experiments/compiled_kernel.hpp"
@@ -11,11 +11,13 @@
 
 namespace gputomo::experiments {
 
-/// The first cache that a load of the chase may hit.
+/// The path that a load of the chase takes, and the first cache that it may hit.
 enum class LoadHint : std::uint8_t {
     all,      ///< ld.global.ca
     l2_only,  ///< ld.global.cg
     none,     ///< ld.volatile.global
+    constant,  ///< ld.const of a module's constants, which the chase owns
+    texture,   ///< tex.1d of a linear texture
 };
 
 /// Where in the cycle and on which SM a chase runs.
@@ -39,9 +41,12 @@ class LinkWriter {
 public:
     explicit LinkWriter(device::Device& device);
     /// The cycle order[0] -> order[1] -> ... -> order[0].
-    void write_cycle(std::span<const device::Address> order);
+    void write_cycle(std::span<const device::Address> order) { write(order, 0); }
+    /// The same as numbers of 4-byte texels of a texture that begins at `base`.
+    void write_texels(std::span<const device::Address> order, device::Address base) { write(order, base); }
 
 private:
+    void write(std::span<const device::Address> order, device::Address texels);
     device::Device& device_;
     CompiledKernel kernel_;
 };
@@ -60,9 +65,15 @@ public:
         /// For clocks that step in several cycles: a load's reading is taken from one start to the next, so that what the steps
         /// add to one reading they take off its neighbour, and the mean of many readings is free of them.
         bool start_to_start = false;
+        device::Address texture_base = 0;  ///< for LoadHint::texture: where the texture lies
+        device::Texture texture = 0;
     };
     static constexpr int kLonger = 3;
     PointerChase(device::Device& device, Shape shape);
+
+    /// Writes the cycle order[0] -> order[1] -> ... -> order[0] where the loads of this chase find it. Addresses of constants are
+    /// offsets in their array.
+    void write_cycle(std::span<const device::Address> order);
 
     /// Mean latency of one load: the walk is timed in a short and in a long loop, and what the loops' own instructions add is
     /// extrapolated away; the overhead of the clock reads is taken off. Nothing where no block came to the wanted SM.
@@ -91,16 +102,27 @@ public:
     [[nodiscard]] const CompiledKernel& fine_kernel() const { return fine_; }
 
 private:
+    /// What a load of this chase returns when it leads to `address`.
+    [[nodiscard]] std::uint64_t link_to(device::Address address) const;
+    void find_constants();
     /// False where no block came to the wanted SM.
     bool launch(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t turns);
     std::optional<double> cycles_of(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t unroll);
     /// Cycles of `loads` dependent loads without the loop's part, clock overhead included.
     std::optional<double> total_cycles(const ChaseRun& run);
     std::vector<TimedLoad> record(const ChaseRun& run);
+    /// Of calibration: cycles of a number of loads and of twice as many, and how much a load's share of them differs between runs.
+    struct Totals {
+        double once = 0, twice = 0, spread = 0;
+    };
+    Totals calibration_totals(const ChaseRun& run, int runs);
+    [[nodiscard]] double reading_of(const std::vector<double>& lap_means, bool noisy) const;
     [[nodiscard]] std::uint32_t loads_a_launch() const { return shape_.records - (shape_.start_to_start ? 1 : 0); }
 
     device::Device& device_;
     Shape shape_;
+    std::shared_ptr<device::Module> module_;
+    LinkWriter writer_;
     CompiledKernel average_;
     CompiledKernel average_long_;
     CompiledKernel fine_;
@@ -108,6 +130,8 @@ private:
     double average_overhead_ = 0;
     double record_overhead_ = 0;
     std::uint32_t sms_ = 1;
+    device::Address constants_ = 0;      ///< for the host
+    std::uint64_t constants_begin_ = 0;  ///< for loads of constants
 };
 
 [[nodiscard]] ptx::KernelBuilder average_chase_kernel(ptx::Target target, LoadHint hint, int unroll);

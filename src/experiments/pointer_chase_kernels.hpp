@@ -12,6 +12,14 @@ inline constexpr std::int64_t kHeaderBytes = 32;
 /// A record: u32 clock before, u32 clock after, u32 low half of the address that was loaded.
 inline constexpr std::int64_t kRecordBytes = 12;
 
+/// What a module may have of constants.
+inline constexpr Bytes kConstantBytes{64 * 1024};
+
+/// Links: u64 addresses, or for `texels` other than 0 u32 numbers of texels from there on.
 [[nodiscard]] ptx::KernelBuilder link_writer_kernel(ptx::Target target);
+/// The constants that a chase with LoadHint::constant follows.
+[[nodiscard]] ptx::ModuleArray constant_array();
+/// Stores where the array begins, in the addresses of constants.
+[[nodiscard]] ptx::KernelBuilder constant_base_kernel(ptx::Target target);
 
 }  // namespace gputomo::experiments

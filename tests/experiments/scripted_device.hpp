@@ -99,15 +99,14 @@ private:
     public:
         ScriptedModule(ScriptedDevice& device, std::optional<device::MachineCode> code) : device_(device), code_(std::move(code)) {}
         device::Kernel& kernel(std::string_view name) override {
-            kernel_ = std::make_unique<ScriptedKernel>(device_, std::string(name));
-            return *kernel_;
+            return kernels_.try_emplace(std::string(name), device_, std::string(name)).first->second;
         }
         const std::optional<device::MachineCode>& machine_code() const override { return code_; }
         Symbol symbol(std::string_view) override { return {}; }
 
     private:
         ScriptedDevice& device_;
-        std::unique_ptr<ScriptedKernel> kernel_;
+        std::map<std::string, ScriptedKernel> kernels_;
         std::optional<device::MachineCode> code_;
     };
     std::map<std::string, Body> bodies_;

@@ -1,0 +1,138 @@
+#include "experiments/cached_path.hpp"
+
+#include "deduce/statistics.hpp"
+#include "experiments/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.97;
+constexpr std::uint64_t kMostLoads = 1 << 16;
+/// Laps after which an array that fits is there, whatever the replacement; loads that a latency is taken of.
+constexpr std::uint64_t kWarmLaps = 4;
+constexpr std::uint64_t kLoads = 1024, kLoadsPerSm = 256;
+/// Standard deviation of a median, in median deviations of the readings and over the root of their number; how many of them the
+/// medians of a hundred equal SMs differ by.
+constexpr double kDeviation = 1.86, kSpreadOfMany = 6;
+/// Geometry of small caches takes no more loads than this a lap.
+constexpr std::uint64_t kMostGeometryLoads = 1 << 15;
+
+deduce::Trace trace_of(const PathQuestion& question, const deduce::LevelSweep& sweep) {
+    deduce::Trace trace{.name = question.experiment + "/levels", .experiment = question.experiment};
+    trace.columns = {{"size", "bytes", {}}, {"median", "cycles", {}}, {"low", "cycles", {}}, {"high", "cycles", {}}, {"mean", "cycles", {}}};
+    for (const auto& point : sweep.points) {
+        const double row[] = {static_cast<double>(point.bytes), point.median, point.low, point.high, point.mean};
+        for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+    }
+    trace.plot = {fmt::format("Latency of a dependent load of the path \"{}\" against the size of the array", question.path), "size", {"mean", "low", "high"}, true, false};
+    return trace;
+}
+
+/// Nearest and farthest of each SM's latency.
+struct BySm {
+    std::vector<double> sms, latencies;
+    double uncertainty = 0;  ///< of one SM's latency, cycles
+    [[nodiscard]] bool empty() const { return latencies.empty(); }
+    [[nodiscard]] double mean() const { return std::accumulate(latencies.begin(), latencies.end(), 0.0) / static_cast<double>(latencies.size()); }
+    [[nodiscard]] std::vector<std::int64_t> range() const {
+        const auto [low, high] = std::ranges::minmax(latencies);
+        return {std::llround(low), std::llround(high)};
+    }
+};
+
+BySm latencies_by_sm(Context& context, const PathFindings& findings, std::size_t index, const PathQuestion& question) {
+    const auto tour = findings.tour_of(index, question);
+    const auto [low, high] = findings.borders_of(index);
+    const auto sms = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    BySm by_sm;
+    for (std::uint32_t sm = 0; sm < sms; ++sm) {
+        auto latencies = question.walk(tour, kWarmLaps * tour.size(), std::max<std::uint64_t>(kLoadsPerSm, std::min<std::uint64_t>(tour.size(), kLoads)), sm);
+        std::erase_if(latencies, [low, high](double latency) { return latency < low || latency > high; });
+        if (latencies.empty()) continue;
+        by_sm.sms.push_back(sm);
+        by_sm.latencies.push_back(deduce::mean_near_median(latencies, clock_step(context.findings)));
+        by_sm.uncertainty = std::max(by_sm.uncertainty, kDeviation * deduce::median_deviation(latencies) / std::sqrt(static_cast<double>(latencies.size())));
+    }
+    return by_sm;
+}
+
+}  // namespace
+
+std::array<double, 2> PathFindings::borders_of(std::size_t index) const {
+    const auto latency = [&](std::size_t level) { return level < caches.size() ? caches[level].level.latency : memory.latency; };
+    const double low = index == 0 ? -std::numeric_limits<double>::infinity() : (latency(index - 1) + latency(index)) / 2;
+    const double high = index == caches.size() ? std::numeric_limits<double>::infinity() : (latency(index) + latency(index + 1)) / 2;
+    return {low, high};
+}
+
+std::vector<std::uint64_t> PathFindings::tour_of(std::size_t index, const PathQuestion& question) const {
+    std::uint64_t stride = question.stride;
+    for (std::size_t i = 0; i < std::min(index + 1, caches.size()); ++i)
+        if (caches[i].findings.line.confidence > 0) stride = std::max(stride, static_cast<std::uint64_t>(caches[i].findings.line.value));
+    // Twice the cache before, so that each of its sets overflows.
+    std::uint64_t bytes = index == 0 ? 0 : std::max(caches[index - 1].level.overflows, 2 * static_cast<std::uint64_t>(caches[index - 1].findings.capacity.value));
+    // A quarter: with replacement other than LRU an array of the level's full size need not be there.
+    bytes = index < caches.size() ? std::min(std::max(bytes, caches[index].level.fits / 4), caches[index].level.fits) : std::min(bytes, question.room);
+    return deduce::strided(std::max(bytes, stride), stride);
+}
+
+PathFindings measure_caches(Context& context, const deduce::Chase& chase, const PathQuestion& question, Outcome& outcome) {
+    const auto sweep = deduce::deduce_levels(chase, {.smallest = question.smallest, .largest = question.largest, .stride = question.stride,
+                                                     .least_step = question.least_step, .most_loads = kMostLoads});
+    outcome.traces.push_back(trace_of(question, sweep));
+    PathFindings found;
+    found.memory = sweep.levels.back();
+    std::vector<NearCache> near;
+    for (std::size_t i = 0; i + 1 < sweep.levels.size(); ++i) {
+        PathLevel cache{fmt::format("{}_l{}", question.path, i + 1), sweep.levels[i], sweep.levels[i + 1].latency, {}};
+        const bool seen = near.size() == i;
+        if (seen) {
+            const std::uint64_t word = i == 0 ? question.word : near.front().line, visible = i == 0 ? word : near.back().line;
+            deduce::CacheQuestion asked{.threshold = (cache.level.latency + cache.next_latency) / 2, .fits = cache.level.fits, .overflows = cache.level.overflows,
+                                        .largest = question.room, .word = word, .visible = visible, .most_loads = kMostGeometryLoads, .seed = context.seed};
+            cache.findings = i == 0 ? deduce::deduce_geometry(chase, asked)
+                                    : deduce::deduce_geometry(UnhiddenLines(chase, near, question.room, std::min<std::uint64_t>(question.word, 8)), asked);
+        } else {
+            cache.findings.capacity = {static_cast<std::int64_t>(cache.level.fits), 0.5, {static_cast<std::int64_t>(cache.level.fits), static_cast<std::int64_t>(cache.level.overflows)}, {}};
+            cache.findings.remarks.emplace_back("a nearer cache whose sets are not known hides its geometry");
+        }
+        for (auto& estimate : deduce::cache_estimates(cache.findings, "caches." + cache.name, question.experiment)) outcome.estimates.push_back(std::move(estimate));
+        for (const auto& remark : cache.findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}: {}", question.experiment, cache.name, remark));
+        if (const auto known = near_cache(cache.findings); known && seen) near.push_back(*known);
+        found.caches.push_back(std::move(cache));
+    }
+    return found;
+}
+
+void measure_latencies(Context& context, const PathFindings& findings, const PathQuestion& question, Outcome& outcome) {
+    deduce::Trace trace{.name = question.experiment + "/by_sm", .experiment = question.experiment};
+    trace.columns = {{"level", "number", {}}, {"sm", "id", {}}, {"latency", "cycles", {}}};
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i <= findings.caches.size(); ++i) {
+        const bool memory = i == findings.caches.size();
+        const auto by_sm = latencies_by_sm(context, findings, i, question);
+        if (by_sm.empty()) continue;
+        for (std::size_t s = 0; s < by_sm.sms.size(); ++s) {
+            const double row[] = {static_cast<double>(i + 1), by_sm.sms[s], by_sm.latencies[s]};
+            for (std::size_t column = 0; column < std::size(row); ++column) trace.columns[column].values.push_back(row[column]);
+        }
+        const auto prefix = memory ? fmt::format("paths.{}.memory_latency", question.path) : fmt::format("caches.{}.latency", findings.caches[i].name);
+        const auto range = by_sm.range();
+        outcome.estimates.push_back(decided_integer(prefix, {by_sm.mean(), static_cast<double>(range[0]), static_cast<double>(range[1])},
+                                                    {fmt::format("{}: dependent loads that this level serves, mean of {} SMs", question.experiment, by_sm.sms.size()), kConfidence}));
+        if (static_cast<double>(range[1] - range[0]) > clock_step(context.findings) + kSpreadOfMany * by_sm.uncertainty)
+            outcome.estimates.push_back(decided(prefix + "_range", range, {fmt::format("{}: smallest and largest of the SMs", question.experiment), kConfidence}));
+        if (!memory) names.push_back(findings.caches[i].name);
+    }
+    outcome.traces.push_back(std::move(trace));
+    outcome.estimates.push_back(decided(fmt::format("paths.{}.caches", question.path), names, {question.experiment + ": levels of latency against the size of the array", kConfidence}));
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,44 @@
+// Chases that the nearer caches of a path hide nothing from, where no load can go past them (constants, textures, instructions).
+#pragma once
+
+#include "deduce/chase.hpp"
+#include "deduce/geometry.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace gputomo::experiments {
+
+/// A cache in front of the one that is asked about.
+struct NearCache {
+    std::uint64_t line = 0;
+    std::uint64_t way_bytes = 0;  ///< distance of lines that share a set
+    std::uint64_t crowd = 0;      ///< lines of a set that come between two visits of a line until it is surely gone
+};
+
+/// What geometry makes of a cache; nothing where its sets were not found.
+[[nodiscard]] std::optional<NearCache> near_cache(const deduce::CacheFindings& findings);
+
+/// Passes a chase on with further loads in between: where a tour would find a line again in a nearer cache, lines of the same set
+/// of that cache come first (Wong 2010, IV-I1, takes 20 elements instead of 10 for the same end). They lie an odd number of ways
+/// away, so that they share no set of the cache behind with the load itself, whose ways are longer by a power of two.
+class UnhiddenLines {
+public:
+    /// `room` is what the chase may touch, `word` the least distance of two loads.
+    UnhiddenLines(deduce::Chase chase, std::vector<NearCache> near, std::uint64_t room, std::uint64_t word);
+    [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
+
+private:
+    struct Tour;
+    void append_neighbours(std::uint64_t offset, std::uint64_t count, Tour& tour) const;
+
+    deduce::Chase chase_;
+    std::vector<NearCache> near_;
+    std::uint64_t room_;
+    std::uint64_t word_;
+    std::uint64_t step_ = 1;  ///< a way of each nearer cache
+    std::uint64_t line_;      ///< the shortest
+};
+
+}  // namespace gputomo::experiments
