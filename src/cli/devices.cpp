@@ -3,6 +3,7 @@
 #include "cli/embedded_files.hpp"
 #include "device/cuda/cuda.hpp"
 #include "machine/json.hpp"
+#include "sim/completion.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -53,7 +54,10 @@ machine::Machine simulated_machine(const std::string& name) {
 std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& name, std::uint64_t seed, int noise) {
     if (!name.starts_with("sim:")) throw InputError(fmt::format("device '{}': expected a simulated one, sim:NAME or sim:FILE.json", name));
     try {
-        return sim::make_device(simulated_machine(name), {.id = name, .seed = seed, .noise = noise_level(noise)});
+        const auto [machine, assumed] = sim::completed(simulated_machine(name));
+        auto device = sim::make_device(machine, {.id = name, .seed = seed, .noise = noise_level(noise)});
+        if (!assumed.empty()) fmt::print(stderr, "note: {} leaves open what simulation needs; assumed: {}\n", name, fmt::join(assumed, "; "));
+        return device;
     } catch (const InputError& e) {
         const std::string what = e.what();
         throw InputError(what.find(name.substr(4)) == std::string::npos ? fmt::format("device '{}': {}", name, what) : what);

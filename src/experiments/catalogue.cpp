@@ -10,6 +10,7 @@ std::span<const Experiment> catalogue() {
         clock_experiment(),
         arithmetic_latency_experiment(),
         arithmetic_throughput_experiment(),
+        arithmetic_units_experiment(),
         shared_latency_experiment(),
         shared_throughput_experiment(),
         caches_experiment(),

@@ -53,7 +53,11 @@ using CodeExpectation = std::variant<TimedCode, LoopedCode, GrowingCode, ReadsBa
 /// The compiler made something else of a kernel than what was written, and what is measured with it would be of something else too.
 class CodeMismatch : public Error {
 public:
-    using Error::Error;
+    explicit CodeMismatch(CodeCheck check);
+    [[nodiscard]] const CodeCheck& check() const { return check_; }
+
+private:
+    CodeCheck check_;
 };
 
 /// Unavailable where the device has no machine code (a simulated GPU) or code that can't be decoded; the reason is in `found`.

@@ -35,4 +35,10 @@ void add_code_checks(const CompiledKernel& kernel, Outcome& outcome) {
     outcome.code_checks.insert(outcome.code_checks.end(), kernel.code_checks().begin(), kernel.code_checks().end());
 }
 
+void add_mismatch(const CodeMismatch& mismatch, Outcome& outcome) {
+    const auto& check = mismatch.check();
+    outcome.code_checks.push_back(check);
+    outcome.warnings.push_back(check.kernel + " left out: expected " + check.expected + "; found " + check.found);
+}
+
 }  // namespace gputomo::experiments

@@ -43,5 +43,7 @@ private:
 
 /// Adds the kernel's code checks to what an experiment found.
 void add_code_checks(const CompiledKernel& kernel, Outcome& outcome);
+/// Adds a check that failed, for an experiment that goes on without that kernel, and a warning.
+void add_mismatch(const CodeMismatch& mismatch, Outcome& outcome);
 
 }  // namespace gputomo::experiments

@@ -9,6 +9,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment clock_experiment();
 [[nodiscard]] Experiment arithmetic_latency_experiment();
 [[nodiscard]] Experiment arithmetic_throughput_experiment();
+[[nodiscard]] Experiment arithmetic_units_experiment();
 [[nodiscard]] Experiment shared_latency_experiment();
 [[nodiscard]] Experiment shared_throughput_experiment();
 [[nodiscard]] Experiment caches_experiment();

@@ -149,10 +149,8 @@ struct Operation {
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "latency", .unit = Unit::cycles, .doc = "cycles from issue to the issue of a dependent operation, whole expansion"}, self.latency);
         visit({.name = "throughput", .unit = Unit::operations_per_cycle, .doc = "thread operations per cycle and SM, all warps busy"}, self.throughput);
-        visit({.name = "instructions", .unit = Unit::count, .doc = "dependent machine instructions that the operation expands to",
-               .internal = "read from the machine code, not from time"}, self.instructions);
-        visit({.name = "units", .doc = "pipelines that can execute it",
-               .internal = "determined by pairing operations, which no experiment does yet"}, self.units);
+        visit({.name = "instructions", .unit = Unit::count, .doc = "machine instructions that the operation expands to"}, self.instructions);
+        visit({.name = "units", .doc = "pipelines that execute it, the one that does most first"}, self.units);
     }
 };
 

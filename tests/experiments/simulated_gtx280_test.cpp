@@ -66,6 +66,7 @@ TEST(SimulatedGtx280Test, LanesAreThoseOfTable2) {
     EXPECT_EQ(scan["pipelines.dpu.lanes"], 1);
     EXPECT_NEAR(scan["operations[add.s32].throughput"], 8, 0.08);
     EXPECT_NEAR(scan["operations[add.f64].throughput"], 1, 0.01);
+    EXPECT_NEAR(scan["operations[mul.f32].throughput"], 11.2, 0.15);
 }
 
 TEST(SimulatedGtx280Test, SharedMemoryTakes38CyclesAndGives32BytesPerCycle) {

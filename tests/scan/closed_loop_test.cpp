@@ -33,9 +33,9 @@ ClosedLoop close_loop(const std::string& file) {
     return loop;
 }
 
-TEST(ClosedLoop, OfTheGtx280ComesBackButForAKnownDeviation) {
+TEST(ClosedLoop, OfTheGtx280ComesBack) {
     const auto loop = close_loop("machines/gtx280.json");
-    EXPECT_EQ(loop.wrong, std::vector<std::string>{"operations[mul.f32].throughput"});  // docs/deviations.md
+    EXPECT_EQ(loop.wrong, std::vector<std::string>{});
     EXPECT_GE(loop.exact, 60U);
 }
 

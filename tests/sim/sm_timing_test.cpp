@@ -57,6 +57,31 @@ TEST(SmTiming, DualIssueTakesIndependentInstructionsTogether) {
     EXPECT_EQ(each(machine, two_adds, 32, 512), 2 * 16) << "the unit takes one warp a cycle";
 }
 
+TEST(SmTiming, TwoUnitsOfOneOperationAreBothKeptBusy) {
+    // small_machine() issues every 2 cycles to an SP that takes a multiplication each 4 cycles, and an SFU that does each 10.
+    const auto mul = [](KernelBuilder& k, Reg) { k("mul.f32", k.reg(Type::f32), 1.0F, 2.0F); };
+    EXPECT_NEAR(each(small_machine(), mul, 140, 512) / 16, 32 / 11.2, 0.01);
+}
+
+TEST(SmTiming, AWarpWhoseUnitIsInDemandIsNotPassedOver) {
+    // Warps that come to an addition find the SP taken by other warps' multiplications, which could use either unit. Where they
+    // lose their turns, they fall behind, and the block's last warp takes twice as long as the first.
+    const auto times = stored_by_threads(small_machine(), 512, [](KernelBuilder& k, Reg, Reg result) {
+        const Reg product = k.reg(Type::f32), count = k.reg(Type::u32);
+        k("mov.f32", product, 1.0F);
+        k("mov.u32", count, 0);
+        k("bar.sync", 0);
+        const Reg start = k.clock32();
+        k.repeat(8, [&](int) {
+            k.repeat(40, [&](int) { k("mul.f32", product, product, product); });
+            k("add.u32", count, count, 1);
+        });
+        k("sub.u32", result, k.clock_after(count), start);
+    });
+    const auto [least, most] = std::minmax_element(times.begin(), times.end());
+    EXPECT_LT(*most - *least, 300U) << "of " << *most;
+}
+
 TEST(SmTiming, LoadsDoNotPairWithLoads) {
     auto machine = wide_machine();
     machine.issue.dual_issue.set(2);

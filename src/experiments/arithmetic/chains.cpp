@@ -38,6 +38,14 @@ std::optional<T> number(std::string_view text, int base) {
     return value;
 }
 
+/// Whether a code has this operand.
+bool names(std::string_view code, char letter) {
+    for (const auto instruction : words(code, "; "))
+        for (const auto word : words(instruction, " "))
+            if (word.size() == 1 && word[0] == letter) return true;
+    return false;
+}
+
 ptx::Arg literal(std::string_view text) {
     if (text.starts_with("0x"))
         if (const auto bits = number<std::int64_t>(text.substr(2), 16)) return *bits;
@@ -46,7 +54,9 @@ ptx::Arg literal(std::string_view text) {
     throw std::logic_error(fmt::format("operation: '{}' is neither an operand nor a number", text));
 }
 
-constexpr std::string_view kScratch = "tuq";
+constexpr std::string_view kScratch = "tulq";
+
+Type scratch_type(char letter, Type chain) { return letter == 'q' ? Type::pred : letter == 'l' ? Type::b32 : chain; }
 
 }  // namespace
 
@@ -57,7 +67,7 @@ std::vector<Chain> load_chains(ptx::KernelBuilder& k, const TimedOperation& oper
         k(mnemonic_for("ld.global", operation.type), chain.even, Mem{operands, kSharedBytes + i * kChainBytes});
         k(mnemonic_for("ld.global", operation.type), chain.odd, Mem{operands, kSharedBytes + i * kChainBytes + kChainBytes / 2});
         for (const char letter : kScratch)
-            if (operation.code.find(letter) != std::string_view::npos) chain.scratch.emplace(letter, k.reg(letter == 'q' ? Type::pred : operation.type));
+            if (names(operation.code, letter)) chain.scratch.emplace(letter, k.reg(scratch_type(letter, operation.type)));
         chains.push_back(std::move(chain));
     }
     return chains;

@@ -93,13 +93,17 @@ Outcome measure(Context& context) {
     std::map<std::string_view, Timed> done;
     for (const auto& operation : operations) {
         context.progress(row / total, operation.name);
-        const auto timed = without_bridge(time(context, operation, outcome), done, operation.bridge);
-        if (!timed) continue;
-        outcome.estimates.push_back(decided_integer(fmt::format("operations[{}].latency", operation.name), timed->latency, evidence_for(operation)));
-        if (timed->expansion) outcome.estimates.push_back(instructions_estimate(operation, *timed->expansion));
-        trace.columns[0].values.push_back(row++);
-        trace.columns[1].values.push_back(timed->latency.value);
-        done.emplace(operation.name, *timed);
+        try {
+            const auto timed = without_bridge(time(context, operation, outcome), done, operation.bridge);
+            if (!timed) continue;
+            outcome.estimates.push_back(decided_integer(fmt::format("operations[{}].latency", operation.name), timed->latency, evidence_for(operation)));
+            if (timed->expansion) outcome.estimates.push_back(instructions_estimate(operation, *timed->expansion));
+            trace.columns[0].values.push_back(row++);
+            trace.columns[1].values.push_back(timed->latency.value);
+            done.emplace(operation.name, *timed);
+        } catch (const CodeMismatch& mismatch) {
+            add_mismatch(mismatch, outcome);
+        }
     }
     for (const auto& [name, operation] : pipelines) {
         context.progress(row++ / total, name);

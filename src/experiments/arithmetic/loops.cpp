@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cctype>
+#include <stdexcept>
 
 namespace gputomo::experiments {
 namespace {
@@ -18,7 +19,7 @@ constexpr int kLaunches = 3;
 
 std::string kernel_name(std::string_view what, const TimedOperation& operation, int chains) {
     std::string name = fmt::format("{}_{}_ilp{}", what, operation.name, chains);
-    std::ranges::replace(name, '.', '_');
+    std::ranges::replace_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
     return name;
 }
 
@@ -35,6 +36,15 @@ std::vector<std::uint64_t> operands_of(std::span<const LoopPart> parts) {
         values.insert(values.end(), own.begin(), own.end());
     }
     return values;
+}
+
+/// All lanes read the same operands, which the compiler must not know: it has instructions for what is uniform, and shuffles of that are nothing.
+constexpr std::uint32_t kStride = 0;
+
+Reg operands_of_lane(ptx::KernelBuilder& k, Reg base, Reg stride) {
+    const Reg operands = k.reg(Type::u64);
+    k("mad.wide.u32", operands, k.special(ptx::SpecialRegister::tid_x), stride, base);
+    return operands;
 }
 
 /// What the machine code between clock reads must hold: n and 2n operations, or of one whose machine instruction isn't said at least as many.
@@ -62,10 +72,12 @@ int most_warps(const CompiledKernel& kernel, int warp_size) { return std::max(1,
 ptx::KernelBuilder doubled_chain_kernel(ptx::Target target, const TimedOperation& operation, DoubledChain::Shape shape) {
     if (shape.length % 2 != 0) throw std::logic_error("doubled_chain_kernel: the length must be even");
     ptx::KernelBuilder k(kernel_name("chain", operation, shape.chains), target);
-    const Reg operands = k.param(Type::u64, "operands");
+    const Reg base = k.param(Type::u64, "operands");
+    const Reg stride = k.param(Type::u32, "stride");
     const Reg results = k.param(Type::u64, "results");
     const Reg stamps = k.param(Type::u64, "stamps");
-    const auto shared = load_shared(k, operands);
+    const Reg operands = operands_of_lane(k, base, stride);
+    const auto shared = load_shared(k, base);
     const auto chains = load_chains(k, operation, shape.chains, operands);
     const auto append = [&](int count) {
         for (int i = 0; i < count; ++i)
@@ -84,7 +96,7 @@ DoubledChain::DoubledChain(device::Device& device, const TimedOperation& operati
 
 double DoubledChain::cycles_of_n(int threads) {
     device::Arguments arguments;
-    arguments.add(memory_.operands()).add(memory_.results()).add(stamps_.address());
+    arguments.add(memory_.operands()).add(kStride).add(memory_.results()).add(stamps_.address());
     kernel_.launch({1}, {static_cast<std::uint32_t>(threads)}, arguments);
     return stamps_.cycles_of_n(threads);
 }
@@ -102,11 +114,13 @@ double DoubledChain::throughput(int warps, int warp_size) {
 
 ptx::KernelBuilder chain_loop_kernel(ptx::Target target, std::span<const LoopPart> parts) {
     ptx::KernelBuilder k(loop_name(parts), target);
-    const Reg operands = k.param(Type::u64, "operands");
+    const Reg base = k.param(Type::u64, "operands");
+    const Reg stride = k.param(Type::u32, "stride");
     const Reg results = k.param(Type::u64, "results");
     const Reg stamps = k.param(Type::u64, "stamps");
     const Reg turns = k.param(Type::u32, "turns");
-    const auto shared = load_shared(k, operands);
+    const Reg operands = operands_of_lane(k, base, stride);
+    const auto shared = load_shared(k, base);
     std::vector<std::vector<Chain>> chains;
     int first = 0;
     for (const auto& part : parts) {
@@ -140,7 +154,7 @@ ChainLoop::ChainLoop(device::Device& device, std::vector<LoopPart> parts, std::u
 
 double ChainLoop::cycles_per_turn(int warps, int warp_size) {
     device::Arguments arguments;
-    arguments.add(memory_.operands()).add(memory_.results()).add(stamps_.address()).add(turns_);
+    arguments.add(memory_.operands()).add(kStride).add(memory_.results()).add(stamps_.address()).add(turns_);
     const int threads = warps * warp_size;
     kernel_.launch({1}, {static_cast<std::uint32_t>(threads)}, arguments);
     return stamps_.cycles_of_n(threads) / (static_cast<double>(turns_) * warps);

@@ -13,6 +13,9 @@ constexpr std::size_t kBasicOperations = 10;
 // Integer division by a variable and double-precision division are routines of some dozens of instructions everywhere.
 constexpr int kRoutine = 16;
 
+/// From compute capability 5.0 on compilers merge chains of logic; lop3.b32 stands for it there.
+constexpr int kLastWithoutLop3 = 37;
+
 constexpr TimedOperation kOperations[] = {
     // Compilers alternate between the adder and the multiplier, which share the work.
     {"add.s32", Type::s32, "d a b", "int", "IADD3|IMAD|VIADD"},
@@ -30,8 +33,8 @@ constexpr TimedOperation kOperations[] = {
     // Wong 2010, Table III: integers. The differences keep a chain of subtractions from folding; minima take turns with a maximum
     // of their own results, or every further one would be the same value.
     {"add.u32", Type::u32, "d a b", "int"},
-    {"sub.u32", Type::u32, "d a b", "int"},
-    {"sub.s32", Type::s32, "d a b", "int"},
+    {"sub.u32", Type::u32, "d b a", "int"},
+    {"sub.s32", Type::s32, "d b a", "int"},
     {"min.u32", Type::u32, "d a b", "int"},
     {"min.s32", Type::s32, "d a b", "int"},
     {"max.u32", Type::u32, "d a b", "int"},
@@ -42,9 +45,9 @@ constexpr TimedOperation kOperations[] = {
     {"div.s32", Type::s32, "d a b", "int", {}, 0, kRoutine},
     {"rem.u32", Type::u32, "d a b", "int", {}, 0, kRoutine},
     {"rem.s32", Type::s32, "d a b", "int", {}, 0, kRoutine},
-    {"and.b32", Type::b32, "d a b", "int"},
-    {"or.b32", Type::b32, "d a b", "int"},
-    {"xor.b32", Type::b32, "d a b", "int"},
+    {"and.b32", Type::b32, "d a b", "int", {}, 0, 1, 0, kLastWithoutLop3},
+    {"or.b32", Type::b32, "d a b", "int", {}, 0, 1, 0, kLastWithoutLop3},
+    {"xor.b32", Type::b32, "d a b", "int", {}, 0, 1, 0, kLastWithoutLop3},
     {"shl.b32", Type::b32, "d b a", "int"},
     {"shr.u32", Type::u32, "d b a", "int"},
     // Table III: floating point. sqrt and division keep their values in range with the chain's two operands.
@@ -97,14 +100,15 @@ constexpr TimedOperation kOperations[] = {
     {"prmt.b32", Type::b32, "d a b x", "int", {}, 0, 1, 20},
     {"bfe.u32", Type::u32, "d a b x", "int", {}, 0, 3, 20},
     {"bfi.b32", Type::b32, "d a b x y", "int", {}, 0, 4, 20},
-    {"brev.b32", Type::b32, "xor.b32 t a b; brev.b32 d t", "bits", {}, 0, 2, 20, 999, 0, "xor.b32"},
+    {"brev.b32", Type::b32, "add.s32 t a b; brev.b32 d t", "bits", {}, 0, 2, 20, 999, 0, "add.s32"},
     {"popc.b32", Type::b32, "d a", "bits", {}, 0, 1, 20},
     {"clz.b32", Type::b32, "d a", "bits", {}, 0, 2, 20},
     {"bfind.u32", Type::u32, "d a", "bits", {}, 0, 1, 20},
-    {"selp.b32", Type::b32, "xor.b32 t a b; selp.b32 d t b p", "int", {}, 0, 2, 20, 999, 0, "xor.b32"},
-    {"setp.lt.s32", Type::s32, "setp.lt.s32 q a x; selp.b32 d a b q", "int", {}, 0, 2, 20, 999, 0, "selp.b32"},
-    {"setp.lt.f32", Type::f32, "setp.lt.f32 q a b; selp.f32 d a b q", "int", {}, 0, 2, 20, 999, 0, "selp.b32"},
-    {"mad.wide.u32", Type::u64, "d x y a", "imul", {}, 0, 1, 20},
+    // A predicate has to come back into a register.
+    {"setp.lt.s32/selp.b32", Type::s32, "setp.lt.s32 q a x; selp.b32 d a b q", "int", {}, 0, 2, 20},
+    {"setp.lt.f32/selp.f32", Type::f32, "setp.lt.f32 q a b; selp.f32 d a b q", "int", {}, 0, 2, 20},
+    // The low word of a register pair is a register, which takes no instruction.
+    {"mad.wide.u32", Type::u64, "cvt.u32.u64 l a; mad.wide.u32 d l y b", "imul", {}, 0, 1, 20},
     {"mad.hi.u32", Type::u32, "d a b b", "imul", {}, 0, 2, 20},
     {"add.s64", Type::s64, "d a b", "int", {}, 0, 2, 20},
     {"mul.lo.s64", Type::s64, "d a b", "imul", {}, 0, 4, 20},
@@ -136,10 +140,10 @@ constexpr TimedOperation kOperations[] = {
     {"shfl.bfly.b32", Type::b32, "d a 1 31", "lanes", {}, 0, 1, 30, 62},
     {"shfl.sync.bfly.b32", Type::b32, "d a 1 31 -1", "lanes", {}, 0, 1, 70, 999, 60},
     {"shfl.sync.idx.b32", Type::b32, "d a b 31 -1", "lanes", {}, 0, 1, 70, 999, 60},
-    {"vote.sync.ballot.b32", Type::b32, "setp.ne.b32 q a x; vote.sync.ballot.b32 d q -1", "lanes", {}, 0, 2, 70, 999, 60, "setp.lt.s32"},
+    {"setp.ne.b32/vote.sync.ballot.b32", Type::b32, "setp.ne.b32 q a x; vote.sync.ballot.b32 d q -1", "lanes", {}, 0, 2, 70, 999, 60},
     {"match.any.sync.b32", Type::b32, "d a -1", "lanes", {}, 0, 8, 70, 999, 60},
     {"redux.sync.add.u32", Type::u32, "d a -1", "lanes", {}, 0, 2, 80, 999, 70},
-    {"redux.sync.and.b32", Type::b32, "xor.b32 t a b; redux.sync.and.b32 d t -1", "lanes", {}, 0, 3, 80, 999, 70, "xor.b32"},
+    {"redux.sync.and.b32", Type::b32, "add.s32 t a b; redux.sync.and.b32 d t -1", "lanes", {}, 0, 3, 80, 999, 70, "add.s32"},
 };
 
 bool has(const ptx::Target& target, const TimedOperation& operation) {

@@ -19,7 +19,7 @@ struct TimedOperation {
     ptx::Type type;         ///< of the chain's registers
     /// One step of the chain. Either the operands of `name`, or a sequence of whole instructions separated by "; ".
     ///   d  the destination, the older of the last two results    a  the last result    b  as d: what it holds before the step
-    ///   t u  scratch of the chain's type    q  scratch predicate    x y  32-bit values that stay    p  a predicate that stays
+    ///   t u  scratch of the chain's type    l  scratch of 32 bits    q  scratch predicate    x y  32-bit values that stay    p  a predicate that stays
     std::string_view code;
     std::string_view family;  ///< names the unit that executes it, where it is one of its own: "int", "half", ...
     std::string_view opcodes = {};  ///< machine instructions that current GPUs have for it, one of them each: "IADD3|IMAD"; empty: not said

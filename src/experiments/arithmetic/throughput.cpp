@@ -2,14 +2,13 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/arithmetic/loops.hpp"
+#include "experiments/arithmetic/rates.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/estimates.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -17,9 +16,6 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.98;
-/// A rate falls short of the lanes by the loop's control and by ramps at both ends, and exceeds them by a clock read at most.
-constexpr double kMostLost = 0.015;
-constexpr double kMostGained = 0.002;
 /// Independent chains a thread for the sweep over warps: one, as in Wong 2010, and enough to fill a pipeline from few warps.
 constexpr int kChains[] = {1, 4};
 /// Loops for the steady rate; the best of them counts. A short body fits an instruction cache of 4 KiB but its control takes
@@ -31,9 +27,9 @@ struct LoopShape {
     std::uint32_t turns;
 };
 constexpr LoopShape kLoops[] = {{384, 1, 4}, {1024, 1, 2}, {1024, 2, 2}};
-/// Of the other operations, whose machine instructions are as many as TimedOperation::size says.
-constexpr LoopShape kShortLoops[] = {{1024, 1, 2}, {1024, 2, 2}};
-constexpr int kFewestOperations = 32;
+/// Of the other operations: machine instructions instead of operations.
+constexpr LoopShape kShortLoops[] = {{480, 1, 4}, {480, 2, 4}};
+constexpr int kFewestOperations = 16;
 
 /// Above this number of warps only every fourth is tried.
 constexpr int kEveryWarp = 16;
@@ -44,8 +40,6 @@ std::vector<int> warp_counts(int most) {
     if (counts.back() != most) counts.push_back(most);
     return counts;
 }
-
-int warp_size_of(const device::Device& device) { return static_cast<int>(device.attribute(device::Attribute::warp_size).value_or(32)); }
 
 struct Sweep {
     std::vector<int> warps;
@@ -76,7 +70,7 @@ double best_rate(Context& context, const TimedOperation& operation, Outcome& out
     const bool basic = !operation.opcodes.empty();
     double best = 0;
     for (const auto& shape : basic ? std::span<const LoopShape>(kLoops) : std::span<const LoopShape>(kShortLoops)) {
-        const int count = std::max(kFewestOperations, shape.operations / operation.size / 4 * 4);
+        const int count = std::max(kFewestOperations, shape.operations / size_of(context.findings, operation) / 4 * 4);
         ChainLoop loop(context.device, {{operation, count, shape.chains}}, shape.turns);
         add_code_checks(loop.compiled(), outcome);
         const int most = most_warps(loop.compiled(), warp_size);
@@ -101,23 +95,6 @@ Evidence evidence_for(const TimedOperation& operation) {
             kConfidence};
 }
 
-deduce::Estimate rate_estimate(std::string path, double rate, const TimedOperation& operation) {
-    return decided_real(std::move(path), {rate, rate * (1 - kMostGained), rate * (1 + kMostLost)}, evidence_for(operation));
-}
-
-/// Lanes are whole, and divided evenly among an SM's schedulers: of the whole numbers that the rate allows, the one that can
-/// be halved most often. The rate itself where it allows none.
-double whole_lanes(double rate) {
-    double best = rate;
-    int best_halvings = -1;
-    for (auto lanes = static_cast<std::int64_t>(std::ceil(rate * (1 - kMostGained))); static_cast<double>(lanes) <= rate / (1 - kMostLost); ++lanes) {
-        const int halvings = lanes > 0 ? std::countr_zero(static_cast<std::uint64_t>(lanes)) : -1;
-        if (halvings > best_halvings) best = static_cast<double>(lanes);
-        best_halvings = std::max(best_halvings, halvings);
-    }
-    return best;
-}
-
 Outcome measure(Context& context) {
     Outcome outcome;
     const auto target = target_of(context.device);
@@ -128,14 +105,18 @@ Outcome measure(Context& context) {
     for (const auto& operation : operations) {
         context.progress(done++ / total, operation.name);
         if (!operation.bridge.empty()) continue;
-        if (!operation.opcodes.empty()) outcome.traces.push_back(trace_of(operation, sweep(context, operation, outcome)));
-        outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.name),
-                                                  best_rate(context, operation, outcome), operation));
+        try {
+            if (!operation.opcodes.empty()) outcome.traces.push_back(trace_of(operation, sweep(context, operation, outcome)));
+            outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.name),
+                                                      best_rate(context, operation, outcome), evidence_for(operation)));
+        } catch (const CodeMismatch& mismatch) {
+            add_mismatch(mismatch, outcome);
+        }
     }
     for (const auto& [name, operation] : pipelines) {
         context.progress(done++ / total, name);
         const double lanes = whole_lanes(best_rate(context, operation, outcome));
-        outcome.estimates.push_back(rate_estimate(fmt::format("pipelines.{}.lanes", name), lanes, operation));
+        outcome.estimates.push_back(rate_estimate(fmt::format("pipelines.{}.lanes", name), lanes, evidence_for(operation)));
     }
     return outcome;
 }
@@ -149,6 +130,7 @@ Experiment arithmetic_throughput_experiment() {
             .title = "arithmetic operations per cycle against the number of warps",
             .source = "Wong 2010, IV-B, Fig. 6; Volkov 2016, 6.3",
             .needs = {},
+            .after = {"arithmetic_latency"},
             .provides = {"operations[*].throughput", "pipelines.*.lanes"},
             .run = run};
 }

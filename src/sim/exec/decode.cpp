@@ -309,8 +309,11 @@ private:
             static constexpr std::string_view kHeeded[] = {"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "ftz", "sat"};
             for (const auto& modifier : instruction.modifiers)
                 if (std::find(std::begin(kHeeded), std::end(kHeeded), modifier) == std::end(kHeeded)) return nullptr;
+            const bool nearest = !instruction.has("rz") && !instruction.has("rm") && !instruction.has("rp");
+            if (auto* half = nearest ? half_conversion_of(instruction.type, instruction.source_type) : nullptr) return half;
             return conversion_of(instruction.type, instruction.source_type);
         }
+        if (auto* half = half_meaning_of(instruction)) return half;
         if (auto* special = special_arithmetic_of(instruction)) return special;
         if (instruction.has("rz") || instruction.has("rm") || instruction.has("rp")) return directed_rounding_of(instruction);
         if (auto* plain = meaning_of(instruction)) return plain;

@@ -113,6 +113,9 @@ using SymbolTable = std::unordered_map<std::string, std::uint64_t>;
 [[nodiscard]] ExecuteFunction meaning_of(const ptx::Instruction& instruction);
 [[nodiscard]] ExecuteFunction special_arithmetic_of(const ptx::Instruction& instruction);
 [[nodiscard]] ExecuteFunction directed_rounding_of(const ptx::Instruction& instruction);
+/// f16, bf16 and pairs of them.
+[[nodiscard]] ExecuteFunction half_meaning_of(const ptx::Instruction& instruction);
+[[nodiscard]] ExecuteFunction half_conversion_of(ptx::Type to, ptx::Type from);
 [[nodiscard]] ExecuteFunction conversion_of(ptx::Type to, ptx::Type from);
 [[nodiscard]] ExecuteFunction cross_lane_meaning_of(const ptx::Instruction& instruction);
 /// mov between a register and a vector of narrower ones: `elements` parts of `part_bytes`.

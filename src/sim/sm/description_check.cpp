@@ -27,7 +27,7 @@ void check_clock(const machine::Machine& machine) {
     (void)need_rate(machine.clock.sm_mhz, "clock.sm_mhz");
     check_cycles(machine.clock.read_cost, "clock.read_cost");
     check_count(machine.clock.resolution, "clock.resolution");
-    check_choice(machine.clock.scope, "clock.scope", {"sm", "tpc", "gpu"});
+    check_choice(machine.clock.scope, "clock.scope", {"sm", "tpc", "gpc", "gpu"});
     if (machine.clock.scope.value_or("sm") == "tpc")
         (void)need(machine.topology.sms_per_tpc, "topology.sms_per_tpc", "SMs of a TPC, because clock.scope is tpc");
 }

@@ -55,15 +55,16 @@ void Engine::post(std::uint32_t index) {
     if (scheduler.event != kNever) events_.emplace(scheduler.event, index);
 }
 
-/// Loose round robin: of the warps that can issue now, the one after the last that did. The number of warps where none can.
-std::size_t Engine::choose(const Scheduler& scheduler, double now) const {
+/// Loose round robin: of the warps that can issue now, the one whose last issue is longest ago, so that a warp whose unit was taken at
+/// its turn is the next to have it. The number of warps where none can.
+std::size_t Engine::choose(const Scheduler& scheduler, double now) {
     const std::size_t count = scheduler.warps.size();
-    std::size_t position = scheduler.last;
+    std::size_t chosen = count;
     for (std::size_t i = 0; i < count; ++i) {
-        if (++position >= count) position %= count;
-        if (scheduler.times[position] <= now && scheduler.available[scheduler.needs[position]] <= now) return position;
+        if (scheduler.times[i] > now || scheduler.available[scheduler.needs[i]] > now) continue;
+        if (chosen == count || scheduler.turns[i] < scheduler.turns[chosen]) chosen = i;
     }
-    return count;
+    return chosen;
 }
 
 void Engine::run_scheduler(std::uint32_t index, double now) {
@@ -87,7 +88,7 @@ void Engine::run_scheduler(std::uint32_t index, double now) {
 void Engine::issue_from(std::uint32_t index, std::size_t position, double now) {
     Scheduler& scheduler = schedulers_[index];
     const std::uint32_t warp_index = scheduler.warps[position];
-    scheduler.last = position;
+    scheduler.turns[position] = ++scheduler.turn;
     scheduler.free = now + rules_.issue_interval;
     const Operation* first = &operation_at(warps_[warp_index]);
     issue(warp_index, now);

@@ -65,7 +65,7 @@ private:
     // ---- scheduling (engine.cpp)
     void run_scheduler(std::uint32_t index, double now);
     void look_at_resources(Scheduler& scheduler) const;
-    [[nodiscard]] std::size_t choose(const Scheduler& scheduler, double now) const;
+    [[nodiscard]] static std::size_t choose(const Scheduler& scheduler, double now);
     void issue_from(std::uint32_t index, std::size_t position, double now);
     [[nodiscard]] bool can_pair(const Operation& first, const Warp& warp, double now);
     [[nodiscard]] double next_event(Scheduler& scheduler) const;

@@ -20,6 +20,8 @@ std::uint32_t Engine::active_lanes(const Warp& warp, const Operation& op) const 
     return op.guard_negated ? mask & ~holds : mask & holds;
 }
 
+/// Between issue and unit an instruction rests for an issue slot, unless it comes late because another unit's instruction took
+/// its slot: then the unit goes on without a gap. Throughput of operations that run on two units needs this (Wong 2010, Table III).
 double Engine::occupy_unit(const Warp& warp, const Operation& op, double now) {
     const Cost& cost = setup_.kernel.costs[op.cost];
     Scheduler& scheduler = schedulers_[warp.scheduler];
@@ -28,7 +30,7 @@ double Engine::occupy_unit(const Warp& warp, const Operation& op, double now) {
         if (best == nullptr || scheduler.unit_free[use.unit] < scheduler.unit_free[best->unit]) best = &use;
     if (best != nullptr) {
         double& free = scheduler.unit_free[best->unit];
-        free = std::max(free, now) + best->interval;
+        free = std::max(free, now - rules_.issue_interval) + best->interval;
     }
     return warp.step + 1 == cost.steps ? cost.last_latency : cost.latency;
 }

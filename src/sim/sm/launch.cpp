@@ -252,6 +252,7 @@ void Engine::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32
     Scheduler& scheduler = schedulers_[warp.scheduler];
     warp.position = scheduler.warps.size();
     scheduler.warps.push_back(index);
+    scheduler.turns.push_back(++scheduler.turn);
     scheduler.times.push_back(kNever);
     scheduler.needs.push_back(kNoResource);
     ++live_warps_;
@@ -265,6 +266,7 @@ void Engine::end_warp(std::uint32_t index, double now) {
     Scheduler& scheduler = schedulers_[warp.scheduler];
     const auto at = static_cast<std::ptrdiff_t>(warp.position);
     scheduler.warps.erase(scheduler.warps.begin() + at);
+    scheduler.turns.erase(scheduler.turns.begin() + at);
     scheduler.times.erase(scheduler.times.begin() + at);
     scheduler.needs.erase(scheduler.needs.begin() + at);
     for (std::size_t i = warp.position; i < scheduler.warps.size(); ++i) warps_[scheduler.warps[i]].position = i;

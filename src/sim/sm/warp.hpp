@@ -56,12 +56,13 @@ struct Scheduler {
     std::uint32_t sm = 0;
     std::uint32_t number = 0;          ///< within the SM
     std::vector<std::uint32_t> warps;
+    std::vector<std::uint64_t> turns;  ///< number of each warp's last issue, or of its start
     std::vector<double> times;         ///< earliest issue of each warp's next instruction, but for what it needs free
     std::vector<std::uint16_t> needs;  ///< what that instruction must find free: an index into `available`
     std::vector<double> available;     ///< when each of Engine's resources is free, as of the last look
     std::vector<double> unit_free;
     double free = 0;
-    std::size_t last = 0;              ///< position of the last issue
+    std::uint64_t turn = 0;            ///< issues and starts so far
     double event = 0;
 };
 

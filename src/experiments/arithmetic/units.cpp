@@ -1,0 +1,263 @@
+// Which unit executes each operation, from pairs of operations that run together.
+#include "experiments/experiments.hpp"
+
+#include "deduce/units.hpp"
+#include "experiments/arithmetic/loops.hpp"
+#include "experiments/arithmetic/rates.hpp"
+#include "experiments/clock_watch.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.95;
+/// Where the issue limit hides a unit it is the one that explains everything with the fewest units.
+constexpr double kHiddenConfidence = 0.6;
+/// Machine instructions of a loop's body, so that its control doesn't count, and that two kinds are mixed.
+constexpr int kBody = 96;
+/// Operations come in fours: two chains, which have an even number of steps.
+constexpr int kQuantum = 4;
+constexpr int kChains = 2;
+constexpr int kMostQuanta = 16;
+constexpr std::uint32_t kTurns = 3;
+/// Disturbances only delay.
+constexpr int kLaunches = 2;
+
+/// An operation with what is known of it.
+struct Row {
+    TimedOperation operation;
+    double cycles = 0;  ///< of an SM, for one warp's operation
+    int size = 1;       ///< machine instructions
+};
+
+struct Mix {
+    int first = kQuantum;
+    int second = kQuantum;
+};
+
+/// Numbers of both operations that take equally long, as nearly as a body of some length allows.
+Mix balanced(const Row& first, const Row& second) {
+    Mix best;
+    double least = -1;
+    for (int a = 1; a <= kMostQuanta; ++a)
+        for (int b = 1; b <= kMostQuanta; ++b) {
+            if (a > 1 && b > 1 && kQuantum * (a * first.size + b * second.size) > kBody) continue;
+            // One part in twenty is as good as equal; beyond that the shorter body is better.
+            const double off = std::max(0.05, std::abs(std::log(a * first.cycles / (b * second.cycles)))) + 0.001 * (a + b);
+            if (least < 0 || off < least) best = {kQuantum * a, kQuantum * b};
+            least = least < 0 ? off : std::min(least, off);
+        }
+    const int times = std::max(1, kBody / (best.first * first.size + best.second * second.size));
+    return {best.first * times, best.second * times};
+}
+
+class UnitExperiment {
+public:
+    explicit UnitExperiment(Context& context) : context_(context), warp_size_(warp_size_of(context.device)) {}
+
+    Outcome run() {
+        collect_rows();
+        // Twice, because operations that come first have not met the units that were found after them.
+        for (int pass = 0; pass < 2; ++pass)
+            for (std::size_t row = 0; row < rows_.size(); ++row) {
+                context_.progress((pass + static_cast<double>(row) / static_cast<double>(rows_.size())) / 2, rows_[row].operation.name);
+                pair_with_all(row);
+            }
+        report();
+        return std::move(outcome_);
+    }
+
+private:
+    /// The pipelines' own operations first: their names are known.
+    void collect_rows() {
+        const auto target = target_of(context_.device);
+        std::set<std::string_view> seen;
+        for (const auto& [name, operation] : timed_pipelines(target)) {
+            seen.insert(operation.name);
+            const auto lanes = context_.findings.number(fmt::format("pipelines.{}.lanes", name));
+            if (lanes) add_row(operation, *lanes);
+        }
+        for (const auto& operation : timed_operations(target, context_.quick)) {
+            const auto rate = context_.findings.number(fmt::format("operations[{}].throughput", operation.name));
+            if (rate && !seen.contains(operation.name)) add_row(operation, *rate);
+        }
+    }
+
+    void add_row(const TimedOperation& operation, double rate) {
+        const Row row{operation, warp_size_ / rate, size_of(context_.findings, operation)};
+        issued_per_cycle_ = std::max(issued_per_cycle_, row.size / row.cycles);
+        rows_.push_back(row);
+    }
+
+    void pair_with_all(std::size_t row) {
+        try {
+            while (const auto unit = map_.next(row)) map_.add(row, *unit, pair(row, map_.units()[*unit].representative));
+        } catch (const CodeMismatch& mismatch) {
+            return add_mismatch(mismatch, outcome_);
+        }
+        const bool simple = rows_[row].size == 1 && rows_[row].operation.code.find(';') == std::string_view::npos;
+        if (simple && map_.verdict(row).use == deduce::UnitUse::none) map_.add_unit(std::string(rows_[row].operation.family), row);
+    }
+
+    deduce::Interference pair(std::size_t one, std::size_t other) {
+        const Row& first = rows_[one];
+        const Row& second = rows_[other];
+        const Mix mix = balanced(first, second);
+        ChainLoop loop(context_.device, {{first.operation, mix.first, kChains}, {second.operation, mix.second, kChains}}, kTurns);
+        const int warps = most_warps(loop.compiled(), warp_size_);
+        double together = loop.cycles_per_turn(warps, warp_size_);
+        for (int i = 1; i < kLaunches; ++i) together = std::min(together, loop.cycles_per_turn(warps, warp_size_));
+        const double instructions = mix.first * first.size + mix.second * second.size;
+        issued_per_cycle_ = std::max(issued_per_cycle_, instructions / together);
+        const deduce::PairTiming timing{mix.first * first.cycles, mix.second * second.cycles, together, instructions / issued_per_cycle_};
+        const auto found = deduce::interference(timing);
+        trace_row(one, other, timing, found);
+        return found;
+    }
+
+    void trace_row(std::size_t one, std::size_t other, const deduce::PairTiming& timing, const deduce::Interference& found) {
+        const double values[] = {static_cast<double>(one), static_cast<double>(other), timing.first, timing.second, timing.together, found.visible ? found.share : -1};
+        for (std::size_t i = 0; i < std::size(values); ++i) trace_.columns[i].values.push_back(values[i]);
+    }
+
+    void report() {
+        for (std::size_t row = 0; row < rows_.size(); ++row) {
+            if (context_.findings.find(fmt::format("operations[{}].throughput", rows_[row].operation.name)) == nullptr) continue;
+            report_units(row);
+            report_instructions(row);
+        }
+        report_pipelines();
+        outcome_.traces.push_back(std::move(trace_));
+    }
+
+    [[nodiscard]] std::vector<std::string> names(const std::vector<std::size_t>& units) const {
+        std::vector<std::string> names;
+        for (const auto unit : units) names.push_back(map_.units()[unit].name);
+        return names;
+    }
+
+    /// "sp 0.71, sfu 0.29, dpu 0"
+    [[nodiscard]] std::string shares_text(std::size_t row) const {
+        std::vector<std::string> parts;
+        for (const auto& [unit, found] : map_.pairs(row))
+            parts.push_back(found.visible ? fmt::format("{} {:.2g}", map_.units()[unit].name, std::round(100 * found.share) / 100)
+                                          : fmt::format("{} hidden by issue", map_.units()[unit].name));
+        return fmt::format("shares of its rate: {}", fmt::join(parts, ", "));
+    }
+
+    void report_units(std::size_t row) {
+        const auto verdict = map_.verdict(row);
+        const std::string path = fmt::format("operations[{}].units", rows_[row].operation.name);
+        Evidence evidence{"arithmetic_units: pairs of operations in one loop, beside each other or in turns", kConfidence, shares_text(row)};
+        switch (verdict.use) {
+            case deduce::UnitUse::single: outcome_.estimates.push_back(decided(path, names(verdict.units), evidence)); break;
+            case deduce::UnitUse::alternatives:
+                evidence.note = "either unit takes it; " + evidence.note;
+                outcome_.estimates.push_back(decided(path, names(verdict.units), evidence));
+                break;
+            case deduce::UnitUse::all:
+                evidence.note = "each operation needs all of them; " + evidence.note;
+                outcome_.estimates.push_back(decided(path, names(verdict.units), evidence));
+                break;
+            case deduce::UnitUse::hidden: report_hidden(path, verdict, evidence); break;
+            case deduce::UnitUse::unexplained: {
+                auto with_other = names(verdict.units);
+                with_other.emplace_back("unknown");
+                outcome_.estimates.push_back(undecided(path, {names(verdict.units), with_other}, evidence));
+                break;
+            }
+            case deduce::UnitUse::none: outcome_.estimates.push_back(undecided(path, {}, evidence)); break;
+        }
+    }
+
+    /// The issue limit hides whether the operation shares a unit: with one such unit, that one needs no further one to explain anything.
+    void report_hidden(const std::string& path, const deduce::UnitVerdict& verdict, Evidence evidence) {
+        std::vector<deduce::Value> candidates;
+        for (const auto unit : verdict.units) candidates.emplace_back(names({unit}));
+        if (candidates.size() > 1) return outcome_.estimates.push_back(undecided(path, candidates, evidence));
+        evidence.confidence = kHiddenConfidence;
+        evidence.note = "both fill the issue slots, so that a unit of its own would not show; " + evidence.note;
+        outcome_.estimates.push_back(decided(path, candidates.front(), evidence));
+    }
+
+    /// Where there is no machine code: how many of its unit's latencies and of its unit's turns an operation takes.
+    void report_instructions(std::size_t row) {
+        const auto& operation = rows_[row].operation;
+        const std::string path = fmt::format("operations[{}].instructions", operation.name);
+        const auto verdict = map_.verdict(row);
+        if (context_.findings.find(path) != nullptr || verdict.units.empty()) return;
+        const Row& simplest = rows_[map_.units()[verdict.units.front()].representative];
+        const auto latency = context_.findings.number(fmt::format("operations[{}].latency", operation.name));
+        const auto unit_latency = unit_latency_of(verdict.units.front());
+        if (!latency || !unit_latency) return;
+        const double by_latency = *latency / *unit_latency;
+        const double by_rate = rows_[row].cycles / simplest.cycles;
+        const auto lowest = std::max<std::int64_t>(1, std::lround(std::floor(std::min(by_latency, by_rate) + kNearlyWhole)));
+        const auto highest = std::max<std::int64_t>(1, std::lround(std::ceil(std::max(by_latency, by_rate) - kNearlyWhole)));
+        const Evidence evidence{"arithmetic_units: latency and time in units of its unit's simplest operation", kConfidence,
+                                fmt::format("{:.3g} latencies, {:.3g} turns of {}", by_latency, by_rate, map_.units()[verdict.units.front()].name)};
+        if (lowest == highest) return outcome_.estimates.push_back(decided(path, lowest, evidence));
+        std::vector<deduce::Value> candidates;
+        for (auto count = lowest; count <= highest; ++count) candidates.emplace_back(count);
+        outcome_.estimates.push_back(undecided(path, candidates, evidence));
+    }
+
+    [[nodiscard]] std::optional<double> unit_latency_of(std::size_t unit) const {
+        const auto& name = map_.units()[unit].name;
+        if (const auto known = context_.findings.number(fmt::format("pipelines.{}.latency", name))) return known;
+        return context_.findings.number(fmt::format("operations[{}].latency", rows_[map_.units()[unit].representative].operation.name));
+    }
+
+    /// Units that no pipeline of the scan stands for yet.
+    void report_pipelines() {
+        for (std::size_t unit = 0; unit < map_.units().size(); ++unit) {
+            const auto& [name, representative] = map_.units()[unit];
+            const Row& row = rows_[representative];
+            if (context_.findings.find(fmt::format("pipelines.{}.lanes", name)) != nullptr) continue;
+            const Evidence evidence{fmt::format("arithmetic_units: {} is executed beside all other units", row.operation.name), kConfidence};
+            outcome_.estimates.push_back(rate_estimate(fmt::format("pipelines.{}.lanes", name), whole_lanes(warp_size_ / row.cycles), evidence));
+            const auto* latency = context_.findings.find(fmt::format("operations[{}].latency", row.operation.name));
+            if (latency == nullptr) continue;
+            outcome_.estimates.push_back(*latency);
+            outcome_.estimates.back().path = fmt::format("pipelines.{}.latency", name);
+        }
+    }
+
+    /// Ratios of measured latencies and rates are a few percent off a whole number.
+    static constexpr double kNearlyWhole = 0.1;
+
+    Context& context_;
+    int warp_size_;
+    std::vector<Row> rows_;
+    double issued_per_cycle_ = 0;  ///< machine instructions of an SM: the most seen so far
+    deduce::UnitMap map_;
+    Outcome outcome_;
+    deduce::Trace trace_{.name = "arithmetic_units/pairs",
+                         .experiment = "arithmetic_units",
+                         .columns = {{"first", "row", {}}, {"second", "row", {}}, {"first alone", "cycles", {}}, {"second alone", "cycles", {}},
+                                     {"together", "cycles", {}}, {"share", "", {}}}};
+};
+
+Outcome measure(Context& context) { return UnitExperiment(context).run(); }
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment arithmetic_units_experiment() {
+    return {.id = "arithmetic_units",
+            .title = "which unit executes each operation, from pairs that run together",
+            .source = "Wong 2010, IV-B, Tables III and IV (which guess)",
+            .needs = {"arithmetic_throughput"},
+            .after = {"arithmetic_latency"},
+            .provides = {"operations[*].units", "operations[*].instructions", "pipelines.*.lanes", "pipelines.*.latency"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

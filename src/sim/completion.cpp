@@ -1,0 +1,200 @@
+#include "sim/completion.hpp"
+
+#include "sim/memory/description.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <type_traits>
+
+namespace gputomo::sim {
+namespace {
+
+constexpr std::int64_t kLine = 128;
+constexpr std::int64_t kSpan = std::int64_t{2} << 20;
+constexpr double kWarp = 32;
+/// Of current GPUs; a cluster has 16 or 18 SMs of which some may be switched off.
+constexpr std::int64_t kSmsPerGpc = 16;
+constexpr std::int64_t kBanks = 32, kBankWidth = 4;
+constexpr std::int64_t kIndependentFrom = 7;
+
+class Completion {
+public:
+    explicit Completion(machine::Machine& machine) : machine_(machine) {}
+
+    void topology();
+    void units();
+    void memory();
+    std::vector<std::string> take() { return std::move(assumed_); }
+
+private:
+    /// What an undecided leaf says of its value.
+    template <class T>
+    static std::optional<T> guess(const machine::Field<T>& field) {
+        if (field.knowledge != machine::Knowledge::undecided) return std::nullopt;
+        if (!field.candidates.empty()) return field.candidates.front();
+        if constexpr (std::is_arithmetic_v<T>)
+            if (field.provenance.interval) return static_cast<T>(std::floor((*field.provenance.interval)[0]));
+        return std::nullopt;
+    }
+
+    template <class T>
+    void set(machine::Field<T>& field, const std::string& path, T value) {
+        if constexpr (std::is_same_v<T, std::vector<std::string>>) assumed_.push_back(fmt::format("{} = [{}]", path, fmt::join(value, ", ")));
+        else assumed_.push_back(fmt::format("{} = {}", path, value));
+        machine::Provenance why;
+        why.method = "assumed for simulation";
+        field.set(std::move(value), std::move(why));
+    }
+
+    /// Only where the leaf does not say.
+    template <class T>
+    void assume(machine::Field<T>& field, const std::string& path, T fallback) {
+        if (!field) set(field, path, guess(field).value_or(std::move(fallback)));
+    }
+    template <class T>
+    void assume(machine::Field<T>& field, const std::string& path) {
+        const auto value = guess(field);
+        if (!field && value) set(field, path, *value);
+    }
+
+    void operation_rows();
+    void cache(const std::string& key, machine::Cache& cache, bool first);
+    void tlb(const std::string& key, machine::Tlb& tlb, bool first, std::int64_t span);
+    /// Ways and sets, where neither is known: one set.
+    template <class Part>
+    bool one_set(const std::string& where, Part& part) {
+        if (!part.set_ways && !part.ways && !part.sets) set(part.sets, where + ".sets", std::int64_t{1});
+        const bool open = !part.set_ways && !(part.ways && part.sets);
+        // Where there is one way a set, there is nothing to replace.
+        if (part.ways.value_or(2) != 1) assume(part.policy, where + ".policy", std::string("lru"));
+        return open;
+    }
+    void copy_path(const std::string& name);
+
+    machine::Machine& machine_;
+    std::vector<std::string> assumed_;
+};
+
+void Completion::topology() {
+    assume(machine_.clock.sm_mhz, "clock.sm_mhz");
+    assume(machine_.clock.scope, "clock.scope", std::string("sm"));
+    auto& topology = machine_.topology;
+    if (*machine_.clock.scope == "gpc") assume(topology.sms_per_gpc, "topology.sms_per_gpc", kSmsPerGpc);
+    if (*machine_.clock.scope == "tpc") assume(topology.sms_per_tpc, "topology.sms_per_tpc", std::int64_t{1});
+    if (machine_.identity.compute_capability_major.value_or(0) >= kIndependentFrom) assume(machine_.issue.divergence, "issue.divergence", std::string("independent"));
+}
+
+/// Operations that a scan timed have no units: those of doubles, approximations and everything else run on different ones.
+void Completion::operation_rows() {
+    const auto pipeline_of = [](const std::string& key) {
+        return key.ends_with("f64") ? "dpu" : key.find(".approx") != std::string::npos ? "sfu" : "sp";
+    };
+    std::size_t placed = 0;
+    for (auto row = machine_.operations.begin(); row != machine_.operations.end();) {
+        auto& [key, operation] = *row;
+        const auto where = key_path("operations", key);
+        assume(operation.latency, where + ".latency");
+        assume(operation.throughput, where + ".throughput");
+        if (!operation.latency || !operation.throughput) {
+            assumed_.push_back(where + " as its nearest relative");
+            row = machine_.operations.erase(row);
+            continue;
+        }
+        const std::string unit = pipeline_of(key);
+        const bool listed = std::ranges::any_of(machine_.pipelines, [&](const auto& p) { return std::ranges::count(p.second.executes.value_or({}), key) != 0; });
+        if (!operation.units && !listed && machine_.pipelines.contains(unit)) {
+            operation.units.set({unit});
+            ++placed;
+        }
+        ++row;
+    }
+    if (placed > 0) assumed_.push_back(fmt::format("units of {} operations by their kind", placed));
+}
+
+void Completion::units() {
+    double widest = 0;
+    for (auto& [name, pipeline] : machine_.pipelines) {
+        assume(pipeline.lanes, key_path("pipelines", name) + ".lanes", kWarp);
+        widest = std::max(widest, *pipeline.lanes);
+    }
+    operation_rows();
+    if (widest > 0) assume(machine_.issue.schedulers_per_sm, "issue.schedulers_per_sm", std::max<std::int64_t>(1, std::llround(widest / kWarp)));
+    auto& shared = machine_.shared;
+    assume(shared.latency, "shared.latency");
+    assume(shared.banks, "shared.banks", kBanks);
+    assume(shared.bank_width, "shared.bank_width", kBankWidth);
+    assume(shared.access_group, "shared.access_group");
+    assume(shared.conflict_cost, "shared.conflict_cost");
+    assume(shared.bytes_per_cycle, "shared.bytes_per_cycle");
+}
+
+void Completion::cache(const std::string& key, machine::Cache& cache, bool first) {
+    const auto where = key_path("caches", key);
+    assume(cache.scope, where + ".scope", std::string(first ? "sm" : "gpu"));
+    assume(cache.latency, where + ".latency");
+    assume(cache.sector, where + ".sector", cache.line.value_or(kLine));
+    assume(cache.line, where + ".line", std::max(kLine, *cache.sector));
+    if (!one_set(where, cache) || cache.capacity) return;
+    if (const auto capacity = guess(cache.capacity)) {
+        const auto step = *cache.line * cache.ways.value_or(1) * cache.sets.value_or(1);
+        set(cache.capacity, where + ".capacity", std::max(step, *capacity / step * step));
+    }
+}
+
+void Completion::tlb(const std::string& key, machine::Tlb& tlb, bool first, std::int64_t span) {
+    const auto where = key_path("tlbs", key);
+    assume(tlb.scope, where + ".scope", std::string(first ? "sm" : "gpu"));
+    assume(tlb.miss_penalty, where + ".miss_penalty", std::int64_t{0});
+    assume(tlb.span, where + ".span", span);
+    if (!one_set(where, tlb) || tlb.entries) return;
+    const auto reach = tlb.reach ? *tlb.reach : guess(tlb.reach).value_or(0);
+    const auto step = *tlb.span * tlb.ways.value_or(1) * tlb.sets.value_or(1);
+    if (reach >= step) set(tlb.entries, where + ".entries", reach / step * step / *tlb.span);
+}
+
+void Completion::copy_path(const std::string& name) {
+    if (machine_.paths.contains(name)) return;
+    machine_.paths[name] = machine_.paths.at("global");
+    assumed_.push_back(fmt::format("paths.{} as paths.global", name));
+}
+
+void Completion::memory() {
+    assume(machine_.memory.read_bandwidth, "memory.read_bandwidth");
+    for (auto& [name, path] : machine_.paths) {
+        const auto where = key_path("paths", name);
+        assume(path.memory_latency, where + ".memory_latency");
+        assume(path.caches, where + ".caches");
+        assume(path.tlbs, where + ".tlbs");
+        const auto caches = path.caches.value_or({});
+        // A scan calls l1 what only loads that may hit it see.
+        for (std::size_t i = 0; i < caches.size(); ++i)
+            if (const auto found = machine_.caches.find(caches[i]); found != machine_.caches.end())
+                cache(found->first, found->second, i == 0 && (caches.size() > 1 || caches[i] == "l1"));
+        std::int64_t span = kSpan;
+        const auto tlbs = path.tlbs.value_or({});
+        for (std::size_t i = 0; i < tlbs.size(); ++i) {
+            const auto found = machine_.tlbs.find(tlbs[i]);
+            if (found == machine_.tlbs.end()) continue;
+            tlb(found->first, found->second, i == 0, span);
+            span = *found->second.span;
+        }
+    }
+    if (!machine_.paths.contains("global")) return;
+    copy_path("texture");
+    copy_path("constant");
+}
+
+}  // namespace
+
+Completed completed(machine::Machine machine) {
+    Completed result{std::move(machine), {}};
+    Completion completion(result.machine);
+    completion.topology();
+    completion.units();
+    completion.memory();
+    result.assumed = completion.take();
+    return result;
+}
+
+}  // namespace gputomo::sim

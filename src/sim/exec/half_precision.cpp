@@ -1,0 +1,156 @@
+// Half precision: f16 and bf16 arithmetic, alone and in pairs (PTX ISA 9.7.4), and their conversions.
+#include "sim/exec/lanes.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace gputomo::sim {
+namespace {
+
+using ptx::Opcode;
+using ptx::Type;
+
+/// A 16-bit format: bits of the exponent and of the fraction.
+template <int exponent, int fraction>
+struct Format {
+    static constexpr int kExponent = exponent;
+    static constexpr int kFraction = fraction;
+    static constexpr int kBias = (1 << (exponent - 1)) - 1;
+    static constexpr std::uint16_t kInfinity = ((1U << exponent) - 1) << fraction;
+    static constexpr std::uint16_t kNaN = 0x7FFF;  // what GPUs give for every NaN
+};
+using F16 = Format<5, 10>;
+using BF16 = Format<8, 7>;
+
+template <class F>
+double value_of(std::uint16_t bits) {
+    const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+    const int exponent = (bits & 0x7FFF) >> F::kFraction;
+    const int fraction = bits & ((1 << F::kFraction) - 1);
+    if ((bits & F::kInfinity) == F::kInfinity)
+        return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
+    if (exponent == 0) return sign * std::ldexp(fraction, 1 - F::kBias - F::kFraction);
+    return sign * std::ldexp(fraction + (1 << F::kFraction), exponent - F::kBias - F::kFraction);
+}
+
+/// The nearest value, ties to even.
+template <class F>
+std::uint16_t rounded(double value) {
+    if (std::isnan(value)) return F::kNaN;
+    const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+    const double magnitude = std::fabs(value);
+    if (magnitude == 0) return sign;
+    if (std::isinf(magnitude)) return sign | F::kInfinity;
+    // In units of the last place, which below the smallest normal number is that of the subnormal ones.
+    const int exponent = std::max(std::ilogb(magnitude), 1 - F::kBias);
+    const auto units = static_cast<std::int64_t>(std::nearbyint(std::ldexp(magnitude, F::kFraction - exponent)));
+    // A carry out of the fraction goes into the exponent by itself.
+    const std::int64_t bits = units + (static_cast<std::int64_t>(exponent + F::kBias - 1) << F::kFraction);
+    return static_cast<std::uint16_t>(sign | std::min<std::int64_t>(bits, F::kInfinity));
+}
+
+/// a + b, rounded to odd: a further rounding to a narrower format is then the only one (Boldo and Melquiond 2008).
+double odd_sum(double a, double b) {
+    volatile double sum = a + b;
+    if (!std::isfinite(sum)) return sum;
+    volatile double part = sum - a;
+    volatile double rest = sum - part;
+    volatile double error = (a - rest) + (b - part);
+    if (error == 0) return sum;
+    const bool even = (std::bit_cast<std::uint64_t>(double{sum}) & 1) == 0;
+    const double towards = error > 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+    return even ? std::nextafter(sum, towards) : sum;
+}
+
+constexpr auto kAdd = [](double a, double b, double) { return odd_sum(a, b); };
+constexpr auto kSub = [](double a, double b, double) { return odd_sum(a, -b); };
+constexpr auto kMul = [](double a, double b, double) { return a * b; };                // 22 bits at most: exact
+constexpr auto kFma = [](double a, double b, double c) { return odd_sum(a * b, c); };
+constexpr auto kMin = [](double a, double b, double) { return std::fmin(a, b); };
+constexpr auto kMax = [](double a, double b, double) { return std::fmax(a, b); };
+constexpr auto kAbs = [](double a, double, double) { return std::fabs(a); };
+constexpr auto kNeg = [](double a, double, double) { return -a; };
+constexpr auto kEx2 = [](double a, double, double) { return std::exp2(a); };
+constexpr auto kTanh = [](double a, double, double) { return std::tanh(a); };
+
+template <class F>
+std::uint16_t finished_half(const Operation& op, double value) {
+    if (op.saturate) value = value > 0 ? std::min(value, 1.0) : 0.0;
+    const std::uint16_t bits = rounded<F>(value);
+    const bool subnormal = (bits & F::kInfinity) == 0;
+    return op.flush && subnormal ? static_cast<std::uint16_t>(bits & 0x8000) : bits;
+}
+
+template <class F>
+double operand(const Operation& op, std::uint16_t bits) {
+    if (op.flush && (bits & F::kInfinity) == 0) bits &= 0x8000;
+    return value_of<F>(bits);
+}
+
+/// One value or a pair of them in 32 bits.
+template <class F, auto function, int parts>
+void half(const Operation& op, LaneValues* r, std::uint32_t mask) {
+    for_lanes(mask, [&](int l) {
+        std::uint64_t result = 0;
+        for (int part = 0; part < parts; ++part) {
+            std::array<double, 3> values{};
+            for (std::size_t i = 0; i < values.size(); ++i)
+                if (op.source[i] != kNoSlot)
+                    values[i] = operand<F>(op, static_cast<std::uint16_t>(r[op.source[i]][static_cast<std::size_t>(l)] >> (16 * part)));
+            result |= static_cast<std::uint64_t>(finished_half<F>(op, function(values[0], values[1], values[2]))) << (16 * part);
+        }
+        r[op.destination][l] = result;
+    });
+}
+
+template <class F, class From>
+void narrow(const Operation& op, LaneValues* r, std::uint32_t mask) {
+    for_lanes(mask, [&](int l) { r[op.destination][l] = finished_half<F>(op, static_cast<double>(read<From>(op, r, 0, l))); });
+}
+template <class F, class To>
+void widen(const Operation& op, LaneValues* r, std::uint32_t mask) {
+    for_lanes(mask, [&](int l) {
+        const auto bits = static_cast<std::uint16_t>(r[op.source[0]][static_cast<std::size_t>(l)]);
+        r[op.destination][l] = bits_of<To>(finished(op, static_cast<To>(operand<F>(op, bits))));
+    });
+}
+
+struct Meaning {
+    Opcode opcode;
+    std::array<ExecuteFunction, 4> execute;  ///< f16, f16x2, bf16, bf16x2
+};
+
+#define ROW(OP, F) {Opcode::OP, {half<F16, F, 1>, half<F16, F, 2>, half<BF16, F, 1>, half<BF16, F, 2>}}
+constexpr Meaning kMeanings[] = {
+    ROW(add, kAdd), ROW(sub, kSub), ROW(mul, kMul), ROW(fma, kFma), ROW(min, kMin), ROW(max, kMax),
+    ROW(abs, kAbs), ROW(neg, kNeg), ROW(ex2, kEx2), ROW(tanh, kTanh),
+};
+#undef ROW
+
+/// ".NaN" of min and max, ".relu" and the like change results and are not done.
+constexpr std::string_view kHeeded[] = {"rn", "ftz", "sat", "approx"};
+
+}  // namespace
+
+ExecuteFunction half_meaning_of(const ptx::Instruction& instruction) {
+    constexpr Type kTypes[] = {Type::f16, Type::f16x2, Type::bf16, Type::bf16x2};
+    const auto* const type = std::ranges::find(kTypes, instruction.type);
+    if (type == std::end(kTypes)) return nullptr;
+    for (const auto& modifier : instruction.modifiers)
+        if (std::ranges::find(kHeeded, modifier) == std::end(kHeeded)) return nullptr;
+    for (const auto& row : kMeanings)
+        if (row.opcode == instruction.opcode) return row.execute[static_cast<std::size_t>(type - std::begin(kTypes))];
+    return nullptr;
+}
+
+ExecuteFunction half_conversion_of(Type to, Type from) {
+    if (to == Type::f16 && from == Type::f32) return narrow<F16, float>;
+    if (to == Type::f16 && from == Type::f64) return narrow<F16, double>;
+    if (to == Type::bf16 && from == Type::f32) return narrow<BF16, float>;
+    if (to == Type::f32 && from == Type::f16) return widen<F16, float>;
+    if (to == Type::f64 && from == Type::f16) return widen<F16, double>;
+    if (to == Type::f32 && from == Type::bf16) return widen<BF16, float>;
+    return nullptr;
+}
+
+}  // namespace gputomo::sim
