@@ -22,7 +22,9 @@ void add_history(CLI::App& parent, Action& action);
 void add_validate(CLI::App& parent, Action& action);
 void add_simulate(CLI::App& parent, Action& action);
 void add_reproduce(CLI::App& parent, Action& action);
+void add_predict(CLI::App& parent, Action& action);
 
-inline constexpr AddCommand kCommands[] = {add_list, add_scan, add_run, add_diff, add_export, add_history, add_validate, add_simulate, add_reproduce};
+inline constexpr AddCommand kCommands[] = {add_list,     add_scan,     add_run,       add_diff,   add_export, add_history,
+                                           add_validate, add_simulate, add_reproduce, add_predict};
 
 }  // namespace gputomo::cli

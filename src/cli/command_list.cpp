@@ -3,6 +3,7 @@
 #include "cli/papers.hpp"
 #include "device/cuda/cuda.hpp"
 #include "experiments/experiment.hpp"
+#include "models/model.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -42,6 +43,12 @@ Json paper_list() {
     return list;
 }
 
+Json model_list() {
+    Json list = Json::array();
+    for (const auto& model : models::catalogue()) list.push_back({{"id", model.id}, {"title", model.title}, {"source", model.source}});
+    return list;
+}
+
 int print(const std::string& what, const Json& list, bool json) {
     if (json) {
         fmt::print("{}\n", Json{{"schema", "gputomo-list-1"}, {what, list}}.dump(1));
@@ -54,7 +61,7 @@ int print(const std::string& what, const Json& list, bool json) {
 }  // namespace
 
 void add_list(CLI::App& parent, Action& action) {
-    auto* list = parent.add_subcommand("list", "What there is: devices, experiments, papers");
+    auto* list = parent.add_subcommand("list", "What there is: devices, experiments, models, papers");
     list->require_subcommand(1);
     const auto json = std::make_shared<bool>(false);
     const auto add = [&](const std::string& what, const std::string& help, Json (*rows)()) {
@@ -64,6 +71,7 @@ void add_list(CLI::App& parent, Action& action) {
     };
     add("devices", "GPUs of this machine and simulated ones", devices);
     add("experiments", "What a scan can run", experiment_list);
+    add("models", "Performance models of latency hiding", model_list);
     add("papers", "What can be reproduced", paper_list);
 }
 

@@ -127,12 +127,18 @@ struct Issue {
 /// A kind of execution unit of the SM.
 struct Pipeline {
     Integer latency;
+    Integer warp_latency;
+    Integer forward_latency;
     Real lanes;
     Texts executes;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent-issue latency of its simplest instruction"}, self.latency);
+        visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "the same for a whole warp, where it differs from one thread's (Volkov 2016, Table 6.2)",
+               .internal = "determined by homogeneous mixes of whole warps, which no experiment does yet"}, self.warp_latency);
+        visit({.name = "forward_latency", .unit = Unit::cycles, .doc = "the same where the dependent instruction runs on the CUDA cores and that makes a difference (Volkov 2016, 4.7)",
+               .internal = "determined by mixes of two units, which no experiment does yet"}, self.forward_latency);
         visit({.name = "lanes", .unit = Unit::operations_per_cycle, .doc = "thread operations started per cycle and SM"}, self.lanes);
         visit({.name = "executes", .doc = "operations it executes", .internal = "the list of operations[..].units seen from the unit"}, self.executes);
     }
@@ -163,6 +169,8 @@ struct SharedMemory {
     Integers bank_modes;
     Integer row_words;
     Integer latency;
+    Integer warp_latency;
+    Integer forward_latency;
     Integer conflict_cost;
     Integer access_group;
     Real bytes_per_cycle;
@@ -184,6 +192,10 @@ struct SharedMemory {
         visit({.name = "row_words", .unit = Unit::count, .doc = "words of a bank that one access serves, `banks` words apart (Kepler's 4-byte mode: 2; Mei 2014, Fig. 6); 1 where not given",
                .internal = "strides of powers of two cannot tell two words of a row from one word twice as wide"}, self.row_words);
         visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load without conflict, one thread"}, self.latency);
+        visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "the same for a whole warp, where it differs from one thread's (Volkov 2016, Table 6.2)",
+               .internal = "determined by homogeneous mixes of whole warps, which no experiment does yet"}, self.warp_latency);
+        visit({.name = "forward_latency", .unit = Unit::cycles, .doc = "the same where the dependent instruction runs on the CUDA cores and that makes a difference (Volkov 2016, 4.7)",
+               .internal = "determined by mixes of two units, which no experiment does yet"}, self.forward_latency);
         visit({.name = "conflict_cost", .unit = Unit::cycles, .doc = "latency that each further way of a bank conflict adds to a whole warp's access (Volkov 2016, 6.2)"}, self.conflict_cost);
         visit({.name = "access_group", .unit = Unit::count, .doc = "threads whose addresses are served together (half-warp 16, warp 32)"}, self.access_group);
         visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "conflict-free load throughput per SM"}, self.bytes_per_cycle);
@@ -305,6 +317,8 @@ struct Path {
     Texts tlbs;
     Integer memory_latency;
     Integers memory_latency_range;
+    Integer warp_latency;
+    Real transaction_cost;
     Integer page_window;
     Integer page_window_penalty;
     Text tlb_position;
@@ -315,6 +329,10 @@ struct Path {
         visit({.name = "tlbs", .doc = "keys of `tlbs`, nearest first"}, self.tlbs);
         visit({.name = "memory_latency", .unit = Unit::cycles, .doc = "dependent load served by DRAM, translation hit, unloaded, mean over SMs"}, self.memory_latency);
         visit({.name = "memory_latency_range", .unit = Unit::cycles, .doc = "[smallest, largest] over SM placement (Wong 2010, IV-G)"}, self.memory_latency_range);
+        visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "dependent streaming load of whole warps, coalesced, served by DRAM, where it differs from one thread's (Volkov 2016, Table 6.2)",
+               .internal = "determined by homogeneous mixes of whole warps, which no experiment does yet"}, self.warp_latency);
+        visit({.name = "transaction_cost", .unit = Unit::cycles, .doc = "latency that each further transaction adds to a load that diverges (Volkov 2016, Table 6.7)",
+               .internal = "determined by loads of one warp that diverge, which no experiment does yet"}, self.transaction_cost);
         visit({.name = "page_window", .unit = Unit::bytes, .doc = "memory whose page entries are active at once (Mei 2014, 4.2: 512 MB on Kepler)",
                .internal = "determined by jumps over hundreds of megabytes, which no experiment does yet"}, self.page_window);
         visit({.name = "page_window_penalty", .unit = Unit::cycles, .doc = "latency added by an access outside the active window, which switches it",
@@ -333,6 +351,9 @@ struct Memory {
     Real peak_bandwidth;
     Real read_bandwidth;
     Real copy_bandwidth;
+    Real contention_base;
+    Reals contention_slopes;
+    Reals contention_limits;
     Real interconnect_bytes_per_cycle;
 
     template <class Self, class Visitor>
@@ -347,6 +368,12 @@ struct Memory {
         visit({.name = "peak_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "pin rate: bus width x memory clock x 2"}, self.peak_bandwidth);
         visit({.name = "read_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "best sustained streaming read"}, self.read_bandwidth);
         visit({.name = "copy_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "best sustained copy, read and written bytes counted"}, self.copy_bandwidth);
+        visit({.name = "contention_base", .unit = Unit::cycles, .doc = "a of the mean latency a + sum of b x / (c - x) at a streaming throughput of x GB/s (Volkov 2016, 6.4); for models, the simulator queues instead",
+               .internal = "determined by mean latency against attained throughput, which no experiment does yet"}, self.contention_base);
+        visit({.name = "contention_slopes", .unit = Unit::cycles, .doc = "b of each term",
+               .internal = "determined by mean latency against attained throughput, which no experiment does yet"}, self.contention_slopes);
+        visit({.name = "contention_limits", .unit = Unit::gigabytes_per_second, .doc = "c of each term",
+               .internal = "determined by mean latency against attained throughput, which no experiment does yet"}, self.contention_limits);
         visit({.name = "interconnect_bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "rate of one SM's port into the interconnect",
                .internal = "only the slowest stage of a path is seen"}, self.interconnect_bytes_per_cycle);
     }

@@ -1,9 +1,9 @@
 #include "sim/sm/costs.hpp"
 
+#include "machine/relatives.hpp"
 #include "sim/memory/description.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace gputomo::sim {
 namespace {
@@ -13,47 +13,6 @@ constexpr std::int64_t kMostSchedulers = 64;
 constexpr std::int64_t kMostSteps = 1000;
 
 std::string own_unit(const std::string& key) { return "unit of " + key; }
-
-/// Families of mnemonics: what starts so costs as the first described key of the list. "*" closes the table.
-struct Family {
-    std::string_view prefix;
-    std::string_view suffix;
-    std::array<std::string_view, 4> keys;
-};
-
-constexpr Family kFamilies[] = {
-    {"mul.wide", "", {"mul.wide.s32", "mul.lo.s32", "mul.lo.u32", ""}},
-    {"mul.lo", "", {"mul.lo.s32", "mul.lo.u32", "", ""}},
-    {"mul.hi", "", {"mul.hi.u32", "mul.hi.s32", "mul.lo.s32", ""}},
-    {"mad.wide", "", {"mad.wide.s32", "mad.lo.s32", "mad.lo.u32", ""}},
-    {"mad.hi", "", {"mad.hi.s32", "mad.lo.s32", "mad.lo.u32", ""}},
-    {"mad", "f32", {"fma.rn.f32", "mad.f32", "add.f32", ""}},
-    {"mad", "f64", {"fma.rn.f64", "add.f64", "", ""}},
-    {"mad", "", {"mad.lo.s32", "mad.lo.u32", "", ""}},
-    {"fma", "f32", {"fma.rn.f32", "mad.f32", "add.f32", ""}},
-    {"fma", "f64", {"fma.rn.f64", "add.f64", "", ""}},
-    {"div", "f32", {"div.full.f32", "div.approx.f32", "rsqrt.approx.f32", ""}},
-    {"div", "f64", {"div.rn.f64", "add.f64", "", ""}},
-    {"div", "", {"div.u32", "div.s32", "mul.lo.s32", ""}},
-    {"rem", "", {"rem.u32", "rem.s32", "mul.lo.s32", ""}},
-    {"rsqrt", "", {"rsqrt.approx.f32", "", "", ""}},
-    {"rcp", "", {"rcp.approx.f32", "rsqrt.approx.f32", "", ""}},
-    {"sqrt", "", {"sqrt.approx.f32", "rsqrt.approx.f32", "", ""}},
-    {"sin", "", {"sin.approx.f32", "rsqrt.approx.f32", "", ""}},
-    {"cos", "", {"cos.approx.f32", "rsqrt.approx.f32", "", ""}},
-    {"lg2", "", {"lg2.approx.f32", "rsqrt.approx.f32", "", ""}},
-    {"ex2", "", {"ex2.approx.f32", "rsqrt.approx.f32", "", ""}},
-    {"tanh", "", {"tanh.approx.f32", "rsqrt.approx.f32", "", ""}},
-    {"mul", "f32", {"mul.f32", "add.f32", "", ""}},
-    {"mul", "f64", {"mul.f64", "add.f64", "", ""}},
-    {"add", "f64", {"add.f64", "", "", ""}},
-    {"sub", "f64", {"sub.f64", "add.f64", "", ""}},
-    {"m", "f64", {"add.f64", "", "", ""}},
-    {"add", "f32", {"add.f32", "", "", ""}},
-    {"sub", "f32", {"add.f32", "", "", ""}},
-    // Moves, logic, comparisons, conversions, shuffles, addresses of memory instructions: the plain integer pipeline.
-    {"", "", {"add.s32", "add.u32", "add.f32", ""}},
-};
 
 }  // namespace
 
@@ -111,13 +70,8 @@ Cost CostModel::row_cost(const std::string& key, const machine::Operation& row) 
 }
 
 Cost CostModel::cost_of(const std::string& mnemonic) const {
-    if (const auto row = machine_.operations.find(mnemonic); row != machine_.operations.end()) return row_cost(row->first, row->second);
-    for (const auto& family : kFamilies) {
-        if (!mnemonic.starts_with(family.prefix) || !mnemonic.ends_with(family.suffix)) continue;
-        for (const auto key : family.keys)
-            if (const auto row = machine_.operations.find(std::string(key)); row != machine_.operations.end())
-                return row_cost(row->first, row->second);
-    }
+    const auto* row = machine::nearest_operation(machine_, mnemonic);
+    if (row != nullptr) return row_cost(row->first, row->second);
     throw InputError(fmt::format("operations[{}]: missing, and no operation of its family is described; the simulator needs one", mnemonic));
 }
 

@@ -27,7 +27,7 @@ public:
     explicit CostModel(const machine::Machine& machine);
 
     /// The cost of a PTX mnemonic: its own row of machine.operations, else the nearest described one of its family
-    /// (costs.cpp lists them). An operation that no unit is described for has one of its own. Throws InputError naming the
+    /// (machine/relatives.hpp). An operation that no unit is described for has one of its own. Throws InputError naming the
     /// mnemonic when no row of the family is described, or the leaf that the row lacks.
     [[nodiscard]] Cost cost_of(const std::string& mnemonic) const;
 

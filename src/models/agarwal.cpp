@@ -1,0 +1,23 @@
+// Agarwal 1989: coarse-grained multithreading, every thread's context switch counted.
+#include "models/models.hpp"
+
+namespace gputomo::models {
+namespace {
+
+/// (R + L) / (R + C), with C = 0 as a GPU has it.
+double needed(const Parameters& p, const Group& group) {
+    const double run = instruction_time(p) * group.instructions();
+    return (run + group.memory * p.memory.latency) / run;
+}
+
+Solution solve_threads(const Parameters& p, const Group& group, double warps) {
+    return {linear_to_peak(p, warps, needed(p, group)), {{"R", instruction_time(p) * group.instructions(), "cycles"}, {"L", group.memory * p.memory.latency, "cycles"}, {"threads_needed", needed(p, group), "warps/SM"}}};
+}
+
+}  // namespace
+
+Model agarwal() {
+    return {.id = "agarwal", .title = "coarse-grained multithreading, n switches hide a stall", .source = "Agarwal 1989, Section 2; Volkov 2016, 4.9", .solve = solve_threads, .needed_warps = needed};
+}
+
+}  // namespace gputomo::models

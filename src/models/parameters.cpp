@@ -1,0 +1,135 @@
+#include "models/parameters.hpp"
+
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+namespace gputomo::models {
+namespace {
+
+constexpr double kWarp = 32;
+constexpr double kWordBytes = 4;
+constexpr std::string_view kAdd = "add.f32";
+
+/// Reads leaves and says which one is missing.
+class Reader {
+public:
+    Reader(const machine::Machine& machine, std::string_view origin) : machine_(machine), origin_(origin) {}
+
+    template <class T>
+    [[nodiscard]] double need(const machine::Field<T>& field, std::string_view path) const {
+        if (!field) throw InputError(fmt::format("{}: {}: {}; expected a number, because models need it", origin_, path,
+                                                 field.knowledge == machine::Knowledge::undecided ? "undecided" : "missing"));
+        return static_cast<double>(*field);
+    }
+    template <class Map>
+    [[nodiscard]] const auto& entry(const Map& map, std::string_view section, std::string_view key) const {
+        const auto found = map.find(std::string(key));
+        if (found == map.end()) throw InputError(fmt::format("{}: {}.{}: missing; expected an entry, because models need it", origin_, section, key));
+        return found->second;
+    }
+
+    [[nodiscard]] Rate arithmetic() const {
+        const auto operation = machine_.operations.find(std::string(kAdd));
+        if (operation != machine_.operations.end() && operation->second.latency && operation->second.throughput)
+            return {need(operation->second.latency, ""), need(operation->second.throughput, "") / kWarp};
+        const auto& cores = entry(machine_.pipelines, "pipelines", "sp");
+        return {need(cores.latency, "pipelines.sp.latency"), need(cores.lanes, "pipelines.sp.lanes") / kWarp};
+    }
+    /// A whole warp's where it is known, else one thread's.
+    template <class T>
+    [[nodiscard]] double warp_latency(const machine::Field<T>& warp, const machine::Field<T>& thread, std::string_view path) const {
+        return warp ? static_cast<double>(*warp) : need(thread, path);
+    }
+
+    void global(Parameters& p) const {
+        const auto& path = entry(machine_.paths, "paths", "global");
+        p.memory.latency = warp_latency(path.warp_latency, path.memory_latency, "paths.global.memory_latency");
+        p.memory.throughput = p.accesses(need(machine_.memory.read_bandwidth, "memory.read_bandwidth"));
+        contention(p);
+    }
+    void shared(Parameters& p) const {
+        p.memory.latency = warp_latency(machine_.shared.warp_latency, machine_.shared.latency, "shared.latency");
+        p.memory.throughput = need(machine_.shared.bytes_per_cycle, "shared.bytes_per_cycle") / (kWarp * kWordBytes);
+        if (machine_.shared.forward_latency) p.latency_to_arithmetic = static_cast<double>(*machine_.shared.forward_latency);
+    }
+    void sfu(Parameters& p) const {
+        const auto& unit = entry(machine_.pipelines, "pipelines", "sfu");
+        p.memory.latency = warp_latency(unit.warp_latency, unit.latency, "pipelines.sfu.latency");
+        p.memory.throughput = need(unit.lanes, "pipelines.sfu.lanes") / kWarp;
+        if (unit.forward_latency) p.latency_to_arithmetic = static_cast<double>(*unit.forward_latency);
+    }
+
+private:
+    void contention(Parameters& p) const {
+        const auto& memory = machine_.memory;
+        if (!memory.contention_base || !memory.contention_slopes || !memory.contention_limits) return;
+        const auto& slopes = memory.contention_slopes.value;
+        const auto& limits = memory.contention_limits.value;
+        if (slopes.empty() || slopes.size() != limits.size())
+            throw InputError(fmt::format("{}: memory.contention_limits: found {} numbers; expected {} as in memory.contention_slopes, and at least 1", origin_, limits.size(), slopes.size()));
+        Contention contention{.base = *memory.contention_base, .terms = {}};
+        for (std::size_t i = 0; i < slopes.size(); ++i) contention.terms.push_back({slopes[i], limits[i]});
+        p.contention = std::move(contention);
+    }
+
+    const machine::Machine& machine_;
+    std::string_view origin_;
+};
+
+constexpr std::string_view kAccessNames[] = {"global", "shared", "sfu"};
+
+}  // namespace
+
+std::string_view name_of(Access access) { return kAccessNames[static_cast<std::size_t>(access)]; }
+
+Access access_named(std::string_view name) {
+    for (const auto access : {Access::global, Access::shared, Access::sfu})
+        if (name_of(access) == name) return access;
+    throw InputError(fmt::format("access '{}': expected one of global, shared, sfu", name));
+}
+
+double Contention::latency(double gigabytes_per_second) const {
+    double cycles = base;
+    for (const auto& term : terms) cycles += term.slope * gigabytes_per_second / (term.limit - gigabytes_per_second);
+    return cycles;
+}
+
+double Contention::lowest_limit() const {
+    double lowest = std::numeric_limits<double>::infinity();
+    for (const auto& term : terms) lowest = std::min(lowest, term.limit);
+    return lowest;
+}
+
+double value_at(const Curve& curve, double warps) {
+    const auto after = curve.lower_bound(warps);
+    if (after == curve.end()) return curve.empty() ? 0 : std::prev(after)->second;
+    const auto [x0, y0] = after == curve.begin() ? std::pair<const double, double>{0, 0} : *std::prev(after);
+    return y0 + (after->second - y0) * (warps - x0) / (after->first - x0);
+}
+
+Parameters parameters_of(const machine::Machine& machine, Access access, std::string_view origin) {
+    const Reader read(machine, origin);
+    Parameters p;
+    p.gpu = machine.identity.name.value_or(std::string(origin));
+    p.access = access;
+    p.sms = static_cast<int>(read.need(machine.topology.sms, "topology.sms"));
+    p.schedulers = static_cast<int>(read.need(machine.issue.schedulers_per_sm, "issue.schedulers_per_sm"));
+    p.max_warps = static_cast<int>(machine.topology.max_threads_per_sm.value_or(0) / machine.topology.warp_size.value_or(static_cast<std::int64_t>(kWarp)));
+    p.clock_ghz = read.need(machine.clock.sm_mhz, "clock.sm_mhz") / 1000;
+    p.issue_throughput = p.schedulers / machine.issue.issue_interval.value_or(1);
+    p.ilp_latency = static_cast<double>(machine.issue.ilp_latency.value_or(1));
+    p.pin_bandwidth = machine.memory.peak_bandwidth.value_or(0);
+    p.arithmetic = read.arithmetic();
+    p.arithmetic.throughput = std::min(p.arithmetic.throughput, p.issue_throughput);  // single issue (Volkov 2016, 4.1)
+    if (access == Access::global) read.global(p);
+    if (access == Access::shared) read.shared(p);
+    if (access == Access::sfu) read.sfu(p);
+    return p;
+}
+
+}  // namespace gputomo::models

@@ -1,0 +1,170 @@
+#include "predict/costs.hpp"
+
+#include "machine/relatives.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+namespace gputomo::predict {
+namespace {
+
+constexpr int kWarp = 32;
+constexpr double kLineBytes = 128;   ///< what one transaction moves at most
+constexpr double kSectorBytes = 32;  ///< where a description names no transaction sizes
+
+/// Operations of special function units by how their mnemonics start.
+constexpr std::array<std::string_view, 8> kSpecial{"rsqrt", "rcp", "sqrt", "sin", "cos", "lg2", "ex2", "tanh"};
+
+Resource resource_of(const std::string& operation) {
+    if (operation.find("f64") != std::string::npos) return Resource::double_precision;
+    const bool special = std::any_of(kSpecial.begin(), kSpecial.end(), [&](auto name) { return operation.starts_with(name); });
+    return special ? Resource::sfu : Resource::cores;
+}
+
+/// Distinct blocks of `block` bytes that 32 threads touch, `stride` bytes apart and `bytes` each.
+double blocks_touched(std::int64_t stride, int bytes, double block) {
+    std::set<std::int64_t> touched;
+    for (int lane = 0; lane < kWarp; ++lane) {
+        const double start = static_cast<double>(std::abs(stride)) * lane;
+        for (double at = start; at < start + bytes; at = (std::floor(at / block) + 1) * block) touched.insert(static_cast<std::int64_t>(at / block));
+    }
+    return static_cast<double>(touched.size());
+}
+
+double hit_latency(const machine::Machine& machine, bool whole_gpu) {
+    const auto path = machine.paths.find("global");
+    if (path == machine.paths.end()) return 0;
+    for (const auto& key : path->second.caches.value_or({}))
+        if (const auto cache = machine.caches.find(key); cache != machine.caches.end() && cache->second.latency)
+            if (const bool far = cache->second.scope.value_or(key == "l2" ? "gpu" : "sm") == "gpu"; far == whole_gpu) return static_cast<double>(*cache->second.latency);
+    return 0;
+}
+
+}  // namespace
+
+std::string_view name_of(Resource resource) {
+    constexpr std::string_view kNames[] = {"CUDA cores", "SFU units", "double precision units", "shared memory banks", "memory system"};
+    return kNames[static_cast<std::size_t>(resource)];
+}
+
+Costs::Costs(const machine::Machine& machine, const AccessChoices& choices, std::string_view origin)
+    : machine_(machine), choices_(choices), origin_(origin), parameters_(models::parameters_of(machine, models::Access::global, origin)) {
+    const auto check = [](double rate, std::string_view option) {
+        if (!(rate >= 0 && rate <= 1)) throw InputError(fmt::format("{} {}: expected 0 to 1", option, rate));
+    };
+    check(choices.l1_hit_rate, "--l1-hit");
+    check(choices.l2_hit_rate, "--l2-hit");
+    if (choices.l1_hit_rate > 0 && hit_latency(machine, false) == 0) throw InputError(fmt::format("--l1-hit {}: {} describes no cache of the SM with a latency on paths.global; expected 0", choices.l1_hit_rate, origin));
+    if (choices.l2_hit_rate > 0 && hit_latency(machine, true) == 0) throw InputError(fmt::format("--l2-hit {}: {} describes no cache of the GPU with a latency on paths.global; expected 0", choices.l2_hit_rate, origin));
+    if (choices.l1_hit_rate == 0 && choices.l2_hit_rate == 0) assumptions_.insert("no access hits in a cache (--l1-hit, --l2-hit)");
+}
+
+double Costs::barrier_latency() const { return static_cast<double>(machine_.issue.barrier_latency.value_or(0)); }
+
+double Costs::branch_latency(bool taken) const {
+    return static_cast<double>((taken ? machine_.issue.branch_latency_taken : machine_.issue.branch_latency_untaken).value_or(0));
+}
+
+double Costs::block_replacement() const { return static_cast<double>(machine_.launch.block_replacement.value_or(0)); }
+bool Costs::dual_issue() const { return machine_.issue.dual_issue.value_or(1) > 1; }
+std::int64_t Costs::most_loads() const { return machine_.issue.scoreboard_loads.value_or(0); }
+
+Cost Costs::of(const Instruction& instruction, double memory_latency) {
+    if (instruction.kind == Kind::free) return {};
+    if (!instruction.access || instruction.access->place == Place::constant) return arithmetic(instruction);
+    return instruction.access->place == Place::shared ? shared(instruction) : global(instruction, memory_latency);
+}
+
+Cost Costs::arithmetic(const Instruction& instruction) {
+    Resource resource = resource_of(instruction.operation);
+    const auto* row = machine::nearest_operation(machine_, instruction.operation);
+    // Machines that a scan described without operations still have their pipelines.
+    if (row == nullptr || !row->second.latency || !row->second.throughput) {
+        const auto unit = machine_.pipelines.find(resource == Resource::sfu ? "sfu" : resource == Resource::double_precision ? "dpu" : "sp");
+        if (unit == machine_.pipelines.end() || !unit->second.latency || !unit->second.lanes)
+            throw InputError(fmt::format("{}: operations[{}]: missing, and no relative or pipeline is described; expected latency and throughput", origin_, instruction.operation));
+        return {.latency = static_cast<double>(*unit->second.latency), .resource = resource, .cycles = kWarp / *unit->second.lanes, .use = instruction.operation};
+    }
+    if (resource_of(row->first) != resource) {
+        assumptions_.insert(fmt::format("'{}' costs as much as {}, the nearest operation that the machine description has", instruction.operation, row->first));
+        resource = resource_of(row->first);
+    }
+    return {.latency = static_cast<double>(*row->second.latency), .resource = resource, .cycles = kWarp / *row->second.throughput, .use = row->first};
+}
+
+Costs::Footprint Costs::footprint(const Instruction& instruction) {
+    const Access& access = *instruction.access;
+    double sector = kSectorBytes;
+    if (machine_.memory.transaction_sizes && !machine_.memory.transaction_sizes.value.empty())
+        sector = static_cast<double>(*std::min_element(machine_.memory.transaction_sizes.value.begin(), machine_.memory.transaction_sizes.value.end()));
+    if (const auto given = choices_.transactions.find(instruction.line); given != choices_.transactions.end()) {
+        if (!(given->second >= 1 && given->second <= kWarp)) throw InputError(fmt::format("--transactions {}={}: expected 1 to 32", given->first, given->second));
+        return {given->second, given->second * std::clamp(access.bytes * kWarp / given->second, std::min(sector, kLineBytes), kLineBytes)};
+    }
+    if (!access.stride) assumptions_.insert(fmt::format("the access in line {} is coalesced (--transactions {}=N)", instruction.line, instruction.line));
+    const std::int64_t stride = access.stride.value_or(access.bytes);
+    return {std::max(1.0, blocks_touched(stride, access.bytes, kLineBytes)), sector * blocks_touched(stride, access.bytes, sector)};
+}
+
+double Costs::served_latency(double memory_latency) const {
+    const double far = choices_.l2_hit_rate * hit_latency(machine_, true) + (1 - choices_.l2_hit_rate) * memory_latency;
+    return choices_.l1_hit_rate * hit_latency(machine_, false) + (1 - choices_.l1_hit_rate) * far;
+}
+
+Cost Costs::global(const Instruction& instruction, double memory_latency) {
+    const Access& access = *instruction.access;
+    const Footprint touched = footprint(instruction);
+    const double missed = (access.load ? 1 - choices_.l1_hit_rate : 1) * (1 - choices_.l2_hit_rate);
+    const double bytes_per_cycle = parameters_.memory.throughput * parameters_.access_bytes;
+    const auto path = machine_.paths.find("global");
+    const double further = path == machine_.paths.end() ? 0 : path->second.transaction_cost.value_or(0);
+    // A wide access of all threads is several transactions too, but none of them diverges.
+    const double least = std::max(1.0, access.bytes * kWarp / kLineBytes);
+    const double diverging = std::max(0.0, touched.transactions - least);
+    const std::string what = access.place == Place::local ? "local" : access.load ? "loads" : "stores";
+    return {.latency = access.load ? served_latency(memory_latency) + diverging * further : 0,
+            .resource = Resource::memory,
+            .cycles = touched.bytes * missed / bytes_per_cycle,
+            .reissues = diverging,
+            .bytes = touched.bytes * missed,
+            .use = fmt::format("{} of {:.0f} bytes in {:.3g} transactions", what, touched.bytes, touched.transactions)};
+}
+
+double Costs::conflict_ways(const Instruction& instruction) {
+    const auto banks = machine_.shared.banks.value_or(kWarp);
+    if (const auto given = choices_.ways.find(instruction.line); given != choices_.ways.end()) {
+        if (!(given->second >= 1 && given->second <= static_cast<double>(banks))) throw InputError(fmt::format("--ways {}={}: expected 1 to {}", given->first, given->second, banks));
+        return given->second;
+    }
+    const Access& access = *instruction.access;
+    if (!access.stride) assumptions_.insert(fmt::format("the shared memory access in line {} has no bank conflicts (--ways {}=N)", instruction.line, instruction.line));
+    const std::int64_t width = machine_.shared.bank_width.value_or(4);
+    const std::int64_t stride = std::abs(access.stride.value_or(access.bytes));
+    const auto group = machine_.shared.access_group.value_or(kWarp) * std::min<std::int64_t>(4, access.bytes) / std::max(1, access.bytes);  // wide accesses go in parts
+    std::map<std::int64_t, std::set<std::int64_t>> words;  // by bank; threads that want one word share it
+    for (std::int64_t lane = 0; lane < std::max<std::int64_t>(1, group); ++lane)
+        for (std::int64_t at = lane * stride; at < lane * stride + access.bytes; at += width) words[at / width % banks].insert(at / width);
+    std::size_t ways = 1;
+    for (const auto& [bank, wanted] : words) ways = std::max(ways, wanted.size());
+    return static_cast<double>(ways);
+}
+
+Cost Costs::shared(const Instruction& instruction) {
+    if (!machine_.shared.latency || !machine_.shared.bytes_per_cycle)
+        throw InputError(fmt::format("{}: shared.latency, shared.bytes_per_cycle: missing; expected numbers, because line {} accesses shared memory", origin_, instruction.line));
+    const double ways = conflict_ways(instruction);
+    const double latency = static_cast<double>((machine_.shared.warp_latency ? machine_.shared.warp_latency : machine_.shared.latency).value);
+    const double cycles = std::max(4, instruction.access->bytes) * kWarp / *machine_.shared.bytes_per_cycle;
+    return {.latency = instruction.access->load ? latency + (ways - 1) * static_cast<double>(machine_.shared.conflict_cost.value_or(0)) : 0,
+            .resource = Resource::shared,
+            .cycles = cycles * ways,
+            .reissues = ways > 1 ? ways - 1 : 0,
+            .use = ways > 1 ? fmt::format("{:.3g}-way conflict", ways) : "no conflict"};
+}
+
+}  // namespace gputomo::predict

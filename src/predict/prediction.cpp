@@ -1,0 +1,146 @@
+#include "predict/prediction.hpp"
+
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gputomo::predict {
+namespace {
+
+constexpr int kDefaultWarps = 64;  ///< occupancies to tell of where a description does not say how many warps an SM holds
+constexpr int kHalvings = 60;
+const std::string kScheduler = "warp scheduler";
+
+class Predictor {
+public:
+    Predictor(Prediction& to, const machine::Machine& machine, const Choices& choices, std::string_view origin)
+        : to_(to), costs_(machine, choices.access, origin), path_(path_of(to.code, choices.path)), executions_(executions(to.code, path_)) {
+        check_lines(choices.access);
+    }
+
+    void predict() {
+        const WarpTiming alone = warp_timing(to_.code, path_, costs_, costs_.unloaded_latency());
+        to_.gpu = costs_.parameters().gpu;
+        to_.latency = alone.latency;
+        to_.work = alone.work;
+        to_.issue_times = alone.issue_times;
+        to_.executions = executions_;
+        fill_worksheet();
+        const auto& tightest = to_.worksheet.tightest();
+        to_.bound = tightest.total();
+        to_.limited_by = tightest.resource;
+        to_.needed_warps = to_.latency / to_.bound;
+        to_.needed_contended = needed_contended();
+        to_.gigabytes_per_second = bandwidth(1 / to_.bound);
+        to_.max_warps = costs_.parameters().max_warps;
+        fill_points();
+        fill_changes();
+        to_.assumptions = to_.code.assumptions;
+        to_.assumptions.insert(to_.assumptions.end(), path_.assumptions.begin(), path_.assumptions.end());
+        to_.assumptions.insert(to_.assumptions.end(), costs_.assumptions().begin(), costs_.assumptions().end());
+    }
+
+private:
+    /// A choice for a line that accesses nothing is a mistake.
+    void check_lines(const AccessChoices& choices) const {
+        const auto check = [&](const std::map<int, double>& given, bool shared, std::string_view option) {
+            for (const auto& [line, value] : given) {
+                const bool fits = std::any_of(to_.code.instructions.begin(), to_.code.instructions.end(), [&, wanted = line](const auto& i) { return i.line == wanted && i.access && (i.access->place == Place::shared) == shared; });
+                if (!fits) throw InputError(fmt::format("{} {}={}: line {} of {} has no such access; expected a line with a {} access", option, line, value, line, to_.code.origin, shared ? "shared memory" : "global memory"));
+            }
+        };
+        check(choices.transactions, false, "--transactions");
+        check(choices.ways, true, "--ways");
+    }
+
+    void fill_worksheet() {
+        Worksheet& sheet = to_.worksheet;
+        for (std::size_t i = 0; i < executions_.size(); ++i) {
+            if (executions_[i] == 0 || to_.code.instructions[i].kind == Kind::free) continue;
+            const Cost cost = costs_.of(to_.code.instructions[i], costs_.unloaded_latency());
+            sheet.add(std::string(name_of(cost.resource)), cost.use, cost.cycles, executions_[i]);
+            to_.bytes += cost.bytes * executions_[i];
+        }
+        const auto& p = costs_.parameters();
+        const double each = 1 / p.issue_throughput;
+        sheet.add(kScheduler, "single issue", each, to_.work.single_issues);
+        sheet.add(kScheduler, "dual issue", each, to_.work.dual_issues);
+        sheet.add(kScheduler, "reissue", each, to_.work.reissues);
+        // The cores take a pair every second cycle, other instructions one a cycle (Volkov 2016, 3.8).
+        if (costs_.dual_issue()) sheet.resource(std::string(name_of(Resource::cores))).at_least = to_.work.core_issues / p.issue_throughput;
+    }
+
+    [[nodiscard]] double bandwidth(double warps_per_cycle) const { return warps_per_cycle * to_.bytes * costs_.parameters().sms * costs_.parameters().clock_ghz; }
+
+    [[nodiscard]] double latency_at(double memory_latency) { return warp_timing(to_.code, path_, costs_, memory_latency).latency; }
+
+    /// Latency of a warp when warps finish at this rate; nullopt where memory can't carry that.
+    [[nodiscard]] std::optional<double> loaded_latency(double warps_per_cycle) {
+        const auto& contention = costs_.parameters().contention;
+        if (!contention || to_.bytes == 0) return to_.latency;
+        const double load = bandwidth(warps_per_cycle);
+        if (load >= contention->lowest_limit()) return std::nullopt;
+        return latency_at(contention->latency(load));
+    }
+
+    [[nodiscard]] double needed_contended() {
+        const auto latency = loaded_latency(1 / to_.bound);
+        return latency ? *latency / to_.bound : std::numeric_limits<double>::infinity();
+    }
+
+    /// The rate at which n warps are in flight, by bisection (6.5).
+    [[nodiscard]] double contended(int warps) {
+        double low = 0, high = 1 / to_.bound;
+        for (int i = 0; i < kHalvings && high - low > 1e-6 * high; ++i) {
+            const double middle = (low + high) / 2;
+            const auto latency = loaded_latency(middle);
+            (latency && warps / *latency > middle ? low : high) = middle;
+        }
+        return low;
+    }
+
+    void fill_points() {
+        const int most = to_.max_warps > 0 ? to_.max_warps : kDefaultWarps;
+        const bool contends = costs_.parameters().contention.has_value() && to_.bytes > 0;
+        const int step = std::max(1, costs_.parameters().schedulers);
+        for (int warps = step; warps <= most; warps += step) {
+            const double plain = std::min(warps / to_.latency, 1 / to_.bound);
+            to_.points.push_back({warps, plain, contends ? contended(warps) : plain});
+        }
+    }
+
+    void change(std::string what, double latency, double bound) { to_.changes.push_back({std::move(what), latency / bound, bound}); }
+
+    void fill_changes() {
+        for (const auto& relaxed : to_.worksheet.resources) {
+            double bound = relaxed.total() / 2;
+            for (const auto& other : to_.worksheet.resources)
+                if (&other != &relaxed) bound = std::max(bound, other.total());
+            if (bound < to_.bound) change(fmt::format("twice the throughput of: {}", relaxed.resource), to_.latency, bound);
+        }
+        if (to_.bytes > 0) change("half the memory latency", latency_at(costs_.unloaded_latency() / 2), to_.bound);
+        if (costs_.block_replacement() > 0) change("no block replacement", to_.latency - costs_.block_replacement(), to_.bound);
+    }
+
+    Prediction& to_;
+    Costs costs_;
+    Path path_;
+    std::vector<double> executions_;
+};
+
+}  // namespace
+
+Prediction predict(Code code, const machine::Machine& machine, const Choices& choices, std::string_view machine_origin) {
+    Prediction prediction;
+    prediction.kernel = code.kernel;
+    prediction.code = std::move(code);
+    if (prediction.code.instructions.empty()) throw InputError(fmt::format("{}: kernel '{}' has no instructions; expected at least one", prediction.code.origin, prediction.kernel));
+    Predictor(prediction, machine, choices, machine_origin).predict();
+    return prediction;
+}
+
+}  // namespace gputomo::predict

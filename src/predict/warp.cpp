@@ -1,0 +1,163 @@
+#include "predict/warp.hpp"
+
+#include <algorithm>
+#include <deque>
+
+namespace gputomo::predict {
+namespace {
+
+/// Turns of a loop that are followed one by one; the period is taken from the second half.
+constexpr int kFollowed = 16;
+
+class Issue {
+public:
+    Issue(const Code& code, Costs& costs, double memory_latency) : code_(code), costs_(costs), memory_latency_(memory_latency), ready_(code.registers), known_(code.instructions.size()) {
+        timing_.issue_times.assign(code.instructions.size(), -1);
+    }
+
+    WarpTiming run(const Path& path) {
+        follow(path.steps);
+        timing_.latency = last_issue_ + costs_.block_replacement();
+        return std::move(timing_);
+    }
+
+private:
+    void follow(const std::vector<Step>& steps) {
+        for (const auto& step : steps) {
+            if (const auto* index = std::get_if<std::size_t>(&step)) issue(*index);
+            else turn(*std::get<1>(step));
+        }
+    }
+
+    void turn(const Loop& loop) {
+        double half_time = 0;
+        Work half_work;
+        const int followed = static_cast<int>(std::min<double>(loop.trips, kFollowed));
+        for (int i = 0; i < followed; ++i) {
+            if (i == kFollowed / 2) half_time = last_issue_, half_work = timing_.work;
+            follow(loop.body);
+        }
+        if (loop.trips <= kFollowed) return;
+        const double periods = (loop.trips - kFollowed) / (kFollowed - kFollowed / 2);
+        const Work more = periods * (timing_.work - half_work);
+        timing_.work += more;
+        advance(periods * (last_issue_ - half_time));
+    }
+
+    /// All that is under way happens `cycles` later.
+    void advance(double cycles) {
+        last_issue_ += cycles;
+        next_ += cycles;
+        for (auto& ready : ready_) ready += cycles;
+        for (auto& done : loads_) done += cycles;
+    }
+
+    void issue(std::size_t index) {
+        const Instruction& instruction = code_.instructions[index];
+        double operands = 0;
+        for (const auto reg : instruction.reads) operands = std::max(operands, ready_[reg]);
+        if (instruction.kind == Kind::free) {
+            for (const auto reg : instruction.writes) ready_[reg] = operands;
+            return;
+        }
+        for (const auto reg : instruction.writes) operands = std::max(operands, ready_[reg]);
+        const Cost& cost = cost_of(index);
+        const bool loads = instruction.access && instruction.access->load && cost.resource == Resource::memory;
+        if (loads) operands = std::max(operands, room_for_load());
+        const bool paired = pairs(instruction, operands, cost);
+        const double time = paired ? last_issue_ : std::max(next_, operands);
+        account(cost, paired);
+        for (const auto reg : instruction.writes) ready_[reg] = time + cost.latency;
+        if (loads && costs_.most_loads() > 0) loads_.push_back(time + cost.latency);
+        if (timing_.issue_times[index] < 0) timing_.issue_times[index] = time;
+        last_ = {&instruction, cost.resource, paired};
+        last_issue_ = time;
+        next_ = std::max(next_, time + gap_behind(instruction));
+    }
+
+    /// Latencies don't change during a run, so each instruction is looked up once.
+    const Cost& cost_of(std::size_t index) {
+        if (!known_[index]) known_[index] = costs_.of(code_.instructions[index], memory_latency_);
+        return *known_[index];
+    }
+
+    /// Cycles until the warp issues again, whatever the next instruction is.
+    [[nodiscard]] double gap_behind(const Instruction& instruction) const {
+        const double ilp = costs_.parameters().ilp_latency;
+        if (instruction.kind == Kind::barrier) return std::max(ilp, costs_.barrier_latency());
+        if (instruction.kind == Kind::branch) return std::max(ilp, costs_.branch_latency(!instruction.guarded));
+        return ilp;
+    }
+
+    /// Two neighbours that don't depend on each other issue at once; loads don't pair with loads (Volkov 2016, 3.8).
+    [[nodiscard]] bool pairs(const Instruction& instruction, double operands, const Cost& cost) const {
+        if (!costs_.dual_issue() || last_.instruction == nullptr || last_.paired) return false;
+        if (last_.instruction->kind == Kind::branch || last_.instruction->kind == Kind::barrier) return false;
+        if (cost.resource == Resource::memory && last_.resource == Resource::memory) return false;
+        return operands <= last_issue_ && !depends(instruction, *last_.instruction);
+    }
+
+    static bool depends(const Instruction& later, const Instruction& earlier) {
+        const auto writes = [&](std::uint32_t reg) { return std::find(earlier.writes.begin(), earlier.writes.end(), reg) != earlier.writes.end(); };
+        return std::any_of(later.reads.begin(), later.reads.end(), writes) || std::any_of(later.writes.begin(), later.writes.end(), writes);
+    }
+
+    void account(const Cost& cost, bool paired) {
+        Work& work = timing_.work;
+        if (paired) work.single_issues -= 1, work.dual_issues += 1;
+        else work.single_issues += 1;
+        work.reissues += cost.reissues;
+        const bool cores = cost.resource == Resource::cores;
+        if (cores && !(paired && last_.resource == Resource::cores)) work.core_issues += 1;
+    }
+
+    /// When the oldest of as many loads as a warp may have in flight is done.
+    double room_for_load() {
+        const auto most = static_cast<std::size_t>(costs_.most_loads());
+        if (most == 0 || loads_.size() < most) return 0;
+        const double oldest = loads_.front();
+        loads_.pop_front();
+        return oldest;
+    }
+
+    struct Last {
+        const Instruction* instruction = nullptr;
+        Resource resource = Resource::cores;
+        bool paired = false;
+    };
+
+    const Code& code_;
+    Costs& costs_;
+    double memory_latency_;
+    std::vector<double> ready_;  ///< by register
+    std::vector<std::optional<Cost>> known_;
+    std::deque<double> loads_;   ///< when loads in flight are done, oldest first
+    Last last_;
+    double last_issue_ = 0;
+    double next_ = 0;
+    WarpTiming timing_;
+};
+
+}  // namespace
+
+Work& Work::operator+=(const Work& other) {
+    single_issues += other.single_issues;
+    dual_issues += other.dual_issues;
+    reissues += other.reissues;
+    core_issues += other.core_issues;
+    return *this;
+}
+
+Work operator-(Work a, const Work& b) { return a += -1.0 * b; }
+
+Work operator*(double factor, Work work) {
+    work.single_issues *= factor;
+    work.dual_issues *= factor;
+    work.reissues *= factor;
+    work.core_issues *= factor;
+    return work;
+}
+
+WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs, double memory_latency) { return Issue(code, costs, memory_latency).run(path); }
+
+}  // namespace gputomo::predict

@@ -1,0 +1,34 @@
+// Latency bound of one warp: its instructions issued in order, with nothing but latencies in the way (Volkov 2016, 3.7).
+#pragma once
+
+#include "predict/costs.hpp"
+#include "predict/path.hpp"
+
+#include <vector>
+
+namespace gputomo::predict {
+
+/// What a warp uses; per warp, over all its instructions.
+struct Work {
+    double single_issues = 0;
+    double dual_issues = 0;
+    double reissues = 0;
+    double core_issues = 0;  ///< issues with at least one instruction of the CUDA cores
+    [[nodiscard]] double issues() const { return single_issues + dual_issues + reissues; }
+
+    Work& operator+=(const Work& other);
+    friend Work operator-(Work a, const Work& b);
+    friend Work operator*(double factor, Work work);
+};
+
+struct WarpTiming {
+    double latency = 0;  ///< cycles from the first issue of a warp to the first of the warp that takes its place
+    Work work;
+    std::vector<double> issue_times;  ///< by instruction, when it was first issued; negative: never
+};
+
+/// The longest path through the program execution graph (Volkov 2016, Fig. 3.5), found by issuing in order. Loops of many turns are
+/// followed until their period is known, then skipped over.
+[[nodiscard]] WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs, double memory_latency);
+
+}  // namespace gputomo::predict

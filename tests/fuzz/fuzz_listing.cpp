@@ -1,0 +1,24 @@
+// Any bytes given to the parser of listings end in functions or an InputError, and so does what prediction makes of each function.
+#include "predict/listing.hpp"
+#include "predict/path.hpp"
+#include "predict/sass_code.hpp"
+#include "units/error.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace gputomo;
+    try {
+        const auto functions = predict::parse_listing({reinterpret_cast<const char*>(data), size});
+        for (const auto& function : functions) {
+            try {
+                const auto code = predict::code_from_listing(functions, function.name, "listing");
+                (void)predict::executions(code, predict::path_of(code, {}));
+            } catch (const InputError&) {
+            }
+        }
+    } catch (const InputError&) {
+    }
+    return 0;
+}
