@@ -192,6 +192,7 @@ constexpr Function kFunctions[] = {
     {"peak", 2, 2, peak},
     {"power", 2, 2, [](Arguments a) -> Value { return std::pow(number(a[0]), number(a[1])); }},
     {"round", 1, 1, [](Arguments a) -> Value { return std::nearbyint(number(a[0])); }},
+    {"sum", 1, 1, [](Arguments a) -> Value { return std::accumulate(filled(a[0]).begin(), filled(a[0]).end(), 0.0); }},
     {"when", 2, 2, when},
     {"where_below", 3, 3, where_below},
 };

@@ -77,6 +77,7 @@ TEST(Expression, ReadsLists) {
     EXPECT_EQ(value("item(paths.global.caches, 1)"), "l2");
     EXPECT_EQ(value("2 * list(1, 2) + list(10, 20)"), "[12, 24]");
     EXPECT_EQ(value("max(list(3, 1, 2)) - min(3, 1) + mean(list(1, 2)) + median(list(5, 1, 3))"), "6.5");
+    EXPECT_EQ(value("sum(list(1, 2, 3))"), "6");
     EXPECT_THAT(missing("item(paths.global.caches, 2)"), HasSubstr("a list of 2 has no element 2"));
     EXPECT_EQ(value("when(contains(paths.global.caches, 'l2'), shared.banks)"), "16");
     EXPECT_THAT(missing("when(shared.banks > 16, shared.banks)"), HasSubstr("condition"));
