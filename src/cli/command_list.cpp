@@ -38,7 +38,8 @@ Json paper_list() {
     for (const auto& paper : shipped_papers()) {
         std::size_t reproducible = 0;
         for (const auto& entry : paper.entries) reproducible += entry.recipe ? 1 : 0;
-        list.push_back({{"id", paper.id}, {"title", paper.title}, {"authors", paper.authors}, {"year", paper.year}, {"venue", paper.venue}, {"results", paper.entries.size()}, {"reproducible", reproducible}});
+        list.push_back({{"id", paper.id}, {"title", paper.title}, {"authors", paper.authors}, {"year", paper.year}, {"venue", paper.venue},
+                        {"results", paper.entries.size()}, {"reproducible", reproducible}});
     }
     return list;
 }

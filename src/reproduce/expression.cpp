@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <stdexcept>
 
@@ -39,7 +40,8 @@ public:
 
 private:
     [[noreturn]] void fail(std::string_view expected) const {
-        throw InputError(fmt::format("\"{}\": at character {}: found {}; expected {}", text_, at_ + 1, at_ < text_.size() ? fmt::format("'{}'", text_[at_]) : "the end", expected));
+        const auto found = at_ < text_.size() ? fmt::format("'{}'", text_[at_]) : std::string("the end");
+        throw InputError(fmt::format("\"{}\": at character {}: found {}; expected {}", text_, at_ + 1, found, expected));
     }
     void skip_space() {
         while (at_ < text_.size() && text_[at_] == ' ') ++at_;

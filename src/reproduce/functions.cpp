@@ -35,9 +35,11 @@ Value arithmetic(Arguments a, Operation operation) {
     if (a.size() == 1) return operation(0.0, number(a[0]));
     const auto *left = std::get_if<Numbers>(&a[0]), *right = std::get_if<Numbers>(&a[1]);
     if (left == nullptr && right == nullptr) return operation(number(a[0]), number(a[1]));
-    if (left != nullptr && right != nullptr && left->size() != right->size()) throw InputError(fmt::format("lists of {} and of {} numbers; expected as many in both", left->size(), right->size()));
+    if (left != nullptr && right != nullptr && left->size() != right->size())
+        throw InputError(fmt::format("lists of {} and of {} numbers; expected as many in both", left->size(), right->size()));
+    const auto element = [](const Numbers* list, const Value& value, std::size_t i) { return list != nullptr ? (*list)[i] : number(value); };
     Numbers out;
-    for (std::size_t i = 0; i < (left != nullptr ? left : right)->size(); ++i) out.push_back(operation(left != nullptr ? (*left)[i] : number(a[0]), right != nullptr ? (*right)[i] : number(a[1])));
+    for (std::size_t i = 0; i < (left != nullptr ? left : right)->size(); ++i) out.push_back(operation(element(left, a[0], i), element(right, a[1], i)));
     return out;
 }
 

@@ -97,8 +97,11 @@ std::vector<std::string> experiments_for(const std::vector<const Entry*>& entrie
     std::set<std::string> ids;
     const auto add = [&](const Expression::Reads& reads) {
         for (const auto& experiment : catalogue) {
-            const auto gives = [&](const std::string& path) { return std::any_of(experiment.provides.begin(), experiment.provides.end(), [&](std::string_view pattern) { return fits(pattern, path); }); };
-            if (reads.experiments.contains(std::string(experiment.id)) || std::any_of(reads.leaves.begin(), reads.leaves.end(), gives)) ids.insert(std::string(experiment.id));
+            const auto gives = [&](const std::string& path) {
+                return std::any_of(experiment.provides.begin(), experiment.provides.end(), [&](std::string_view pattern) { return fits(pattern, path); });
+            };
+            const std::string id(experiment.id);
+            if (reads.experiments.contains(id) || std::any_of(reads.leaves.begin(), reads.leaves.end(), gives)) ids.insert(id);
         }
     };
     for (const auto* entry : entries)
