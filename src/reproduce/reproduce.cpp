@@ -20,6 +20,29 @@ bool fits(std::string_view pattern, std::string_view path) {
     return path.size() >= pattern.size() && path.starts_with(before) && path.ends_with(after);
 }
 
+bool gives(const experiments::Experiment& experiment, std::string_view path) {
+    return std::any_of(experiment.provides.begin(), experiment.provides.end(), [&](std::string_view pattern) { return fits(pattern, path); });
+}
+
+/// Names of caches and TLBs begin with their path, where that is not the global one: "texture_l1", "global_l2", "l1".
+std::string caches_of_path_of(std::string_view leaf) {
+    const auto key = leaf.substr(std::min(leaf.find('.') + 1, leaf.size()));
+    const std::string path(key.substr(0, key.find('_')));
+    for (const auto* known : {"texture", "constant", "instruction", "local"})
+        if (path == known) return fmt::format("paths.{}.caches", path);
+    return "paths.global.caches";
+}
+
+/// Several experiments find caches, each those of one path; where one of them is for the path of this leaf, the others are left out.
+std::vector<const experiments::Experiment*> providers_of(const std::string& leaf) {
+    std::vector<const experiments::Experiment*> all, nearest;
+    for (const auto& experiment : experiments::catalogue())
+        if (gives(experiment, leaf)) all.push_back(&experiment);
+    for (const auto* experiment : all)
+        if (gives(*experiment, caches_of_path_of(leaf))) nearest.push_back(experiment);
+    return leaf.starts_with("caches.") && !nearest.empty() ? nearest : all;
+}
+
 bool chosen(const Entry& entry, const std::vector<std::string>& only) {
     return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& id) { return entry.id == id || entry.id.starts_with(id + "."); });
 }
@@ -93,19 +116,15 @@ std::size_t Reproduction::agreeing() const {
 }
 
 std::vector<std::string> experiments_for(const std::vector<const Entry*>& entries, const std::string& gpu) {
-    const auto catalogue = experiments::catalogue();
     std::set<std::string> ids;
-    const auto add = [&](const Expression::Reads& reads) {
-        for (const auto& experiment : catalogue) {
-            const auto gives = [&](const std::string& path) {
-                return std::any_of(experiment.provides.begin(), experiment.provides.end(), [&](std::string_view pattern) { return fits(pattern, path); });
-            };
-            const std::string id(experiment.id);
-            if (reads.experiments.contains(id) || std::any_of(reads.leaves.begin(), reads.leaves.end(), gives)) ids.insert(id);
-        }
-    };
     for (const auto* entry : entries)
-        for (const auto& on : entry->on) add(entry->recipe->expression.reads_of(gpu, on));
+        for (const auto& on : entry->on) {
+            const auto reads = entry->recipe->expression.reads_of(gpu, on);
+            for (const auto& path : reads.leaves)
+                for (const auto* experiment : providers_of(path)) ids.insert(std::string(experiment->id));
+            for (const auto& experiment : experiments::catalogue())
+                if (reads.experiments.contains(std::string(experiment.id))) ids.insert(std::string(experiment.id));
+        }
     return {ids.begin(), ids.end()};
 }
 

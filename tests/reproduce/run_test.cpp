@@ -40,6 +40,16 @@ TEST(Reproduction, RunsTheExperimentsThatItsRowsNeed) {
     EXPECT_THAT(ids, AllOf(Contains("clock"), Contains("shared_latency"), Contains("arithmetic_throughput"), Not(Contains("tlb")), Not(Contains("caches"))));
 }
 
+TEST(Reproduction, LooksForACacheOnItsOwnPathOnly) {
+    const auto ids_for = [](const std::string& expression) {
+        const auto paper = paper_from_json(testing::paper_text("\"value\":1,\"reproduce\":\"" + expression + "\""), "test");
+        return experiments_for({&paper.entries.front()}, "G");
+    };
+    EXPECT_THAT(ids_for("caches.l1.capacity"), ElementsAre("caches"));
+    EXPECT_THAT(ids_for("caches.texture_l1.capacity"), ElementsAre("texture_caches"));
+    EXPECT_THAT(ids_for("tlbs.global_l1.reach"), ElementsAre("tlb"));
+}
+
 TEST(Reproduction, AgreesWithTheGpuOfThePaper) {
     const auto paper = wong();
     const auto result = run(paper, options(kQuick));
