@@ -8,12 +8,13 @@ function(gputomo_embed_files target folder)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     get_filename_component(name ${file} NAME_WE)
     file(READ ${file} text)
-    # String literals have a length limit in some compilers: split into lines.
+    # String literals have a length limit in some compilers: split into lines. The length comes from sizeof, since counting
+    # the characters of a large file exceeds what compilers evaluate at compile time.
     string(REPLACE "\\" "\\\\" text "${text}")
     string(REPLACE "\"" "\\\"" text "${text}")
     string(REPLACE "\n" "\\n\"\n    \"" text "${text}")
-    string(APPEND texts "constexpr std::string_view kText${count} =\n    \"${text}\";\n")
-    string(APPEND rows "    {\"${name}\", kText${count}},\n")
+    string(APPEND texts "constexpr char kText${count}[] =\n    \"${text}\";\n")
+    string(APPEND rows "    {\"${name}\", {kText${count}, sizeof kText${count} - 1}},\n")
     math(EXPR count "${count} + 1")
   endforeach()
   set(source ${CMAKE_BINARY_DIR}/generated/embedded_${folder}.cpp)

@@ -33,19 +33,20 @@ Json experiment_list() {
     return list;
 }
 
-Json model_list() {
-    Json list = Json::array();
-    for (const auto& model : models::catalogue()) list.push_back({{"id", model.id}, {"title", model.title}, {"source", model.source}});
-    return list;
-}
-
 Json paper_list() {
     Json list = Json::array();
     for (const auto& paper : shipped_papers()) {
         std::size_t reproducible = 0;
         for (const auto& entry : paper.entries) reproducible += entry.recipe ? 1 : 0;
-        list.push_back({{"id", paper.id}, {"title", paper.title}, {"authors", paper.authors}, {"year", paper.year}, {"venue", paper.venue}, {"results", paper.entries.size()}, {"reproducible", reproducible}});
+        list.push_back({{"id", paper.id}, {"title", paper.title}, {"authors", paper.authors}, {"year", paper.year}, {"venue", paper.venue},
+                        {"results", paper.entries.size()}, {"reproducible", reproducible}});
     }
+    return list;
+}
+
+Json model_list() {
+    Json list = Json::array();
+    for (const auto& model : models::catalogue()) list.push_back({{"id", model.id}, {"title", model.title}, {"source", model.source}});
     return list;
 }
 

@@ -80,8 +80,8 @@ Cost Costs::of(const Instruction& instruction, double memory_latency) {
     return instruction.access->place == Place::shared ? shared(instruction) : global(instruction, memory_latency);
 }
 
-Cost Costs::arithmetic(const Instruction& instruction) const {
-    const Resource resource = resource_of(instruction.operation);
+Cost Costs::arithmetic(const Instruction& instruction) {
+    Resource resource = resource_of(instruction.operation);
     const auto* row = machine::nearest_operation(machine_, instruction.operation);
     // Machines that a scan described without operations still have their pipelines.
     if (row == nullptr || !row->second.latency || !row->second.throughput) {
@@ -89,6 +89,10 @@ Cost Costs::arithmetic(const Instruction& instruction) const {
         if (unit == machine_.pipelines.end() || !unit->second.latency || !unit->second.lanes)
             throw InputError(fmt::format("{}: operations[{}]: missing, and no relative or pipeline is described; expected latency and throughput", origin_, instruction.operation));
         return {.latency = static_cast<double>(*unit->second.latency), .resource = resource, .cycles = kWarp / *unit->second.lanes, .use = instruction.operation};
+    }
+    if (resource_of(row->first) != resource) {
+        assumptions_.insert(fmt::format("'{}' costs as much as {}, the nearest operation that the machine description has", instruction.operation, row->first));
+        resource = resource_of(row->first);
     }
     return {.latency = static_cast<double>(*row->second.latency), .resource = resource, .cycles = kWarp / *row->second.throughput, .use = row->first};
 }

@@ -62,7 +62,7 @@ private:
     };
     [[nodiscard]] Footprint footprint(const Instruction& instruction);
     [[nodiscard]] double conflict_ways(const Instruction& instruction);
-    [[nodiscard]] Cost arithmetic(const Instruction& instruction) const;
+    [[nodiscard]] Cost arithmetic(const Instruction& instruction);
     [[nodiscard]] Cost global(const Instruction& instruction, double memory_latency);
     [[nodiscard]] Cost shared(const Instruction& instruction);
     [[nodiscard]] double served_latency(double memory_latency) const;

@@ -115,10 +115,11 @@ private:
         std::string_view line = trimmed(without);
         if (line.empty()) return;
         if (const auto at = line.find("Function :"); at != std::string_view::npos) return start(trimmed(line.substr(at + 10)));
+        // Headings and the fields of the ELF are no code.
+        if (line.starts_with("code for") || line.starts_with("Fatbin") || line.starts_with("//") || line.find('=') != std::string_view::npos) return;
         if (line.starts_with(".text.") && line.back() == ':') return start(line.substr(6, line.size() - 7));
         if (line.back() == ':') return add_label(line.substr(0, line.size() - 1));
-        // What else is not code: directives, headers, "code for sm_90", the lines of the ELF's fields.
-        if (line.front() == '.' || line.starts_with("code for") || line.starts_with("Fatbin") || line.find('=') != std::string_view::npos || line.starts_with("//") || line.starts_with("@\"")) return;
+        if (line.front() == '.') return;  // directives
         while (!line.empty() && (line.front() == '{' || line.front() == '}')) line = trimmed(line.substr(1));  // dual-issue marks of Kepler and Maxwell
         while (!line.empty() && (line.back() == ';' || line.back() == '}' || line.back() == ' ')) line.remove_suffix(1);
         if (!line.empty()) add_instruction(line, address, raw);

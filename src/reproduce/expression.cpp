@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <stdexcept>
 
@@ -18,6 +19,8 @@ using Node = Expression::Node;
 constexpr std::string_view kOfLeaf[] = {"absent", "known"};
 /// column('experiment', 'trace', 'column')
 constexpr std::string_view kColumn = "column";
+/// of('GPU', expression): the expression for another GPU of the paper
+constexpr std::string_view kOf = "of";
 
 bool is_of_leaf(std::string_view name) { return std::find(std::begin(kOfLeaf), std::end(kOfLeaf), name) != std::end(kOfLeaf); }
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -37,7 +40,8 @@ public:
 
 private:
     [[noreturn]] void fail(std::string_view expected) const {
-        throw InputError(fmt::format("\"{}\": at character {}: found {}; expected {}", text_, at_ + 1, at_ < text_.size() ? fmt::format("'{}'", text_[at_]) : "the end", expected));
+        const auto found = at_ < text_.size() ? fmt::format("'{}'", text_[at_]) : std::string("the end");
+        throw InputError(fmt::format("\"{}\": at character {}: found {}; expected {}", text_, at_ + 1, found, expected));
     }
     void skip_space() {
         while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -156,6 +160,8 @@ private:
             if (node.arguments.size() != 1 || !all(Node::Kind::leaf)) refuse(node.name + "(leaf)");
         } else if (node.name == kColumn) {
             if (node.arguments.size() != 3 || !all(Node::Kind::text)) refuse("column('experiment', 'trace', 'column')");
+        } else if (node.name == kOf) {
+            if (node.arguments.size() != 2 || node.arguments.front().kind != Node::Kind::text) refuse("of('GPU', expression)");
         } else {
             const auto* function = find_function(node.name);
             if (function == nullptr) refuse("a function that there is");
@@ -202,33 +208,51 @@ Value column_values(const scan::Scan& scan, const Node& node) {
     throw NotMeasured(fmt::format("not measured: column '{}' of the trace {} of experiment {}", column, name, experiment));
 }
 
-Value evaluate(const Node& node, const scan::Scan& scan) {
+const scan::Scan& scan_of(const Scans& scans, const std::string& gpu) {
+    const auto found = scans.find(gpu);
+    if (found == scans.end()) throw NotMeasured(fmt::format("not measured: {}", gpu));
+    return found->second;
+}
+
+Value evaluate(const Node& node, const Scans& scans, const std::string& gpu) {
     switch (node.kind) {
         case Node::Kind::number: return node.number;
         case Node::Kind::text: return node.name;
-        case Node::Kind::leaf: return leaf_value(scan, node.name);
+        case Node::Kind::leaf: return leaf_value(scan_of(scans, gpu), node.name);
         case Node::Kind::call: break;
     }
-    if (is_of_leaf(node.name)) return of_leaf(scan, node);
-    if (node.name == kColumn) return column_values(scan, node);
+    if (is_of_leaf(node.name)) return of_leaf(scan_of(scans, gpu), node);
+    if (node.name == kColumn) return column_values(scan_of(scans, gpu), node);
+    if (node.name == kOf) return evaluate(node.arguments[1], scans, node.arguments[0].name);
     std::vector<Value> arguments;
-    for (const auto& argument : node.arguments) arguments.push_back(evaluate(argument, scan));
+    for (const auto& argument : node.arguments) arguments.push_back(evaluate(argument, scans, gpu));
     return find_function(node.name)->apply(arguments);
 }
 
 }  // namespace
 
-Expression::Expression(std::string_view text) : text_(text), root_(Parser(text_).whole()) { collect(root_); }
+Expression::Expression(std::string_view text) : text_(text), root_(Parser(text_).whole()) { collect(root_, {}); }
 
-void Expression::collect(const Node& node) {
-    if (node.kind == Node::Kind::leaf) leaves_.insert(node.name);
-    if (node.kind == Node::Kind::call && node.name == kColumn) experiments_.insert(node.arguments.front().name);
-    for (const auto& argument : node.arguments) collect(argument);
+void Expression::collect(const Node& node, const std::string& gpu) {
+    if (node.kind == Node::Kind::leaf) reads_[gpu].leaves.insert(node.name);
+    if (node.kind == Node::Kind::call && node.name == kColumn) reads_[gpu].experiments.insert(node.arguments.front().name);
+    const auto& of = node.kind == Node::Kind::call && node.name == kOf ? node.arguments.front().name : gpu;
+    for (const auto& argument : node.arguments) collect(argument, of);
 }
 
-Value Expression::evaluate(const scan::Scan& scan) const {
+Expression::Reads Expression::reads_of(const std::string& of, const std::string& gpu) const {
+    Reads all;
+    for (const auto& [name, reads] : reads_)
+        if ((name.empty() ? gpu : name) == of) {
+            all.leaves.insert(reads.leaves.begin(), reads.leaves.end());
+            all.experiments.insert(reads.experiments.begin(), reads.experiments.end());
+        }
+    return all;
+}
+
+Value Expression::evaluate(const Scans& scans, const std::string& gpu) const {
     try {
-        return reproduce::evaluate(root_, scan);
+        return reproduce::evaluate(root_, scans, gpu);
     } catch (const InputError& e) {
         throw InputError(fmt::format("\"{}\": {}", text_, e.what()));
     }

@@ -1,6 +1,7 @@
 // How a published value is got from a scan: a small language over measured leaves and traces (docs/papers.md).
 //   caches.texture_l1.capacity / caches.texture_l1.ways
 //   clock.scope == 'tpc' and not (shared.latency > 40)
+//   caches.l2.latency / of('GTX 780', caches.l2.latency)
 //   first_above(column('tlb', 'tlb/global', 'size'), column('tlb', 'tlb/global', 'latency'), 460)
 // An expression sees only what experiments found, never a machine description.
 #pragma once
@@ -8,12 +9,16 @@
 #include "reproduce/value.hpp"
 #include "scan/runner.hpp"
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gputomo::reproduce {
+
+/// By name of the GPU, as the paper has it.
+using Scans = std::map<std::string, scan::Scan>;
 
 class Expression {
 public:
@@ -24,12 +29,17 @@ public:
     explicit Expression(std::string_view text);
 
     [[nodiscard]] const std::string& text() const { return text_; }
-    /// Paths of all leaves and ids of all experiments whose traces are read.
-    [[nodiscard]] const std::set<std::string>& leaves() const { return leaves_; }
-    [[nodiscard]] const std::set<std::string>& experiments() const { return experiments_; }
+    struct Reads {
+        std::set<std::string> leaves;       ///< paths
+        std::set<std::string> experiments;  ///< ids of those whose traces are read
+    };
+    /// By name of the GPU; "" for the one that the expression is evaluated for.
+    [[nodiscard]] const std::map<std::string, Reads>& reads() const { return reads_; }
+    /// What is read of `of`, evaluated for `gpu`.
+    [[nodiscard]] Reads reads_of(const std::string& of, const std::string& gpu) const;
 
     /// Throws NotMeasured, or InputError for values that an operator or a function does not take.
-    [[nodiscard]] Value evaluate(const scan::Scan& scan) const;
+    [[nodiscard]] Value evaluate(const Scans& scans, const std::string& gpu) const;
 
     struct Node {
         enum class Kind { number, text, leaf, call };
@@ -40,12 +50,11 @@ public:
     };
 
 private:
-    void collect(const Node& node);
+    void collect(const Node& node, const std::string& gpu);
 
     std::string text_;
     Node root_;
-    std::set<std::string> leaves_;
-    std::set<std::string> experiments_;
+    std::map<std::string, Reads> reads_;
 };
 
 }  // namespace gputomo::reproduce

@@ -35,9 +35,11 @@ Value arithmetic(Arguments a, Operation operation) {
     if (a.size() == 1) return operation(0.0, number(a[0]));
     const auto *left = std::get_if<Numbers>(&a[0]), *right = std::get_if<Numbers>(&a[1]);
     if (left == nullptr && right == nullptr) return operation(number(a[0]), number(a[1]));
-    if (left != nullptr && right != nullptr && left->size() != right->size()) throw InputError(fmt::format("lists of {} and of {} numbers; expected as many in both", left->size(), right->size()));
+    if (left != nullptr && right != nullptr && left->size() != right->size())
+        throw InputError(fmt::format("lists of {} and of {} numbers; expected as many in both", left->size(), right->size()));
+    const auto element = [](const Numbers* list, const Value& value, std::size_t i) { return list != nullptr ? (*list)[i] : number(value); };
     Numbers out;
-    for (std::size_t i = 0; i < (left != nullptr ? left : right)->size(); ++i) out.push_back(operation(left != nullptr ? (*left)[i] : number(a[0]), right != nullptr ? (*right)[i] : number(a[1])));
+    for (std::size_t i = 0; i < (left != nullptr ? left : right)->size(); ++i) out.push_back(operation(element(left, a[0], i), element(right, a[1], i)));
     return out;
 }
 
@@ -190,7 +192,9 @@ constexpr Function kFunctions[] = {
     {"median", 1, 1, median},
     {"min", 1, kMany, [](Arguments a) { return extreme(a, [](const Numbers& all) { return std::min_element(all.begin(), all.end()); }); }},
     {"peak", 2, 2, peak},
+    {"power", 2, 2, [](Arguments a) -> Value { return std::pow(number(a[0]), number(a[1])); }},
     {"round", 1, 1, [](Arguments a) -> Value { return std::nearbyint(number(a[0])); }},
+    {"sum", 1, 1, [](Arguments a) -> Value { return std::accumulate(filled(a[0]).begin(), filled(a[0]).end(), 0.0); }},
     {"when", 2, 2, when},
     {"where_below", 3, 3, where_below},
 };

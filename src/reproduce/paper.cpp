@@ -83,6 +83,8 @@ Entry entry_from(const JsonNode& node, const Paper& paper) {
     for (const auto& name : entry.on)
         if (!paper.gpus.contains(name)) (on ? *on : node.at("gpu")).fail("a GPU that the paper's 'gpus' has");
     if (entry.on.empty()) on->fail("at least one GPU");
+    for (const auto& [name, reads] : entry.recipe->expression.reads())
+        if (!name.empty() && !paper.gpus.contains(name)) expression->fail(fmt::format("a GPU that the paper's 'gpus' has, not '{}'", name));
     return entry;
 }
 

@@ -20,6 +20,29 @@ bool fits(std::string_view pattern, std::string_view path) {
     return path.size() >= pattern.size() && path.starts_with(before) && path.ends_with(after);
 }
 
+bool gives(const experiments::Experiment& experiment, std::string_view path) {
+    return std::any_of(experiment.provides.begin(), experiment.provides.end(), [&](std::string_view pattern) { return fits(pattern, path); });
+}
+
+/// Names of caches and TLBs begin with their path, where that is not the global one: "texture_l1", "global_l2", "l1".
+std::string caches_of_path_of(std::string_view leaf) {
+    const auto key = leaf.substr(std::min(leaf.find('.') + 1, leaf.size()));
+    const std::string path(key.substr(0, key.find('_')));
+    for (const auto* known : {"texture", "constant", "instruction", "local"})
+        if (path == known) return fmt::format("paths.{}.caches", path);
+    return "paths.global.caches";
+}
+
+/// Several experiments find caches, each those of one path; where one of them is for the path of this leaf, the others are left out.
+std::vector<const experiments::Experiment*> providers_of(const std::string& leaf) {
+    std::vector<const experiments::Experiment*> all, nearest;
+    for (const auto& experiment : experiments::catalogue())
+        if (gives(experiment, leaf)) all.push_back(&experiment);
+    for (const auto* experiment : all)
+        if (gives(*experiment, caches_of_path_of(leaf))) nearest.push_back(experiment);
+    return leaf.starts_with("caches.") && !nearest.empty() ? nearest : all;
+}
+
 bool chosen(const Entry& entry, const std::vector<std::string>& only) {
     return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& id) { return entry.id == id || entry.id.starts_with(id + "."); });
 }
@@ -34,10 +57,10 @@ std::vector<const Entry*> chosen_entries(const Paper& paper, const std::vector<s
     return entries;
 }
 
-Row row_of(const Entry& entry, const std::string& gpu, const scan::Scan& scan) {
+Row row_of(const Entry& entry, const std::string& gpu, const Scans& scans) {
     Row row{.entry = &entry, .gpu = gpu};
     try {
-        const auto value = entry.recipe->expression.evaluate(scan);
+        const auto value = entry.recipe->expression.evaluate(scans, gpu);
         row.reproduced = to_json(value);
         row.agrees = agrees(entry, value);
     } catch (const NotMeasured& e) {
@@ -52,23 +75,37 @@ void add_failures(const scan::Scan& scan, const std::string& gpu, std::vector<st
         if (record.status != scan::Status::done) to.push_back(fmt::format("{}: {} {}: {}", gpu, record.id, scan::status_name(record.status), record.error));
 }
 
-scan::Scan scan_gpu(const std::vector<const Entry*>& entries, const std::string& name, const PaperGpu& gpu, const Options& options, double from, double share) {
-    const auto ids = experiments_for(entries);
+/// One of the GPUs that are scanned: which, and what part of the whole it is.
+struct Turn {
+    std::string name;
+    std::size_t index;
+    std::size_t count;
+};
+
+scan::Scan scan_gpu(const std::vector<const Entry*>& entries, const Turn& turn, const PaperGpu& gpu, const Options& options) {
+    const auto ids = experiments_for(entries, turn.name);
     if (ids.empty()) return {};
     const auto plan = scan::plan(experiments::catalogue(), ids);
-    const auto device = options.open(name, gpu);
+    const auto device = options.open(turn.name, gpu);
     scan::Options run{.seed = options.seed};
     if (options.progress)
-        run.progress = [&](double fraction, double left, std::string_view what) { options.progress(from + share * fraction, left, fmt::format("{}, {}", gpu.machine, what)); };
+        run.progress = [&](double fraction, double left, std::string_view what) {
+            options.progress((static_cast<double>(turn.index) + fraction) / static_cast<double>(turn.count), left, fmt::format("{}, {}", gpu.machine, what));
+        };
     return scan::run(*device, plan, run);
 }
 
-/// GPUs that the entries are tried on, in the order in which they first occur.
-std::vector<std::string> gpus_of(const std::vector<const Entry*>& entries) {
+/// GPUs that the entries are tried on or compared with, in the order in which they first occur.
+std::vector<std::string> gpus_of(const std::vector<const Entry*>& entries, bool with_others) {
     std::vector<std::string> gpus;
-    for (const auto* entry : entries)
-        for (const auto& gpu : entry->on)
-            if (std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) gpus.push_back(gpu);
+    const auto add = [&](const std::string& gpu) {
+        if (!gpu.empty() && std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) gpus.push_back(gpu);
+    };
+    for (const auto* entry : entries) {
+        for (const auto& gpu : entry->on) add(gpu);
+        if (with_others && entry->recipe)
+            for (const auto& [gpu, reads] : entry->recipe->expression.reads()) add(gpu);
+    }
     return gpus;
 }
 
@@ -78,29 +115,24 @@ std::size_t Reproduction::agreeing() const {
     return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.agrees; }));
 }
 
-std::vector<std::string> experiments_for(const std::vector<const Entry*>& entries) {
+std::vector<std::string> experiments_for(const std::vector<const Entry*>& entries, const std::string& gpu) {
     std::set<std::string> ids;
-    const auto add_providers = [&](const std::string& path) {
-        for (const auto& experiment : experiments::catalogue())
-            if (std::any_of(experiment.provides.begin(), experiment.provides.end(), [&](std::string_view pattern) { return fits(pattern, path); })) ids.insert(std::string(experiment.id));
-    };
-    const auto known = [](const std::string& id) {
-        const auto catalogue = experiments::catalogue();
-        return std::any_of(catalogue.begin(), catalogue.end(), [&](const auto& experiment) { return experiment.id == id; });
-    };
-    for (const auto* entry : entries) {
-        if (!entry->recipe) continue;
-        for (const auto& path : entry->recipe->expression.leaves()) add_providers(path);
-        for (const auto& id : entry->recipe->expression.experiments())
-            if (known(id)) ids.insert(id);
-    }
+    for (const auto* entry : entries)
+        for (const auto& on : entry->on) {
+            const auto reads = entry->recipe->expression.reads_of(gpu, on);
+            for (const auto& path : reads.leaves)
+                for (const auto* experiment : providers_of(path)) ids.insert(std::string(experiment->id));
+            for (const auto& experiment : experiments::catalogue())
+                if (reads.experiments.contains(std::string(experiment.id))) ids.insert(std::string(experiment.id));
+        }
     return {ids.begin(), ids.end()};
 }
 
-std::vector<Row> rows_of(const std::vector<const Entry*>& entries, const std::string& gpu, const scan::Scan& scan) {
+std::vector<Row> rows_of(const std::vector<const Entry*>& entries, const Scans& scans) {
     std::vector<Row> rows;
-    for (const auto* entry : entries)
-        if (entry->recipe && std::find(entry->on.begin(), entry->on.end(), gpu) != entry->on.end()) rows.push_back(row_of(*entry, gpu, scan));
+    for (const auto& gpu : gpus_of(entries, false))
+        for (const auto* entry : entries)
+            if (std::find(entry->on.begin(), entry->on.end(), gpu) != entry->on.end()) rows.push_back(row_of(*entry, gpu, scans));
     return rows;
 }
 
@@ -109,20 +141,14 @@ Reproduction run(const Paper& paper, const Options& options) {
     const auto entries = chosen_entries(paper, options.only);
     for (const auto* entry : entries)
         if (!entry->recipe) result.not_reproducible.push_back(entry);
-    const auto gpus = gpus_of(entries);
-    for (std::size_t i = 0; i < gpus.size(); ++i) {
-        std::vector<const Entry*> asked;
-        for (const auto* entry : entries)
-            if (std::find(entry->on.begin(), entry->on.end(), gpus[i]) != entry->on.end()) asked.push_back(entry);
-        scan::Scan scan;
-        if (!result.interrupted) {
-            const auto share = 1.0 / static_cast<double>(gpus.size());
-            scan = scan_gpu(asked, gpus[i], paper.gpus.at(gpus[i]), options, static_cast<double>(i) * share, share);
-            result.interrupted = scan.interrupted();
-            add_failures(scan, gpus[i], result.warnings);
-        }
-        for (auto& row : rows_of(asked, gpus[i], scan)) result.rows.push_back(std::move(row));
+    const auto gpus = gpus_of(entries, true);
+    Scans scans;
+    for (std::size_t i = 0; i < gpus.size() && !result.interrupted; ++i) {
+        const auto& scan = scans[gpus[i]] = scan_gpu(entries, {gpus[i], i, gpus.size()}, paper.gpus.at(gpus[i]), options);
+        result.interrupted = scan.interrupted();
+        add_failures(scan, gpus[i], result.warnings);
     }
+    result.rows = rows_of(entries, scans);
     return result;
 }
 

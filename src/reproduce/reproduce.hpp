@@ -46,11 +46,11 @@ struct Reproduction {
 /// `paper` must outlive the result. Throws InputError for an `only` that fits no entry.
 [[nodiscard]] Reproduction run(const Paper& paper, const Options& options);
 
-/// The rows of the entries that `scan`, of the GPU named `gpu`, can speak of.
-[[nodiscard]] std::vector<Row> rows_of(const std::vector<const Entry*>& entries, const std::string& gpu, const scan::Scan& scan);
+/// The rows of the entries, for each GPU that they are tried on.
+[[nodiscard]] std::vector<Row> rows_of(const std::vector<const Entry*>& entries, const Scans& scans);
 
-/// Experiments that give what an entry's recipe reads.
-[[nodiscard]] std::vector<std::string> experiments_for(const std::vector<const Entry*>& entries);
+/// Experiments that give what the entries' recipes read of `gpu`.
+[[nodiscard]] std::vector<std::string> experiments_for(const std::vector<const Entry*>& entries, const std::string& gpu);
 
 /// {schema, paper, results: [{id, gpu, published, reproduced, unit, agrees, ...}], not_reproducible: [{id, reason}]}
 [[nodiscard]] std::string results_json(const Reproduction& reproduction);

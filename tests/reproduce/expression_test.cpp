@@ -23,11 +23,11 @@ scan::Scan measured() {
     return scan;
 }
 
-std::string value(const std::string& text) { return text_of(Expression(text).evaluate(measured())); }
+std::string value(const std::string& text) { return text_of(Expression(text).evaluate({{"G", measured()}, {"H", scan_with({decided("shared.latency", std::int64_t{19})})}}, "G")); }
 
 std::string refusal(const std::string& text) {
     try {
-        (void)Expression(text).evaluate(measured());
+        (void)Expression(text).evaluate({{"G", measured()}, {"H", scan_with({decided("shared.latency", std::int64_t{19})})}}, "G");
     } catch (const InputError& e) {
         return e.what();
     }
@@ -36,7 +36,7 @@ std::string refusal(const std::string& text) {
 
 std::string missing(const std::string& text) {
     try {
-        (void)Expression(text).evaluate(measured());
+        (void)Expression(text).evaluate({{"G", measured()}, {"H", scan_with({decided("shared.latency", std::int64_t{19})})}}, "G");
     } catch (const NotMeasured& e) {
         return e.what();
     }
@@ -47,6 +47,7 @@ TEST(Expression, ComputesWithThePrecedenceOfArithmetic) {
     EXPECT_EQ(value("1 + 2 * 3 - 4 / 8"), "6.5");
     EXPECT_EQ(value("(1 + 2) * -3"), "-9");
     EXPECT_EQ(value("10 - 2 - 3"), "5");
+    EXPECT_EQ(value("power(2, 7)"), "128");
     EXPECT_EQ(value("shared.latency / shared.banks"), "2.375");
     EXPECT_EQ(value("operations[add.f32].throughput * 100"), "796");
 }
@@ -76,10 +77,18 @@ TEST(Expression, ReadsLists) {
     EXPECT_EQ(value("item(paths.global.caches, 1)"), "l2");
     EXPECT_EQ(value("2 * list(1, 2) + list(10, 20)"), "[12, 24]");
     EXPECT_EQ(value("max(list(3, 1, 2)) - min(3, 1) + mean(list(1, 2)) + median(list(5, 1, 3))"), "6.5");
+    EXPECT_EQ(value("sum(list(1, 2, 3))"), "6");
     EXPECT_THAT(missing("item(paths.global.caches, 2)"), HasSubstr("a list of 2 has no element 2"));
     EXPECT_EQ(value("when(contains(paths.global.caches, 'l2'), shared.banks)"), "16");
     EXPECT_THAT(missing("when(shared.banks > 16, shared.banks)"), HasSubstr("condition"));
     EXPECT_THAT(refusal("list(1, 2) + list(1, 2, 3)"), HasSubstr("lists of 2 and of 3 numbers"));
+}
+
+TEST(Expression, ComparesGpus) {
+    EXPECT_EQ(value("shared.latency / of('H', shared.latency)"), "2");
+    EXPECT_THAT(missing("of('H', shared.banks)"), HasSubstr("not measured: shared.banks"));
+    EXPECT_THAT(missing("of('I', shared.banks)"), HasSubstr("not measured: I"));
+    EXPECT_THAT(refusal("of(shared.banks)"), HasSubstr("of('GPU', expression)"));
 }
 
 TEST(Expression, SaysWhatWasNotMeasured) {
@@ -108,8 +117,12 @@ TEST(Expression, RefusesWhatItCannotReadAndSaysWhere) {
 
 TEST(Expression, KnowsWhatItReads) {
     const Expression expression("shared.latency / item(column('chase', 'chase/curve', 'size'), 0) + shared.latency");
-    EXPECT_THAT(expression.leaves(), ElementsAre("shared.latency"));
-    EXPECT_THAT(expression.experiments(), ElementsAre("chase"));
+    EXPECT_THAT(expression.reads().at("").leaves, ElementsAre("shared.latency"));
+    EXPECT_THAT(expression.reads().at("").experiments, ElementsAre("chase"));
+    const Expression both("shared.latency / of('H', shared.banks)");
+    EXPECT_THAT(both.reads_of("G", "G").leaves, ElementsAre("shared.latency"));
+    EXPECT_THAT(both.reads_of("H", "G").leaves, ElementsAre("shared.banks"));
+    EXPECT_THAT(both.reads_of("H", "H").leaves, ElementsAre("shared.banks", "shared.latency"));
 }
 
 }  // namespace

@@ -36,8 +36,18 @@ TEST(Reproduction, RunsTheExperimentsThatItsRowsNeed) {
     for (const auto& entry : paper.entries)
         if (entry.id == "wong2010.sec4f.latency" || entry.id == "wong2010.sec4a.clock_scope" || entry.id == "wong2010.fig6.linear") entries.push_back(&entry);
     ASSERT_EQ(entries.size(), 3U);
-    const auto ids = experiments_for(entries);
+    const auto ids = experiments_for(entries, "GTX280 (GT200)");
     EXPECT_THAT(ids, AllOf(Contains("clock"), Contains("shared_latency"), Contains("arithmetic_throughput"), Not(Contains("tlb")), Not(Contains("caches"))));
+}
+
+TEST(Reproduction, LooksForACacheOnItsOwnPathOnly) {
+    const auto ids_for = [](const std::string& expression) {
+        const auto paper = paper_from_json(testing::paper_text("\"value\":1,\"reproduce\":\"" + expression + "\""), "test");
+        return experiments_for({&paper.entries.front()}, "G");
+    };
+    EXPECT_THAT(ids_for("caches.l1.capacity"), ElementsAre("caches"));
+    EXPECT_THAT(ids_for("caches.texture_l1.capacity"), ElementsAre("texture_caches"));
+    EXPECT_THAT(ids_for("tlbs.global_l1.reach"), ElementsAre("tlb"));
 }
 
 TEST(Reproduction, AgreesWithTheGpuOfThePaper) {

@@ -26,24 +26,26 @@ SharedBanks::SharedBanks(const machine::SharedMemory& shared)
     if (!std::has_single_bit(width) || width < 4) reject("shared.bank_width", fmt::format("found {}", width), "a power of two from 4 up");
     if (!std::has_single_bit(group_)) reject("shared.access_group", fmt::format("found {}", group_), "a power of two");
     width_shift_ = static_cast<std::uint32_t>(std::countr_zero(width));
+    row_ = banks_ * (shared.row_words ? count_of(shared.row_words, "shared.row_words", kMostBanks) : 1);
     const double rate = shared.bytes_per_cycle ? need_rate(shared.bytes_per_cycle, "shared.bytes_per_cycle") : static_cast<double>(banks_ * width);
     group_cycles_ = group_ * 4.0 / rate;
 }
 
 std::uint32_t SharedBanks::ways_of(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, Request request) const {
     constexpr std::uint32_t kMostPerBank = 32;
-    std::array<std::array<std::uint64_t, kMostPerBank>, kMostBanks> words;
+    std::array<std::array<std::uint64_t, kMostPerBank>, kMostBanks> rows;
     std::array<std::uint8_t, kMostBanks> counts{};
     std::uint32_t ways = 0;
     for (; mask != 0; mask &= mask - 1) {
         const std::uint64_t begin = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
         for (std::uint64_t word = begin >> width_shift_; word <= (begin + request.bytes - 1) >> width_shift_; ++word) {
             const auto bank = static_cast<std::size_t>(word % banks_);
-            auto& list = words[bank];
+            const std::uint64_t row = word / row_;  // two words of a bank and a row are served together
+            auto& list = rows[bank];
             auto& count = counts[bank];
             const auto end = list.begin() + count;
-            if (request.broadcasts && std::find(list.begin(), end, word) != end) continue;
-            list[count++] = word;
+            if (request.broadcasts && std::find(list.begin(), end, row) != end) continue;
+            list[count++] = row;
             ways = std::max<std::uint32_t>(ways, count);
         }
     }

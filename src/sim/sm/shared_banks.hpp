@@ -32,6 +32,7 @@ private:
     [[nodiscard]] std::uint32_t ways_of(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, Request request) const;
 
     std::uint32_t banks_ = 0;
+    std::uint64_t row_ = 0;  ///< words from a word to the one in the next row of its bank
     std::uint32_t width_shift_ = 0;
     std::uint32_t group_ = 0;
     double latency_ = 0;

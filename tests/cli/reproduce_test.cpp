@@ -1,0 +1,73 @@
+// gputomo reproduce and list papers as a user meets them.
+#include "program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace gputomo::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Reproduce : public testing::ProgramTest {};
+
+TEST_F(Reproduce, PapersAreListed) {
+    const auto ran = run({"list", "papers", "--json"});
+    EXPECT_EQ(ran.code, 0);
+    const auto list = json::parse(ran.out);
+    EXPECT_EQ(list.at("schema"), "gputomo-list-1");
+    bool wong = false;
+    for (const auto& paper : list.at("papers")) {
+        EXPECT_GT(paper.at("reproducible"), 0);
+        EXPECT_LE(paper.at("reproducible"), paper.at("results"));
+        wong = wong || (paper.at("id") == "wong2010" && paper.at("results") == 319);
+    }
+    EXPECT_TRUE(wong);
+    EXPECT_THAT(run({"list", "papers"}).out, HasSubstr("wong2010                 Demystifying GPU Microarchitecture"));
+}
+
+TEST_F(Reproduce, PutsPublishedBesideReproduced) {
+    const auto ran = run({"reproduce", "wong2010", "--only", "wong2010.sec4f.latency,wong2010.sec4a.clock_latency,wong2010.table1.mem_channels", "--json"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const auto result = json::parse(ran.out);
+    EXPECT_EQ(result.at("schema"), "gputomo-reproduction-1");
+    EXPECT_EQ(result.at("results").size(), 2U);
+    for (const auto& row : result.at("results")) {
+        EXPECT_EQ(row.at("published"), row.at("reproduced"));
+        EXPECT_EQ(row.at("agrees"), true);
+        EXPECT_EQ(row.at("unit"), "cycle");
+    }
+    EXPECT_EQ(result.at("not_reproducible").at(0).at("id"), "wong2010.table1.mem_channels");
+    EXPECT_THAT(ran.err, HasSubstr("gtx280, "));
+}
+
+TEST_F(Reproduce, EndsWithOneWhereAValueWasNotMeasured) {
+    const auto ran = run({"reproduce", "volkov2016", "--only", "volkov2016.table2_8.issue_width.g80", "--quiet"});
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("missing volkov2016.table2_8.issue_width.g80"), HasSubstr("not measured: issue.dual_issue"), HasSubstr("0 of 1 published values agree")));
+}
+
+TEST_F(Reproduce, WritesAPageAndItsResults) {
+    const auto ran = run({"reproduce", "wong2010", "--only", "wong2010.sec4f.latency", "--out", "new/folder"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("written: new/folder/results.json new/folder/wong2010.html"));
+    EXPECT_EQ(json::parse(read("new/folder/results.json")).at("paper"), "wong2010");
+    EXPECT_THAT(read("new/folder/wong2010.html"), HasSubstr("id='wong2010.sec4f.latency'"));
+}
+
+TEST_F(Reproduce, RefusesWhatThereIsNot) {
+    const auto paper = run({"reproduce", "nobody1999"});
+    EXPECT_EQ(paper.code, 2);
+    EXPECT_THAT(paper.err, AllOf(HasSubstr("no paper 'nobody1999'; expected one of"), HasSubstr("wong2010")));
+    const auto id = run({"reproduce", "wong2010", "--only", "wong2010.table9"});
+    EXPECT_EQ(id.code, 2);
+    EXPECT_THAT(id.err, HasSubstr("--only wong2010.table9: no such entry of wong2010"));
+}
+
+}  // namespace
+}  // namespace gputomo::cli
