@@ -20,7 +20,8 @@ void add_diff(CLI::App& parent, Action& action);
 void add_validate(CLI::App& parent, Action& action);
 void add_simulate(CLI::App& parent, Action& action);
 void add_predict(CLI::App& parent, Action& action);
+void add_evaluate(CLI::App& parent, Action& action);
 
-inline constexpr AddCommand kCommands[] = {add_list, add_scan, add_run, add_diff, add_validate, add_simulate, add_predict};
+inline constexpr AddCommand kCommands[] = {add_list, add_scan, add_run, add_diff, add_validate, add_simulate, add_predict, add_evaluate};
 
 }  // namespace gputomo::cli
