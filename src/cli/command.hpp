@@ -17,11 +17,13 @@ void add_list(CLI::App& parent, Action& action);
 void add_scan(CLI::App& parent, Action& action);
 void add_run(CLI::App& parent, Action& action);
 void add_diff(CLI::App& parent, Action& action);
+void add_export(CLI::App& parent, Action& action);
+void add_history(CLI::App& parent, Action& action);
 void add_validate(CLI::App& parent, Action& action);
 void add_simulate(CLI::App& parent, Action& action);
 void add_predict(CLI::App& parent, Action& action);
 void add_evaluate(CLI::App& parent, Action& action);
 
-inline constexpr AddCommand kCommands[] = {add_list, add_scan, add_run, add_diff, add_validate, add_simulate, add_predict, add_evaluate};
+inline constexpr AddCommand kCommands[] = {add_list, add_scan, add_run, add_diff, add_export, add_history, add_validate, add_simulate, add_predict, add_evaluate};
 
 }  // namespace gputomo::cli
