@@ -83,7 +83,7 @@ void append_turn(ptx::KernelBuilder& k, const MixShape& shape, const Chains& cha
     const auto each = [&](auto&& append) {
         for (std::size_t i = 0; i < chains.values.size(); ++i) append(i);
     };
-    const bool joins = shape.access == MixAccess::global && !shape.arithmetic_only;
+    const bool joins = shape.reads_lines();
     for (int group = 0; group < shape.groups(); ++group) {
         if (!shape.arithmetic_only) each([&](std::size_t i) { append_access(k, shape.access, chains, i); });
         const int adds = shape.arithmetic_only ? 1 : shape.alpha - (joins ? 1 : 0);
@@ -195,7 +195,7 @@ MixThroughput::MixThroughput(device::Device& device, const MixShape& shape, Link
     : device_(device), shape_(shape), array_(array), kernel_(device, mix_kernel(target_of(device), shape), expected_code(shape)) {
     const auto at_least = [](int all, int each) { return static_cast<std::uint32_t>((all + each - 1) / each); };
     turns_ = std::max(at_least(kLeastInstructions, shape.instructions()), at_least(kLeastGroups, shape.groups()));
-    if (2 * turns_ * static_cast<std::uint32_t>(shape.groups() * shape.chains) > kMostLines) throw std::logic_error("a mix that reads more lines than were planned for");
+    if (shape.reads_lines() && 2 * turns_ * static_cast<std::uint32_t>(shape.groups() * shape.chains) > kMostLines) throw std::logic_error("a mix that reads more lines than were planned for");
 }
 
 MixThroughput::Blocks MixThroughput::blocks_for(int warps) const {
@@ -208,8 +208,7 @@ MixThroughput::Blocks MixThroughput::blocks_for(int warps) const {
 std::optional<double> MixThroughput::mean_latency(const Blocks& blocks, std::uint32_t turns) {
     const auto sms = device_.attribute(device::Attribute::multiprocessor_count).value_or(1);
     const std::int64_t grid = sms * blocks.per_sm, warps = grid * blocks.warps;
-    const bool reads = shape_.access == MixAccess::global && !shape_.arithmetic_only;
-    const std::int64_t lines = reads ? std::int64_t{turns} * shape_.groups() : 0;  // of a chain
+    const std::int64_t lines = shape_.reads_lines() ? std::int64_t{turns} * shape_.groups() : 0;  // of a chain
     const std::int64_t first_line = array_.take(warps * shape_.chains * lines);
     const device::Buffer buffer(device_, Bytes{warps * static_cast<std::int64_t>(sizeof(WarpResult))});
     device::Arguments arguments;

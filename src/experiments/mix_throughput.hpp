@@ -27,8 +27,9 @@ struct MixShape {
     /// Adds alone; alpha is then not used.
     bool arithmetic_only = false;
 
-    /// Instructions of the mix in one turn of the kernel's loop, all chains together; 500 to 1,000 (5.1) unless alpha is larger.
+    [[nodiscard]] bool reads_lines() const { return access == MixAccess::global && !arithmetic_only; }
     [[nodiscard]] int groups() const;  ///< repeating groups of one chain in a turn
+    /// Of the mix in one turn of the kernel's loop, all chains together; about 500 (5.1).
     [[nodiscard]] int instructions() const;
     [[nodiscard]] std::string name() const;
 };
