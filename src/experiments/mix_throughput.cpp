@@ -40,12 +40,13 @@ bool survives_adding(device::Address first, std::int64_t bytes) {
     return (low ^ high) < kSign && (high & ~kSign) < kInfinity;
 }
 
-/// One warp's part of the results.
+/// One warp's part of the results; times are those of its SM's clock.
 struct WarpResult {
-    std::uint32_t cycles = 0;
+    std::uint32_t start = 0;
+    std::uint32_t end = 0;
     std::uint32_t pointers = 0;  ///< sum over the chains
     std::uint32_t sm = 0;
-    std::uint32_t unused = 0;
+    [[nodiscard]] std::uint32_t cycles() const { return end - start; }
 };
 
 /// Dynamic shared memory with which `blocks` fit an SM and not one more, as far as one block may take so much; where it may not,
@@ -58,11 +59,18 @@ Bytes shared_for(const device::Device& device, int blocks) {
     return Bytes{std::max(kUnit, std::min(per_block - kOverhead, per_sm / (blocks + 1) / kUnit * kUnit + kOverhead))};
 }
 
-/// Whether every SM had the same number of warps (5.6).
+/// Whether every SM had the same number of warps, all of them at the same time (5.6): the last had started before the first ended.
 bool attained(const std::vector<WarpResult>& results, std::int64_t sms) {
-    std::map<std::uint32_t, std::int64_t> warps;
-    for (const auto& result : results) ++warps[result.sm];
-    return std::all_of(warps.begin(), warps.end(), [&](const auto& entry) { return entry.second * sms == static_cast<std::int64_t>(results.size()); });
+    std::map<std::uint32_t, std::vector<WarpResult>> by_sm;
+    for (const auto& result : results) by_sm[result.sm].push_back(result);
+    return std::ranges::all_of(by_sm, [&](const auto& entry) {
+        const auto& warps = entry.second;
+        const std::uint32_t origin = warps.front().start;  // clocks wrap round, so times count from here
+        const auto since = [&](std::uint32_t time) { return static_cast<std::int32_t>(time - origin); };
+        std::int32_t last_start = 0, first_end = since(warps.front().end);
+        for (const auto& warp : warps) last_start = std::max(last_start, since(warp.start)), first_end = std::min(first_end, since(warp.end));
+        return static_cast<std::int64_t>(warps.size()) * sms == static_cast<std::int64_t>(results.size()) && last_start < first_end;
+    });
 }
 
 /// Pointers of the chains, and what their loads need.
@@ -161,10 +169,10 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     k("shr.u32", warp, k.thread_index(), 5);
     k("setp.eq.u32", first_lane, k.special(SpecialRegister::laneid), 0);
     const Reg mine = k.element(results, warp, Bytes{sizeof(WarpResult)});
-    k("sub.u32", end, end, start);
-    k.when(first_lane)("st.global.u32", Mem{mine}, end);
-    k.when(first_lane)("st.global.u32", Mem{mine, 4}, sum);
-    k.when(first_lane)("st.global.u32", Mem{mine, 8}, k.special(SpecialRegister::smid));
+    k.when(first_lane)("st.global.u32", Mem{mine}, start);
+    k.when(first_lane)("st.global.u32", Mem{mine, 4}, end);
+    k.when(first_lane)("st.global.u32", Mem{mine, 8}, sum);
+    k.when(first_lane)("st.global.u32", Mem{mine, 12}, k.special(SpecialRegister::smid));
     return k;
 }
 
@@ -217,7 +225,7 @@ std::optional<double> MixThroughput::mean_latency(const Blocks& blocks, std::uin
     const auto results = buffer.read<WarpResult>(static_cast<std::size_t>(warps));
     for (std::size_t warp = 0; warp < results.size(); ++warp) check(warp, results[warp].pointers, first_line, lines);
     if (!attained(results, sms)) return std::nullopt;
-    const double cycles = std::accumulate(results.begin(), results.end(), 0.0, [](double sum, const WarpResult& result) { return sum + result.cycles; });
+    const double cycles = std::accumulate(results.begin(), results.end(), 0.0, [](double sum, const WarpResult& result) { return sum + result.cycles(); });
     return cycles / static_cast<double>(warps);
 }
 

@@ -57,7 +57,7 @@ public:
     MixThroughput(device::Device& device, const MixShape& shape, LinkedArray& array);
 
     /// Instructions of the mix per cycle and SM with `warps` warps on every SM, from mean warp latency by Little's law (3.4), n against
-    /// 2n turns. nullopt where not every SM got that many. Throws DeviceError where a pointer came out other than it must.
+    /// 2n turns. nullopt where not every SM had that many at once. Throws DeviceError where a pointer came out other than it must.
     [[nodiscard]] std::optional<double> instructions_per_cycle(int warps);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
     /// Turns n of the loop; the kernel runs 2n as well.

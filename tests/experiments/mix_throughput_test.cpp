@@ -43,6 +43,16 @@ TEST(MixThroughput, ManyWarpsReachWhatLimitsThem) {
     EXPECT_NEAR(ipc(*fermi, {.alpha = 1}, 48) / 2, 0.0599 * (15 / 4.0) / (15 / 4), 0.003);  // as many SMs as a quarter has, rounded down
 }
 
+TEST(MixThroughput, OccupancyThatWasNotAttainedGivesNoSample) {
+    auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/8800gtx.json");
+    machine.topology.registers_per_sm.set(4096);  // room for one block of 12 warps, not for two
+    const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
+    LinkedArray array(*gpu, 24, MixThroughput::kMostLines);
+    MixThroughput mix(*gpu, {.alpha = 32}, array);
+    EXPECT_FALSE(mix.instructions_per_cycle(24).has_value());
+    EXPECT_TRUE(mix.instructions_per_cycle(4).has_value());
+}
+
 TEST(MixThroughput, ChainsCountAsWarps) {
     const auto maxwell = simulated("gtx980");
     EXPECT_NEAR(ipc(*maxwell, {.alpha = 4, .chains = 2}, 4) / ipc(*maxwell, {.alpha = 4}, 8), 1, 0.03);
