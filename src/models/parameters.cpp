@@ -118,13 +118,14 @@ Parameters parameters_of(const machine::Machine& machine, Access access, std::st
     p.gpu = machine.identity.name.value_or(std::string(origin));
     p.access = access;
     p.sms = static_cast<int>(read.need(machine.topology.sms, "topology.sms"));
-    p.schedulers = static_cast<int>(read.need(machine.issue.schedulers_per_sm, "issue.schedulers_per_sm"));
+    p.schedulers = static_cast<int>(machine.issue.schedulers_per_sm.value_or(1));
     p.max_warps = static_cast<int>(machine.topology.max_threads_per_sm.value_or(0) / machine.topology.warp_size.value_or(static_cast<std::int64_t>(kWarp)));
     p.clock_ghz = read.need(machine.clock.sm_mhz, "clock.sm_mhz") / 1000;
-    p.issue_throughput = p.schedulers / machine.issue.issue_interval.value_or(1);
     p.ilp_latency = static_cast<double>(machine.issue.ilp_latency.value_or(1));
     p.pin_bandwidth = machine.memory.peak_bandwidth.value_or(0);
     p.arithmetic = read.arithmetic();
+    // No experiment counts schedulers yet; adds at their best rate are then the most that is known to be issued.
+    p.issue_throughput = machine.issue.schedulers_per_sm ? p.schedulers / machine.issue.issue_interval.value_or(1) : p.arithmetic.throughput;
     p.arithmetic.throughput = std::min(p.arithmetic.throughput, p.issue_throughput);  // single issue (Volkov 2016, 4.1)
     if (access == Access::global) read.global(p);
     if (access == Access::shared) read.shared(p);

@@ -18,6 +18,7 @@ using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -50,9 +51,9 @@ TEST_F(Commands, ListsAreJsonWithASchema) {
     EXPECT_TRUE(clock);
     const auto devices = json::parse(run({"list", "devices", "--json"}).out);
     EXPECT_EQ(devices.at("schema"), "gputomo-list-1");
-    bool gtx280 = false;
-    for (const auto& row : devices.at("devices")) gtx280 = gtx280 || row.at("id") == "sim:gtx280";
-    EXPECT_TRUE(gtx280);
+    std::vector<std::string> ids;
+    for (const auto& row : devices.at("devices")) ids.push_back(row.at("id"));
+    EXPECT_THAT(ids, IsSupersetOf({"sim:8800gtx", "sim:gtx280", "sim:gtx480", "sim:gtx680", "sim:gtx980"}));
 }
 
 TEST_F(Commands, ExportPrintsTheChosenForm) {
@@ -109,6 +110,7 @@ TEST_F(Commands, ListsAreLinesWithoutJson) {
     EXPECT_EQ(ran.code, 0);
     EXPECT_THAT(lines(ran.out), Each(MatchesRegex("[a-z_]+ +[^ ].+")));
     EXPECT_THAT(run({"list", "devices"}).out, HasSubstr("sim:gtx280               GeForce GTX 280 (simulated)\n"));
+    EXPECT_THAT(run({"list", "models"}).out, StartsWith("volkov-basic             latency bound and throughput bound, whichever is tighter\n"));
 }
 
 TEST_F(Commands, DiffSaysWhetherTwoDescriptionsAreTheSame) {

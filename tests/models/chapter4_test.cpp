@@ -239,6 +239,9 @@ TEST(Models, ErrorsNameWhatIsMissing) {
     machine.memory.read_bandwidth = {};
     EXPECT_EQ(message([&] { (void)parameters_of(machine, Access::global, "mine.json"); }), "mine.json: memory.read_bandwidth: missing; expected a number, because models need it");
     EXPECT_NO_THROW((void)parameters_of(machine, Access::shared));
+    auto scanned = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx980.json");
+    scanned.issue.schedulers_per_sm = {};
+    EXPECT_EQ(parameters_of(scanned).issue_throughput, 4);
     machine.operations.clear();
     EXPECT_EQ(parameters_of(machine, Access::shared).arithmetic.latency, 18);
     machine.pipelines.erase("sfu");

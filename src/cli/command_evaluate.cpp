@@ -1,0 +1,139 @@
+#include "cli/command.hpp"
+#include "cli/devices.hpp"
+#include "cli/ending.hpp"
+#include "cli/progress.hpp"
+#include "experiments/mix_throughput.hpp"
+#include "machine/json.hpp"
+#include "models/evaluation.hpp"
+#include "scan/plan.hpp"
+#include "scan/runner.hpp"
+#include "units/error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <memory>
+
+namespace gputomo::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct EvaluateOptions {
+    std::string device = "auto", machine, access = "global";
+    std::vector<int> alphas;
+    int ilp = 1, noise = 0;
+    std::uint64_t seed = 1;
+    bool quick = false, json = false;
+};
+
+/// What the models need of a GPU, and no more.
+const std::vector<std::string> kParameterExperiments{"attributes", "clock", "arithmetic_latency", "arithmetic_throughput", "shared_latency", "shared_throughput", "caches", "dram_bandwidth"};
+
+/// From the file, or measured here and now.
+machine::Machine machine_for(const EvaluateOptions& options, device::Device& device, Progress& progress) {
+    if (!options.machine.empty()) return options.machine.starts_with("sim:") ? simulated_machine(options.machine) : machine::load(options.machine);
+    scan::Options run;
+    run.seed = options.seed;
+    run.quick = options.quick;
+    run.progress = [&](double fraction, double left, std::string_view what) { progress.show(fraction / 2, left, what); };
+    const auto scan = scan::run(device, scan::plan(experiments::catalogue(), kParameterExperiments), run);
+    throw_unless_done(scan, "interrupted");
+    return scan::describe(scan);
+}
+
+experiments::MixAccess mix_access(models::Access access) {
+    if (access == models::Access::shared) return experiments::MixAccess::shared;
+    return access == models::Access::sfu ? experiments::MixAccess::sfu : experiments::MixAccess::global;
+}
+
+std::vector<models::MeasuredMix> measure(const EvaluateOptions& options, const models::Parameters& p, device::Device& device, Progress& progress) {
+    const auto occupancies = experiments::mix_occupancies(p.schedulers, p.max_warps);
+    const auto alphas = options.alphas.empty() ? experiments::mix_alphas(options.quick) : options.alphas;
+    experiments::LinkedArray array(device, std::int64_t{p.max_warps}, experiments::MixThroughput::kMostLines);
+    std::vector<models::MeasuredMix> surface;
+    for (const int alpha : alphas) {
+        experiments::MixThroughput mix(device, {.access = mix_access(p.access), .alpha = alpha, .chains = options.ilp}, array);
+        auto& measured = surface.emplace_back(models::MeasuredMix{{static_cast<double>(alpha), static_cast<double>(options.ilp)}, {}});
+        for (const int warps : occupancies) {
+            const double done = static_cast<double>(surface.size() - 1) / static_cast<double>(alphas.size());
+            progress.show(0.5 + 0.5 * done, -1, fmt::format("alpha {}, {} warps", alpha, warps));
+            if (const auto throughput = mix.instructions_per_cycle(warps)) measured.throughput[warps] = *throughput;
+        }
+    }
+    return surface;
+}
+
+Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+Json needed(const std::optional<int>& warps) { return warps ? Json(*warps) : Json(); }
+
+Json json_from(const models::Parameters& p, const std::vector<models::MeasuredMix>& surface, const std::vector<models::Evaluation>& evaluations) {
+    Json mixes = Json::array(), rows = Json::array();
+    for (const auto& measured : surface) {
+        Json points = Json::array();
+        for (const auto& [warps, throughput] : measured.throughput) points.push_back({{"warps", warps}, {"instructions_per_cycle", throughput}});
+        mixes.push_back({{"alpha", measured.mix.alpha}, {"ilp", measured.mix.ilp}, {"throughput", points}});
+    }
+    for (const auto& e : evaluations)
+        rows.push_back({{"model", e.model}, {"alpha", e.mix.alpha}, {"smallest", finite(e.smallest)}, {"largest", finite(e.largest)}, {"needed_warps", needed(e.needed_estimated)}, {"needed_warps_measured", needed(e.needed_measured)}});
+    return {{"schema", "gputomo-evaluation-1"}, {"gpu", p.gpu}, {"access", models::name_of(p.access)}, {"surface", mixes}, {"models", rows}};
+}
+
+std::string needed_text(const std::optional<int>& warps) { return warps ? fmt::to_string(*warps) : "-"; }
+
+void print_text(const models::Parameters& p, const std::vector<models::Evaluation>& evaluations) {
+    fmt::print("{}: estimated over measured throughput, smallest and largest over occupancies; warps for {:.0f}% of the peak\n", p.gpu, 100 * models::kHidden);
+    std::string_view model;
+    for (const auto& e : evaluations) {
+        if (e.model != model) fmt::print("\n{}\n  {:>6} {:>9} {:>9} {:>9} {:>9}\n", e.model, "alpha", "smallest", "largest", "needed", "measured");
+        model = e.model;
+        fmt::print("  {:>6} {:>9.3f} {:>9.3f} {:>9} {:>9}\n", e.mix.alpha, e.smallest, e.largest, needed_text(e.needed_estimated), needed_text(e.needed_measured));
+    }
+}
+
+void check(const EvaluateOptions& options) {
+    for (const int alpha : options.alphas)
+        if (alpha < 1 || alpha > 4096) throw InputError(fmt::format("--alpha {}: expected 1 to 4096", alpha));
+    if (options.ilp < 1 || options.ilp > 8) throw InputError(fmt::format("--ilp {}: expected 1 to 8", options.ilp));
+}
+
+int run_evaluation(const EvaluateOptions& options) {
+    check(options);
+    const auto access = models::access_named(options.access);
+    const InterruptGuard guard;
+    const auto device = open_device(options.device, options.seed, options.noise);
+    models::Parameters parameters;
+    std::vector<models::MeasuredMix> surface;
+    {
+        Progress progress(options.json);
+        const auto machine = machine_for(options, *device, progress);
+        parameters = models::parameters_of(machine, access, options.machine.empty() ? options.device : options.machine);
+        if (parameters.max_warps < 1) throw InputError(fmt::format("{}: topology.max_threads_per_sm: missing; expected a number", options.machine));
+        surface = measure(options, parameters, *device, progress);
+    }
+    const auto evaluations = models::evaluate(parameters, surface);
+    if (options.json) fmt::print("{}\n", json_from(parameters, surface, evaluations).dump(1));
+    else print_text(parameters, evaluations);
+    return 0;
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& parent, Action& action) {
+    const auto options = std::make_shared<EvaluateOptions>();
+    auto* command = parent.add_subcommand("evaluate", "Models of latency hiding against measured mixes of instructions");
+    command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
+    command->add_option("--machine", options->machine, "machine.json with the models' parameters, or sim:NAME; measured if not given");
+    command->add_option("--access", options->access, "what is mixed with adds: global, shared or sfu")->capture_default_str();
+    command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one")->delimiter(',');
+    command->add_option("--ilp", options->ilp, "independent chains of a warp")->capture_default_str();
+    command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();
+    command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
+    command->add_flag("--quick", options->quick, "fewer arithmetic intensities");
+    command->add_flag("--json", options->json, "as JSON, with the measured throughputs");
+    command->callback([&action, options] { action = [options] { return run_evaluation(*options); }; });
+}
+
+}  // namespace gputomo::cli

@@ -1,0 +1,71 @@
+// `gputomo predict` and `gputomo evaluate` as a user runs them.
+#include "program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace gputomo::cli {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Models : public testing::ProgramTest {};
+
+TEST_F(Models, PredictOfAListing) {
+    const auto file = source("tests/data/sass/vector_add_sm_30.sass");
+    const auto ran = run({"predict", file, "--kernel", "add", "--machine", "sim:gtx680", "--json"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const auto prediction = json::parse(ran.out);
+    EXPECT_EQ(prediction.at("schema"), "gputomo-prediction-1");
+    EXPECT_EQ(prediction.at("latency_cycles"), 544);
+    EXPECT_EQ(prediction.at("limited_by"), "memory system");
+    EXPECT_EQ(prediction.at("instructions").size(), 12U);
+    EXPECT_EQ(prediction.at("throughput").back().at("warps"), 64);
+    EXPECT_THAT(run({"predict", file, "--kernel", "add", "--machine", source("machines/gtx680.json")}).out, AllOf(HasSubstr("544 cycles"), HasSubstr("<- the limit"), HasSubstr("Assumed")));
+}
+
+TEST_F(Models, PredictOfPtxAsksForTripCounts) {
+    const auto file = source("tests/data/ptx/matrix_multiply.ptx");
+    const auto ran = run({"predict", file, "--kernel", "matrix_multiply", "--machine", "sim:gtx980"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("expected --trip-count $L__BB0_2=N"));
+    EXPECT_EQ(run({"predict", file, "--kernel", "matrix_multiply", "--machine", "sim:gtx980", "--trip-count", "$L__BB0_2=64"}).code, 0);
+}
+
+TEST_F(Models, PredictRefusesWhatIsWrong) {
+    const auto file = source("tests/data/ptx/vector_add.ptx");
+    const auto error = [&](std::vector<std::string> more) {
+        std::vector<std::string> arguments{"predict", file, "--kernel", "vector_add", "--machine", "sim:gtx980"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const auto ran = run(arguments);
+        EXPECT_EQ(ran.code, 2);
+        return ran.err;
+    };
+    EXPECT_THAT(error({"--trip-count", "x"}), HasSubstr("--trip-count x: expected NAME=NUMBER"));
+    EXPECT_THAT(error({"--transactions", "a=4"}), HasSubstr("--transactions a=4"));
+    EXPECT_THAT(error({"--l2-hit", "0.5"}), HasSubstr("describes no cache of the GPU"));
+    EXPECT_THAT(run({"predict", "none.ptx", "--kernel", "k", "--machine", "sim:gtx980"}).err, HasSubstr("none.ptx"));
+    EXPECT_THAT(run({"predict", file, "--kernel", "k", "--machine", "sim:gtx980"}).err, HasSubstr("no kernel 'k'; expected one of vector_add"));
+    write("bad.sass", "MOV R1, R2\n?\n");
+    EXPECT_THAT(run({"predict", "bad.sass", "--kernel", "k", "--machine", "sim:gtx980"}).err, HasSubstr("bad.sass:2:"));
+}
+
+TEST_F(Models, EvaluateOfOneMix) {
+    const auto ran = run({"evaluate", "--device", "sim:gtx680", "--machine", "sim:gtx680", "--access", "sfu", "--alpha", "4", "--json"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const auto evaluation = json::parse(ran.out);
+    EXPECT_EQ(evaluation.at("schema"), "gputomo-evaluation-1");
+    EXPECT_EQ(evaluation.at("surface").at(0).at("throughput").size(), 12U);
+    EXPECT_EQ(evaluation.at("models").at(0).at("model"), "volkov-basic");
+    EXPECT_NEAR(evaluation.at("models").at(0).at("largest").get<double>(), 1, 0.3);
+    EXPECT_EQ(run({"evaluate", "--device", "sim:gtx680", "--alpha", "0"}).code, 2);
+    EXPECT_THAT(run({"evaluate", "--device", "sim:gtx680", "--access", "tensor"}).err, HasSubstr("expected one of global, shared, sfu"));
+}
+
+}  // namespace
+}  // namespace gputomo::cli

@@ -1,0 +1,87 @@
+// Mixes on simulated GPUs: limits that the description sets, pointers that come back, occupancies.
+#include "experiments/mix_throughput.hpp"
+
+#include "machine/json.hpp"
+#include "sim/simulator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace gputomo::experiments {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::unique_ptr<sim::SimulatedDevice> simulated(const std::string& name) {
+    auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json");
+    // A quarter of a GPU takes a quarter of the time, and is the same for each SM.
+    machine.topology.sms.set(*machine.topology.sms / 4);
+    machine.memory.read_bandwidth.set(*machine.memory.read_bandwidth / 4);
+    machine.memory.peak_bandwidth.set(*machine.memory.peak_bandwidth / 4);
+    if (machine.memory.copy_bandwidth) machine.memory.copy_bandwidth.set(*machine.memory.copy_bandwidth / 4);
+    return sim::make_device(machine, {.id = "sim:" + name, .seed = 1});
+}
+
+double ipc(device::Device& gpu, const MixShape& shape, int warps) {
+    LinkedArray array(gpu, warps, MixThroughput::kMostLines);
+    return MixThroughput(gpu, shape, array).instructions_per_cycle(warps).value();
+}
+
+TEST(MixThroughput, OneWarpTakesTheLatenciesOfItsInstructions) {
+    const auto kepler = simulated("gtx680");
+    EXPECT_NEAR(9 / ipc(*kepler, {.alpha = 8}, 1), 301 + 8 * 9, 2);
+    EXPECT_NEAR(1 / ipc(*kepler, {.arithmetic_only = true}, 1), 9, 0.1);
+    EXPECT_NEAR(5 / ipc(*kepler, {.access = MixAccess::sfu, .alpha = 4}, 1), 9 + 4 * 9, 0.5);
+    EXPECT_NEAR(5 / ipc(*kepler, {.access = MixAccess::shared, .alpha = 4}, 1), 24 + 4 * 9, 0.5);
+}
+
+TEST(MixThroughput, ManyWarpsReachWhatLimitsThem) {
+    const auto fermi = simulated("gtx480");
+    EXPECT_NEAR(ipc(*fermi, {.arithmetic_only = true}, 40), 1, 0.02);
+    EXPECT_NEAR(ipc(*fermi, {.alpha = 1}, 48) / 2, 0.0599 * (15 / 4.0) / (15 / 4), 0.003);  // as many SMs as a quarter has, rounded down
+}
+
+TEST(MixThroughput, OccupancyThatWasNotAttainedGivesNoSample) {
+    auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/8800gtx.json");
+    machine.topology.registers_per_sm.set(4096);  // room for one block of 12 warps, not for two
+    const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
+    LinkedArray array(*gpu, 24, MixThroughput::kMostLines);
+    MixThroughput mix(*gpu, {.alpha = 32}, array);
+    EXPECT_FALSE(mix.instructions_per_cycle(24).has_value());
+    EXPECT_TRUE(mix.instructions_per_cycle(4).has_value());
+}
+
+TEST(MixThroughput, ChainsCountAsWarps) {
+    const auto maxwell = simulated("gtx980");
+    EXPECT_NEAR(ipc(*maxwell, {.alpha = 4, .chains = 2}, 4) / ipc(*maxwell, {.alpha = 4}, 8), 1, 0.03);
+}
+
+TEST(MixThroughput, TurnsOfTheLoopHave500To1000Instructions) {
+    for (const int alpha : {1, 2, 11, 63, 181, 512}) {
+        const MixShape shape{.alpha = alpha};
+        EXPECT_GT(shape.instructions(), 300) << alpha;
+        EXPECT_LE(shape.instructions(), 1000) << alpha;
+    }
+}
+
+TEST(MixThroughput, OccupanciesAndIntensities) {
+    EXPECT_THAT(mix_occupancies(4, 64), ElementsAre(4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64));
+    EXPECT_THAT(mix_occupancies(1, 24), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24));
+    EXPECT_THAT(mix_alphas(true), ElementsAre(1, 4, 16, 64, 256));
+    EXPECT_EQ(mix_alphas(false).size(), 18U);  // sqrt(2) rounds to 1
+    EXPECT_EQ(mix_alphas(false).back(), 512);
+}
+
+TEST(LinkedArray, GivesLinesThatWereNotReadForLong) {
+    const auto gpu = simulated("gtx980");
+    LinkedArray array(*gpu, 1, 100);  // 4 SMs
+    EXPECT_EQ(array.take(150), 0);
+    EXPECT_EQ(array.take(250), 150);
+    EXPECT_EQ(array.take(1), 0);
+    EXPECT_THROW((void)array.take(401), std::logic_error);
+}
+
+}  // namespace
+}  // namespace gputomo::experiments
