@@ -85,7 +85,7 @@ std::vector<std::uint64_t> PathFindings::tour_of(std::size_t index, const PathQu
 
 PathFindings measure_caches(Context& context, const deduce::Chase& chase, const PathQuestion& question, Outcome& outcome) {
     const auto sweep = deduce::deduce_levels(chase, {.smallest = question.smallest, .largest = question.largest, .stride = question.stride,
-                                                     .least_step = question.least_step, .most_loads = kMostLoads});
+                                                     .least_step = question.least_step, .half_octaves = true, .most_loads = kMostLoads});
     outcome.traces.push_back(trace_of(question, sweep));
     PathFindings found;
     found.memory = sweep.levels.back();

@@ -15,6 +15,7 @@ std::span<const Experiment> catalogue() {
         caches_experiment(),
         constant_caches_experiment(),
         texture_caches_experiment(),
+        instruction_caches_experiment(),
         tlb_experiment(),
         dram_bandwidth_experiment(),
         launch_experiment(),
