@@ -21,6 +21,8 @@ constexpr std::uint64_t kLoads = 1024, kLoadsPerSm = 256;
 /// Standard deviation of a median, in median deviations of the readings and over the root of their number; how many of them the
 /// medians of a hundred equal SMs differ by.
 constexpr double kDeviation = 1.86, kSpreadOfMany = 6;
+/// Behind a cache, single loads are placed no finer than this, or than its line.
+constexpr std::uint64_t kFinestBehind = 64;
 /// Geometry of small caches takes no more loads than this a lap.
 constexpr std::uint64_t kMostGeometryLoads = 1 << 15;
 
@@ -94,21 +96,27 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
         PathLevel cache{fmt::format("{}_l{}", question.path, i + 1), sweep.levels[i], sweep.levels[i + 1].latency, {}};
         const bool seen = near.size() == i;
         if (seen) {
-            const std::uint64_t word = i == 0 ? question.word : near.front().line, visible = i == 0 ? word : near.back().line;
+            const std::uint64_t visible = i == 0 ? question.word : near.back().line;
             deduce::CacheQuestion asked{.threshold = (cache.level.latency + cache.next_latency) / 2, .fits = cache.level.fits, .overflows = cache.level.overflows,
-                                        .largest = question.room, .word = word, .visible = visible, .most_loads = kMostGeometryLoads, .seed = context.seed};
+                                        .largest = question.room, .word = i == 0 ? question.word : std::min(near.front().line, kFinestBehind), .visible = visible, .most_loads = kMostGeometryLoads, .seed = context.seed};
             cache.findings = i == 0 ? deduce::deduce_geometry(chase, asked)
-                                    : deduce::deduce_geometry(UnhiddenLines(chase, near, question.room, std::min<std::uint64_t>(question.word, 8)), asked);
+                                    : deduce::deduce_geometry(UnhiddenLines(question.chase_behind ? question.chase_behind : chase, near, question.room, std::min<std::uint64_t>(question.word, 8)), asked);
         } else {
             cache.findings.capacity = {static_cast<std::int64_t>(cache.level.fits), 0.5, {static_cast<std::int64_t>(cache.level.fits), static_cast<std::int64_t>(cache.level.overflows)}, {}};
             cache.findings.remarks.emplace_back("a nearer cache whose sets are not known hides its geometry");
         }
-        for (auto& estimate : deduce::cache_estimates(cache.findings, "caches." + cache.name, question.experiment)) outcome.estimates.push_back(std::move(estimate));
-        for (const auto& remark : cache.findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}: {}", question.experiment, cache.name, remark));
         if (const auto known = near_cache(cache.findings); known && seen) near.push_back(*known);
         found.caches.push_back(std::move(cache));
     }
     return found;
+}
+
+void report_caches(const PathFindings& findings, const PathQuestion& question, Outcome& outcome) {
+    for (const auto& cache : findings.caches) {
+        if (cache.elsewhere) continue;
+        for (auto& estimate : deduce::cache_estimates(cache.findings, "caches." + cache.name, question.experiment)) outcome.estimates.push_back(std::move(estimate));
+        for (const auto& remark : cache.findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}: {}", question.experiment, cache.name, remark));
+    }
 }
 
 void measure_latencies(Context& context, const PathFindings& findings, const PathQuestion& question, Outcome& outcome) {
@@ -117,19 +125,22 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
     std::vector<std::string> names;
     for (std::size_t i = 0; i <= findings.caches.size(); ++i) {
         const bool memory = i == findings.caches.size();
-        const auto by_sm = latencies_by_sm(context, findings, i, question);
+        auto by_sm = latencies_by_sm(context, findings, i, question);
+        if (!memory) names.push_back(findings.caches[i].name);
         if (by_sm.empty()) continue;
+        if (i > 0)
+            for (double& latency : by_sm.latencies) latency += findings.hidden;
         for (std::size_t s = 0; s < by_sm.sms.size(); ++s) {
             const double row[] = {static_cast<double>(i + 1), by_sm.sms[s], by_sm.latencies[s]};
             for (std::size_t column = 0; column < std::size(row); ++column) trace.columns[column].values.push_back(row[column]);
         }
+        if (!memory && findings.caches[i].elsewhere) continue;
         const auto prefix = memory ? fmt::format("paths.{}.memory_latency", question.path) : fmt::format("caches.{}.latency", findings.caches[i].name);
         const auto range = by_sm.range();
         outcome.estimates.push_back(decided_integer(prefix, {by_sm.mean(), static_cast<double>(range[0]), static_cast<double>(range[1])},
                                                     {fmt::format("{}: dependent loads that this level serves, mean of {} SMs", question.experiment, by_sm.sms.size()), kConfidence}));
         if (static_cast<double>(range[1] - range[0]) > clock_step(context.findings) + kSpreadOfMany * by_sm.uncertainty)
             outcome.estimates.push_back(decided(prefix + "_range", range, {fmt::format("{}: smallest and largest of the SMs", question.experiment), kConfidence}));
-        if (!memory) names.push_back(findings.caches[i].name);
     }
     outcome.traces.push_back(std::move(trace));
     outcome.estimates.push_back(decided(fmt::format("paths.{}.caches", question.path), names, {question.experiment + ": levels of latency against the size of the array", kConfidence}));

@@ -27,6 +27,10 @@ constexpr std::uint32_t kMostBlocksPerSm = 16;
 /// Since compute capability 7.0 an instruction takes 16 bytes, before 8 (with control words beside it on some).
 constexpr std::int64_t kLongSince = 7;
 constexpr std::uint32_t kRegisters = 7;
+constexpr Bytes kConstants{64 * 1024};
+constexpr std::int64_t kConstantStride = 64;
+/// Records that shared memory has room for beside the tour, at least.
+constexpr std::uint32_t kLeastRecords = 256;
 constexpr std::uint32_t kCalibrationVisits = 256;
 
 /// A slot's instructions: each adds another number to its register, so that no two slots are alike and none is left out.
@@ -36,7 +40,7 @@ void append_slot(ptx::KernelBuilder& k, std::uint32_t number, const std::vector<
 }
 
 struct ChaseRegisters {
-    Reg order, count, warm, visits, wanted_sm, results;
+    Reg order, count, warm, visits, wanted_sm, results, constants;
 };
 
 ChaseRegisters declare_parameters(ptx::KernelBuilder& k) {
@@ -46,7 +50,8 @@ ChaseRegisters declare_parameters(ptx::KernelBuilder& k) {
     const Reg visits = k.param(Type::u32, "visits");
     const Reg wanted_sm = k.param(Type::u32, "wanted_sm");
     const Reg results = k.param(Type::u64, "results");
-    return {order, count, warm, visits, wanted_sm, results};
+    const Reg constants = k.param(Type::u32, "constants");
+    return {order, count, warm, visits, wanted_sm, results, constants};
 }
 
 void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
@@ -60,6 +65,22 @@ void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
     k("atom.global.exch.b32", taken, Mem{p.results}, 1);
     k("setp.ne.u32", lost, taken, 0);
     k.when(lost)("bra", leave);
+}
+
+/// The slot behind the others: reads constants.
+void append_constants(ptx::KernelBuilder& k, const ChaseRegisters& p, Reg base, Reg sum) {
+    const Reg offset = k.reg(Type::u32), word = k.reg(Type::u32), more = k.reg(Type::pred), at = k.reg(Type::u64);
+    k("mov.u32", offset, 0);
+    k("mov.u64", at, base);
+    k.while_([&] {
+        k("setp.lt.u32", more, offset, p.constants);
+        return ptx::Condition(more);
+    }, [&] {
+        k("ld.const.u32", word, Mem{at});
+        k("add.u32", sum, sum, word);
+        k("add.u64", at, at, kConstantStride);
+        k("add.u32", offset, offset, kConstantStride);
+    });
 }
 
 /// What the dispatcher keeps.
@@ -124,6 +145,7 @@ ptx::KernelBuilder chase_kernel(ptx::Target target, std::uint32_t slots, Filling
     ptx::KernelBuilder k(fmt::format("instruction_chase_{}", slots), target);
     const auto p = declare_parameters(k);
     const Reg list = k.dynamic_shared();
+    const Reg constants = k.array({.name = "constants", .space = ptx::Space::constant, .type = Type::u32, .size = kConstants});
     const Label leave = k.label(), dispatch = k.label(), done = k.label();
     append_claim(k, p, leave);
     append_copy(k, p, list);
@@ -141,7 +163,7 @@ ptx::KernelBuilder chase_kernel(ptx::Target target, std::uint32_t slots, Filling
     k("mov.u32", filled, thread);
     append_filling(k, filling.before, filled);
     std::vector<Label> targets;
-    for (std::uint32_t i = 0; i < slots; ++i) targets.push_back(k.label());
+    for (std::uint32_t i = 0; i <= slots; ++i) targets.push_back(k.label());
     k.place(dispatch);
     append_filling(k, filling.within, filled);
     append_dispatcher(k, s, p, targets, done);
@@ -149,6 +171,9 @@ ptx::KernelBuilder chase_kernel(ptx::Target target, std::uint32_t slots, Filling
         k.place(targets[i]);
         append_slot(k, i, sums, dispatch);
     }
+    k.place(targets.back());
+    append_constants(k, p, constants, sums.front());
+    k("bra", dispatch);
     k.place(done);
     append_dump(k, p, records);
     for (const Reg sum : sums) k("st.volatile.global.u32", Mem{p.results, 4}, sum);
@@ -239,7 +264,7 @@ InstructionChase::InstructionChase(Context& context, std::uint32_t slots, const 
     contiguous_ = layout && !layout->apart && layout->first_slot - layout->dispatcher == kHead / instruction_bytes_;
     const auto shared = std::min(kMostShared, context.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384)) - kSharedLeftFree;
     words_ = static_cast<std::uint32_t>(shared / 4);
-    order_ = device::Buffer(context.device, Bytes{std::int64_t{4} * slots});
+    order_ = device::Buffer(context.device, Bytes{std::int64_t{4} * words_});
     results_ = device::Buffer(context.device, Bytes{kHeaderBytes + 4 * std::int64_t{words_}});
     calibrate();
 }
@@ -252,6 +277,7 @@ void InstructionChase::calibrate() {
 std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& order, std::uint64_t warm, std::uint64_t visits, std::optional<std::uint32_t> sm) {
     std::vector<double> cycles;
     const auto count = static_cast<std::uint32_t>(order.size());
+    if (count + kLeastRecords > words_) throw DeviceError(fmt::format("{}: a tour of {} visits does not fit shared memory of {} words", kernel_.name(), count, words_));
     const std::uint32_t most = words_ - count - 2;
     order_.write(order);
     while (cycles.size() < visits) {
@@ -260,7 +286,7 @@ std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& orde
         const auto before = static_cast<std::uint32_t>((warm + count - 1) / count * count + phase);
         const auto recorded = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, visits - cycles.size()));
         device::Arguments arguments;
-        arguments.add(order_.address()).add(count).add(before).add(recorded).add(sm.value_or(kAnySm)).add(results_.address());
+        arguments.add(order_.address()).add(count).add(before).add(recorded).add(sm.value_or(kAnySm)).add(results_.address()).add(constants_);
         context_.device.fill_u32(results_.address(), 0, 1);
         for (std::uint32_t blocks = sm ? sms_ : 1; results_.read<std::uint32_t>(1).front() == 0 && blocks <= kMostBlocksPerSm * sms_; blocks *= 4)
             kernel_.launch({blocks}, {1}, arguments, Bytes{4 * std::int64_t{words_}});
@@ -271,30 +297,54 @@ std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& orde
     return cycles;
 }
 
-std::vector<double> InstructionChase::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
-    context_.progress(fraction_, what_);
+InstructionChase::Tour InstructionChase::tour_of(const std::vector<std::uint64_t>& offsets, std::uint64_t head) const {
     const std::uint64_t step = dense_step(offsets);
-    const std::uint64_t head = contiguous_ ? kHead : 0;
     // The dispatcher takes part in a walk through all of the code; other tours are moved out of its way.
     const std::uint64_t shift = step != 0 ? 0 : head;
-    std::vector<std::size_t> positions;  // in the tour, of each slot in the order of visits
+    Tour tour{.size = offsets.size()};
     for (std::size_t i = 0; i < offsets.size(); ++i)
-        if (offsets[i] + shift >= head) positions.push_back(i);
-    if (positions.empty()) return std::vector<double>(loads, 0.0);
+        if (offsets[i] + shift >= head) tour.positions.push_back(i);
     std::mt19937 random(1);
-    if (step != 0) std::shuffle(positions.begin(), positions.end(), random);
-    std::vector<std::uint32_t> order;
-    for (const auto position : positions) order.push_back(static_cast<std::uint32_t>((offsets[position] + shift - head) / slot_bytes()) % slots_);
-    const std::uint64_t laps = (loads + offsets.size() - 1) / offsets.size(), warm_laps = (warm + offsets.size() - 1) / offsets.size();
-    const auto cycles = run(order, warm_laps * order.size(), laps * order.size(), sm);
+    if (step != 0) std::shuffle(tour.positions.begin(), tour.positions.end(), random);
+    for (const auto position : tour.positions) tour.order.push_back(static_cast<std::uint32_t>((offsets[position] + shift - head) / slot_bytes()) % slots_);
+    return tour;
+}
+
+std::vector<double> InstructionChase::walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
+    context_.progress(fraction_, what_);
+    const std::uint64_t laps = (loads + tour.size - 1) / tour.size, warm_laps = (warm + tour.size - 1) / tour.size, length = tour.order.size();
+    std::vector<double> latencies(laps * tour.size, 0.0);
+    if (tour.order.empty()) return latencies;
+    const auto cycles = run(tour.order, warm_laps * length, laps * length, sm);
     if (cycles.empty()) return {};
-    std::vector<double> latencies(laps * offsets.size(), 0.0);
-    for (std::size_t i = 0; i < cycles.size(); ++i) latencies[i / order.size() * offsets.size() + positions[i % order.size()]] = cycles[i] - base_;
+    for (std::size_t i = 0; i < cycles.size(); ++i)
+        if (i % length < tour.positions.size()) latencies[i / length * tour.size + tour.positions[i % length]] = cycles[i] - base_;
     return latencies;
 }
 
-deduce::ChaseTrace InstructionChase::operator()(const deduce::ChaseRequest& request) {
-    return {walk(request.offsets, request.warm_laps * request.offsets.size(), request.recorded_laps * request.offsets.size(), std::nullopt)};
+std::vector<double> InstructionChase::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
+    return walk(tour_of(offsets, 0), warm, loads, sm);
+}
+
+std::vector<double> InstructionChase::walk_beside_constants(const std::vector<std::uint64_t>& offsets, std::uint32_t constants, std::uint64_t laps) {
+    auto tour = tour_of(offsets, 0);
+    tour.order.push_back(slots_);
+    constants_ = constants;
+    auto latencies = walk(tour, 2 * tour.size, laps * tour.size, std::nullopt);
+    constants_ = 0;
+    return latencies;
+}
+
+deduce::ChaseTrace InstructionChase::answer(const deduce::ChaseRequest& request, std::uint64_t head) {
+    return {walk(tour_of(request.offsets, head), request.warm_laps * request.offsets.size(), request.recorded_laps * request.offsets.size(), std::nullopt)};
+}
+
+deduce::Chase InstructionChase::chase() {
+    return [this](const deduce::ChaseRequest& request) { return answer(request, contiguous_ ? kHead : 0); };
+}
+
+deduce::Chase InstructionChase::chase_behind() {
+    return [this](const deduce::ChaseRequest& request) { return answer(request, 0); };
 }
 
 }  // namespace gputomo::experiments

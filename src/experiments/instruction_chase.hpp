@@ -15,8 +15,8 @@ namespace gputomo::experiments {
 
 /// The kernel is a dispatcher and behind it, one after the other, slots of kSlotInstructions instructions. The dispatcher reads the
 /// clock, takes the next slot's number from shared memory and jumps there; the slot comes back. The time from one reading to the
-/// next is that of a visit. Offset 0 of the chase is where the dispatcher begins: it is part of the code that is walked through,
-/// and visits to offsets within it are hits.
+/// next is that of a visit. For the first cache, offset 0 is where the dispatcher begins: it is part of the code that is walked
+/// through, and visits to offsets within it are hits. The caches behind see nothing of it, and offset 0 is the first slot.
 class InstructionChase {
 public:
     /// Instructions of a slot: 64 or 128 bytes, the smallest line of an instruction cache.
@@ -26,11 +26,13 @@ public:
 
     InstructionChase(Context& context, std::uint32_t slots);
 
-    /// Cycles that each visit takes longer than one that is served at once.
-    [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
-    [[nodiscard]] deduce::Chase chase() { return [this](const deduce::ChaseRequest& request) { return (*this)(request); }; }
-    /// The same for `loads` visits after `warm` ones, on one SM if one is given; empty where no block came there.
+    /// Chases for the first cache and for those behind it: cycles that each visit takes longer than one that is served at once.
+    [[nodiscard]] deduce::Chase chase();
+    [[nodiscard]] deduce::Chase chase_behind();
+    /// For `loads` visits after `warm` ones, on one SM if one is given; empty where no block came there.
     [[nodiscard]] std::vector<double> walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm);
+    /// The same as walk() with `constants` bytes of constants read after each lap, a word every 64 bytes.
+    [[nodiscard]] std::vector<double> walk_beside_constants(const std::vector<std::uint64_t>& offsets, std::uint32_t constants, std::uint64_t laps);
     /// What progress() says meanwhile.
     void describe(double fraction, std::string what) { fraction_ = fraction, what_ = std::move(what); }
 
@@ -43,7 +45,15 @@ public:
 private:
     InstructionChase(Context& context, std::uint32_t slots, const ptx::KernelBuilder& kernel);
     void calibrate();
+    struct Tour {
+        std::vector<std::uint32_t> order;    ///< slots
+        std::vector<std::size_t> positions;  ///< of each in the offsets that were asked for
+        std::size_t size = 0;                ///< of these
+    };
+    [[nodiscard]] Tour tour_of(const std::vector<std::uint64_t>& offsets, std::uint64_t head) const;
+    std::vector<double> walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm);
     std::vector<double> run(const std::vector<std::uint32_t>& order, std::uint64_t warm, std::uint64_t visits, std::optional<std::uint32_t> sm);
+    [[nodiscard]] deduce::ChaseTrace answer(const deduce::ChaseRequest& request, std::uint64_t head);
 
     Context& context_;
     std::uint32_t slots_;
@@ -54,6 +64,7 @@ private:
     std::uint32_t sms_ = 1;
     std::uint32_t words_ = 0;  ///< of shared memory
     bool contiguous_ = false;
+    std::uint32_t constants_ = 0;  ///< bytes read by the slot behind the others
     double base_ = 0;          ///< of a visit that is served at once, with recording
     double fraction_ = 0;
     std::string what_ = "instruction chase";

@@ -40,6 +40,7 @@ Outcome measure(Context& context) {
     question.least_step = std::max(kLeastStep, kClockSteps * clock_step(context.findings));
     question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) { return array.walk(offsets, warm, loads, sm); };
     const auto findings = measure_caches(context, array.chase(), question, outcome);
+    report_caches(findings, question, outcome);
     array.describe(0.8, "latency by SM");
     measure_latencies(context, findings, question, outcome);
     return outcome;
