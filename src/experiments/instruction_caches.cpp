@@ -62,7 +62,12 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
             outcome.warnings.push_back(fmt::format("{}: constants take room in {}, but none of the caches found on their path has its capacity", question.experiment, cache.name));
             continue;
         }
-        if (const auto latency = context.findings.number(fmt::format("caches.{}.latency", name))) hidden.push_back(*latency - cache.level.latency);
+        if (const auto latency = context.findings.number(fmt::format("caches.{}.latency", name))) {
+            const auto tour = findings.tour_of(i, question);
+            auto seen = chase.walk(tour, kLaps * tour.size(), kLaps * tour.size(), std::nullopt);
+            std::erase_if(seen, [&](double cycles) { return cycles < findings.borders_of(i)[0] || cycles > border; });
+            hidden.push_back(*latency - deduce::mean_near_median(seen, clock_step(context.findings)));
+        }
         cache.name = name;
         cache.elsewhere = true;
     }
