@@ -17,6 +17,7 @@ std::span<const Experiment> catalogue() {
         texture_caches_experiment(),
         instruction_caches_experiment(),
         tlb_experiment(),
+        scopes_experiment(),
         dram_bandwidth_experiment(),
         launch_experiment(),
     };
