@@ -18,6 +18,8 @@ constexpr std::uint64_t kMostLoads = 1 << 16;
 /// Laps after which an array that fits is there, whatever the replacement; loads that a latency is taken of.
 constexpr std::uint64_t kWarmLaps = 4;
 constexpr std::uint64_t kLoads = 1024, kLoadsPerSm = 256;
+/// Of the latency of global memory; below it a load is served by a cache.
+constexpr double kOfMemory = 0.7;
 /// Standard deviation of a median, in median deviations of the readings and over the root of their number; how many of them the
 /// medians of a hundred equal SMs differ by.
 constexpr double kDeviation = 1.86, kSpreadOfMany = 6;
@@ -63,6 +65,19 @@ BySm latencies_by_sm(Context& context, const PathFindings& findings, std::size_t
         by_sm.uncertainty = std::max(by_sm.uncertainty, kDeviation * deduce::median_deviation(latencies) / std::sqrt(static_cast<double>(latencies.size())));
     }
     return by_sm;
+}
+
+/// Whether what lies behind all caches that a walk fills can be memory: no path is that much faster than the one of global memory.
+bool is_memory(const Context& context, double latency) {
+    const auto global = context.findings.number("paths.global.memory_latency");
+    return !global || latency > kOfMemory * *global;
+}
+
+/// A cache larger than the largest array.
+void add_unfilled(const std::string& name, const PathQuestion& question, Outcome& outcome) {
+    auto capacity = undecided(fmt::format("caches.{}.capacity", name), {}, {fmt::format("{}: larger than the largest array, {} bytes", question.experiment, question.largest), kConfidence});
+    outcome.estimates.push_back(std::move(capacity));
+    outcome.estimates.push_back(undecided(fmt::format("paths.{}.memory_latency", question.path), {}, {question.experiment + ": no array was larger than all caches", kConfidence}));
 }
 
 }  // namespace
@@ -124,7 +139,7 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
     trace.columns = {{"level", "number", {}}, {"sm", "id", {}}, {"latency", "cycles", {}}};
     std::vector<std::string> names;
     for (std::size_t i = 0; i <= findings.caches.size(); ++i) {
-        const bool memory = i == findings.caches.size();
+        bool memory = i == findings.caches.size();
         auto by_sm = latencies_by_sm(context, findings, i, question);
         if (!memory) names.push_back(findings.caches[i].name);
         if (by_sm.empty()) continue;
@@ -134,8 +149,13 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
             const double row[] = {static_cast<double>(i + 1), by_sm.sms[s], by_sm.latencies[s]};
             for (std::size_t column = 0; column < std::size(row); ++column) trace.columns[column].values.push_back(row[column]);
         }
-        if (!memory && findings.caches[i].elsewhere) continue;
-        const auto prefix = memory ? fmt::format("paths.{}.memory_latency", question.path) : fmt::format("caches.{}.latency", findings.caches[i].name);
+        if (memory && !is_memory(context, by_sm.mean())) {
+            memory = false;
+            names.push_back(fmt::format("{}_l{}", question.path, i + 1));
+            add_unfilled(names.back(), question, outcome);
+        }
+        if (!memory && i < findings.caches.size() && findings.caches[i].elsewhere) continue;
+        const auto prefix = memory ? fmt::format("paths.{}.memory_latency", question.path) : fmt::format("caches.{}.latency", names.back());
         const auto range = by_sm.range();
         outcome.estimates.push_back(decided_integer(prefix, {by_sm.mean(), static_cast<double>(range[0]), static_cast<double>(range[1])},
                                                     {fmt::format("{}: dependent loads that this level serves, mean of {} SMs", question.experiment, by_sm.sms.size()), kConfidence}));

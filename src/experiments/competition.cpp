@@ -46,13 +46,13 @@ void Competition::set_arrays(std::span<const device::Address> own, std::span<con
     }
     own_start_ = link_to(own.front());
     rival_start_ = link_to(rivals.front());
-    own_loads_ = static_cast<std::uint32_t>(own.size());
+    own_loads_ = static_cast<std::uint32_t>((own.size() + kCompetitionUnroll - 1) / kCompetitionUnroll * kCompetitionUnroll);
     rival_loads_ = static_cast<std::uint32_t>(rivals.size());
 }
 
 std::optional<double> Competition::cycles(std::uint32_t sm, std::uint32_t rival, std::uint32_t laps) {
     device::Arguments arguments;
-    arguments.add(own_start_).add(rival_start_).add(own_loads_).add(laps * rival_loads_).add(sm).add(rival).add(results_.address());
+    arguments.add(own_start_).add(rival_start_).add(own_loads_ / kCompetitionUnroll).add(laps * rival_loads_).add(sm).add(rival).add(results_.address());
     if (hint_ == LoadHint::texture) arguments.add(texture_);
     for (const std::uint32_t blocks : kBlocksPerSm) {
         device_.fill_u32(results_.address(), 0, sizeof(CompetitionResults) / 4);

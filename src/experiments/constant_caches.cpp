@@ -41,7 +41,7 @@ Experiment constant_caches_experiment() {
             .title = "caches on the way to constants",
             .source = "Wong 2010, IV-J, Figs. 17, 18",
             .needs = {},
-            .after = {"clock"},
+            .after = {"clock", "caches"},
             .provides = {"caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
                          "caches.*.index", "caches.*.policy", "paths.constant.caches", "paths.constant.memory_latency", "paths.constant.memory_latency_range"},
             .run = run};

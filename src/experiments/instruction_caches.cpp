@@ -100,7 +100,7 @@ Experiment instruction_caches_experiment() {
             .title = "caches on the way to instructions, and what they share with constants",
             .source = "Wong 2010, IV-K, Figs. 21-23",
             .needs = {},
-            .after = {"clock", "constant_caches"},
+            .after = {"clock", "caches", "constant_caches"},
             .provides = {"caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
                          "caches.*.index", "caches.*.policy", "paths.instruction.caches", "paths.instruction.memory_latency", "paths.instruction.memory_latency_range"},
             .run = run};

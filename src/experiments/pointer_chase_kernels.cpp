@@ -197,7 +197,7 @@ ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Sha
 ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
     ptx::KernelBuilder k(fmt::format("competition_{}", name_of(hint)), target);
     const Reg own_start = k.param(Type::u64, "own_start"), rival_start = k.param(Type::u64, "rival_start");
-    const Reg own_loads = k.param(Type::u32, "own_loads"), rival_loads = k.param(Type::u32, "rival_loads");
+    const Reg own_turns = k.param(Type::u32, "own_turns"), rival_loads = k.param(Type::u32, "rival_loads");
     const Reg sm = k.param(Type::u32, "sm"), rival_sm = k.param(Type::u32, "rival_sm");
     const Reg results = k.param(Type::u64, "results");
     if (hint == LoadHint::constant) static_cast<void>(k.array(constant_array()));
@@ -238,7 +238,8 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
             wait_for(2);
         });
         const Reg begin = k.clock_after(own.at());
-        k.loop(own_loads, [&] { own.load(); });
+        // Unrolled, or the loop's own instructions would hide short latencies.
+        k.loop(own_turns, [&] { k.repeat(kCompetitionUnroll, [&](int) { own.load(); }); });
         const Reg end = k.clock_after(own.at());
         k("st.global.u32", Mem{results, offsetof(CompetitionResults, begin)}, begin);
         k("st.global.u32", Mem{results, offsetof(CompetitionResults, end)}, end);

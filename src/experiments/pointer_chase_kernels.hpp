@@ -26,6 +26,7 @@ struct CompetitionResults {
     std::uint32_t begin = 0, end = 0;
     std::uint32_t done = 0;   ///< 1: both blocks took part
 };
+inline constexpr int kCompetitionUnroll = 8;
 /// A block on one SM walks through its array, then one on another SM through its own, then the first again, timed.
 [[nodiscard]] ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint);
 /// Stores where the array begins, in the addresses of constants.
