@@ -83,6 +83,10 @@ Outcome measure(Context& context) {
     question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) { return chase.walk(offsets, warm, loads, sm); };
     question.chase_behind = chase.chase_behind();
     auto findings = measure_caches(context, chase.chase(), question, outcome);
+    if (findings.caches.empty()) {  // nothing that a fetch could take time for
+        outcome.warnings.push_back(question.experiment + ": all code is served alike, up to the largest walk");
+        return outcome;
+    }
     chase.describe(0.7, "instructions beside constants");
     find_shared(context, chase, question, findings, outcome);
     report_caches(findings, question, outcome);
