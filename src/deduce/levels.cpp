@@ -3,6 +3,7 @@
 #include "deduce/statistics.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <numeric>
 
@@ -39,7 +40,8 @@ LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question) {
     };
     LevelSweep sweep;
     std::vector<Newest> about;  // one per level
-    for (std::uint64_t bytes = question.smallest; bytes <= question.largest; bytes *= 2) {
+    const auto next_size = [&](std::uint64_t bytes) { return !question.half_octaves ? 2 * bytes : std::has_single_bit(bytes) ? bytes / 2 * 3 : bytes / 3 * 4; };
+    for (std::uint64_t bytes = question.smallest; bytes <= question.largest; bytes = next_size(bytes)) {
         std::uint64_t stride = question.stride;
         while (bytes / stride > question.most_loads) stride *= 2;
         const auto readings = readings_of(chase, bytes, stride);

@@ -13,6 +13,7 @@ struct LevelQuestion {
     std::uint64_t largest = 0;       ///< bytes available
     std::uint64_t stride = 256;      ///< bytes; about a line, so that most loads of an array too large miss
     double least_step = 3;           ///< cycles between two levels, at least; more where the clock steps in several cycles
+    bool half_octaves = false;       ///< sizes 1, 1.5, 2, 3, 4, ... instead of 1, 2, 4: for levels no larger than twice the one before
     /// Arrays of more loads than this are walked with a doubled stride.
     std::uint64_t most_loads = 1 << 19;
 };

@@ -18,9 +18,13 @@ constexpr std::uint64_t kMostLoads = 1 << 16;
 /// Laps after which an array that fits is there, whatever the replacement; loads that a latency is taken of.
 constexpr std::uint64_t kWarmLaps = 4;
 constexpr std::uint64_t kLoads = 1024, kLoadsPerSm = 256;
+/// Of the latency of global memory; below it a load is served by a cache.
+constexpr double kOfMemory = 0.7;
 /// Standard deviation of a median, in median deviations of the readings and over the root of their number; how many of them the
 /// medians of a hundred equal SMs differ by.
 constexpr double kDeviation = 1.86, kSpreadOfMany = 6;
+/// Behind a cache, single loads are placed no finer than this, or than its line.
+constexpr std::uint64_t kFinestBehind = 64;
 /// Geometry of small caches takes no more loads than this a lap.
 constexpr std::uint64_t kMostGeometryLoads = 1 << 15;
 
@@ -63,6 +67,19 @@ BySm latencies_by_sm(Context& context, const PathFindings& findings, std::size_t
     return by_sm;
 }
 
+/// Whether what lies behind all caches that a walk fills can be memory: no path is that much faster than the one of global memory.
+bool is_memory(const Context& context, double latency) {
+    const auto global = context.findings.number("paths.global.memory_latency");
+    return !global || latency > kOfMemory * *global;
+}
+
+/// A cache larger than the largest array.
+void add_unfilled(const std::string& name, const PathQuestion& question, Outcome& outcome) {
+    auto capacity = undecided(fmt::format("caches.{}.capacity", name), {}, {fmt::format("{}: larger than the largest array, {} bytes", question.experiment, question.largest), kConfidence});
+    outcome.estimates.push_back(std::move(capacity));
+    outcome.estimates.push_back(undecided(fmt::format("paths.{}.memory_latency", question.path), {}, {question.experiment + ": no array was larger than all caches", kConfidence}));
+}
+
 }  // namespace
 
 std::array<double, 2> PathFindings::borders_of(std::size_t index) const {
@@ -85,7 +102,7 @@ std::vector<std::uint64_t> PathFindings::tour_of(std::size_t index, const PathQu
 
 PathFindings measure_caches(Context& context, const deduce::Chase& chase, const PathQuestion& question, Outcome& outcome) {
     const auto sweep = deduce::deduce_levels(chase, {.smallest = question.smallest, .largest = question.largest, .stride = question.stride,
-                                                     .least_step = question.least_step, .most_loads = kMostLoads});
+                                                     .least_step = question.least_step, .half_octaves = true, .most_loads = kMostLoads});
     outcome.traces.push_back(trace_of(question, sweep));
     PathFindings found;
     found.memory = sweep.levels.back();
@@ -94,21 +111,27 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
         PathLevel cache{fmt::format("{}_l{}", question.path, i + 1), sweep.levels[i], sweep.levels[i + 1].latency, {}};
         const bool seen = near.size() == i;
         if (seen) {
-            const std::uint64_t word = i == 0 ? question.word : near.front().line, visible = i == 0 ? word : near.back().line;
+            const std::uint64_t visible = i == 0 ? question.word : near.back().line;
             deduce::CacheQuestion asked{.threshold = (cache.level.latency + cache.next_latency) / 2, .fits = cache.level.fits, .overflows = cache.level.overflows,
-                                        .largest = question.room, .word = word, .visible = visible, .most_loads = kMostGeometryLoads, .seed = context.seed};
+                                        .largest = question.room, .word = i == 0 ? question.word : std::min(near.front().line, kFinestBehind), .visible = visible, .most_loads = kMostGeometryLoads, .seed = context.seed};
             cache.findings = i == 0 ? deduce::deduce_geometry(chase, asked)
-                                    : deduce::deduce_geometry(UnhiddenLines(chase, near, question.room, std::min<std::uint64_t>(question.word, 8)), asked);
+                                    : deduce::deduce_geometry(UnhiddenLines(question.chase_behind ? question.chase_behind : chase, near, question.room, std::min<std::uint64_t>(question.word, 8)), asked);
         } else {
             cache.findings.capacity = {static_cast<std::int64_t>(cache.level.fits), 0.5, {static_cast<std::int64_t>(cache.level.fits), static_cast<std::int64_t>(cache.level.overflows)}, {}};
             cache.findings.remarks.emplace_back("a nearer cache whose sets are not known hides its geometry");
         }
-        for (auto& estimate : deduce::cache_estimates(cache.findings, "caches." + cache.name, question.experiment)) outcome.estimates.push_back(std::move(estimate));
-        for (const auto& remark : cache.findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}: {}", question.experiment, cache.name, remark));
         if (const auto known = near_cache(cache.findings); known && seen) near.push_back(*known);
         found.caches.push_back(std::move(cache));
     }
     return found;
+}
+
+void report_caches(const PathFindings& findings, const PathQuestion& question, Outcome& outcome) {
+    for (const auto& cache : findings.caches) {
+        if (cache.elsewhere) continue;
+        for (auto& estimate : deduce::cache_estimates(cache.findings, "caches." + cache.name, question.experiment)) outcome.estimates.push_back(std::move(estimate));
+        for (const auto& remark : cache.findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}: {}", question.experiment, cache.name, remark));
+    }
 }
 
 void measure_latencies(Context& context, const PathFindings& findings, const PathQuestion& question, Outcome& outcome) {
@@ -116,20 +139,28 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
     trace.columns = {{"level", "number", {}}, {"sm", "id", {}}, {"latency", "cycles", {}}};
     std::vector<std::string> names;
     for (std::size_t i = 0; i <= findings.caches.size(); ++i) {
-        const bool memory = i == findings.caches.size();
-        const auto by_sm = latencies_by_sm(context, findings, i, question);
+        bool memory = i == findings.caches.size();
+        auto by_sm = latencies_by_sm(context, findings, i, question);
+        if (!memory) names.push_back(findings.caches[i].name);
         if (by_sm.empty()) continue;
+        if (i > 0)
+            for (double& latency : by_sm.latencies) latency += findings.hidden;
         for (std::size_t s = 0; s < by_sm.sms.size(); ++s) {
             const double row[] = {static_cast<double>(i + 1), by_sm.sms[s], by_sm.latencies[s]};
             for (std::size_t column = 0; column < std::size(row); ++column) trace.columns[column].values.push_back(row[column]);
         }
-        const auto prefix = memory ? fmt::format("paths.{}.memory_latency", question.path) : fmt::format("caches.{}.latency", findings.caches[i].name);
+        if (memory && !is_memory(context, by_sm.mean())) {
+            memory = false;
+            names.push_back(fmt::format("{}_l{}", question.path, i + 1));
+            add_unfilled(names.back(), question, outcome);
+        }
+        if (!memory && i < findings.caches.size() && findings.caches[i].elsewhere) continue;
+        const auto prefix = memory ? fmt::format("paths.{}.memory_latency", question.path) : fmt::format("caches.{}.latency", names.back());
         const auto range = by_sm.range();
         outcome.estimates.push_back(decided_integer(prefix, {by_sm.mean(), static_cast<double>(range[0]), static_cast<double>(range[1])},
                                                     {fmt::format("{}: dependent loads that this level serves, mean of {} SMs", question.experiment, by_sm.sms.size()), kConfidence}));
         if (static_cast<double>(range[1] - range[0]) > clock_step(context.findings) + kSpreadOfMany * by_sm.uncertainty)
             outcome.estimates.push_back(decided(prefix + "_range", range, {fmt::format("{}: smallest and largest of the SMs", question.experiment), kConfidence}));
-        if (!memory) names.push_back(findings.caches[i].name);
     }
     outcome.traces.push_back(std::move(trace));
     outcome.estimates.push_back(decided(fmt::format("paths.{}.caches", question.path), names, {question.experiment + ": levels of latency against the size of the array", kConfidence}));

@@ -24,6 +24,7 @@ struct PathQuestion {
     std::uint64_t stride = 64;       ///< of the walks that look for levels: a line or less
     std::uint64_t word = 8;          ///< least distance of two loads
     double least_step = 3;           ///< cycles between two levels
+    deduce::Chase chase_behind;      ///< for caches behind the first, where it differs
     /// Latencies of `loads` loads of a tour, on an SM if one is given, after `warm` loads; empty where nothing came there.
     std::function<std::vector<double>(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm)> walk;
 };
@@ -33,6 +34,7 @@ struct PathLevel {
     deduce::Level level;
     double next_latency = 0;        ///< of what lies behind
     deduce::CacheFindings findings;
+    bool elsewhere = false;         ///< known from another path, under that path's name: what is found here is not reported
 };
 
 struct PathFindings {
@@ -40,12 +42,16 @@ struct PathFindings {
     deduce::Level memory;           ///< the last level seen, behind all caches
     /// Array whose loads the level `index` serves (caches.size(): memory), in steps of the longest line on the way there.
     [[nodiscard]] std::vector<std::uint64_t> tour_of(std::size_t index, const PathQuestion& question) const;
+    double hidden = 0;              ///< cycles of each latency that the walk cannot see
     /// Latencies that belong to the level `index`.
     [[nodiscard]] std::array<double, 2> borders_of(std::size_t index) const;
 };
 
-/// Finds the levels and their geometry and adds the estimates for caches.*; the chase is the path's.
+/// Finds the levels and their geometry; the chase is the path's.
 [[nodiscard]] PathFindings measure_caches(Context& context, const deduce::Chase& chase, const PathQuestion& question, Outcome& outcome);
+
+/// Adds the estimates for caches.*.
+void report_caches(const PathFindings& findings, const PathQuestion& question, Outcome& outcome);
 
 /// Adds latencies: of each level and of memory, mean and by SM, and the path's list of caches.
 void measure_latencies(Context& context, const PathFindings& findings, const PathQuestion& question, Outcome& outcome);

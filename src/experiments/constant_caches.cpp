@@ -26,6 +26,7 @@ Outcome measure(Context& context) {
     question.least_step = std::max(kLeastStep, kClockSteps * clock_step(context.findings));
     question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) { return array.walk(offsets, warm, loads, sm); };
     const auto findings = measure_caches(context, array.chase(), question, outcome);
+    report_caches(findings, question, outcome);
     array.describe(0.8, "latency by SM");
     measure_latencies(context, findings, question, outcome);
     return outcome;
@@ -40,7 +41,7 @@ Experiment constant_caches_experiment() {
             .title = "caches on the way to constants",
             .source = "Wong 2010, IV-J, Figs. 17, 18",
             .needs = {},
-            .after = {"clock"},
+            .after = {"clock", "caches"},
             .provides = {"caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
                          "caches.*.index", "caches.*.policy", "paths.constant.caches", "paths.constant.memory_latency", "paths.constant.memory_latency_range"},
             .run = run};

@@ -15,7 +15,9 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment caches_experiment();
 [[nodiscard]] Experiment constant_caches_experiment();
 [[nodiscard]] Experiment texture_caches_experiment();
+[[nodiscard]] Experiment instruction_caches_experiment();
 [[nodiscard]] Experiment tlb_experiment();
+[[nodiscard]] Experiment scopes_experiment();
 [[nodiscard]] Experiment dram_bandwidth_experiment();
 [[nodiscard]] Experiment launch_experiment();
 [[nodiscard]] Experiment control_flow_experiment();

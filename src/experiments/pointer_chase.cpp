@@ -75,6 +75,21 @@ void LinkWriter::write(std::span<const device::Address> order, device::Address t
     kernel_.launch({(count + kWriterThreads - 1) / kWriterThreads}, {kWriterThreads}, arguments);
 }
 
+ConstantLinks::ConstantLinks(device::Device& device, const std::shared_ptr<device::Module>& module) : device_(device), for_host_(module->symbol(constant_array().name).address) {
+    CompiledKernel base(module, constant_base_kernel(target_of(device)).name(), {});
+    const device::Buffer result(device, Bytes{sizeof begin_});
+    device::Arguments arguments;
+    arguments.add(result.address());
+    base.launch({1}, {1}, arguments);
+    begin_ = result.read<std::uint64_t>(1).front();
+}
+
+void ConstantLinks::write_cycle(std::span<const device::Address> order) {
+    links_.resize(std::max<std::size_t>(links_.size(), *std::ranges::max_element(order) / sizeof(std::uint64_t) + 1));
+    for (std::size_t i = 0; i < order.size(); ++i) links_[order[i] / sizeof(std::uint64_t)] = link_to(order[(i + 1) % order.size()]);
+    device_.copy_to_device(for_host_, std::as_bytes(std::span(links_)));
+}
+
 PointerChase::PointerChase(device::Device& device, Shape shape)
     : device_(device),
       shape_(shape),
@@ -89,30 +104,19 @@ PointerChase::PointerChase(device::Device& device, Shape shape)
     average_.prefer_l1();
     average_long_.prefer_l1();
     fine_.prefer_l1();
-    if (shape.hint == LoadHint::constant) find_constants();
-}
-
-void PointerChase::find_constants() {
-    constants_ = module_->symbol(constant_array().name).address;
-    CompiledKernel base(module_, constant_base_kernel(target_of(device_)).name(), {});
-    device::Arguments arguments;
-    arguments.add(results_.address());
-    base.launch({1}, {1}, arguments);
-    constants_begin_ = results_.read<std::uint64_t>(1).front();
+    if (shape.hint == LoadHint::constant) constants_.emplace(device, module_);
 }
 
 std::uint64_t PointerChase::link_to(device::Address address) const {
-    if (shape_.hint == LoadHint::constant) return constants_begin_ + address;
+    if (constants_) return constants_->link_to(address);
     if (shape_.hint == LoadHint::texture) return (address - shape_.texture_base) / 4;
     return address;
 }
 
 void PointerChase::write_cycle(std::span<const device::Address> order) {
+    if (constants_) return constants_->write_cycle(order);
     if (shape_.hint == LoadHint::texture) return writer_.write_texels(order, shape_.texture_base);
-    if (shape_.hint != LoadHint::constant) return writer_.write_cycle(order);
-    std::vector<std::uint64_t> links(*std::ranges::max_element(order) / sizeof(std::uint64_t) + 1);
-    for (std::size_t i = 0; i < order.size(); ++i) links[order[i] / sizeof(std::uint64_t)] = link_to(order[(i + 1) % order.size()]);
-    device_.copy_to_device(constants_, std::as_bytes(std::span(links)));
+    writer_.write_cycle(order);
 }
 
 bool PointerChase::launch(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t turns) {

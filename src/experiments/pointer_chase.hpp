@@ -51,6 +51,22 @@ private:
     CompiledKernel kernel_;
 };
 
+/// The constants of a module and what their loads follow. Addresses are offsets in the array.
+class ConstantLinks {
+public:
+    /// The module holds constant_array() and constant_base_kernel().
+    ConstantLinks(device::Device& device, const std::shared_ptr<device::Module>& module);
+    [[nodiscard]] std::uint64_t link_to(device::Address offset) const { return begin_ + offset; }
+    /// Adds the cycle order[0] -> order[1] -> ... to what has been written.
+    void write_cycle(std::span<const device::Address> order);
+
+private:
+    device::Device& device_;
+    device::Address for_host_ = 0;
+    std::uint64_t begin_ = 0;  ///< for loads of constants
+    std::vector<std::uint64_t> links_;
+};
+
 /// Chases pointers with one thread, in two ways that must agree: average() times many loads at once, fine() each load and
 /// where it went (Mei 2014, Listing 4). Clock reads, stores of records and loop control are measured by calibrate() and
 /// taken off by whoever asks for latencies.
@@ -104,7 +120,6 @@ public:
 private:
     /// What a load of this chase returns when it leads to `address`.
     [[nodiscard]] std::uint64_t link_to(device::Address address) const;
-    void find_constants();
     /// False where no block came to the wanted SM.
     bool launch(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t turns);
     std::optional<double> cycles_of(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t unroll);
@@ -130,8 +145,7 @@ private:
     double average_overhead_ = 0;
     double record_overhead_ = 0;
     std::uint32_t sms_ = 1;
-    device::Address constants_ = 0;      ///< for the host
-    std::uint64_t constants_begin_ = 0;  ///< for loads of constants
+    std::optional<ConstantLinks> constants_;
 };
 
 [[nodiscard]] ptx::KernelBuilder average_chase_kernel(ptx::Target target, LoadHint hint, int unroll);

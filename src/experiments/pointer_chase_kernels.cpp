@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <string>
 
 namespace gputomo::experiments {
@@ -36,8 +37,12 @@ std::string_view name_of(LoadHint hint) {
     return {};
 }
 
+/// A block that waits for another one gives up after so many looks.
+constexpr std::uint32_t kMostSpins = 1 << 20;
+constexpr std::uint32_t kOwnLaps = 3;
+
 struct ChaseParameters {
-    Reg start, warm, turns, wanted_sm, results, texture;
+    Reg start{}, warm{}, turns{}, wanted_sm{}, results{}, texture{};
 };
 
 ChaseParameters declare_parameters(ptx::KernelBuilder& k, LoadHint hint) {
@@ -185,6 +190,72 @@ ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Sha
     });
     append_dump(k, records, parameters.turns, parameters.results);
     p.store(Mem{parameters.results, 16});
+    k.place(leave);
+    return k;
+}
+
+ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
+    ptx::KernelBuilder k(fmt::format("competition_{}", name_of(hint)), target);
+    const Reg own_start = k.param(Type::u64, "own_start"), rival_start = k.param(Type::u64, "rival_start");
+    const Reg own_turns = k.param(Type::u32, "own_turns"), rival_loads = k.param(Type::u32, "rival_loads");
+    const Reg sm = k.param(Type::u32, "sm"), rival_sm = k.param(Type::u32, "rival_sm");
+    const Reg results = k.param(Type::u64, "results");
+    if (hint == LoadHint::constant) static_cast<void>(k.array(constant_array()));
+    const Reg texture = hint == LoadHint::texture ? k.param(Type::u64, "texture") : Reg{};
+    const Label no_own = k.label(), leave = k.label();
+    const Reg here = k.special(SpecialRegister::smid), taken = k.reg(Type::u32), wrong = k.reg(Type::pred);
+    const auto claim = [&](Reg wanted, std::int64_t flag, Label lost) {
+        k("setp.ne.u32", wrong, here, wanted);
+        k.when(wrong)("bra", lost);
+        k("atom.global.exch.b32", taken, Mem{results, flag}, 1);
+        k("setp.ne.u32", wrong, taken, 0);
+        k.when(wrong)("bra", lost);
+    };
+    const Reg phase = k.reg(Type::u32), more = k.reg(Type::pred), spins = k.reg(Type::u32);
+    const auto wait_for = [&](std::uint32_t wanted) {
+        k("mov.u32", spins, 0);
+        k.while_([&] {
+            k("ld.volatile.global.u32", phase, Mem{results, offsetof(CompetitionResults, phase)});
+            k("add.u32", spins, spins, 1);
+            k("setp.lt.u32", more, phase, wanted);
+            const Reg patient = k.reg(Type::pred);
+            k("setp.lt.and.u32", patient, spins, kMostSpins, more);
+            return ptx::Condition(patient);
+        }, [] {});
+    };
+    const auto enter = [&](std::uint32_t number) {
+        k("membar.gl");
+        k("st.volatile.global.u32", Mem{results, offsetof(CompetitionResults, phase)}, number);
+    };
+    claim(sm, offsetof(CompetitionResults, own_claim), no_own);
+    Follower own(k, hint, {.start = own_start, .texture = texture});
+    // The laps before the timed one run through the same code, which some caches hold beside constants.
+    k.loop(kOwnLaps, [&](Reg lap) {
+        const Reg timed = k.reg(Type::pred);
+        k("setp.eq.u32", timed, lap, kOwnLaps - 1);
+        k.if_(timed, [&] {
+            enter(1);
+            wait_for(2);
+        });
+        const Reg begin = k.clock_after(own.at());
+        // Unrolled, or the loop's own instructions would hide short latencies.
+        k.loop(own_turns, [&] { k.repeat(kCompetitionUnroll, [&](int) { own.load(); }); });
+        const Reg end = k.clock_after(own.at());
+        k("st.global.u32", Mem{results, offsetof(CompetitionResults, begin)}, begin);
+        k("st.global.u32", Mem{results, offsetof(CompetitionResults, end)}, end);
+    });
+    own.store(Mem{results, sizeof(CompetitionResults)});
+    const Reg both = k.reg(Type::u32);
+    k("set.eq.u32.u32", both, phase, 2);
+    k("st.global.u32", Mem{results, offsetof(CompetitionResults, done)}, both);
+    k("bra", leave);
+    k.place(no_own);
+    claim(rival_sm, offsetof(CompetitionResults, rival_claim), leave);
+    Follower other(k, hint, {.start = rival_start, .texture = texture});
+    wait_for(1);
+    k.loop(rival_loads, [&] { other.load(); });
+    other.store(Mem{results, sizeof(CompetitionResults) + 8});
+    enter(2);
     k.place(leave);
     return k;
 }

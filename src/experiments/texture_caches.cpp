@@ -16,7 +16,8 @@ constexpr std::uint64_t kStride = 32;
 constexpr std::uint64_t kTexel = 4;
 /// Arrays this many times as large as the cache that the driver names, or kLargest where it names none, as large as a texture can be.
 constexpr std::int64_t kTimesL2 = 8;
-constexpr std::int64_t kLargest = std::int64_t{2} << 20, kLargestTexture = std::int64_t{512} << 20;
+/// A walk through more would take longer than it tells: the cache of the whole GPU is that of global memory wherever it is so large.
+constexpr std::int64_t kLargest = std::int64_t{2} << 20, kLargestTexture = std::int64_t{16} << 20;
 /// For lines far apart, more than for arrays walked line by line.
 constexpr std::int64_t kRoom = std::int64_t{8} << 20;
 /// Cycles, or steps of the clock, by which two levels differ at least.
@@ -40,6 +41,7 @@ Outcome measure(Context& context) {
     question.least_step = std::max(kLeastStep, kClockSteps * clock_step(context.findings));
     question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) { return array.walk(offsets, warm, loads, sm); };
     const auto findings = measure_caches(context, array.chase(), question, outcome);
+    report_caches(findings, question, outcome);
     array.describe(0.8, "latency by SM");
     measure_latencies(context, findings, question, outcome);
     return outcome;
@@ -54,7 +56,7 @@ Experiment texture_caches_experiment() {
             .title = "caches on the way to textures in linear memory",
             .source = "Wong 2010, IV-H, Figs. 10-12",
             .needs = {},
-            .after = {"clock"},
+            .after = {"clock", "caches"},
             .provides = {"caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
                          "caches.*.index", "caches.*.policy", "paths.texture.caches", "paths.texture.memory_latency", "paths.texture.memory_latency_range"},
             .run = run};

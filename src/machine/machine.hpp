@@ -242,9 +242,7 @@ struct Cache {
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
-        visit({.name = "scope", .doc = "what shares one instance",
-               .internal = "determined by two blocks competing, which no experiment does yet",
-               .choices = {"scheduler", "sm", "tpc", "gpc", "gpu"}}, self.scope);
+        visit({.name = "scope", .doc = "what shares one instance", .choices = {"scheduler", "sm", "tpc", "gpc", "gpu"}}, self.scope);
         visit({.name = "capacity", .unit = Unit::bytes, .doc = "data bytes of one instance"}, self.capacity);
         visit({.name = "line", .unit = Unit::bytes, .doc = "bytes that share one tag"}, self.line);
         visit({.name = "sector", .unit = Unit::bytes, .doc = "bytes filled by one miss; equals line where there are no sectors"}, self.sector);
@@ -259,8 +257,7 @@ struct Cache {
                .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "way-odds", "not-lru"}}, self.policy);
         visit({.name = "way_odds", .doc = "probability of each way to be the victim (Mei 2014: 1/6 1/2 1/6 1/6); with policy 'way-odds'"}, self.way_odds);
         visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load that hits here, translation hit included"}, self.latency);
-        visit({.name = "latency_range", .unit = Unit::cycles, .doc = "[smallest, largest] over SM placement, or over the partitions of the cache",
-               .internal = "determined by chases placed on every SM, which no experiment does yet for caches"}, self.latency_range);
+        visit({.name = "latency_range", .unit = Unit::cycles, .doc = "[smallest, largest] over SM placement, or over the partitions of the cache"}, self.latency_range);
         visit({.name = "allocation", .doc = "what allocates a line",
                .internal = "determined by store traces, which no experiment does yet", .choices = {"load", "load-store"}}, self.allocation);
         visit({.name = "write_policy", .doc = "what a store that hits does",

@@ -330,6 +330,11 @@ void Maker::path_and_memory() {
     const auto latency = std::max(dice_.between(200, 900), last + kLevelStep + spread);
     set(path.memory_latency, latency);
     set(path.memory_latency_range, {latency - spread, latency + spread});
+    // Uncached: what these paths' own caches do is tested on described GPUs.
+    for (const char* other : {"constant", "texture"}) {
+        set(machine_.paths[other].caches, {});
+        set(machine_.paths[other].memory_latency, latency);
+    }
     const bool has_private_cache = machine_.caches.contains("l1") && *machine_.caches.at("l1").scope == "sm";
     set(path.tlb_position, has_private_cache && dice_.chance(30) ? "after-first-cache" : "before-caches");
 

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <tuple>
 
 namespace gputomo::experiments {
 namespace {
@@ -36,6 +38,40 @@ public:
     Outcome outcome;
     Findings findings;
 };
+
+TEST(SimulatedGtx280Test, ConstantCachesAreThoseOfTable5) {
+    const Scanned scan("constant_caches");
+    const std::tuple<std::string, double, double, double, double> rows[] = {
+        {"constant_l1", 2048, 64, 4, 8}, {"constant_l2", 8192, 256, 4, 81}, {"constant_l3", 32768, 256, 8, 220}};
+    for (const auto& [name, capacity, line, ways, latency] : rows) {
+        EXPECT_EQ(scan["caches." + name + ".capacity"], capacity);
+        EXPECT_EQ(scan["caches." + name + ".line"], line);
+        EXPECT_EQ(scan["caches." + name + ".ways"], ways);
+        EXPECT_NEAR(scan["caches." + name + ".latency"], latency, 1);
+    }
+    EXPECT_NEAR(scan["paths.constant.memory_latency"], 476, 1);
+}
+
+TEST(SimulatedGtx280Test, TextureCachesAreThoseOfTable5) {
+    const Scanned scan("texture_caches");
+    EXPECT_EQ(scan["caches.texture_l1.capacity"], 5120);
+    EXPECT_EQ(scan["caches.texture_l1.ways"], 20);
+    EXPECT_EQ(scan["caches.texture_l2.capacity"], 262144);
+    EXPECT_EQ(scan["caches.texture_l2.line"], 256);
+    EXPECT_NEAR(scan["caches.texture_l1.latency"], 261, 1);
+    EXPECT_NEAR(scan["caches.texture_l2.latency"], 371, 1);
+    EXPECT_NEAR(scan["paths.texture.memory_latency"], 497, 1);
+}
+
+TEST(SimulatedGtx280Test, InstructionCachesBehindTheFirstHaveTheGeometryOfTable5) {
+    const Scanned scan("instruction_caches");
+    const std::tuple<std::string, double, double> rows[] = {{"instruction_l1", 4096, 4}, {"instruction_l2", 8192, 4}, {"instruction_l3", 32768, 8}};
+    for (const auto& [name, capacity, ways] : rows) {
+        EXPECT_EQ(scan["caches." + name + ".capacity"], capacity);
+        EXPECT_EQ(scan["caches." + name + ".line"], 256);
+        EXPECT_EQ(scan["caches." + name + ".ways"], ways);
+    }
+}
 
 TEST(SimulatedGtx280Test, ClockReadsCost28CyclesAndStepBy2) {
     const Scanned scan("clock");

@@ -1,0 +1,113 @@
+// The caches on the way to instructions.
+#include "experiments/experiments.hpp"
+
+#include "deduce/statistics.hpp"
+#include "experiments/cached_path.hpp"
+#include "experiments/clock_watch.hpp"
+#include "experiments/instruction_chase.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputomo::experiments {
+namespace {
+
+/// 96 KiB of code before compute capability 7.0, 192 KiB since; more takes seconds to compile.
+constexpr std::uint32_t kSlots = 1536;
+/// Cycles, or steps of the clock, by which two levels differ at least.
+constexpr double kLeastStep = 3, kClockSteps = 1.5;
+
+/// A tour of so much of a cache, together with as many constants, is more than the cache holds; what a cache shared with nothing
+/// loses to accidents, and what a shared one loses at least.
+constexpr double kPart = 0.75, kUndisturbed = 0.1, kDisturbed = 0.5;
+constexpr std::uint64_t kMostConstants = 64 * 1024;
+constexpr std::uint64_t kLaps = 8;
+/// Capacities of one cache on two paths differ by no more than this share.
+constexpr double kSameCapacity = 0.1;
+
+double share_above(const std::vector<double>& latencies, double border) {
+    const auto above = std::ranges::count_if(latencies, [border](double latency) { return latency > border; });
+    return static_cast<double>(above) / static_cast<double>(std::max<std::size_t>(1, latencies.size()));
+}
+
+/// The constant cache of that capacity; empty where there is none.
+std::string constant_cache_of(const Findings& findings, double capacity) {
+    for (int level = 1; level <= 3; ++level) {
+        const auto name = fmt::format("constant_l{}", level);
+        const auto known = findings.number(fmt::format("caches.{}.capacity", name));
+        if (known && std::abs(*known - capacity) <= kSameCapacity * capacity) return name;
+    }
+    return {};
+}
+
+/// Which of the caches constants take room in (Wong 2010, IV-J5), and what the branch to a slot hides of a latency: the difference
+/// of one and the same cache on both paths.
+void find_shared(Context& context, InstructionChase& chase, const PathQuestion& question, PathFindings& findings, Outcome& outcome) {
+    std::vector<double> hidden;
+    for (std::size_t i = 0; i < findings.caches.size(); ++i) {
+        auto& cache = findings.caches[i];
+        const auto capacity = static_cast<double>(cache.findings.capacity.value > 0 ? cache.findings.capacity.value : static_cast<std::int64_t>(cache.level.fits));
+        // One visit of each line: of several only the first can miss.
+        const auto line = cache.findings.line.confidence > 0 ? static_cast<std::uint64_t>(cache.findings.line.value) : 2 * question.stride;
+        const auto code = deduce::strided(static_cast<std::uint64_t>(kPart * capacity), line);
+        const double border = findings.borders_of(i)[1];
+        const auto constants = static_cast<std::uint32_t>(std::min<std::uint64_t>(static_cast<std::uint64_t>(kPart * capacity), kMostConstants));
+        const double alone = share_above(chase.walk_beside_constants(code, 0, kLaps), border);
+        const double beside = share_above(chase.walk_beside_constants(code, constants, kLaps), border);
+        if (alone > kUndisturbed || beside < kDisturbed) continue;
+        const auto name = constant_cache_of(context.findings, capacity);
+        if (name.empty()) {
+            outcome.warnings.push_back(fmt::format("{}: constants take room in {}, but none of the caches found on their path has its capacity", question.experiment, cache.name));
+            continue;
+        }
+        if (const auto latency = context.findings.number(fmt::format("caches.{}.latency", name))) {
+            const auto tour = findings.tour_of(i, question);
+            auto seen = chase.walk(tour, kLaps * tour.size(), kLaps * tour.size(), std::nullopt);
+            std::erase_if(seen, [&](double cycles) { return cycles < findings.borders_of(i)[0] || cycles > border; });
+            hidden.push_back(*latency - deduce::mean_near_median(seen, clock_step(context.findings)));
+        }
+        cache.name = name;
+        cache.elsewhere = true;
+    }
+    if (!hidden.empty()) findings.hidden = deduce::median(hidden);
+}
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    InstructionChase chase(context, kSlots);
+    chase.describe(0.1, "instructions");
+    PathQuestion question{.experiment = "instruction_caches", .path = "instruction", .smallest = 1024, .largest = chase.room(), .room = chase.room(), .stride = chase.slot_bytes(), .word = chase.slot_bytes()};
+    question.least_step = std::max(kLeastStep, kClockSteps * clock_step(context.findings));
+    question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) { return chase.walk(offsets, warm, loads, sm); };
+    question.chase_behind = chase.chase_behind();
+    auto findings = measure_caches(context, chase.chase(), question, outcome);
+    if (findings.caches.empty()) {  // nothing that a fetch could take time for
+        outcome.warnings.push_back(question.experiment + ": all code is served alike, up to the largest walk");
+        return outcome;
+    }
+    chase.describe(0.7, "instructions beside constants");
+    find_shared(context, chase, question, findings, outcome);
+    report_caches(findings, question, outcome);
+    chase.describe(0.8, "latency by SM");
+    measure_latencies(context, findings, question, outcome);
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment instruction_caches_experiment() {
+    return {.id = "instruction_caches",
+            .title = "caches on the way to instructions, and what they share with constants",
+            .source = "Wong 2010, IV-K, Figs. 21-23",
+            .needs = {},
+            .after = {"clock", "caches", "constant_caches"},
+            .provides = {"caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
+                         "caches.*.index", "caches.*.policy", "paths.instruction.caches", "paths.instruction.memory_latency", "paths.instruction.memory_latency_range"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,162 @@
+// What shares each cache: two blocks compete from chosen SMs (Wong 2010, IV-J4, Fig. 20).
+#include "experiments/experiments.hpp"
+
+#include "deduce/levels.hpp"
+#include "experiments/clock_watch.hpp"
+#include "experiments/competition.hpp"
+#include "experiments/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.95;
+/// Each array is so much of the cache: both together are more than it holds.
+constexpr double kPart = 0.75;
+constexpr std::uint32_t kLaps = 3;
+/// Of what all loads would take longer if none hit any more: more than this is a loss, and less than kNothing is none.
+constexpr double kLost = 0.5, kNothing = 0.2;
+constexpr std::uint64_t kConstants = 64 * 1024;
+/// Larger caches are those of the whole GPU on every GPU so far, and take long to fill.
+constexpr std::int64_t kMostMemory = std::int64_t{256} << 20;
+
+/// A cache as earlier experiments left it.
+struct KnownCache {
+    std::string name;
+    std::uint64_t capacity = 0, line = 0;
+    double latency = 0, next_latency = 0;
+};
+
+/// The caches of a path; nothing from the first on whose size is not known.
+std::vector<KnownCache> caches_of(const Findings& findings, const std::string& path) {
+    std::vector<KnownCache> caches;
+    const auto* list = findings.find(fmt::format("paths.{}.caches", path));
+    if (list == nullptr || !std::holds_alternative<std::vector<std::string>>(list->value)) return caches;
+    const auto& names = std::get<std::vector<std::string>>(list->value);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto leaf = [&](std::string_view what) { return findings.number(fmt::format("caches.{}.{}", names[i], what)); };
+        const auto* open = findings.find(fmt::format("caches.{}.capacity", names[i]));
+        const auto capacity = open != nullptr && open->interval ? std::optional((*open->interval)[0]) : leaf("capacity");
+        const auto next = i + 1 < names.size() ? findings.number(fmt::format("caches.{}.latency", names[i + 1])) : findings.number(fmt::format("paths.{}.memory_latency", path));
+        if (!capacity || *capacity <= 0 || !leaf("latency") || !next) break;
+        const double line = leaf("line").value_or(leaf("sector").value_or(128));
+        caches.push_back({names[i], static_cast<std::uint64_t>(*capacity), static_cast<std::uint64_t>(line), *leaf("latency"), *next});
+    }
+    return caches;
+}
+
+/// Which SMs take room from SM 0.
+struct Sharing {
+    std::vector<std::uint32_t> sharing, apart, unclear;
+};
+
+Sharing compete(Context& context, Competition& competition, const KnownCache& cache, double fraction) {
+    const auto sms = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    Sharing result;
+    for (std::uint32_t rival = 0; rival < sms; ++rival) {
+        context.progress(fraction, fmt::format("what shares {}", cache.name));
+        const auto alone = competition.cycles(0, rival, 0), beside = competition.cycles(0, rival, kLaps);
+        if (!alone || !beside) continue;
+        const double lost = (*beside - *alone) / (cache.next_latency - cache.latency);
+        (lost > kLost ? result.sharing : lost < kNothing ? result.apart : result.unclear).push_back(rival);
+    }
+    return result;
+}
+
+/// Two arrays, one behind the other, in steps of the longest line; empty where they have no room.
+std::array<std::vector<device::Address>, 2> arrays_for(const std::vector<KnownCache>& caches, std::size_t index, std::uint64_t room, device::Address base) {
+    std::uint64_t line = 0;
+    for (std::size_t i = 0; i <= index; ++i) line = std::max(line, caches[i].line);
+    const auto bytes = static_cast<std::uint64_t>(kPart * static_cast<double>(caches[index].capacity)) / line * line;
+    // The rival's begins at the next way of any size, so that it covers the same sets.
+    const std::uint64_t second = std::min(std::bit_ceil(bytes), room / 2);
+    if (bytes == 0 || bytes > second) return {};
+    std::array<std::vector<device::Address>, 2> arrays;
+    for (const auto offset : deduce::strided(bytes, line)) {
+        arrays[0].push_back(base + offset);
+        arrays[1].push_back(base + second + offset);
+    }
+    return arrays;
+}
+
+std::string scope_name(const Context& context, std::size_t shared_by) {
+    const auto sms = static_cast<std::size_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    if (shared_by == sms) return "gpu";
+    if (shared_by <= 1) return "sm";
+    const auto* clock = context.findings.find("clock.scope");
+    const bool clusters_known = clock != nullptr && clock->value == deduce::Value(std::string("gpc"));
+    const auto per_tpc = context.findings.number("topology.sms_per_tpc");
+    if (per_tpc) return static_cast<double>(shared_by) <= *per_tpc ? "tpc" : "gpc";
+    constexpr std::size_t kLargestTpc = 3;  // of any GPU so far
+    return clusters_known && shared_by > kLargestTpc ? "gpc" : shared_by <= kLargestTpc ? "tpc" : "gpc";
+}
+
+void report(Context& context, const KnownCache& cache, const Sharing& sharing, Outcome& outcome) {
+    const auto path = fmt::format("caches.{}.scope", cache.name);
+    Evidence evidence{fmt::format("scopes: blocks on {} SMs compete with one on SM 0", sharing.sharing.size() + sharing.apart.size() + sharing.unclear.size()), kConfidence};
+    if (!sharing.unclear.empty() || sharing.sharing.empty()) {
+        outcome.estimates.push_back(undecided(path, {}, evidence));
+        return;
+    }
+    evidence.note = fmt::format("{} SMs share it: {}", sharing.sharing.size(), fmt::join(sharing.sharing, ", "));
+    outcome.estimates.push_back(decided(path, scope_name(context, sharing.sharing.size()), evidence));
+}
+
+struct Place {
+    std::string path;
+    LoadHint hint = LoadHint::all;
+    device::Address base = 0;
+    std::uint64_t room = 0;
+    device::Texture texture = 0;
+};
+
+void measure_path(Context& context, const Place& place, std::vector<KnownCache> caches, Outcome& outcome) {
+    if (caches.empty()) return;
+    Competition competition(context.device, place.hint, place.base, place.texture);
+    for (std::size_t i = 0; i < caches.size(); ++i) {
+        const auto arrays = arrays_for(caches, i, place.room, place.base);
+        if (arrays[0].empty()) continue;
+        competition.set_arrays(arrays[0], arrays[1]);
+        report(context, caches[i], compete(context, competition, caches[i], static_cast<double>(i) / static_cast<double>(caches.size())), outcome);
+    }
+}
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    measure_path(context, {"constant", LoadHint::constant, 0, kConstants, 0}, caches_of(context.findings, "constant"), outcome);
+    const auto total = context.device.attribute(device::Attribute::total_memory_bytes).value_or(kMostMemory);
+    const auto room = std::min(kMostMemory, total / 4);
+    const device::Buffer memory(context.device, Bytes{room});
+    const auto texture = context.device.linear_texture(memory.address(), Bytes{room}, device::TexelFormat::u32);
+    measure_path(context, {"texture", LoadHint::texture, memory.address(), static_cast<std::uint64_t>(room), texture}, caches_of(context.findings, "texture"), outcome);
+    auto global = caches_of(context.findings, "global");
+    if (!global.empty() && global.front().name == "l1") {
+        measure_path(context, {"global", LoadHint::all, memory.address(), static_cast<std::uint64_t>(room), 0}, {global.front()}, outcome);
+        global.erase(global.begin());
+    }
+    measure_path(context, {"global", LoadHint::l2_only, memory.address(), static_cast<std::uint64_t>(room), 0}, global, outcome);
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment scopes_experiment() {
+    return {.id = "scopes",
+            .title = "what shares each cache: two blocks compete from chosen SMs",
+            .source = "Wong 2010, IV-J4, Fig. 20",
+            .needs = {},
+            .after = {"clock", "caches", "constant_caches", "texture_caches"},
+            .provides = {"caches.*.scope"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments
