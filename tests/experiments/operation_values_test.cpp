@@ -52,7 +52,7 @@ const std::map<std::string_view, std::uint64_t> kIntegers{
     {"and.b32", 1}, {"or.b32", 7}, {"xor.b32", 6}, {"shl.b32", 96}, {"shr.u32", 0}, {"mul24.lo.u32", 15}, {"mul24.lo.s32", 15}, {"sad.u32", 5},
     {"sad.s32", 5}, {"mul.hi.u32", 0}, {"mul.hi.s32", 0}, {"lop3.b32", (5 & 3) | ((5 | 3) & 0x5A5A1234)}, {"shf.l.wrap.b32", 3 << 7}, {"prmt.b32", 0x00030005},
     {"bfe.u32", 0}, {"bfi.b32", (5 << 5) | 3}, {"brev.b32", 0x10000000}, {"popc.b32", 2}, {"clz.b32", 29}, {"bfind.u32", 2},
-    {"setp.lt.s32/selp.b32", 3}, {"mad.wide.u32", 63}, {"mad.hi.u32", 3}, {"add.s64", 8}, {"mul.lo.s64", 15}, {"div.u64", 1}, {"min.s64", 3},
+    {"setp.lt.s32:selp.b32", 3}, {"mad.wide.u32", 63}, {"mad.hi.u32", 3}, {"add.s64", 8}, {"mul.lo.s64", 15}, {"div.u64", 1}, {"min.s64", 3},
     {"shl.b64", 160}, {"add.sat.s32", 8}, {"abs.s32", 2}, {"dp4a.s32.s32", 18}, {"dp2a.lo.s32.s32", 18}, {"fma.rn.f16", 3}, {"add.f16", 8},
     {"mul.f16", 0}, {"fma.rn.f16x2", 3}, {"add.f16x2", 8}, {"mul.f16x2", 0}, {"min.f16x2", 3}, {"fma.rn.bf16", 3}, {"fma.rn.bf16x2", 3},
     {"add.bf16x2", 8}, {"mul.bf16x2", 0}, {"tanh.approx.f16x2", 5}, {"ex2.approx.f16x2", 0x3C003C00}, {"cvt.rn.f32.s32", 0x40A00000},

@@ -2,6 +2,7 @@
 
 #include "fakes.hpp"
 
+#include "experiments/arithmetic/operations.hpp"
 #include "machine/json.hpp"
 
 #include <gmock/gmock.h>
@@ -24,6 +25,12 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 namespace fs = std::filesystem;
+
+TEST(Description, TakesTheNameOfEveryTimedOperation) {
+    machine::Machine machine;
+    for (const auto& operation : experiments::all_operations()) machine.operations[std::string(operation.mnemonic)].latency.set(4, {.method = "made up"});
+    EXPECT_EQ(machine::from_json(machine::to_json(machine)).operations.size(), experiments::all_operations().size());
+}
 
 class FolderTest : public ::testing::Test {
 protected:

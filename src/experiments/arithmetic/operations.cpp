@@ -105,8 +105,8 @@ constexpr TimedOperation kOperations[] = {
     {"clz.b32", Type::b32, "d a", "bits", {}, 0, 2, 20},
     {"bfind.u32", Type::u32, "d a", "bits", {}, 0, 1, 20},
     // A predicate has to come back into a register.
-    {"setp.lt.s32/selp.b32", Type::s32, "setp.lt.s32 q a x; selp.b32 d a b q", "int", {}, 0, 2, 20},
-    {"setp.lt.f32/selp.f32", Type::f32, "setp.lt.f32 q a b; selp.f32 d a b q", "int", {}, 0, 2, 20},
+    {"setp.lt.s32:selp.b32", Type::s32, "setp.lt.s32 q a x; selp.b32 d a b q", "int", {}, 0, 2, 20},
+    {"setp.lt.f32:selp.f32", Type::f32, "setp.lt.f32 q a b; selp.f32 d a b q", "int", {}, 0, 2, 20},
     // The low word of a register pair is a register, which takes no instruction.
     {"mad.wide.u32", Type::u64, "cvt.u32.u64 l a; mad.wide.u32 d l y b", "imul", {}, 0, 1, 20},
     {"mad.hi.u32", Type::u32, "d a b b", "imul", {}, 0, 2, 20},
@@ -140,7 +140,7 @@ constexpr TimedOperation kOperations[] = {
     {"shfl.bfly.b32", Type::b32, "d a 1 31", "lanes", {}, 0, 1, 30, 62},
     {"shfl.sync.bfly.b32", Type::b32, "d a 1 31 -1", "lanes", {}, 0, 1, 70, 999, 60},
     {"shfl.sync.idx.b32", Type::b32, "d a b 31 -1", "lanes", {}, 0, 1, 70, 999, 60},
-    {"setp.ne.b32/vote.sync.ballot.b32", Type::b32, "setp.ne.b32 q a x; vote.sync.ballot.b32 d q -1", "lanes", {}, 0, 2, 70, 999, 60},
+    {"setp.ne.b32:vote.sync.ballot.b32", Type::b32, "setp.ne.b32 q a x; vote.sync.ballot.b32 d q -1", "lanes", {}, 0, 2, 70, 999, 60},
     {"match.any.sync.b32", Type::b32, "d a -1", "lanes", {}, 0, 8, 70, 999, 60},
     {"redux.sync.add.u32", Type::u32, "d a -1", "lanes", {}, 0, 2, 80, 999, 70},
     {"redux.sync.and.b32", Type::b32, "add.s32 t a b; redux.sync.and.b32 d t -1", "lanes", {}, 0, 3, 80, 999, 70, "add.s32"},
