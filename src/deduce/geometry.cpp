@@ -80,7 +80,7 @@ private:
         const auto trials = predict_groups(probe_, *index, ways);
         const std::string picture = fmt::format("{} sets of up to {} lines of {} bytes", index->sets(), *std::max_element(ways.begin(), ways.end()), line);
         if (trials.confidence() < kPredicts) return remark(fmt::format("{} predict {} of {} groups of lines", picture, trials.agreed, trials.made));
-        if (capacity < q_.fits / 2 || capacity > 2 * q_.overflows) return remark(fmt::format("{} are not the size of this level", picture));
+        if (capacity < q_.fits / 2 || capacity > q_.overflows) return remark(fmt::format("{} are not the size of this level", picture));
         decide(*index, ways, trials.confidence());
         return true;
     }

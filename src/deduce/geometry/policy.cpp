@@ -22,6 +22,8 @@ constexpr int kBatches = 3;
 constexpr std::uint32_t kMostOrdered = 256;
 /// A candidate that explains less of the victims than this is not the policy.
 constexpr double kExplained = 0.9;
+/// Less sure than this, the runner-up is left beside the best one.
+constexpr double kDecided = 0.6;
 /// Candidates whose likelihoods differ by less than this factor explain equally well.
 const double kEqually = std::log(50.0);
 /// Share of its misses that a set repeats after some laps: more than this is no chance.
@@ -30,6 +32,8 @@ constexpr std::uint32_t kMostPeriod = 12;
 /// For odds of single ways: loads of a long walk, share by which a random policy's victims may prefer old lines.
 constexpr std::uint64_t kOddsLoads = 1 << 16;
 constexpr double kPreference = 0.15;
+/// Of one walk that agrees, by Laplace's rule, with those before that found no other explanation.
+constexpr double kOneWalk = 0.9;
 
 struct Walk {
     std::vector<Episode> episodes;
@@ -81,6 +85,7 @@ private:
         std::string name;
         double likelihood = 0;
         int victims = 0, explained = 0;
+        std::vector<double> by_walk;  ///< likelihood of each walk
         [[nodiscard]] double share() const { return victims == 0 ? 0 : static_cast<double>(explained) / victims; }
     };
 
@@ -142,14 +147,17 @@ private:
 
     template <class MakeModel>
     void consider(std::string_view name, MakeModel make) {
-        Candidate candidate{std::string(name), 0, 0, 0};
-        for (const auto& walk : walks_)
+        Candidate candidate{std::string(name), 0, 0, 0, {}};
+        for (const auto& walk : walks_) {
+            candidate.by_walk.push_back(0);
             for (const auto& episode : walk.episodes) {
                 const auto explanation = explain(episode, ways_, *make(episode), probe_.accidents());
                 candidate.likelihood += explanation.likelihood;
+                candidate.by_walk.back() += explanation.likelihood;
                 candidate.victims += explanation.victims;
                 candidate.explained += explanation.explained;
             }
+        }
         candidates_.push_back(candidate);
     }
 
@@ -165,12 +173,23 @@ private:
             found_.candidates = equal;
             return;
         }
+        const double sure = confidence(best, candidates_[1]);
+        if (sure < kDecided) {
+            found_.candidates = {best.name, candidates_[1].name};
+            return;
+        }
         found_.name = best.name;
-        found_.confidence = confidence(best, best.likelihood - candidates_[1].likelihood);
+        found_.confidence = sure;
     }
 
-    /// How much worse the runner-up is, and how much of the walk the best one explains.
-    [[nodiscard]] static double confidence(const Candidate& best, double margin) { return (best.explained + 1.0) / (best.victims + 2.0) / (1 + std::exp(-margin)); }
+    /// How much of the walk the best one explains, how much worse the runner-up is, and in how many of the walks it is worse: a
+    /// model that is a little off may win by a large likelihood, but hardly in every order of the lines.
+    [[nodiscard]] static double confidence(const Candidate& best, const Candidate& second) {
+        double won = 0;
+        for (std::size_t i = 0; i < best.by_walk.size(); ++i) won += best.by_walk[i] > second.by_walk[i] ? 1 : 0;
+        const double margin = best.likelihood - second.likelihood;
+        return (best.explained + 1.0) / (best.victims + 2.0) / (1 + std::exp(-margin)) * (won + 1) / (static_cast<double>(best.by_walk.size()) + 2);
+    }
 
     /// Nothing known fits better than chance: it is chance only if the set does not repeat itself and prefers no line.
     void judge_unexplained(const Candidate& best) {
@@ -185,7 +204,7 @@ private:
             return;
         }
         found_.name = "random";
-        found_.confidence = best.name == "random" ? confidence(best, best.likelihood - candidates_[1].likelihood) : 0.8;
+        found_.confidence = best.name == "random" ? confidence(best, candidates_[1]) : 0.8;
         find_odds();
     }
 
@@ -243,7 +262,7 @@ private:
         std::sort(counts.begin(), counts.end(), std::greater<>());
         for (const double count : counts) found_.odds.push_back(count / total);
         found_.name = "way-odds";
-        found_.confidence = (total + 1) / (total + 2) / (1 + std::exp(-gain));
+        found_.confidence = (total + 1) / (total + 2) / (1 + std::exp(-gain)) * kOneWalk;
     }
 
     Probe& probe_;
