@@ -57,7 +57,7 @@ const std::map<std::string_view, std::uint64_t> kIntegers{
     {"mul.f16", 0}, {"fma.rn.f16x2", 3}, {"add.f16x2", 8}, {"mul.f16x2", 0}, {"min.f16x2", 3}, {"fma.rn.bf16", 3}, {"fma.rn.bf16x2", 3},
     {"add.bf16x2", 8}, {"mul.bf16x2", 0}, {"tanh.approx.f16x2", 5}, {"ex2.approx.f16x2", 0x3C003C00}, {"cvt.rn.f32.s32", 0x40A00000},
     {"cvt.rzi.s32.f32", 0}, {"cvt.rn.f64.s64", 0x4014000000000000}, {"cvt.rzi.s64.f64", 0}, {"shfl.bfly.b32", 5}, {"shfl.sync.bfly.b32", 5},
-    {"shfl.sync.idx.b32", 5}, {"setp.ne.b32/vote.sync.ballot.b32", 0}, {"match.any.sync.b32", 0xFFFFFFFF}, {"redux.sync.add.u32", 160},
+    {"shfl.sync.idx.b32", 5}, {"setp.ne.b32:vote.sync.ballot.b32", 0}, {"match.any.sync.b32", 0xFFFFFFFF}, {"redux.sync.add.u32", 160},
     {"redux.sync.and.b32", 8},
 };
 const double kA = 1.125;
@@ -69,7 +69,7 @@ const std::map<std::string_view, double> kReals{
     {"rcp.approx.f32", 1 / kA}, {"rsqrt.approx.f32", 1 / std::sqrt(kA)}, {"__tanf", std::tan(kA)}, {"__expf", std::exp(kA)}, {"__exp10f", std::pow(10, kA)},
     {"__logf", std::log(kA)}, {"__log10f", std::log10(kA)}, {"__powf", 1}, {"rcp.rn.f32", 1 / kA}, {"sqrt.rn.f32", std::sqrt(kA)}, {"div.rn.f32", kA},
     {"rcp.rn.f64", 1 / kA}, {"sqrt.rn.f64", std::sqrt(kA)}, {"tanh.approx.f32", std::tanh(kA)}, {"ex2.approx.ftz.f32", std::exp2(kA)},
-    {"sin.approx.ftz.f32", std::sin(kA)}, {"setp.lt.f32/selp.f32", 1}, {"cvt.rni.f32.f32", 2},
+    {"sin.approx.ftz.f32", std::sin(kA)}, {"setp.lt.f32:selp.f32", 1}, {"cvt.rni.f32.f32", 2},
 };
 
 void expect_value(device::Device& device, const TimedOperation& operation) {
