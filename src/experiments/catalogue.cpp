@@ -16,6 +16,7 @@ std::span<const Experiment> catalogue() {
         tlb_experiment(),
         dram_bandwidth_experiment(),
         launch_experiment(),
+        outstanding_experiment(),
     };
     return rows;
 }

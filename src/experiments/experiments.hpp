@@ -15,5 +15,6 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment tlb_experiment();
 [[nodiscard]] Experiment dram_bandwidth_experiment();
 [[nodiscard]] Experiment launch_experiment();
+[[nodiscard]] Experiment outstanding_experiment();
 
 }  // namespace gputomo::experiments

@@ -1,0 +1,129 @@
+#include "experiments/outstanding/surface.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr int kWarp = 32;
+constexpr int kMostThreads = 1024;
+constexpr std::int64_t kLine = kInFlightLine;
+constexpr std::int64_t kSector = 32;
+/// Lines of the first pass: as many as a thread has accesses.
+constexpr std::int64_t kWarmLines = 128;
+/// Of the L2, so that what else is loaded doesn't push the array out.
+constexpr double kShareOfCache = 0.75;
+constexpr std::int64_t kLargestArray = std::int64_t{16} << 20;
+constexpr std::int64_t kSmallestArray = std::int64_t{2} << 20;
+constexpr std::int64_t kTimesCache = 4;
+constexpr std::int64_t kLargestUncached = std::int64_t{256} << 20;
+
+std::int64_t array_size(std::int64_t l2_bytes, bool in_memory) {
+    if (in_memory || l2_bytes == 0) return std::clamp(kTimesCache * l2_bytes, kSmallestArray, kLargestUncached);
+    const auto size = static_cast<std::int64_t>(kShareOfCache * static_cast<double>(l2_bytes));
+    return std::min(size, kLargestArray) / kLine * kLine;
+}
+
+/// Lines of a block's footprint, those of all its accesses.
+std::int64_t lines_of(InFlightShape shape, const InFlightPattern& pattern, int threads) {
+    if (pattern.one_line || shape.step < kLine) return kWarmLines;
+    if (pattern.shuffled) threads = kMostThreads;
+    return std::int64_t{(threads + pattern.share - 1) / pattern.share} * shape.count;
+}
+
+/// The line of a thread, before what its several accesses multiply it by.
+std::int64_t line_of(const InFlightPattern& pattern, int thread) {
+    // An odd factor makes a permutation of 1024 lines; neighbours come to lie far apart.
+    constexpr int kScatter = 421;
+    if (pattern.one_line) return 0;
+    const int place = pattern.shuffled ? (thread * kScatter + 7) % kMostThreads : thread;
+    return place / pattern.share;
+}
+
+double harmonic_mean(const std::vector<double>& values) {
+    double inverse = 0;
+    for (const double value : values) inverse += 1 / value;
+    return static_cast<double>(values.size()) / inverse;
+}
+
+}  // namespace
+
+InFlightSurface::InFlightSurface(device::Device& device, std::int64_t l2_bytes, bool in_memory, Outcome& outcome)
+    : device_(device), outcome_(outcome), size_(array_size(l2_bytes, in_memory)), array_(device, Bytes{size_ + kWarmLines * kLine}),
+      offsets_(device, Bytes{kMostThreads * 4}) {
+    if (!in_memory && l2_bytes > 0) bring_into_cache();
+}
+
+InFlight& InFlightSurface::kernel(InFlightShape shape) {
+    auto& kept = kernels_[{shape.access, shape.count, shape.step}];
+    if (!kept) {
+        kept = std::make_unique<InFlight>(device_, shape);
+        add_code_checks(kept->compiled(), outcome_);
+    }
+    return *kept;
+}
+
+void InFlightSurface::write_offsets(InFlightShape shape, const InFlightPattern& pattern) {
+    auto name = fmt::format("{} {} {} {} {} {}", shape.count, pattern.share, pattern.sectors, pattern.lanes, pattern.shuffled, pattern.one_line);
+    if (name == written_) return;
+    std::vector<std::uint32_t> offsets;
+    for (int thread = 0; thread < kMostThreads; ++thread) {
+        const std::int64_t sector = thread % pattern.share % pattern.sectors;
+        const auto offset = line_of(pattern, thread) * shape.count * kLine + sector * kSector;
+        offsets.push_back(thread % kWarp < pattern.lanes ? static_cast<std::uint32_t>(offset) : kIdleThread);
+    }
+    offsets_.write(offsets);
+    written_ = std::move(name);
+}
+
+void InFlightSurface::bring_into_cache() {
+    const InFlightShape shape{.access = InFlightAccess::load_far, .count = 4};
+    write_offsets(shape, {});
+    const int threads = std::min(kMostThreads, most_threads(shape));
+    const std::int64_t step = kLine * shape.count * threads;
+    for (std::int64_t at = 0; at < size_; at += step) {
+        const auto from = static_cast<device::Address>(std::max<std::int64_t>(0, std::min(at, size_ - step)));
+        kernel(shape).run(threads, array_.address() + from, array_.address() + static_cast<device::Address>(size_), offsets_.address());
+    }
+}
+
+std::optional<InFlightPoint> InFlightSurface::measure(InFlightShape shape, const InFlightPattern& pattern, int threads) {
+    InFlight& block = kernel(shape);
+    const std::int64_t needed = lines_of(shape, pattern, threads) * kLine;
+    if (threads > block.most_threads() || needed > size_) return std::nullopt;
+    write_offsets(shape, pattern);
+    std::vector<double> listed;
+    std::vector<double> warps;
+    for (int run = 0; run < kRuns; ++run) {
+        if (cursor_ + needed > size_) cursor_ = 0;
+        const auto time = block.run(threads, array_.address() + static_cast<device::Address>(cursor_), array_.address() + static_cast<device::Address>(size_),
+                                    offsets_.address());
+        cursor_ += needed;
+        listed.push_back(time.barrier);
+        if (run == 0) warps = time.warps;
+        for (std::size_t i = 0; i < warps.size(); ++i) warps[i] = std::min(warps[i], time.warps[i]);
+    }
+    return InFlightPoint{threads, harmonic_mean(listed), *std::max_element(warps.begin(), warps.end())};
+}
+
+double InFlightSurface::nearest_hit(InFlightAccess access) {
+    const InFlightShape shape{.access = access};
+    write_offsets(shape, {.one_line = true});
+    const auto warm = array_.address() + static_cast<device::Address>(size_);
+    std::vector<double> all;
+    for (int run = 0; run < kRuns; ++run) all.push_back(kernel(shape).run(kWarp, warm, warm, offsets_.address()).warps.front());
+    return *std::min_element(all.begin(), all.end());
+}
+
+std::vector<double> neighbour_variance(const std::vector<double>& values) {
+    std::vector<double> variance(values.size(), 0);
+    for (std::size_t i = 1; i + 1 < values.size(); ++i) {
+        const double mean = (values[i - 1] + values[i] + values[i + 1]) / 3;
+        for (std::size_t j = i - 1; j <= i + 1; ++j) variance[i] += (values[j] - mean) * (values[j] - mean) / 2;
+    }
+    return variance;
+}
+
+}  // namespace gputomo::experiments
