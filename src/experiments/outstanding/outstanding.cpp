@@ -32,6 +32,9 @@ constexpr double kAlike = 1.15;
 constexpr int kMostRequests = 4096;
 /// Threads on either side of where a description saturates that are then measured one by one, or two by two.
 constexpr int kAround = 8;
+/// A description's number of entries is this near to where single threads show the step.
+constexpr double kWithin = 0.06;
+constexpr int kMostThreads = 1024;
 /// A load that is this much faster than past the SM's own caches hits in one of them.
 constexpr double kNear = 0.9;
 
@@ -82,6 +85,7 @@ private:
     void refine(const OutstandingFit& fit);
     void report(const std::vector<OutstandingFit>& fits);
     void report_table(const std::vector<OutstandingFit>& fits);
+    std::optional<deduce::Step> exact_lines(int about);
     void find_merging();
     void plot_paper();
     void plot_other_accesses();
@@ -226,35 +230,60 @@ void Study::report_table(const std::vector<OutstandingFit>& fits) {
     outcome_.estimates.push_back(decided(path("outstanding_design"), std::string(lines ? "mshr" : "prt"), evidence));
     auto entries = decided(path("outstanding_entries"), std::int64_t{best.model.entries}, evidence);
     entries.interval = {static_cast<double>(best.least_entries), static_cast<double>(best.most_entries)};
+    if (const auto step = lines ? exact_lines(best.model.entries) : std::nullopt) {
+        entries.value = static_cast<std::int64_t>(step->last_before);
+        entries.interval = {step->last_before, step->first_after - 1};
+        entries.method += fmt::format("; latency steps up by {:.0f} cycles after {} lines", step->height, step->last_before);
+    }
     outcome_.estimates.push_back(std::move(entries));
     if (lines) find_merging();
 }
 
-/// All warps ask for the same lines: as long as an entry takes them in, they get their data together; the first that it refuses gets
-/// its data later (Lashgar 2015, 2.1).
+/// All warps ask for one line: as long as its entry takes them in, they get their data together; the first that it refuses gets
+/// its data later (Lashgar 2015, 2.1). Two loads of different words of the line are two requests.
 void Study::find_merging() {
-    deduce::Trace trace{.name = "outstanding/merging", .experiment = "outstanding"};
-    trace.columns = {{"requests", "count", {}}, {"complete", "cycles", {}}};
-    trace.plot = {"Requests of several warps for one line", "requests", {"complete"}, false, false};
-    // Two loads of different words of the line are two requests.
+    std::optional<deduce::Step> step;
     for (const int loads : {1, 2}) {
+        deduce::Trace trace{.name = fmt::format("outstanding/merging_x{}", loads), .experiment = "outstanding"};
+        trace.columns = {{"requests", "count", {}}, {"complete", "cycles", {}}};
+        trace.plot = {"Requests of several warps for one line", "requests", {"complete"}, false, false};
         for (int warps = 1; warps <= kWarp; ++warps) {
-            if (loads == 2 && warps * 2 <= kWarp) continue;
             const auto point = surface_.measure({.count = loads, .step = 4}, {.share = kWarp, .one_line = true}, warps * kWarp);
             if (!point) break;
             trace.columns[0].values.push_back(warps * loads);
-            trace.columns[1].values.push_back(point->complete);
+            trace.columns[1].values.push_back(point->fastest);
         }
+        step = deduce::best_step(trace.columns[0].values, trace.columns[1].values);
+        outcome_.traces.push_back(std::move(trace));
+        if (step && step->significant) break;
     }
-    const auto step = deduce::best_step(trace.columns[0].values, trace.columns[1].values);
-    const std::string method = fmt::format("outstanding: up to {} requests for one line under way", trace.columns[0].values.empty() ? 0 : trace.columns[0].values.back());
+    const std::string method = "outstanding: requests of up to 32 warps for one line under way";
     if (step && step->significant) {
-        outcome_.estimates.push_back(decided(path("outstanding_merge"), static_cast<std::int64_t>(step->last_before),
-                                             {fmt::format("{}; latency steps up by {:.0f} cycles after {}", method, step->height, step->last_before), kConfidence}));
+        auto merge = decided(path("outstanding_merge"), static_cast<std::int64_t>(step->last_before),
+                             {fmt::format("{}; latency steps up by {:.0f} cycles after {}", method, step->height, step->last_before), kConfidence});
+        merge.interval = {step->last_before, step->first_after - 1};
+        outcome_.estimates.push_back(std::move(merge));
     } else {
         outcome_.estimates.push_back(absent(path("outstanding_merge"), {method, kConfidence, "no limit seen"}));
     }
-    outcome_.traces.push_back(std::move(trace));
+}
+
+/// The number of lines after which the latency of a lone load of each thread steps up, one by one around the number that the surface
+/// asks for; nothing where there is no clear step.
+std::optional<deduce::Step> Study::exact_lines(int about) {
+    const int loads = about <= kMostThreads ? 1 : 2;
+    const int reach = std::max(kAround, static_cast<int>(kWithin * about));
+    std::vector<double> lines;
+    std::vector<double> cycles;
+    for (int threads = std::max(1, (about - reach) / loads); threads * loads <= about + reach; ++threads) {
+        const auto point = surface_.measure({.count = loads}, {}, threads);
+        if (!point) break;
+        lines.push_back(threads * loads);
+        cycles.push_back(point->complete);
+    }
+    auto step = deduce::best_step(lines, cycles);
+    if (step && !step->significant) step.reset();
+    return step;
 }
 
 void Study::plot(const std::string& name, InFlightShape shape, const InFlightPattern& pattern, int step) {

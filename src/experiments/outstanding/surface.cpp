@@ -53,7 +53,7 @@ double harmonic_mean(const std::vector<double>& values) {
 InFlightSurface::InFlightSurface(device::Device& device, std::int64_t l2_bytes, bool in_memory, Outcome& outcome)
     : device_(device), outcome_(outcome), size_(array_size(l2_bytes, in_memory)), array_(device, Bytes{size_ + kWarmLines * kLine}),
       offsets_(device, Bytes{kMostThreads * 4}) {
-    if (!in_memory && l2_bytes > 0) bring_into_cache();
+    if (!in_memory && l2_bytes > 0) pass(InFlightAccess::load_far);
 }
 
 InFlight& InFlightSurface::kernel(InFlightShape shape) {
@@ -78,8 +78,8 @@ void InFlightSurface::write_offsets(InFlightShape shape, const InFlightPattern& 
     written_ = std::move(name);
 }
 
-void InFlightSurface::bring_into_cache() {
-    const InFlightShape shape{.access = InFlightAccess::load_far, .count = 4};
+void InFlightSurface::pass(InFlightAccess access) {
+    const InFlightShape shape{.access = access, .count = 4};
     write_offsets(shape, {});
     const int threads = std::min(kMostThreads, most_threads(shape));
     const std::int64_t step = kLine * shape.count * threads;
@@ -89,23 +89,39 @@ void InFlightSurface::bring_into_cache() {
     }
 }
 
+std::int64_t InFlightSurface::take(std::int64_t bytes) {
+    if (cursor_ + bytes > size_) {
+        // Patterns that leave most of their part alone don't push each other out of the SM's caches.
+        if (loaded_ < size_ / 2) pass(InFlightAccess::load);
+        cursor_ = 0;
+        loaded_ = 0;
+    }
+    const auto at = cursor_;
+    cursor_ += bytes;
+    return at;
+}
+
 std::optional<InFlightPoint> InFlightSurface::measure(InFlightShape shape, const InFlightPattern& pattern, int threads) {
     InFlight& block = kernel(shape);
     const std::int64_t needed = lines_of(shape, pattern, threads) * kLine;
     if (threads > block.most_threads() || needed > size_) return std::nullopt;
-    write_offsets(shape, pattern);
     std::vector<double> listed;
     std::vector<double> warps;
+    InFlightPoint point{.threads = threads};
     for (int run = 0; run < kRuns; ++run) {
-        if (cursor_ + needed > size_) cursor_ = 0;
-        const auto time = block.run(threads, array_.address() + static_cast<device::Address>(cursor_), array_.address() + static_cast<device::Address>(size_),
-                                    offsets_.address());
-        cursor_ += needed;
+        const auto at = array_.address() + static_cast<device::Address>(take(needed));
+        write_offsets(shape, pattern);
+        const auto time = block.run(threads, at, array_.address() + static_cast<device::Address>(size_), offsets_.address());
+        if (!pattern.one_line) loaded_ += needed;
         listed.push_back(time.barrier);
+        const double slowest = *std::max_element(time.warps.begin(), time.warps.end());
+        point.fastest = run == 0 ? slowest : std::min(point.fastest, slowest);
         if (run == 0) warps = time.warps;
         for (std::size_t i = 0; i < warps.size(); ++i) warps[i] = std::min(warps[i], time.warps[i]);
     }
-    return InFlightPoint{threads, harmonic_mean(listed), *std::max_element(warps.begin(), warps.end())};
+    point.listed = harmonic_mean(listed);
+    point.complete = *std::max_element(warps.begin(), warps.end());
+    return point;
 }
 
 double InFlightSurface::nearest_hit(InFlightAccess access) {

@@ -26,6 +26,7 @@ struct InFlightPoint {
     int threads = 0;
     double listed = 0;    ///< cycles as the listing measures them, harmonic mean of the runs (Lashgar 2015, section 4)
     double complete = 0;  ///< until the last warp has its data, taking for each warp the fastest run: free of single slow accesses
+    double fastest = 0;   ///< the same, of the fastest run: where the order of the warps matters
 };
 
 /// Runs blocks over fresh lines of an array that the L2 holds, so that loads miss the SM's own caches and hit there.
@@ -44,7 +45,10 @@ public:
 private:
     InFlight& kernel(InFlightShape shape);
     void write_offsets(InFlightShape shape, const InFlightPattern& pattern);
-    void bring_into_cache();
+    /// One pass over the array with accesses of this kind.
+    void pass(InFlightAccess access);
+    /// The next part of the array that is in no cache of the SM.
+    std::int64_t take(std::int64_t bytes);
 
     device::Device& device_;
     Outcome& outcome_;
@@ -54,6 +58,7 @@ private:
     std::map<std::tuple<InFlightAccess, int, std::uint32_t>, std::unique_ptr<InFlight>> kernels_;
     std::string written_;     ///< what offsets_ holds
     std::int64_t cursor_ = 0;
+    std::int64_t loaded_ = 0;  ///< lines' bytes loaded since the cursor was at the start
 };
 
 /// Unbiased variance of each value and its two neighbours (Lashgar 2015, section 3.2); 0 at both ends.
