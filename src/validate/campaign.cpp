@@ -1,7 +1,9 @@
 #include "validate/campaign.hpp"
 
+#include "experiments/experiments.hpp"
 #include "scan/plan.hpp"
 #include "scan/runner.hpp"
+#include "validate/outstanding_machine.hpp"
 #include "validate/random_machine.hpp"
 
 #include <fmt/format.h>
@@ -19,21 +21,30 @@ struct Scanned {
     std::vector<Comparison> comparisons;
 };
 
-Scanned scan_one(std::uint64_t seed, const sim::Noise& noise) {
-    const auto truth = random_machine(seed);
+Scanned scan_one(std::uint64_t seed, const Campaign& campaign) {
+    const bool all = campaign.subject == Subject::everything;
+    const auto truth = machine_of(campaign.subject, seed);
     Scanned result;
     result.about.seed = seed;
-    const auto device = sim::make_device(truth, {.id = fmt::format("sim:random-{}", seed), .seed = seed, .noise = noise});
-    const auto scan = scan::run(*device, scan::plan(experiments::catalogue()), {.seed = seed});
+    const auto device = sim::make_device(truth, {.id = fmt::format("sim:random-{}", seed), .seed = seed, .noise = campaign.noise});
+    // Alone, without what it could know from other experiments and without the plots of the paper.
+    const auto outstanding = experiments::outstanding_experiment();
+    const auto plan = all ? scan::plan(experiments::catalogue()) : std::vector<const experiments::Experiment*>{&outstanding};
+    const auto scan = scan::run(*device, plan, {.seed = seed, .quick = !all});
     for (const auto& record : scan.records)
         if (record.status != scan::Status::done) result.about.failures.push_back(fmt::format("{}: {}", record.id, record.error));
-    result.comparisons = compare(truth, scan::describe(scan));
+    const auto scanned = scan::describe(scan);
+    result.comparisons = all ? compare(truth, scanned) : compare_outstanding(truth, scanned);
     for (const auto& comparison : result.comparisons)
         if (comparison.verdict == Verdict::wrong) result.about.wrong.push_back(comparison);
     return result;
 }
 
 }  // namespace
+
+machine::Machine machine_of(Subject subject, std::uint64_t seed) {
+    return subject == Subject::everything ? random_machine(seed) : random_outstanding_machine(seed);
+}
 
 Result run(const Campaign& campaign) {
     std::vector<Scanned> scanned(static_cast<std::size_t>(campaign.machines));
@@ -44,7 +55,7 @@ Result run(const Campaign& campaign) {
     const auto work = [&] {
         for (int i = next++; i < campaign.machines; i = next++) {
             try {
-                scanned[static_cast<std::size_t>(i)] = scan_one(campaign.seed * 1'000'003 + static_cast<std::uint64_t>(i), campaign.noise);
+                scanned[static_cast<std::size_t>(i)] = scan_one(campaign.seed * 1'000'003 + static_cast<std::uint64_t>(i), campaign);
                 const std::lock_guard hold(lock);
                 if (campaign.progress) campaign.progress(++done);
             } catch (...) {
