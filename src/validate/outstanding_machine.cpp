@@ -23,6 +23,8 @@ constexpr double kTimeToFill = 0.5;
 /// Recovered entries may differ by this share.
 constexpr double kEntriesTolerance = 0.05;
 
+const machine::Provenance kDrawn{.source = "random machine with a table of outstanding loads"};
+
 class Dice {
 public:
     explicit Dice(std::uint64_t seed) : engine_(seed) {}
@@ -41,24 +43,24 @@ private:
 
 machine::Cache cache(std::string scope, std::int64_t ways, std::int64_t sets, std::int64_t latency) {
     machine::Cache made;
-    made.scope.set(std::move(scope));
-    made.line.set(kLine);
-    made.sector.set(kLine);
-    made.ways.set(ways);
-    made.sets.set(sets);
-    made.capacity.set(kLine * ways * sets);
-    made.index.set("modulo");
-    made.policy.set("lru");
-    made.latency.set(latency);
+    made.scope.set(std::move(scope), kDrawn);
+    made.line.set(kLine, kDrawn);
+    made.sector.set(kLine, kDrawn);
+    made.ways.set(ways, kDrawn);
+    made.sets.set(sets, kDrawn);
+    made.capacity.set(kLine * ways * sets, kDrawn);
+    made.index.set("modulo", kDrawn);
+    made.policy.set("lru", kDrawn);
+    made.latency.set(latency, kDrawn);
     return made;
 }
 
 /// The table of a cache or a path.
 template <class Part>
 void set_table(Part& part, bool lines, std::int64_t entries, std::int64_t merge) {
-    part.outstanding_design.set(lines ? "mshr" : "prt");
-    part.outstanding_entries.set(entries);
-    if (lines) part.outstanding_merge.set(merge);
+    part.outstanding_design.set(lines ? "mshr" : "prt", kDrawn);
+    part.outstanding_entries.set(entries, kDrawn);
+    if (lines) part.outstanding_merge.set(merge, kDrawn);
 }
 
 /// A copy of the table wherever it is described.
@@ -105,39 +107,40 @@ Comparison compared(std::string path, const machine::Field<T>& truth, const mach
 Machine random_outstanding_machine(std::uint64_t seed) {
     Machine made = random_machine(seed);
     Dice dice(seed);
-    made.identity.compute_capability_major.set(7);
-    made.identity.compute_capability_minor.set(0);
+    made.identity.compute_capability_major.set(7, kDrawn);
+    made.identity.compute_capability_minor.set(0, kDrawn);
     auto& topology = made.topology;
-    topology.max_threads_per_block.set(kThreads);
-    topology.max_threads_per_sm.set(std::max<std::int64_t>(kThreads, topology.max_threads_per_sm.value_or(kThreads)));
-    topology.registers_per_sm.set(std::int64_t{64} << 10);
-    topology.max_registers_per_thread.set(255);
+    topology.max_threads_per_block.set(kThreads, kDrawn);
+    topology.max_threads_per_sm.set(std::max<std::int64_t>(kThreads, topology.max_threads_per_sm.value_or(kThreads)), kDrawn);
+    topology.registers_per_sm.set(std::int64_t{64} << 10, kDrawn);
+    topology.max_registers_per_thread.set(255, kDrawn);
 
     const bool of_cache = dice.between(0, 1) == 0;
     const std::int64_t latency = dice.between(200, 600);
     auto& path = made.paths["global"];
     made.caches.clear();
     made.tlbs.clear();
-    path.tlbs.set({});
+    path.tlbs.set({}, kDrawn);
     made.caches["l2"] = cache("gpu", 16, std::int64_t{512} << dice.between(0, 2), latency);
     if (of_cache) made.caches["l1"] = cache("sm", 4, std::int64_t{32} << dice.between(0, 2), dice.between(20, 80));
-    path.caches.set(of_cache ? std::vector<std::string>{"l1", "l2"} : std::vector<std::string>{"l2"});
-    path.memory_latency.set(latency + dice.between(50, 300));
+    path.caches.set(of_cache ? std::vector<std::string>{"l1", "l2"} : std::vector<std::string>{"l2"}, kDrawn);
+    path.memory_latency.set(latency + dice.between(50, 300), kDrawn);
     path.memory_latency_range = {};
-    path.tlb_position.set("before-caches");
+    path.tlb_position.set("before-caches", kDrawn);
 
     // A warp issues a load each `gap` cycles, the SM one each `issue`; what takes longer to fill than a load takes is never full.
     const double gap = std::max(*made.issue.issue_interval, static_cast<double>(made.issue.ilp_latency.value_or(1)));
     const double issue = *made.issue.issue_interval / static_cast<double>(*made.issue.schedulers_per_sm);
     const double time = kTimeToFill * static_cast<double>(latency);
-    const auto loads = dice.octaves(2, std::clamp(static_cast<std::int64_t>(time / gap), std::int64_t{2}, kMostLoads));
-    made.issue.scoreboard_loads.set(loads);
+        const auto most_loads = dice.octaves(2, std::clamp(static_cast<std::int64_t>(time / gap), std::int64_t{2}, kMostLoads));
     const bool lines = dice.between(0, 1) == 0;
     // Loads of one line each are what instructions saturate with; what saturates lines is up to 32 of them.
-    const auto reachable = static_cast<std::int64_t>(std::min(0.8 * static_cast<double>(kWarps * loads), time / issue));
+    const auto reachable = static_cast<std::int64_t>(std::min(0.8 * static_cast<double>(kWarps * most_loads), time / issue));
     const auto most = lines ? kMostEntries : std::clamp(reachable, kFewestEntries, kMostEntries);
     const auto entries = dice.octaves(kFewestEntries, most);
     const auto merge = dice.octaves(1, 32);
+    // Nor does anybody let one warp have more loads under way than the table takes.
+    made.issue.scoreboard_loads.set(std::min(most_loads, entries), kDrawn);
     if (of_cache) set_table(made.caches["l1"], lines, entries, merge);
     else set_table(path, lines, entries, merge);
     return made;

@@ -35,6 +35,8 @@ constexpr int kAround = 8;
 /// A description's number of entries is this near to where single threads show the step.
 constexpr double kWithin = 0.06;
 constexpr int kMostThreads = 1024;
+/// Two warps that share what one fills get half of it each.
+constexpr double kSharedLimit = 0.75;
 /// A load that is this much faster than past the SM's own caches hits in one of them.
 constexpr double kNear = 0.9;
 
@@ -78,6 +80,7 @@ public:
     }
 
 private:
+    deduce::WarpLoadsFit fit_loads_of(int warps);
     void find_warp_limit();
     void find_place();
     void sweep();
@@ -102,28 +105,41 @@ private:
     int warp_loads_ = 0;  ///< 0: no limit
 };
 
-void Study::find_warp_limit() {
+/// Blocks of this many warps, each with 1 to `most_loads_` loads of a line of its own under way.
+deduce::WarpLoadsFit Study::fit_loads_of(int warps) {
     std::vector<OutstandingPoint> points;
-    deduce::Trace trace{.name = "outstanding/loads_of_a_warp", .experiment = "outstanding"};
+    deduce::Trace trace{.name = fmt::format("outstanding/loads_of_{}_warps", warps), .experiment = "outstanding"};
     trace.columns = {{"loads", "count", {}}, {"complete", "cycles", {}}};
-    trace.plot = {"Loads of one warp, each of one line", "loads", {"complete"}, false, false};
+    trace.plot = {fmt::format("Loads of each of {} warps, each of one line", warps), "loads", {"complete"}, false, false};
     for (int loads = 1; loads <= most_loads_; ++loads) {
-        const auto point = surface_.measure({.count = loads}, {.share = kWarp}, kWarp);
+        const auto point = surface_.measure({.count = loads}, {.share = kWarp}, warps * kWarp);
         if (!point) break;
-        points.push_back({{.threads = kWarp, .loads = loads, .share = kWarp}, point->complete});
+        points.push_back({{.threads = warps * kWarp, .loads = loads, .share = kWarp}, point->complete});
         trace.columns[0].values.push_back(loads);
         trace.columns[1].values.push_back(point->complete);
     }
     outcome_.traces.push_back(std::move(trace));
-    const auto fit = deduce::fit_warp_loads(points);
-    const std::string method = fmt::format("outstanding: one warp with 1 to {} loads under way; a description with a limit explains the latencies to {:.2g}%, one without to {:.2g}%",
-                                           points.size(), 100 * fit.error, 100 * fit.error_without);
-    if (fit.limit > 0 && fit.error < kMuchBetter * fit.error_without) {
-        warp_loads_ = fit.limit;
-        outcome_.estimates.push_back(decided("issue.scoreboard_loads", std::int64_t{fit.limit}, {method, kConfidence}));
-    } else {
-        outcome_.estimates.push_back(absent("issue.scoreboard_loads", {method, kConfidence, fmt::format("no limit up to {} loads", points.size())}));
+    auto fit = deduce::fit_warp_loads(points);
+    if (fit.error >= kMuchBetter * fit.error_without) fit.limit = 0;
+    return fit;
+}
+
+/// A limit of each warp is the same for two warps as for one; one of the SM is shared by both.
+void Study::find_warp_limit() {
+    const auto alone = fit_loads_of(1);
+    const std::string method = fmt::format("outstanding: one warp, and two, with 1 to {} loads under way; a description with a limit explains the latencies to {:.2g}%, one without to {:.2g}%",
+                                           most_loads_, 100 * alone.error, 100 * alone.error_without);
+    if (alone.limit == 0) {
+        outcome_.estimates.push_back(absent("issue.scoreboard_loads", {method, kConfidence, fmt::format("no limit up to {} loads", most_loads_)}));
+        return;
     }
+    const auto both = fit_loads_of(2);
+    if (both.limit > 0 && both.limit < kSharedLimit * alone.limit) {
+        outcome_.estimates.push_back(undecided("issue.scoreboard_loads", {}, {method, kConfidence, fmt::format("{} loads of one warp fill what two warps share, {} each", alone.limit, both.limit)}));
+        return;
+    }
+    warp_loads_ = alone.limit;
+    outcome_.estimates.push_back(decided("issue.scoreboard_loads", std::int64_t{alone.limit}, {method, kConfidence}));
 }
 
 /// A table belongs to the cache of the SM that loads miss in, or where there is none to the path.
