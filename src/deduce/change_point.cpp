@@ -1,5 +1,7 @@
 #include "deduce/change_point.hpp"
 
+#include "deduce/statistics.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -10,6 +12,11 @@ namespace {
 constexpr std::size_t kFewest = 5;
 /// Standard errors of a step's height that scatter does not reach, even as the best of a thousand places.
 constexpr double kStandardErrors = 6;
+/// Rises that are at least this large against the largest count as stairs.
+constexpr double kAsLarge = 0.55;
+/// The largest rise is this many times the usual one, and more; the usual one counts up to this share of the first value.
+constexpr double kUsualRises = 4;
+constexpr double kShareOfFirst = 0.02;
 /// Clocks count whole cycles: a step is at least two of them.
 constexpr double kLeastHeight = 2;
 
@@ -61,6 +68,22 @@ std::optional<Step> best_step(std::span<const double> x, std::span<const double>
         kept = tried;
     }
     return Step{x[best - 1], x[best], kept.height, kept.height >= kLeastHeight && kept.height > kStandardErrors * kept.error};
+}
+
+std::optional<Step> first_jump(std::span<const double> x, std::span<const double> y) {
+    if (x.size() != y.size() || x.size() < kFewest) return std::nullopt;
+    std::vector<double> rises;
+    std::vector<double> sizes;
+    for (std::size_t i = 1; i < y.size(); ++i) {
+        rises.push_back(y[i] - y[i - 1]);
+        sizes.push_back(std::abs(rises.back()));
+    }
+    const double largest = *std::max_element(rises.begin(), rises.end());
+    const auto first = std::find_if(rises.begin(), rises.end(), [&](double rise) { return rise >= kAsLarge * largest; });
+    const auto at = static_cast<std::size_t>(first - rises.begin());
+    // In a staircase of narrow stairs most values rise by a stair; the first value bounds what is usual.
+    const double usual = std::min(median(sizes), kShareOfFirst * y[0]);
+    return Step{x[at], x[at + 1], rises[at], largest > kLeastHeight + kUsualRises * usual};
 }
 
 }  // namespace gputomo::deduce

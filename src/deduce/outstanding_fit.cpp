@@ -9,7 +9,7 @@ namespace gputomo::deduce {
 namespace {
 
 /// Tables that the search tries first differ by this factor.
-constexpr double kCoarse = 1.1;
+constexpr double kCoarse = 1.05;
 constexpr int kFewestEntries = 4;
 /// Numbers of entries tried on either side of the best so far, at last.
 constexpr int kFineSteps = 20;
@@ -22,7 +22,9 @@ constexpr double kSteps[] = {0.3, 0.1, 0.03, 0.01};
 constexpr int kRounds = 2;
 /// Moves of one time in one direction with one step.
 constexpr int kMoves = 6;
-constexpr std::size_t kKept = 2;
+constexpr std::size_t kKept = 3;
+/// Latencies tried first, as shares of the fastest measurement; the rest is the measurement's own.
+constexpr double kLatencyShares[] = {0.6, 0.75, 0.9};
 /// Entries that explain the surface this much worse than the best are possible too; the share is of the error, the other of the latencies.
 constexpr double kNearlyAsWell = 1.02;
 constexpr double kSurelyWorse = 1e-4;
@@ -115,11 +117,13 @@ public:
     }
 
     OutstandingFit fit(OutstandingUnit unit) const {
-        OutstandingModel start{.unit = unit, .warp_loads = warp_loads_, .overhead = 0.3 * fastest_, .latency = 0.7 * fastest_};
         std::vector<OutstandingFit> candidates;
-        for (const int entries : coarse_entries(unit)) {
-            start.entries = entries;
-            candidates.push_back({start, error_of(start, thin_), entries, entries});
+        for (const double share : kLatencyShares) {
+            OutstandingModel start{.unit = unit, .warp_loads = warp_loads_, .overhead = (1 - share) * fastest_, .latency = share * fastest_};
+            for (const int entries : coarse_entries(unit)) {
+                start.entries = entries;
+                candidates.push_back({start, error_of(start, thin_), entries, entries});
+            }
         }
         keep_best(candidates);
         for (auto& candidate : candidates) tune(candidate, thin_);

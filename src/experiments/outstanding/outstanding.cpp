@@ -29,7 +29,7 @@ constexpr double kMuchBetter = 0.5, kBetter = 0.8;
 /// Descriptions whose errors differ by less than this factor explain the data equally well.
 constexpr double kAlike = 1.15;
 /// Requests of one launch of the surface; more cost time and tell no more than how fast the memory is.
-constexpr int kMostRequests = 4096;
+constexpr int kMostRequests = 1280;
 /// Threads on either side of where a description saturates that are then measured one by one, or two by two.
 constexpr int kAround = 8;
 /// A description's number of entries is this near to where single threads show the step.
@@ -267,9 +267,9 @@ void Study::find_merging() {
             const auto point = surface_.measure({.count = loads, .step = 4}, {.share = kWarp, .one_line = true}, warps * kWarp);
             if (!point) break;
             trace.columns[0].values.push_back(warps * loads);
-            trace.columns[1].values.push_back(point->fastest);
+            trace.columns[1].values.push_back(point->complete);
         }
-        step = deduce::best_step(trace.columns[0].values, trace.columns[1].values);
+        step = deduce::first_jump(trace.columns[0].values, trace.columns[1].values);
         outcome_.traces.push_back(std::move(trace));
         if (step && step->significant) break;
     }

@@ -25,14 +25,14 @@ struct InFlightPattern {
 struct InFlightPoint {
     int threads = 0;
     double listed = 0;    ///< cycles as the listing measures them, harmonic mean of the runs (Lashgar 2015, section 4)
-    double complete = 0;  ///< until the last warp has its data, taking for each warp the fastest run: free of single slow accesses
-    double fastest = 0;   ///< the same, of the fastest run: where the order of the warps matters
+    double complete = 0;  ///< until the last warp has its data, of the fastest run: free of single slow accesses
 };
 
 /// Runs blocks over fresh lines of an array that the L2 holds, so that loads miss the SM's own caches and hit there.
 class InFlightSurface {
 public:
-    static constexpr int kRuns = 3;
+    /// Runs of a point: a few, and more where the two fastest do not agree.
+    static constexpr int kRuns = 3, kMostRuns = 8;
     /// Where `in_memory`, the array is so large that nothing of it is in a cache when its turn comes.
     InFlightSurface(device::Device& device, std::int64_t l2_bytes, bool in_memory, Outcome& outcome);
 
