@@ -25,9 +25,9 @@ constexpr double kConfidence = 0.95;
 /// Loads of a warp that a limit is looked for up to; GPUs of compute capability 2.0 to 3.1 have registers for fewer.
 constexpr int kMostLoads = 64, kMostLoadsOf63Registers = 40;
 /// A description with a limit must explain the data this much better than one without, or there is none.
-constexpr double kMuchBetter = 0.5, kBetter = 0.8;
+constexpr double kMuchBetter = 0.5, kBetter = 0.93;
 /// Descriptions whose errors differ by less than this factor explain the data equally well.
-constexpr double kAlike = 1.15;
+constexpr double kAlike = 1.05;
 /// Requests of one launch of the surface; more cost time and tell no more than how fast the memory is.
 constexpr int kMostRequests = 1280;
 /// Threads on either side of where a description saturates that are then measured one by one, or two by two.
