@@ -17,9 +17,11 @@ void add_list(CLI::App& parent, Action& action);
 void add_scan(CLI::App& parent, Action& action);
 void add_run(CLI::App& parent, Action& action);
 void add_diff(CLI::App& parent, Action& action);
+void add_export(CLI::App& parent, Action& action);
+void add_history(CLI::App& parent, Action& action);
 void add_validate(CLI::App& parent, Action& action);
 void add_simulate(CLI::App& parent, Action& action);
 
-inline constexpr AddCommand kCommands[] = {add_list, add_scan, add_run, add_diff, add_validate, add_simulate};
+inline constexpr AddCommand kCommands[] = {add_list, add_scan, add_run, add_diff, add_export, add_history, add_validate, add_simulate};
 
 }  // namespace gputomo::cli

@@ -2,6 +2,7 @@
 #include "cli/devices.hpp"
 #include "cli/ending.hpp"
 #include "cli/progress.hpp"
+#include "history/history.hpp"
 #include "machine/json.hpp"
 #include "report/html.hpp"
 #include "report/table.hpp"
@@ -11,7 +12,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <array>
 #include <memory>
+#include <optional>
 
 namespace gputomo::cli {
 namespace {
@@ -19,6 +24,7 @@ namespace {
 struct ScanOptions {
     std::string device = "auto";
     std::string out = "scan";
+    std::string history;
     std::vector<std::string> only;
     std::uint64_t seed = 1;
     int noise = 0;
@@ -44,10 +50,20 @@ void save(const scan::Scan& scan, const std::filesystem::path& folder) {
     scan::write_file(folder / "report.html", report::html(machine, page_of(scan)));
 }
 
+/// Its UUID; where it has none, its place on this machine.
+std::string specimen_of(const device::Device& device) {
+    if (auto uuid = device.uuid(); !uuid.empty()) return uuid;
+    std::array<char, 256> host{};
+    if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+    return fmt::format("{} {}", host.data(), device.id());
+}
+
 int scan_device(const ScanOptions& options) {
     const InterruptGuard guard;
     const auto plan = scan::plan(experiments::catalogue(), options.only);
     scan::check_writable(options.out);
+    std::optional<history::History> history;
+    if (!options.history.empty()) history.emplace(options.history);
     const auto device = open_device(options.device, options.seed, options.noise);
     scan::Scan result;
     {
@@ -64,6 +80,7 @@ int scan_device(const ScanOptions& options) {
     for (const auto& warning : page_of(result).warnings) fmt::print(stderr, "warning: {}\n", warning);
     fmt::print(stderr, "written: {0}/machine.json {0}/scan.json {0}/report.html\n", options.out);
     throw_unless_done(result, "interrupted; what was measured is saved");
+    if (history) history->add(scan::describe(result), {.specimen = specimen_of(*device)});
     return 0;
 }
 
@@ -74,6 +91,7 @@ void add_scan(CLI::App& parent, Action& action) {
     auto* command = parent.add_subcommand("scan", "Measure a GPU and write its machine description");
     command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
     command->add_option("--out", options->out, "folder for machine.json, scan.json and report.html")->capture_default_str();
+    command->add_option("--history", options->history, "history file that keeps the description too (see gputomo history)");
     command->add_option("--only", options->only, "experiments to run, with what they need")->delimiter(',');
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();
     command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();

@@ -53,6 +53,55 @@ TEST_F(Commands, ListsAreJsonWithASchema) {
     EXPECT_EQ(devices.at("devices").at(0).at("id"), "sim:gtx280");
 }
 
+TEST_F(Commands, ExportPrintsTheChosenForm) {
+    write_machine("m.json", R"("banks":{"value":48,"unit":"count","source":"made up"})");
+    const auto accel = run({"export", "--to", "accel-sim", path("m.json")});
+    EXPECT_EQ(accel.code, 0);
+    EXPECT_THAT(accel.out, HasSubstr("# shared.banks = 48: made up\n-gpgpu_shmem_num_banks 48\n"));
+    EXPECT_EQ(json::parse(run({"export", "--to", "flat", path("m.json")}).out).at("leaves").at("shared.banks").at("value"), 48);
+    EXPECT_EQ(lines(run({"export", "--to", "csv", path("m.json")}).out).back(), "shared.banks,known,48,count,,,,made up");
+}
+
+TEST_F(Commands, ExportRefusesWhatItDoesNotKnow) {
+    write_machine("m.json", "");
+    EXPECT_EQ(run({"export", "--to", "gem5", path("m.json")}).code, 2);
+    EXPECT_EQ(run({"export", "--to", "csv", path("missing.json")}).code, 2);
+}
+
+TEST_F(Commands, HistoryNamesTheOddOne) {
+    const auto keep = [&](int banks, const std::string& specimen) {
+        write_machine("m.json", R"("banks":{"value":)" + std::to_string(banks) + R"(,"unit":"count","source":"made up"})");
+        return run({"history", "--db", path("h.sqlite"), "--add", path("m.json"), "--specimen", specimen}).code;
+    };
+    for (const char* specimen : {"a", "b", "c"}) EXPECT_EQ(keep(32, specimen), 0);
+    EXPECT_EQ(run({"history", "--db", path("h.sqlite"), "--outliers"}).code, 0);
+    EXPECT_EQ(keep(31, "d"), 0);
+    const auto ran = run({"history", "--db", path("h.sqlite"), "--outliers", "--json"});
+    EXPECT_EQ(ran.code, 1);
+    const auto outliers = json::parse(ran.out).at("outliers");
+    ASSERT_EQ(outliers.size(), 1);
+    EXPECT_EQ(outliers.at(0).at("specimen"), "d");
+    EXPECT_EQ(outliers.at(0).at("path"), "shared.banks");
+    EXPECT_EQ(lines(run({"history", "--db", path("h.sqlite")}).out).size(), 4);
+    EXPECT_THAT(run({"history", "--db", path("h.sqlite"), "--leaf", "shared.banks"}).out, HasSubstr(" d"));
+}
+
+TEST_F(Commands, HistoryRefusesWhatIsNone) {
+    EXPECT_EQ(run({"history", "--db", path("missing.sqlite")}).code, 2);
+    write("text", std::string(2000, 'x'));
+    EXPECT_EQ(run({"history", "--db", path("text")}).code, 2);
+    EXPECT_EQ(run({"history", "--db", path("h.sqlite"), "--add", path("m.json")}).code, 2);
+}
+
+TEST_F(Commands, AScanIsKeptInAHistory) {
+    const auto scan = [&] { return run({"scan", "--device", "sim:gtx280", "--only", "attributes", "--quiet", "--out", path("out"), "--history", path("h.sqlite")}).code; };
+    EXPECT_EQ(scan(), 0);
+    const auto scans = json::parse(run({"history", "--db", path("h.sqlite"), "--json"}).out).at("scans");
+    ASSERT_EQ(scans.size(), 1);
+    EXPECT_EQ(scans.at(0).at("gpu"), "GeForce GTX 280");
+    EXPECT_THAT(scans.at(0).at("specimen").get<std::string>(), HasSubstr("sim:gtx280"));
+}
+
 TEST_F(Commands, ListsAreLinesWithoutJson) {
     const auto ran = run({"list", "experiments"});
     EXPECT_EQ(ran.code, 0);

@@ -61,6 +61,7 @@ public:
 
     [[nodiscard]] std::string name() const override { return session_->driver().device_name(session_->index()); }
     [[nodiscard]] std::string id() const override { return session_->id(); }
+    [[nodiscard]] std::string uuid() const override;
     [[nodiscard]] PtxTarget ptx_target() const override { return target_; }
     [[nodiscard]] std::optional<std::int64_t> attribute(Attribute attribute) const override;
 
@@ -77,6 +78,7 @@ public:
     [[nodiscard]] ClockState clock_state() const override { return nvml_.state(own_pid_); }
 
 private:
+    static std::optional<abi::Uuid> uuid_of(const Driver& driver, int index);
     static NvmlGpu find_in_nvml(const Driver& driver, std::shared_ptr<const Nvml> nvml, int index);
     void find_own_pid(const std::vector<unsigned>& before);
 
@@ -106,16 +108,25 @@ CudaDevice::~CudaDevice() {
     for (const Texture texture : textures_) session_->call().texture_destroy(texture);
 }
 
+std::optional<abi::Uuid> CudaDevice::uuid_of(const Driver& driver, int index) {
+    abi::Uuid uuid{};
+    const auto get = driver.functions().device_get_uuid;
+    if (get == nullptr || get(&uuid, driver.device(index)) != abi::kSuccess) return std::nullopt;
+    return uuid;
+}
+
+std::string CudaDevice::uuid() const {
+    const auto uuid = uuid_of(session_->driver(), session_->index());
+    return uuid ? uuid_text(*uuid, "GPU") : std::string();
+}
+
 NvmlGpu CudaDevice::find_in_nvml(const Driver& driver, std::shared_ptr<const Nvml> nvml, int index) {
     const auto& call = driver.functions();
-    const abi::DeviceOrdinal device = driver.device(index);
     std::vector<std::string> uuids;
-    abi::Uuid uuid{};
-    if (call.device_get_uuid != nullptr && call.device_get_uuid(&uuid, device) == abi::kSuccess)
-        uuids = {uuid_text(uuid, "GPU"), uuid_text(uuid, "MIG")};
+    if (const auto uuid = uuid_of(driver, index)) uuids = {uuid_text(*uuid, "GPU"), uuid_text(*uuid, "MIG")};
     std::array<char, 32> bus{};
     if (call.device_get_pci_bus_id == nullptr ||
-        call.device_get_pci_bus_id(bus.data(), static_cast<int>(bus.size()) - 1, device) != abi::kSuccess)
+        call.device_get_pci_bus_id(bus.data(), static_cast<int>(bus.size()) - 1, driver.device(index)) != abi::kSuccess)
         bus[0] = '\0';
     return {std::move(nvml), uuids, bus.data()};
 }

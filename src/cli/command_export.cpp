@@ -1,0 +1,43 @@
+#include "cli/command.hpp"
+#include "exports/exports.hpp"
+#include "machine/json.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gputomo::cli {
+namespace {
+
+struct ExportArguments {
+    std::string format, file;
+};
+
+int print_export(const ExportArguments& arguments) {
+    const auto machine = machine::load(arguments.file);
+    for (const auto& format : exports::catalogue())
+        if (format.name == arguments.format) fmt::print("{}", format.text(machine));
+    return 0;
+}
+
+}  // namespace
+
+void add_export(CLI::App& parent, Action& action) {
+    const auto arguments = std::make_shared<ExportArguments>();
+    auto* command = parent.add_subcommand("export", "A machine description in another program's form");
+    std::vector<std::string> names;
+    std::string help = "form:";
+    for (const auto& format : exports::catalogue()) {
+        names.emplace_back(format.name);
+        help += fmt::format(" {} ({});", format.name, format.title);
+    }
+    help.pop_back();
+    command->add_option("--to", arguments->format, help)->required()->check(CLI::IsMember(names));
+    command->add_option("machine", arguments->file, "machine.json")->required();
+    command->callback([&action, arguments] { action = [arguments] { return print_export(*arguments); }; });
+}
+
+}  // namespace gputomo::cli

@@ -1,0 +1,121 @@
+#include "cli/command.hpp"
+#include "history/history.hpp"
+#include "machine/json.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <string>
+
+namespace gputomo::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct HistoryArguments {
+    std::string file = "scan/history.sqlite";
+    std::string add, specimen, time, leaf;
+    bool changes = false, outliers = false, json = false;
+};
+
+Json entry_json(const history::Entry& entry) {
+    return {{"scan", entry.id}, {"time", entry.time}, {"gpu", entry.kind}, {"specimen", entry.specimen}};
+}
+
+std::string entry_text(const history::Entry& entry) { return fmt::format("{}  {}  {}", entry.time, entry.kind, entry.specimen); }
+
+void print_json(std::string_view what, const Json& rows) { fmt::print("{}\n", Json{{"schema", "gputomo-history-1"}, {what, rows}}.dump(1)); }
+
+int add_scan_file(const HistoryArguments& arguments) {
+    const auto machine = machine::load(arguments.add);
+    history::History history(arguments.file);
+    const auto entry = history.add(machine, {arguments.specimen, arguments.time});
+    fmt::print("added      {}\n", entry_text(entry));
+    return 0;
+}
+
+int print_entries(const history::History& history, bool json) {
+    Json rows = Json::array();
+    for (const auto& entry : history.entries()) {
+        rows.push_back(entry_json(entry));
+        if (!json) fmt::print("{}\n", entry_text(entry));
+    }
+    if (json) print_json("scans", rows);
+    return 0;
+}
+
+int print_series(const history::History& history, const std::string& path, bool json) {
+    Json rows = Json::array();
+    const auto points = history.series(path);
+    for (const auto& point : points) {
+        Json row = entry_json(point.entry);
+        row["value"] = machine::value_text(point.leaf);
+        if (const auto& interval = point.leaf.provenance.interval) row["interval"] = *interval;
+        rows.push_back(row);
+        if (!json) fmt::print("{:<60} {}\n", entry_text(point.entry), machine::value_text(point.leaf));
+    }
+    if (json) print_json("series", rows);
+    if (points.empty()) fmt::print(stderr, "no scan has {}\n", path);
+    return 0;
+}
+
+int print_changes(const history::History& history, bool json) {
+    Json rows = Json::array();
+    bool changed = false;
+    for (const auto& [before, after, diff] : history.changes()) {
+        if (!json) fmt::print("{} -> {}: {} equal, {} differ\n", entry_text(before), after.time, diff.equal, diff.differing.size());
+        for (const auto& row : diff.differing) {
+            changed = true;
+            Json cells = entry_json(after);
+            cells["path"] = row.path, cells["before"] = machine::value_text(row.a), cells["after"] = machine::value_text(row.b);
+            rows.push_back(cells);
+            if (!json) fmt::print("  {:<44} {} -> {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b), machine::unit_name(row.unit));
+        }
+    }
+    if (json) print_json("changes", rows);
+    return changed ? 1 : 0;
+}
+
+int print_outliers(const history::History& history, bool json) {
+    Json rows = Json::array();
+    const auto outliers = history.outliers();
+    for (const auto& outlier : outliers) {
+        Json row = entry_json(outlier.entry);
+        row["path"] = outlier.path, row["value"] = machine::value_text(outlier.leaf), row["fleet"] = outlier.fleet;
+        rows.push_back(row);
+        if (!json) fmt::print("{}\n  {:<44} {}; the others: {}\n", entry_text(outlier.entry), outlier.path, machine::value_text(outlier.leaf), outlier.fleet);
+    }
+    if (json) print_json("outliers", rows);
+    return outliers.empty() ? 0 : 1;
+}
+
+int show(const HistoryArguments& arguments) {
+    if (!arguments.add.empty()) return add_scan_file(arguments);
+    const history::History history(arguments.file, true);
+    if (!arguments.leaf.empty()) return print_series(history, arguments.leaf, arguments.json);
+    if (arguments.changes) return print_changes(history, arguments.json);
+    if (arguments.outliers) return print_outliers(history, arguments.json);
+    return print_entries(history, arguments.json);
+}
+
+}  // namespace
+
+void add_history(CLI::App& parent, Action& action) {
+    const auto arguments = std::make_shared<HistoryArguments>();
+    auto* command = parent.add_subcommand("history", "Scans kept in a file: a GPU beside itself earlier, and beside others of its kind");
+    command->add_option("--db", arguments->file, "history file (SQLite)")->capture_default_str();
+    auto* add = command->add_option("--add", arguments->add, "machine.json to keep");
+    auto* specimen = command->add_option("--specimen", arguments->specimen, "what tells this GPU from others of its kind, its UUID say")->needs(add);
+    add->needs(specimen);
+    command->add_option("--time", arguments->time, "when it was scanned, UTC as 2026-11-21T10:44:49Z; now where left out")->needs(add);
+    auto* leaf = command->add_option("--leaf", arguments->leaf, "one leaf in every scan, caches.l1.latency say")->excludes(add);
+    auto* changes = command->add_flag("--changes", arguments->changes, "what changed between the last two scans of each GPU; exit 1 where something did")->excludes(add)->excludes(leaf);
+    command->add_flag("--outliers", arguments->outliers, "what differs from the other GPUs of a kind by more than its interval; exit 1 where something does")
+        ->excludes(add)->excludes(leaf)->excludes(changes);
+    command->add_flag("--json", arguments->json, "as JSON")->excludes(add);
+    command->callback([&action, arguments] { action = [arguments] { return show(*arguments); }; });
+}
+
+}  // namespace gputomo::cli

@@ -1,0 +1,78 @@
+#include "history/fleet.hpp"
+
+#include "machine/diff.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+namespace gputomo::history {
+namespace {
+
+using machine::Leaf;
+
+std::optional<double> number(const Leaf& leaf) {
+    if (leaf.knowledge != machine::Knowledge::known) return std::nullopt;
+    if (const auto* integer = std::get_if<std::int64_t>(&leaf.value)) return static_cast<double>(*integer);
+    if (const auto* real = std::get_if<double>(&leaf.value)) return *real;
+    return std::nullopt;
+}
+
+std::array<double, 2> interval(const Leaf& leaf) {
+    const double value = *number(leaf);
+    auto [low, high] = leaf.provenance.interval.value_or(std::array{value, value});
+    return {std::min(low, value), std::max(high, value)};
+}
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    if (values.size() % 2 == 1) return *middle;
+    return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+/// The others' own disagreement counts as uncertainty: their median absolute deviation, as a standard deviation three times over.
+std::optional<std::string> unlike_numbers(const Leaf& leaf, std::span<const Leaf> others) {
+    constexpr double kSigmas = 3, kSigmaOfMad = 1.4826;
+    std::vector<double> values, widths;
+    for (const auto& other : others) {
+        const auto value = number(other);
+        if (!value) continue;
+        const auto [low, high] = interval(other);
+        values.push_back(*value);
+        widths.push_back(std::max(*value - low, high - *value));
+    }
+    if (values.size() < 2) return std::nullopt;
+    const double centre = median(values);
+    std::vector<double> deviations;
+    for (const double value : values) deviations.push_back(std::abs(value - centre));
+    const double spread = std::max(median(widths), kSigmas * kSigmaOfMad * median(deviations));
+    const auto [low, high] = interval(leaf);
+    if (low <= centre + spread && high >= centre - spread) return std::nullopt;
+    return fmt::format("{:.6g} +- {:.3g} ({} specimens)", centre, spread, values.size());
+}
+
+std::optional<std::string> unlike_values(const Leaf& leaf, std::span<const Leaf> others) {
+    std::size_t most = 0;
+    const Leaf* common = nullptr;
+    for (const auto& candidate : others) {
+        const auto same = static_cast<std::size_t>(
+            std::count_if(others.begin(), others.end(), [&](const Leaf& other) { return machine::same_value(candidate, other, 0); }));
+        if (same > most) most = same, common = &candidate;
+    }
+    if (most < 2 || most * 2 <= others.size() || machine::same_value(leaf, *common, 0)) return std::nullopt;
+    return fmt::format("{} ({} of {} specimens)", machine::value_text(*common), most, others.size());
+}
+
+}  // namespace
+
+std::optional<std::string> unlike_others(const Leaf& leaf, std::span<const Leaf> others) {
+    if (leaf.knowledge == machine::Knowledge::undecided) return std::nullopt;
+    const auto numbers = static_cast<std::size_t>(std::count_if(others.begin(), others.end(), [](const Leaf& other) { return number(other).has_value(); }));
+    return number(leaf) && numbers * 2 > others.size() ? unlike_numbers(leaf, others) : unlike_values(leaf, others);
+}
+
+}  // namespace gputomo::history

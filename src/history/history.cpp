@@ -1,0 +1,205 @@
+#include "history/history.hpp"
+
+#include "history/fleet.hpp"
+#include "machine/json.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace gputomo::history {
+namespace {
+
+/// Marks an SQLite file as ours ("gpuT" as a 32-bit number), and its layout.
+constexpr int kApplication = 0x67707554;
+constexpr int kVersion = 1;
+constexpr const char* kLayout =
+    "CREATE TABLE scans (id INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, specimen TEXT NOT NULL,"
+    " machine TEXT NOT NULL, UNIQUE (specimen, kind, time))";
+
+[[noreturn]] void fail(const std::string& file, sqlite3* db, std::string_view doing) {
+    throw InputError(fmt::format("{}: {}: {}; expected a history file of gputomo, or a file that can be created", file, doing, sqlite3_errmsg(db)));
+}
+
+/// A prepared statement.
+class Statement {
+public:
+    Statement(const std::string& file, sqlite3* db, const char* sql) : file_(file), db_(db) {
+        if (sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) != SQLITE_OK) fail(file_, db_, sql);
+    }
+    Statement(const Statement&) = delete;
+    Statement& operator=(const Statement&) = delete;
+    ~Statement() { sqlite3_finalize(statement_); }
+
+    Statement& bind(int index, std::string_view text) {
+        if (sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT) != SQLITE_OK) fail(file_, db_, "bind");
+        return *this;
+    }
+    Statement& bind(int index, std::int64_t number) {
+        if (sqlite3_bind_int64(statement_, index, number) != SQLITE_OK) fail(file_, db_, "bind");
+        return *this;
+    }
+    /// False at the end.
+    bool next() {
+        const int code = sqlite3_step(statement_);
+        if (code != SQLITE_ROW && code != SQLITE_DONE) fail(file_, db_, sqlite3_sql(statement_));
+        return code == SQLITE_ROW;
+    }
+    [[nodiscard]] std::int64_t integer(int column) { return sqlite3_column_int64(statement_, column); }
+    [[nodiscard]] std::string text(int column) {
+        const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+        return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+    }
+
+private:
+    const std::string& file_;
+    sqlite3* db_;
+    sqlite3_stmt* statement_ = nullptr;
+};
+
+std::int64_t pragma(const std::string& file, sqlite3* db, const char* name) {
+    Statement query(file, db, fmt::format("PRAGMA {}", name).c_str());
+    return query.next() ? query.integer(0) : 0;
+}
+
+void execute(const std::string& file, sqlite3* db, const std::string& sql) {
+    if (sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(file, db, sql);
+}
+
+/// An empty file gets our layout; one of another program is refused.
+void prepare(const std::string& file, sqlite3* db) {
+    if (pragma(file, db, "schema_version") == 0) {
+        execute(file, db, fmt::format("BEGIN; PRAGMA application_id = {}; PRAGMA user_version = {}; {}; COMMIT", kApplication, kVersion, kLayout));
+        return;
+    }
+    if (pragma(file, db, "application_id") != kApplication) throw InputError(fmt::format("{}: a database of another program; expected a history file of gputomo", file));
+    const auto version = pragma(file, db, "user_version");
+    if (version != kVersion) throw InputError(fmt::format("{}: history of version {}; expected version {}", file, version, kVersion));
+}
+
+std::string now(const std::string& file, sqlite3* db) {
+    Statement clock(file, db, "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now')");
+    clock.next();
+    return clock.text(0);
+}
+
+bool is_time(const std::string& text) {
+    std::tm tm{};
+    const char* const end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    return end != nullptr && *end == '\0';
+}
+
+Entry entry_of(Statement& row) { return {row.integer(0), row.text(1), row.text(2), row.text(3)}; }
+
+bool comparable(const machine::NamedLeaf& named) {
+    return named.info.internal.empty() && (named.leaf.knowledge == machine::Knowledge::known || named.leaf.knowledge == machine::Knowledge::absent);
+}
+
+}  // namespace
+
+void History::Close::operator()(sqlite3* db) const noexcept { sqlite3_close(db); }
+
+History::History(const std::filesystem::path& file, bool must_exist) : name_(file.string()) {
+    if (must_exist && !std::filesystem::exists(file))
+        throw InputError(fmt::format("{}: no such file; expected a history that `gputomo scan --history` or `gputomo history --add` wrote", name_));
+    sqlite3* db = nullptr;
+    const int code = sqlite3_open(name_.c_str(), &db);
+    db_.reset(db);
+    if (code != SQLITE_OK) fail(name_, db, "open");
+    sqlite3_busy_timeout(db, 5000);  // milliseconds; scans of several GPUs may end at once
+    prepare(name_, db);
+}
+
+Entry History::add(const machine::Machine& machine, const Taking& taking) {
+    Entry entry{0, taking.time.empty() ? now(name_, db_.get()) : taking.time, machine.identity.name.value_or("unknown"), taking.specimen};
+    if (!is_time(entry.time)) throw InputError(fmt::format("{}: time {}: expected UTC as 2026-11-21T10:44:49Z", name_, entry.time));
+    if (entry.specimen.empty()) throw InputError(fmt::format("{}: a scan without a specimen; expected a name for this GPU", name_));
+    {
+        Statement twice(name_, db_.get(), "SELECT id FROM scans WHERE time = ?1 AND kind = ?2 AND specimen = ?3");
+        if (twice.bind(1, entry.time).bind(2, entry.kind).bind(3, entry.specimen).next())
+            throw InputError(fmt::format("{}: {} of {} is there already", name_, entry.specimen, entry.time));
+    }
+    Statement insert(name_, db_.get(), "INSERT INTO scans (time, kind, specimen, machine) VALUES (?1, ?2, ?3, ?4)");
+    insert.bind(1, entry.time).bind(2, entry.kind).bind(3, entry.specimen).bind(4, machine::to_json(machine)).next();
+    entry.id = sqlite3_last_insert_rowid(db_.get());
+    return entry;
+}
+
+std::vector<Entry> History::entries() const {
+    std::vector<Entry> found;
+    Statement query(name_, db_.get(), "SELECT id, time, kind, specimen FROM scans ORDER BY time, id");
+    while (query.next()) found.push_back(entry_of(query));
+    return found;
+}
+
+machine::Machine History::machine(std::int64_t id) const {
+    Statement query(name_, db_.get(), "SELECT machine FROM scans WHERE id = ?1");
+    if (!query.bind(1, id).next()) throw InputError(fmt::format("{}: no scan {}", name_, id));
+    return machine::from_json(query.text(0), fmt::format("{}: scan {}", name_, id));
+}
+
+std::vector<Point> History::series(std::string_view path) const {
+    std::vector<Point> points;
+    for (const auto& entry : entries())
+        if (auto leaf = machine::get_leaf(machine(entry.id), path); leaf && leaf->knowledge != machine::Knowledge::unknown)
+            points.push_back({entry, std::move(*leaf)});
+    std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
+        return std::tie(a.entry.kind, a.entry.specimen) < std::tie(b.entry.kind, b.entry.specimen);
+    });
+    return points;
+}
+
+std::vector<Change> History::changes() const {
+    std::map<std::pair<std::string, std::string>, std::vector<Entry>> by_specimen;
+    for (const auto& entry : entries()) by_specimen[{entry.kind, entry.specimen}].push_back(entry);
+    std::vector<Change> found;
+    for (const auto& [specimen, scans] : by_specimen) {
+        if (scans.size() < 2) continue;
+        const auto &before = scans[scans.size() - 2], &after = scans.back();
+        found.push_back({before, after, machine::diff(machine(before.id), machine(after.id))});
+    }
+    return found;
+}
+
+std::vector<Entry> History::last_of_each_specimen() const {
+    std::map<std::pair<std::string, std::string>, Entry> last;
+    for (const auto& entry : entries()) last[{entry.kind, entry.specimen}] = entry;
+    std::vector<Entry> found;
+    for (auto& [specimen, entry] : last) found.push_back(std::move(entry));
+    return found;
+}
+
+std::vector<Outlier> History::outliers() const {
+    struct Specimen {
+        Entry entry;
+        std::map<std::string, machine::Leaf> leaves;
+    };
+    std::map<std::string, std::vector<Specimen>> fleets;
+    for (auto& entry : last_of_each_specimen()) {
+        Specimen specimen{entry, {}};
+        for (auto& named : machine::all_leaves(machine(entry.id)))
+            if (comparable(named)) specimen.leaves.emplace(named.path, std::move(named.leaf));
+        fleets[entry.kind].push_back(std::move(specimen));
+    }
+    std::vector<Outlier> found;
+    for (const auto& [kind, fleet] : fleets) {
+        if (fleet.size() < 3) continue;  // of two that differ, neither is the odd one
+        for (const auto& specimen : fleet)
+            for (const auto& [path, leaf] : specimen.leaves) {
+                std::vector<machine::Leaf> others;
+                for (const auto& other : fleet)
+                    if (const auto at = other.leaves.find(path); &other != &specimen && at != other.leaves.end()) others.push_back(at->second);
+                if (auto fleet_has = unlike_others(leaf, others)) found.push_back({specimen.entry, path, leaf, std::move(*fleet_has), fleet.size()});
+            }
+    }
+    return found;
+}
+
+}  // namespace gputomo::history
