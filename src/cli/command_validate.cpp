@@ -6,7 +6,6 @@
 #include "units/error.hpp"
 #include "validate/cache_campaign.hpp"
 #include "validate/campaign.hpp"
-#include "validate/random_machine.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -26,17 +25,20 @@ struct ValidateOptions {
     std::uint64_t seed = 1;
     int noise = 0;
     bool json = false;
+    bool outstanding = false;
     std::filesystem::path keep;
 };
 
 /// Of the decided values, this share may be wrong.
 constexpr double kWrongAllowed = 0.01;
 
+validate::Subject subject_of(const ValidateOptions& options) { return options.outstanding ? validate::Subject::outstanding : validate::Subject::everything; }
+
 /// The descriptions of machines with a wrong value, to scan them again as sim:FILE.json.
-void keep_machines(const validate::Result& result, const std::filesystem::path& folder) {
+void keep_machines(const validate::Result& result, validate::Subject subject, const std::filesystem::path& folder) {
     std::filesystem::create_directories(folder);
     for (const auto& one : result.cases)
-        if (!one.wrong.empty() || !one.failures.empty()) machine::save(validate::random_machine(one.seed), folder / fmt::format("{}.json", one.seed));
+        if (!one.wrong.empty() || !one.failures.empty()) machine::save(validate::machine_of(subject, one.seed), folder / fmt::format("{}.json", one.seed));
 }
 
 int validate_deduction(const ValidateOptions& options) {
@@ -44,7 +46,7 @@ int validate_deduction(const ValidateOptions& options) {
     validate::Result result;
     {
         Progress progress(false);
-        validate::Campaign campaign{options.machines, options.seed, noise_level(options.noise), std::max(1U, std::thread::hardware_concurrency()), nullptr, InterruptGuard::interrupted};
+        validate::Campaign campaign{options.machines, options.seed, noise_level(options.noise), std::max(1U, std::thread::hardware_concurrency()), subject_of(options), nullptr, InterruptGuard::interrupted};
         campaign.progress = [&](int done) { if (!InterruptGuard::interrupted()) progress.show(static_cast<double>(done) / options.machines, -1, fmt::format("{} of {} machines scanned", done, options.machines)); };
         result = validate::run(campaign);
     }
@@ -59,7 +61,7 @@ int validate_deduction(const ValidateOptions& options) {
         for (const auto& [parameter, tally] : covered) fmt::print("{:<44} {:>4} exact of {:>4}, {} undecided, {} wrong, {} missing\n", parameter, tally.exact, tally.total(), tally.undecided, tally.wrong, tally.missing);
         fmt::print("{} of {} exact; {} of {} decided values wrong\n", all.exact, all.total(), all.wrong, all.decided());
     }
-    if (!options.keep.empty()) keep_machines(result, options.keep);
+    if (!options.keep.empty()) keep_machines(result, subject_of(options), options.keep);
     for (const auto& one : result.cases) {
         for (const auto& wrong : one.wrong) fmt::print(stderr, "machine {}: {}: {} instead of {}\n", one.seed, wrong.path, wrong.scanned, wrong.truth);
         for (const auto& failure : one.failures) fmt::print(stderr, "machine {}: {}\n", one.seed, failure);
@@ -126,6 +128,7 @@ void add_validate(CLI::App& parent, Action& action) {
     command->add_option("--caches", options->caches, "random single caches instead of machines")->check(CLI::Range(1, 100000));
     command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
     command->add_option("--noise", options->noise, "measurement noise, 0 to 3")->capture_default_str();
+    command->add_flag("--outstanding", options->outstanding, "only tables of outstanding loads, on machines drawn for that");
     command->add_flag("--json", options->json, "as JSON");
     command->add_option("--keep", options->keep, "folder for the descriptions of machines that were not recovered");
     command->callback([&action, options] { action = [options] { return options->caches > 0 ? validate_caches(*options) : validate_deduction(*options); }; });

@@ -25,6 +25,7 @@ std::span<const Experiment> catalogue() {
         barriers_experiment(),
         register_file_experiment(),
         shared_allocation_experiment(),
+        outstanding_experiment(),
     };
     return rows;
 }

@@ -81,7 +81,16 @@ std::string joined(const std::vector<std::string>& texts) {
     return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+/// Nothing but the operation, and waiting for nothing, from the first one to the last.
+bool stand_together(std::span<const MachineInstruction> section, const MachineOperation& operation) {
+    const auto is_operation = [&](const MachineInstruction& instruction) { return matches(instruction, operation); };
+    const auto first = std::ranges::find_if(section, is_operation);
+    const auto last = std::find_if(section.rbegin(), section.rend(), is_operation).base();
+    return std::all_of(first, last, [&](const auto& instruction) { return is_operation(instruction) || instruction.is("NOP"); });
+}
+
 bool holds(const KernelCode& code, CodeRange section, const TimedCode& timed, int count) {
+    if (timed.together && !stand_together(instructions_of(code, section), timed.operation)) return false;
     int operations = 0;
     int others = 0;
     for (const auto& instruction : instructions_of(code, section)) {
@@ -97,8 +106,8 @@ Verdict judge(const KernelCode& code, const TimedCode& timed) {
     std::vector<CodeRange> sections = code.between_clock_reads();
     std::erase_if(sections, [&](CodeRange section) { return count_of(code, section, timed.operation) < least; });
     Verdict verdict{.passed = sections.size() == timed.counts.size(),
-                    .expected = fmt::format("between clock reads {} x {}, nothing else that is slow", text_of(timed.counts),
-                                            text_of(timed.operation))};
+                    .expected = fmt::format("between clock reads {} x {}{}, nothing else that is slow", text_of(timed.counts),
+                                            text_of(timed.operation), timed.together ? " one after the other" : "")};
     std::vector<std::string> found;
     for (std::size_t i = 0; i < sections.size(); ++i) {
         found.push_back(text_of(code.counts(sections[i])));

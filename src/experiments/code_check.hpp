@@ -26,6 +26,7 @@ struct TimedCode {
     MachineOperation operation;
     std::vector<int> counts;  ///< {n, 2n}
     int companions = 0;       ///< further instructions that belong to each, where an operation takes several
+    bool together = false;    ///< nothing stands between the first and the last of a section that could wait for a result
 };
 
 /// A loop that holds `count` of the operation, or a multiple.

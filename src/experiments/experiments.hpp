@@ -24,5 +24,6 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment barriers_experiment();
 [[nodiscard]] Experiment register_file_experiment();
 [[nodiscard]] Experiment shared_allocation_experiment();
+[[nodiscard]] Experiment outstanding_experiment();
 
 }  // namespace gputomo::experiments

@@ -262,12 +262,9 @@ struct Cache {
                .internal = "determined by store traces, which no experiment does yet", .choices = {"load", "load-store"}}, self.allocation);
         visit({.name = "write_policy", .doc = "what a store that hits does",
                .internal = "determined by store traces, which no experiment does yet", .choices = {"write-through", "write-back"}}, self.write_policy);
-        visit({.name = "outstanding_design", .doc = "how outstanding misses are tracked (Lashgar 2015)",
-               .internal = "determined by thread-latency surfaces, which no experiment does yet", .choices = {"mshr", "prt"}}, self.outstanding_design);
-        visit({.name = "outstanding_entries", .unit = Unit::count, .doc = "entries of the MSHR file or pending request table",
-               .internal = "determined by thread-latency surfaces, which no experiment does yet"}, self.outstanding_entries);
-        visit({.name = "outstanding_merge", .unit = Unit::count, .doc = "requests one MSHR entry merges",
-               .internal = "determined by thread-latency surfaces, which no experiment does yet"}, self.outstanding_merge);
+        visit({.name = "outstanding_design", .doc = "how outstanding misses are tracked (Lashgar 2015)", .choices = {"mshr", "prt"}}, self.outstanding_design);
+        visit({.name = "outstanding_entries", .unit = Unit::count, .doc = "entries of the MSHR file or pending request table"}, self.outstanding_entries);
+        visit({.name = "outstanding_merge", .unit = Unit::count, .doc = "requests one MSHR entry merges"}, self.outstanding_merge);
         visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "hit throughput of one instance",
                .internal = "no experiment saturates it yet"}, self.bytes_per_cycle);
         visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Fermi L1: 16 and 48 KB); 0 where it can be switched off",
@@ -323,6 +320,9 @@ struct Path {
     Integer page_window;
     Integer page_window_penalty;
     Text tlb_position;
+    Text outstanding_design;
+    Integer outstanding_entries;
+    Integer outstanding_merge;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -341,6 +341,10 @@ struct Path {
         visit({.name = "tlb_position", .doc = "number of caches that are looked up before translation",
                .internal = "virtually indexed caches hide the TLB; timing sees it only through a path's levels",
                .choices = {"before-caches", "after-first-cache"}}, self.tlb_position);
+        visit({.name = "outstanding_design", .doc = "how an SM tracks outstanding loads where no cache of its own does (Lashgar 2015)",
+               .choices = {"mshr", "prt"}}, self.outstanding_design);
+        visit({.name = "outstanding_entries", .unit = Unit::count, .doc = "entries of that table"}, self.outstanding_entries);
+        visit({.name = "outstanding_merge", .unit = Unit::count, .doc = "requests one MSHR entry of that table merges"}, self.outstanding_merge);
     }
 };
 

@@ -1,8 +1,10 @@
 #include "validate/campaign.hpp"
 
+#include "experiments/experiments.hpp"
 #include "scan/plan.hpp"
 #include "scan/runner.hpp"
 #include "units/error.hpp"
+#include "validate/outstanding_machine.hpp"
 #include "validate/random_machine.hpp"
 #include "validate/workers.hpp"
 
@@ -20,25 +22,34 @@ struct Scanned {
 
 /// nullopt where it was stopped.
 std::optional<Scanned> scan_one(std::uint64_t seed, const Campaign& campaign) {
-    const auto truth = random_machine(seed);
+    const bool all = campaign.subject == Subject::everything;
+    const auto truth = machine_of(campaign.subject, seed);
     Scanned result;
     result.about.seed = seed;
     const auto device = sim::make_device(truth, {.id = fmt::format("sim:random-{}", seed), .seed = seed, .noise = campaign.noise});
-    scan::Options options{.seed = seed};
+    scan::Options options{.seed = seed, .quick = !all};
     options.progress = [&](double, double, std::string_view) {
         if (campaign.stop && campaign.stop()) throw Interrupted("stopped");
     };
-    const auto scan = scan::run(*device, scan::plan(experiments::catalogue()), options);
+    // Alone, without what it could know from other experiments and without the plots of the paper.
+    const auto outstanding = experiments::outstanding_experiment();
+    const auto plan = all ? scan::plan(experiments::catalogue()) : std::vector<const experiments::Experiment*>{&outstanding};
+    const auto scan = scan::run(*device, plan, options);
     if (scan.interrupted()) return std::nullopt;
     for (const auto& record : scan.records)
         if (record.status != scan::Status::done) result.about.failures.push_back(fmt::format("{}: {}", record.id, record.error));
-    result.comparisons = compare(truth, scan::describe(scan));
+    const auto scanned = scan::describe(scan);
+    result.comparisons = all ? compare(truth, scanned) : compare_outstanding(truth, scanned);
     for (const auto& comparison : result.comparisons)
         if (comparison.verdict == Verdict::wrong) result.about.wrong.push_back(comparison);
     return result;
 }
 
 }  // namespace
+
+machine::Machine machine_of(Subject subject, std::uint64_t seed) {
+    return subject == Subject::everything ? random_machine(seed) : random_outstanding_machine(seed);
+}
 
 Result run(const Campaign& campaign) {
     std::vector<std::optional<Scanned>> scanned(static_cast<std::size_t>(campaign.machines));

@@ -33,7 +33,9 @@ private:
     TlbLevel* tlb(const std::string& key, const std::string& named_by);
     void read_timing(const machine::Cache& from, CacheLevel& level, const std::string& where);
     void read_stores(const machine::Cache& from, CacheLevel& level, const std::string& where);
-    void read_outstanding(const machine::Cache& from, CacheLevel& level, const std::string& where);
+    /// Tables of a cache or a path, one for each of `instances`.
+    template <class Part, class Level>
+    static void read_outstanding(const Part& from, Level& level, std::size_t instances, const std::string& where);
     void check_order(const MemoryPath& path, const std::vector<std::string>& keys, const std::string& where, bool stores) const;
     template <class Part>
     std::vector<TagArray> arrays(const Part& from, Scope scope, const std::string& where);
@@ -80,14 +82,15 @@ void Builder::read_stores(const machine::Cache& from, CacheLevel& level, const s
         reject(where + ".write_policy", "found \"write-back\"", "\"write-through\", because only caches of scope gpu are simulated with write-back");
 }
 
-void Builder::read_outstanding(const machine::Cache& from, CacheLevel& level, const std::string& where) {
+template <class Part, class Level>
+void Builder::read_outstanding(const Part& from, Level& level, std::size_t instances, const std::string& where) {
     if (!from.outstanding_design) return;
     level.merges_lines = choice(from.outstanding_design, where + ".outstanding_design", {"mshr", "prt"}, "") == "mshr";
     OutstandingTable::Design design;
     design.entries = static_cast<std::uint32_t>(need_count(from.outstanding_entries, where + ".outstanding_entries", kMaxEntries));
     design.merge_limit = level.merges_lines ? static_cast<std::uint32_t>(need_count(from.outstanding_merge, where + ".outstanding_merge", kMaxEntries))
                                             : ~std::uint32_t{0};
-    level.outstanding.assign(level.instances.size(), OutstandingTable(design));
+    level.outstanding.assign(instances, OutstandingTable(design));
 }
 
 CacheLevel* Builder::cache(const std::string& key, const std::string& named_by) {
@@ -101,7 +104,7 @@ CacheLevel* Builder::cache(const std::string& key, const std::string& named_by) 
     level.instances = arrays(described->second, level.scope, where);
     read_timing(described->second, level, where);
     read_stores(described->second, level, where);
-    read_outstanding(described->second, level, where);
+    read_outstanding(described->second, level, level.instances.size(), where);
     return &level;
 }
 
@@ -146,6 +149,9 @@ void Builder::build_path(std::size_t kind) {
     for (auto cache = path.caches.begin(); cache != path.caches.end(); ++cache)
         if (std::find(path.caches.begin(), cache, *cache) != cache) reject(where + ".caches", "found one cache twice", "each cache once");
     check_order(path, cache_keys, where, name == "global" || name == "local");
+    if (from.outstanding_design && path.near > 0)
+        reject(where + ".outstanding_design", "found beside a cache of the SM", fmt::format("{}.outstanding_design instead", key_path("caches", cache_keys.front())));
+    read_outstanding(from, path, placement_.sms(), where);
     (void)need_cycles(from.memory_latency, where + ".memory_latency");
     path.memory_latency = placement_.spread(*from.memory_latency, from.memory_latency_range, where + ".memory_latency_range");
     if (from.page_window) {

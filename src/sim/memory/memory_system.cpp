@@ -30,6 +30,8 @@ constexpr double kStoreQueueCycles = 64;
 constexpr std::uint32_t kPortSlots = 256;
 /// The partition of a cache is chosen by the address in pieces of this size.
 constexpr int kPartitionShift = 12;
+/// Lines of tables that belong to no cache.
+constexpr int kTrackedLineShift = 7;
 /// PRT keys of transactions without a request number; above all request numbers.
 constexpr std::uint64_t kOwnRequest = std::uint64_t{1} << 63;
 
@@ -74,6 +76,8 @@ public:
 
 private:
     Time load(Walk& walk, const Range& range, Time now);
+    /// A load that takes an entry of the path's own table.
+    Time tracked_load(Walk& walk, std::size_t first, const Range& range, Time now);
     Time store(Walk& walk, const Range& range, Time now);
     Time atomic(Walk& walk, const Range& range, Time now);
     /// The range from cache `depth` of the path on, or from DRAM; completion of its last byte.
@@ -250,8 +254,23 @@ Time System::descend(Walk& walk, std::size_t depth, Range range, Time now, bool 
     return fetch(walk, depth, range, now);
 }
 
+Time System::tracked_load(Walk& walk, std::size_t first, const Range& range, Time now) {
+    const Transaction& t = walk.transaction;
+    OutstandingTable& table = walk.path.outstanding[t.sm];
+    const bool lines = walk.path.merges_lines;
+    const std::uint64_t key = lines ? range.virtual_address >> kTrackedLineShift : t.request != 0 ? t.request : own_requests_;
+    auto slot = table.join(key, now);
+    // No cache keeps what came, so a request that found its line's entry full asks for the line again.
+    if (slot.replay) slot = table.join(key, slot.start);
+    if (lines && slot.shared_until > 0) return std::max(slot.start, slot.shared_until);
+    const Time done = descend(walk, first, range, slot.start, true);
+    table.release_at(slot.index, done);
+    return done;
+}
+
 Time System::load(Walk& walk, const Range& range, Time now) {
     const std::size_t first = first_cache(walk);
+    if (!walk.path.outstanding.empty()) return tracked_load(walk, first, range, now);
     if (first >= walk.path.near) return descend(walk, first, range, now, true);
     if (!walk.path.translates_after_first) translate(walk);
     return fetch(walk, first, range, now);

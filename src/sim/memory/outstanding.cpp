@@ -28,12 +28,12 @@ OutstandingTable::Slot OutstandingTable::join(std::uint64_t key, double now) {
         Entry& entry = entries_[same];
         if (entry.requests >= design_.merge_limit) return {entry.release, same, true};
         ++entry.requests;
-        return {now, same, false};
+        return {std::max(now, entry.start), same, false, entry.release};
     }
     const std::uint32_t earliest = winner_[1];
     Entry& entry = entries_[earliest];
     const double start = std::max(now, entry.release);
-    entry = {start, 1};
+    entry = {start, start, 1};
     index_.assign(earliest, key);
     settle(earliest);
     return {start, earliest, false};

@@ -19,9 +19,10 @@ public:
     explicit OutstandingTable(const Design& design);
 
     struct Slot {
-        double start = 0;         ///< when the request has its entry; later than `now` if it had to wait
+        double start = 0;         ///< when the request has its entry; later than `now` if it, or the one that took the entry, had to wait
         std::uint32_t index = 0;  ///< for release_at(); meaningless with `replay`
         bool replay = false;      ///< the key's entry was full: the request waited until its data came, and is looked up again
+        double shared_until = 0;  ///< of a live entry that another request took: when that one's data come
     };
     /// Joins the live entry of `key`, or takes a free one, or waits for the earliest release.
     Slot join(std::uint64_t key, double now);
@@ -30,6 +31,7 @@ public:
 
 private:
     struct Entry {
+        double start = 0;
         double release = 0;
         std::uint32_t requests = 0;
     };

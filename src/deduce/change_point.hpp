@@ -1,0 +1,24 @@
+// Where a curve steps up: one change of level on top of a straight line.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gputomo::deduce {
+
+struct Step {
+    double last_before = 0;    ///< the x of the last value before the step
+    double first_after = 0;
+    double height = 0;
+    bool significant = false;  ///< far above what the best step in mere scatter around a line would be
+};
+
+/// The line with one step that leaves the least squares; nothing for fewer than five values. `x` ascends.
+[[nodiscard]] std::optional<Step> best_step(std::span<const double> x, std::span<const double> y);
+
+/// The first of the large rises from one value to the next (at least half as large as the largest), significant where the largest
+/// stands out from what values mostly rise by; nothing for fewer than five values. Finds the first stair of a staircase.
+[[nodiscard]] std::optional<Step> first_jump(std::span<const double> x, std::span<const double> y);
+
+}  // namespace gputomo::deduce

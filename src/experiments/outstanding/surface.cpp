@@ -1,0 +1,146 @@
+#include "experiments/outstanding/surface.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr int kWarp = 32;
+constexpr int kMostThreads = 1024;
+constexpr std::int64_t kLine = kInFlightLine;
+constexpr std::int64_t kSector = 32;
+/// Lines of the first pass: as many as a thread has accesses.
+constexpr std::int64_t kWarmLines = 128;
+/// Of the L2, so that what else is loaded doesn't push the array out.
+constexpr double kShareOfCache = 0.75;
+constexpr std::int64_t kLargestArray = std::int64_t{16} << 20;
+constexpr std::int64_t kSmallestArray = std::int64_t{2} << 20;
+constexpr std::int64_t kTimesCache = 4;
+constexpr std::int64_t kLargestUncached = std::int64_t{256} << 20;
+
+std::int64_t array_size(std::int64_t l2_bytes, bool in_memory) {
+    if (in_memory || l2_bytes == 0) return std::clamp(kTimesCache * l2_bytes, kSmallestArray, kLargestUncached);
+    const auto size = static_cast<std::int64_t>(kShareOfCache * static_cast<double>(l2_bytes));
+    return std::min(size, kLargestArray) / kLine * kLine;
+}
+
+/// Lines of a block's footprint, those of all its accesses.
+std::int64_t lines_of(InFlightShape shape, const InFlightPattern& pattern, int threads) {
+    if (pattern.one_line || shape.step < kLine) return kWarmLines;
+    if (pattern.shuffled) threads = kMostThreads;
+    return std::int64_t{(threads + pattern.share - 1) / pattern.share} * shape.count;
+}
+
+/// The line of a thread, before what its several accesses multiply it by.
+std::int64_t line_of(const InFlightPattern& pattern, int thread) {
+    // An odd factor makes a permutation of 1024 lines; neighbours come to lie far apart.
+    constexpr int kScatter = 421;
+    if (pattern.one_line) return 0;
+    const int place = pattern.shuffled ? (thread * kScatter + 7) % kMostThreads : thread;
+    return place / pattern.share;
+}
+
+/// Two runs free of slow accesses take nearly the same time.
+bool fastest_agree(std::vector<double> slowest) {
+    constexpr double kNearly = 0.02;
+    std::nth_element(slowest.begin(), slowest.begin() + 1, slowest.end());
+    return slowest[1] - slowest[0] <= kNearly * slowest[0];
+}
+
+double harmonic_mean(const std::vector<double>& values) {
+    double inverse = 0;
+    for (const double value : values) inverse += 1 / value;
+    return static_cast<double>(values.size()) / inverse;
+}
+
+}  // namespace
+
+InFlightSurface::InFlightSurface(device::Device& device, std::int64_t l2_bytes, bool in_memory, Outcome& outcome)
+    : device_(device), outcome_(outcome), size_(array_size(l2_bytes, in_memory)), array_(device, Bytes{size_ + kWarmLines * kLine}),
+      offsets_(device, Bytes{kMostThreads * 4}) {
+    if (!in_memory && l2_bytes > 0) pass(InFlightAccess::load_far);
+}
+
+InFlight& InFlightSurface::kernel(InFlightShape shape) {
+    auto& kept = kernels_[{shape.access, shape.count, shape.step}];
+    if (!kept) {
+        kept = std::make_unique<InFlight>(device_, shape);
+        add_code_checks(kept->compiled(), outcome_);
+    }
+    return *kept;
+}
+
+void InFlightSurface::write_offsets(InFlightShape shape, const InFlightPattern& pattern) {
+    auto name = fmt::format("{} {} {} {} {} {}", shape.count, pattern.share, pattern.sectors, pattern.lanes, pattern.shuffled, pattern.one_line);
+    if (name == written_) return;
+    std::vector<std::uint32_t> offsets;
+    for (int thread = 0; thread < kMostThreads; ++thread) {
+        const std::int64_t sector = thread % pattern.share % pattern.sectors;
+        const auto offset = line_of(pattern, thread) * shape.count * kLine + sector * kSector;
+        offsets.push_back(thread % kWarp < pattern.lanes ? static_cast<std::uint32_t>(offset) : kIdleThread);
+    }
+    offsets_.write(offsets);
+    written_ = std::move(name);
+}
+
+void InFlightSurface::pass(InFlightAccess access) {
+    const InFlightShape shape{.access = access, .count = 4};
+    write_offsets(shape, {});
+    const int threads = std::min(kMostThreads, most_threads(shape));
+    const std::int64_t step = kLine * shape.count * threads;
+    for (std::int64_t at = 0; at < size_; at += step) {
+        const auto from = static_cast<device::Address>(std::max<std::int64_t>(0, std::min(at, size_ - step)));
+        kernel(shape).run(threads, array_.address() + from, array_.address() + static_cast<device::Address>(size_), offsets_.address());
+    }
+}
+
+std::int64_t InFlightSurface::take(std::int64_t bytes) {
+    if (cursor_ + bytes > size_) {
+        // Patterns that leave most of their part alone don't push each other out of the SM's caches.
+        if (loaded_ < size_ / 2) pass(InFlightAccess::load);
+        cursor_ = 0;
+        loaded_ = 0;
+    }
+    const auto at = cursor_;
+    cursor_ += bytes;
+    return at;
+}
+
+std::optional<InFlightPoint> InFlightSurface::measure(InFlightShape shape, const InFlightPattern& pattern, int threads) {
+    InFlight& block = kernel(shape);
+    const std::int64_t needed = lines_of(shape, pattern, threads) * kLine;
+    if (threads > block.most_threads() || needed > size_) return std::nullopt;
+    std::vector<double> listed;
+    std::vector<double> slowest;
+    for (int run = 0; run < kMostRuns && (run < kRuns || !fastest_agree(slowest)); ++run) {
+        const auto at = array_.address() + static_cast<device::Address>(take(needed));
+        write_offsets(shape, pattern);
+        const auto time = block.run(threads, at, array_.address() + static_cast<device::Address>(size_), offsets_.address());
+        if (!pattern.one_line) loaded_ += needed;
+        if (run < kRuns) listed.push_back(time.barrier);
+        slowest.push_back(*std::max_element(time.warps.begin(), time.warps.end()));
+    }
+    return InFlightPoint{threads, harmonic_mean(listed), *std::min_element(slowest.begin(), slowest.end())};
+}
+
+double InFlightSurface::nearest_hit(InFlightAccess access) {
+    const InFlightShape shape{.access = access};
+    write_offsets(shape, {.one_line = true});
+    const auto warm = array_.address() + static_cast<device::Address>(size_);
+    std::vector<double> all;
+    for (int run = 0; run < kRuns; ++run) all.push_back(kernel(shape).run(kWarp, warm, warm, offsets_.address()).warps.front());
+    return *std::min_element(all.begin(), all.end());
+}
+
+std::vector<double> neighbour_variance(const std::vector<double>& values) {
+    std::vector<double> variance(values.size(), 0);
+    for (std::size_t i = 1; i + 1 < values.size(); ++i) {
+        const double mean = (values[i - 1] + values[i] + values[i + 1]) / 3;
+        for (std::size_t j = i - 1; j <= i + 1; ++j) variance[i] += (values[j] - mean) * (values[j] - mean) / 2;
+    }
+    return variance;
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,115 @@
+// Queueing descriptions of outstanding loads: what they predict, and that the right one is found in data made by any of them.
+#include "deduce/change_point.hpp"
+#include "deduce/outstanding_fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace gputomo::deduce {
+namespace {
+
+TEST(OutstandingModelTest, FullTableDelaysTheFirstRequestBeyondItByOneLatency) {
+    const OutstandingModel model{.unit = OutstandingUnit::lines, .entries = 128, .latency = 300, .spacing = 0, .issue = 0, .gap = 0};
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 128}), 300);
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 129}), 600);
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 257}), 900);
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 256, .share = 2}), 300);
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 64, .loads = 2}), 300);
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 66, .loads = 2}), 600);
+}
+
+TEST(OutstandingModelTest, PendingRequestTableCountsInstructions) {
+    const OutstandingModel model{.unit = OutstandingUnit::instructions, .entries = 42, .latency = 300, .spacing = 0, .issue = 0, .gap = 0};
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 1024}), 300);
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 672, .loads = 2}), 300);
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 674, .loads = 2}), 600) << "Lashgar 2015, Fig. 9: one thread of the 22nd warp is enough";
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 450, .loads = 3}), 600) << "Fig. 10";
+}
+
+TEST(OutstandingModelTest, WarpWaitsForItsOwnOldestLoadAtItsLimit) {
+    const OutstandingModel model{.warp_loads = 4, .latency = 300, .spacing = 0, .issue = 0, .gap = 0};
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 64, .loads = 4}), 300);
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 64, .loads = 5}), 600);
+}
+
+std::vector<OutstandingPoint> surface_of(const OutstandingModel& model, int most_loads) {
+    std::vector<OutstandingPoint> points;
+    for (int loads = 1; loads <= most_loads; ++loads)
+        for (const auto& [share, sectors, lanes] : {std::array{1, 1, 32}, {4, 1, 32}, {32, 1, 32}, {4, 4, 32}, {1, 1, 8}})
+            for (int threads = 32; threads <= 1024; threads += 32) {
+                const OutstandingLaunch launch{threads, loads, share, sectors, lanes};
+                points.push_back({launch, model.predict(launch)});
+            }
+    return points;
+}
+
+struct Case {
+    OutstandingUnit unit;
+    int entries;
+};
+
+class FittedSurface : public testing::TestWithParam<Case> {};
+
+TEST_P(FittedSurface, FindsWhatTheTableCounts) {
+    const OutstandingModel truth{.unit = GetParam().unit, .entries = GetParam().entries, .overhead = 90, .latency = 310, .spacing = 1, .issue = 0.7, .gap = 5};
+    const auto fits = fit_outstanding(surface_of(truth, 3), 0);
+    EXPECT_EQ(fits.front().model.unit, truth.unit) << name_of(fits.front().model.unit);
+    EXPECT_NEAR(fits.front().model.entries, truth.entries, 0.04 * truth.entries);
+    EXPECT_LT(fits.front().error * 2, fits[1].error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Units, FittedSurface,
+                         testing::Values(Case{OutstandingUnit::lines, 71}, Case{OutstandingUnit::lines, 330}, Case{OutstandingUnit::instructions, 37},
+                                         Case{OutstandingUnit::sectors, 205}, Case{OutstandingUnit::threads, 500}));
+
+TEST(FitOutstanding, WithoutATableNoDescriptionIsMuchBetterThanNone) {
+    const OutstandingModel truth{.overhead = 50, .latency = 400, .spacing = 1, .issue = 1, .gap = 4, .service = 0.3};
+    const auto fits = fit_outstanding(surface_of(truth, 2), 0);
+    const auto none = std::ranges::find(fits, OutstandingUnit::none, [](const auto& fit) { return fit.model.unit; });
+    EXPECT_LT(none->error, 0.02);
+}
+
+TEST(FitWarpLoads, FindsTheLimitOfAWarp) {
+    for (const int limit : {2, 7, 40}) {
+        std::vector<OutstandingPoint> points;
+        const OutstandingModel truth{.warp_loads = limit, .overhead = 70, .latency = 420, .gap = 5};
+        for (int loads = 1; loads <= 64; ++loads) points.push_back({{.threads = 32, .loads = loads, .share = 32}, truth.predict({.threads = 32, .loads = loads, .share = 32})});
+        EXPECT_EQ(fit_warp_loads(points).limit, limit);
+    }
+}
+
+TEST(BestStep, FindsAStepOnALine) {
+    std::vector<double> x, y;
+    for (int i = 0; i < 40; ++i) {
+        x.push_back(i);
+        y.push_back(3.0 * i + (i > 24 ? 50 : 0) + i % 3);
+    }
+    const auto step = best_step(x, y);
+    ASSERT_TRUE(step.has_value());
+    EXPECT_TRUE(step->significant);
+    EXPECT_EQ(step->last_before, 24);
+    EXPECT_NEAR(step->height, 50, 3);
+    for (int i = 0; i < 40; ++i) y[static_cast<std::size_t>(i)] = 3.0 * i + i % 3;
+    EXPECT_FALSE(best_step(x, y)->significant);
+    EXPECT_FALSE(best_step(std::vector<double>{1, 2}, std::vector<double>{1, 2}).has_value());
+}
+
+TEST(FirstJump, IsTheFirstStairOfAStaircase) {
+    std::vector<double> x, y;
+    for (int i = 0; i < 32; ++i) {
+        x.push_back(i + 1);
+        y.push_back(500 + 2.0 * i + 80.0 * (i / 5));
+    }
+    const auto jump = first_jump(x, y);
+    ASSERT_TRUE(jump.has_value());
+    EXPECT_TRUE(jump->significant);
+    EXPECT_EQ(jump->last_before, 5);
+    for (int i = 0; i < 32; ++i) y[static_cast<std::size_t>(i)] = 500 + 6.0 * i + i % 2;
+    EXPECT_FALSE(first_jump(x, y)->significant);
+}
+
+}  // namespace
+}  // namespace gputomo::deduce
