@@ -1,7 +1,7 @@
 # The front door. `make scan` and `make test` do all the set-up on a fresh Debian or Ubuntu.
 JOBS ?= $(shell nproc)
 
-.PHONY: build scan test bench sanitize lint fuzz setup
+.PHONY: build scan test browser-test bench sanitize lint fuzz setup
 build: setup
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
@@ -16,6 +16,14 @@ scan: setup
 
 test: build
 	ctest --test-dir build --output-on-failure -j $(JOBS)
+
+# Opens reports in headless Chromium; not part of `make test`.
+browser-test:
+	scripts/setup.sh browser
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target gputomo
+	cd tests/browser && npm ci --no-audit --no-fund
+	node tests/browser/report_test.mjs build/gputomo build/browser-test
 
 bench:
 	scripts/setup.sh bench

@@ -9,6 +9,10 @@ packages=(
 )
 if [[ "${1:-}" == bench ]]; then packages+=(libbenchmark-dev); fi
 if [[ "${1:-}" == lint ]]; then packages+=(clang-format clang-tidy); fi
+if [[ "${1:-}" == browser ]]; then
+    packages+=(chromium)
+    command -v npm >/dev/null || packages+=(nodejs npm)  # Node.js often comes from elsewhere
+fi
 if [[ "${1:-}" == fuzz ]]; then packages+=(clang); fi
 
 missing=()

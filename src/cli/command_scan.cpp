@@ -3,9 +3,9 @@
 #include "cli/devices.hpp"
 #include "cli/ending.hpp"
 #include "cli/progress.hpp"
+#include "cli/report_page.hpp"
 #include "history/history.hpp"
 #include "machine/json.hpp"
-#include "report/html.hpp"
 #include "report/table.hpp"
 #include "scan/files.hpp"
 #include "scan/plan.hpp"
@@ -32,17 +32,6 @@ struct ScanOptions {
     bool quick = false;
     bool quiet = false;
 };
-
-report::Page page_of(const scan::Scan& scan) {
-    report::Page page;
-    page.device = fmt::format("{} ({})", scan.device_name, scan.device_id);
-    for (const auto& record : scan.records) {
-        if (!record.error.empty()) page.warnings.push_back(fmt::format("{} {}: {}", record.id, scan::status_name(record.status), record.error));
-        for (const auto& warning : record.outcome.warnings) page.warnings.push_back(fmt::format("{}: {}", record.id, warning));
-        page.traces.insert(page.traces.end(), record.outcome.traces.begin(), record.outcome.traces.end());
-    }
-    return page;
-}
 
 void save(const scan::Scan& scan, const std::filesystem::path& folder) {
     const auto machine = scan::describe(scan);

@@ -1,28 +1,19 @@
 #include "report/html.hpp"
 
-#include "machine/diff.hpp"
-#include "machine/json.hpp"
-#include "machine/paths.hpp"
-#include "report/plot.hpp"
+#include "report/picture.hpp"
+#include "report/plot_element.hpp"
+#include "report/sections.hpp"
+#include "report/style.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 
 namespace gputomo::report {
 namespace {
 
-constexpr std::string_view kStyle = R"css(
-:root{color-scheme:light dark;--fg:#1c2530;--bg:#fff;--soft:#f2f5f8;--line:#d8dfe6;--dim:#5c6b7a}
-@media(prefers-color-scheme:dark){:root{--fg:#e3e9ef;--bg:#12171d;--soft:#1b232c;--line:#33404d;--dim:#93a3b3}}
-*{box-sizing:border-box}body{font:15px/1.5 system-ui,sans-serif;color:var(--fg);background:var(--bg);margin:0 auto;max-width:70rem;padding:1rem}
-h1{font-size:1.6rem;margin:.4rem 0}h2{font-size:1.15rem;margin:2rem 0 .5rem;border-bottom:1px solid var(--line)}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .6rem .25rem 0;vertical-align:top;border-bottom:1px solid var(--line)}
-td.v{font-variant-numeric:tabular-nums;font-weight:600;white-space:nowrap}td.m{color:var(--dim);font-size:.85rem}
-.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(10rem,1fr));gap:.6rem}.card{background:var(--soft);border-radius:.5rem;padding:.6rem .8rem}
-.card b{display:block;font-size:1.3rem}.card span{color:var(--dim);font-size:.85rem}.warn{border-left:4px solid #d9622b;background:var(--soft);padding:.4rem .8rem;margin:.4rem 0}
-.scroll{overflow-x:auto}figure{margin:1rem 0}figcaption{color:var(--dim)}svg{width:100%;height:auto;max-width:44rem}svg text{font-size:11px;fill:var(--fg)}svg .grid{stroke:var(--line)}
-)css";
+/// Units of the picture on a wide page, and on a phone.
+constexpr double kWide = 800, kNarrow = 340;
 
 /// What a performance engineer asks first; shown as cards where it is known.
 struct Headline {
@@ -35,70 +26,48 @@ constexpr Headline kHeadlines[] = {
     {"caches.l2.capacity", "L2 capacity"}, {"caches.l2.latency", "L2 latency"}, {"paths.global.memory_latency", "DRAM latency"}, {"memory.read_bandwidth", "DRAM read bandwidth"},
 };
 
-/// What is not there has no unit.
-std::string_view unit_of(const machine::NamedLeaf& leaf) { return leaf.leaf.knowledge == machine::Knowledge::absent ? "" : machine::unit_name(leaf.info.unit); }
-
-std::string cards(const std::vector<machine::NamedLeaf>& leaves) {
-    std::string out = "<div class=cards>";
-    for (const auto& headline : kHeadlines) {
-        const auto leaf = std::find_if(leaves.begin(), leaves.end(), [&](const auto& named) { return named.path == headline.path; });
-        if (leaf == leaves.end()) continue;
-        const auto unit = unit_of(*leaf);
-        out += fmt::format("<div class=card><b>{}</b><span>{}{}{}</span></div>", escaped(machine::value_text(leaf->leaf)), unit, unit.empty() ? "" : ", ", headline.label);
-    }
-    return out + "</div>";
+/// Warps of an SM that keep DRAM busy with one load of 4 bytes per thread in flight: latency x bandwidth of one SM / 128 bytes (Little's law; Volkov 2016, 3.4).
+std::string warps_that_hide_memory(const Facts& facts) {
+    const auto latency = facts.number("paths.global.memory_latency"), bandwidth = facts.number("memory.read_bandwidth"), clock = facts.number("clock.sm_mhz"), sms = facts.number("topology.sms");
+    const auto warp = facts.number("topology.warp_size");
+    if (!latency || !bandwidth || !clock || !sms || !warp || *clock <= 0 || *sms <= 0 || *warp <= 0) return {};
+    const double bytes_per_cycle = *bandwidth * 1e9 / (*clock * 1e6) / *sms;
+    return fmt::format("<a class='card long' href='#{}'><b>{:.0f} warps</b><span>per SM hide DRAM latency at full bandwidth, each with one 4-byte load per thread in flight (Little's law)</span></a>",
+                       anchor("leaf", "paths.global.memory_latency"), std::ceil(*latency * bytes_per_cycle / (4 * *warp)));
 }
 
-std::string leaf_row(const machine::NamedLeaf& leaf) {
-    const auto& from = leaf.leaf.provenance;
-    std::string sure;
-    if (from.confidence) sure = fmt::format("{:.0f}%", 100 * *from.confidence);
-    if (from.interval && (*from.interval)[0] != (*from.interval)[1]) sure += fmt::format(" [{:.6g}, {:.6g}]", (*from.interval)[0], (*from.interval)[1]);
-    const std::string basis = from.source.empty() ? from.method : from.source;
-    return fmt::format("<tr><td title='{}'>{}</td><td class=v>{} {}</td><td>{}</td><td class=m>{}{}{}</td></tr>", escaped(leaf.info.doc), escaped(leaf.path), escaped(machine::value_text(leaf.leaf)),
-                       unit_of(leaf), escaped(sure), escaped(basis), from.note.empty() ? "" : ". ", escaped(from.note));
+std::string cards(const Facts& facts) {
+    std::string out = "<div class=cards>";
+    for (const auto& headline : kHeadlines)
+        if (const auto* leaf = facts.find(headline.path))
+            out += fmt::format("<a class=card href='#{}'><b>{}</b><span>{}</span></a>", anchor("leaf", headline.path), escaped(leaf_text(*leaf)), headline.label);
+    return out + warps_that_hide_memory(facts) + "</div>";
+}
+
+std::string warnings(const Page& page) {
+    std::string out;
+    constexpr std::size_t kInView = 4;
+    for (std::size_t i = 0; i < page.warnings.size(); ++i) {
+        if (i == kInView) out += fmt::format("<details class=warns><summary>{} more warnings</summary>", page.warnings.size() - i);
+        out += fmt::format("<div class=warn>{}</div>", escaped(page.warnings[i]));
+    }
+    return page.warnings.size() > kInView ? out + "</details>" : out;
+}
+
+std::string first_screen(const machine::Machine& machine, const Facts& facts, const Page& page) {
+    return fmt::format("<div class=first><div><div class=wide>{}</div><div class=narrow>{}</div><p class=m>Latencies are those of a load that is served there, from the SM. Dashed: not decided; what is left is shown. Each box leads to its section.</p></div><div class=beside>{}{}</div></div>", picture(machine, facts, kWide), picture(machine, facts, kNarrow), cards(facts),
+                       warnings(page));
 }
 
 }  // namespace
 
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        switch (c) {
-            case '&': out += "&amp;"; break;
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '"': out += "&quot;"; break;
-            case '\'': out += "&#39;"; break;
-            default: out += c;
-        }
-    }
-    return out;
-}
-
 std::string page_start(std::string_view title) {
-    return fmt::format("<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'><title>gputomo: {0}</title><style>{1}</style><h1>{0}</h1>", escaped(title), kStyle);
+    return fmt::format("<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width,initial-scale=1'><title>gputomo: {0}</title><style>{1}</style><h1>{0}</h1>", escaped(title), kStyle);
 }
 
 std::string html(const machine::Machine& machine, const Page& page) {
-    std::string out = page_start(page.device);
-    for (const auto& warning : page.warnings) out += fmt::format("<div class=warn>{}</div>", escaped(warning));
-    const auto leaves = machine::all_leaves(machine);
-    out += cards(leaves);
-    std::string section;
-    for (const auto& leaf : leaves) {
-        const auto name = leaf.path.substr(0, leaf.path.find_first_of(".["));
-        if (name != section) {
-            out += fmt::format("{}<h2 id={}>{}</h2><div class=scroll><table><tr><th>field<th>value<th>confidence<th>how", section.empty() ? "" : "</table></div>", escaped(name), escaped(name));
-            section = name;
-        }
-        out += leaf_row(leaf);
-    }
-    if (!section.empty()) out += "</table></div>";
-    out += "<h2 id=evidence>Evidence</h2>";
-    for (const auto& trace : page.traces)
-        if (const auto picture = svg(trace); !picture.empty()) out += fmt::format("<figure>{}<figcaption>{} ({})</figcaption></figure>", picture, escaped(trace.plot.title), escaped(trace.name));
-    return out + "</html>\n";
+    const Facts facts(machine);
+    return page_start(page.device) + contents(facts, page) + first_screen(machine, facts, page) + sections(facts, page) + plot_scripts(page.traces) + "</html>\n";
 }
 
 }  // namespace gputomo::report

@@ -1,28 +1,47 @@
-// report.html: one self-contained file with the machine description and the plots it was deduced from.
+// report.html: one self-contained file: the GPU as a picture, what was found by subsystem, and the evidence and method behind each finding.
 #pragma once
 
 #include "deduce/estimate.hpp"
 #include "machine/machine.hpp"
+#include "report/text.hpp"
 
-#include <span>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gputomo::report {
 
+/// How an experiment measures, for people.
+struct Method {
+    std::string id;           ///< of the experiment: "caches"
+    std::string title;
+    std::string source;       ///< "Wong 2010, IV-G"
+    std::string explanation;  ///< a few plain sentences
+};
+
+/// Whether the driver compiled a kernel to what was written.
+struct CodeCheck {
+    std::string experiment;  ///< id
+    std::string kernel;
+    std::string result;      ///< "passed", "failed", "unavailable"
+    std::string expected;
+    std::string found;
+    std::string listing;     ///< of one that failed
+};
+
 struct Page {
-    std::string device;                 ///< "NVIDIA H200 (cuda:0)"
+    std::string device;                                ///< "NVIDIA H200 (cuda:0)"
     std::vector<std::string> warnings;
-    std::vector<deduce::Trace> traces;  ///< those with a plot are drawn
+    std::vector<deduce::Trace> traces;                 ///< those with a plot are drawn
+    std::vector<Method> methods;                       ///< of the experiments that ran
+    std::vector<CodeCheck> code_checks;
+    std::map<std::string, std::string> experiment_of;  ///< id of the experiment that found a leaf, by path
 };
 
 [[nodiscard]] std::string html(const machine::Machine& machine, const Page& page);
 
 /// What each of gputomo's pages begins with: the head, its style and a heading.
 [[nodiscard]] std::string page_start(std::string_view title);
-
-/// Text made safe between tags and in attributes.
-[[nodiscard]] std::string escaped(std::string_view text);
 
 }  // namespace gputomo::report

@@ -1,6 +1,6 @@
 #include "report/plot.hpp"
 
-#include "report/html.hpp"
+#include "report/text.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace gputomo::report {
@@ -15,8 +16,10 @@ namespace {
 
 constexpr double kWidth = 640, kHeight = 300, kLeft = 64, kRight = 16, kTop = 16, kBottom = 44;
 constexpr std::array<std::string_view, 6> kColours{"#2f6fde", "#d9622b", "#2a9d63", "#a04bc4", "#b08a1e", "#5b6b7b"};
-/// More points than pixels show nothing more.
+/// A series of more points is thinned.
 constexpr std::size_t kMostPoints = 4000;
+/// Columns of pixels on a wide screen: of each, the smallest and the largest value are kept.
+constexpr std::size_t kColumns = 1000;
 
 /// About five round numbers within [low, high]. Counted, because a step below the precision of huge values adds nothing to them.
 std::vector<double> linear_ticks(double low, double high) {
@@ -65,16 +68,43 @@ const deduce::Trace::Column* column(const deduce::Trace& trace, const std::strin
     return found == trace.columns.end() ? nullptr : &*found;
 }
 
+bool drawable(double value, bool log) { return std::isfinite(value) && (!log || value > 0); }
+
 struct Range {
     double low = std::numeric_limits<double>::infinity();
     double high = -std::numeric_limits<double>::infinity();
-    void add(double value, bool log) {
-        if (!std::isfinite(value) || (log && value <= 0)) return;
+    void add(double value) {
         low = std::min(low, value);
         high = std::max(high, value);
     }
-    [[nodiscard]] bool empty() const { return low > high; }
 };
+
+/// Keeps the rows of the smallest and the largest value of each pixel column.
+void thin(Series& series, bool log_x) {
+    if (series.points.size() <= kMostPoints) return;
+    Range range;
+    for (const auto i : series.points) range.add(series.x->values[i]);
+    const Axis x(range.low, range.high, log_x, 0, static_cast<double>(kColumns));
+    struct Extremes {
+        std::optional<std::size_t> lowest, highest;
+    };
+    std::vector<Extremes> columns(kColumns);
+    const auto& ys = series.y->values;
+    for (const auto i : series.points) {
+        auto& at = columns[std::clamp<std::size_t>(static_cast<std::size_t>(std::max(0.0, x.at(series.x->values[i]))), 0, kColumns - 1)];
+        if (!at.lowest || ys[i] < ys[*at.lowest]) at.lowest = i;
+        if (!at.highest || ys[i] > ys[*at.highest]) at.highest = i;
+    }
+    series.points.clear();
+    for (const auto& at : columns)
+        for (const auto& kept : {at.lowest, at.highest})
+            if (kept) series.points.push_back(*kept);
+    std::sort(series.points.begin(), series.points.end());
+    series.points.erase(std::unique(series.points.begin(), series.points.end()), series.points.end());
+    series.thinned = true;
+}
+
+std::string label_of(const deduce::Trace::Column& column) { return column.name + (column.unit.empty() ? "" : ", " + column.unit); }
 
 std::string tick_text(double value) {
     if (value >= 1024 && std::fmod(value, 1024) == 0) {
@@ -97,30 +127,41 @@ std::string axes(const Axis& x, const Axis& y, const std::string& x_label, const
 
 }  // namespace
 
-std::string svg(const deduce::Trace& trace) {
+std::vector<Series> series_of(const deduce::Trace& trace) {
     const auto* xs = column(trace, trace.plot.x);
     if (xs == nullptr) return {};
+    std::vector<Series> all;
+    for (const auto& name : trace.plot.y) {
+        const auto* ys = column(trace, name);
+        if (ys == nullptr || ys->values.size() != xs->values.size()) continue;
+        Series series{.x = xs, .y = ys};
+        for (std::size_t i = 0; i < xs->values.size(); ++i)
+            if (drawable(xs->values[i], trace.plot.log_x) && drawable(ys->values[i], trace.plot.log_y)) series.points.push_back(i);
+        if (series.points.empty()) continue;
+        thin(series, trace.plot.log_x);
+        all.push_back(std::move(series));
+    }
+    return all;
+}
+
+std::string svg(const deduce::Trace& trace) {
+    const auto all = series_of(trace);
+    if (all.empty()) return {};
     Range x_range, y_range;
-    std::vector<const deduce::Trace::Column*> series;
-    for (const auto& name : trace.plot.y)
-        if (const auto* c = column(trace, name); c != nullptr && c->values.size() == xs->values.size()) series.push_back(c);
-    for (const double x : xs->values) x_range.add(x, trace.plot.log_x);
-    for (const auto* s : series)
-        for (const double y : s->values) y_range.add(y, trace.plot.log_y);
-    if (x_range.empty() || y_range.empty()) return {};
+    for (const auto& s : all)
+        for (const auto i : s.points) x_range.add(s.x->values[i]), y_range.add(s.y->values[i]);
     if (!trace.plot.log_y) y_range.low = std::min(y_range.low, 0.0);
     const Axis x(x_range.low, x_range.high, trace.plot.log_x, kLeft, kWidth - kRight), y(y_range.low, y_range.high, trace.plot.log_y, kHeight - kBottom, kTop);
     std::string out = fmt::format("<svg viewBox='0 0 {} {}' role=img aria-label='{}'>", kWidth, kHeight, escaped(trace.plot.title));
-    out += axes(x, y, trace.plot.x + (xs->unit.empty() ? "" : ", " + xs->unit), series.empty() ? "" : series.front()->name + (series.front()->unit.empty() ? "" : ", " + series.front()->unit));
-    const std::size_t every = 1 + xs->values.size() / kMostPoints;
-    for (std::size_t s = 0; s < series.size(); ++s) {
-        out += fmt::format("<g fill='{}'>", kColours[s % kColours.size()]);
-        for (std::size_t i = 0; i < xs->values.size(); i += every) {
-            const double px = xs->values[i], py = series[s]->values[i];
-            if (!std::isfinite(px) || !std::isfinite(py) || (trace.plot.log_x && px <= 0) || (trace.plot.log_y && py <= 0)) continue;
+    out += axes(x, y, label_of(*all.front().x), label_of(*all.front().y));
+    for (std::size_t s = 0; s < all.size(); ++s) {
+        const auto colour = kColours[s % kColours.size()];
+        out += fmt::format("<g fill='{}'>", colour);
+        for (const auto i : all[s].points) {
+            const double px = all[s].x->values[i], py = all[s].y->values[i];
             out += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r=2><title>{:.6g}, {:.6g}</title></circle>", x.at(px), y.at(py), px, py);
         }
-        out += fmt::format("</g><text x='{}' y='{}' style='fill:{}' text-anchor=end>{}</text>", kWidth - kRight, kTop + 12 + 14.0 * static_cast<double>(s), kColours[s % kColours.size()], escaped(series[s]->name));
+        out += fmt::format("</g><text x='{}' y='{}' style='fill:{}' text-anchor=end>{}</text>", kWidth - kRight, kTop + 12 + 14.0 * static_cast<double>(s), colour, escaped(all[s].y->name));
     }
     return out + "</svg>";
 }

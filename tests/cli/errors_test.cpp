@@ -33,8 +33,8 @@ protected:
 };
 
 TEST_F(Errors, CommandsAndOptions) {
-    expect(2, {}, {"no command given", "list, scan, run, diff"});
-    expect(2, {"frobnicate"}, {"'frobnicate'", "list, scan, run, diff"});
+    expect(2, {}, {"no command given", "list, scan, report, run, diff"});
+    expect(2, {"frobnicate"}, {"'frobnicate'", "list, scan, report, run, diff"});
     expect(2, {"list"}, {"no command given", "devices, experiments"});
     expect(2, {"list", "moods"}, {"'moods'", "devices, experiments"});
     expect(2, {"scan", "--bogus"}, {"--bogus"});

@@ -1,8 +1,10 @@
 #include "report/html.hpp"
 
-#include "machine/diff.hpp"
 #include "machine/paths.hpp"
 #include "machines.hpp"
+#include "report/sections.hpp"
+#include "report/text.hpp"
+#include "report/vega.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,12 +28,16 @@ Page page() {
     page.traces.push_back({"a/levels", "a", {{"size", "bytes", {1, 2, 4}}, {"latency", "cycles", {10, 20, 40}}}, {"Latency <of> a & b", "size", {"latency"}, true, false}});
     page.traces.push_back({"a/raw<1>", "a", {{"size", "bytes", {1}}}, {}});
     page.traces.push_back({"a/none", "a", {{"size", "bytes", {}}, {"latency", "", {}}}, {"Nothing to see", "size", {"latency"}, false, false}});
+    page.traces.push_back({"b/banks", "b", {{"stride", "", {1, 2}}, {"latency", "cycles", {3, 4}}}, {"Banks", "stride", {"latency"}, false, false}});
+    page.methods = {{"b", "shared <memory>", "Doe & Roe 2010", "A warp reads with strides & waits."}};
+    page.experiment_of = {{"shared.latency", "b"}, {"shared.banks", "b"}};
+    page.code_checks = {{"b", "strides<1>", "failed", "8 x LDS", "7", "LDS R1, [R2] <odd>"}, {"b", "chain", "passed", "", "", ""}};
     return page;
 }
 
 /// Elements that HTML lets one leave open.
 bool may_stay_open(const std::string& name) {
-    static const std::set<std::string> kOpen{"meta", "th", "tr", "td", "circle", "line"};
+    static const std::set<std::string> kOpen{"meta", "th", "tr", "td"};
     return kOpen.contains(name);
 }
 
@@ -45,11 +51,18 @@ std::vector<std::string> all_after(const std::string& text, const std::string& s
     return all;
 }
 
+/// The page without what stands in its scripts.
+std::string without_scripts(std::string page) {
+    for (auto at = page.find("<script"); at != std::string::npos; at = page.find("<script", at)) page.erase(at, page.find("</script>", at) + 9 - at);
+    return page;
+}
+
 /// Every other element that opens must close, in order.
-void expect_balanced(const std::string& html) {
+void expect_balanced(const std::string& page) {
     std::vector<std::string> open;
-    for (const auto& tag : all_after(html, "<", " >")) {
-        if (tag.starts_with('!') || may_stay_open(tag)) continue;
+    for (const auto& whole : all_after(without_scripts(page), "<", ">")) {
+        const auto tag = whole.substr(0, whole.find(' '));
+        if (tag.starts_with('!') || may_stay_open(tag) || whole.ends_with('/')) continue;
         if (!tag.starts_with('/')) {
             open.push_back(tag);
         } else if (!may_stay_open(tag.substr(1))) {
@@ -65,39 +78,91 @@ TEST(Html, IsOneWholePageThatNeedsNoOtherFile) {
     const auto text = html(testing::described(), page());
     EXPECT_THAT(text, AllOf(StartsWith("<!doctype html>"), EndsWith("</html>\n")));
     expect_balanced(text);
-    for (const char* outside : {"http:", "https:", "//", "src=", "href=", "@import", "url(", "<script", "<link", "<iframe"}) EXPECT_THAT(text, Not(HasSubstr(outside)));
+    for (const char* outside : {"http:", "https:", "//", "src=", "@import", "url(", "<link", "<iframe"}) EXPECT_THAT(without_scripts(text), Not(HasSubstr(outside)));
+    EXPECT_THAT(text, Not(HasSubstr("<script src")));
+}
+
+TEST(Html, EveryLinkLeadsToOneElement) {
+    const auto text = without_scripts(html(testing::described(), page()));
+    std::multiset<std::string> ids;
+    for (const char* start : {" id='", " id="})
+        for (const auto& id : all_after(text, start, "' >"))
+            if (!id.empty()) ids.insert(id);
+    for (const auto& id : ids) EXPECT_EQ(ids.count(id), 1U) << id;
+    const auto links = all_after(text, "href='#", "'");
+    EXPECT_GT(links.size(), 10U);
+    for (const auto& link : links) EXPECT_TRUE(ids.contains(link)) << link;
 }
 
 TEST(Html, HasEveryFinding) {
-    const auto machine = testing::described();
-    const auto text = html(machine, page());
-    for (const auto& leaf : machine::all_leaves(machine)) {
-        EXPECT_THAT(text, HasSubstr(">" + leaf.path + "</td>"));
-        EXPECT_THAT(text, HasSubstr("<td class=v>" + escaped(machine::value_text(leaf.leaf)) + " ")) << leaf.path;
+    const Facts facts(testing::described());
+    const auto text = html(testing::described(), page());
+    for (const auto& leaf : facts.all()) {
+        EXPECT_THAT(text, HasSubstr("<tr id='" + anchor("leaf", leaf.path) + "'>"));
+        EXPECT_THAT(text, HasSubstr("<td class=v>" + escaped(leaf_text(leaf)) + "</td>")) << leaf.path;
     }
-    EXPECT_THAT(text, HasSubstr(">shared.latency</td><td class=v>38 cycles</td><td>95% [37.5, 38.5]</td><td class=m>chain, one warp. a &amp; b</td>"));
-    EXPECT_THAT(text, HasSubstr(">caches.l1.ways</td><td class=v>one of 4, 8 count</td><td>50%</td>"));
-    EXPECT_THAT(text, HasSubstr("<div class=card><b>38</b><span>cycles, shared memory latency</span></div>"));
-    EXPECT_THAT(text, HasSubstr("<div class=card><b>absent</b><span>L2 capacity</span></div>"));
-    EXPECT_THAT(text, Not(HasSubstr("[16, 16]"))) << "an interval of no width says nothing";
+    EXPECT_THAT(text, HasSubstr("<td class=v>38 cycles</td><td class=c>95%</td><td>37.5 to 38.5 cycles</td><td class=m>chain, one warp. a &amp; b "
+                                "<a href='#experiment-b'>method</a> <a href='#trace-b~2fbanks'>evidence</a></td>"));
+    EXPECT_THAT(text, HasSubstr("<td class=v>4 or 8</td><td class=c>50%</td>"));
+    EXPECT_THAT(text, HasSubstr("<b>38 cycles</b><span>shared memory latency</span>"));
+    EXPECT_THAT(text, HasSubstr("<b>absent</b><span>L2 capacity</span>"));
+    EXPECT_THAT(text, Not(HasSubstr("16 to 16"))) << "an interval of no width says nothing";
 }
 
-TEST(Html, EachSectionHasOneHeading) {
+TEST(Html, EachSubsystemHasOneHeadingAndContentsNameIt) {
     const auto text = html(testing::described(), page());
-    EXPECT_THAT(all_after(text, "<h2 id=", ">"), ElementsAre("identity", "operations", "shared", "caches", "paths", "evidence"));
+    const auto ids = all_after(text, "<h2 id=", ">");
+    EXPECT_THAT(ids, ElementsAre("gpu", "arithmetic", "shared", "caches", "evidence", "code"));
+    for (const auto& id : ids) EXPECT_THAT(text, HasSubstr("<a href='#" + id + "'>"));
+}
+
+TEST(Html, AnExperimentIsShownWhereItsFindingsAre) {
+    const auto text = html(testing::described(), page());
+    const auto shared = text.find("<h2 id=shared>"), caches = text.find("<h2 id=caches>"), other = text.find("<h2 id=evidence>");
+    for (const char* there : {"How it was measured: shared &lt;memory&gt;", "A warp reads with strides &amp; waits.", "after Doe &amp; Roe 2010", "<figcaption>Banks (b/banks)</figcaption>"}) {
+        EXPECT_GT(text.find(there), shared) << there;
+        EXPECT_LT(text.find(there), caches) << there;
+    }
+    EXPECT_GT(text.find("(a/levels)"), other) << "an experiment that found nothing";
+    EXPECT_LT(other, std::string::npos);
+}
+
+TEST(Html, FailedMachineCodeIsListed) {
+    const auto text = code_checks(page());
+    EXPECT_THAT(text, HasSubstr("strides&lt;1&gt; (b): expected 8 x LDS; found 7</summary><pre>LDS R1, [R2] &lt;odd&gt;</pre>"));
+    EXPECT_THAT(text, HasSubstr("<th scope=row>b</th><td class=pass>1</td><td class=fail>1</td><td>0</td>"));
+    EXPECT_EQ(code_checks({}), "");
 }
 
 TEST(Html, NamesAreEscaped) {
-    const auto text = html(testing::described(), page());
-    for (const char* raw : {"<GPU>", "R&D", "Table <1>", "<of>", "1 < 2", "&& \"so\"", "a & b", "raw<1>"}) EXPECT_THAT(text, Not(HasSubstr(raw)));
+    const auto text = without_scripts(html(testing::described(), page()));
+    for (const char* raw : {"<GPU>", "R&D", "Table <1>", "<of>", "1 < 2", "&& \"so\"", "a & b", "raw<1>", "<memory>"}) EXPECT_THAT(text, Not(HasSubstr(raw)));
     for (const char* safe : {"<title>gputomo: R&amp;D &lt;GPU&gt; (sim:x)</title>", "<div class=warn>clock: 1 &lt; 2 &amp;&amp; &quot;so&quot;</div>", "Doe 2010, Table &lt;1&gt;", "Latency &lt;of&gt; a &amp; b"})
         EXPECT_THAT(text, HasSubstr(safe));
 }
 
-TEST(Html, DrawsTheTracesThatHaveSomethingToDraw) {
+TEST(Html, DrawsTheTracesThatHaveSomethingToDrawAndListsTheOthers) {
     const auto text = html(testing::described(), page());
-    EXPECT_THAT(text, HasSubstr("</svg><figcaption>Latency &lt;of&gt; a &amp; b (a/levels)</figcaption>"));
-    EXPECT_THAT(text, AllOf(Not(HasSubstr("Nothing to see")), Not(HasSubstr("a/raw"))));
+    EXPECT_THAT(text, HasSubstr("<figcaption>Latency &lt;of&gt; a &amp; b (a/levels)</figcaption>"));
+    EXPECT_THAT(text, AllOf(Not(HasSubstr("Nothing to see")), HasSubstr("a/raw&lt;1&gt;: 1 rows of size</li>")));
+}
+
+TEST(Html, ThingsOfWhichThereAreManyAreATableOfTheirOwn) {
+    machine::Machine m;
+    for (int i = 0; i < 20; ++i) m.operations["op." + std::to_string(i)].latency.set(100 + i, {.method = "chain"});
+    const auto text = html(m, {});
+    expect_balanced(text);
+    EXPECT_THAT(text, HasSubstr("<tr><th scope=row>op.17</th><td><a href='#leaf-operations~5bop.17~5d.latency'>117 cycles</a></td>"));
+    EXPECT_THAT(text, HasSubstr("<tr id='leaf-operations~5bop.17~5d.latency'>"));
+}
+
+TEST(Html, PlotsZoomWhereTheBuildHasTheScripts) {
+    const auto text = html(testing::described(), page());
+    const bool zooms = !vega_scripts().empty();
+    EXPECT_EQ(text.find("vegaEmbed") != std::string::npos, zooms);
+    EXPECT_EQ(text.find("<script type='application/json'>") != std::string::npos, zooms);
+    EXPECT_EQ(vega_scripts().find("</script"), std::string_view::npos);
+    EXPECT_THAT(html(testing::described(), {}), Not(HasSubstr("<script"))) << "nothing to draw";
 }
 
 TEST(Html, OfNothingIsAPageStill) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -107,12 +108,28 @@ TEST(Plot, ATickAtNoughtIsNought) {
     }
 }
 
-TEST(Plot, ALongTraceIsThinned) {
-    std::vector<double> x;
-    for (int i = 0; i < 100'000; ++i) x.push_back(i);
-    const auto points = count(svg(trace(x, x)), "<circle");
-    EXPECT_GT(points, 2000U);
-    EXPECT_LE(points, 4000U);
+TEST(Plot, ALongTraceIsThinnedToItsExtremes) {
+    std::vector<double> x, y;
+    for (int i = 0; i < 1'000'000; ++i) {
+        x.push_back(i);
+        y.push_back(100 + i % 7);
+    }
+    y[654'321] = 5000;  // one slow load among a million
+    y[12'345] = 3;
+    const auto long_one = trace(x, y);
+    const auto series = series_of(long_one);
+    ASSERT_EQ(series.size(), 1U);
+    EXPECT_TRUE(series[0].thinned);
+    EXPECT_GE(series[0].points.size(), 1500U);
+    EXPECT_LE(series[0].points.size(), 2000U);
+    EXPECT_TRUE(std::is_sorted(series[0].points.begin(), series[0].points.end()));
+    for (const std::size_t kept : {654'321U, 12'345U}) EXPECT_TRUE(std::binary_search(series[0].points.begin(), series[0].points.end(), kept)) << kept;
+    EXPECT_EQ(count(svg(long_one), "<circle"), series[0].points.size());
+}
+
+TEST(Plot, AShortTraceIsWhole) {
+    std::vector<double> x(4000, 5);  // all at one place
+    EXPECT_EQ(count(svg(trace(x, x)), "<circle"), 4000U);
 }
 
 TEST(Plot, NamesAreEscaped) {

@@ -1,0 +1,66 @@
+#include "cli/report_page.hpp"
+
+#include "experiments/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gputomo::cli {
+namespace {
+
+struct Explanation {
+    std::string_view experiment;
+    std::string_view text;
+};
+/// One row per experiment; docs/methods.md has the whole story.
+constexpr Explanation kExplanations[] = {
+    {"attributes", "The driver is asked. These values are not measured; experiments use them as limits of what they launch."},
+    {"clock", "The clock register is read twice in a row for the cost of a read, many times for its step, and on all SMs at once to see which of them read the same register. Its rate is the cycles of a long loop over the time between two events."},
+    {"arithmetic_latency", "One thread runs a chain of operations, each of which needs the result of the one before. The chain is timed at two lengths; the difference, divided by the number of operations, is the latency, with no cost of reading the clock in it."},
+    {"arithmetic_throughput", "More and more warps run independent operations in a loop on one SM. The rate at which more warps bring nothing more is the throughput."},
+    {"arithmetic_units", "Pairs of operations run together. If both take as long as one of them alone they have different units; if they take as long as one after the other they share one."},
+    {"shared_latency", "One thread follows a chain of addresses through shared memory. Then a warp does so with its threads a stride apart: where the latency grows, threads meet in the same bank."},
+    {"shared_throughput", "Warps read from shared memory without bank conflicts; bytes are counted over cycles for several widths of a load and numbers of warps."},
+    {"caches", "One thread follows a chain of addresses in random order through arrays of growing size. Each step in latency is a level that the array no longer fits. Size, line, sets, ways and policy follow from which groups of lines come to stay and which line a miss throws out."},
+    {"constant_caches", "The same chain of addresses as for global memory, in constant memory. Loads to a farther level first push the lines out of the nearer ones."},
+    {"texture_caches", "The same chain of addresses as for global memory, by texture fetches from linear memory."},
+    {"instruction_caches", "A dispatcher reads the clock and jumps through code of growing size in an order that no prefetcher follows. Where constants push code out, both share a cache."},
+    {"tlb", "Loads touch pages far apart. The latency of the same data without translation is taken off, so that what is left is the cost of translation; each step with the range of addresses is a TLB that no longer reaches."},
+    {"scopes", "A block on one SM fills part of a cache, a block on another SM does the same elsewhere, then the first walks again: it is slower where both share the cache."},
+    {"dram_bandwidth", "All SMs stream through an array several times the size of the caches, with more and more bytes in flight. The rate is the difference between the array and its half."},
+    {"launch", "Empty kernels are launched back to back. In a longer launch, the gap between the end of a block and the start of the next on its SM is read from the clock."},
+    {"control_flow", "Threads of a warp take different ways and read the clock at both ends of each. The order of the readings shows which side runs first, whether paths overlap, and where they join."},
+    {"barriers", "The clock is read around a barrier with more and more warps. Then parts of warps arrive, late or not at all, to see what a barrier counts."},
+    {"register_file", "Kernels with growing numbers of registers and threads are launched: which launch succeeds, and how many blocks are on an SM together, tells the units in which registers are handed out."},
+    {"shared_allocation", "Blocks ask for growing amounts of shared memory while the number that fits on an SM is counted. What is missing is the overhead of a block, and steps are the unit of allocation."},
+    {"outstanding", "More and more threads issue loads that miss. Time jumps where the table that tracks outstanding loads is full; whether it counts threads, lines or warp instructions tells its design."},
+};
+
+}  // namespace
+
+std::string_view explanation_of(std::string_view experiment) {
+    const auto found = std::find_if(std::begin(kExplanations), std::end(kExplanations), [&](const auto& row) { return row.experiment == experiment; });
+    return found == std::end(kExplanations) ? std::string_view{} : found->text;
+}
+
+report::Page page_of(const scan::Scan& scan) {
+    report::Page page;
+    page.device = fmt::format("{} ({})", scan.device_name, scan.device_id);
+    const auto catalogue = experiments::catalogue();
+    for (const auto& record : scan.records) {
+        if (!record.error.empty()) page.warnings.push_back(fmt::format("{} {}: {}", record.id, scan::status_name(record.status), record.error));
+        for (const auto& warning : record.outcome.warnings) page.warnings.push_back(fmt::format("{}: {}", record.id, warning));
+        page.traces.insert(page.traces.end(), record.outcome.traces.begin(), record.outcome.traces.end());
+        for (const auto& estimate : record.outcome.estimates) page.experiment_of[estimate.path] = record.id;
+        for (const auto& check : record.outcome.code_checks)
+            page.code_checks.push_back({record.id, check.kernel, std::string(experiments::name_of(check.result)), check.expected, check.found, check.listing});
+        const auto known = std::find_if(catalogue.begin(), catalogue.end(), [&](const auto& e) { return e.id == record.id; });
+        if (record.status == scan::Status::skipped) continue;
+        if (known == catalogue.end()) page.methods.push_back({record.id, record.id, "", ""});
+        else page.methods.push_back({record.id, std::string(known->title), std::string(known->source), std::string(explanation_of(record.id))});
+    }
+    return page;
+}
+
+}  // namespace gputomo::cli

@@ -1,0 +1,107 @@
+#include "report/leaf_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace gputomo::report {
+namespace {
+
+using machine::NamedLeaf;
+
+/// More things of a kind than these are shown as one row each.
+constexpr std::size_t kManyThings = 12;
+
+/// "caches.l1.ways" is ways of caches.l1; "shared.banks" is banks of shared; "operations[add.s32].latency" is latency of operations[add.s32].
+std::string owner_of(const NamedLeaf& leaf) { return leaf.path.substr(0, leaf.path.size() - leaf.info.name.size() - 1); }
+
+std::string_view key_of(std::string_view owner) {
+    if (owner.ends_with(']')) return owner.substr(owner.find('[') + 1, owner.size() - owner.find('[') - 2);
+    return owner.substr(owner.find('.') == std::string_view::npos ? 0 : owner.find('.') + 1);
+}
+
+/// The trace that shows most of what a leaf was deduced from: one that bears the name of the thing, else the experiment's first plot, else its first trace.
+const deduce::Trace* evidence_of(const NamedLeaf& leaf, const std::string& experiment, const Page& page) {
+    const auto key = key_of(owner_of(leaf));
+    const deduce::Trace* first = nullptr;
+    for (const auto& trace : page.traces) {
+        if (trace.experiment != experiment) continue;
+        if (std::string_view(trace.name).substr(trace.name.find('/') + 1) == key) return &trace;
+        if (first == nullptr || (first->plot.x.empty() && !trace.plot.x.empty())) first = &trace;
+    }
+    return first;
+}
+
+std::string links(const NamedLeaf& leaf, const Page& page) {
+    const auto found = page.experiment_of.find(leaf.path);
+    if (found == page.experiment_of.end()) return {};
+    std::string out = fmt::format(" <a href='#{}'>method</a>", anchor("experiment", found->second));
+    if (const auto* trace = evidence_of(leaf, found->second, page)) out += fmt::format(" <a href='#{}'>evidence</a>", anchor("trace", trace->name));
+    return out;
+}
+
+std::string interval_text(const NamedLeaf& leaf) {
+    const auto& interval = leaf.leaf.provenance.interval;
+    if (!interval || (*interval)[0] == (*interval)[1]) return {};
+    return range_text((*interval)[0], (*interval)[1], leaf.info.unit);
+}
+
+std::string row(const NamedLeaf& leaf, const Page& page) {
+    const auto& from = leaf.leaf.provenance;
+    const std::string basis = from.source.empty() ? from.method : from.source;
+    const auto confidence = from.confidence ? fmt::format("{:.0f}%", 100 * *from.confidence) : "";
+    return fmt::format("<tr id='{}'><th scope=row title='{}'>{}</th><td class=v>{}</td><td class=c>{}</td><td>{}</td><td class=m>{}{}{}{}</td>", anchor("leaf", leaf.path), escaped(leaf.info.doc), escaped(leaf.info.name),
+                       escaped(leaf_text(leaf)), confidence, interval_text(leaf), escaped(basis), from.note.empty() ? "" : ". ", escaped(from.note), links(leaf, page));
+}
+
+std::string list(const std::vector<NamedLeaf>& leaves, const Page& page) {
+    std::string out = "<table class=leaves><thead><tr><th>what<th>value<th>confidence<th>interval<th>how</thead><tbody>", owner;
+    for (const auto& leaf : leaves) {
+        if (owner_of(leaf) != owner) {
+            owner = owner_of(leaf);
+            out += fmt::format("<tr class=key><th colspan=5>{}</th>", escaped(owner));
+        }
+        out += row(leaf, page);
+    }
+    return out + "</tbody></table>";
+}
+
+/// One row for each thing and one column for each kind of leaf.
+std::string matrix(const std::vector<NamedLeaf>& leaves) {
+    std::vector<std::string_view> columns;
+    std::vector<std::string> owners;
+    std::map<std::string, std::map<std::string_view, const NamedLeaf*>> cells;
+    for (const auto& leaf : leaves) {
+        if (std::find(columns.begin(), columns.end(), leaf.info.name) == columns.end()) columns.push_back(leaf.info.name);
+        auto& cell = cells[owner_of(leaf)];
+        if (cell.empty()) owners.push_back(owner_of(leaf));
+        cell[leaf.info.name] = &leaf;
+    }
+    std::string out = "<div class=scroll><table><thead><tr><th>";
+    for (const auto column : columns) out += fmt::format("<th>{}", escaped(column));
+    out += "</thead><tbody>";
+    for (const auto& owner : owners) {
+        out += fmt::format("<tr><th scope=row>{}</th>", escaped(key_of(owner)));
+        for (const auto column : columns) {
+            const auto found = cells[owner].find(column);
+            out += found == cells[owner].end() ? "<td></td>" : fmt::format("<td><a href='#{}'>{}</a></td>", anchor("leaf", found->second->path), escaped(leaf_text(*found->second)));
+        }
+    }
+    return out + "</tbody></table></div>";
+}
+
+}  // namespace
+
+std::string leaf_table(const std::vector<NamedLeaf>& leaves, const Page& page) {
+    std::map<std::string, std::set<std::string>> things;  // by section
+    const auto section = [](const NamedLeaf& leaf) { return leaf.path.substr(0, leaf.path.find_first_of(".[")); };
+    for (const auto& leaf : leaves) things[section(leaf)].insert(owner_of(leaf));
+    std::vector<NamedLeaf> few, many;
+    for (const auto& leaf : leaves) (things[section(leaf)].size() > kManyThings ? many : few).push_back(leaf);
+    std::string out = few.empty() ? "" : list(few, page);
+    if (!many.empty()) out += matrix(many) + fmt::format("<details><summary>Each with confidence, interval and method</summary>{}</details>", list(many, page));
+    return out;
+}
+
+}  // namespace gputomo::report

@@ -1,0 +1,153 @@
+#include "report/sections.hpp"
+
+#include "report/leaf_table.hpp"
+#include "report/plot_element.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace gputomo::report {
+namespace {
+
+/// A subsystem and the sections of the description that it shows.
+struct Subsystem {
+    std::string_view id;
+    std::string_view title;
+    std::array<std::string_view, 3> parts;
+};
+constexpr Subsystem kSubsystems[] = {
+    {"gpu", "Chip and SM", {"identity", "clock", "topology"}},
+    {"issue", "Issue and control flow", {"issue", "instruction_supply"}},
+    {"arithmetic", "Arithmetic", {"pipelines", "operations"}},
+    {"shared", "Shared memory", {"shared"}},
+    {"caches", "Caches and paths to memory", {"caches", "paths"}},
+    {"translation", "Address translation", {"tlbs"}},
+    {"memory", "Memory", {"memory"}},
+    {"launch", "Launching kernels", {"launch"}},
+};
+/// More plots than these of one experiment are folded away.
+constexpr std::size_t kPlotsInView = 4;
+
+std::string_view section_of(std::string_view path) { return path.substr(0, path.find_first_of(".[")); }
+
+const Subsystem* subsystem_of(std::string_view path) {
+    const auto section = section_of(path);
+    const auto found = std::find_if(std::begin(kSubsystems), std::end(kSubsystems), [&](const Subsystem& s) { return std::find(s.parts.begin(), s.parts.end(), section) != s.parts.end(); });
+    return found == std::end(kSubsystems) ? nullptr : found;
+}
+
+/// Where an experiment's evidence is shown: the subsystem of most of what it found; null for one that found nothing.
+const Subsystem* home_of(const std::string& experiment, const Page& page) {
+    std::map<const Subsystem*, int> found;
+    for (const auto& [path, id] : page.experiment_of)
+        if (id == experiment) ++found[subsystem_of(path)];
+    found.erase(nullptr);
+    const auto most = std::max_element(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == found.end() ? nullptr : most->first;
+}
+
+/// Experiments in the order in which they ran; those of traces that name no method come behind.
+std::vector<Method> experiments_of(const Page& page) {
+    auto all = page.methods;
+    for (const auto& trace : page.traces)
+        if (std::none_of(all.begin(), all.end(), [&](const auto& m) { return m.id == trace.experiment; })) all.push_back({trace.experiment, trace.experiment, "", ""});
+    return all;
+}
+
+std::string without_plot(const deduce::Trace& trace) {
+    std::string columns;
+    for (const auto& column : trace.columns) columns += (columns.empty() ? "" : ", ") + column.name;
+    return fmt::format("<li id='{}'>{}: {} rows of {}</li>", anchor("trace", trace.name), escaped(trace.name), trace.columns.empty() ? 0 : trace.columns.front().values.size(), escaped(columns));
+}
+
+std::string evidence(const Method& method, const Page& page) {
+    std::vector<std::string> plots;
+    std::string others;
+    for (const auto& trace : page.traces) {
+        if (trace.experiment != method.id) continue;
+        if (auto plot = plot_element(trace); !plot.empty()) plots.push_back(std::move(plot));
+        else others += without_plot(trace);
+    }
+    std::string out = plots.empty() ? "" : "<div class=plots>";
+    for (std::size_t i = 0; i < plots.size(); ++i) {
+        if (i == kPlotsInView) out += fmt::format("</div><details><summary>{} more plots</summary><div class=plots>", plots.size() - i);
+        out += plots[i];
+    }
+    if (!plots.empty()) out += plots.size() > kPlotsInView ? "</div></details>" : "</div>";
+    if (!others.empty()) out += fmt::format("<details><summary>More evidence, in scan.json</summary><ul>{}</ul></details>", others);
+    return out;
+}
+
+std::string experiment(const Method& method, const Page& page) {
+    std::string out = fmt::format("<section id='{}'><h3>How it was measured: {}</h3>", anchor("experiment", method.id), escaped(method.title));
+    if (!method.explanation.empty()) out += fmt::format("<p>{}</p>", escaped(method.explanation));
+    out += fmt::format("<p class=m>Experiment {}{}{}</p>", escaped(method.id), method.source.empty() ? "" : ", after ", escaped(method.source));
+    return out + evidence(method, page) + "</section>";
+}
+
+std::vector<machine::NamedLeaf> leaves_of(const Facts& facts, const Subsystem& subsystem) {
+    std::vector<machine::NamedLeaf> out;
+    for (const auto& leaf : facts.all())
+        if (subsystem_of(leaf.path) == &subsystem) out.push_back(leaf);
+    return out;
+}
+
+bool has_homeless(const Page& page) {
+    const auto all = experiments_of(page);
+    return std::any_of(all.begin(), all.end(), [&](const auto& m) { return home_of(m.id, page) == nullptr; });
+}
+
+}  // namespace
+
+std::string contents(const Facts& facts, const Page& page) {
+    std::string out = "<nav>";
+    for (const auto& subsystem : kSubsystems)
+        if (!leaves_of(facts, subsystem).empty()) out += fmt::format("<a href='#{}'>{}</a> ", subsystem.id, subsystem.title);
+    if (has_homeless(page)) out += "<a href='#evidence'>Other evidence</a> ";
+    if (!page.code_checks.empty()) out += "<a href='#code'>Machine code</a>";
+    return out + "</nav>";
+}
+
+std::string sections(const Facts& facts, const Page& page) {
+    std::string out;
+    const auto experiments = experiments_of(page);
+    for (const auto& subsystem : kSubsystems) {
+        const auto leaves = leaves_of(facts, subsystem);
+        if (leaves.empty()) continue;
+        out += fmt::format("<h2 id={}>{}</h2>{}", subsystem.id, subsystem.title, leaf_table(leaves, page));
+        for (const auto& method : experiments)
+            if (home_of(method.id, page) == &subsystem) out += experiment(method, page);
+    }
+    if (has_homeless(page)) {
+        out += "<h2 id=evidence>Other evidence</h2>";
+        for (const auto& method : experiments)
+            if (home_of(method.id, page) == nullptr) out += experiment(method, page);
+    }
+    return out + code_checks(page);
+}
+
+std::string code_checks(const Page& page) {
+    if (page.code_checks.empty()) return {};
+    std::map<std::string, std::map<std::string, int>> counts;
+    std::set<std::string> why_not;
+    std::string failed;
+    for (const auto& check : page.code_checks) {
+        ++counts[check.experiment][check.result];
+        if (check.result == "unavailable") why_not.insert(check.found);
+        if (check.result != "failed") continue;
+        failed += fmt::format("<details open><summary class=fail>{} ({}): expected {}; found {}</summary><pre>{}</pre></details>", escaped(check.kernel), escaped(check.experiment), escaped(check.expected),
+                              escaped(check.found), escaped(check.listing));
+    }
+    std::string out = "<h2 id=code>Machine code</h2><p>Did the driver compile the kernels to what was written? A kernel that fails is not timed.</p>" + failed;
+    out += "<div class=scroll><table><thead><tr><th>experiment<th>passed<th>failed<th>not checked</thead><tbody>";
+    for (auto& [id, results] : counts)
+        out += fmt::format("<tr><th scope=row>{}</th><td class=pass>{}</td><td class={}>{}</td><td>{}</td>", escaped(id), results["passed"], results["failed"] > 0 ? "fail" : "c", results["failed"], results["unavailable"]);
+    out += "</tbody></table></div>";
+    for (const auto& reason : why_not) out += fmt::format("<p class=m>Not checked: {}</p>", escaped(reason));
+    return out;
+}
+
+}  // namespace gputomo::report

@@ -1,0 +1,11 @@
+// Vega, Vega-Lite and Vega-Embed as text (cmake/Vega.cmake makes the source; BSD 3-clause, University of Washington Interactive Data Lab).
+#pragma once
+
+#include <string_view>
+
+namespace gputomo::report {
+
+/// Their minified scripts, one after the other; empty where they could not be fetched at build time.
+[[nodiscard]] std::string_view vega_scripts();
+
+}  // namespace gputomo::report

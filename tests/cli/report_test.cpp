@@ -1,0 +1,60 @@
+// `gputomo report`: reports of files, and what a scan passes to its report.
+#include "cli/report_page.hpp"
+#include "experiments/experiment.hpp"
+#include "program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace gputomo::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Report : public testing::ProgramTest {};
+
+TEST_F(Report, EveryExperimentIsExplained) {
+    for (const auto& experiment : experiments::catalogue()) EXPECT_GT(explanation_of(experiment.id).size(), 40U) << experiment.id << ": add a row to kExplanations";
+    EXPECT_EQ(explanation_of("no such"), "");
+}
+
+TEST_F(Report, APageHasMethodsFindingsAndChecksOfAScan) {
+    scan::Scan scan;
+    scan.device_name = "Odd";
+    scan.device_id = "sim:odd";
+    scan::Record done{.id = "caches", .status = scan::Status::done};
+    done.outcome.estimates.push_back({.path = "caches.l1.ways", .value = std::int64_t{3}});
+    done.outcome.code_checks.push_back({"chase", experiments::CodeResult::failed, "8 x LDG", "7", "LDG"});
+    scan.records = {done, {.id = "tlb", .status = scan::Status::skipped, .error = "needs caches"}};
+    const auto page = page_of(scan);
+    EXPECT_EQ(page.device, "Odd (sim:odd)");
+    ASSERT_EQ(page.methods.size(), 1U) << "what did not run measured nothing";
+    EXPECT_EQ(page.methods[0].explanation, explanation_of("caches"));
+    EXPECT_THAT(page.methods[0].source, HasSubstr("Mei 2014"));
+    EXPECT_EQ(page.experiment_of.at("caches.l1.ways"), "caches");
+    ASSERT_EQ(page.code_checks.size(), 1U);
+    EXPECT_EQ(page.code_checks[0].result, "failed");
+    EXPECT_THAT(page.warnings, ::testing::ElementsAre("tlb skipped: needs caches"));
+}
+
+TEST_F(Report, OfAMachineDescriptionAlone) {
+    write("m.json", R"({"schema":"gputomo-machine-1","shared":{"latency":{"value":31,"unit":"cycles","source":"made up"}}})");
+    const auto result = run({"report", path("m.json"), "--out", path("r.html")});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(read("r.html"), AllOf(HasSubstr("<svg class=gpu"), HasSubstr("31 cycles"), Not(HasSubstr("<script"))));
+}
+
+TEST_F(Report, BadInputIsNamed) {
+    EXPECT_EQ(run({"report", path("none.json"), "--out", path("r.html")}).code, 2);
+    write("bad.json", R"({"schema":7})");
+    const auto bad = run({"report", path("bad.json"), "--out", path("r.html")});
+    EXPECT_EQ(bad.code, 2);
+    EXPECT_THAT(bad.err, HasSubstr("bad.json"));
+}
+
+}  // namespace
+}  // namespace gputomo::cli

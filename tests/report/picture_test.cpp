@@ -1,0 +1,110 @@
+#include "report/picture.hpp"
+
+#include "report/text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace gputomo::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string drawn(const machine::Machine& machine, double width = 800) { return picture(machine, Facts(machine), width); }
+
+/// A GPU that nobody built: a cache of each place, one undecided, one absent, and one that nobody looked for the place of.
+machine::Machine odd() {
+    machine::Machine m;
+    m.topology.sms.set(7);
+    m.topology.registers_per_sm.set(3000);
+    m.issue.schedulers_per_sm.set(3);
+    m.pipelines["xu"].lanes.set(12);
+    m.pipelines["xu"].latency.set(9);
+    m.pipelines["slow"].lanes.set(0.5);
+    m.shared.capacity.set(48 * 1024);
+    m.shared.latency.set(29);
+    for (const char* scope : {"tpc", "gpc", "gpu"}) {
+        m.caches[std::string("in_") + scope].scope.set(scope);
+        m.caches[std::string("in_") + scope].capacity.set(1 << 20);
+    }
+    auto& open = m.caches["l1"].capacity;
+    open.knowledge = machine::Knowledge::undecided;
+    open.provenance.interval = {{16384, 24576}};
+    m.caches["none"].capacity.knowledge = machine::Knowledge::absent;
+    m.paths["global"].caches.set({"l1", "in_gpu"});
+    m.paths["global"].memory_latency.set(512);
+    m.tlbs["global_l1"].reach.set(2 << 20);
+    m.tlbs["global_l1"].miss_penalty.set(33);
+    return m;
+}
+
+TEST(Picture, HasWhatTheDescriptionKnowsWithSizesAndLatencies) {
+    const auto text = drawn(odd());
+    for (const char* there : {"One of 7 SMs", ">Scheduler 3<", ">XU<", ">12 lanes, 9 cycles<", ">0.5 ops/cycle<", ">11.72 KiB<", ">Shared memory<", ">48 KiB, 29 cycles<", "SMs of a TPC", "SMs of a GPC",
+                              "Shared by all SMs", ">In gpu<", ">reaches 2 MiB<", ">a miss adds 33 cycles<", ">global: 512 cycles<"})
+        EXPECT_THAT(text, HasSubstr(there));
+    EXPECT_THAT(text, Not(HasSubstr("Scheduler 4")));
+}
+
+TEST(Picture, UndecidedIsDashedWithItsIntervalAndAbsentIsLeftOut) {
+    const auto text = drawn(odd());
+    const auto box = text.substr(text.find("class='box cache undecided'"));
+    EXPECT_THAT(box.substr(0, box.find("</g>")), AllOf(HasSubstr(">L1<"), HasSubstr(">16 to 24 KiB<"), HasSubstr(">place not measured<")));
+    EXPECT_LT(text.find("class='box cache undecided'"), text.find("SMs of a TPC")) << "the first cache of a path is drawn in the SM";
+    EXPECT_THAT(text, Not(HasSubstr(">None<")));
+}
+
+TEST(Picture, EverythingIsInsideWhateverTheWidth) {
+    for (const double width : {340.0, 800.0, 1600.0}) {
+        const auto text = drawn(odd(), width);
+        for (auto at = text.find("<rect "); at != std::string::npos; at = text.find("<rect ", at + 1)) {
+            const auto number = [&](const char* name) {
+                auto from = text.find(name, at) + std::string(name).size();
+                if (text[from] == '\'') ++from;
+                return std::strtod(text.c_str() + from, nullptr);
+            };
+            EXPECT_GE(number(" x="), 0);
+            EXPECT_LE(number(" x=") + number(" width="), width + 0.1);
+        }
+    }
+}
+
+TEST(Picture, OfNothingIsEmpty) { EXPECT_EQ(drawn({}), ""); }
+
+TEST(Text, NumbersAsPeopleReadThem) {
+    using machine::Unit;
+    EXPECT_EQ(number_text(16384, Unit::bytes), "16 KiB");
+    EXPECT_EQ(number_text(5000, Unit::bytes), "4.883 KiB");
+    EXPECT_EQ(number_text(512, Unit::bytes), "512 bytes");
+    EXPECT_EQ(number_text(38, Unit::cycles), "38 cycles");
+    EXPECT_EQ(number_text(137.92117, Unit::gigabytes_per_second), "137.9 GB/s");
+    EXPECT_EQ(number_text(65536, Unit::count), "65536");
+}
+
+TEST(Text, WhatIsLeftOfAnUndecidedLeaf) {
+    machine::Machine m;
+    const auto of = [&](std::vector<std::int64_t> candidates) {
+        m.shared.banks.knowledge = machine::Knowledge::undecided;
+        m.shared.banks.candidates = std::move(candidates);
+        return Facts(m).text("shared.banks");
+    };
+    EXPECT_EQ(of({16, 32}), "16 or 32");
+    EXPECT_EQ(of({5, 6, 7, 8}), "5 to 8");
+    EXPECT_EQ(of({5, 6, 8, 9}), "5 or 6 or 8 or 9");
+    EXPECT_EQ(of({}), "undecided");
+    EXPECT_EQ(range_text(512, 2048, machine::Unit::bytes), "512 bytes to 2 KiB");
+}
+
+TEST(Text, AnchorsOfDifferentNamesDiffer) {
+    EXPECT_EQ(anchor("leaf", "caches.l1.ways"), "leaf-caches.l1.ways");
+    EXPECT_NE(anchor("trace", "a/b"), anchor("trace", "a b"));
+    EXPECT_NE(anchor("trace", "a~2fb"), anchor("trace", "a/b"));
+}
+
+}  // namespace
+}  // namespace gputomo::report
