@@ -50,7 +50,7 @@ report::Page page_of(const scan::Scan& scan) {
     const auto catalogue = experiments::catalogue();
     for (const auto& record : scan.records) {
         if (!record.error.empty()) page.warnings.push_back(fmt::format("{} {}: {}", record.id, scan::status_name(record.status), record.error));
-        for (const auto& warning : record.outcome.warnings) page.warnings.push_back(fmt::format("{}: {}", record.id, warning));
+        for (const auto& warning : record.outcome.warnings) page.warnings.push_back(warning.starts_with(record.id + ":") ? warning : fmt::format("{}: {}", record.id, warning));
         page.traces.insert(page.traces.end(), record.outcome.traces.begin(), record.outcome.traces.end());
         for (const auto& estimate : record.outcome.estimates) page.experiment_of[estimate.path] = record.id;
         for (const auto& check : record.outcome.code_checks)

@@ -17,11 +17,12 @@ namespace {
 constexpr std::string_view kDrawer = R"js(
 (()=>{
 const dark=matchMedia('(prefers-color-scheme:dark)'),drawn=new Set();
-const axis=c=>({labelOverlap:'greedy',labelSeparation:6,title:c.name+(c.unit?', '+c.unit:''),labelExpr:c.unit==='bytes'?"datum.value>=1073741824?format(datum.value/1073741824,'.4~g')+' GiB':datum.value>=1048576?format(datum.value/1048576,'.4~g')+' MiB':datum.value>=1024?format(datum.value/1024,'.4~g')+' KiB':format(datum.value,'.4~g')":undefined});
+const axis=c=>({labelOverlap:'greedy',labelSeparation:6,title:c.name+(c.unit?', '+c.unit:''),labelExpr:(c.unit||c.name)==='bytes'?"datum.value>=1073741824?format(datum.value/1073741824,'.4~g')+' GiB':datum.value>=1048576?format(datum.value/1048576,'.4~g')+' MiB':datum.value>=1024?format(datum.value/1024,'.4~g')+' KiB':format(datum.value,'.4~g')":undefined});
 const scale=(c)=>c.log?{type:'log',base:2,nice:false}:{zero:c.zero};
 function draw(box){
   const data=JSON.parse(box.nextElementSibling.textContent),ink=getComputedStyle(document.body).color;
   const values=data.series.flatMap(s=>s.x.map((x,i)=>({x,y:s.y[i],series:s.name})));
+  if(data.series.length>1&&data.y.unit)data.y={...data.y,name:data.y.unit,unit:''};
   const spec={width:'container',height:260,background:null,data:{values},autosize:{type:'fit',contains:'padding'},
     params:[{name:'zoom',select:{type:'interval',zoom:'wheel![event.ctrlKey]'},bind:'scales'}],
     mark:data.line?{type:'line',point:{size:22},strokeWidth:1.2}:{type:'point',filled:true,size:22},
