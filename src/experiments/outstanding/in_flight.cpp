@@ -30,8 +30,8 @@ std::string_view opcode_of(InFlightAccess access) {
 }
 
 std::vector<CodeExpectation> expected_code(InFlightShape shape) {
-    // One xor, or half of a three-input one, belongs to each access.
-    return {TimedCode{.operation = {opcode_of(shape.access)}, .counts = {shape.count}, .companions = 1, .together = true}};
+    // An add and a xor, or half of a three-input one, belong to each access.
+    return {TimedCode{.operation = {opcode_of(shape.access)}, .counts = {shape.count}, .companions = 2, .together = true}};
 }
 
 /// Appends the accesses, and what makes sure that they are done: a use of each result, or a fence.
@@ -51,6 +51,8 @@ void append_accesses(ptx::KernelBuilder& k, InFlightShape shape, Reg address, Re
         static_cast<void>(k.clock32());  // parts the stores from the fence, for the check of the machine code
         return k("membar.gl");
     }
+    // Each result first meets the last one: else ptxas uses, and so waits for, the first ones before it issues the last.
+    for (int i = 0; i + 1 < shape.count; ++i) k("add.u32", results[static_cast<std::size_t>(i)], results[static_cast<std::size_t>(i)], results.back());
     // A tree: a chain of as many dependent operations would take longer than the accesses.
     for (int apart = 1; apart < shape.count; apart *= 2)
         for (int i = 0; i + apart < shape.count; i += 2 * apart)
@@ -129,7 +131,14 @@ ptx::KernelBuilder in_flight_kernel(ptx::Target target, InFlightShape shape) {
 }
 
 InFlight::InFlight(device::Device& device, InFlightShape shape)
-    : kernel_(device, in_flight_kernel(target_of(device), shape), expected_code(shape)), results_(device, Bytes{kMostThreads / kWarp * kStamps * 4}) {}
+    : kernel_(device, in_flight_kernel(target_of(device), shape), expected_code(shape)), results_(device, Bytes{kMostThreads / kWarp * kStamps * 4}),
+      registers_(device.attribute(device::Attribute::max_registers_per_block).value_or(0)) {}
+
+int InFlight::most_threads() const {
+    const auto properties = kernel_.properties();
+    if (registers_ == 0 || properties.registers_per_thread == 0) return properties.max_threads_per_block;
+    return static_cast<int>(std::min<std::int64_t>(properties.max_threads_per_block, registers_ / properties.registers_per_thread / kWarp * kWarp));
+}
 
 InFlightTime InFlight::run(int threads, device::Address base, device::Address warm, device::Address offsets) {
     device::Arguments arguments;

@@ -44,11 +44,12 @@ public:
     InFlightTime run(int threads, device::Address base, device::Address warm, device::Address offsets);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
     /// The most threads that the registers leave room for.
-    [[nodiscard]] int most_threads() const { return kernel_.properties().max_threads_per_block; }
+    [[nodiscard]] int most_threads() const;
 
 private:
     CompiledKernel kernel_;
     device::Buffer results_;
+    std::int64_t registers_ = 0;  ///< a block may use; 0: unknown
 };
 
 [[nodiscard]] ptx::KernelBuilder in_flight_kernel(ptx::Target target, InFlightShape shape);

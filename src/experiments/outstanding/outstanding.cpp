@@ -128,9 +128,9 @@ deduce::WarpLoadsFit Study::fit_loads_of(int warps) {
 void Study::find_warp_limit() {
     const auto alone = fit_loads_of(1);
     const std::string method = fmt::format("outstanding: one warp, and two, with 1 to {} loads under way; a description with a limit explains the latencies to {:.2g}%, one without to {:.2g}%",
-                                           most_loads_, 100 * alone.error, 100 * alone.error_without);
+                                           alone.most, 100 * alone.error, 100 * alone.error_without);
     if (alone.limit == 0) {
-        outcome_.estimates.push_back(absent("issue.scoreboard_loads", {method, kConfidence, fmt::format("no limit up to {} loads", most_loads_)}));
+        outcome_.estimates.push_back(absent("issue.scoreboard_loads", {method, kConfidence, fmt::format("no limit up to {} loads", alone.most)}));
         return;
     }
     const auto both = fit_loads_of(2);
