@@ -15,6 +15,8 @@ using ptx::Type;
 
 constexpr int kMostThreads = 1024;
 constexpr int kWarp = 32;
+/// GPUs hand registers out for this many threads at once (Wong 2010, Fig. 9), or for fewer.
+constexpr int kRegisterThreads = 64;
 constexpr int kPasses = 2;
 /// What each warp stores: start, when it had its data, after the barrier, unused.
 constexpr std::uint32_t kStamps = 4;
@@ -131,13 +133,11 @@ ptx::KernelBuilder in_flight_kernel(ptx::Target target, InFlightShape shape) {
 }
 
 InFlight::InFlight(device::Device& device, InFlightShape shape)
-    : kernel_(device, in_flight_kernel(target_of(device), shape), expected_code(shape)), results_(device, Bytes{kMostThreads / kWarp * kStamps * 4}),
-      registers_(device.attribute(device::Attribute::max_registers_per_block).value_or(0)) {}
+    : kernel_(device, in_flight_kernel(target_of(device), shape), expected_code(shape)), results_(device, Bytes{kMostThreads / kWarp * kStamps * 4}) {}
 
 int InFlight::most_threads() const {
-    const auto properties = kernel_.properties();
-    if (registers_ == 0 || properties.registers_per_thread == 0) return properties.max_threads_per_block;
-    return static_cast<int>(std::min<std::int64_t>(properties.max_threads_per_block, registers_ / properties.registers_per_thread / kWarp * kWarp));
+    const int most = kernel_.properties().max_threads_per_block;
+    return most < kMostThreads ? std::max(kWarp, most / kRegisterThreads * kRegisterThreads) : most;
 }
 
 InFlightTime InFlight::run(int threads, device::Address base, device::Address warm, device::Address offsets) {

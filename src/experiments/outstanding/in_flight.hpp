@@ -49,7 +49,6 @@ public:
 private:
     CompiledKernel kernel_;
     device::Buffer results_;
-    std::int64_t registers_ = 0;  ///< a block may use; 0: unknown
 };
 
 [[nodiscard]] ptx::KernelBuilder in_flight_kernel(ptx::Target target, InFlightShape shape);
