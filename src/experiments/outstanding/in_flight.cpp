@@ -50,7 +50,7 @@ void append_accesses(ptx::KernelBuilder& k, InFlightShape shape, Reg address, Re
         }
     }
     if (shape.access == InFlightAccess::store) {
-        static_cast<void>(k.clock32());  // parts the stores from the fence, for the check of the machine code
+        k("xor.b32", sum, sum, k.clock32());  // parts the stores from the fence, for the check of the machine code
         return k("membar.gl");
     }
     // Each result first meets the last one: else ptxas uses, and so waits for, the first ones before it issues the last.
