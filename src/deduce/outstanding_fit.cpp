@@ -209,8 +209,8 @@ WarpLoadsFit fit_warp_loads(std::span<const OutstandingPoint> points) {
         const double fastest = points.front().cycles;
         OutstandingFit fit{.model = {.warp_loads = limit, .overhead = 0.3 * fastest, .latency = 0.7 * fastest}};
         tune(fit, all);
-        if (limit == 0) best = {0, fit.error, fit.error};
-        else if (fit.error < best.error) best = {limit, fit.error, best.error_without};
+        if (limit == 0) best = {0, most, fit.error, fit.error};
+        else if (fit.error < best.error) best = {limit, most, fit.error, best.error_without};
     }
     return best;
 }

@@ -20,6 +20,7 @@ struct OutstandingFit {
 /// How many loads one warp can have under way, from launches of one warp with more and more loads; 0 where there is no limit within them.
 struct WarpLoadsFit {
     int limit = 0;
+    int most = 0;             ///< loads that were tried
     double error = 0;         ///< as of OutstandingFit
     double error_without = 0; ///< of the best description without a limit
 };

@@ -15,6 +15,8 @@ using ptx::Type;
 
 constexpr int kMostThreads = 1024;
 constexpr int kWarp = 32;
+/// GPUs hand registers out for this many threads at once (Wong 2010, Fig. 9), or for fewer.
+constexpr int kRegisterThreads = 64;
 constexpr int kPasses = 2;
 /// What each warp stores: start, when it had its data, after the barrier, unused.
 constexpr std::uint32_t kStamps = 4;
@@ -30,8 +32,8 @@ std::string_view opcode_of(InFlightAccess access) {
 }
 
 std::vector<CodeExpectation> expected_code(InFlightShape shape) {
-    // One xor, or half of a three-input one, belongs to each access.
-    return {TimedCode{.operation = {opcode_of(shape.access)}, .counts = {shape.count}, .companions = 1, .together = true}};
+    // An add and a xor, or half of a three-input one, belong to each access.
+    return {TimedCode{.operation = {opcode_of(shape.access)}, .counts = {shape.count}, .companions = 2, .together = true}};
 }
 
 /// Appends the accesses, and what makes sure that they are done: a use of each result, or a fence.
@@ -48,9 +50,11 @@ void append_accesses(ptx::KernelBuilder& k, InFlightShape shape, Reg address, Re
         }
     }
     if (shape.access == InFlightAccess::store) {
-        static_cast<void>(k.clock32());  // parts the stores from the fence, for the check of the machine code
+        k("xor.b32", sum, sum, k.clock32());  // parts the stores from the fence, for the check of the machine code
         return k("membar.gl");
     }
+    // Each result first meets the last one: else ptxas uses, and so waits for, the first ones before it issues the last.
+    for (int i = 0; i + 1 < shape.count; ++i) k("add.u32", results[static_cast<std::size_t>(i)], results[static_cast<std::size_t>(i)], results.back());
     // A tree: a chain of as many dependent operations would take longer than the accesses.
     for (int apart = 1; apart < shape.count; apart *= 2)
         for (int i = 0; i + apart < shape.count; i += 2 * apart)
@@ -130,6 +134,11 @@ ptx::KernelBuilder in_flight_kernel(ptx::Target target, InFlightShape shape) {
 
 InFlight::InFlight(device::Device& device, InFlightShape shape)
     : kernel_(device, in_flight_kernel(target_of(device), shape), expected_code(shape)), results_(device, Bytes{kMostThreads / kWarp * kStamps * 4}) {}
+
+int InFlight::most_threads() const {
+    const int most = kernel_.properties().max_threads_per_block;
+    return most < kMostThreads ? std::max(kWarp, most / kRegisterThreads * kRegisterThreads) : most;
+}
 
 InFlightTime InFlight::run(int threads, device::Address base, device::Address warm, device::Address offsets) {
     device::Arguments arguments;

@@ -44,7 +44,7 @@ public:
     InFlightTime run(int threads, device::Address base, device::Address warm, device::Address offsets);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
     /// The most threads that the registers leave room for.
-    [[nodiscard]] int most_threads() const { return kernel_.properties().max_threads_per_block; }
+    [[nodiscard]] int most_threads() const;
 
 private:
     CompiledKernel kernel_;

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 namespace gputomo::experiments {
 namespace {
@@ -35,6 +36,8 @@ constexpr int kAround = 8;
 /// A description's number of entries is this near to where single threads show the step.
 constexpr double kWithin = 0.06;
 constexpr int kMostThreads = 1024;
+/// Loads of a thread, and warps on either side, with which a table of instructions is counted out.
+constexpr int kMostExact = 8, kWarpsAround = 4;
 /// Two warps that share what one fills get half of it each.
 constexpr double kSharedLimit = 0.75;
 /// A load that is this much faster than past the SM's own caches hits in one of them.
@@ -89,6 +92,7 @@ private:
     void report(const std::vector<OutstandingFit>& fits);
     void report_table(const std::vector<OutstandingFit>& fits);
     std::optional<deduce::Step> exact_lines(int about);
+    std::optional<std::array<int, 2>> exact_instructions(int about);
     void find_merging();
     void plot_paper();
     void plot_other_accesses();
@@ -128,9 +132,9 @@ deduce::WarpLoadsFit Study::fit_loads_of(int warps) {
 void Study::find_warp_limit() {
     const auto alone = fit_loads_of(1);
     const std::string method = fmt::format("outstanding: one warp, and two, with 1 to {} loads under way; a description with a limit explains the latencies to {:.2g}%, one without to {:.2g}%",
-                                           most_loads_, 100 * alone.error, 100 * alone.error_without);
+                                           alone.most, 100 * alone.error, 100 * alone.error_without);
     if (alone.limit == 0) {
-        outcome_.estimates.push_back(absent("issue.scoreboard_loads", {method, kConfidence, fmt::format("no limit up to {} loads", most_loads_)}));
+        outcome_.estimates.push_back(absent("issue.scoreboard_loads", {method, kConfidence, fmt::format("no limit up to {} loads", alone.most)}));
         return;
     }
     const auto both = fit_loads_of(2);
@@ -251,6 +255,11 @@ void Study::report_table(const std::vector<OutstandingFit>& fits) {
         entries.interval = {step->last_before, step->first_after - 1};
         entries.method += fmt::format("; latency steps up by {:.0f} cycles after {} lines", step->height, step->last_before);
     }
+    if (const auto bounds = lines ? std::nullopt : exact_instructions(best.model.entries)) {
+        entries.value = std::int64_t{std::clamp(best.model.entries, (*bounds)[0], (*bounds)[1])};
+        entries.interval = {static_cast<double>((*bounds)[0]), static_cast<double>((*bounds)[1])};
+        entries.method += "; warps after which latency steps up with different numbers of loads";
+    }
     outcome_.estimates.push_back(std::move(entries));
     if (lines) find_merging();
 }
@@ -300,6 +309,31 @@ std::optional<deduce::Step> Study::exact_lines(int about) {
     auto step = deduce::best_step(lines, cycles);
     if (step && !step->significant) step.reset();
     return step;
+}
+
+/// Fewest and most entries of a table of instructions: with n loads of each warp, the table fills within the n loads of one warp, and
+/// different n have that warp at different places. Nothing where no curve shows a clear step or curves contradict each other.
+std::optional<std::array<int, 2>> Study::exact_instructions(int about) {
+    std::array<int, 2> bounds{1, kMostThreads * kMostLoads};
+    bool seen = false;
+    for (int loads = 1; loads <= (warp_loads_ > 0 ? std::min(warp_loads_, kMostExact) : kMostExact); ++loads) {
+        std::vector<double> warps;
+        std::vector<double> cycles;
+        const int middle = about / loads;
+        for (int count = std::max(1, middle - kWarpsAround); count <= std::min(kWarp, middle + kWarpsAround); ++count) {
+            const auto point = surface_.measure({.count = loads}, {.share = kWarp}, count * kWarp);
+            if (!point) break;
+            warps.push_back(count);
+            cycles.push_back(point->complete);
+        }
+        const auto step = deduce::best_step(warps, cycles);
+        if (!step || !step->significant) continue;
+        seen = true;
+        bounds[0] = std::max(bounds[0], static_cast<int>(step->last_before) * loads);
+        bounds[1] = std::min(bounds[1], static_cast<int>(step->first_after) * loads - 1);
+    }
+    if (!seen || bounds[0] > bounds[1]) return std::nullopt;
+    return bounds;
 }
 
 void Study::plot(const std::string& name, InFlightShape shape, const InFlightPattern& pattern, int step) {

@@ -72,6 +72,19 @@ InFlight& InFlightSurface::kernel(InFlightShape shape) {
     return *kept;
 }
 
+InFlight* InFlightSurface::kernel_if_compiled(InFlightShape shape) {
+    const std::pair key{shape.access, shape.count};
+    if (refused_.contains(key)) return nullptr;
+    try {
+        return &kernel(shape);
+    } catch (const CodeMismatch&) {
+        if (shape.count == 1) throw;
+        refused_.insert(key);
+        outcome_.warnings.push_back(fmt::format("outstanding: the compiler does not leave {} accesses ({}) next to each other; left out", shape.count, name_of(shape.access)));
+        return nullptr;
+    }
+}
+
 void InFlightSurface::write_offsets(InFlightShape shape, const InFlightPattern& pattern) {
     auto name = fmt::format("{} {} {} {} {} {}", shape.count, pattern.share, pattern.sectors, pattern.lanes, pattern.shuffled, pattern.one_line);
     if (name == written_) return;
@@ -109,15 +122,16 @@ std::int64_t InFlightSurface::take(std::int64_t bytes) {
 }
 
 std::optional<InFlightPoint> InFlightSurface::measure(InFlightShape shape, const InFlightPattern& pattern, int threads) {
-    InFlight& block = kernel(shape);
+    InFlight* const block = kernel_if_compiled(shape);
+    if (block == nullptr) return std::nullopt;
     const std::int64_t needed = lines_of(shape, pattern, threads) * kLine;
-    if (threads > block.most_threads() || needed > size_) return std::nullopt;
+    if (threads > block->most_threads() || needed > size_) return std::nullopt;
     std::vector<double> listed;
     std::vector<double> slowest;
     for (int run = 0; run < kMostRuns && (run < kRuns || !fastest_agree(slowest)); ++run) {
         const auto at = array_.address() + static_cast<device::Address>(take(needed));
         write_offsets(shape, pattern);
-        const auto time = block.run(threads, at, array_.address() + static_cast<device::Address>(size_), offsets_.address());
+        const auto time = block->run(threads, at, array_.address() + static_cast<device::Address>(size_), offsets_.address());
         if (!pattern.one_line) loaded_ += needed;
         if (run < kRuns) listed.push_back(time.barrier);
         slowest.push_back(*std::max_element(time.warps.begin(), time.warps.end()));

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,8 @@ public:
     /// Where `in_memory`, the array is so large that nothing of it is in a cache when its turn comes.
     InFlightSurface(device::Device& device, std::int64_t l2_bytes, bool in_memory, Outcome& outcome);
 
-    /// Nothing where registers don't leave room for that many threads or the array is too small.
+    /// Nothing where registers don't leave room for that many threads, the array is too small, or the driver's compiler does not leave
+    /// that many accesses next to each other (a warning says so; a single access throws CodeMismatch).
     [[nodiscard]] std::optional<InFlightPoint> measure(InFlightShape shape, const InFlightPattern& pattern, int threads);
     /// A load of one warp that hits in the cache nearest to it, as complete; of `access`.
     [[nodiscard]] double nearest_hit(InFlightAccess access);
@@ -44,6 +46,8 @@ public:
 
 private:
     InFlight& kernel(InFlightShape shape);
+    /// Null where kernel() throws because of more than one access.
+    InFlight* kernel_if_compiled(InFlightShape shape);
     void write_offsets(InFlightShape shape, const InFlightPattern& pattern);
     /// One pass over the array with accesses of this kind.
     void pass(InFlightAccess access);
@@ -56,6 +60,7 @@ private:
     device::Buffer array_;    ///< and, behind `size_`, lines for the first pass
     device::Buffer offsets_;
     std::map<std::tuple<InFlightAccess, int, std::uint32_t>, std::unique_ptr<InFlight>> kernels_;
+    std::set<std::pair<InFlightAccess, int>> refused_;
     std::string written_;     ///< what offsets_ holds
     std::int64_t cursor_ = 0;
     std::int64_t loaded_ = 0;  ///< lines' bytes loaded since the cursor was at the start
