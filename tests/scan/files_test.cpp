@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 TEST(Description, TakesTheNameOfEveryTimedOperation) {
     machine::Machine machine;
-    for (const auto& operation : experiments::all_operations()) machine.operations[std::string(operation.mnemonic)].latency.set(4, {.method = "made up"});
+    for (const auto& operation : experiments::all_operations()) machine.operations[std::string(operation.name)].latency.set(4, {.method = "made up"});
     EXPECT_EQ(machine::from_json(machine::to_json(machine)).operations.size(), experiments::all_operations().size());
 }
 
