@@ -38,6 +38,8 @@ constexpr double kWithin = 0.06;
 constexpr int kMostThreads = 1024;
 /// Loads of a thread, and warps on either side, with which a table of instructions is counted out.
 constexpr int kMostExact = 8, kWarpsAround = 4;
+/// Threads whose loads of one line are one request, also where half-warps are coalesced on their own (Volkov 2016, 2.5).
+constexpr int kHalfWarp = 16;
 /// Two warps that share what one fills get half of it each.
 constexpr double kSharedLimit = 0.75;
 /// A load that is this much faster than past the SM's own caches hits in one of them.
@@ -273,7 +275,7 @@ void Study::find_merging() {
         trace.columns = {{"requests", "count", {}}, {"complete", "cycles", {}}};
         trace.plot = {"Requests of several warps for one line", "requests", {"complete"}, false, false};
         for (int warps = 1; warps <= kWarp; ++warps) {
-            const auto point = surface_.measure({.count = loads, .step = 4}, {.share = kWarp, .one_line = true}, warps * kWarp);
+            const auto point = surface_.measure({.count = loads, .step = 4}, {.share = kWarp, .lanes = kHalfWarp, .one_line = true}, warps * kWarp);
             if (!point) break;
             trace.columns[0].values.push_back(warps * loads);
             trace.columns[1].values.push_back(point->complete);
