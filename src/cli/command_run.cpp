@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -47,6 +48,14 @@ std::string csv_of(const scan::Scan& scan) {
     return out;
 }
 
+std::string verdict_text(const deduce::Estimate& estimate) {
+    if (estimate.verdict == deduce::Verdict::absent) return "absent";
+    if (estimate.verdict == deduce::Verdict::decided) return machine::value_text(estimate.value);
+    std::vector<std::string> candidates;
+    for (const auto& candidate : estimate.candidates) candidates.push_back(machine::value_text(candidate));
+    return fmt::format("undecided: {}", fmt::join(candidates, " or "));
+}
+
 int run_experiment(const RunOptions& options) {
     const InterruptGuard guard;
     const auto plan = scan::plan(experiments::catalogue(), {options.experiment});
@@ -63,8 +72,7 @@ int run_experiment(const RunOptions& options) {
     if (!options.csv.empty()) scan::write_file(options.csv, csv_of(result));
     throw_unless_done(result, options.csv.empty() ? "interrupted" : "interrupted; what was measured is saved");
     const auto& outcome = result.records.back().outcome;
-    for (const auto& e : outcome.estimates)
-        fmt::print("{:<44} {} ({:.0f}%) {}\n", e.path, e.verdict == deduce::Verdict::absent ? "absent" : machine::value_text(e.value), 100 * e.confidence, e.method);
+    for (const auto& e : outcome.estimates) fmt::print("{:<44} {} ({:.0f}%) {}\n", e.path, verdict_text(e), 100 * e.confidence, e.method);
     for (const auto& check : outcome.code_checks)
         if (check.result != experiments::CodeResult::unavailable) fmt::print("code check {}: {} (expected {}; found {})\n", check.kernel, experiments::name_of(check.result), check.expected, check.found);
     for (const auto& warning : outcome.warnings) fmt::print(stderr, "warning: {}: {}\n", options.experiment, warning);

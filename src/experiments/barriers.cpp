@@ -156,7 +156,7 @@ std::string pairing(std::span<const BarrierRecord> records) {
     return fmt::format("{}", fmt::join(pairs, ", "));
 }
 
-std::string what_the_listings_say(Context& context, const Granularity& granularity, deduce::Trace& trace, Outcome& outcome) {
+std::string what_the_listings_say(Context& context, const Granularity& granularity, deduce::Trace& trace) {
     const auto look = [&](BarrierCase which) {
         auto records = run_barrier_case(context.device, which);
         add_rows(trace, which, records);
@@ -175,9 +175,8 @@ std::string what_the_listings_say(Context& context, const Granularity& granulari
     notes.push_back(fmt::format("Listing 6: {}", six[kWarp].seen == 0 ? "deadlocks" : "completes"));
     const Passage alone = Group{0, kWarp}.passage(look(BarrierCase::warp_ends));
     const Passage rest = kSecondHalf.passage(look(BarrierCase::threads_end));
-    if (std::max(alone.left - alone.arrived, rest.left - rest.arrived) > kBarrierPatience / 2)
-        outcome.warnings.emplace_back("barriers: threads that ended were waited for");
-    notes.emplace_back("warps and threads that ended are not waited for");
+    const bool waited_for = std::max(alone.left - alone.arrived, rest.left - rest.arrived) > kBarrierPatience / 2;
+    notes.emplace_back(waited_for ? "warps or threads that ended are waited for" : "warps and threads that ended are not waited for");
     return fmt::format("{}", fmt::join(notes, "; "));
 }
 
@@ -188,7 +187,7 @@ void semantics(Context& context, Outcome& outcome) {
     const auto records = run_barrier_case(context.device, BarrierCase::halves);
     add_rows(trace, BarrierCase::halves, records);
     const Granularity granularity = granularity_of(records);
-    const std::string note = what_the_listings_say(context, granularity, trace, outcome);
+    const std::string note = what_the_listings_say(context, granularity, trace);
     outcome.estimates.push_back(decided("issue.barrier_granularity", std::string(granularity.threads ? "thread" : "warp"),
                                         {"barriers: when halves of a warp leave barriers on two sides of a branch", kConfidence, note}));
     outcome.traces.push_back(std::move(trace));

@@ -80,6 +80,12 @@ void add_unfilled(const std::string& name, const PathQuestion& question, Outcome
     outcome.estimates.push_back(undecided(fmt::format("paths.{}.memory_latency", question.path), {}, {question.experiment + ": no array was larger than all caches", kConfidence}));
 }
 
+/// What the walk sees of a latency.
+deduce::Estimate at_least(const std::string& path, double seen, Evidence evidence) {
+    evidence.note = fmt::format("at least {:.0f}: what a nearer level's time hides is not known", seen);
+    return undecided(path, {}, evidence);
+}
+
 }  // namespace
 
 std::array<double, 2> PathFindings::borders_of(std::size_t index) const {
@@ -157,13 +163,19 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
         if (!memory && i < findings.caches.size() && findings.caches[i].elsewhere) continue;
         const auto prefix = memory ? fmt::format("paths.{}.memory_latency", question.path) : fmt::format("caches.{}.latency", names.back());
         const auto range = by_sm.range();
-        outcome.estimates.push_back(decided_integer(prefix, {by_sm.mean(), static_cast<double>(range[0]), static_cast<double>(range[1])},
-                                                    {fmt::format("{}: dependent loads that this level serves, mean of {} SMs", question.experiment, by_sm.sms.size()), kConfidence}));
+        const Evidence evidence{fmt::format("{}: dependent loads that this level serves, mean of {} SMs", question.experiment, by_sm.sms.size()), kConfidence};
+        if (i > 0 && findings.hidden_unknown) {
+            outcome.estimates.push_back(at_least(prefix, by_sm.mean(), evidence));
+            continue;
+        }
+        outcome.estimates.push_back(decided_integer(prefix, {by_sm.mean(), static_cast<double>(range[0]), static_cast<double>(range[1])}, evidence));
         if (static_cast<double>(range[1] - range[0]) > clock_step(context.findings) + kSpreadOfMany * by_sm.uncertainty)
             outcome.estimates.push_back(decided(prefix + "_range", range, {fmt::format("{}: smallest and largest of the SMs", question.experiment), kConfidence}));
     }
     outcome.traces.push_back(std::move(trace));
-    outcome.estimates.push_back(decided(fmt::format("paths.{}.caches", question.path), names, {question.experiment + ": levels of latency against the size of the array", kConfidence}));
+    const Evidence evidence{question.experiment + ": levels of latency against the size of the array", kConfidence};
+    const auto path = fmt::format("paths.{}.caches", question.path);
+    outcome.estimates.push_back(findings.hidden_unknown && names.size() > 1 ? undecided(path, {}, evidence) : decided(path, names, evidence));
 }
 
 }  // namespace gputomo::experiments

@@ -43,6 +43,7 @@ struct PathFindings {
     /// Array whose loads the level `index` serves (caches.size(): memory), in steps of the longest line on the way there.
     [[nodiscard]] std::vector<std::uint64_t> tour_of(std::size_t index, const PathQuestion& question) const;
     double hidden = 0;              ///< cycles of each latency that the walk cannot see
+    bool hidden_unknown = false;    ///< latencies behind the first level are at least what is seen, and levels may be another path's
     /// Latencies that belong to the level `index`.
     [[nodiscard]] std::array<double, 2> borders_of(std::size_t index) const;
 };

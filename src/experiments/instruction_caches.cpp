@@ -71,7 +71,18 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
         cache.name = name;
         cache.elsewhere = true;
     }
+    findings.hidden_unknown = hidden.empty();
     if (!hidden.empty()) findings.hidden = deduce::median(hidden);
+}
+
+/// Levels that were not shown to be the constants' may still be: what is said of them is a candidate.
+void leave_open_behind_the_first(Outcome& outcome) {
+    for (auto& estimate : outcome.estimates) {
+        if (estimate.verdict != deduce::Verdict::decided || estimate.path.starts_with("caches.instruction_l1.")) continue;
+        estimate.verdict = deduce::Verdict::undecided;
+        estimate.candidates = {estimate.value};
+    }
+    outcome.warnings.emplace_back("instruction_caches: no level behind the first was shown to be the constants', so that they and their latencies stay open");
 }
 
 Outcome measure(Context& context) {
@@ -90,6 +101,7 @@ Outcome measure(Context& context) {
     chase.describe(0.7, "instructions beside constants");
     find_shared(context, chase, question, findings, outcome);
     report_caches(findings, question, outcome);
+    if (findings.hidden_unknown) leave_open_behind_the_first(outcome);
     chase.describe(0.8, "latency by SM");
     measure_latencies(context, findings, question, outcome);
     return outcome;

@@ -27,6 +27,9 @@ constexpr std::uint64_t kConstants = 64 * 1024;
 /// Larger caches are those of the whole GPU on every GPU so far, and take long to fill.
 constexpr std::int64_t kMostMemory = std::int64_t{256} << 20;
 
+/// Of an array: every SM walks it, and more would take minutes.
+constexpr std::size_t kMostLines = 16384;
+
 /// A cache as earlier experiments left it.
 struct KnownCache {
     std::string name;
@@ -123,6 +126,10 @@ void measure_path(Context& context, const Place& place, std::vector<KnownCache> 
     for (std::size_t i = 0; i < caches.size(); ++i) {
         const auto arrays = arrays_for(caches, i, place.room, place.base);
         if (arrays[0].empty()) continue;
+        if (arrays[0].size() > kMostLines) {
+            outcome.warnings.push_back(fmt::format("{} is too large to be competed for from every SM", caches[i].name));
+            continue;
+        }
         competition.set_arrays(arrays[0], arrays[1]);
         report(context, caches[i], compete(context, competition, caches[i], static_cast<double>(i) / static_cast<double>(caches.size())), outcome);
     }

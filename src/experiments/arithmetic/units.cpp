@@ -158,7 +158,9 @@ private:
         outcome_.traces.push_back(std::move(trace_));
     }
 
-    [[nodiscard]] std::vector<std::string> names(const std::vector<std::size_t>& units) const {
+    /// In the order in which units were found, so that scans say the same.
+    [[nodiscard]] std::vector<std::string> names(std::vector<std::size_t> units) const {
+        std::ranges::sort(units);
         std::vector<std::string> names;
         for (const auto unit : units) names.push_back(map_.units()[unit].name);
         return names;
@@ -184,6 +186,11 @@ private:
                 outcome_.estimates.push_back(decided(path, names(verdict.units), evidence));
                 break;
             case deduce::UnitUse::all:
+                // One machine instruction has one unit: what else it gets in the way of may be how it is dispatched.
+                if (rows_[row].size == 1) {
+                    outcome_.estimates.push_back(undecided(path, {names({verdict.units.front()}), names(verdict.units)}, evidence));
+                    break;
+                }
                 evidence.note = "each operation needs all of them; " + evidence.note;
                 outcome_.estimates.push_back(decided(path, names(verdict.units), evidence));
                 break;
