@@ -71,7 +71,7 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
         cache.name = name;
         cache.elsewhere = true;
     }
-    findings.hidden_unknown = hidden.empty();
+    findings.hidden_unknown = hidden.empty() && context.findings.find("paths.constant.caches") != nullptr;
     if (!hidden.empty()) findings.hidden = deduce::median(hidden);
 }
 
