@@ -1,7 +1,6 @@
 #include "experiments/doubled_timing.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace gputomo::experiments {
 namespace {
@@ -10,7 +9,7 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
-constexpr int kStamps = 4;  ///< start and end of n, start and end of 2n
+constexpr int kStamps = 4;  ///< start and end of n, or of the warming pass; start and end of 2n, or of the long one
 
 }  // namespace
 
@@ -28,17 +27,16 @@ void append_doubled(ptx::KernelBuilder& k, const DoubledBody& body) {
     for (int i = 0; i < kStamps; ++i) k("st.global.u32", Mem{mine, 4 * i}, times[i]);
 }
 
-void append_doubled_loop(ptx::KernelBuilder& k, const DoubledBody& body, Reg turns) {
+void append_timed_loop(ptx::KernelBuilder& k, const DoubledBody& body, Reg turns) {
     const Reg mine = k.element(body.stamps, k.thread_index(), Bytes{kStamps * 4});
     const Reg slot = k.reg(Type::u64);
     const Reg now = k.reg(Type::u32);
     const Reg last = k.reg(Type::pred);
-    k("mov.u32", now, turns);
+    k("mov.u32", now, 1);
     k("mov.u64", slot, mine);
-    // The first pass's stamps are overwritten by the second's.
-    k.loop(kTimedPasses, [&](Reg pass) {
-        k("setp.eq.u32", last, pass, kTimedPasses - 1);
-        k.when(last)("add.u32", now, turns, turns);
+    k.loop(2, [&](Reg pass) {
+        k("setp.eq.u32", last, pass, 1);
+        k.when(last)("mov.u32", now, turns);
         k.when(last)("add.u64", slot, mine, 8);
         k("bar.sync", 0);
         const Reg begin = k.clock_after(body.waited);
@@ -51,7 +49,7 @@ void append_doubled_loop(ptx::KernelBuilder& k, const DoubledBody& body, Reg tur
 
 Stamps::Stamps(device::Device& device, int max_threads) : buffer_(device, Bytes{std::int64_t{4} * kStamps * max_threads}) {}
 
-double Stamps::cycles_of_n(int threads) const {
+std::array<double, 2> Stamps::cycles(int threads) const {
     const auto raw = buffer_.read<std::uint32_t>(static_cast<std::size_t>(threads) * kStamps);
     // Differences against one reading survive the wrap of the 32-bit clock.
     const std::uint32_t origin = raw.at(0);
@@ -62,7 +60,14 @@ double Stamps::cycles_of_n(int threads) const {
         if (i < kStamps) kept = time;
         else kept = i % 2 == 0 ? std::min(kept, time) : std::max(kept, time);
     }
-    return static_cast<double>((extreme[3] - extreme[2]) - (extreme[1] - extreme[0]));
+    return {static_cast<double>(extreme[1] - extreme[0]), static_cast<double>(extreme[3] - extreme[2])};
 }
+
+double Stamps::cycles_of_n(int threads) const {
+    const auto both = cycles(threads);
+    return both[1] - both[0];
+}
+
+double Stamps::cycles_of_last(int threads) const { return cycles(threads)[1]; }
 
 }  // namespace gputomo::experiments

@@ -5,6 +5,7 @@
 #include "device/device.hpp"
 #include "ptx/builder.hpp"
 
+#include <array>
 #include <functional>
 
 namespace gputomo::experiments {
@@ -22,9 +23,10 @@ struct DoubledBody {
 /// Appends the passes; each starts n, and 2n, with a barrier of the block.
 void append_doubled(ptx::KernelBuilder& kernel, const DoubledBody& body);
 
-/// The same for long runs: `length` copies are the body of a loop that runs `turns` times, then twice as often. The code is
-/// the same for both, so instruction fetch is too; what is left in the difference is the loop's own three instructions.
-void append_doubled_loop(ptx::KernelBuilder& kernel, const DoubledBody& body, ptx::Reg turns);
+/// For rates: `length` copies are the body of a loop that runs once, to warm the instruction caches, and then `turns` times. So long a run needs no
+/// difference: filling and draining are lost in it. (That of n and 2n turns shows up to 5% more than the hardware has, where warps happen to finish
+/// n turns one after the other and 2n together.)
+void append_timed_loop(ptx::KernelBuilder& kernel, const DoubledBody& body, ptx::Reg turns);
 
 /// The clock readings of a block.
 class Stamps {
@@ -33,8 +35,12 @@ public:
     [[nodiscard]] device::Address address() const { return buffer_.address(); }
     /// Cycles that the n further copies took: last end less first start of 2n, less that of n.
     [[nodiscard]] double cycles_of_n(int threads) const;
+    /// Cycles from the first start to the last end of append_timed_loop's long run.
+    [[nodiscard]] double cycles_of_last(int threads) const;
 
 private:
+    [[nodiscard]] std::array<double, 2> cycles(int threads) const;
+
     device::Buffer buffer_;
 };
 

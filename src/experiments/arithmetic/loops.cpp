@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <stdexcept>
 
 namespace gputomo::experiments {
@@ -16,6 +17,9 @@ using ptx::Type;
 
 constexpr int kMaxThreads = 1024;
 constexpr int kLaunches = 3;
+/// Filling and draining, some hundred cycles, are less than half a percent of such a run.
+constexpr double kSteadyCycles = 40'000;
+constexpr double kMostTurns = 4096;
 
 std::string kernel_name(std::string_view what, const TimedOperation& operation, int chains) {
     std::string name = fmt::format("{}_{}_ilp{}", what, operation.name, chains);
@@ -140,25 +144,29 @@ ptx::KernelBuilder chain_loop_kernel(ptx::Target target, std::span<const LoopPar
                 append_step(k, parts[p].operation, chains[p][static_cast<std::size_t>(chain)], shared, i / parts[p].chains);
             }
     };
-    append_doubled_loop(k, {.stamps = stamps, .waited = chains.front().back().odd, .length = 1, .append = append}, turns);
+    append_timed_loop(k, {.stamps = stamps, .waited = chains.front().back().odd, .length = 1, .append = append}, turns);
     first = 0;
     for (std::size_t p = 0; p < parts.size(); first += parts[p++].chains) store_chains(k, parts[p].operation, chains[p], results, first);
     return k;
 }
 
-ChainLoop::ChainLoop(device::Device& device, std::vector<LoopPart> parts, std::uint32_t turns)
+ChainLoop::ChainLoop(device::Device& device, std::vector<LoopPart> parts)
     : parts_(std::move(parts)),
-      turns_(turns),
       kernel_(device, chain_loop_kernel(target_of(device), parts_), loop_code(parts_)),
       memory_(device, operands_of(parts_)),
       stamps_(device, kMaxThreads) {}
 
-double ChainLoop::cycles_per_turn(int warps, int warp_size) {
+double ChainLoop::cycles_of(std::uint32_t turns, int threads) {
     device::Arguments arguments;
-    arguments.add(memory_.operands()).add(kStride).add(memory_.results()).add(stamps_.address()).add(turns_);
-    const int threads = warps * warp_size;
+    arguments.add(memory_.operands()).add(kStride).add(memory_.results()).add(stamps_.address()).add(turns);
     kernel_.launch({1}, {static_cast<std::uint32_t>(threads)}, arguments);
-    return stamps_.cycles_of_n(threads) / (static_cast<double>(turns_) * warps);
+    return stamps_.cycles_of_last(threads);
+}
+
+double ChainLoop::cycles_per_turn(int warps, int warp_size) {
+    const int threads = warps * warp_size;
+    if (turns_ == 0) turns_ = static_cast<std::uint32_t>(std::clamp(std::ceil(kSteadyCycles / cycles_of(1, threads)), 1.0, kMostTurns));
+    return cycles_of(turns_, threads) / (static_cast<double>(turns_) * warps);
 }
 
 double ChainLoop::throughput(int warps, int warp_size) { return warp_size * parts_.front().count / cycles_per_turn(warps, warp_size); }

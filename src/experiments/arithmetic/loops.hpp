@@ -56,8 +56,8 @@ struct LoopPart {
 /// Chains of one or several operations as the body of a loop, for rates.
 class ChainLoop {
 public:
-    /// The parts are mixed evenly. `turns` is n.
-    ChainLoop(device::Device& device, std::vector<LoopPart> parts, std::uint32_t turns);
+    /// The parts are mixed evenly.
+    ChainLoop(device::Device& device, std::vector<LoopPart> parts);
     /// Cycles of an SM for one turn of one warp, with `warps` warps of `warp_size` threads on one SM.
     [[nodiscard]] double cycles_per_turn(int warps, int warp_size);
     /// Thread operations of the first part per cycle.
@@ -65,8 +65,10 @@ public:
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
 private:
+    [[nodiscard]] double cycles_of(std::uint32_t turns, int threads);
+
     std::vector<LoopPart> parts_;
-    std::uint32_t turns_;
+    std::uint32_t turns_ = 0;  ///< of a run that is long enough; 0 before the first
     CompiledKernel kernel_;
     ChainMemory memory_;
     Stamps stamps_;

@@ -25,11 +25,10 @@ constexpr int kChains[] = {1, 4};
 struct LoopShape {
     int operations;  ///< a thread and turn
     int chains;
-    std::uint32_t turns;
 };
-constexpr LoopShape kLoops[] = {{384, 1, 4}, {1024, 1, 2}, {1024, 2, 2}};
+constexpr LoopShape kLoops[] = {{384, 1}, {1024, 1}, {1024, 2}};
 /// Of the other operations: machine instructions instead of operations.
-constexpr LoopShape kShortLoops[] = {{480, 1, 4}, {480, 2, 4}};
+constexpr LoopShape kShortLoops[] = {{480, 1}, {480, 2}};
 constexpr int kFewestOperations = 16;
 
 /// Above this number of warps only every fourth is tried.
@@ -72,7 +71,7 @@ double best_rate(Context& context, const TimedOperation& operation, Outcome& out
     double best = 0;
     for (const auto& shape : basic ? std::span<const LoopShape>(kLoops) : std::span<const LoopShape>(kShortLoops)) {
         const int count = std::max(kFewestOperations, shape.operations / size_of(context.findings, operation) / 4 * 4);
-        ChainLoop loop(context.device, {{operation, count, shape.chains}}, shape.turns);
+        ChainLoop loop(context.device, {{operation, count, shape.chains}});
         add_code_checks(loop.compiled(), outcome);
         const int most = most_warps(loop.compiled(), warp_size);
         for (int warps : {most / 2, most})
@@ -112,7 +111,7 @@ std::string filling(const Sweep& sweep, std::optional<double> latency, int warp_
 }
 
 Evidence evidence_for(const TimedOperation& operation) {
-    return {fmt::format("arithmetic_throughput: loops of {} in chains, n and 2n turns, from the timestamps of a block's warps",
+    return {fmt::format("arithmetic_throughput: long loops of {} in chains, from the timestamps of a block's warps",
                         operation.name),
             kConfidence};
 }

@@ -25,7 +25,6 @@ constexpr int kBody = 96;
 constexpr int kQuantum = 4;
 constexpr int kChains = 2;
 constexpr int kMostQuanta = 16;
-constexpr std::uint32_t kTurns = 3;
 constexpr int kLaunches = 3;
 /// Instructions of a turn that are not of its operations: counter, comparison, branch and a copy.
 constexpr double kLoopControl = 4;
@@ -104,7 +103,7 @@ private:
         for (const int loads : {1, 2, 3}) {
             constexpr int kQuarter = 24;
             const int other = 4 - loads;
-            ChainLoop loop(context_.device, {{rows_.front().operation, kQuarter * other, kChains}, {idle_operation(), kQuarter * loads, kChains}}, kTurns);
+            ChainLoop loop(context_.device, {{rows_.front().operation, kQuarter * other, kChains}, {idle_operation(), kQuarter * loads, kChains}});
             const auto code = loop.compiled().module().machine_code();
             const auto check = check_code(code, loop.compiled().name(), LoopedCode{{"LDS"}, kQuarter * loads});
             if (code && check.result != CodeResult::passed) continue;
@@ -125,7 +124,7 @@ private:
         const Row& first = rows_[one];
         const Row& second = rows_[other];
         const Mix mix = balanced(first, second);
-        ChainLoop loop(context_.device, {{first.operation, mix.first, kChains}, {second.operation, mix.second, kChains}}, kTurns);
+        ChainLoop loop(context_.device, {{first.operation, mix.first, kChains}, {second.operation, mix.second, kChains}});
         const double together = cycles_of(loop);
         const double instructions = mix.first * first.size + mix.second * second.size + kLoopControl;
         // Counts of routines hold code that is skipped.
@@ -180,7 +179,7 @@ private:
         const std::string path = fmt::format("operations[{}].units", rows_[row].operation.name);
         Evidence evidence{"arithmetic_units: pairs of operations in one loop, beside each other or in turns", kConfidence, shares_text(row)};
         switch (verdict.use) {
-            case deduce::UnitUse::single: outcome_.estimates.push_back(decided(path, names(verdict.units), evidence)); break;
+            case deduce::UnitUse::single: report_single(path, row, verdict.units.front(), evidence); break;
             case deduce::UnitUse::alternatives:
                 evidence.note = "either unit takes it; " + evidence.note;
                 outcome_.estimates.push_back(decided(path, names(verdict.units), evidence));
@@ -204,6 +203,18 @@ private:
             }
             case deduce::UnitUse::none: outcome_.estimates.push_back(undecided(path, {}, evidence)); break;
         }
+    }
+
+    /// One machine instruction that takes turns with a unit's simplest one, at a lower rate: the unit executes it more slowly, or a unit of its own does
+    /// and dispatching to that keeps the other waiting. Nothing that can be timed tells which.
+    void report_single(const std::string& path, std::size_t row, std::size_t unit, Evidence evidence) {
+        const auto& operation = rows_[row].operation;
+        const bool one_instruction = rows_[row].size == 1 && context_.findings.find(fmt::format("operations[{}].instructions", operation.name)) != nullptr;
+        const bool slower = rows_[row].cycles > kSlower * rows_[map_.units()[unit].representative].cycles;
+        const std::string own(operation.family);
+        if (!one_instruction || !slower || own == map_.units()[unit].name) return outcome_.estimates.push_back(decided(path, names({unit}), evidence));
+        evidence.note = "it takes turns with that unit, at a rate of its own; " + evidence.note;
+        outcome_.estimates.push_back(undecided(path, {names({unit}), std::vector{own}}, evidence));
     }
 
     /// The issue limit hides whether the operation shares a unit: with one such unit, that one needs no further one to explain anything.
@@ -259,6 +270,7 @@ private:
         }
     }
 
+    static constexpr double kSlower = 1.25;
     /// Ratios of measured latencies and rates are a few percent off a whole number.
     static constexpr double kNearlyWhole = 0.1;
 
