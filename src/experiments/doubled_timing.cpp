@@ -1,6 +1,7 @@
 #include "experiments/doubled_timing.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace gputomo::experiments {
 namespace {
@@ -9,7 +10,7 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
-constexpr int kStamps = 4;  ///< start and end of n, or of the warming pass; start and end of 2n, or of the long one
+constexpr int kStamps = 4;  ///< start and end of n or the one turn, start and end of 2n or the many turns
 
 }  // namespace
 
@@ -34,9 +35,10 @@ void append_timed_loop(ptx::KernelBuilder& k, const DoubledBody& body, Reg turns
     const Reg last = k.reg(Type::pred);
     k("mov.u32", now, 1);
     k("mov.u64", slot, mine);
-    k.loop(2, [&](Reg pass) {
-        k("setp.eq.u32", last, pass, 1);
-        k.when(last)("mov.u32", now, turns);
+    // The first pass's stamps are overwritten by the second's.
+    k.loop(kTimedPasses, [&](Reg pass) {
+        k("setp.eq.u32", last, pass, kTimedPasses - 1);
+        k.when(last)("add.u32", now, turns, now);
         k.when(last)("add.u64", slot, mine, 8);
         k("bar.sync", 0);
         const Reg begin = k.clock_after(body.waited);
@@ -49,7 +51,7 @@ void append_timed_loop(ptx::KernelBuilder& k, const DoubledBody& body, Reg turns
 
 Stamps::Stamps(device::Device& device, int max_threads) : buffer_(device, Bytes{std::int64_t{4} * kStamps * max_threads}) {}
 
-std::array<double, 2> Stamps::cycles(int threads) const {
+double Stamps::cycles_of_n(int threads) const {
     const auto raw = buffer_.read<std::uint32_t>(static_cast<std::size_t>(threads) * kStamps);
     // Differences against one reading survive the wrap of the 32-bit clock.
     const std::uint32_t origin = raw.at(0);
@@ -60,14 +62,7 @@ std::array<double, 2> Stamps::cycles(int threads) const {
         if (i < kStamps) kept = time;
         else kept = i % 2 == 0 ? std::min(kept, time) : std::max(kept, time);
     }
-    return {static_cast<double>(extreme[1] - extreme[0]), static_cast<double>(extreme[3] - extreme[2])};
+    return static_cast<double>((extreme[3] - extreme[2]) - (extreme[1] - extreme[0]));
 }
-
-double Stamps::cycles_of_n(int threads) const {
-    const auto both = cycles(threads);
-    return both[1] - both[0];
-}
-
-double Stamps::cycles_of_last(int threads) const { return cycles(threads)[1]; }
 
 }  // namespace gputomo::experiments

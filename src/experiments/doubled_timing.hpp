@@ -5,7 +5,6 @@
 #include "device/device.hpp"
 #include "ptx/builder.hpp"
 
-#include <array>
 #include <functional>
 
 namespace gputomo::experiments {
@@ -23,9 +22,9 @@ struct DoubledBody {
 /// Appends the passes; each starts n, and 2n, with a barrier of the block.
 void append_doubled(ptx::KernelBuilder& kernel, const DoubledBody& body);
 
-/// For rates: `length` copies are the body of a loop that runs once, to warm the instruction caches, and then `turns` times. So long a run needs no
-/// difference: filling and draining are lost in it. (That of n and 2n turns shows up to 5% more than the hardware has, where warps happen to finish
-/// n turns one after the other and 2n together.)
+/// For rates: `length` copies are the body of a loop that runs once and then 1 + `turns` times. The code is the same for both, so instruction fetch is
+/// too; what is left in the difference is the loop's own three instructions. (n turns against 2n shows up to 5% more than an H200 can: the warps of a
+/// loop drift apart, the last ones finish alone, and they need not do so to the same extent twice. One turn leaves little room for it.)
 void append_timed_loop(ptx::KernelBuilder& kernel, const DoubledBody& body, ptx::Reg turns);
 
 /// The clock readings of a block.
@@ -33,14 +32,10 @@ class Stamps {
 public:
     Stamps(device::Device& device, int max_threads);
     [[nodiscard]] device::Address address() const { return buffer_.address(); }
-    /// Cycles that the n further copies took: last end less first start of 2n, less that of n.
+    /// Cycles that the n further copies, or the further turns, took: last end less first start of the longer run, less that of the shorter one.
     [[nodiscard]] double cycles_of_n(int threads) const;
-    /// Cycles from the first start to the last end of append_timed_loop's long run.
-    [[nodiscard]] double cycles_of_last(int threads) const;
 
 private:
-    [[nodiscard]] std::array<double, 2> cycles(int threads) const;
-
     device::Buffer buffer_;
 };
 
