@@ -65,16 +65,4 @@ double median_deviation(const std::vector<double>& values) {
     return median(std::move(deviations));
 }
 
-IntegerEstimate integer_latency(const std::vector<double>& readings) {
-    IntegerEstimate estimate;
-    if (readings.empty()) return estimate;
-    const double middle = median(readings);
-    estimate.value = std::llround(middle);
-    estimate.interval = {quantile(readings, 0.05), quantile(readings, 0.95)};
-    const auto near = std::count_if(readings.begin(), readings.end(),
-                                    [&](double r) { return std::abs(r - static_cast<double>(estimate.value)) <= 0.5; });
-    estimate.confidence = static_cast<double>(near) / static_cast<double>(readings.size());
-    return estimate;
-}
-
 }  // namespace gputomo::deduce

@@ -18,12 +18,4 @@ namespace gputomo::deduce {
 /// Median absolute deviation from the median.
 [[nodiscard]] double median_deviation(const std::vector<double>& values);
 
-/// A latency that is a whole number of cycles, from repeated readings of which a few may be disturbed.
-struct IntegerEstimate {
-    std::int64_t value = 0;
-    std::array<double, 2> interval{};  ///< 5% and 95% quantile of the readings
-    double confidence = 0;             ///< share of the readings within half a cycle of the value
-};
-[[nodiscard]] IntegerEstimate integer_latency(const std::vector<double>& readings);
-
 }  // namespace gputomo::deduce

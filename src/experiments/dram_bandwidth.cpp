@@ -3,6 +3,7 @@
 
 #include "experiments/clock_watch.hpp"
 #include "experiments/estimates.hpp"
+#include "experiments/known_caches.hpp"
 #include "experiments/streaming.hpp"
 
 #include <fmt/format.h>
@@ -32,14 +33,6 @@ struct Sizes {
     std::int64_t first = 0;
     std::int64_t last = 0;
 };
-
-/// The larger of what was measured and what the driver says.
-std::int64_t largest_cache(const Context& context) {
-    auto largest = context.device.attribute(device::Attribute::l2_cache_bytes).value_or(0);
-    for (int level = 1; level <= 3; ++level)
-        largest = std::max(largest, static_cast<std::int64_t>(context.findings.number(fmt::format("caches.l{}.capacity", level)).value_or(0)));
-    return largest;
-}
 
 Sizes sizes_for(const Context& context) {
     const auto memory = context.device.attribute(device::Attribute::total_memory_bytes).value_or(std::int64_t{256} << 20);
@@ -91,6 +84,31 @@ Growth grow(Context& context, Streaming& streaming, Sizes sizes) {
     return growth;
 }
 
+/// With half as many bytes in flight a memory that was the limit still gives nearly as much; where latency was, half.
+constexpr double kSaturated = 0.7;
+
+double quick_rate(Streaming& streaming, const Sizes& sizes) {
+    const Bytes size{first_size(sizes, streaming)};
+    return static_cast<double>(streaming.moved(size).count()) / streaming.run(size).count();
+}
+
+/// Part of the rate that is left with half as many bytes in flight (Little's law; Volkov 2016, 4.3).
+double left_with_half(Context& context, StreamKind kind, StreamShape shape, device::Address arrays, const Sizes& sizes) {
+    Streaming whole(context.device, kind, shape, arrays, Bytes{sizes.last});
+    (shape.unroll > 1 ? shape.unroll : shape.threads) /= 2;
+    Streaming half(context.device, kind, shape, arrays, Bytes{sizes.last});
+    return quick_rate(half, sizes) / quick_rate(whole, sizes);
+}
+
+/// A rate, or where the device holds too little in flight to tell: no more than that it is at least that.
+deduce::Estimate rate_estimate(StreamKind kind, double rate, double left, std::string method) {
+    const auto path = fmt::format("memory.{}_bandwidth", kind == StreamKind::read ? "read" : "copy");
+    const Measured measured{rate, 0.98 * rate, 1.02 * rate};
+    if (left >= kSaturated) return decided_real(path, measured, {std::move(method), kConfidence});
+    return undecided(path, {rate}, {std::move(method), kConfidence,
+                                    fmt::format("half as many bytes in flight give {:.2f} of it: latency is the limit, the memory may give more", left)});
+}
+
 /// The best shape on the smallest arrays, then larger arrays until the rate is steady.
 deduce::Estimate best_rate(Context& context, StreamKind kind, device::Address arrays, Outcome& outcome) {
     const Sizes sizes = sizes_for(context);
@@ -102,8 +120,7 @@ deduce::Estimate best_rate(Context& context, StreamKind kind, device::Address ar
         if (!streaming.fits()) continue;
         add_code_checks(streaming.compiled(), outcome);
         context.progress(0.4 * static_cast<double>(i) / static_cast<double>(shapes.size()), streaming.name());
-        const Bytes size{first_size(sizes, streaming)};
-        const double rate = static_cast<double>(streaming.moved(size).count()) / streaming.run(size).count();
+        const double rate = quick_rate(streaming, sizes);
         if (rate > best_so_far) best = i;
         best_so_far = std::max(best_so_far, rate);
     }
@@ -114,10 +131,8 @@ deduce::Estimate best_rate(Context& context, StreamKind kind, device::Address ar
     trace.columns = {{"size", "bytes", growth.sizes}, {"rate", "GB/s", growth.rates}};
     trace.plot = {fmt::format("DRAM {} bandwidth", name), "size", {"rate"}, true, false};
     outcome.traces.push_back(std::move(trace));
-    const double rate = growth.rates.back();
-    const Measured measured{rate, 0.98 * rate, 1.02 * rate};
-    return decided_real(fmt::format("memory.{}_bandwidth", name), measured,
-                        {fmt::format("dram_bandwidth: {}, arrays doubled until the rate was steady", streaming.name()), kConfidence});
+    return rate_estimate(kind, growth.rates.back(), left_with_half(context, kind, shapes[best], arrays, sizes),
+                         fmt::format("dram_bandwidth: {}, arrays doubled until the rate was steady", streaming.name()));
 }
 
 void add_peak(const device::Device& device, Outcome& outcome) {

@@ -1,5 +1,7 @@
 #include "experiments/shared_conflicts.hpp"
 
+#include "deduce/statistics.hpp"
+
 #include <cmath>
 
 namespace gputomo::experiments {
@@ -24,30 +26,53 @@ std::vector<std::uint32_t> pair_offsets(std::uint32_t threads, std::uint32_t oth
     return offsets;
 }
 
+class PairTests {
+public:
+    explicit PairTests(const PatternLatency& latency) : latency_(latency), free_(steady({0, kWordBytes})) {}
+
+    /// Median of some readings: one of them may be disturbed.
+    [[nodiscard]] double steady(const std::vector<std::uint32_t>& offsets) const {
+        std::vector<double> readings;
+        for (int i = 0; i < kReadings; ++i) readings.push_back(latency_(offsets));
+        return deduce::median(readings);
+    }
+
+    [[nodiscard]] bool costly(std::uint32_t word) const {
+        const std::vector<std::uint32_t> pair{0, word * kWordBytes};
+        return latency_(pair) > free_ + kSame && steady(pair) > free_ + kSame;
+    }
+
+    /// The next costly word from `word` on, or a free one; nothing up to `end`.
+    [[nodiscard]] std::optional<std::uint32_t> next(std::uint32_t word, std::uint32_t end, bool wanted) const {
+        for (; word <= end; ++word)
+            if (costly(word) == wanted) return word;
+        return std::nullopt;
+    }
+
+private:
+    static constexpr int kReadings = 3;
+    const PatternLatency& latency_;
+    double free_;
+};
+
 }  // namespace
 
-std::optional<Banks> deduce_banks(const PatternLatency& latency, std::uint32_t warp_size, std::uint32_t memory_bytes) {
-    const double free = latency(strided_offsets(warp_size, 1));
-    std::uint32_t first_costly = 0;
-    std::uint32_t all_in_one = 1;
-    double last = free;
-    for (std::uint32_t stride = 2; stride * warp_size * kWordBytes <= memory_bytes && stride <= kLargestStride; stride *= 2) {
-        const double now = latency(strided_offsets(warp_size, stride));
-        if (now > last + kSame) all_in_one = stride;
-        if (now > free + kSame && first_costly == 0) first_costly = stride;
-        last = now;
-    }
-    if (first_costly == 0) return std::nullopt;
-    Banks banks;
-    banks.bank_width = first_costly * kWordBytes / 2;
-    const std::uint32_t row = all_in_one * kWordBytes;  // bytes from a word to the next one of its bank
-    banks.banks = row / banks.bank_width;
+std::optional<Banks> deduce_banks(const PatternLatency& latency, std::uint32_t warp_size) {
+    const PairTests pairs(latency);
+    const auto row = pairs.next(1, kFarthestWord, true);
+    if (!row) return std::nullopt;
+    const auto after = pairs.next(*row, 2 * *row, false);
+    const auto again = after ? pairs.next(*after, 2 * *row, true) : std::nullopt;
+    if (!again) return std::nullopt;
+    const auto width = static_cast<std::int64_t>(*after) - *row;
+    const auto period = static_cast<std::int64_t>(*again) - *row;  // words from one word of a bank to the next one
+    Banks banks{.banks = period / width, .bank_width = width * kWordBytes, .row_words = *row / period, .access_group = warp_size};
+    const std::uint32_t distance = *row * kWordBytes;
     const auto next_bank = static_cast<std::uint32_t>(banks.bank_width);
-    const double alone = latency(pair_offsets(warp_size, 0, row, next_bank));
-    banks.conflict_cost = std::llround(latency(pair_offsets(warp_size, 1, row, next_bank)) - alone);
-    banks.access_group = warp_size;
+    const double alone = pairs.steady(pair_offsets(warp_size, 0, distance, next_bank));
+    banks.conflict_cost = std::llround(pairs.steady(pair_offsets(warp_size, 1, distance, next_bank)) - alone);
     for (std::uint32_t thread = 1; thread < warp_size; ++thread) {
-        if (latency(pair_offsets(warp_size, thread, row, next_bank)) > alone + kSame) continue;
+        if (pairs.steady(pair_offsets(warp_size, thread, distance, next_bank)) > alone + kSame) continue;
         banks.access_group = thread;
         break;
     }

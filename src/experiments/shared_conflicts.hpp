@@ -16,15 +16,20 @@ using PatternLatency = std::function<double(const std::vector<std::uint32_t>& of
 struct Banks {
     std::int64_t banks = 0;
     std::int64_t bank_width = 0;    ///< bytes
+    std::int64_t row_words = 1;     ///< words of a bank that are served together, `banks` words apart
     std::int64_t conflict_cost = 0; ///< cycles of each further way
     std::int64_t access_group = 0;  ///< threads whose words are served together
 };
 
-/// What stride patterns and pairs of threads show; nothing where no stride makes a conflict.
-///  - Latency grows with power-of-two strides up to the stride that brings all threads to one bank: banks x width.
-///  - The first of them that costs anything is twice the width of a bank (Kepler's 8-byte banks: a stride of 4 words).
-///  - Two threads read two words of one bank, all others a word of another: it costs a way if the two are of one group.
-[[nodiscard]] std::optional<Banks> deduce_banks(const PatternLatency& latency, std::uint32_t warp_size, std::uint32_t memory_bytes);
+/// What pairs of threads show, whatever the numbers; nothing where no two words within `kFarthestWord` stand in each other's way.
+///  - Two threads read word 0 and word d. The first costly d is the first word of the next row of bank 0; the costly ones after it without a gap are
+///    as many as a bank is wide; where the next such run begins is the next word of bank 0. (Kepler's 8-byte banks: d = 64, 65, 128, 129; its
+///    4-byte mode: d = 64, 96, 128: Mei 2014, Figs. 4 to 6.)
+///  - Two threads of a warp do that while all others read a word of another bank: it costs a way if the two are of one group.
+[[nodiscard]] std::optional<Banks> deduce_banks(const PatternLatency& latency, std::uint32_t warp_size);
+
+/// Farthest word of a pair: a row of 64 banks of 16 bytes.
+inline constexpr std::uint32_t kFarthestWord = 256;
 
 /// Latency against stride, 0 to 64 words (Mei 2014, Listing 1).
 [[nodiscard]] deduce::Trace stride_trace(const PatternLatency& latency, std::uint32_t warp_size);

@@ -44,15 +44,16 @@ void add_banks(Context& context, SharedChase& chase, Outcome& outcome) {
         return chase.cycles_of_n(links, offsets) / chase.shape().length;
     };
     outcome.traces.push_back(stride_trace(latency, warp));
-    const auto banks = deduce_banks(latency, warp, static_cast<std::uint32_t>(chase.shape().memory.count()));
+    const auto banks = deduce_banks(latency, warp);
     if (!banks) {
-        outcome.warnings.emplace_back("shared_latency: no stride made a bank conflict");
+        outcome.warnings.emplace_back("shared_latency: no two words stand in each other's way: nothing is said of banks");
         return;
     }
-    const Evidence strides{"shared_latency: latency of a warp's load against power-of-two strides", kConfidence};
+    const Evidence distances{"shared_latency: latency of two threads' load against the distance of their words", kConfidence};
     const Evidence pairs{"shared_latency: latency when one thread of a warp wants another word of the others' bank", kConfidence};
-    outcome.estimates.push_back(decided("shared.banks", banks->banks, strides));
-    outcome.estimates.push_back(decided("shared.bank_width", banks->bank_width, strides));
+    outcome.estimates.push_back(decided("shared.banks", banks->banks, distances));
+    outcome.estimates.push_back(decided("shared.bank_width", banks->bank_width, distances));
+    outcome.estimates.push_back(decided("shared.row_words", banks->row_words, distances));
     outcome.estimates.push_back(decided("shared.conflict_cost", banks->conflict_cost, pairs));
     outcome.estimates.push_back(decided("shared.access_group", banks->access_group, pairs));
 }
@@ -75,7 +76,7 @@ Experiment shared_latency_experiment() {
             .title = "latency of shared memory, and what bank conflicts add to it",
             .source = "Wong 2010, IV-F; Mei 2014, 3.1 and 4.1",
             .needs = {},
-            .provides = {"shared.latency", "shared.banks", "shared.bank_width", "shared.conflict_cost", "shared.access_group"},
+            .provides = {"shared.latency", "shared.banks", "shared.bank_width", "shared.row_words", "shared.conflict_cost", "shared.access_group"},
             .run = run};
 }
 

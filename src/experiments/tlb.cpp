@@ -5,6 +5,7 @@
 #include "deduce/statistics.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/estimates.hpp"
+#include "experiments/known_caches.hpp"
 #include "experiments/translation_chase.hpp"
 
 #include <fmt/format.h>
@@ -177,14 +178,10 @@ std::vector<FoundTlb> find_in_plain_array(Context& context, DataCaches caches, O
     return find_tlbs(context, mapped, kPlainStride, "tlb/levels", caches, outcome);
 }
 
-/// The last cache as found before: of a size left open, the most it can be.
+/// The last cache as found before.
 DataCaches data_caches(const Context& context) {
-    DataCaches caches;
+    DataCaches caches{.capacity = static_cast<std::uint64_t>(largest_cache(context))};
     for (int level = 1; level <= 3; ++level) {
-        const auto* capacity = context.findings.find(fmt::format("caches.l{}.capacity", level));
-        if (capacity == nullptr) continue;
-        const double most = capacity->interval ? (*capacity->interval)[1] : context.findings.number(capacity->path).value_or(0);
-        caches.capacity = std::max(caches.capacity, static_cast<std::uint64_t>(most));
         const auto cached = context.findings.number(fmt::format("caches.l{}.latency", level));
         const auto memory = context.findings.number("paths.global.memory_latency");
         if (cached && memory) caches.miss_cost = *memory - *cached;

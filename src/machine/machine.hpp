@@ -195,8 +195,8 @@ struct SharedMemory {
         visit({.name = "bank_width", .unit = Unit::bytes, .doc = "bytes of a bank's word in the default mode"}, self.bank_width);
         visit({.name = "bank_modes", .unit = Unit::bytes, .doc = "selectable bank widths (Kepler: 4 and 8)",
                .internal = "a launch setting of the driver; timing sees the mode in force"}, self.bank_modes);
-        visit({.name = "row_words", .unit = Unit::count, .doc = "words of a bank that one access serves, `banks` words apart (Kepler's 4-byte mode: 2; Mei 2014, Fig. 6); 1 where not given",
-               .internal = "strides of powers of two cannot tell two words of a row from one word twice as wide"}, self.row_words);
+        visit({.name = "row_words", .unit = Unit::count, .doc = "words of a bank that one access serves, `banks` words apart (Kepler's 4-byte mode: 2; Mei 2014, Fig. 6); 1 where not given"},
+              self.row_words);
         visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load without conflict, one thread"}, self.latency);
         visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "the same for a whole warp, where it differs from one thread's (Volkov 2016, Table 6.2)",
                .internal = "determined by homogeneous mixes of whole warps, which no experiment does yet"}, self.warp_latency);

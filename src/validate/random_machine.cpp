@@ -220,8 +220,10 @@ void Maker::operation(const std::string& key, const std::string& unit, std::int6
 
 void Maker::shared() {
     auto& shared = machine_.shared;
-    const auto banks = dice_.chance(30) ? 16 : 32;
+    const auto usual_banks = dice_.chance(30) ? 16 : 32;
     const auto width = dice_.chance(75) ? 4 : 8;
+    const bool usual = !later_dice_.chance(20);
+    const auto banks = usual ? usual_banks : later_dice_.one_of(std::array{8, 12, 24, 64});
     const auto rate = banks * width / (dice_.chance(30) ? 2 : 1);
     const auto capacity = dice_.one_of(std::array<std::int64_t, 4>{16, 48, 64, 96}) * kKiB;
     set(shared.capacity, capacity);
@@ -231,11 +233,12 @@ void Maker::shared() {
     set(shared.argument_overhead, later_dice_.chance(50) ? 0 : 4);
     set(shared.banks, banks);
     set(shared.bank_width, width);
-    set(shared.access_group, banks);
+    set(shared.row_words, later_dice_.chance(20) ? 2 : 1);
+    set(shared.access_group, usual ? banks : later_dice_.one_of(std::array{8, 16, 32}));
     set(shared.latency, dice_.between(15, 60));
     set(shared.bytes_per_cycle, static_cast<double>(rate));
     // A further way cannot cost a warp less than the banks are busy with it.
-    const auto busy = std::max<std::int64_t>(1, kWarp * 4 / rate);
+    const auto busy = (kWarp * 4 + rate - 1) / rate;
     set(shared.conflict_cost, busy * dice_.one_of(std::array<std::int64_t, 4>{1, 2, 4, 8}));
 }
 
@@ -339,7 +342,7 @@ void Maker::path_and_memory() {
     set(path.tlb_position, has_private_cache && dice_.chance(30) ? "after-first-cache" : "before-caches");
 
     auto& memory = machine_.memory;
-    const auto group = *machine_.shared.banks;
+    const auto group = *machine_.shared.access_group;
     set(memory.coalescing_group, group);
     set(memory.transaction_sizes, {32, 64, 128});
     set(memory.channels, dice_.between(2, 8));

@@ -215,13 +215,5 @@ TEST(Levels, ASpreadLatencyIsOneLevel) {
     EXPECT_NEAR(sweep.levels[1].latency, 281, 5);
 }
 
-TEST(Statistics, AnIntegerLatencySurvivesOutliers) {
-    std::vector<double> readings(100, 24);
-    readings[3] = readings[70] = 900;
-    const auto estimate = integer_latency(readings);
-    EXPECT_EQ(estimate.value, 24);
-    EXPECT_NEAR(estimate.confidence, 0.98, 1e-9);
-}
-
 }  // namespace
 }  // namespace gputomo::deduce

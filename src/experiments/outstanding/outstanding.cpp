@@ -5,6 +5,7 @@
 #include "deduce/outstanding_fit.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/estimates.hpp"
+#include "experiments/known_caches.hpp"
 #include "experiments/outstanding/surface.hpp"
 
 #include <fmt/format.h>
@@ -54,12 +55,6 @@ struct PaperPlot {
 constexpr PaperPlot kPaperPlots[] = {{"unique_x1", 1, 1},  {"unique_x2", 1, 2},  {"unique_x3", 1, 3},   {"merger2_x1", 2, 1},
                                      {"merger4_x2", 4, 2}, {"merger8_x4", 8, 4}, {"merger16_x4", 16, 4}, {"merger32_x4", 32, 4}};
 
-std::int64_t l2_bytes(const Context& context) {
-    const auto told = context.device.attribute(device::Attribute::l2_cache_bytes).value_or(0);
-    if (told > 0) return told;
-    return static_cast<std::int64_t>(std::max(context.findings.number("caches.l1.capacity").value_or(0), context.findings.number("caches.l2.capacity").value_or(0)));
-}
-
 int most_loads(const device::Device& device) {
     const auto target = device.ptx_target();
     return target.sm >= 20 && target.sm < 32 ? kMostLoadsOf63Registers : kMostLoads;
@@ -68,7 +63,7 @@ int most_loads(const device::Device& device) {
 class Study {
 public:
     Study(Context& context, Outcome& outcome)
-        : context_(context), outcome_(outcome), surface_(context.device, l2_bytes(context), false, outcome), most_loads_(most_loads(context.device)) {}
+        : context_(context), outcome_(outcome), surface_(context.device, largest_cache(context), false, outcome), most_loads_(most_loads(context.device)) {}
 
     void run() {
         context_.progress(0.05, "loads of one warp");
