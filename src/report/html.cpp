@@ -43,7 +43,7 @@ std::string cards(const Facts& facts, const Page& page) {
     const auto* was = earlier ? &*earlier : nullptr;
     std::string out = "<div class=cards>";
     for (const auto& headline : headlines())
-        if (const auto* leaf = facts.find(headline.path))
+        if (const auto* leaf = facts.find(headline.path); leaf != nullptr && (headline.path != kGlobalCaches || leaf_text(*leaf) == "none"))
             out += fmt::format("<a class=card href='#{}'><b>{}</b><span>{}</span>{}</a>", anchor("leaf", headline.path), escaped(leaf_text(*leaf)), headline.label, before(headline.path, was));
     return out + warps_card(facts, was) + "</div>" + (was == nullptr ? "" : fmt::format("<p class=m>was: on a {}, the last earlier generation known here</p>", escaped(page.earlier->name)));
 }

@@ -15,6 +15,9 @@ struct Headline {
 };
 [[nodiscard]] std::span<const Headline> headlines();
 
+/// Worth a card where there are none, since the cards of L1 and L2 are missing then.
+inline constexpr std::string_view kGlobalCaches = "paths.global.caches";
+
 /// Warps of an SM that keep DRAM busy with one load of 4 bytes per thread in flight: latency x bandwidth of an SM / 128 bytes (Little's law; Volkov 2016, 3.4).
 [[nodiscard]] std::optional<double> warps_for_memory(const Facts& facts);
 
