@@ -2,7 +2,7 @@
 
 #include "report/compare/page.hpp"
 #include "report/picture.hpp"
-#include "report/plot_element.hpp"
+#include "report/plot/element.hpp"
 #include "report/quantities.hpp"
 #include "report/sections.hpp"
 #include "report/style.hpp"

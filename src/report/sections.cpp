@@ -1,7 +1,7 @@
 #include "report/sections.hpp"
 
 #include "report/leaf_table.hpp"
-#include "report/plot_element.hpp"
+#include "report/plot/element.hpp"
 #include "report/subsystems.hpp"
 
 #include <fmt/format.h>
