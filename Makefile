@@ -17,7 +17,7 @@ scan: setup
 test: build
 	ctest --test-dir build --output-on-failure -j $(JOBS)
 
-# Opens reports in headless Chromium; not part of `make test`.
+# Opens reports of whole scans in headless Chromium, and installs it. `make test` opens those of a few experiments where there is one.
 browser-test:
 	scripts/setup.sh browser
 	cmake --preset release

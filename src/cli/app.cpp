@@ -1,6 +1,7 @@
 #include "cli/app.hpp"
 
 #include "cli/command.hpp"
+#include "cli/exits.hpp"
 #include "units/error.hpp"
 
 #include <CLI/CLI.hpp>
@@ -14,8 +15,6 @@
 
 namespace gputomo::cli {
 namespace {
-
-enum Exit : int { kDone = 0, kFailed = 1, kBadInput = 2, kDeviceFailed = 3, kTimeLimit = 4, kInterrupted = 130 };
 
 int report(int code, const std::exception& e) {
     fmt::print(stderr, "gputomo: {}\n", e.what());

@@ -1,6 +1,8 @@
 #include "cli/command.hpp"
+#include "cli/devices.hpp"
 #include "cli/report_page.hpp"
 #include "machine/json.hpp"
+#include "report/compare/page.hpp"
 #include "scan/files.hpp"
 
 #include <CLI/CLI.hpp>
@@ -10,12 +12,18 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace gputomo::cli {
 namespace {
 
+/// More columns than these nobody reads.
+constexpr int kMostMachines = 10;
+
 struct ReportOptions {
-    std::string file;
+    std::vector<std::string> files;
     std::string out = "report.html";
 };
 
@@ -26,19 +34,33 @@ std::string schema_of(const std::string& file) {
     return json.is_object() && json.contains("schema") && json["schema"].is_string() ? json["schema"].get<std::string>() : "";
 }
 
-int report_file(const ReportOptions& options) {
-    scan::check_writable_file(options.out);
+/// A machine and what its page shows beside it: of a scan.json, a machine description, or one that is built in ("sim:gtx280").
+struct Loaded {
     machine::Machine machine;
     report::Page page;
-    if (schema_of(options.file) == scan::kScanSchema) {
-        const auto scan = scan::load_scan(options.file);
-        machine = scan::describe(scan);
-        page = page_of(scan);
-    } else {
-        machine = machine::load(options.file);
-        page.device = machine.identity.name.value_or(std::filesystem::path(options.file).stem().string());
+};
+
+Loaded load(const std::string& file) {
+    Loaded loaded;
+    if (!file.starts_with("sim:") && schema_of(file) == scan::kScanSchema) {
+        const auto scan = scan::load_scan(file);
+        return {scan::describe(scan), page_of(scan)};
     }
-    scan::write_file(options.out, report::html(machine, page));
+    loaded.machine = file.starts_with("sim:") ? simulated_machine(file) : machine::load(file);
+    loaded.page.device = loaded.machine.identity.name.value_or(std::filesystem::path(file).stem().string());
+    return loaded;
+}
+
+int report_files(const ReportOptions& options) {
+    scan::check_writable_file(options.out);
+    std::vector<std::pair<std::string, machine::Machine>> machines;
+    Loaded loaded;
+    for (const auto& file : options.files) {
+        loaded = load(file);
+        machines.emplace_back(loaded.page.device, loaded.machine);
+    }
+    loaded.page.earlier = generation_before(loaded.machine);
+    scan::write_file(options.out, machines.size() == 1 ? report::html(loaded.machine, loaded.page) : report::comparison(machines));
     return 0;
 }
 
@@ -46,10 +68,10 @@ int report_file(const ReportOptions& options) {
 
 void add_report(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ReportOptions>();
-    auto* command = parent.add_subcommand("report", "Make the report of a scan.json, or of a machine description alone");
-    command->add_option("file", options->file, "scan.json or a machine description")->required();
+    auto* command = parent.add_subcommand("report", "Make the report of a scan.json or a machine description, or compare up to ten");
+    command->add_option("file", options->files, "scan.json, a machine description, or sim:NAME; several are put side by side")->required()->expected(1, kMostMachines);
     command->add_option("--out", options->out, "HTML file to write")->capture_default_str();
-    command->callback([&action, options] { action = [options] { return report_file(*options); }; });
+    command->callback([&action, options] { action = [options] { return report_files(*options); }; });
 }
 
 }  // namespace gputomo::cli

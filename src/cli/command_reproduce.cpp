@@ -23,9 +23,10 @@ struct ReproduceOptions {
 };
 
 void write_pages(const reproduce::Reproduction& reproduction, const std::filesystem::path& folder) {
-    scan::write_file(folder / "results.json", reproduce::results_json(reproduction));
-    scan::write_file(folder / (reproduction.paper->id + ".html"), reproduce::results_page(reproduction));
-    fmt::print(stderr, "written: {0}/results.json {0}/{1}.html\n", folder.string(), reproduction.paper->id);
+    const auto& paper = reproduction.paper->id;  // papers may share a folder
+    scan::write_file(folder / (paper + ".json"), reproduce::results_json(reproduction));
+    scan::write_file(folder / (paper + ".html"), reproduce::results_page(reproduction));
+    fmt::print(stderr, "written: {0}/{1}.json {0}/{1}.html\n", folder.string(), paper);
 }
 
 int reproduce_paper(const ReproduceOptions& options) {
@@ -55,7 +56,7 @@ void add_reproduce(CLI::App& parent, Action& action) {
     command->add_option("paper", options->paper, "id, see `gputomo list papers`")->required();
     command->add_flag("--json", options->json, "as JSON");
     command->add_option("--only", options->only, "ids of published values, or what ids start with, such as wong2010.table3")->delimiter(',');
-    command->add_option("--out", options->out, "folder for PAPER.html and results.json");
+    command->add_option("--out", options->out, "folder for PAPER.html and PAPER.json");
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();
     command->add_flag("--quiet", options->quiet, "no progress");
     command->callback([&action, options] { action = [options] { return reproduce_paper(*options); }; });

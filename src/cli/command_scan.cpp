@@ -37,7 +37,9 @@ void save(const scan::Scan& scan, const std::filesystem::path& folder) {
     const auto machine = scan::describe(scan);
     scan::write_file(folder / "machine.json", machine::to_json(machine));
     scan::write_file(folder / "scan.json", scan::to_json(scan));
-    scan::write_file(folder / "report.html", report::html(machine, page_of(scan)));
+    auto page = page_of(scan);
+    page.earlier = generation_before(machine);
+    scan::write_file(folder / "report.html", report::html(machine, page));
 }
 
 /// Its UUID; where it has none, its place on this machine.

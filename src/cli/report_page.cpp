@@ -1,10 +1,14 @@
 #include "cli/report_page.hpp"
 
+#include "cli/devices.hpp"
 #include "experiments/experiment.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace gputomo::cli {
 namespace {
@@ -37,11 +41,40 @@ constexpr Explanation kExplanations[] = {
     {"outstanding", "More and more threads issue loads that miss. Time jumps where the table that tracks outstanding loads is full; whether it counts threads, lines or warp instructions tells its design."},
 };
 
+using Capability = std::pair<std::int64_t, std::int64_t>;
+
+std::optional<Capability> capability_of(const machine::Machine& machine) {
+    if (!machine.identity.compute_capability_major || !machine.identity.compute_capability_minor) return std::nullopt;
+    return Capability{*machine.identity.compute_capability_major, *machine.identity.compute_capability_minor};
+}
+
+std::vector<machine::Machine> shipped_descriptions() {
+    std::vector<machine::Machine> all;
+    for (const auto& name : shipped_machines()) all.push_back(simulated_machine("sim:" + name));
+    return all;
+}
+
 }  // namespace
 
 std::string_view explanation_of(std::string_view experiment) {
     const auto found = std::find_if(std::begin(kExplanations), std::end(kExplanations), [&](const auto& row) { return row.experiment == experiment; });
     return found == std::end(kExplanations) ? std::string_view{} : found->text;
+}
+
+std::optional<report::Earlier> generation_before(const machine::Machine& machine) {
+    const auto own = capability_of(machine);
+    if (!own) return std::nullopt;
+    const auto shipped = shipped_descriptions();
+    std::set<std::string> own_architectures;
+    for (const auto& other : shipped)
+        if (capability_of(other) == own) own_architectures.insert(other.identity.architecture.value_or(""));
+    const machine::Machine* last = nullptr;
+    for (const auto& other : shipped) {
+        const auto theirs = capability_of(other);
+        if (!theirs || *theirs >= *own || own_architectures.contains(other.identity.architecture.value_or("")) || (last != nullptr && *theirs <= *capability_of(*last))) continue;
+        last = &other;
+    }
+    return last == nullptr ? std::nullopt : std::optional(report::Earlier{last->identity.name.value_or("another GPU"), *last});
 }
 
 report::Page page_of(const scan::Scan& scan) {

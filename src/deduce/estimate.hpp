@@ -43,13 +43,16 @@ struct Trace {
         std::vector<double> values;
     };
     std::vector<Column> columns;
-    /// How to plot it: x column, y columns, log scales; empty x for none.
+    /// How to plot it: x column, y columns, log scales; empty x for none. The columns below make other forms of it; empty for points and lines.
     struct Plot {
         std::string title;
         std::string x;
         std::vector<std::string> y;
         bool log_x = false;
         bool log_y = false;
+        std::string split;  ///< its values tell series apart: one line for each
+        std::string shade;  ///< shown as colour: a map of squares at x and y
+        std::string until;  ///< where a bar ends that begins at x, in the row y: a timeline
     } plot;
 };
 

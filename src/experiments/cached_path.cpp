@@ -143,6 +143,7 @@ void report_caches(const PathFindings& findings, const PathQuestion& question, O
 void measure_latencies(Context& context, const PathFindings& findings, const PathQuestion& question, Outcome& outcome) {
     deduce::Trace trace{.name = question.experiment + "/by_sm", .experiment = question.experiment};
     trace.columns = {{"level", "number", {}}, {"sm", "id", {}}, {"latency", "cycles", {}}};
+    trace.plot = {.title = fmt::format("Latency of each level of the path \"{}\" by SM", question.path), .x = "sm", .y = {"latency"}, .split = "level"};
     std::vector<std::string> names;
     for (std::size_t i = 0; i <= findings.caches.size(); ++i) {
         bool memory = i == findings.caches.size();

@@ -94,6 +94,7 @@ public:
     [[nodiscard]] deduce::Trace trace() const {
         deduce::Trace trace{.name = name_, .experiment = "caches"};
         trace.columns = {{"size", "bytes", {}}, {"latency", "cycles", {}}, {"loads", "count", {}}};
+        trace.plot = {.title = "How many loads took how long, by size of the array", .x = "size", .y = {"latency"}, .log_x = true, .shade = "loads"};
         for (const auto& [size, counts] : counts_)
             for (const auto& [latency, loads] : counts) {
                 trace.columns[0].values.push_back(static_cast<double>(size));

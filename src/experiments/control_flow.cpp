@@ -122,7 +122,7 @@ deduce::Trace timeline(DivergentPaths& kernel, Outcome& outcome) {
         return std::ranges::any_of(warps[1], [&](const auto& other) { return overlap(mine.second, other.second); });
     });
     if (!between_warps) outcome.warnings.emplace_back("control_flow: paths of different warps did not overlap in time");
-    trace.plot = {"When each path of two warps ran", "path", {"begin", "end"}, false, false};
+    trace.plot = {.title = "When each path of two warps ran", .x = "begin", .y = {"path"}, .split = "warp", .until = "end"};
     return trace;
 }
 

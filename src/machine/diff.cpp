@@ -68,6 +68,14 @@ bool same_value(const Leaf& a, const Leaf& b, double tolerance) {
     return a.value == b.value;
 }
 
+Relation relation(const NamedLeaf& mine, const Leaf& theirs, double tolerance) {
+    const bool mine_open = mine.leaf.knowledge == Knowledge::undecided;
+    if (mine_open || theirs.knowledge == Knowledge::undecided)
+        return compatible(mine_open ? mine.leaf : theirs, mine_open ? theirs : mine.leaf, tolerance) ? Relation::open : Relation::different;
+    if (weaker_policy(mine, theirs)) return Relation::open;
+    return same_value(mine.leaf, theirs, tolerance) ? Relation::same : Relation::different;
+}
+
 DiffResult diff(const Machine& a, const Machine& b, const DiffOptions& options) {
     DiffResult result;
     for (const auto& mine : all_leaves(a)) {
@@ -75,18 +83,12 @@ DiffResult diff(const Machine& a, const Machine& b, const DiffOptions& options) 
         const auto theirs = get_leaf(b, mine.path);
         if (!theirs || theirs->knowledge == Knowledge::unknown) {
             result.only_a.push_back(mine.path);
-        } else if (mine.leaf.knowledge == Knowledge::undecided || theirs->knowledge == Knowledge::undecided) {
-            const bool mine_open = mine.leaf.knowledge == Knowledge::undecided;
-            if (compatible(mine_open ? mine.leaf : *theirs, mine_open ? *theirs : mine.leaf, options.tolerance))
-                result.undecided.push_back(mine.path);
-            else
-                result.differing.push_back({mine.path, mine.info.unit, mine.leaf, *theirs});
-        } else if (weaker_policy(mine, *theirs)) {
-            result.undecided.push_back(mine.path);
-        } else if (same_value(mine.leaf, *theirs, options.tolerance)) {
-            ++result.equal;
         } else {
-            result.differing.push_back({mine.path, mine.info.unit, mine.leaf, *theirs});
+            switch (relation(mine, *theirs, options.tolerance)) {
+                case Relation::same: ++result.equal; break;
+                case Relation::open: result.undecided.push_back(mine.path); break;
+                case Relation::different: result.differing.push_back({mine.path, mine.info.unit, mine.leaf, *theirs}); break;
+            }
         }
     }
     for (const auto& theirs : all_leaves(b)) {

@@ -33,7 +33,11 @@ struct DiffResult {
 /// "lru" is undecided.
 [[nodiscard]] DiffResult diff(const Machine& a, const Machine& b, const DiffOptions& options = {});
 
-/// The same comparison of two leaves.
+/// How two leaves that are not unknown stand to each other, by the rules of diff().
+enum class Relation { same, different, open };
+[[nodiscard]] Relation relation(const NamedLeaf& mine, const Leaf& theirs, double tolerance = 0);
+
+/// Whether two known or absent leaves are the same.
 [[nodiscard]] bool same_value(const Leaf& a, const Leaf& b, double tolerance);
 
 /// A leaf's value as text: "24", "[436, 443]", "absent", "one of 42, 44".

@@ -1,13 +1,16 @@
 #include "report/html.hpp"
 
+#include "report/compare/page.hpp"
 #include "report/picture.hpp"
-#include "report/plot_element.hpp"
+#include "report/plot/element.hpp"
+#include "report/quantities.hpp"
 #include "report/sections.hpp"
 #include "report/style.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 
 namespace gputomo::report {
 namespace {
@@ -15,33 +18,34 @@ namespace {
 /// Units of the picture on a wide page, and on a phone.
 constexpr double kWide = 800, kNarrow = 340;
 
-/// What a performance engineer asks first; shown as cards where it is known.
-struct Headline {
-    std::string_view path;
-    std::string_view label;
-};
-constexpr Headline kHeadlines[] = {
-    {"topology.sms", "SMs"}, {"clock.sm_mhz", "SM clock"}, {"operations[add.f32].latency", "FP32 add latency"}, {"operations[add.f32].throughput", "FP32 adds per SM"},
-    {"shared.latency", "shared memory latency"}, {"shared.bytes_per_cycle", "shared memory per SM"}, {"caches.l1.capacity", "L1 capacity"}, {"caches.l1.latency", "L1 latency"},
-    {"caches.l2.capacity", "L2 capacity"}, {"caches.l2.latency", "L2 latency"}, {"paths.global.memory_latency", "DRAM latency"}, {"memory.read_bandwidth", "DRAM read bandwidth"},
-};
-
-/// Warps of an SM that keep DRAM busy with one load of 4 bytes per thread in flight: latency x bandwidth of one SM / 128 bytes (Little's law; Volkov 2016, 3.4).
-std::string warps_that_hide_memory(const Facts& facts) {
-    const auto latency = facts.number("paths.global.memory_latency"), bandwidth = facts.number("memory.read_bandwidth"), clock = facts.number("clock.sm_mhz"), sms = facts.number("topology.sms");
-    const auto warp = facts.number("topology.warp_size");
-    if (!latency || !bandwidth || !clock || !sms || !warp || *clock <= 0 || *sms <= 0 || *warp <= 0) return {};
-    const double bytes_per_cycle = *bandwidth * 1e9 / (*clock * 1e6) / *sms;
-    return fmt::format("<a class='card long' href='#{}'><b>{:.0f} warps</b><span>per SM hide DRAM latency at full bandwidth, each with one 4-byte load per thread in flight (Little's law)</span></a>",
-                       anchor("leaf", "paths.global.memory_latency"), std::ceil(*latency * bytes_per_cycle / (4 * *warp)));
+/// What it was on the earlier GPU.
+std::string before(std::string_view path, const Facts* earlier) {
+    const auto text = earlier == nullptr ? std::string() : earlier->text(path);
+    return text.empty() ? text : fmt::format("<small>was {}</small>", escaped(text));
 }
 
-std::string cards(const Facts& facts) {
+/// How many an SM can hold, where the answer is more.
+std::string limit_of_warps(const Facts& facts, double warps) {
+    const auto threads = facts.number("topology.max_threads_per_sm"), warp = facts.number("topology.warp_size");
+    if (!threads || !warp || *warp <= 0 || warps <= *threads / *warp) return {};
+    return fmt::format("; an SM holds {:.0f}, so threads need several loads in flight, or wider ones", *threads / *warp);
+}
+
+std::string warps_card(const Facts& facts, const Facts* earlier) {
+    const auto warps = warps_for_memory(facts), was = earlier == nullptr ? std::nullopt : warps_for_memory(*earlier);
+    if (!warps) return {};
+    return fmt::format("<a class='card long' href='#{}'><b>{:.0f} warps</b><span>per SM hide DRAM latency at full bandwidth, each with one 4-byte load per thread in flight (Little's law){}</span>{}</a>",
+                       anchor("leaf", "paths.global.memory_latency"), std::ceil(*warps), limit_of_warps(facts, std::ceil(*warps)), was ? fmt::format("<small>was {:.0f} warps</small>", std::ceil(*was)) : "");
+}
+
+std::string cards(const Facts& facts, const Page& page) {
+    const auto earlier = page.earlier ? std::optional(Facts(page.earlier->machine)) : std::nullopt;
+    const auto* was = earlier ? &*earlier : nullptr;
     std::string out = "<div class=cards>";
-    for (const auto& headline : kHeadlines)
-        if (const auto* leaf = facts.find(headline.path))
-            out += fmt::format("<a class=card href='#{}'><b>{}</b><span>{}</span></a>", anchor("leaf", headline.path), escaped(leaf_text(*leaf)), headline.label);
-    return out + warps_that_hide_memory(facts) + "</div>";
+    for (const auto& headline : headlines())
+        if (const auto* leaf = facts.find(headline.path); leaf != nullptr && (headline.path != kGlobalCaches || leaf_text(*leaf) == "none"))
+            out += fmt::format("<a class=card href='#{}'><b>{}</b><span>{}</span>{}</a>", anchor("leaf", headline.path), escaped(leaf_text(*leaf)), headline.label, before(headline.path, was));
+    return out + warps_card(facts, was) + "</div>" + (was == nullptr ? "" : fmt::format("<p class=m>was: on a {}, the last earlier generation known here</p>", escaped(page.earlier->name)));
 }
 
 std::string warnings(const Page& page) {
@@ -55,7 +59,7 @@ std::string warnings(const Page& page) {
 }
 
 std::string first_screen(const machine::Machine& machine, const Facts& facts, const Page& page) {
-    return fmt::format("<div class=first><div><div class=wide>{}</div><div class=narrow>{}</div><p class=m>Latencies are those of a load that is served there, from the SM. Dashed: not decided; what is left is shown. Each box leads to its section.</p></div><div class=beside>{}{}</div></div>", picture(machine, facts, kWide), picture(machine, facts, kNarrow), cards(facts),
+    return fmt::format("<div class=first><div><div class=wide>{}</div><div class=narrow>{}</div><p class=m>Latencies are those of a load that is served there, from the SM. Dashed: not decided; what is left is shown. Each box leads to its section.</p></div><div class=beside>{}{}</div></div>", picture(machine, facts, kWide), picture(machine, facts, kNarrow), cards(facts, page),
                        warnings(page));
 }
 
@@ -67,7 +71,8 @@ std::string page_start(std::string_view title) {
 
 std::string html(const machine::Machine& machine, const Page& page) {
     const Facts facts(machine);
-    return page_start(page.device) + contents(facts, page) + first_screen(machine, facts, page) + sections(facts, page) + plot_scripts(page.traces) + "</html>\n";
+    const auto earlier = page.earlier ? differences({page.device, &machine}, {page.earlier->name, &page.earlier->machine}) : "";
+    return page_start(page.device) + contents(facts, page, !earlier.empty()) + first_screen(machine, facts, page) + earlier + sections(facts, page) + plot_scripts(page.traces) + "</html>\n";
 }
 
 }  // namespace gputomo::report

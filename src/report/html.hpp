@@ -6,6 +6,7 @@
 #include "report/text.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,12 @@ struct CodeCheck {
     std::string listing;     ///< of one that failed
 };
 
+/// A GPU of the generation before, to see what changed.
+struct Earlier {
+    std::string name;
+    machine::Machine machine;
+};
+
 struct Page {
     std::string device;                                ///< "NVIDIA H200 (cuda:0)"
     std::vector<std::string> warnings;
@@ -37,6 +44,7 @@ struct Page {
     std::vector<Method> methods;                       ///< of the experiments that ran
     std::vector<CodeCheck> code_checks;
     std::map<std::string, std::string> experiment_of;  ///< id of the experiment that found a leaf, by path
+    std::optional<Earlier> earlier;
 };
 
 [[nodiscard]] std::string html(const machine::Machine& machine, const Page& page);

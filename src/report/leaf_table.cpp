@@ -1,5 +1,7 @@
 #include "report/leaf_table.hpp"
 
+#include "report/subsystems.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,12 +11,6 @@ namespace gputomo::report {
 namespace {
 
 using machine::NamedLeaf;
-
-/// More things of a kind than these are shown as one row each.
-constexpr std::size_t kManyThings = 12;
-
-/// "caches.l1.ways" is ways of caches.l1; "shared.banks" is banks of shared; "operations[add.s32].latency" is latency of operations[add.s32].
-std::string owner_of(const NamedLeaf& leaf) { return leaf.path.substr(0, leaf.path.size() - leaf.info.name.size() - 1); }
 
 std::string_view key_of(std::string_view owner) {
     if (owner.ends_with(']')) return owner.substr(owner.find('[') + 1, owner.size() - owner.find('[') - 2);
@@ -94,11 +90,10 @@ std::string matrix(const std::vector<NamedLeaf>& leaves) {
 }  // namespace
 
 std::string leaf_table(const std::vector<NamedLeaf>& leaves, const Page& page) {
-    std::map<std::string, std::set<std::string>> things;  // by section
-    const auto section = [](const NamedLeaf& leaf) { return leaf.path.substr(0, leaf.path.find_first_of(".[")); };
-    for (const auto& leaf : leaves) things[section(leaf)].insert(owner_of(leaf));
+    std::map<std::string_view, std::set<std::string>> things;  // by section
+    for (const auto& leaf : leaves) things[section_of(leaf.path)].insert(owner_of(leaf));
     std::vector<NamedLeaf> few, many;
-    for (const auto& leaf : leaves) (things[section(leaf)].size() > kManyThings ? many : few).push_back(leaf);
+    for (const auto& leaf : leaves) (things[section_of(leaf.path)].size() > kManyThings ? many : few).push_back(leaf);
     std::string out = few.empty() ? "" : list(few, page);
     if (!many.empty()) out += matrix(many) + fmt::format("<details><summary>Each with confidence, interval and method</summary>{}</details>", list(many, page));
     return out;

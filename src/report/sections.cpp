@@ -1,43 +1,19 @@
 #include "report/sections.hpp"
 
 #include "report/leaf_table.hpp"
-#include "report/plot_element.hpp"
+#include "report/plot/element.hpp"
+#include "report/subsystems.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 namespace gputomo::report {
 namespace {
 
-/// A subsystem and the sections of the description that it shows.
-struct Subsystem {
-    std::string_view id;
-    std::string_view title;
-    std::array<std::string_view, 3> parts;
-};
-constexpr Subsystem kSubsystems[] = {
-    {"gpu", "Chip and SM", {"identity", "clock", "topology"}},
-    {"issue", "Issue and control flow", {"issue", "instruction_supply"}},
-    {"arithmetic", "Arithmetic", {"pipelines", "operations"}},
-    {"shared", "Shared memory", {"shared"}},
-    {"caches", "Caches and paths to memory", {"caches", "paths"}},
-    {"translation", "Address translation", {"tlbs"}},
-    {"memory", "Memory", {"memory"}},
-    {"launch", "Launching kernels", {"launch"}},
-};
 /// More plots than these of one experiment are folded away.
 constexpr std::size_t kPlotsInView = 4;
-
-std::string_view section_of(std::string_view path) { return path.substr(0, path.find_first_of(".[")); }
-
-const Subsystem* subsystem_of(std::string_view path) {
-    const auto section = section_of(path);
-    const auto found = std::find_if(std::begin(kSubsystems), std::end(kSubsystems), [&](const Subsystem& s) { return std::find(s.parts.begin(), s.parts.end(), section) != s.parts.end(); });
-    return found == std::end(kSubsystems) ? nullptr : found;
-}
 
 /// Where an experiment's evidence is shown: the subsystem of most of what it found; null for one that found nothing.
 const Subsystem* home_of(const std::string& experiment, const Page& page) {
@@ -102,9 +78,10 @@ bool has_homeless(const Page& page) {
 
 }  // namespace
 
-std::string contents(const Facts& facts, const Page& page) {
+std::string contents(const Facts& facts, const Page& page, bool changes) {
     std::string out = "<nav>";
-    for (const auto& subsystem : kSubsystems)
+    if (changes) out += fmt::format("<a href='#earlier'>Changes since {}</a> ", escaped(page.earlier->name));
+    for (const auto& subsystem : subsystems())
         if (!leaves_of(facts, subsystem).empty()) out += fmt::format("<a href='#{}'>{}</a> ", subsystem.id, subsystem.title);
     if (has_homeless(page)) out += "<a href='#evidence'>Other evidence</a> ";
     if (!page.code_checks.empty()) out += "<a href='#code'>Machine code</a>";
@@ -114,7 +91,7 @@ std::string contents(const Facts& facts, const Page& page) {
 std::string sections(const Facts& facts, const Page& page) {
     std::string out;
     const auto experiments = experiments_of(page);
-    for (const auto& subsystem : kSubsystems) {
+    for (const auto& subsystem : subsystems()) {
         const auto leaves = leaves_of(facts, subsystem);
         if (leaves.empty()) continue;
         out += fmt::format("<h2 id={}>{}</h2>{}", subsystem.id, subsystem.title, leaf_table(leaves, page));

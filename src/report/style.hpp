@@ -22,6 +22,11 @@ svg.gpu{max-width:none;display:block}.narrow{display:none}svg.gpu rect.frame{fil
 svg.gpu .box rect{stroke:var(--edge)}svg.gpu .undecided rect{stroke-dasharray:5 3;stroke-width:1.6}svg.gpu .cells{fill:var(--edge)}svg.gpu a:hover rect,svg.gpu a:focus rect{stroke:var(--link);stroke-width:2}
 .compute rect{fill:var(--compute)}.store rect{fill:var(--store)}.cache rect{fill:var(--cache)}.translation rect{fill:var(--translation)}.memory rect{fill:var(--memory)}
 pre{background:var(--soft);padding:.6rem;overflow-x:auto;font-size:.8rem}.pass{color:#1d7f3f}.fail{color:#c0392b}.plot{min-height:12rem}.plot .vega-embed{width:100%}
+table.compare th[scope=row]{position:sticky;left:0;background:var(--bg);min-width:8rem}table.compare td{min-width:6.5rem}table.compare tr.differs td{font-weight:600}table.compare tr.same td{color:var(--dim)}
+table.compare thead th{min-width:6.5rem}.trend{margin:.6rem 0}.trend h3{margin:.2rem 0}.trend th{width:9rem;font-weight:400}.trend td{padding:.2rem 0}
+.trend .bar{display:flex;align-items:center;gap:.4rem;height:1.1rem;font-size:.82rem;font-variant-numeric:tabular-nums}.trend i{display:inline-block;height:.75rem;border-radius:2px;print-color-adjust:exact;-webkit-print-color-adjust:exact}
+.trend p.key{margin:.1rem 0;font-size:.82rem}.trend p.key i{width:.75rem}.q0{background:#2f6fde}.q1{background:#d9622b}label.only{display:block;margin:.6rem 0;font-weight:600}body:has(#differences:checked) :is(tr.same,tbody.same){display:none}
+.card small{display:block;color:var(--dim);font-size:.78rem;margin-top:.15rem}
 @media(prefers-color-scheme:dark){.pass{color:#63c787}.fail{color:#ff8a75}}
 @media(max-width:52rem){.first{grid-template-columns:minmax(0,1fr)}}
 @media(max-width:40rem){.wide{display:none!important}.narrow{display:block!important}body{padding:.6rem}table.leaves thead{display:none}table.leaves tr{display:flex;flex-wrap:wrap;gap:0 .8rem;border-bottom:1px solid var(--line);padding:.2rem 0}table.leaves td,table.leaves th{border:0;padding:0}table.leaves .m{width:100%}}

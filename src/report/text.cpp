@@ -104,6 +104,8 @@ std::string leaf_text(const machine::NamedLeaf& named) {
     return interval ? range_text((*interval)[0], (*interval)[1], named.info.unit) : "undecided";
 }
 
+std::string owner_of(const machine::NamedLeaf& leaf) { return leaf.path.substr(0, leaf.path.size() - leaf.info.name.size() - 1); }
+
 Facts::Facts(const machine::Machine& machine) : leaves_(machine::all_leaves(machine)) {
     for (std::size_t i = 0; i < leaves_.size(); ++i) by_path_.emplace(leaves_[i].path, i);
 }

@@ -7,14 +7,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
+#include <string>
+#include <vector>
 
 namespace gputomo::reproduce {
 namespace {
 
 using report::escaped;
 
-constexpr std::string_view kPageStyle = "<style>.yes{color:#1d7f3f}.no{color:#c0392b}td.w{min-width:14rem}@media(prefers-color-scheme:dark){.yes{color:#63c787}.no{color:#ff8a75}}</style>";
+constexpr std::string_view kPageStyle = "<style>.yes{color:#1d7f3f}.no{color:#c0392b}table.rows{table-layout:fixed;min-width:44rem}table.rows th:first-child{width:25%}table.rows th:nth-child(2),table.rows th:nth-child(3){width:17%}table.rows th:nth-child(4){width:8.5rem}td{overflow-wrap:anywhere}body:has(#differences:checked) .agreeing{display:none}label.only{display:block;margin:.6rem 0;font-weight:600}.overview td.c{width:9rem}.share{display:block;height:.7rem;border-radius:2px;background:#1d7f3f;print-color-adjust:exact}.rest{background:#c0392b;border-radius:2px;min-width:8rem}@media(prefers-color-scheme:dark){.yes{color:#63c787}.no{color:#ff8a75}}</style>";
 
 /// "Table V / Section IV-H1" belongs to Table V.
 std::string group_of(const Entry& entry) {
@@ -36,6 +37,7 @@ std::string how(const Row& row) {
     };
     add(row.why);
     add(recipe.remark);
+    if (!row.agrees && recipe.remark.empty() && row.entry->note.empty()) add("No explanation is recorded.");
     if (recipe.tolerance > 0) add(fmt::format("agrees within {:.3g}%", 100 * recipe.tolerance));
     if (!row.entry->note.empty()) add(fmt::format("Paper: {}", row.entry->note));
     return text;
@@ -47,46 +49,71 @@ std::string row_html(const Row& row, bool several_gpus) {
     const auto& entry = *row.entry;
     std::string published = with_unit(entry.value, entry.unit);
     if (!entry.recipe->expected.is_null()) published += fmt::format("<br><small>here: {}</small>", escaped(text_of(entry.recipe->expected)));
-    return fmt::format("<tr id='{0}{6}'><td class=w>{1}{7}<td>{2}<td class=v>{3}{4}<td class=m>{5}", escaped(entry.id), escaped(entry.quantity), published,
+    return fmt::format("<tr id='{0}{6}'{8}><td class=w>{1}{7}<td>{2}<td class=v>{3}{4}<td class=m>{5}", escaped(entry.id), escaped(entry.quantity), published,
                        with_unit(row.reproduced, row.reproduced.is_null() ? "" : entry.unit), mark(row), how(row), several_gpus ? fmt::format("@{}", escaped(row.gpu)) : std::string(),
-                       several_gpus ? fmt::format("<br><small>{}</small>", escaped(row.gpu)) : std::string());
+                       several_gpus ? fmt::format("<br><small>{}</small>", escaped(row.gpu)) : std::string(), row.agrees ? " class=agreeing" : "");
 }
 
-/// Rows under the table or figure that they are from, in the order of the paper.
-std::string sections(const Reproduction& reproduction) {
-    std::vector<std::string> order;
-    std::map<std::string, std::vector<const Row*>> groups;
-    for (const auto& row : reproduction.rows) {
-        const auto group = group_of(*row.entry);
-        if (groups[group].empty()) order.push_back(group);
-        groups[group].push_back(&row);
+/// The rows of one table or figure.
+struct Group {
+    std::string where;
+    std::vector<const Row*> rows;
+
+    [[nodiscard]] std::size_t agreeing() const {
+        return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const Row* row) { return row->agrees; }));
     }
+    [[nodiscard]] std::string id() const { return report::anchor("from", where); }
+};
+
+/// In the order of the paper.
+std::vector<Group> groups_of(const Reproduction& reproduction) {
+    std::vector<Group> groups;
+    for (const auto& row : reproduction.rows) {
+        const auto where = group_of(*row.entry);
+        auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.where == where; });
+        if (group == groups.end()) group = groups.insert(groups.end(), Group{where, {}});
+        group->rows.push_back(&row);
+    }
+    return groups;
+}
+
+/// Each table and figure with the share of its values that agree.
+std::string overview(const std::vector<Group>& groups) {
+    std::string out = "<div class=scroll><table class=overview><thead><tr><th>table or figure<th>agree<th>share</thead><tbody>";
+    for (const auto& group : groups)
+        out += fmt::format("<tr><th scope=row><a href='#{}'>{}</a></th><td class=c>{} of {}<td><div class=rest><i class=share style='width:{:.0f}%'></i></div>", group.id(), escaped(group.where), group.agreeing(), group.rows.size(),
+                           100.0 * static_cast<double>(group.agreeing()) / static_cast<double>(group.rows.size()));
+    return out + "</tbody></table></div>";
+}
+
+/// Rows under the table or figure that they are from.
+std::string sections(const Reproduction& reproduction, const std::vector<Group>& groups) {
     const bool several = std::any_of(reproduction.rows.begin(), reproduction.rows.end(), [&](const Row& row) { return row.gpu != reproduction.rows.front().gpu; });
     std::string out;
-    for (const auto& group : order) {
-        const auto& rows = groups[group];
-        const auto agreeing = std::count_if(rows.begin(), rows.end(), [](const Row* row) { return row->agrees; });
-        out += fmt::format("<h2>{}: {} of {} agree</h2><div class=scroll><table><tr><th>quantity<th>published<th>reproduced<th>agreement<th>how", escaped(group), agreeing, rows.size());
-        for (const auto* row : rows) out += row_html(*row, several);
-        out += "</table></div>";
+    for (const auto& group : groups) {
+        const bool all = group.agreeing() == group.rows.size();
+        out += fmt::format("<div{}><h2 id='{}'>{}: {} of {} agree</h2><div class=scroll><table class=rows><thead><tr><th>quantity<th>published<th>reproduced<th>agreement<th>how</thead><tbody>", all ? " class=agreeing" : "", group.id(),
+                           escaped(group.where), group.agreeing(), group.rows.size());
+        for (const auto* row : group.rows) out += row_html(*row, several);
+        out += "</tbody></table></div></div>";
     }
     return out;
 }
 
 std::string reasons(const Reproduction& reproduction) {
     if (reproduction.not_reproducible.empty()) return {};
-    std::string out = "<h2>Not reproducible</h2><div class=scroll><table><tr><th>where<th>quantity<th>published<th>why not";
+    std::string out = "<h2 id=not-reproducible>Not reproducible</h2><div class=scroll><table><thead><tr><th>where<th>quantity<th>published<th>why not</thead><tbody>";
     for (const auto* entry : reproduction.not_reproducible)
         out += fmt::format("<tr><td>{}<td class=w>{}<td>{}<td class=m>{}", escaped(entry->where), escaped(entry->quantity), with_unit(entry->value, entry->unit), escaped(entry->not_reproducible));
-    return out + "</table></div>";
+    return out + "</tbody></table></div>";
 }
 
 std::string discrepancies(const Paper& paper) {
     if (paper.discrepancies.empty()) return {};
-    std::string out = "<h2>Where the paper contradicts itself or another</h2><div class=scroll><table><tr><th>where<th>what<th>readings<th>taken here";
+    std::string out = "<h2>Where the paper contradicts itself or another</h2><div class=scroll><table><thead><tr><th>where<th>what<th>readings<th>taken here</thead><tbody>";
     for (const auto& found : paper.discrepancies)
         out += fmt::format("<tr><td>{}<td class=w>{}<td>{}<td>{}", escaped(found.where), escaped(found.issue), escaped(text_of(found.readings)), escaped(found.suggestion));
-    return out + "</table></div>";
+    return out + "</tbody></table></div>";
 }
 
 }  // namespace
@@ -95,11 +122,14 @@ std::string results_page(const Reproduction& reproduction) {
     const auto& paper = *reproduction.paper;
     std::string out = report::page_start(paper.title) + std::string(kPageStyle);
     out += fmt::format("<p>{}. {}, {}.</p>", escaped(fmt::format("{}", fmt::join(paper.authors, ", "))), escaped(paper.venue), paper.year);
-    out += fmt::format("<div class=cards><div class=card><b>{} of {}</b><span>published values agree</span></div><div class=card><b>{}</b><span>cannot be reproduced</span></div></div>",
-                       reproduction.agreeing(), reproduction.rows.size(), reproduction.not_reproducible.size());
+    out += fmt::format("<div class=cards><div class=card><b>{} of {}</b><span>published values agree</span></div>", reproduction.agreeing(), reproduction.rows.size());
+    if (const auto count = reproduction.not_reproducible.size(); count > 0) out += fmt::format("<a class=card href='#not-reproducible'><b>{}</b><span>cannot be reproduced</span></a>", count);
+    out += "</div>";
     out += "<p>Each value was measured again by experiments that know nothing of the GPU, on a simulated GPU.</p>";
     for (const auto& warning : reproduction.warnings) out += fmt::format("<div class=warn>{}</div>", escaped(warning));
-    return out + sections(reproduction) + reasons(reproduction) + discrepancies(paper) + "</html>\n";
+    const auto groups = groups_of(reproduction);
+    out += overview(groups) + "<label class=only><input type=checkbox id=differences> Only what does not agree</label>";
+    return out + sections(reproduction, groups) + reasons(reproduction) + discrepancies(paper) + "</html>\n";
 }
 
 }  // namespace gputomo::reproduce

@@ -88,11 +88,19 @@ deduce::Estimate estimate_from(const JsonNode& node) {
     return e;
 }
 
+/// The columns that make another form of a plot than points and lines, by their names in the file.
+template <class Plot>
+auto form_columns(Plot& plot) {
+    return std::array{std::pair{"split", &plot.split}, std::pair{"shade", &plot.shade}, std::pair{"until", &plot.until}};
+}
+
 Json trace_json(const deduce::Trace& trace) {
     Json json = {{"name", trace.name}, {"experiment", trace.experiment}, {"columns", Json::array()}};
     for (const auto& column : trace.columns) json["columns"].push_back({{"name", column.name}, {"unit", column.unit}, {"values", column.values}});
     const auto& plot = trace.plot;
     if (!plot.x.empty()) json["plot"] = {{"title", plot.title}, {"x", plot.x}, {"y", plot.y}, {"log_x", plot.log_x}, {"log_y", plot.log_y}};
+    for (const auto& [key, column] : form_columns(plot))
+        if (!plot.x.empty() && !column->empty()) json["plot"][key] = *column;
     return json;
 }
 
@@ -102,8 +110,11 @@ deduce::Trace trace_from(const JsonNode& node) {
     trace.experiment = node.at("experiment").text();
     for (const auto& column : node.at("columns").elements())
         trace.columns.push_back({column.at("name").text(), column.at("unit").text(), column.at("values").samples()});
-    if (const auto plot = node.find("plot"))
+    if (const auto plot = node.find("plot")) {
         trace.plot = {plot->at("title").text(), plot->at("x").text(), plot->at("y").texts(), plot->at("log_x").flag(), plot->at("log_y").flag()};
+        for (const auto& [key, column] : form_columns(trace.plot))
+            if (const auto named = plot->find(key)) *column = named->text();
+    }
     return trace;
 }
 

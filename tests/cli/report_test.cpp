@@ -48,6 +48,33 @@ TEST_F(Report, OfAMachineDescriptionAlone) {
     EXPECT_THAT(read("r.html"), AllOf(HasSubstr("<svg class=gpu"), HasSubstr("31 cycles"), Not(HasSubstr("<script"))));
 }
 
+TEST_F(Report, OfSeveralIsAComparison) {
+    write("m.json", R"({"schema":"gputomo-machine-1","shared":{"latency":{"value":31,"unit":"cycles","source":"made up"}}})");
+    const auto result = run({"report", "sim:gtx280", path("m.json"), source("machines/h200.json"), "--out", path("r.html")});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(read("r.html"), AllOf(HasSubstr("<th>GeForce GTX 280<th>m<th>NVIDIA H200"), HasSubstr("31 cycles"), HasSubstr("38 cycles"), HasSubstr("id=trends")));
+    EXPECT_EQ(run({"report", "sim:none", "--out", path("r.html")}).code, 2);
+    const std::vector<std::string> many(11, "sim:gtx280");
+    std::vector<std::string> arguments{"report"};
+    arguments.insert(arguments.end(), many.begin(), many.end());
+    EXPECT_EQ(run(arguments).code, 2) << "ten at most";
+}
+
+TEST_F(Report, TheGenerationBeforeHasAnotherArchitecture) {
+    const auto before = [](std::int64_t major, std::int64_t minor) {
+        machine::Machine m;
+        m.identity.compute_capability_major.set(major);
+        m.identity.compute_capability_minor.set(minor);
+        const auto earlier = generation_before(m);
+        return earlier ? earlier->name : "";
+    };
+    EXPECT_EQ(before(1, 0), "");
+    EXPECT_EQ(before(1, 3), "GeForce 8800 GTX");
+    EXPECT_EQ(before(3, 5), "GeForce GTX 560 Ti") << "not the GTX 680, a Kepler too";
+    EXPECT_EQ(before(9, 0), "GeForce GTX 980");
+    EXPECT_EQ(generation_before({}), std::nullopt);
+}
+
 TEST_F(Report, BadInputIsNamed) {
     EXPECT_EQ(run({"report", path("none.json"), "--out", path("r.html")}).code, 2);
     write("bad.json", R"({"schema":7})");

@@ -55,8 +55,8 @@ TEST_F(Reproduce, EndsWithOneWhereAValueWasNotMeasured) {
 TEST_F(Reproduce, WritesAPageAndItsResults) {
     const auto ran = run({"reproduce", "wong2010", "--only", "wong2010.sec4f.latency", "--out", "new/folder"});
     EXPECT_EQ(ran.code, 0) << ran.err;
-    EXPECT_THAT(ran.err, HasSubstr("written: new/folder/results.json new/folder/wong2010.html"));
-    EXPECT_EQ(json::parse(read("new/folder/results.json")).at("paper"), "wong2010");
+    EXPECT_THAT(ran.err, HasSubstr("written: new/folder/wong2010.json new/folder/wong2010.html"));
+    EXPECT_EQ(json::parse(read("new/folder/wong2010.json")).at("paper"), "wong2010");
     EXPECT_THAT(read("new/folder/wong2010.html"), HasSubstr("id='wong2010.sec4f.latency'"));
 }
 

@@ -4,7 +4,7 @@
 #include "machines.hpp"
 #include "report/sections.hpp"
 #include "report/text.hpp"
-#include "report/vega.hpp"
+#include "report/plot/vega.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

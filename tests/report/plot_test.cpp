@@ -1,9 +1,11 @@
-#include "report/plot.hpp"
+#include "report/plot/series.hpp"
+#include "report/plot/svg.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -141,6 +143,60 @@ TEST(Plot, NamesAreEscaped) {
     const auto picture = svg(odd);
     EXPECT_THAT(picture, AllOf(HasSubstr("a&lt;b&gt; &amp; &#39;c&#39;"), HasSubstr("&lt;x&gt;, &lt;u&gt;"), HasSubstr("&lt;y&gt;")));
     EXPECT_THAT(picture, AllOf(Not(HasSubstr("<x>")), Not(HasSubstr("<y>")), Not(HasSubstr("<u>")), Not(HasSubstr("<b>"))));
+}
+
+/// Rows of (x, y, extra).
+deduce::Trace formed(const std::vector<std::array<double, 3>>& rows) {
+    deduce::Trace t{"a/t", "a", {{"sm", "", {}}, {"row", "", {}}, {"extra", "cycles", {}}}, {"Title", "sm", {"row"}, false, false}};
+    for (const auto& row : rows)
+        for (std::size_t i = 0; i < 3; ++i) t.columns[i].values.push_back(row[i]);
+    return t;
+}
+
+TEST(Plot, SplitsByTheValuesOfAColumn) {
+    auto t = formed({{0, 5, 2}, {1, 6, 2}, {0, 9, 1}, {1, 8, 1}});
+    t.plot.split = "extra";
+    const auto series = series_of(t);
+    ASSERT_EQ(series.size(), 2U);
+    EXPECT_EQ(series[0].name, "extra 1");
+    EXPECT_THAT(series[0].points, ::testing::ElementsAre(2U, 3U));
+    EXPECT_EQ(series[1].name, "extra 2");
+    EXPECT_THAT(series[1].points, ::testing::ElementsAre(0U, 1U));
+    EXPECT_THAT(svg(t), HasSubstr(">extra 2</text>"));
+    t.plot.split = "no such";
+    EXPECT_EQ(series_of(t).size(), 1U);
+}
+
+TEST(Plot, AMapShowsAColumnAsColour) {
+    auto t = formed({{0, 0, 10}, {1, 1, 20}, {2, 0, kNan}});
+    t.plot.shade = "extra";
+    const auto text = svg(t);
+    EXPECT_EQ(count(text, "width=6 height=6"), 2U) << "what is no number has no colour";
+    EXPECT_THAT(text, AllOf(HasSubstr("hsl(260 75% 28%)"), HasSubstr("hsl(55 75% 60%)"), HasSubstr("<title>1, 1: 20</title>"), HasSubstr("colour: extra, cycles")));
+}
+
+TEST(Plot, ATimelineHasABarFromBeginToEnd) {
+    auto t = formed({{0, 1, 50}, {50, 2, 100}});
+    t.plot.until = "extra";
+    const auto text = svg(t);
+    EXPECT_THAT(text, AllOf(HasSubstr("<title>1: 0 to 50</title>"), HasSubstr("<title>2: 50 to 100</title>")));
+    const auto widths = numbers(text, "width");
+    ASSERT_EQ(widths.size(), 2U);
+    EXPECT_NEAR(widths[0], 280, 0.2) << "half of the picture";
+    EXPECT_NEAR(widths[1], 280, 0.2);
+}
+
+TEST(Plot, AMapOfVeryManyKeepsTheStrongestOfEachPlace) {
+    std::vector<std::array<double, 3>> rows;
+    for (int i = 0; i < 1000; ++i)
+        for (int j = 0; j < 1000; ++j) rows.push_back({static_cast<double>(i), static_cast<double>(j), i == 617 && j == 333 ? 9.0 : 1.0});
+    auto t = formed(rows);
+    t.plot.shade = "extra";
+    const auto series = series_of(t);
+    ASSERT_EQ(series.size(), 1U);
+    EXPECT_TRUE(series[0].thinned);
+    EXPECT_LT(series[0].points.size(), 12000U);
+    EXPECT_TRUE(std::any_of(series[0].points.begin(), series[0].points.end(), [&](auto row) { return t.columns[2].values[row] == 9; }));
 }
 
 }  // namespace

@@ -117,7 +117,18 @@ TEST(Reproduction, IsAPageWithEachRowAndReason) {
     const auto result = run(paper, options(kQuick));
     const auto page = results_page(result);
     for (const auto& row : result.rows) EXPECT_THAT(page, HasSubstr("id='" + row.entry->id + "'"));
-    EXPECT_THAT(page, AllOf(HasSubstr("Demystifying GPU Microarchitecture"), HasSubstr("<h2>Section IV-F: 1 of 1 agree</h2>"), HasSubstr("channels are not told apart"), Not(HasSubstr("differs"))));
+    EXPECT_THAT(page, AllOf(HasSubstr("Demystifying GPU Microarchitecture"), HasSubstr(">Section IV-F: 1 of 1 agree</h2>"), HasSubstr("href='#from-Section~20IV-F'"), HasSubstr("id='from-Section~20IV-F'"), HasSubstr("channels are not told apart"), Not(HasSubstr("&#10007; differs"))));
+}
+
+TEST(Reproduction, ADifferenceIsExplainedOrSaidToBeUnexplained) {
+    const auto paper = wong();
+    auto result = run(paper, options({"wong2010.sec4f.latency"}));
+    EXPECT_THAT(results_page(result), Not(HasSubstr("No explanation is recorded.")));
+    result.rows[0].agrees = false;
+    const auto& entry = *result.rows[0].entry;
+    const bool explained = !entry.note.empty() || !entry.recipe->remark.empty();
+    EXPECT_EQ(results_page(result).find("No explanation is recorded.") == std::string::npos, explained);
+    EXPECT_THAT(results_page(result), AllOf(HasSubstr("&#10007; differs"), HasSubstr(": 0 of 1 agree</h2>")));
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ Record measured() {
     out.estimates.front().note = "by one warp";
     auto& gone = out.estimates.emplace_back(decided("caches.l3.capacity", std::int64_t{}));
     gone.verdict = deduce::Verdict::absent;
-    out.traces = {{"a/levels", "a", {{"size", "bytes", {1, 2, 3}}, {"latency", "cycles", {0.1, 1.0 / 3, 1e300}}}, {"Title", "size", {"latency"}, true, false}},
+    out.traces = {{"a/levels", "a", {{"size", "bytes", {1, 2, 3}}, {"latency", "cycles", {0.1, 1.0 / 3, 1e300}}}, {"Title", "size", {"latency"}, true, false, "", "latency"}},
                   {"a/empty", "a", {{"size", "", {}}}, {}}};
     using enum experiments::CodeResult;
     out.code_checks = {{"chase", failed, "8 x LD", "7 x LD", "LD R0\nEXIT"},
@@ -123,6 +123,8 @@ TEST(ScanJson, ComesBackAsItWas) {
     EXPECT_THAT(trace.columns.at(1).values, ElementsAre(0.1, 1.0 / 3, 1e300));
     EXPECT_EQ(trace.plot.x, "size");
     EXPECT_TRUE(trace.plot.log_x);
+    EXPECT_EQ(trace.plot.shade, "latency");
+    EXPECT_EQ(trace.plot.until, "");
     EXPECT_EQ(back.records[0].outcome.code_checks.at(0).listing, "LD R0\nEXIT");
     EXPECT_EQ(back.records[0].outcome.code_checks.at(0).result, experiments::CodeResult::failed);
     EXPECT_EQ(back.records[0].outcome.code_checks.at(1).result, experiments::CodeResult::passed);

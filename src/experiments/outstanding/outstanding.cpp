@@ -210,6 +210,7 @@ void Study::report(const std::vector<OutstandingFit>& fits) {
     deduce::Trace surface{.name = "outstanding/surface", .experiment = "outstanding"};
     surface.columns = {{"loads", "count", {}}, {"share", "threads", {}}, {"sectors", "count", {}}, {"lanes", "threads", {}},
                        {"threads", "count", {}}, {"complete", "cycles", {}}, {"described", "cycles", {}}};
+    surface.plot = {.title = "What the best description says of each launch against what was measured", .x = "complete", .y = {"described"}, .split = "loads"};
     for (const auto& [launch, cycles] : points_) {
         const double row[] = {static_cast<double>(launch.loads), static_cast<double>(launch.share), static_cast<double>(launch.sectors), static_cast<double>(launch.lanes),
                               static_cast<double>(launch.threads), cycles, fits.front().model.predict(launch)};

@@ -1,0 +1,24 @@
+#include "cli/command.hpp"
+#include "cli/manual/outline.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+namespace gputomo::cli {
+
+void add_manual(CLI::App& parent, Action& action) {
+    auto* manual = parent.add_subcommand("manual", "The manual page, and the completion of a shell");
+    manual->require_subcommand(1);
+    const auto add = [&](const std::string& name, const std::string& help, std::string (*text)(const std::vector<OutlineCommand>&)) {
+        manual->add_subcommand(name, help)->callback([&action, &parent, text] {
+            action = [&parent, text] {
+                fmt::print("{}", text(outline(parent)));
+                return 0;
+            };
+        });
+    };
+    add("man", "for man(1)", man_page);
+    add("bash", "a script for bash to source", bash_completion);
+}
+
+}  // namespace gputomo::cli

@@ -1,0 +1,23 @@
+// Exit codes and what they mean: a contract with programs that call gputomo.
+#pragma once
+
+#include <string_view>
+
+namespace gputomo::cli {
+
+enum Exit : int { kDone = 0, kFailed = 1, kBadInput = 2, kDeviceFailed = 3, kTimeLimit = 4, kInterrupted = 130 };
+
+struct ExitMeaning {
+    Exit code;
+    std::string_view meaning;
+};
+inline constexpr ExitMeaning kExitMeanings[] = {
+    {kDone, "done"},
+    {kFailed, "the answer is 'different' or 'failed'"},
+    {kBadInput, "the command line or a file is wrong; the message says what and where, and what was expected"},
+    {kDeviceFailed, "the device failed"},
+    {kTimeLimit, "a time limit was reached"},
+    {kInterrupted, "interrupted; everything measured so far is written"},
+};
+
+}  // namespace gputomo::cli

@@ -1,0 +1,41 @@
+#include "report/plot/axis.hpp"
+
+namespace gputomo::report {
+namespace {
+
+/// About five round numbers within [low, high]. Counted, because a step below the precision of huge values adds nothing to them.
+std::vector<double> linear_ticks(double low, double high) {
+    const double raw = (high - low) / 5, magnitude = std::pow(10, std::floor(std::log10(raw)));
+    const double step = magnitude * (raw / magnitude < 2 ? 2 : raw / magnitude < 5 ? 5 : 10);
+    const double first = std::ceil(low / step) * step;
+    std::vector<double> ticks;
+    for (int i = 0; i <= 10 && first + i * step <= high + 1e-9 * step; ++i) {
+        const double tick = first + i * step;
+        ticks.push_back(std::abs(tick) < 1e-9 * step ? 0 : tick);
+    }
+    return ticks;
+}
+
+std::vector<double> powers_of_two(double low_exponent, double high_exponent) {
+    const int step = std::max(1, static_cast<int>(std::ceil((high_exponent - low_exponent) / 6)));
+    std::vector<double> ticks;
+    for (int exponent = static_cast<int>(std::ceil(low_exponent)); exponent <= high_exponent + 1e-9; exponent += step) ticks.push_back(std::exp2(exponent));
+    return ticks;
+}
+
+}  // namespace
+
+Axis::Axis(double low, double high, bool log, double from, double to) : log_(log), low_(scale(low)), high_(scale(high)), from_(from), to_(to) {
+    const double largest = std::max(std::abs(low_), std::abs(high_));
+    if (high_ - low_ > 1e-14 * largest && high_ - low_ > 1e-12) return;
+    low_ -= std::max(1.0, largest / 1000);
+    high_ += std::max(1.0, largest / 1000);
+}
+
+std::vector<double> Axis::ticks() const {
+    if (!log_) return linear_ticks(low_, high_);
+    auto ticks = powers_of_two(low_, high_);
+    return ticks.size() >= 2 ? ticks : linear_ticks(std::exp2(low_), std::exp2(high_));  // within one octave
+}
+
+}  // namespace gputomo::report

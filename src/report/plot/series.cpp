@@ -1,0 +1,125 @@
+#include "report/plot/series.hpp"
+
+#include "report/plot/axis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace gputomo::report {
+namespace {
+
+/// A series of more points is thinned.
+constexpr std::size_t kMostPoints = 4000;
+/// Columns of pixels on a wide screen: of each, the smallest and the largest value are kept.
+constexpr std::size_t kColumns = 1000;
+/// Places of a map or timeline that can be told apart.
+constexpr double kPlacesAcross = 160, kPlacesDown = 60;
+/// More lines in a plot nobody tells apart.
+constexpr std::size_t kMostSeries = 12;
+
+const deduce::Trace::Column* column(const deduce::Trace& trace, const std::string& name) {
+    const auto found = std::find_if(trace.columns.begin(), trace.columns.end(), [&](const auto& c) { return c.name == name; });
+    return found == trace.columns.end() ? nullptr : &*found;
+}
+
+bool drawable(double value, bool log) { return std::isfinite(value) && (!log || value > 0); }
+
+/// Keeps the rows of the smallest and the largest value of each pixel column.
+void keep_extremes(Series& series, bool log_x) {
+    Range range;
+    for (const auto i : series.points) range.add(series.x->values[i]);
+    const Axis x(range.low, range.high, log_x, 0, static_cast<double>(kColumns));
+    struct Extremes {
+        std::optional<std::size_t> lowest, highest;
+    };
+    std::vector<Extremes> columns(kColumns);
+    const auto& ys = series.y->values;
+    for (const auto i : series.points) {
+        auto& at = columns[std::clamp<std::size_t>(static_cast<std::size_t>(std::max(0.0, x.at(series.x->values[i]))), 0, kColumns - 1)];
+        if (!at.lowest || ys[i] < ys[*at.lowest]) at.lowest = i;
+        if (!at.highest || ys[i] > ys[*at.highest]) at.highest = i;
+    }
+    series.points.clear();
+    for (const auto& at : columns)
+        for (const auto& kept : {at.lowest, at.highest})
+            if (kept) series.points.push_back(*kept);
+    std::sort(series.points.begin(), series.points.end());
+    series.points.erase(std::unique(series.points.begin(), series.points.end()), series.points.end());
+}
+
+/// Keeps in each place of a map the row of the largest shade, and of a timeline that of the longest bar.
+void keep_strongest(Series& series, bool log_x, bool log_y) {
+    Range xs, ys;
+    for (const auto i : series.points) xs.add(series.x->values[i]), ys.add(series.y->values[i]);
+    const Axis x(xs.low, xs.high, log_x, 0, kPlacesAcross), y(ys.low, ys.high, log_y, 0, kPlacesDown);
+    const auto strength = [&](std::size_t i) { return series.shade != nullptr ? series.shade->values[i] : series.until->values[i] - series.x->values[i]; };
+    std::map<std::pair<int, int>, std::size_t> places;
+    for (const auto i : series.points) {
+        const std::pair place{static_cast<int>(x.at(series.x->values[i])), static_cast<int>(y.at(series.y->values[i]))};
+        const auto [found, is_new] = places.emplace(place, i);
+        if (!is_new && strength(i) > strength(found->second)) found->second = i;
+    }
+    series.points.clear();
+    for (const auto& [place, i] : places) series.points.push_back(i);
+    std::sort(series.points.begin(), series.points.end());
+}
+
+void thin(Series& series, const deduce::Trace::Plot& plot) {
+    if (series.points.size() <= kMostPoints) return;
+    if (series.shade != nullptr || series.until != nullptr) keep_strongest(series, plot.log_x, plot.log_y);
+    else keep_extremes(series, plot.log_x);
+    series.thinned = true;
+}
+
+/// The column that the plot names, if it has as many rows as `x`.
+const deduce::Trace::Column* beside(const deduce::Trace& trace, const std::string& name, const deduce::Trace::Column& x) {
+    const auto* found = name.empty() ? nullptr : column(trace, name);
+    return found != nullptr && found->values.size() == x.values.size() ? found : nullptr;
+}
+
+/// One series of each value of the plot's split column; one of all rows where there is none.
+std::vector<Series> parts_of(const deduce::Trace& trace, const Series& whole) {
+    const auto* split = beside(trace, trace.plot.split, *whole.x);
+    if (split == nullptr) return {whole};
+    std::map<double, Series> parts;
+    for (const auto i : whole.points) {
+        const auto value = split->values[i];
+        if (!parts.contains(value) && parts.size() == kMostSeries) continue;
+        auto& part = parts.try_emplace(value, whole).first->second;
+        if (part.name == whole.name) part.points.clear(), part.name = fmt::format("{} {:g}", split->name, value);
+        part.points.push_back(i);
+    }
+    std::vector<Series> out;
+    for (auto& [value, part] : parts) out.push_back(std::move(part));
+    return out;
+}
+
+}  // namespace
+
+std::vector<Series> series_of(const deduce::Trace& trace) {
+    const auto& plot = trace.plot;
+    const auto* xs = column(trace, plot.x);
+    if (xs == nullptr) return {};
+    std::vector<Series> all;
+    for (const auto& name : plot.y) {
+        const auto* ys = beside(trace, name, *xs);
+        if (ys == nullptr) continue;
+        Series series{.name = name, .x = xs, .y = ys, .shade = beside(trace, plot.shade, *xs), .until = beside(trace, plot.until, *xs)};
+        const auto finite = [](const deduce::Trace::Column* column, std::size_t i) { return column == nullptr || std::isfinite(column->values[i]); };
+        for (std::size_t i = 0; i < xs->values.size(); ++i)
+            if (drawable(xs->values[i], plot.log_x) && drawable(ys->values[i], plot.log_y) && finite(series.shade, i) && finite(series.until, i)) series.points.push_back(i);
+        if (series.points.empty()) continue;
+        for (auto& part : parts_of(trace, series)) {
+            thin(part, plot);
+            all.push_back(std::move(part));
+        }
+    }
+    return all;
+}
+
+}  // namespace gputomo::report

@@ -1,0 +1,26 @@
+// The points of a trace's plot, as they are drawn.
+#pragma once
+
+#include "deduce/estimate.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace gputomo::report {
+
+/// One y column against the x column of a trace's plot; the rows of one value where the plot is split.
+struct Series {
+    std::string name;                              ///< "latency"; of a split plot "level 2"
+    const deduce::Trace::Column* x = nullptr;      ///< of the trace
+    const deduce::Trace::Column* y = nullptr;
+    const deduce::Trace::Column* shade = nullptr;  ///< of a map
+    const deduce::Trace::Column* until = nullptr;  ///< of a timeline
+    std::vector<std::size_t> points;               ///< rows to draw, in their order: finite, positive on a logarithmic axis
+    bool thinned = false;                          ///< of very many points only those are kept that would be seen
+};
+
+/// Those that have points. Of a series of very many, each pixel column keeps the smallest and the largest; in a map each place keeps the largest shade, in a timeline the longest bar.
+[[nodiscard]] std::vector<Series> series_of(const deduce::Trace& trace);
+
+}  // namespace gputomo::report

@@ -1,0 +1,87 @@
+#include "report/plot/svg.hpp"
+
+#include "report/plot/axis.hpp"
+#include "report/plot/series.hpp"
+#include "report/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace gputomo::report {
+namespace {
+
+constexpr double kWidth = 640, kHeight = 300, kLeft = 64, kRight = 16, kTop = 16, kBottom = 44;
+constexpr std::array<std::string_view, 6> kColours{"#2f6fde", "#d9622b", "#2a9d63", "#a04bc4", "#b08a1e", "#5b6b7b"};
+std::string label_of(const deduce::Trace::Column& column) { return column.name + (column.unit.empty() ? "" : ", " + column.unit); }
+
+std::string tick_text(double value) {
+    if (value >= 1024 && std::fmod(value, 1024) == 0) {
+        constexpr std::array<std::string_view, 5> kUnits{"", "Ki", "Mi", "Gi", "Ti"};
+        std::size_t unit = 0;
+        while (value >= 1024 && std::fmod(value, 1024) == 0 && unit + 1 < kUnits.size()) value /= 1024, ++unit;
+        return fmt::format("{:.6g}{}", value, kUnits[unit]);
+    }
+    return fmt::format("{:.6g}", value);
+}
+
+std::string axes(const Axis& x, const Axis& y, const std::string& x_label, const std::string& y_label) {
+    std::string out;
+    for (const double t : x.ticks())
+        out += fmt::format("<line class=grid x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}'/><text x='{0:.1f}' y='{3}' text-anchor=middle>{4}</text>", x.at(t), kTop, kHeight - kBottom, kHeight - kBottom + 16, tick_text(t));
+    for (const double t : y.ticks())
+        out += fmt::format("<line class=grid x1='{0}' x2='{1}' y1='{2:.1f}' y2='{2:.1f}'/><text x='{3}' y='{4:.1f}' text-anchor=end>{5}</text>", kLeft, kWidth - kRight, y.at(t), kLeft - 6, y.at(t) + 4, tick_text(t));
+    return out + fmt::format("<text x='{}' y='{}' text-anchor=middle>{}</text><text x='14' y='{}' text-anchor=middle transform='rotate(-90 14 {})'>{}</text>", (kLeft + kWidth - kRight) / 2, kHeight - 8, escaped(x_label), kHeight / 2, kHeight / 2, escaped(y_label));
+}
+
+struct Scales {
+    Axis x, y;
+    Range shades;
+};
+
+/// From dark blue by green to yellow, as `share` grows from 0 to 1.
+std::string shade_of(double share) {
+    return fmt::format("hsl({:.0f} 75% {:.0f}%)", 260 - 205 * share, 28 + 32 * share);
+}
+
+std::string mark(const Series& series, std::size_t i, const Scales& scales) {
+    const double x = series.x->values[i], y = series.y->values[i], px = scales.x.at(x), py = scales.y.at(y);
+    if (series.until != nullptr)
+        return fmt::format("<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height=4><title>{:.6g}: {:.6g} to {:.6g}</title></rect>", px, py - 2, std::max(0.5, scales.x.at(series.until->values[i]) - px), y, x, series.until->values[i]);
+    if (series.shade == nullptr) return fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r=2><title>{:.6g}, {:.6g}</title></circle>", px, py, x, y);
+    const double value = series.shade->values[i], span = scales.shades.high - scales.shades.low;
+    return fmt::format("<rect x='{:.1f}' y='{:.1f}' width=6 height=6 fill='{}'><title>{:.6g}, {:.6g}: {:.6g}</title></rect>", px - 3, py - 3, shade_of(span > 0 ? (value - scales.shades.low) / span : 0.5), x, y, value);
+}
+
+}  // namespace
+
+std::string svg(const deduce::Trace& trace) {
+    const auto all = series_of(trace);
+    if (all.empty()) return {};
+    Range x_range, y_range, shades;
+    for (const auto& s : all)
+        for (const auto i : s.points) {
+            x_range.add(s.x->values[i]), y_range.add(s.y->values[i]);
+            if (s.until != nullptr) x_range.add(s.until->values[i]);
+            if (s.shade != nullptr) shades.add(s.shade->values[i]);
+        }
+    if (!trace.plot.log_y) y_range.low = std::min(y_range.low, 0.0);
+    const Scales scales{{x_range.low, x_range.high, trace.plot.log_x, kLeft, kWidth - kRight}, {y_range.low, y_range.high, trace.plot.log_y, kHeight - kBottom, kTop}, shades};
+    std::string out = fmt::format("<svg viewBox='0 0 {} {}' role=img aria-label='{}'>", kWidth, kHeight, escaped(trace.plot.title));
+    out += axes(scales.x, scales.y, label_of(*all.front().x), label_of(*all.front().y));
+    for (std::size_t s = 0; s < all.size(); ++s) {
+        const auto colour = kColours[s % kColours.size()];
+        out += fmt::format("<g fill='{}'>", colour);
+        for (const auto i : all[s].points) out += mark(all[s], i, scales);
+        const auto name = all[s].shade != nullptr ? fmt::format("colour: {}", label_of(*all[s].shade)) : all[s].name;
+        out += fmt::format("</g><text x='{}' y='{}' style='fill:{}' text-anchor=end>{}</text>", kWidth - kRight, kTop + 12 + 14.0 * static_cast<double>(s), colour, escaped(name));
+    }
+    return out + "</svg>";
+}
+
+}  // namespace gputomo::report

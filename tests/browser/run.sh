@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# The browser test as one of `make test`: run.sh GPUTOMO FOLDER. Exits with 77, which CTest counts as skipped, where Chromium, Node.js or playwright-core cannot be had.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+skip() { echo "skipped: $1; \`make browser-test\` installs what is missing"; exit 77; }
+
+chromium=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
+[[ -x "$chromium" ]] || skip "no Chromium"
+command -v node >/dev/null || skip "no Node.js"
+if [[ ! -d $here/node_modules/playwright-core ]]; then
+    command -v npm >/dev/null || skip "no npm"
+    (cd "$here" && timeout 60 npm ci --no-audit --no-fund --silent) || skip "npm cannot fetch playwright-core"
+fi
+CHROMIUM=$chromium exec node "$here/report_test.mjs" "$1" "$2" --quick
