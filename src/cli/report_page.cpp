@@ -27,6 +27,7 @@ constexpr Explanation kExplanations[] = {
     {"texture_caches", "The same chain of addresses as for global memory, by texture fetches from linear memory."},
     {"instruction_caches", "A dispatcher reads the clock and jumps through code of growing size in an order that no prefetcher follows. Where constants push code out, both share a cache."},
     {"tlb", "Loads touch pages far apart. The latency of the same data without translation is taken off, so that what is left is the cost of translation; each step with the range of addresses is a TLB that no longer reaches."},
+    {"texture_tlb", "Texture fetches touch pages far apart, several lines of each so that the first texture cache does not keep them. What the first fetch of a page takes longer than the others of it is translation."},
     {"scopes", "A block on one SM fills part of a cache, a block on another SM does the same elsewhere, then the first walks again: it is slower where both share the cache."},
     {"dram_bandwidth", "All SMs stream through an array several times the size of the caches, with more and more bytes in flight. The rate is the difference between the array and its half."},
     {"launch", "Empty kernels are launched back to back. In a longer launch, the gap between the end of a block and the start of the next on its SM is read from the clock."},

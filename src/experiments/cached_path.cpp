@@ -140,6 +140,11 @@ void report_caches(const PathFindings& findings, const PathQuestion& question, O
     }
 }
 
+std::optional<double> seen_latency(Context& context, const PathFindings& findings, std::size_t index, const PathQuestion& question) {
+    const auto by_sm = latencies_by_sm(context, findings, index, question);
+    return by_sm.empty() ? std::nullopt : std::optional(by_sm.mean());
+}
+
 void measure_latencies(Context& context, const PathFindings& findings, const PathQuestion& question, Outcome& outcome) {
     deduce::Trace trace{.name = question.experiment + "/by_sm", .experiment = question.experiment};
     trace.columns = {{"level", "number", {}}, {"sm", "id", {}}, {"latency", "cycles", {}}};

@@ -63,10 +63,8 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
             continue;
         }
         if (const auto latency = context.findings.number(fmt::format("caches.{}.latency", name))) {
-            const auto tour = findings.tour_of(i, question);
-            auto seen = chase.walk(tour, kLaps * tour.size(), kLaps * tour.size(), std::nullopt);
-            std::erase_if(seen, [&](double cycles) { return cycles < findings.borders_of(i)[0] || cycles > border; });
-            hidden.push_back(*latency - deduce::mean_near_median(seen, clock_step(context.findings)));
+            // Of all SMs, as the constants' latency is: that of a cache of the whole GPU depends on the SM.
+            if (const auto seen = seen_latency(context, findings, i, question)) hidden.push_back(*latency - *seen);
         }
         cache.name = name;
         cache.elsewhere = true;

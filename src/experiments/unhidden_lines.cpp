@@ -8,6 +8,9 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Share of a walk's loads that a policy predicts which explains it, and by which it does so better than another.
+constexpr double kExplained = 0.95, kBetter = 0.01;
+
 /// Of each load: how many lines of its set come before the tour is back at its own line; counted up to `cache.crowd`.
 std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& offsets, const NearCache& cache) {
     std::vector<std::uint64_t> until(offsets.size(), cache.crowd);
@@ -28,13 +31,23 @@ std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& 
     return until;
 }
 
+/// Whether a line is gone after as many others as there are ways: so it is where the least recently used or the oldest one goes,
+/// also while it is open which of them.
+bool drops_in_order(const deduce::PolicyFinding& policy) {
+    const auto in_order = [](std::string_view name) { return name == "lru" || name == "fifo"; };
+    if (!policy.name.empty()) return in_order(policy.name);
+    double best = 0, best_other = 0;
+    for (const auto& [name, share] : policy.agreement) (in_order(name) ? best : best_other) = std::max(in_order(name) ? best : best_other, share);
+    return best > kExplained && best - best_other > kBetter;
+}
+
 }  // namespace
 
 std::optional<NearCache> near_cache(const deduce::CacheFindings& findings) {
     if (findings.line.confidence <= 0 || findings.ways.confidence <= 0 || findings.sets.confidence <= 0) return std::nullopt;
     const auto line = static_cast<std::uint64_t>(findings.line.value), ways = static_cast<std::uint64_t>(findings.ways.value);
     // Other policies keep a line now and then for longer than there are ways.
-    const std::uint64_t crowd = findings.policy.name == "lru" ? ways : ways + ways / 2 + 2;
+    const std::uint64_t crowd = drops_in_order(findings.policy) ? ways : ways + ways / 2 + 2;
     return NearCache{line, line * static_cast<std::uint64_t>(findings.sets.value), crowd};
 }
 
