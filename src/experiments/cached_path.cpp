@@ -126,7 +126,8 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
             cache.findings.capacity = {static_cast<std::int64_t>(cache.level.fits), 0.5, {static_cast<std::int64_t>(cache.level.fits), static_cast<std::int64_t>(cache.level.overflows)}, {}};
             cache.findings.remarks.emplace_back("a nearer cache whose sets are not known hides its geometry");
         }
-        if (const auto known = near_cache(cache.findings); known && seen) near.push_back(*known);
+        if (seen)
+            if (const auto known = near_cache(cache.findings, chase, (cache.level.latency + cache.next_latency) / 2)) near.push_back(*known);
         found.caches.push_back(std::move(cache));
     }
     return found;

@@ -70,8 +70,11 @@ TEST(SimulatedGtx280Test, TextureCachesAreThoseOfTable5) {
 
 TEST(SimulatedGtx280Test, InstructionCachesBehindTheFirstHaveTheGeometryOfTable5) {
     const Scanned scan("instruction_caches");
-    const std::tuple<std::string, double, double> rows[] = {{"instruction_l1", 4096, 4}, {"instruction_l2", 8192, 4}, {"instruction_l3", 32768, 8}};
-    for (const auto& [name, capacity, ways] : rows) {
+    const std::tuple<std::string, double, double, std::string> rows[] = {{"instruction_l1", 4096, 4, "sm"}, {"instruction_l2", 8192, 4, "tpc"}, {"instruction_l3", 32768, 8, "gpu"}};
+    for (const auto& [name, capacity, ways, scope] : rows) {
+        const auto* found = scan.findings.find("caches." + name + ".scope");
+        ASSERT_NE(found, nullptr) << name;
+        EXPECT_EQ(found->value, deduce::Value(scope)) << name;
         EXPECT_EQ(scan["caches." + name + ".capacity"], capacity);
         EXPECT_EQ(scan["caches." + name + ".line"], 256);
         EXPECT_EQ(scan["caches." + name + ".ways"], ways);
