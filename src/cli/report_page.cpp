@@ -24,6 +24,7 @@ constexpr Explanation kExplanations[] = {
     {"shared_throughput", "Warps read from shared memory without bank conflicts; bytes are counted over cycles for several widths of a load and numbers of warps."},
     {"caches", "One thread follows a chain of addresses in random order through arrays of growing size. Each step in latency is a level that the array no longer fits. Size, line, sets, ways and policy follow from which groups of lines come to stay and which line a miss throws out."},
     {"constant_caches", "The same chain of addresses as for global memory, in constant memory. Loads to a farther level first push the lines out of the nearer ones."},
+    {"constant_bandwidth", "One thread on each of more and more SMs reads constants that only the shared cache holds, several loads at a time. The rate at which more SMs bring nothing more is that cache's."},
     {"texture_caches", "The same chain of addresses as for global memory, by texture fetches from linear memory."},
     {"instruction_caches", "A dispatcher reads the clock and jumps through code of growing size in an order that no prefetcher follows. Where constants push code out, both share a cache."},
     {"tlb", "Loads touch pages far apart. The latency of the same data without translation is taken off, so that what is left is the cost of translation; each step with the range of addresses is a TLB that no longer reaches."},

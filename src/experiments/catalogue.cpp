@@ -15,6 +15,7 @@ std::span<const Experiment> catalogue() {
         shared_throughput_experiment(),
         caches_experiment(),
         constant_caches_experiment(),
+        constant_bandwidth_experiment(),
         texture_caches_experiment(),
         instruction_caches_experiment(),
         tlb_experiment(),

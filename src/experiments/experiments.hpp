@@ -14,6 +14,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment shared_throughput_experiment();
 [[nodiscard]] Experiment caches_experiment();
 [[nodiscard]] Experiment constant_caches_experiment();
+[[nodiscard]] Experiment constant_bandwidth_experiment();
 [[nodiscard]] Experiment texture_caches_experiment();
 [[nodiscard]] Experiment instruction_caches_experiment();
 [[nodiscard]] Experiment tlb_experiment();

@@ -29,6 +29,9 @@ struct Effort {
     double ceiling = 0;           ///< nearly all of its loads are faster
     std::uint64_t fits = 0;       ///< largest range tried without slower loads
     std::uint64_t overflows = 0;  ///< next larger one; 0: none
+    /// Latencies by range. Where the clock steps in several cycles, all slow loads of one range may begin at the same part of a step, and read
+    /// up to half a step too little or too much.
+    std::vector<double> by_range;
 };
 
 /// Each element's median over the laps: single loads are slow by accident.
@@ -53,18 +56,31 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
         const double row[] = {static_cast<double>(bytes), deduce::median(latencies), deduce::quantile(latencies, 0.05), deduce::quantile(latencies, 0.99)};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
         if (efforts.empty()) {
-            efforts.push_back({deduce::mean_near_median(latencies, clock_step), row[3], bytes, 0});
+            efforts.push_back({deduce::mean_near_median(latencies, clock_step), row[3], bytes, 0, {}});
             continue;
         }
-        std::vector<double> slow;
+        const auto above = [&](double limit) {
+            std::vector<double> slow;
+            std::ranges::copy_if(latencies, std::back_inserter(slow), [limit](double latency) { return latency > limit; });
+            return slow;
+        };
         const double margin = std::max(chase.window().aliased ? kAliasedMargin : kPlainMargin, efforts.front().ceiling - efforts.front().latency);
-        std::ranges::copy_if(latencies, std::back_inserter(slow), [&](double latency) { return latency > efforts.back().ceiling + margin; });
+        const auto slow = above(efforts.back().ceiling + margin);
         const double share = chase.window().aliased ? kAliasedShare : kPlainShare;
         if (static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {
             efforts.back().overflows = bytes;
-            efforts.push_back({deduce::mean_near_median(slow, clock_step), deduce::quantile(slow, 0.98), bytes, 0});
+            efforts.push_back({deduce::mean_near_median(slow, clock_step), deduce::quantile(slow, 0.98), bytes, 0, {}});
+            efforts.back().by_range.push_back(efforts.back().latency);
         } else {
             efforts.back().fits = bytes;
+            if (efforts.size() > 1) efforts.back().by_range.push_back(deduce::mean_near_median(above(efforts[efforts.size() - 2].ceiling + margin), clock_step));
+        }
+    }
+    if (clock_step > 1) {
+        for (auto& effort : efforts) {
+            if (effort.by_range.empty()) continue;
+            const auto [low, high] = std::ranges::minmax(effort.by_range);
+            effort.latency = (low + high) / 2;
         }
     }
     return efforts;
