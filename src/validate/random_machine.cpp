@@ -369,8 +369,11 @@ std::string Maker::near_scope() {
 void Maker::path_cache(const std::string& key, const std::string& scope, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t latency) {
     constexpr std::int64_t kLeastWays = 2;
     cache(path_dice_, key, low, std::max(low, high), line, kLeastWays);
-    set(machine_.caches[key].scope, scope);
-    set(machine_.caches[key].latency, latency);
+    auto& cache = machine_.caches.at(key);
+    set(cache.scope, scope);
+    set(cache.latency, latency);
+    // Behind another cache no piece shorter than that one's line is ever asked for.
+    if (!key.ends_with("l1")) set(cache.sector, *cache.line);
 }
 
 void Maker::path(const std::string& name, const std::vector<std::string>& keys) {
@@ -419,6 +422,8 @@ void Maker::texture_path() {
 }
 
 void Maker::instruction_path() {
+    // Two instructions of a warp are issued together only where both have been fetched, which costs such GPUs more than described here.
+    if (*machine_.issue.dual_issue > 1) return;
     static constexpr std::array<std::int64_t, 2> kLines{128, 256};
     constexpr std::int64_t kLongSince = 7;
     const std::int64_t instruction = *machine_.identity.compute_capability_major >= kLongSince ? 16 : 8;

@@ -93,7 +93,8 @@ TEST(RandomMachine, EveryKindOfMachineComesUp) {
     std::map<std::string, int> seen;
     for_all_seeds([&](const machine::Machine& machine) {
         ++seen["levels " + std::to_string(machine.paths.at("global").caches.value.size())];
-        for (const char* path : {"constant", "texture", "instruction"}) ++seen[path + (" " + std::to_string(machine.paths.at(path).caches.value.size()))];
+        for (const char* path : {"constant", "texture", "instruction"}) 
+            if (machine.paths.contains(path)) ++seen[path + (" " + std::to_string(machine.paths.at(path).caches.value.size()))];
         ++seen["tlbs " + std::to_string(machine.tlbs.size())];
         ++seen["tpc " + std::to_string(*machine.topology.sms_per_tpc)];
         ++seen["clock " + *machine.clock.scope];
