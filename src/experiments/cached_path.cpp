@@ -126,7 +126,8 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
             cache.findings.capacity = {static_cast<std::int64_t>(cache.level.fits), 0.5, {static_cast<std::int64_t>(cache.level.fits), static_cast<std::int64_t>(cache.level.overflows)}, {}};
             cache.findings.remarks.emplace_back("a nearer cache whose sets are not known hides its geometry");
         }
-        if (const auto known = near_cache(cache.findings); known && seen) near.push_back(*known);
+        if (seen)
+            if (const auto known = near_cache(cache.findings, chase, (cache.level.latency + cache.next_latency) / 2)) near.push_back(*known);
         found.caches.push_back(std::move(cache));
     }
     return found;
@@ -138,6 +139,11 @@ void report_caches(const PathFindings& findings, const PathQuestion& question, O
         for (auto& estimate : deduce::cache_estimates(cache.findings, "caches." + cache.name, question.experiment)) outcome.estimates.push_back(std::move(estimate));
         for (const auto& remark : cache.findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}: {}", question.experiment, cache.name, remark));
     }
+}
+
+std::optional<double> seen_latency(Context& context, const PathFindings& findings, std::size_t index, const PathQuestion& question) {
+    const auto by_sm = latencies_by_sm(context, findings, index, question);
+    return by_sm.empty() ? std::nullopt : std::optional(by_sm.mean());
 }
 
 void measure_latencies(Context& context, const PathFindings& findings, const PathQuestion& question, Outcome& outcome) {

@@ -54,6 +54,9 @@ struct PathFindings {
 /// Adds the estimates for caches.*.
 void report_caches(const PathFindings& findings, const PathQuestion& question, Outcome& outcome);
 
+/// Of the loads that the level `index` serves, as the walk sees it, mean of all SMs; nothing where no load was served by it.
+[[nodiscard]] std::optional<double> seen_latency(Context& context, const PathFindings& findings, std::size_t index, const PathQuestion& question);
+
 /// Adds latencies: of each level and of memory, mean and by SM, and the path's list of caches.
 void measure_latencies(Context& context, const PathFindings& findings, const PathQuestion& question, Outcome& outcome);
 

@@ -66,7 +66,7 @@ std::vector<device::Address> ChaseArray::place_elements(const std::vector<std::u
     std::unordered_map<std::uint64_t, std::uint64_t> visits;  // of a page
     for (const auto offset : offsets) {
         const std::uint64_t page = offset / place_.page;
-        const std::uint64_t number = place_.spread == 0 ? 0 : place_.aliased ? order.size() : page + visits[page]++;
+        const std::uint64_t number = place_.spread == 0 ? 0 : place_.aliased ? order.size() : (place_.by_page ? page : 0) + visits[page]++;
         order.push_back(place_.base + offset + number * place_.spread % place_.page);
     }
     return order;

@@ -14,9 +14,11 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment shared_throughput_experiment();
 [[nodiscard]] Experiment caches_experiment();
 [[nodiscard]] Experiment constant_caches_experiment();
+[[nodiscard]] Experiment constant_bandwidth_experiment();
 [[nodiscard]] Experiment texture_caches_experiment();
 [[nodiscard]] Experiment instruction_caches_experiment();
 [[nodiscard]] Experiment tlb_experiment();
+[[nodiscard]] Experiment texture_tlb_experiment();
 [[nodiscard]] Experiment scopes_experiment();
 [[nodiscard]] Experiment dram_bandwidth_experiment();
 [[nodiscard]] Experiment launch_experiment();

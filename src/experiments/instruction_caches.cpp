@@ -5,10 +5,12 @@
 #include "experiments/cached_path.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/instruction_chase.hpp"
+#include "experiments/scope_report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace gputomo::experiments {
@@ -32,6 +34,10 @@ double share_above(const std::vector<double>& latencies, double border) {
     return static_cast<double>(above) / static_cast<double>(std::max<std::size_t>(1, latencies.size()));
 }
 
+std::uint64_t capacity_of(const PathLevel& cache) {
+    return cache.findings.capacity.value > 0 ? static_cast<std::uint64_t>(cache.findings.capacity.value) : cache.level.fits;
+}
+
 /// The constant cache of that capacity; empty where there is none.
 std::string constant_cache_of(const Findings& findings, double capacity) {
     for (int level = 1; level <= 3; ++level) {
@@ -48,7 +54,7 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
     std::vector<double> hidden;
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         auto& cache = findings.caches[i];
-        const auto capacity = static_cast<double>(cache.findings.capacity.value > 0 ? cache.findings.capacity.value : static_cast<std::int64_t>(cache.level.fits));
+        const auto capacity = static_cast<double>(capacity_of(cache));
         // One visit of each line: of several only the first can miss.
         const auto line = cache.findings.line.confidence > 0 ? static_cast<std::uint64_t>(cache.findings.line.value) : 2 * question.stride;
         const auto code = deduce::strided(static_cast<std::uint64_t>(kPart * capacity), line);
@@ -63,16 +69,41 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
             continue;
         }
         if (const auto latency = context.findings.number(fmt::format("caches.{}.latency", name))) {
-            const auto tour = findings.tour_of(i, question);
-            auto seen = chase.walk(tour, kLaps * tour.size(), kLaps * tour.size(), std::nullopt);
-            std::erase_if(seen, [&](double cycles) { return cycles < findings.borders_of(i)[0] || cycles > border; });
-            hidden.push_back(*latency - deduce::mean_near_median(seen, clock_step(context.findings)));
+            // Of all SMs, as the constants' latency is: that of a cache of the whole GPU depends on the SM.
+            if (const auto seen = seen_latency(context, findings, i, question)) hidden.push_back(*latency - *seen);
         }
         cache.name = name;
         cache.elsewhere = true;
     }
     findings.hidden_unknown = hidden.empty() && context.findings.find("paths.constant.caches") != nullptr;
     if (!hidden.empty()) findings.hidden = deduce::median(hidden);
+}
+
+/// Of each cache that is not known by another path: which SMs' code pushes out that of SM 0 (Wong 2010, IV-K1).
+void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& question, const PathFindings& findings, Outcome& outcome) {
+    constexpr std::uint32_t kRivalLaps = 3;
+    const auto sms = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    for (std::size_t i = 0; i < findings.caches.size(); ++i) {
+        const auto& cache = findings.caches[i];
+        if (cache.elsewhere) continue;
+        const auto line = cache.findings.line.confidence > 0 ? static_cast<std::uint64_t>(cache.findings.line.value) : 2 * question.stride;
+        const auto bytes = static_cast<std::uint64_t>(kPart * static_cast<double>(capacity_of(cache)));
+        InstructionChase::Competition competition{.own = deduce::strided(bytes, line)};
+        // The rival's code begins at the next way of any size, so that it covers the same sets.
+        for (const auto offset : competition.own) competition.rivals.push_back(std::bit_ceil(bytes) + offset);
+        if (competition.rivals.back() >= question.room) continue;
+        const double border = findings.borders_of(i)[1];
+        Sharing sharing;
+        for (std::uint32_t rival = 0; rival < sms; ++rival) {
+            competition.rival = rival;
+            competition.laps = 0;
+            const auto alone = chase.compete(competition);
+            competition.laps = kRivalLaps;
+            const auto beside = chase.compete(competition);
+            if (alone && beside) sharing.add(rival, share_above(*beside, border) - share_above(*alone, border));
+        }
+        report_scope(context, fmt::format("caches.{}.scope", cache.name), sharing, question.experiment + ": code on the other SMs competes with code on SM 0", outcome);
+    }
 }
 
 /// Levels that were not shown to be the constants' may still be: what is said of them is a candidate.
@@ -101,6 +132,8 @@ Outcome measure(Context& context) {
     chase.describe(0.7, "instructions beside constants");
     find_shared(context, chase, question, findings, outcome);
     report_caches(findings, question, outcome);
+    chase.describe(0.75, "instructions beside those of other SMs");
+    find_scopes(context, chase, question, findings, outcome);
     if (findings.hidden_unknown) leave_open_behind_the_first(outcome);
     chase.describe(0.8, "latency by SM");
     measure_latencies(context, findings, question, outcome);
@@ -117,7 +150,7 @@ Experiment instruction_caches_experiment() {
             .source = "Wong 2010, IV-K, Figs. 21-23",
             .needs = {},
             .after = {"clock", "caches", "constant_caches"},
-            .provides = {"caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
+            .provides = {"caches.*.scope", "caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
                          "caches.*.index", "caches.*.policy", "paths.instruction.caches", "paths.instruction.memory_latency", "paths.instruction.memory_latency_range"},
             .run = run};
 }

@@ -19,28 +19,36 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-constexpr std::uint32_t kAnySm = 0xffff'ffff;
-/// Results: u32 claim flag, padding; then the records, a u32 clock reading each.
-constexpr std::int64_t kHeaderBytes = 32;
+constexpr std::uint32_t kAnySm = 0xffff'ffff, kNoSm = 0xffff'fffe;
+/// Results: u32 claim flag, sink, claim flag of a rival, how often one of both came to where they meet; then the records, a u32
+/// clock reading each, and the rival's.
+constexpr std::int64_t kHeaderBytes = 32, kRivalClaim = 8, kMeetings = 12;
+/// A block that waits for the other one gives up after so many looks.
+constexpr std::uint32_t kMostSpins = 1 << 20;
+/// Slots behind the others.
+constexpr std::uint32_t kConstantsSlot = 0, kMeetingSlot = 1, kFurtherSlots = 2;
 constexpr std::int64_t kMostShared = 48 * 1024, kSharedLeftFree = 1024;
 constexpr std::uint32_t kMostBlocksPerSm = 16;
 /// Since compute capability 7.0 an instruction takes 16 bytes, before 8 (with control words beside it on some).
 constexpr std::int64_t kLongSince = 7;
-constexpr std::uint32_t kRegisters = 7;
+constexpr std::uint32_t kRegisters = InstructionChase::kSlotInstructions - 1;
 constexpr Bytes kConstants{64 * 1024};
 constexpr std::int64_t kConstantStride = 64;
 /// Records that shared memory has room for beside the tour, at least.
 constexpr std::uint32_t kLeastRecords = 256;
 constexpr std::uint32_t kCalibrationVisits = 256;
 
-/// A slot's instructions: each adds another number to its register, so that no two slots are alike and none is left out.
+/// A slot's instructions add numbers to registers of their own. The last number is the slot's own, so that no two slots are alike and none
+/// is left out or joined with another; the others are few, since a simulated warp keeps each literal of its kernel.
 void append_slot(ptx::KernelBuilder& k, std::uint32_t number, const std::vector<Reg>& sums, Label dispatch) {
-    for (std::uint32_t i = 0; i + 1 < InstructionChase::kSlotInstructions; ++i) k("add.u32", sums[i], sums[i], 0x10000001U + (number * kRegisters + i) * 0x10003U);
+    for (std::uint32_t i = 0; i + 1 < kRegisters; ++i) k("add.u32", sums[i], sums[i], 0x10000001U + (number >> i & 1U) * 0x10003U);
+    k("add.u32", sums.back(), sums.back(), 0x20000001U + number * 0x10003U);
     k("bra", dispatch);
 }
 
 struct ChaseRegisters {
-    Reg order, count, warm, visits, wanted_sm, results, constants;
+    Reg order, count, warm, visits, wanted_sm, results, constants, rival_sm;
+    Reg records;  ///< where this block's go, less the header
 };
 
 ChaseRegisters declare_parameters(ptx::KernelBuilder& k) {
@@ -51,20 +59,52 @@ ChaseRegisters declare_parameters(ptx::KernelBuilder& k) {
     const Reg wanted_sm = k.param(Type::u32, "wanted_sm");
     const Reg results = k.param(Type::u64, "results");
     const Reg constants = k.param(Type::u32, "constants");
-    return {order, count, warm, visits, wanted_sm, results, constants};
+    const Reg rival_sm = k.param(Type::u32, "rival_sm");
+    return {order, count, warm, visits, wanted_sm, results, constants, rival_sm, k.reg(Type::u64)};
 }
 
+/// Lets one block go on, and on the rival's SM a second one, whose order and records lie behind the first one's.
 void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
-    const Reg elsewhere = k.reg(Type::pred), any = k.reg(Type::pred), lost = k.reg(Type::pred), taken = k.reg(Type::u32);
+    const Reg elsewhere = k.reg(Type::pred), any = k.reg(Type::pred), lost = k.reg(Type::pred), taken = k.reg(Type::u32), here = k.special(SpecialRegister::smid);
+    const Label claim = k.label(), second = k.label(), claimed = k.label();
+    k("mov.u64", p.records, p.results);
     k("setp.eq.u32", any, p.wanted_sm, kAnySm);
-    k("setp.ne.u32", elsewhere, k.special(SpecialRegister::smid), p.wanted_sm);
-    const Label claim = k.label();
+    k("setp.ne.u32", elsewhere, here, p.wanted_sm);
     k.when(any)("bra", claim);
-    k.when(elsewhere)("bra", leave);
+    k.when(elsewhere)("bra", second);
     k.place(claim);
     k("atom.global.exch.b32", taken, Mem{p.results}, 1);
+    k("setp.eq.u32", lost, taken, 0);
+    k.when(lost)("bra", claimed);
+    k.place(second);
+    k("setp.ne.u32", elsewhere, here, p.rival_sm);
+    k.when(elsewhere)("bra", leave);
+    k("atom.global.exch.b32", taken, Mem{p.results, kRivalClaim}, 1);
     k("setp.ne.u32", lost, taken, 0);
     k.when(lost)("bra", leave);
+    const Reg bytes = k.reg(Type::u64);
+    k("mul.wide.u32", bytes, p.count, 4);
+    k("add.u64", p.order, p.order, bytes);
+    k("mul.wide.u32", bytes, p.visits, 4);
+    k("add.u64", p.records, p.records, bytes);
+    k("add.u64", p.records, p.records, 4);
+    k.place(claimed);
+}
+
+/// A slot behind the others: waits for the other block.
+void append_meeting(ptx::KernelBuilder& k, const ChaseRegisters& p) {
+    const Reg before = k.reg(Type::u32), wanted = k.reg(Type::u32), come = k.reg(Type::u32), spins = k.reg(Type::u32), alone = k.reg(Type::pred), patient = k.reg(Type::pred);
+    k("atom.global.add.u32", before, Mem{p.results, kMeetings}, 1);
+    k("and.b32", wanted, before, ~1U);
+    k("add.u32", wanted, wanted, 2);
+    k("mov.u32", spins, 0);
+    k.while_([&] {
+        k("ld.volatile.global.u32", come, Mem{p.results, kMeetings});
+        k("add.u32", spins, spins, 1);
+        k("setp.lt.u32", alone, come, wanted);
+        k("setp.lt.and.u32", patient, spins, kMostSpins, alone);
+        return ptx::Condition(patient);
+    }, [] {});
 }
 
 /// The slot behind the others: reads constants.
@@ -137,7 +177,7 @@ void append_dump(ptx::KernelBuilder& k, const ChaseRegisters& p, Reg records) {
         const Reg from = k.reg(Type::u32), word = k.reg(Type::u32);
         k("mad.lo.u32", from, i, 4, records);
         k("ld.shared.u32", word, Mem{from});
-        k("st.global.u32", Mem{k.element(p.results, i, Bytes{4}), kHeaderBytes}, word);
+        k("st.global.u32", Mem{k.element(p.records, i, Bytes{4}), kHeaderBytes}, word);
     });
 }
 
@@ -163,7 +203,7 @@ ptx::KernelBuilder chase_kernel(ptx::Target target, std::uint32_t slots, Filling
     k("mov.u32", filled, thread);
     append_filling(k, filling.before, filled);
     std::vector<Label> targets;
-    for (std::uint32_t i = 0; i <= slots; ++i) targets.push_back(k.label());
+    for (std::uint32_t i = 0; i < slots + kFurtherSlots; ++i) targets.push_back(k.label());
     k.place(dispatch);
     append_filling(k, filling.within, filled);
     append_dispatcher(k, s, p, targets, done);
@@ -171,8 +211,11 @@ ptx::KernelBuilder chase_kernel(ptx::Target target, std::uint32_t slots, Filling
         k.place(targets[i]);
         append_slot(k, i, sums, dispatch);
     }
-    k.place(targets.back());
+    k.place(targets[slots + kConstantsSlot]);
     append_constants(k, p, constants, sums.front());
+    k("bra", dispatch);
+    k.place(targets[slots + kMeetingSlot]);
+    append_meeting(k, p);
     k("bra", dispatch);
     k.place(done);
     append_dump(k, p, records);
@@ -265,7 +308,7 @@ InstructionChase::InstructionChase(Context& context, std::uint32_t slots, const 
     const auto shared = std::min(kMostShared, context.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384)) - kSharedLeftFree;
     words_ = static_cast<std::uint32_t>(shared / 4);
     order_ = device::Buffer(context.device, Bytes{std::int64_t{4} * words_});
-    results_ = device::Buffer(context.device, Bytes{kHeaderBytes + 4 * std::int64_t{words_}});
+    results_ = device::Buffer(context.device, Bytes{kHeaderBytes + 4 * std::int64_t{words_}});  // of one block, or of two with half as much each
     calibrate();
 }
 
@@ -286,7 +329,7 @@ std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& orde
         const auto before = static_cast<std::uint32_t>((warm + count - 1) / count * count + phase);
         const auto recorded = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, visits - cycles.size()));
         device::Arguments arguments;
-        arguments.add(order_.address()).add(count).add(before).add(recorded).add(sm.value_or(kAnySm)).add(results_.address()).add(constants_);
+        arguments.add(order_.address()).add(count).add(before).add(recorded).add(sm.value_or(kAnySm)).add(results_.address()).add(constants_).add(kNoSm);
         context_.device.fill_u32(results_.address(), 0, 1);
         for (std::uint32_t blocks = sm ? sms_ : 1; results_.read<std::uint32_t>(1).front() == 0 && blocks <= kMostBlocksPerSm * sms_; blocks *= 4)
             kernel_.launch({blocks}, {1}, arguments, Bytes{4 * std::int64_t{words_}});
@@ -328,11 +371,54 @@ std::vector<double> InstructionChase::walk(const std::vector<std::uint64_t>& off
 
 std::vector<double> InstructionChase::walk_beside_constants(const std::vector<std::uint64_t>& offsets, std::uint32_t constants, std::uint64_t laps) {
     auto tour = tour_of(offsets, 0);
-    tour.order.push_back(slots_);
+    tour.order.push_back(slots_ + kConstantsSlot);
     constants_ = constants;
     auto latencies = walk(tour, 2 * tour.size, laps * tour.size, std::nullopt);
     constants_ = 0;
     return latencies;
+}
+
+std::optional<std::vector<double>> InstructionChase::compete(const Competition& competition) {
+    context_.progress(fraction_, what_);
+    const auto mine = tour_of(competition.own, 0).order, theirs = tour_of(competition.rivals, 0).order;
+    const std::uint32_t meeting = slots_ + kMeetingSlot;
+    const auto append = [](std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& more) { to.insert(to.end(), more.begin(), more.end()); };
+    std::vector<std::uint32_t> own, rivals{meeting};
+    for (int lap = 0; lap < 2; ++lap) append(own, mine);
+    append(own, {meeting, meeting});
+    const std::size_t first = own.size();
+    append(own, mine);
+    for (std::uint32_t lap = 0; lap < competition.laps; ++lap) append(rivals, theirs);
+    rivals.push_back(meeting);
+    // The shorter one goes on visiting one and the same slot.
+    const auto longest = std::max(own.size(), rivals.size());
+    own.resize(longest, mine.back());
+    rivals.resize(longest, theirs.back());
+    auto readings = run_both(own, rivals, competition.sm, competition.rival);
+    if (!readings) return std::nullopt;
+    std::vector<double> cycles;
+    for (std::size_t i = first; i < first + mine.size(); ++i) cycles.push_back((*readings)[i] - base_);
+    return cycles;
+}
+
+std::optional<std::vector<double>> InstructionChase::run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals, std::uint32_t sm, std::uint32_t rival) {
+    const auto count = static_cast<std::uint32_t>(own.size());
+    if (2 * (2 * count + 2) > words_) return std::nullopt;  // two blocks of an SM have no room for that
+    auto both = own;
+    both.insert(both.end(), rivals.begin(), rivals.end());
+    order_.write(both);
+    device::Arguments arguments;
+    arguments.add(order_.address()).add(count).add(std::uint32_t{0}).add(count).add(sm).add(results_.address()).add(std::uint32_t{0}).add(rival);
+    for (const std::uint32_t blocks : {2U, 8U, kMostBlocksPerSm}) {
+        context_.device.fill_u32(results_.address(), 0, kHeaderBytes / 4);
+        kernel_.launch({blocks * sms_}, {1}, arguments, Bytes{4 * std::int64_t{2 * count + 2}});
+        const auto words = results_.read<std::uint32_t>(kHeaderBytes / 4 + count + 1);
+        if (words[0] == 0 || words[kRivalClaim / 4] == 0) continue;
+        std::vector<double> readings;
+        for (std::uint32_t i = 0; i < count; ++i) readings.push_back(words[kHeaderBytes / 4 + i + 1] - words[kHeaderBytes / 4 + i]);
+        return readings;
+    }
+    return std::nullopt;
 }
 
 deduce::ChaseTrace InstructionChase::answer(const deduce::ChaseRequest& request, std::uint64_t head) {

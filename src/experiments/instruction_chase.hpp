@@ -33,6 +33,14 @@ public:
     [[nodiscard]] std::vector<double> walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm);
     /// The same as walk() with `constants` bytes of constants read after each lap, a word every 64 bytes.
     [[nodiscard]] std::vector<double> walk_beside_constants(const std::vector<std::uint64_t>& offsets, std::uint32_t constants, std::uint64_t laps);
+    /// For the visits of `own` on one SM after two laps, and then `laps` laps through `rivals` by another block on the SM `rival` (0: that
+    /// block only waits); nothing where no two blocks came to these SMs (Wong 2010, IV-J4).
+    struct Competition {
+        std::vector<std::uint64_t> own, rivals;
+        std::uint32_t sm = 0, rival = 0;
+        std::uint32_t laps = 0;
+    };
+    [[nodiscard]] std::optional<std::vector<double>> compete(const Competition& competition);
     /// What progress() says meanwhile.
     void describe(double fraction, std::string what) { fraction_ = fraction, what_ = std::move(what); }
 
@@ -53,6 +61,8 @@ private:
     [[nodiscard]] Tour tour_of(const std::vector<std::uint64_t>& offsets, std::uint64_t head) const;
     std::vector<double> walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm);
     std::vector<double> run(const std::vector<std::uint32_t>& order, std::uint64_t warm, std::uint64_t visits, std::optional<std::uint32_t> sm);
+    /// Both blocks' orders of the same length; readings of the first one's visits.
+    std::optional<std::vector<double>> run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals, std::uint32_t sm, std::uint32_t rival);
     [[nodiscard]] deduce::ChaseTrace answer(const deduce::ChaseRequest& request, std::uint64_t head);
 
     Context& context_;

@@ -14,6 +14,8 @@ namespace {
 
 /// Neighbours of a tour lie so far apart in their pages: in different lines of any cache, and in different words on a later visit.
 constexpr std::uint64_t kSpread = 256 + 8;
+/// The same for textures, whose first cache is small: all lie in one of its sets.
+constexpr std::uint64_t kTextureSpread = 256 + 4;
 constexpr std::uint64_t kLongestLine = 256;
 /// Of a plain array's page, the part that is surely one page.
 constexpr std::uint64_t kSmallPage = 4096;
@@ -21,6 +23,10 @@ constexpr std::uint64_t kLinesOfPage = kSmallPage / kLongestLine;
 /// Data take at most this share of the last cache, or so many times its capacity; in between neither all hit nor all miss.
 constexpr std::uint64_t kFittingShare = 8, kTimesCapacity = 2;
 constexpr std::uint64_t kFewPages = 4;
+/// Lines of a page that a texture chase visits, the same of every page: of a few pages they overflow the one set of the first cache in
+/// which they lie, and the caches behind keep all of a page's or none. An odd number, so that where the clock steps in two cycles
+/// the first load of a page doesn't always begin at the same part of a step.
+constexpr std::uint64_t kTextureLines = 5;
 /// Readings of one element that differ by less are the same but for jitter: a TLB's miss costs more.
 constexpr double kJitter = 7;
 /// Share and cycles by which the cost of a cache miss varies.
@@ -48,14 +54,19 @@ MappedWindow::~MappedWindow() {
     if (device_ != nullptr) device_->free(begin_);
 }
 
-ArrayPlace MappedWindow::place() const {
+ArrayPlace MappedWindow::place(LoadHint hint) const {
     const auto page = window_.aliased ? static_cast<std::uint64_t>(device_->mapping_granularity().count()) : kSmallPage;
-    return {.base = window_.base, .spread = kSpread, .page = page, .aliased = window_.aliased};
+    ArrayPlace place{.base = window_.base, .spread = kSpread, .page = page, .aliased = window_.aliased};
+    if (hint != LoadHint::texture) return place;
+    place.spread = kTextureSpread;
+    place.by_page = false;
+    place.texture = device_->linear_texture(window_.base, Bytes{static_cast<std::int64_t>(window_.bytes)}, device::TexelFormat::u32);
+    return place;
 }
 
-TranslationChase::TranslationChase(Context& context, const MappedWindow& mapped, DataCaches caches)
-    : window_(mapped.window()), caches_(caches), array_(context, mapped.place(), LoadHint::l2_only) {
-    if (window_.aliased) return;
+TranslationChase::TranslationChase(Context& context, const MappedWindow& mapped, DataCaches caches, LoadHint hint)
+    : window_(mapped.window()), caches_(caches), hint_(hint), clock_step_(clock_step(context.findings)), array_(context, mapped.place(hint), hint) {
+    if (window_.aliased || hint == LoadHint::texture) return;
     const auto few = deduce::strided(kFewPages * window_.word, window_.word);
     cached_ = deduce::median(array_({few, 4, 16}).latencies);
 }
@@ -66,6 +77,7 @@ deduce::Chase TranslationChase::chase() {
 
 deduce::ChaseTrace TranslationChase::operator()(const deduce::ChaseRequest& request) {
     if (window_.aliased) return less_single_page(request);
+    if (hint_ == LoadHint::texture) return less_own_page(request);
     const bool fits = request.offsets.size() * kLongestLine <= caches_.capacity / kFittingShare;
     return caches_.capacity == 0 || fits ? less_constant(request) : first_of_page(request);
 }
@@ -112,19 +124,34 @@ deduce::ChaseTrace TranslationChase::less_constant(const deduce::ChaseRequest& r
     return trace;
 }
 
-deduce::ChaseTrace TranslationChase::first_of_page(const deduce::ChaseRequest& request) {
-    const std::uint64_t wanted = kTimesCapacity * caches_.capacity / kLongestLine / std::max<std::uint64_t>(1, request.offsets.size());
-    const std::uint64_t lines = std::clamp<std::uint64_t>(wanted, 4, kLinesOfPage);
+std::vector<double> TranslationChase::all_of_pages(const deduce::ChaseRequest& request, std::uint64_t lines) {
     deduce::ChaseRequest expanded{{}, request.warm_laps, request.recorded_laps};
     for (const auto offset : request.offsets)
         for (std::uint64_t line = 0; line < lines; ++line) expanded.offsets.push_back(offset);
-    const auto all = array_(expanded).latencies;
+    return array_(expanded).latencies;
+}
+
+deduce::ChaseTrace TranslationChase::first_of_page(const deduce::ChaseRequest& request) {
+    const std::uint64_t wanted = kTimesCapacity * caches_.capacity / kLongestLine / std::max<std::uint64_t>(1, request.offsets.size());
+    const std::uint64_t lines = std::clamp<std::uint64_t>(wanted, 4, kLinesOfPage);
+    const auto all = all_of_pages(request, lines);
     deduce::ChaseTrace trace;
     std::vector<double> others;
     for (std::size_t i = 0; i < all.size(); ++i) (i % lines == 0 ? trace.latencies : others).push_back(all[i]);
     const double data = deduce::median(others);
     for (double& latency : trace.latencies) latency -= data;
     forgive_data(trace);
+    return trace;
+}
+
+deduce::ChaseTrace TranslationChase::less_own_page(const deduce::ChaseRequest& request) {
+    constexpr std::uint64_t lines = kTextureLines;
+    const auto all = all_of_pages(request, lines);
+    deduce::ChaseTrace trace;
+    for (std::size_t i = 0; i + lines <= all.size(); i += lines) {
+        const std::vector<double> others(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.begin() + static_cast<std::ptrdiff_t>(i + lines));
+        trace.latencies.push_back(all[i] - deduce::mean_near_median(others, clock_step_));
+    }
     return trace;
 }
 

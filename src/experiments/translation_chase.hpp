@@ -30,7 +30,8 @@ public:
     MappedWindow& operator=(MappedWindow&&) = delete;
     ~MappedWindow();
     [[nodiscard]] const Window& window() const { return window_; }
-    [[nodiscard]] ArrayPlace place() const;
+    /// For textures, with one over the window.
+    [[nodiscard]] ArrayPlace place(LoadHint hint) const;
 
 private:
     MappedWindow(device::Device& device, device::Address begin, Window window) : device_(&device), begin_(begin), window_(window) {}
@@ -51,10 +52,11 @@ struct DataCaches {
 /// it does not matter in which slice of a cache a word lies. Plain arrays: as long as the data fit the last cache, the latency of
 /// a few pages is taken off; where they do not, so many lines of each page are visited that they all miss, only the first load of
 /// each page counts, and the latency of the others is taken off. A load that misses the cache where the others hit, or the other way
-/// round, is known by what that costs.
+/// round, is known by what that costs. On the path of textures, whose first cache is looked up before translation, so many lines of
+/// each page are always visited, close together in that cache, and what is taken off is what the page's own others take.
 class TranslationChase {
 public:
-    TranslationChase(Context& context, const MappedWindow& mapped, DataCaches caches);
+    TranslationChase(Context& context, const MappedWindow& mapped, DataCaches caches, LoadHint hint = LoadHint::l2_only);
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
     [[nodiscard]] deduce::Chase chase();
     [[nodiscard]] const Window& window() const { return window_; }
@@ -69,9 +71,14 @@ private:
     deduce::ChaseTrace less_single_page(const deduce::ChaseRequest& request);
     deduce::ChaseTrace less_constant(const deduce::ChaseRequest& request);
     deduce::ChaseTrace first_of_page(const deduce::ChaseRequest& request);
+    /// The request with several lines of each page, and what it answers.
+    std::vector<double> all_of_pages(const deduce::ChaseRequest& request, std::uint64_t lines);
+    deduce::ChaseTrace less_own_page(const deduce::ChaseRequest& request);
 
     Window window_;
     DataCaches caches_;
+    LoadHint hint_;
+    double clock_step_ = 1;
     ChaseArray array_;
     double cached_ = 0;  ///< latency of a few pages of a plain array
 };

@@ -8,6 +8,10 @@
 namespace gputomo::experiments {
 namespace {
 
+constexpr std::uint32_t kWarmLaps = 8, kRecordedLaps = 16;
+/// Share of loads that may look like hits by accident.
+constexpr double kAccident = 0.02;
+
 /// Of each load: how many lines of its set come before the tour is back at its own line; counted up to `cache.crowd`.
 std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& offsets, const NearCache& cache) {
     std::vector<std::uint64_t> until(offsets.size(), cache.crowd);
@@ -28,14 +32,29 @@ std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& 
     return until;
 }
 
+/// The fewest further lines of a set after which one is gone on a tour through them, up to `most`.
+std::uint64_t lines_that_evict(const deduce::Chase& chase, double threshold, std::uint64_t way_bytes, std::uint64_t ways, std::uint64_t most) {
+    for (std::uint64_t others = ways; others < most; ++others) {
+        deduce::ChaseRequest request{{}, kWarmLaps, kRecordedLaps};
+        for (std::uint64_t i = 0; i <= others; ++i) request.offsets.push_back(i * way_bytes);
+        const auto latencies = chase(request).latencies;
+        const auto hits = std::ranges::count_if(latencies, [threshold](double latency) { return latency <= threshold; });
+        if (static_cast<double>(hits) < kAccident * static_cast<double>(latencies.size())) return others;
+    }
+    return most;
+}
+
 }  // namespace
 
-std::optional<NearCache> near_cache(const deduce::CacheFindings& findings) {
+std::optional<NearCache> near_cache(const deduce::CacheFindings& findings, const deduce::Chase& chase, double threshold) {
     if (findings.line.confidence <= 0 || findings.ways.confidence <= 0 || findings.sets.confidence <= 0) return std::nullopt;
     const auto line = static_cast<std::uint64_t>(findings.line.value), ways = static_cast<std::uint64_t>(findings.ways.value);
+    const std::uint64_t way_bytes = line * static_cast<std::uint64_t>(findings.sets.value);
+    const auto& policy = findings.policy.name;
+    if (policy == "lru" || policy == "fifo") return NearCache{line, way_bytes, ways};
     // Other policies keep a line now and then for longer than there are ways.
-    const std::uint64_t crowd = findings.policy.name == "lru" ? ways : ways + ways / 2 + 2;
-    return NearCache{line, line * static_cast<std::uint64_t>(findings.sets.value), crowd};
+    const std::uint64_t most = ways + ways / 2 + 2;
+    return NearCache{line, way_bytes, policy.empty() ? lines_that_evict(chase, threshold, way_bytes, ways, most) : most};
 }
 
 /// The loads of a tour and of their neighbours. A chase visits each word once.

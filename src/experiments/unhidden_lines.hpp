@@ -17,8 +17,9 @@ struct NearCache {
     std::uint64_t crowd = 0;      ///< lines of a set that come between two visits of a line until it is surely gone
 };
 
-/// What geometry makes of a cache; nothing where its sets were not found.
-[[nodiscard]] std::optional<NearCache> near_cache(const deduce::CacheFindings& findings);
+/// What geometry makes of a cache; nothing where its sets were not found. Where the policy is open, the chase, in which what is slower
+/// than `threshold` missed the cache, tells how long a line stays.
+[[nodiscard]] std::optional<NearCache> near_cache(const deduce::CacheFindings& findings, const deduce::Chase& chase, double threshold);
 
 /// Passes a chase on with further loads in between: where a tour would find a line again in a nearer cache, lines of the same set
 /// of that cache come first (Wong 2010, IV-I1, takes 20 elements instead of 10 for the same end). They lie an odd number of ways

@@ -28,6 +28,9 @@ constexpr std::int64_t kMappingSince = 6;
 /// Of the first TLB, where the caches leave the choice: a scan has to run through several times the second one's reach.
 constexpr std::int64_t kLargestFirstReach = 16 * kMiB;
 
+/// Draws for the paths of constants, textures and instructions differ from the others of a seed.
+constexpr std::uint64_t kOfPaths = 0x9e37'79b9'7f4a'7c15;
+
 /// Draws that are the same on every platform, which those of <random>'s distributions are not.
 class Dice {
 public:
@@ -61,7 +64,7 @@ private:
 /// Sets leaves, all with the seed as their source.
 class Maker {
 public:
-    explicit Maker(std::uint64_t seed) : dice_(seed), later_dice_(~seed), seed_(seed), source_(fmt::format("random machine, seed {}", seed)) {}
+    explicit Maker(std::uint64_t seed) : dice_(seed), later_dice_(~seed), path_dice_(seed ^ kOfPaths), seed_(seed), source_(fmt::format("random machine, seed {}", seed)) {}
 
     Machine make() {
         identity_and_topology();
@@ -71,6 +74,9 @@ public:
         caches();
         tlbs();
         path_and_memory();
+        constant_path();
+        texture_path();
+        instruction_path();
         launch();
         return std::move(machine_);
     }
@@ -88,22 +94,30 @@ private:
     void operation(const std::string& key, const std::string& unit, std::int64_t instructions);
     void shared();
     void caches();
-    void cache(const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t least_ways);
+    void cache(Dice& dice, const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t least_ways);
+    void constant_path();
+    void texture_path();
+    void instruction_path();
+    /// A cache of these paths with a latency of at least `latency`; `scope` as on GPUs so far.
+    void path_cache(const std::string& key, const std::string& scope, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t latency);
+    /// A path's caches and the memory behind them, which is as far as that of global loads or farther.
+    void path(const std::string& name, const std::vector<std::string>& keys);
+    [[nodiscard]] std::string near_scope();
     void tlbs();
     void tlb(const std::string& key, std::int64_t entries, std::int64_t ways, std::int64_t span);
     void path_and_memory();
     void launch();
 
-    std::string policy(std::int64_t ways) {
+    static std::string policy(Dice& dice, std::int64_t ways) {
         static constexpr std::array<std::string_view, 3> kOthers{"fifo", "random", "tree-plru"};
-        if (ways == 1 || dice_.chance(75)) return "lru";
-        const auto other = dice_.one_of(kOthers);
+        if (ways == 1 || dice.chance(75)) return "lru";
+        const auto other = dice.one_of(kOthers);
         const bool power_of_two = std::has_single_bit(static_cast<std::uint64_t>(ways));
         return std::string(other == "tree-plru" && !power_of_two ? "fifo" : other);
     }
 
     Dice dice_;
-    Dice later_dice_;  ///< for leaves that were added later, so that the others of a seed's machine stay what they were
+    Dice later_dice_, path_dice_;  ///< for leaves that were added later, so that the others of a seed's machine stay what they were
     std::uint64_t seed_;
     std::string source_;
     Machine machine_;
@@ -242,13 +256,13 @@ void Maker::shared() {
     set(shared.conflict_cost, busy * dice_.one_of(std::array<std::int64_t, 4>{1, 2, 4, 8}));
 }
 
-void Maker::cache(const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t least_ways) {
-    const auto aimed = dice_.octaves(low, high);
-    const auto ways = dice_.chance(50) ? least_ways * dice_.one_of(std::array<std::int64_t, 5>{1, 2, 4, 8, 16}) : dice_.between(least_ways, 24);
+void Maker::cache(Dice& dice, const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t least_ways) {
+    const auto aimed = dice.octaves(low, high);
+    const auto ways = dice.chance(50) ? least_ways * dice.one_of(std::array<std::int64_t, 5>{1, 2, 4, 8, 16}) : dice.between(least_ways, 24);
     const auto least = static_cast<std::uint64_t>((low + line * ways - 1) / (line * ways));
     auto sets = std::max(least, static_cast<std::uint64_t>(aimed / line / ways));
-    if (dice_.chance(75)) sets = std::bit_floor(sets) < least ? std::bit_ceil(sets) : std::bit_floor(sets);
-    const std::int64_t sectors = line >= 64 && dice_.chance(30) ? (line >= 128 && dice_.chance(50) ? 4 : 2) : 1;
+    if (dice.chance(75)) sets = std::bit_floor(sets) < least ? std::bit_ceil(sets) : std::bit_floor(sets);
+    const std::int64_t sectors = line >= 64 && dice.chance(30) ? (line >= 128 && dice.chance(50) ? 4 : 2) : 1;
     auto& cache = machine_.caches[key];
     set(cache.capacity, static_cast<std::int64_t>(sets) * ways * line);
     set(cache.line, line);
@@ -256,7 +270,7 @@ void Maker::cache(const std::string& key, std::int64_t low, std::int64_t high, s
     set(cache.ways, ways);
     set(cache.sets, static_cast<std::int64_t>(sets));
     set(cache.index, "modulo");
-    set(cache.policy, policy(ways));
+    set(cache.policy, policy(dice, ways));
 }
 
 void Maker::caches() {
@@ -268,7 +282,7 @@ void Maker::caches() {
     std::vector<std::string> keys;
     if (levels >= 1) {
         const bool private_to_sm = levels == 2 || dice_.chance(50);
-        cache("l1", kKiB, private_to_sm ? 128 * kKiB : 4 * kMiB, private_to_sm ? dice_.one_of(kLines) : dice_.one_of(kSharedLines), private_to_sm ? 1 : kLeastSharedWays);
+        cache(dice_, "l1", kKiB, private_to_sm ? 128 * kKiB : 4 * kMiB, private_to_sm ? dice_.one_of(kLines) : dice_.one_of(kSharedLines), private_to_sm ? 1 : kLeastSharedWays);
         set(machine_.caches["l1"].scope, private_to_sm ? "sm" : "gpu");
         set(machine_.caches["l1"].latency, dice_.between(20, 120));
         keys.emplace_back("l1");
@@ -276,7 +290,7 @@ void Maker::caches() {
     if (levels == 2) {
         const auto& l1 = machine_.caches.at("l1");
         const auto line = std::min<std::int64_t>(256, *l1.line * (dice_.chance(70) ? 1 : 2));
-        cache("l2", *l1.capacity * 4, 4 * kMiB, std::max<std::int64_t>(32, line), kLeastSharedWays);
+        cache(dice_, "l2", *l1.capacity * 4, 4 * kMiB, std::max<std::int64_t>(32, line), kLeastSharedWays);
         set(machine_.caches["l2"].scope, "gpu");
         set(machine_.caches["l2"].latency, *l1.latency + dice_.octaves(kLevelStep, 150));
         keys.emplace_back("l2");
@@ -333,11 +347,6 @@ void Maker::path_and_memory() {
     const auto latency = std::max(dice_.between(200, 900), last + kLevelStep + spread);
     set(path.memory_latency, latency);
     set(path.memory_latency_range, {latency - spread, latency + spread});
-    // Uncached: what these paths' own caches do is tested on described GPUs.
-    for (const char* other : {"constant", "texture"}) {
-        set(machine_.paths[other].caches, {});
-        set(machine_.paths[other].memory_latency, latency);
-    }
     const bool has_private_cache = machine_.caches.contains("l1") && *machine_.caches.at("l1").scope == "sm";
     set(path.tlb_position, has_private_cache && dice_.chance(30) ? "after-first-cache" : "before-caches");
 
@@ -352,6 +361,88 @@ void Maker::path_and_memory() {
     set(memory.read_bandwidth, read);
     set(memory.peak_bandwidth, std::round(read / dice_.share(0.8, 0.97) * 10) / 10);
     set(memory.copy_bandwidth, std::round(read * dice_.share(0.85, 0.98) * 10) / 10);
+}
+
+std::string Maker::near_scope() {
+    // A cluster of one SM is that SM, and one cluster the whole GPU.
+    if (clusters_ == 1) return "gpu";
+    return *machine_.topology.sms_per_tpc > 1 && path_dice_.chance(50) ? "tpc" : "sm";
+}
+
+void Maker::path_cache(const std::string& key, const std::string& scope, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t latency) {
+    constexpr std::int64_t kLeastWays = 2;
+    cache(path_dice_, key, low, std::max(low, high), line, kLeastWays);
+    auto& cache = machine_.caches.at(key);
+    set(cache.scope, scope);
+    set(cache.latency, latency);
+    // Behind another cache no piece shorter than that one's line is ever asked for.
+    if (!key.ends_with("l1")) set(cache.sector, *cache.line);
+}
+
+void Maker::path(const std::string& name, const std::vector<std::string>& keys) {
+    auto& path = machine_.paths[name];
+    const std::int64_t global = *machine_.paths.at("global").memory_latency;
+    const std::int64_t last = keys.empty() ? 0 : *machine_.caches.at(keys.back()).latency;
+    set(path.caches, keys);
+    set(path.memory_latency, std::max(global, last + 2 * kLevelStep));
+}
+
+void Maker::constant_path() {
+    static constexpr std::array<std::int64_t, 2> kNearLines{64, 128};
+    static constexpr std::array<std::int64_t, 3> kLines{64, 128, 256};
+    const auto levels = path_dice_.between(0, 3);
+    std::vector<std::string> keys;
+    std::int64_t latency = path_dice_.between(4, 60), low = kKiB, line = path_dice_.one_of(kNearLines);
+    for (std::int64_t level = 1; level <= levels; ++level) {
+        keys.push_back(fmt::format("constant_l{}", level));
+        const bool last = level == 3;
+        path_cache(keys.back(), last ? "gpu" : level == 1 && clusters_ > 1 ? "sm" : near_scope(), low, last ? 40 * kKiB : level == 2 ? 12 * kKiB : 3 * kKiB, line, latency);
+        // Of a cache of the whole GPU none follows that is less.
+        if (*machine_.caches.at(keys.back()).scope == "gpu") break;
+        low = *machine_.caches.at(keys.back()).capacity * 2;
+        line = std::max(line, path_dice_.one_of(kLines));
+        latency += path_dice_.octaves(kLevelStep, 120);
+    }
+    path("constant", keys);
+}
+
+void Maker::texture_path() {
+    static constexpr std::array<std::int64_t, 3> kNearLines{32, 64, 128};
+    const auto levels = path_dice_.between(0, 2);
+    std::vector<std::string> keys;
+    const auto line = path_dice_.one_of(kNearLines);
+    const auto latency = path_dice_.between(40, 150);
+    if (levels > 0) {
+        path_cache("texture_l1", near_scope(), 4 * kKiB, 32 * kKiB, line, latency);
+        keys.emplace_back("texture_l1");
+    }
+    if (levels > 1) {
+        path_cache("texture_l2", "gpu", 4 * *machine_.caches.at("texture_l1").capacity, 512 * kKiB, std::max<std::int64_t>(line, path_dice_.chance(50) ? 256 : 32),
+                   latency + path_dice_.octaves(kLevelStep, 150));
+        keys.emplace_back("texture_l2");
+    }
+    path("texture", keys);
+}
+
+void Maker::instruction_path() {
+    // Two instructions of a warp are issued together only where both have been fetched, which costs such GPUs more than described here.
+    if (*machine_.issue.dual_issue > 1) return;
+    static constexpr std::array<std::int64_t, 2> kLines{128, 256};
+    constexpr std::int64_t kLongSince = 7;
+    const std::int64_t instruction = *machine_.identity.compute_capability_major >= kLongSince ? 16 : 8;
+    // Fetches of a first cache are hidden by the pipeline. The unrolled loops of experiments fit it: behind it, fetches of straight code
+    // are not hidden here as prefetching hides them on a GPU.
+    path_cache("instruction_l1", clusters_ > 1 ? "sm" : "gpu", instruction * kKiB, 3 * instruction * kKiB, path_dice_.one_of(kLines), 0);
+    std::vector<std::string> keys{"instruction_l1"};
+    // What lies behind is shared with constants, or there is nothing.
+    const auto& constant = *machine_.paths.at("constant").caches;
+    if (path_dice_.chance(70) && *machine_.caches.at("instruction_l1").scope == "sm")
+        for (std::size_t i = 1; i < constant.size(); ++i)
+            if (*machine_.caches.at(constant[i]).capacity >= 2 * *machine_.caches.at("instruction_l1").capacity) keys.push_back(constant[i]);
+    path("instruction", keys);
+    // One memory lies behind a cache, whoever asks.
+    set(machine_.paths["instruction"].memory_latency, std::max(*machine_.paths.at("instruction").memory_latency, *machine_.paths.at("constant").memory_latency));
+    set(machine_.instruction_supply.instruction_bytes, instruction);
 }
 
 void Maker::launch() {

@@ -61,12 +61,20 @@ TEST(SimulatedGtx280Test, TextureCachesAreThoseOfTable5) {
     EXPECT_NEAR(scan["caches.texture_l1.latency"], 261, 1);
     EXPECT_NEAR(scan["caches.texture_l2.latency"], 371, 1);
     EXPECT_NEAR(scan["paths.texture.memory_latency"], 497, 1);
+    // By SM, as Fig. 11 shows of the L2 and not of the L1.
+    const auto* range = scan.findings.find("caches.texture_l2.latency_range");
+    ASSERT_NE(range, nullptr);
+    EXPECT_EQ(std::get<std::vector<std::int64_t>>(range->value), (std::vector<std::int64_t>{367, 374}));
+    EXPECT_EQ(scan.findings.find("caches.texture_l1.latency_range"), nullptr);
 }
 
 TEST(SimulatedGtx280Test, InstructionCachesBehindTheFirstHaveTheGeometryOfTable5) {
     const Scanned scan("instruction_caches");
-    const std::tuple<std::string, double, double> rows[] = {{"instruction_l1", 4096, 4}, {"instruction_l2", 8192, 4}, {"instruction_l3", 32768, 8}};
-    for (const auto& [name, capacity, ways] : rows) {
+    const std::tuple<std::string, double, double, std::string> rows[] = {{"instruction_l1", 4096, 4, "sm"}, {"instruction_l2", 8192, 4, "tpc"}, {"instruction_l3", 32768, 8, "gpu"}};
+    for (const auto& [name, capacity, ways, scope] : rows) {
+        const auto* found = scan.findings.find("caches." + name + ".scope");
+        ASSERT_NE(found, nullptr) << name;
+        EXPECT_EQ(found->value, deduce::Value(scope)) << name;
         EXPECT_EQ(scan["caches." + name + ".capacity"], capacity);
         EXPECT_EQ(scan["caches." + name + ".line"], 256);
         EXPECT_EQ(scan["caches." + name + ".ways"], ways);
@@ -135,6 +143,18 @@ TEST(SimulatedGtx280Test, TlbsAreThoseOfTable5) {
         {"tlbs.global_l2.miss_penalty", 211},
     };
     for (const auto& [path, value] : truth) EXPECT_EQ(scan[path], value) << path;
+}
+
+TEST(SimulatedGtx280Test, TextureTlbsAreThoseOfTable5AndFig16) {
+    const Scanned scan("texture_tlb");
+    const std::pair<std::string_view, double> truth[] = {
+        {"tlbs.texture_l1.reach", 8 << 20},  {"tlbs.texture_l1.span", 512 << 10}, {"tlbs.texture_l1.ways", 16},
+        {"tlbs.texture_l1.entries", 16},     {"tlbs.texture_l2.reach", 16 << 20}, {"tlbs.texture_l2.span", 4096},
+        {"tlbs.texture_l2.ways", 8},         {"tlbs.texture_l2.entries", 4096},
+    };
+    for (const auto& [path, value] : truth) EXPECT_EQ(scan[path], value) << path;
+    EXPECT_NEAR(scan["tlbs.texture_l1.miss_penalty"], 47, 1);
+    EXPECT_NEAR(scan["tlbs.texture_l2.miss_penalty"], 209, 1);
 }
 
 TEST(SimulatedGtx280Test, ReadsComeNearTheBandwidthOfTheChannels) {

@@ -92,7 +92,9 @@ TEST(RandomMachine, ConflictsCostAtLeastWhatTheBanksAreBusy) {
 TEST(RandomMachine, EveryKindOfMachineComesUp) {
     std::map<std::string, int> seen;
     for_all_seeds([&](const machine::Machine& machine) {
-        ++seen["levels " + std::to_string(machine.caches.size())];
+        ++seen["levels " + std::to_string(machine.paths.at("global").caches.value.size())];
+        for (const char* path : {"constant", "texture", "instruction"}) 
+            if (machine.paths.contains(path)) ++seen[path + (" " + std::to_string(machine.paths.at(path).caches.value.size()))];
         ++seen["tlbs " + std::to_string(machine.tlbs.size())];
         ++seen["tpc " + std::to_string(*machine.topology.sms_per_tpc)];
         ++seen["clock " + *machine.clock.scope];
@@ -108,7 +110,8 @@ TEST(RandomMachine, EveryKindOfMachineComesUp) {
         }
         EXPECT_LE(*machine.topology.sms, 40);
     });
-    for (const char* kind : {"levels 0", "levels 1", "levels 2", "tlbs 1", "tlbs 2", "tpc 1", "tpc 2", "tpc 3", "clock sm", "clock tpc", "clock gpu",
+    for (const char* kind : {"levels 0", "levels 1", "levels 2", "tlbs 1", "tlbs 2", "constant 0", "constant 1", "constant 2", "constant 3", "texture 0", "texture 1",
+                             "texture 2", "instruction 1", "instruction 2", "tpc 1", "tpc 2", "tpc 3", "clock sm", "clock tpc", "clock gpu",
                              "banks 16x4", "banks 16x8", "banks 32x4", "banks 32x8", "expanded multiply", "policy lru", "policy fifo", "policy random",
                              "policy tree-plru", "sectors", "odd sets", "stack taken", "stack fall-through", "independent taken",
                              "independent fall-through", "stack, barriers of warp", "stack, barriers of thread", "independent, barriers of thread",

@@ -1,0 +1,41 @@
+#include "experiments/scope_report.hpp"
+
+#include "experiments/estimates.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.95;
+/// More than this is a loss, and less than kNothing is none.
+constexpr double kLost = 0.5, kNothing = 0.2;
+
+std::string scope_name(const Context& context, std::size_t shared_by) {
+    const auto sms = static_cast<std::size_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    if (shared_by == sms) return "gpu";
+    if (shared_by <= 1) return "sm";
+    const auto* clock = context.findings.find("clock.scope");
+    const bool clusters_known = clock != nullptr && clock->value == deduce::Value(std::string("gpc"));
+    const auto per_tpc = context.findings.number("topology.sms_per_tpc");
+    if (per_tpc) return static_cast<double>(shared_by) <= *per_tpc ? "tpc" : "gpc";
+    constexpr std::size_t kLargestTpc = 3;  // of any GPU so far
+    return clusters_known && shared_by > kLargestTpc ? "gpc" : shared_by <= kLargestTpc ? "tpc" : "gpc";
+}
+
+}  // namespace
+
+void Sharing::add(std::uint32_t rival, double lost) { (lost > kLost ? sharing : lost < kNothing ? apart : unclear).push_back(rival); }
+
+void report_scope(const Context& context, const std::string& path, const Sharing& sharing, const std::string& method, Outcome& outcome) {
+    Evidence evidence{method, kConfidence};
+    if (!sharing.unclear.empty() || sharing.sharing.empty()) {
+        outcome.estimates.push_back(undecided(path, {}, evidence));
+        return;
+    }
+    evidence.note = fmt::format("{} SMs of {} share it: {}", sharing.sharing.size(), sharing.sharing.size() + sharing.apart.size(), fmt::join(sharing.sharing, ", "));
+    outcome.estimates.push_back(decided(path, scope_name(context, sharing.sharing.size()), evidence));
+}
+
+}  // namespace gputomo::experiments

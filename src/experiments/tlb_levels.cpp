@@ -1,0 +1,164 @@
+#include "experiments/tlb_levels.hpp"
+
+#include "deduce/statistics.hpp"
+#include "experiments/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.95;
+constexpr std::uint64_t kFirstElements = 2;
+constexpr std::uint64_t kReadings = 64, kLeastLaps = 3;
+/// Loads of one lap at most.
+constexpr std::uint64_t kMostLoads = 1 << 14;
+/// A load this much slower than all loads of a small range missed a TLB ...
+constexpr double kPlainMargin = 5, kAliasedMargin = 7;
+/// ... if this share of loads did; single loads are slow for other reasons. An entry that spans 32 loads of the sweep over a plain
+/// array, or 16 pages of an aliased one, is still seen.
+constexpr double kPlainShare = 0.025, kAliasedShare = 0.05;
+
+/// Loads that are answered after a certain translation effort.
+struct Effort {
+    double latency = 0;           ///< median
+    double ceiling = 0;           ///< nearly all of its loads are faster
+    std::uint64_t fits = 0;       ///< largest range tried without slower loads
+    std::uint64_t overflows = 0;  ///< next larger one; 0: none
+    /// Latencies by range. Where the clock steps in several cycles, all slow loads of one range may begin at the same part of a step, and read
+    /// up to half a step too little or too much.
+    std::vector<double> by_range;
+};
+
+/// Each element's median over the laps: single loads are slow by accident.
+std::vector<double> of_elements(const std::vector<double>& latencies, std::uint32_t laps) {
+    const std::size_t size = latencies.size() / laps;
+    std::vector<double> medians;
+    std::vector<double> readings(laps);
+    for (std::size_t i = 0; i < size; ++i) {
+        for (std::size_t lap = 0; lap < laps; ++lap) readings[lap] = latencies[lap * size + i];
+        medians.push_back(deduce::median(readings));
+    }
+    return medians;
+}
+
+/// Doubles the range; a new level is there when enough loads are slower than any before (not their median: of several loads
+/// within one entry's span only the first can miss).
+std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, double clock_step, deduce::Trace& trace) {
+    std::vector<Effort> efforts;
+    for (std::uint64_t bytes = kFirstElements * stride; bytes <= chase.window().bytes; bytes *= 2) {
+        const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(kLeastLaps, kReadings * stride / bytes));
+        const auto latencies = of_elements(chase({deduce::strided(bytes, stride), 2, laps}).latencies, laps);
+        const double row[] = {static_cast<double>(bytes), deduce::median(latencies), deduce::quantile(latencies, 0.05), deduce::quantile(latencies, 0.99)};
+        for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+        if (efforts.empty()) {
+            efforts.push_back({deduce::mean_near_median(latencies, clock_step), row[3], bytes, 0, {}});
+            continue;
+        }
+        const auto above = [&](double limit) {
+            std::vector<double> slow;
+            std::ranges::copy_if(latencies, std::back_inserter(slow), [limit](double latency) { return latency > limit; });
+            return slow;
+        };
+        const double margin = std::max(chase.window().aliased ? kAliasedMargin : kPlainMargin, efforts.front().ceiling - efforts.front().latency);
+        const auto slow = above(efforts.back().ceiling + margin);
+        const double share = chase.window().aliased ? kAliasedShare : kPlainShare;
+        if (static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {
+            efforts.back().overflows = bytes;
+            efforts.push_back({deduce::mean_near_median(slow, clock_step), deduce::quantile(slow, 0.98), bytes, 0, {}});
+            efforts.back().by_range.push_back(efforts.back().latency);
+        } else {
+            efforts.back().fits = bytes;
+            if (efforts.size() > 1) efforts.back().by_range.push_back(deduce::mean_near_median(above(efforts[efforts.size() - 2].ceiling + margin), clock_step));
+        }
+    }
+    if (clock_step > 1) {
+        for (auto& effort : efforts) {
+            if (effort.by_range.empty()) continue;
+            const auto [low, high] = std::ranges::minmax(effort.by_range);
+            effort.latency = (low + high) / 2;
+        }
+    }
+    return efforts;
+}
+
+void add_tlb(const std::string& name, const FoundTlb& tlb, const std::string& experiment, Outcome& outcome) {
+    const auto prefix = "tlbs." + name;
+    for (auto& estimate : deduce::tlb_estimates(tlb.findings, prefix, experiment)) outcome.estimates.push_back(std::move(estimate));
+    for (const auto& remark : tlb.findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}", name, remark));
+    if (!tlb.confirmed()) return;
+    auto penalty = decided(prefix + ".miss_penalty", static_cast<std::int64_t>(std::llround(tlb.penalty)),
+                           {experiment + ": difference of the medians of loads that hit here and in the next level", kConfidence});
+    penalty.interval = {tlb.penalty - tlb.spread, tlb.penalty + tlb.spread};
+    outcome.estimates.push_back(std::move(penalty));
+}
+
+deduce::Trace levels_trace(const std::string& name) {
+    deduce::Trace trace{.name = name, .experiment = name.substr(0, name.find('/'))};
+    trace.columns = {{"range", "bytes", {}}, {"median", "cycles", {}}, {"low", "cycles", {}}, {"high", "cycles", {}}};
+    trace.plot = {"What a dependent load takes for translation against the range of addresses", "range", {"median", "high"}, true, false};
+    return trace;
+}
+
+}  // namespace
+
+DataCaches data_caches(const Findings& findings, const std::string& path, const std::string& prefix) {
+    DataCaches caches;
+    for (int level = 1; level <= 3; ++level) {
+        const auto* capacity = findings.find(fmt::format("caches.{}{}.capacity", prefix, level));
+        if (capacity == nullptr) continue;
+        const double most = capacity->interval ? (*capacity->interval)[1] : findings.number(capacity->path).value_or(0);
+        caches.capacity = std::max(caches.capacity, static_cast<std::uint64_t>(most));
+        const auto cached = findings.number(fmt::format("caches.{}{}.latency", prefix, level));
+        const auto memory = findings.number(fmt::format("paths.{}.memory_latency", path));
+        if (cached && memory) caches.miss_cost = *memory - *cached;
+    }
+    return caches;
+}
+
+std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, const TlbQuestion& asked, Outcome& outcome) {
+    TranslationChase translation(context, mapped, asked.caches, asked.hint);
+    translation.add_code_checks(outcome);
+    const Window& window = translation.window();
+    translation.describe(0.1, "levels of translation");
+    auto trace = levels_trace(asked.trace);
+    const auto efforts = find_efforts(translation, asked.stride, clock_step(context.findings), trace);
+    outcome.traces.push_back(std::move(trace));
+    std::vector<FoundTlb> found;
+    deduce::CacheQuestion question{.largest = window.bytes, .word = window.word, .visible = window.word, .most_loads = kMostLoads, .seed = context.seed};
+    deduce::Chase chase = translation.chase();
+    for (std::size_t level = 0; level + 1 < efforts.size(); ++level) {
+        question.threshold = (efforts[level].latency + efforts[level + 1].latency) / 2;
+        question.fits = efforts[level].fits;
+        question.overflows = efforts[level].overflows;
+        translation.describe(0.3 + 0.3 * static_cast<double>(level), fmt::format("geometry of level {}", level + 1));
+        found.push_back({deduce::deduce_geometry(chase, question), efforts[level + 1].latency - efforts[level].latency, efforts.front().ceiling - efforts.front().latency});
+        if (!found.back().has_geometry()) continue;
+        const auto span = static_cast<std::uint64_t>(found.back().findings.line.value);
+        const UnhiddenChase unhidden(translation, static_cast<std::uint64_t>(found.back().findings.capacity.value) / span, span);
+        if (unhidden.end() == 0) continue;
+        question.largest = unhidden.end();
+        question.visible = span;
+        chase = unhidden;
+    }
+    return found;
+}
+
+void report_tlbs(const std::vector<FoundTlb>& found, const std::string& path, std::uint64_t range, const std::string& experiment, Outcome& outcome) {
+    std::vector<std::string> names;
+    for (const auto& tlb : found) {
+        names.push_back(fmt::format("{}_l{}", path, names.size() + 1));
+        add_tlb(names.back(), tlb, experiment, outcome);
+    }
+    Evidence evidence{experiment + ": levels of latency against the range of addresses, the latency of the data taken off", kConfidence};
+    if (names.empty()) evidence.note = fmt::format("no translation missed a TLB within {} MiB of addresses", range >> 20);
+    const bool confirmed = std::ranges::all_of(found, &FoundTlb::confirmed);
+    const auto leaf = fmt::format("paths.{}.tlbs", path);
+    outcome.estimates.push_back(confirmed ? decided(leaf, names, evidence) : undecided(leaf, {}, evidence));
+}
+
+}  // namespace gputomo::experiments
