@@ -20,7 +20,7 @@ FilledPiece find_sector(Probe& probe, std::uint64_t evict, std::uint64_t step) {
     // Twice each: policies that expect no reuse let lines go before those that were used again.
     for (std::uint64_t at = window + step; at < evict; at += step) {
         tour.push_back(at);
-        if (step > q.word) tour.push_back(at + q.word);
+        if (step > q.word && !probe.hidden()) tour.push_back(at + q.word);
     }
     const auto rates = probe.miss_rates(tour, 1, 3);
     std::map<std::uint64_t, int> distances;
