@@ -1,6 +1,6 @@
 #include "deduce/geometry.hpp"
 
-#include "deduce/geometry/capacity.hpp"
+#include "deduce/geometry/contiguous.hpp"
 #include "deduce/geometry/line.hpp"
 #include "deduce/geometry/policy.hpp"
 #include "deduce/geometry/sets.hpp"
@@ -24,27 +24,27 @@ struct Room {
     bool everywhere = false;
 };
 constexpr Room kRooms[] = {{8, true}, {8, false}, {32, true}, {4, false}};
+/// Loads that a level is worth; that walks through arrays are worth where there are other ways.
+constexpr std::uint64_t kMostLoads = std::uint64_t{64} << 20, kContiguousLoads = std::uint64_t{8} << 20;
 /// Longest line, as a multiple of what one miss fills.
 constexpr std::uint64_t kMostSectors = 64;
 /// A geometry that predicts a smaller share of the trials is not the cache's.
 constexpr double kPredicts = 0.9;
+/// Confidence of a geometry where nothing can be predicted, and of a number that is only known to lie in an interval.
+constexpr double kUnpredicted = 0.95, kOpen = 0.5;
 
 class Geometer {
 public:
     Geometer(const Chase& chase, const CacheQuestion& question) : probe_(chase, question), q_(probe_.question()) {}
 
     CacheFindings run() {
-        if (!find_piece()) return std::move(found_);
-        for (const auto& room : kRooms) {
-            const std::uint64_t reach = std::bit_ceil(q_.overflows) * room.reach, all = std::bit_floor(q_.largest);
-            if (!room.everywhere && reach >= all) continue;
-            probe_.move_origin(room.everywhere ? all : reach);
-            probe_.stay_within(reach);
-            if (explain_sets()) return std::move(found_);
-            if (probe_.exhausted()) break;
+        Bracket capacity{q_.fits, q_.overflows};
+        try {
+            if (find_piece() && !explain(capacity)) leave_open(capacity);
+        } catch (const Exhausted& exhausted) {
+            remark(exhausted.what());
+            if (found_.capacity.value == 0) leave_open(capacity);
         }
-        const auto bracket = bracket_capacity(probe_, step());
-        found_.capacity = {static_cast<std::int64_t>(bracket.fits), bracket.fits == 0 ? 0 : 0.5, {static_cast<std::int64_t>(bracket.fits), static_cast<std::int64_t>(bracket.overflows)}, {}};
         return std::move(found_);
     }
 
@@ -54,6 +54,25 @@ private:
         return false;
     }
     [[nodiscard]] std::uint64_t step() const { return std::max(sector_, q_.visible); }
+
+    /// `capacity`: what is known of it where nothing explains the sets.
+    bool explain(Bracket& capacity) {
+        probe_.look_everywhere();
+        if (!probe_.hidden()) probe_.allow(kContiguousLoads);
+        const auto contiguous = find_contiguous(probe_, sector_);
+        if (!probe_.hidden()) probe_.allow(kMostLoads);
+        if (contiguous.sets && explain_equal_sets(*contiguous.sets)) return true;
+        if (!contiguous.sets) {
+            capacity = contiguous.capacity;
+            remark(contiguous.why);
+        }
+        return !probe_.hidden() && explain_any_sets();
+    }
+
+    void leave_open(const Bracket& capacity) {
+        const auto least = static_cast<std::int64_t>(capacity.fits);
+        found_.capacity = {least, least == 0 ? 0 : kOpen, {least, static_cast<std::int64_t>(capacity.overflows)}, {}};
+    }
 
     bool find_piece() {
         const auto piece = find_sector(probe_);
@@ -65,8 +84,27 @@ private:
         return true;
     }
 
-    /// One set, its line, the index, all sets; and whether that predicts what other lines do.
-    bool explain_sets() {
+    /// Behind a nearer level, predictions of many groups at once would meet what comes between: the method's own checks have to do.
+    bool explain_equal_sets(const EqualSets& sets) {
+        const auto index = Index::modulo(sets.sets, sets.line, probe_.address(), probe_.span());
+        if (!probe_.hidden() && index.lines_in_reach() > sets.ways) return predicts(index, sets.ways);
+        decide(index, std::vector<std::uint64_t>(sets.sets, sets.ways), kUnpredicted);
+        return true;
+    }
+
+    bool explain_any_sets() {
+        for (const auto& room : kRooms) {
+            const std::uint64_t reach = std::bit_ceil(q_.overflows) * room.reach, all = std::bit_floor(q_.largest);
+            if (!room.everywhere && reach >= all) continue;
+            probe_.move_origin(room.everywhere ? all : reach);
+            probe_.stay_within(reach);
+            if (explain_any_sets_in_room()) return true;
+        }
+        return false;
+    }
+
+    /// One set, its line, and the index.
+    bool explain_any_sets_in_room() {
         const auto overfull = find_overfull(probe_, step());
         if (!overfull) return remark("no group of lines shows a set");
         const std::uint64_t least = q_.visible > q_.word ? q_.word : sector_;
@@ -74,15 +112,26 @@ private:
         if (line == 0) return remark(fmt::format("{} lines overflow together, and so do their neighbours: this is no set of lines", overfull->lines.size()));
         const auto index = find_index(probe_, *overfull, line);
         if (!index) return remark(fmt::format("a set of {} lines of {} bytes; neither a modulus nor XORs of address bits explain which lines share it", overfull->ways(), line));
-        const auto ways = find_set_ways(probe_, *index, overfull->ways()).ways;
-        if (ways.empty()) return remark(fmt::format("sets differ from the one of {} lines of {} bytes that was found first, and there are too many to measure", overfull->ways(), line));
-        const std::uint64_t capacity = std::accumulate(ways.begin(), ways.end(), std::uint64_t{0}) * line;
-        const auto trials = predict_groups(probe_, *index, ways);
-        const std::string picture = fmt::format("{} sets of up to {} lines of {} bytes", index->sets(), *std::max_element(ways.begin(), ways.end()), line);
+        return predicts(*index, overfull->ways());
+    }
+
+    /// The ways of all sets, and whether that predicts what other lines do.
+    bool predicts(const Index& index, std::uint64_t expected) {
+        auto ways = find_set_ways(probe_, index, expected).ways;
+        if (ways.empty()) return remark(fmt::format("sets differ from the one of {} lines of {} bytes that was found first, and there are too many to measure", expected, index.line()));
+        const auto trials = predict_groups(probe_, index, ways);
+        const std::uint64_t capacity = std::accumulate(ways.begin(), ways.end(), std::uint64_t{0}) * index.line();
+        const std::string picture = fmt::format("{} sets of up to {} lines of {} bytes", index.sets(), *std::max_element(ways.begin(), ways.end()), index.line());
         if (trials.confidence() < kPredicts) return remark(fmt::format("{} predict {} of {} groups of lines", picture, trials.agreed, trials.made));
         if (capacity < q_.fits / 2 || capacity > q_.overflows) return remark(fmt::format("{} are not the size of this level", picture));
-        decide(*index, ways, trials.confidence());
+        decide(index, q_.occupied ? with_occupied_lines(ways) : ways, trials.confidence());
         return true;
+    }
+
+    [[nodiscard]] static std::vector<std::uint64_t> with_occupied_lines(std::vector<std::uint64_t> ways) {
+        const auto most = *std::max_element(ways.begin(), ways.end());
+        for (auto& w : ways) w += w + 1 == most ? 1 : 0;
+        return ways;
     }
 
     void decide(const Index& index, const std::vector<std::uint64_t>& ways, double confidence) {
@@ -90,19 +139,20 @@ private:
             const auto value = static_cast<std::int64_t>(v);
             return Finding{value, confidence, {value, value}, {}};
         };
-        const auto [least, most] = std::ranges::minmax_element(ways);
+        const auto described = q_.occupied ? with_occupied_lines(ways) : ways;
+        const auto [least, most] = std::ranges::minmax_element(described);
         found_.line = exact(index.line());
         found_.sets = exact(index.sets());
         found_.ways = exact(*most);
-        found_.capacity = exact(std::accumulate(ways.begin(), ways.end(), std::uint64_t{0}) * index.line());
-        if (*least != *most) found_.set_ways.assign(ways.begin(), ways.end());
+        found_.capacity = exact(std::accumulate(described.begin(), described.end(), std::uint64_t{0}) * index.line());
+        if (*least != *most) found_.set_ways.assign(described.begin(), described.end());
         found_.index = index.name();
         for (const auto mask : index.masks()) {
             if (found_.index == "bits") found_.index_bits.push_back(std::countr_zero(mask));
             if (found_.index == "hash") found_.index_hash.push_back(static_cast<std::int64_t>(mask));
         }
         const std::uint64_t piece = std::min(index.line(), sector_);
-        const auto set = static_cast<std::uint64_t>(most - ways.begin());
+        const auto set = static_cast<std::uint64_t>(std::ranges::max_element(ways) - ways.begin());
         if (*most < 2) return;
         if (piece / q_.word < 2 || index.lines_in_reach() <= *most) {
             remark("a line is too short to be visited twice in a tour, or too few are in reach: the policy is not determined");

@@ -2,8 +2,10 @@
 //
 // What is asked again and again is whether a group of lines comes to stay (geometry/probe.hpp). From that:
 // 1. Fill granularity: after eviction, a walk in single words misses once per sector.
-// 2. Lines of one set, found by group testing: no assumption about how the set is chosen (geometry/full_set.hpp).
-// 3. Line: neighbours that are in the same line, and those that are not (geometry/line.hpp).
+// 2. Equal sets by the line number modulo their number, by walks through arrays (geometry/contiguous.hpp): cheap, and all there is
+//    behind a nearer level. Elsewhere, 5 has to confirm it; what it does not confirm is left to 3 and 4.
+// 3. Lines of one set, found by group testing: no assumption about how the set is chosen (geometry/full_set.hpp).
+//    Line: neighbours that are in the same line, and those that are not (geometry/line.hpp).
 // 4. Index: the line number modulo the sets, or XORs of address bits by linear algebra (geometry/index.hpp).
 // 5. Ways of each set, unequal ones included; then groups of lines nobody looked at are predicted, and confidence is the share
 //    of them that was right (geometry/sets.hpp).
@@ -29,6 +31,8 @@ struct CacheQuestion {
     std::uint64_t word = 8;          ///< bytes; the finest step (8 for data, a small page for TLBs)
     /// Stride at which every sector is looked up; `word` if nothing nearer hides lookups, the span of the level before for a TLB.
     std::uint64_t visible = 0;
+    bool behind = false;             ///< a nearer level hides lookups, so that the chase puts other lines in between
+    bool occupied = false;           ///< the chase's own code takes room there: a line of some sets
     std::uint64_t most_loads = 1 << 18;  ///< of one lap; larger arrays are bracketed, not measured to the line
     std::uint64_t seed = 1;
     std::uint64_t base = 0;              ///< address of offset 0, or any with the same alignment: which address bits choose the set depends on it

@@ -138,6 +138,7 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, st
         if (unhidden.end() == 0) continue;
         question.largest = unhidden.end();
         question.visible = span;
+        question.behind = true;
         chase = unhidden;
     }
     return found;

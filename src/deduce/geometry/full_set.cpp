@@ -72,7 +72,7 @@ Offsets suspects(Probe& probe, const Offsets& tour) {
 }  // namespace
 
 Offsets smallest_overflow(Probe& probe, Offsets background, const Offsets& candidates) {
-    if (candidates.size() == 1 || probe.exhausted()) return candidates;
+    if (candidates.size() == 1) return candidates;
     const auto half = candidates.begin() + static_cast<std::ptrdiff_t>(candidates.size() / 2);
     const Offsets first(candidates.begin(), half), second(half, candidates.end());
     const auto first_too = joined(background, first);

@@ -65,7 +65,10 @@ bool is_modulo(Probe& probe, const FullSet& set, std::uint64_t sets, std::uint64
     if (sets <= kMostOthers) {
         for (std::uint64_t i = 1; i < sets; ++i) others.push_back(set.start() + i * line);
     } else {
-        for (std::uint64_t i = 1; i < sets; i += 1 + probe.draw(2 * sets / kMostOthers)) others.push_back(set.start() + i * line);
+        for (std::uint64_t i = 2; i < sets; i *= 2) others.push_back(set.start() + i * line);
+        for (std::uint64_t i = 1; i < sets; i += 1 + probe.draw(2 * sets / kMostOthers)) {
+            if (!std::has_single_bit(i) || i == 1) others.push_back(set.start() + i * line);
+        }
     }
     if (probe.hidden()) {
         std::shuffle(others.begin(), others.end(), probe.random());

@@ -59,6 +59,7 @@ void Probe::move_origin(std::uint64_t span) {
 }
 
 Probe::Recorded Probe::record(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps) {
+    if (loads_ > most_loads_) throw Exhausted();
     ChaseRequest request{offsets, warm, laps};
     for (auto& offset : request.offsets) offset += origin_;
     const auto trace = chase_(request);

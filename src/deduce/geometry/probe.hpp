@@ -6,11 +6,17 @@
 
 #include <cstdint>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 namespace gputomo::deduce::geometry {
 
 using Offsets = std::vector<std::uint64_t>;
+
+/// More loads would be needed than a level is worth.
+struct Exhausted : std::runtime_error {
+    Exhausted() : std::runtime_error("more loads would be needed than a level is worth") {}
+};
 
 /// Asks a chase and makes up for readings that are slow by accident. Offsets count from `origin`, which is aligned to `span`, so
 /// that they can be combined bit by bit as the addresses are.
@@ -21,6 +27,8 @@ public:
     /// Moves the origin to an address aligned to `span` (a power of two), if the array has one with so much room behind it;
     /// otherwise to the largest such piece.
     void move_origin(std::uint64_t span);
+    /// The whole array from its start on; offsets need not combine as address bits do.
+    void look_everywhere() { origin_ = 0, span_ = reach_ = question_.largest; }
     /// Bytes from the origin on in which lines are looked for first: no more than that, or other limits come into play, such as a TLB's.
     void stay_within(std::uint64_t reach) { reach_ = std::min(reach, span_); }
     [[nodiscard]] std::uint64_t reach() const { return reach_; }
@@ -55,17 +63,16 @@ public:
     [[nodiscard]] double accidents();
     /// Laps after which groups of lines that stay have come to stay, with some to spare.
     [[nodiscard]] std::uint32_t settling() const { return settling_; }
-    /// Whether more loads were spent than a level is worth.
-    [[nodiscard]] bool exhausted() const { return loads_ > kMostLoads; }
+    /// Loads that may be spent from now on; then each question throws Exhausted.
+    void allow(std::uint64_t loads) { most_loads_ = loads_ + loads; }
     /// Whether a nearer level hides lookups that are not far enough apart: then a tour may visit only few lines.
-    [[nodiscard]] bool hidden() const { return question_.visible > question_.word; }
+    [[nodiscard]] bool hidden() const { return question_.behind || question_.visible > question_.word; }
     [[nodiscard]] const CacheQuestion& question() const { return question_; }
     [[nodiscard]] std::mt19937_64& random() { return random_; }
     /// 0 .. count - 1
     [[nodiscard]] std::uint64_t draw(std::uint64_t count) { return random_() % count; }
 
 private:
-    static constexpr std::uint64_t kMostLoads = std::uint64_t{24} << 20;
     [[nodiscard]] bool fits(const Offsets& offsets, std::size_t watched, std::uint32_t clean_laps);
     /// Slow loads of the first `watched` lines in each of some rounds over all lines, in several orders.
     [[nodiscard]] std::vector<std::size_t> watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds);
@@ -77,7 +84,7 @@ private:
     std::uint64_t origin_ = 0;
     std::uint64_t span_ = 0, reach_ = 0, piece_ = 0;
     std::mt19937_64 random_;
-    std::uint64_t loads_ = 0;
+    std::uint64_t loads_ = 0, most_loads_ = ~std::uint64_t{0};
     double accidents_ = -1;
     std::uint32_t settling_ = 4;
 };

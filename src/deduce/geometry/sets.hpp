@@ -17,11 +17,13 @@ struct Trials {
     int agreed = 0;
     int made = 0;
     /// Probability that a further prediction is right, by Laplace's rule.
+    /// More than a third of many was wrong.
+    [[nodiscard]] bool hopeless() const { return made >= 24 && 3 * agreed < 2 * made; }
     [[nodiscard]] double confidence() const { return made == 0 ? 0 : (agreed + 1.0) / (made + 2.0); }
 };
 
 /// Random groups of lines of random sets, as many as a set holds or one more, each at a random word of its line: do those stay that
-/// should, and no others?
-[[nodiscard]] Trials predict_groups(Probe& probe, const Index& index, const std::vector<std::uint64_t>& ways);
+/// should, and no others? A set that holds more than predicted is measured again.
+[[nodiscard]] Trials predict_groups(Probe& probe, const Index& index, std::vector<std::uint64_t>& ways);
 
 }  // namespace gputomo::deduce::geometry
