@@ -28,6 +28,7 @@ public:
     void scramble(std::mt19937_64& random) override {
         for (auto& rank : rank_) rank = Rule::any(random);
     }
+    bool depends_on_start() const override { return Rule::kStates; }
 
 private:
     /// What is known of places is read from a few evictions.
@@ -41,6 +42,7 @@ using Ranks = std::vector<std::int32_t>;
 /// The more accesses ago, the higher; all that were never seen rank alike.
 struct Oldest {
     static constexpr std::int32_t kFresh = 1 << 30;
+    static constexpr bool kStates = false;
     static std::int32_t any(std::mt19937_64&) { return kFresh; }
     static void renew(Ranks& ranks, std::uint32_t way) {
         for (auto& rank : ranks)
@@ -59,6 +61,7 @@ struct Fifo : Oldest {
 /// One bit per way: 1 not used, 0 used. Bit-PLRU forgets when all are used; NRU when it needs a victim then.
 struct UsedBits {
     static constexpr std::int32_t kFresh = 1;
+    static constexpr bool kStates = true;
     static std::int32_t any(std::mt19937_64& random) { return static_cast<std::int32_t>(random() % 2); }
     /// A used way was evicted: all bits were forgotten, now or, where the model was not in the set's state yet, a while ago.
     static void forget_late(Ranks& ranks, std::uint32_t way) {
@@ -91,6 +94,7 @@ struct Nru : UsedBits {
 template <bool bimodal>
 struct Rrip {
     static constexpr std::int32_t kDistant = 3, kFresh = kDistant;
+    static constexpr bool kStates = true;
     static std::int32_t any(std::mt19937_64& random) { return static_cast<std::int32_t>(random() % (kDistant + 1)); }
     static void touch(Ranks& ranks, std::uint32_t way) { ranks[way] = 0; }
     static void fill(Ranks& ranks, std::uint32_t way) {
@@ -109,6 +113,7 @@ public:
     void fill(std::uint32_t) override {}
     void prefer(const std::vector<std::uint32_t>&) override {}
     void scramble(std::mt19937_64&) override {}
+    bool depends_on_start() const override { return false; }
 
 private:
     std::vector<double> odds_;
@@ -139,6 +144,7 @@ public:
     void fill(std::uint32_t way) override { touch(way); }
     void prefer(const std::vector<std::uint32_t>&) override {}
     void scramble(std::mt19937_64&) override {}
+    bool depends_on_start() const override { return false; }
 
 private:
     static constexpr int kUnknown = -1;

@@ -25,6 +25,8 @@ public:
     virtual void prefer(const std::vector<std::uint32_t>& places) = 0;
     /// Some state that the set may be in before anything is known.
     virtual void scramble(std::mt19937_64& random) = 0;
+    /// Whether scramble() changes anything.
+    [[nodiscard]] virtual bool depends_on_start() const = 0;
 };
 
 /// Policies whose state follows from the accesses: lru, fifo, bit-plru, nru, srrip, brrip; and random.

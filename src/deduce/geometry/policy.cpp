@@ -13,7 +13,7 @@ namespace {
 
 /// Walks with different orders; rounds over the set's lines in each, at least; loads of all, at most.
 constexpr int kWalks = 6;
-constexpr std::uint64_t kFewestRounds = 40, kRoundsPerWay = 3, kMostLoads = 1 << 18, kMostVisits = 4;
+constexpr std::uint64_t kFewestRounds = 40, kRoundsPerWay = 3, kMostLoads = 1 << 18, kMostVisits = 16;
 /// Evictions that the judgement rests on, at least.
 constexpr int kFewestVictims = 12, kManyVictims = 40;
 /// Further walks, each batch as long as all before, while two candidates explain about equally well.
@@ -32,6 +32,10 @@ constexpr std::uint32_t kMostPeriod = 12;
 /// For odds of single ways: loads of a long walk, share by which a random policy's victims may prefer old lines.
 constexpr std::uint64_t kOddsLoads = 1 << 16;
 constexpr double kPreference = 0.15;
+/// Of the accidents, at least one in so many looks like a miss.
+constexpr double kLeastHidden = 50;
+/// Likelihoods of one walk that differ by a factor less than e to this say nothing.
+constexpr double kTie = 2;
 /// Of one walk that agrees, by Laplace's rule, with those before that found no other explanation.
 constexpr double kOneWalk = 0.9;
 
@@ -74,6 +78,7 @@ public:
         std::uint64_t loads = std::min(kMostLoads / kWalks, rounds * lines_.size());
         for (int batch = 0; batch < kBatches && !decided(); ++batch, loads *= 2) {
             for (int i = 0; i < kWalks; ++i) walks_.push_back(walk(loads));
+            accidental_ = accidents_like_misses();
             weigh();
         }
         judge();
@@ -108,14 +113,25 @@ private:
             for (std::size_t i = at; i < end; ++i) {
                 episode.lines.push_back(numbers[i % numbers.size()]);
                 episode.missed.push_back(recorded.missed[i]);
+                episode.odd.push_back(recorded.odd[i]);
             }
             walk.episodes.push_back(std::move(episode));
         }
         return walk;
     }
 
+    /// Of the accidents, those are known that are odd.
+    [[nodiscard]] double accidents_like_misses() const {
+        double odd = 0, all = 0;
+        for (const auto& walk : walks_)
+            for (const auto& e : walk.episodes) {
+                odd += static_cast<double>(std::count(e.odd.begin(), e.odd.end(), true));
+                all += static_cast<double>(e.odd.size());
+            }
+        return std::max(probe_.accidents() / kLeastHidden, probe_.accidents() - odd / std::max(1.0, all));
+    }
     [[nodiscard]] std::vector<Step> random_steps(const Episode& episode) const {
-        return explain(episode, ways_, *make_model("random", ways_), probe_.accidents()).steps;
+        return explain(episode, ways_, *make_model("random", ways_), accidental_).steps;
     }
 
     void weigh() {
@@ -126,7 +142,7 @@ private:
             // As it is, or with a preference for some ways that earlier victims show: the better explanation counts.
             consider(name, [&](const Episode& e) {
                 auto model = make_model(name, ways_);
-                model->prefer(learn_places(explain(e, ways_, *model, probe_.accidents()).steps, ways_, *model));
+                model->prefer(learn_places(explain(e, ways_, *model, accidental_).steps, ways_, *model));
                 return model;
             });
             const auto worse = candidates_.end() - (candidates_.back().likelihood > candidates_[candidates_.size() - 2].likelihood ? 2 : 1);
@@ -151,7 +167,7 @@ private:
         for (const auto& walk : walks_) {
             candidate.by_walk.push_back(0);
             for (const auto& episode : walk.episodes) {
-                const auto explanation = explain(episode, ways_, *make(episode), probe_.accidents());
+                const auto explanation = explain(episode, ways_, *make(episode), accidental_);
                 candidate.likelihood += explanation.likelihood;
                 candidate.by_walk.back() += explanation.likelihood;
                 candidate.victims += explanation.victims;
@@ -185,10 +201,14 @@ private:
     /// How much of the walk the best one explains, how much worse the runner-up is, and in how many of the walks it is worse: a
     /// model that is a little off may win by a large likelihood, but hardly in every order of the lines.
     [[nodiscard]] static double confidence(const Candidate& best, const Candidate& second) {
-        double won = 0;
-        for (std::size_t i = 0; i < best.by_walk.size(); ++i) won += best.by_walk[i] > second.by_walk[i] ? 1 : 0;
+        double won = 0, decisive = 0;
+        for (std::size_t i = 0; i < best.by_walk.size(); ++i) {
+            const double difference = best.by_walk[i] - second.by_walk[i];
+            decisive += std::abs(difference) > kTie ? 1 : 0;
+            won += difference > kTie ? 1 : 0;
+        }
         const double margin = best.likelihood - second.likelihood;
-        return (best.explained + 1.0) / (best.victims + 2.0) / (1 + std::exp(-margin)) * (won + 1) / (static_cast<double>(best.by_walk.size()) + 2);
+        return (best.explained + 1.0) / (best.victims + 2.0) / (1 + std::exp(-margin)) * (won + 1) / (decisive + 2);
     }
 
     /// Nothing known fits better than chance: it is chance only if the set does not repeat itself and prefers no line.
@@ -216,7 +236,8 @@ private:
             for (const auto& walk : walks_)
                 for (const auto& e : walk.episodes)
                     for (std::size_t i = period * walk.tour; i < e.missed.size(); ++i) {
-                        const bool now = e.missed[i], then = e.missed[i - period * walk.tour];
+                        const std::size_t before = i - period * walk.tour;
+                        const bool now = e.missed[i] && !e.odd[i], then = e.missed[before] && !e.odd[before];
                         both += now && then ? 1 : 0;
                         either += now || then ? 1 : 0;
                     }
@@ -270,6 +291,7 @@ private:
     std::uint64_t piece_, visits_;
     Offsets lines_;
     std::vector<Walk> walks_;
+    double accidental_ = 0;  ///< share of hits that read like misses
     std::vector<Candidate> candidates_;
     PolicyFinding found_;
 };

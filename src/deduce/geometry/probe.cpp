@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 namespace gputomo::deduce::geometry {
 namespace {
@@ -28,6 +30,9 @@ constexpr double kMostAccidents = 2.5;
 constexpr std::uint64_t kQuietLines = 8, kQuietReadings = 16384;
 /// Share of readings that may be slow by accident, at worst.
 constexpr double kMostAccidental = 0.05;
+/// Part of the slow readings that lies closest together, and how many times its width on either side still counts as usual; cycles at least.
+constexpr double kPartOfSlow = 0.35, kTimesPart = 10, kLeastWidth = 10;
+constexpr std::size_t kFewestSlow = 16;
 /// Standard deviations beyond which a count is no accident.
 constexpr double kSigmas = 5;
 
@@ -41,6 +46,21 @@ int least_count(double accidental, std::uint32_t laps, std::size_t loads) {
         tail -= term;
     }
     return count;
+}
+
+/// Where nearly all misses lie: around the shortest interval that holds a good part of the slow readings.
+std::pair<double, double> usual_misses(const std::vector<double>& latencies, double threshold) {
+    std::vector<double> slow;
+    for (const double latency : latencies)
+        if (latency > threshold) slow.push_back(latency);
+    if (slow.size() < kFewestSlow) return {threshold, std::numeric_limits<double>::infinity()};
+    std::sort(slow.begin(), slow.end());
+    const auto part = static_cast<std::size_t>(kPartOfSlow * static_cast<double>(slow.size()));
+    std::size_t best = 0;
+    for (std::size_t i = 0; i + part < slow.size(); ++i)
+        if (slow[i + part] - slow[i] < slow[best + part] - slow[best]) best = i;
+    const double wide = std::max(kTimesPart * (slow[best + part] - slow[best]), kLeastWidth);
+    return {slow[best] - wide, slow[best + part] + wide};
 }
 
 }  // namespace
@@ -64,8 +84,12 @@ Probe::Recorded Probe::record(const Offsets& offsets, std::uint32_t warm, std::u
     for (auto& offset : request.offsets) offset += origin_;
     const auto trace = chase_(request);
     loads_ += offsets.size() * (std::uint64_t{warm} + laps);
-    Recorded recorded{std::vector<bool>(trace.latencies.size()), std::max<std::size_t>(1, trace.unbroken == 0 ? trace.latencies.size() : trace.unbroken)};
-    for (std::size_t i = 0; i < trace.latencies.size(); ++i) recorded.missed[i] = trace.latencies[i] > question_.threshold;
+    Recorded recorded{std::vector<bool>(trace.latencies.size()), std::vector<bool>(trace.latencies.size()), std::max<std::size_t>(1, trace.unbroken == 0 ? trace.latencies.size() : trace.unbroken)};
+    const auto [low, high] = usual_misses(trace.latencies, question_.threshold);
+    for (std::size_t i = 0; i < trace.latencies.size(); ++i) {
+        recorded.missed[i] = trace.latencies[i] > question_.threshold;
+        recorded.odd[i] = recorded.missed[i] && (trace.latencies[i] < low || trace.latencies[i] > high);
+    }
     return recorded;
 }
 

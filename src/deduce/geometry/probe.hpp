@@ -46,6 +46,7 @@ public:
     [[nodiscard]] std::vector<bool> misses(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps) { return record(offsets, warm, laps).missed; }
     struct Recorded {
         std::vector<bool> missed;
+        std::vector<bool> odd;     ///< slow, but not as slow as misses are: by accident, whether or not it missed
         std::size_t unbroken = 1;  ///< loads recorded without a break
     };
     [[nodiscard]] Recorded record(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);

@@ -10,11 +10,13 @@ namespace gputomo::deduce::geometry {
 namespace {
 
 /// Readings followed at once, and states that they begin with.
-constexpr std::size_t kReadings = 6;
+constexpr std::size_t kReadings = 12, kStates = 6;
 /// Share of victims that no policy is asked to explain.
 constexpr double kUnexplained = 0.02;
 /// Price of a trace that no reading explains, as a logarithm.
 constexpr double kContradiction = -20;
+/// That a miss takes another time than others, as a logarithm.
+constexpr double kOddMiss = -4;
 /// A tree whose splits contradict more than this share of the victims is none.
 constexpr double kMostViolations = 0.15;
 
@@ -41,12 +43,13 @@ struct Reading {
 class Explainer {
 public:
     Explainer(const Episode& episode, std::uint32_t ways, double accidental)
-        : e_(episode), ways_(ways), accident_(std::log(std::max(accidental, 1e-3))), half_(episode.lines.size() / 2), used_(ways + 1, 0) {}
+        : e_(episode), ways_(ways), accident_(std::log(std::max(accidental, 1e-4))), half_(episode.lines.size() / 2), used_(ways + 1, 0) {}
 
     Explanation run(const PolicyModel& policy) {
-        const auto first = std::find(e_.missed.begin(), e_.missed.end(), true);
-        if (first == e_.missed.end()) return {};
-        start(policy, static_cast<std::size_t>(first - e_.missed.begin()));
+        std::size_t first = 0;
+        while (first < e_.missed.size() && (!e_.missed[first] || e_.odd[first])) ++first;
+        if (first == e_.missed.size()) return {};
+        start(policy, first);
         for (std::size_t load = first_ + 1; load < e_.lines.size(); ++load) {
             if (e_.missed[load]) slow(load);
             used_[e_.lines[load]] = load + 1;
@@ -65,7 +68,7 @@ private:
         first_ways_.assign(ways_ + 1, 0);
         for (std::uint32_t line = 0; line <= ways_; ++line)
             if (line != e_.lines[first]) first_ways_[line] = way++;
-        for (std::size_t i = 0; i < kReadings; ++i) {
+        for (std::size_t i = 0; i < (policy.depends_on_start() ? kStates : 1); ++i) {
             readings_.push_back({policy.clone(), first_ways_, first, 0, 0, 0, 0, nullptr});
             if (i > 0) readings_.back().model->scramble(random);
         }
@@ -82,20 +85,22 @@ private:
             const bool may_be_absent = used_[line] <= reading.miss;
             if (may_be_absent) {
                 Reading missed = reading.copy();
+                if (e_.odd[load]) missed.score += kOddMiss;
                 evict(missed, line, load, counts);
                 next.push_back(std::move(missed));
             }
             // The absent line is one that was not seen since: if this is the last of them, its miss is no accident.
             if (unseen <= (may_be_absent ? 1 : 0)) continue;
-            reading.score += accident_;
-            if (counts) reading.counted += accident_;
+            const double accident = e_.odd[load] ? 0 : accident_;
+            reading.score += accident;
+            if (counts) reading.counted += accident;
             next.push_back(std::move(reading));
         }
-        if (next.empty()) {  // something else was read wrongly: begin again
+        if (next.empty()) {  // something else was read wrongly; each line keeps a way of its own
             next.push_back(std::move(readings_.front()));
             next.back().score += kContradiction;
             if (counts) next.back().counted += kContradiction;
-            next.back().miss = load;
+            evict(next.back(), line, load, counts);
         }
         std::stable_sort(next.begin(), next.end(), [](const Reading& a, const Reading& b) { return a.score > b.score; });
         if (next.size() > kReadings) next.resize(kReadings);

@@ -8,10 +8,10 @@
 
 namespace gputomo::deduce::geometry {
 
-/// Loads recorded without a break: the line of each (0 .. ways) and whether it missed.
+/// Loads recorded without a break: the line of each (0 .. ways), whether it was slow, and whether slower or faster than misses are.
 struct Episode {
     std::vector<std::uint32_t> lines;
-    std::vector<bool> missed;
+    std::vector<bool> missed, odd;
 };
 
 /// What happens to a way: its line is used, or it is evicted and another line comes in its place.
