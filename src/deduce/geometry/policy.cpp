@@ -1,12 +1,14 @@
 #include "deduce/geometry/policy.hpp"
 
 #include "deduce/geometry/victims.hpp"
+#include "deduce/statistics.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 namespace gputomo::deduce::geometry {
 namespace {
@@ -32,6 +34,8 @@ constexpr std::uint32_t kMostPeriod = 12;
 /// For odds of single ways: loads of a long walk, share by which a random policy's victims may prefer old lines.
 constexpr std::uint64_t kOddsLoads = 1 << 16;
 constexpr double kPreference = 0.15;
+/// Accidents like misses in a piece of that walk, on average; its loads for each way, at least; and odds that differ at all.
+constexpr double kAccidentsInPiece = 0.5, kShortestPiece = 200, kLeastDifference = 0.02;
 /// Of the accidents, at least one in so many looks like a miss.
 constexpr double kLeastHidden = 50;
 /// Likelihoods of one walk that differ by a factor less than e to this say nothing.
@@ -266,24 +270,60 @@ private:
         return victims == 0 ? 0 : sum / victims;
     }
 
-    /// A long walk in which each way's victims are counted.
+    /// A long walk in pieces, in which each way's victims are counted. An accident that reads like a miss swaps two ways for good, so
+    /// pieces are as short as leaves most of them without one; ways of a piece that chance may part have one and the same odds.
     void find_odds() {
-        const auto episodes = walk(kOddsLoads).episodes;
-        const auto longest = std::max_element(episodes.begin(), episodes.end(), [](const Episode& a, const Episode& b) { return a.lines.size() < b.lines.size(); });
-        if (longest == episodes.end()) return;
-        std::vector<double> counts(ways_, 0);
-        for (const auto& step : random_steps(*longest)) counts[step.way] += step.evicted ? 1 : 0;
-        const double total = std::accumulate(counts.begin(), counts.end(), 0.0), expected = total / ways_;
-        if (total < 20.0 * ways_) return;
-        // Likelihood ratio against equal odds, with the price of that many parameters (Schwarz 1978).
-        double gain = -0.5 * (ways_ - 1) * std::log(total);
-        for (const double count : counts)
-            if (count > 0) gain += count * std::log(count / expected);
-        if (gain < kEqually) return;
-        std::sort(counts.begin(), counts.end(), std::greater<>());
-        for (const double count : counts) found_.odds.push_back(count / total);
+        const auto wanted = static_cast<std::size_t>(std::clamp(kAccidentsInPiece / std::max(accidental_, 1e-6), kShortestPiece * ways_, static_cast<double>(kOddsLoads)));
+        std::vector<std::vector<double>> by_rank(ways_);
+        double gain = 0, total = 0;
+        for (const auto& episode : walk(kOddsLoads).episodes) {
+            const std::size_t loads = std::min(wanted, episode.lines.size());
+            for (std::size_t at = 0; at + loads <= episode.lines.size(); at += loads) {
+                auto counts = victims_by_way(piece_of(episode, at, loads));
+                const double here = std::accumulate(counts.begin(), counts.end(), 0.0);
+                if (here < kFewestVictims * ways_) continue;
+                std::sort(counts.begin(), counts.end(), std::greater<>());
+                gain += pool_equal_ways(counts);
+                total += here;
+                for (std::uint32_t i = 0; i < ways_; ++i) by_rank[i].push_back(counts[i] / here);
+            }
+        }
+        if (by_rank[0].empty() || gain < kEqually) return;
+        for (auto& shares : by_rank) found_.odds.push_back(median(shares));
+        const double sum = std::accumulate(found_.odds.begin(), found_.odds.end(), 0.0);
+        for (auto& odds : found_.odds) odds /= sum;
+        if (found_.odds.front() - found_.odds.back() < kLeastDifference) {
+            found_.odds.clear();
+            return;
+        }
         found_.name = "way-odds";
         found_.confidence = (total + 1) / (total + 2) / (1 + std::exp(-gain)) * kOneWalk;
+    }
+    static Episode piece_of(const Episode& whole, std::size_t at, std::size_t loads) {
+        const auto cut = [&](const auto& v) { return std::vector(v.begin() + static_cast<std::ptrdiff_t>(at), v.begin() + static_cast<std::ptrdiff_t>(at + loads)); };
+        return {cut(whole.lines), cut(whole.missed), cut(whole.odd)};
+    }
+    [[nodiscard]] std::vector<double> victims_by_way(const Episode& episode) const {
+        std::vector<double> counts(ways_, 0);
+        for (const auto& step : random_steps(episode)) counts[step.way] += step.evicted ? 1 : 0;
+        return counts;
+    }
+    /// Counts, largest first, become the means of groups that differ; returns by how much that explains them better than equal odds
+    /// do, less the price of the groups (Schwarz 1978) and of choosing where to cut.
+    static double pool_equal_ways(std::span<double> counts) {
+        const auto size = static_cast<double>(counts.size());
+        const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
+        const auto likelihood = [](double sum, double ways) { return sum > 0 ? sum * std::log(sum / ways) : 0; };
+        double best = 0, head = 0;
+        std::size_t cut = 0;
+        for (std::size_t i = 1; i < counts.size(); ++i) {
+            head += counts[i - 1];
+            const double gain = likelihood(head, static_cast<double>(i)) + likelihood(total - head, size - static_cast<double>(i)) - likelihood(total, size) - std::log(total) / 2 - 2 * std::log(size);
+            if (gain > best) best = gain, cut = i;
+        }
+        if (cut > 0) return best + pool_equal_ways(counts.first(cut)) + pool_equal_ways(counts.subspan(cut));
+        std::fill(counts.begin(), counts.end(), total / size);
+        return 0;
     }
 
     Probe& probe_;
