@@ -24,8 +24,8 @@ struct Room {
     bool everywhere = false;
 };
 constexpr Room kRooms[] = {{8, true}, {8, false}, {32, true}, {4, false}};
-/// Loads that a level is worth; that walks through arrays are worth where there are other ways.
-constexpr std::uint64_t kMostLoads = std::uint64_t{64} << 20, kContiguousLoads = std::uint64_t{8} << 20;
+/// Loads that walks through arrays are worth where there are other ways.
+constexpr std::uint64_t kContiguousLoads = std::uint64_t{24} << 20;
 /// Longest line, as a multiple of what one miss fills.
 constexpr std::uint64_t kMostSectors = 64;
 /// A geometry that predicts a smaller share of the trials is not the cache's.
@@ -60,7 +60,7 @@ private:
         probe_.look_everywhere();
         if (!probe_.hidden()) probe_.allow(kContiguousLoads);
         const auto contiguous = find_contiguous(probe_, sector_);
-        if (!probe_.hidden()) probe_.allow(kMostLoads);
+        if (!probe_.hidden()) probe_.allow(q_.group_test_loads);
         if (contiguous.sets && explain_equal_sets(*contiguous.sets)) return true;
         if (!contiguous.sets) {
             capacity = contiguous.capacity;

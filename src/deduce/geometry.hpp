@@ -34,6 +34,8 @@ struct CacheQuestion {
     bool behind = false;             ///< a nearer level hides lookups, so that the chase puts other lines in between
     bool occupied = false;           ///< the chase's own code takes room there: a line of some sets
     std::uint64_t most_loads = 1 << 18;  ///< of one lap; larger arrays are bracketed, not measured to the line
+    /// Loads for group tests, where walks through arrays explain nothing; a GPU takes about a second for two million.
+    std::uint64_t group_test_loads = std::uint64_t{8} << 20;
     std::uint64_t seed = 1;
     std::uint64_t base = 0;              ///< address of offset 0, or any with the same alignment: which address bits choose the set depends on it
 };

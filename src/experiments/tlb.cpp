@@ -34,6 +34,8 @@ constexpr std::uint64_t kFirstElements = 2;
 constexpr std::uint64_t kReadings = 64, kLeastLaps = 3;
 /// Loads of one lap at most.
 constexpr std::uint64_t kMostLoads = 1 << 14;
+/// Each costs several: those that tell what the data take.
+constexpr std::uint64_t kGroupTestLoads = 1 << 20;
 /// A load this much slower than all loads of a small range missed a TLB ...
 constexpr double kPlainMargin = 5, kAliasedMargin = 7;
 /// ... if this share of loads did; single loads are slow for other reasons. An entry that spans 32 loads of the sweep over a plain
@@ -124,7 +126,7 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, st
     const auto efforts = find_efforts(translation, stride, clock_step(context.findings), trace);
     outcome.traces.push_back(std::move(trace));
     std::vector<FoundTlb> found;
-    deduce::CacheQuestion question{.largest = window.bytes, .word = window.word, .visible = window.word, .most_loads = kMostLoads, .seed = context.seed};
+    deduce::CacheQuestion question{.largest = window.bytes, .word = window.word, .visible = window.word, .most_loads = kMostLoads, .group_test_loads = kGroupTestLoads, .seed = context.seed};
     deduce::Chase chase = translation.chase();
     for (std::size_t level = 0; level + 1 < efforts.size(); ++level) {
         question.threshold = (efforts[level].latency + efforts[level + 1].latency) / 2;

@@ -16,6 +16,8 @@ namespace {
 
 /// What a scan has for arrays.
 constexpr std::uint64_t kRoom = std::uint64_t{64} << 20;
+/// More than a scan spends: what deduction can do, not what it does within a scan's time.
+constexpr std::uint64_t kGroupTestLoads = std::uint64_t{64} << 20;
 constexpr double kSure = 0.95, kOddsOff = 0.02;
 
 struct Truth {
@@ -117,7 +119,7 @@ CacheCase deduce_random_cache(std::uint64_t seed, ReadingNoise noise) {
     const Truth truth(cache);
     CachePath path(cache, noise, seed);
     const auto fits = std::bit_floor(static_cast<std::uint64_t>(truth.capacity));
-    const auto found = deduce::deduce_geometry(std::ref(path), {.threshold = path.threshold(), .fits = fits / (1 + seed % 2), .overflows = 2 * fits, .largest = kRoom, .seed = seed, .base = path.base()});
+    const auto found = deduce::deduce_geometry(std::ref(path), {.threshold = path.threshold(), .fits = fits / (1 + seed % 2), .overflows = 2 * fits, .largest = kRoom, .group_test_loads = kGroupTestLoads, .seed = seed, .base = path.base()});
     CacheCase result{.seed = seed, .truth = in_words(truth), .found = in_words(found), .loads = path.loads()};
     judge(truth, found, result);
     return result;
