@@ -4,6 +4,7 @@
 #include "cli/progress.hpp"
 #include "machine/json.hpp"
 #include "units/error.hpp"
+#include "validate/cache_campaign.hpp"
 #include "validate/campaign.hpp"
 
 #include <CLI/CLI.hpp>
@@ -20,6 +21,7 @@ namespace {
 
 struct ValidateOptions {
     int machines = 20;
+    int caches = 0;
     std::uint64_t seed = 1;
     int noise = 0;
     bool json = false;
@@ -70,18 +72,66 @@ int validate_deduction(const ValidateOptions& options) {
     return complete && static_cast<double>(all.wrong) <= kWrongAllowed * static_cast<double>(all.decided()) ? 0 : 1;
 }
 
+/// Share of the caches whose geometry, and whose policy, must be found.
+constexpr double kGeometryWanted = 0.95, kPolicyWanted = 0.9;
+
+struct CacheTally {
+    std::size_t geometry = 0, index = 0, policy = 0, odds_wrong = 0, surely_wrong = 0;
+    std::uint64_t loads = 0;
+};
+
+void print_json(const ValidateOptions& options, const std::vector<validate::CacheCase>& cases, const CacheTally& all) {
+    nlohmann::ordered_json json = {{"schema", "gputomo-validate-caches-1"}, {"caches", cases.size()}, {"seed", options.seed},   {"noise", options.noise},
+                                   {"geometry", all.geometry},              {"index", all.index},     {"policy", all.policy},   {"odds_wrong", all.odds_wrong},
+                                   {"surely_wrong", all.surely_wrong},      {"loads", all.loads},     {"cases", nlohmann::ordered_json::array()}};
+    for (const auto& one : cases)
+        json["cases"].push_back({{"seed", one.seed}, {"truth", one.truth}, {"found", one.found}, {"geometry", one.geometry}, {"index", one.index}, {"policy", one.policy}, {"odds", one.odds},
+                                 {"surely_wrong", one.surely_wrong}, {"loads", one.loads}});
+    fmt::print("{}\n", json.dump(1));
+}
+
+int validate_caches(const ValidateOptions& options) {
+    const InterruptGuard guard;
+    std::vector<validate::CacheCase> cases;
+    {
+        Progress progress(false);
+        const auto noise = noise_level(options.noise);
+        validate::CacheCampaign campaign{options.caches, options.seed, {noise.jitter_cycles, noise.outlier_fraction}, std::max(1U, std::thread::hardware_concurrency()), nullptr};
+        campaign.progress = [&](int done) { progress.show(static_cast<double>(done) / options.caches, -1, fmt::format("{} of {} caches deduced", done, options.caches)); };
+        cases = validate::run(campaign);
+    }
+    CacheTally all;
+    for (const auto& one : cases) {
+        all.geometry += one.geometry ? 1 : 0;
+        all.index += one.index ? 1 : 0;
+        all.policy += one.policy ? 1 : 0;
+        all.odds_wrong += one.odds ? 0 : 1;
+        all.surely_wrong += one.surely_wrong.size();
+        all.loads += one.loads;
+        if (!one.geometry || !one.index || !one.policy || !one.odds || !one.surely_wrong.empty()) fmt::print(stderr, "cache {}: {}\n  found {}\n", one.seed, one.truth, one.found);
+    }
+    if (options.json) print_json(options, cases, all);
+    else
+        fmt::print("of {} caches: geometry {}, index {}, policy {}; odds of single ways wrong {}; wrong with confidence above 0.95 {}; {:.1f} million loads a cache\n", cases.size(), all.geometry,
+                   all.index, all.policy, all.odds_wrong, all.surely_wrong, static_cast<double>(all.loads) / 1e6 / static_cast<double>(cases.size()));
+    const auto total = static_cast<double>(cases.size());
+    const bool enough = static_cast<double>(all.geometry) >= kGeometryWanted * total && static_cast<double>(all.policy) >= kPolicyWanted * total;
+    return enough && all.surely_wrong == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 void add_validate(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ValidateOptions>();
     auto* command = parent.add_subcommand("validate", "Scan random simulated machines blind and count what is recovered");
     command->add_option("--machines", options->machines, "how many")->capture_default_str()->check(CLI::Range(1, 100000));
+    command->add_option("--caches", options->caches, "random single caches instead of machines")->check(CLI::Range(1, 100000));
     command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
     command->add_option("--noise", options->noise, "measurement noise, 0 to 3")->capture_default_str();
     command->add_flag("--outstanding", options->outstanding, "only tables of outstanding loads, on machines drawn for that");
     command->add_flag("--json", options->json, "as JSON");
     command->add_option("--keep", options->keep, "folder for the descriptions of machines that were not recovered");
-    command->callback([&action, options] { action = [options] { return validate_deduction(*options); }; });
+    command->callback([&action, options] { action = [options] { return options->caches > 0 ? validate_caches(*options) : validate_deduction(*options); }; });
 }
 
 }  // namespace gputomo::cli

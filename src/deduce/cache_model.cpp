@@ -2,96 +2,179 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <functional>
 #include <stdexcept>
 
 namespace gputomo::deduce {
 namespace {
 
-constexpr std::uint32_t kEmpty = 0xFFFFFFFF;
+/// A policy that evicts any of the ways whose number is the largest.
+template <class Rule>
+class Ranked : public PolicyModel {
+public:
+    explicit Ranked(std::uint32_t ways) : rank_(ways, Rule::kFresh) {}
+    std::unique_ptr<PolicyModel> clone() const override { return std::make_unique<Ranked>(*this); }
+    double odds(std::uint32_t way) const override {
+        const auto most = *std::max_element(rank_.begin(), rank_.end());
+        if (rank_[way] != most) return 0;
+        const auto equal = static_cast<double>(std::count(rank_.begin(), rank_.end(), most));
+        if (places_.empty() || equal == 1) return 1 / equal;
+        for (std::uint32_t other = 0; other < rank_.size(); ++other)
+            if (rank_[other] == most && places_[other] < places_[way]) return (1 - kFirst) / (equal - 1);
+        return kFirst;
+    }
+    void prefer(const std::vector<std::uint32_t>& places) override { places_ = places; }
+    void touch(std::uint32_t way) override { Rule::touch(rank_, way); }
+    void fill(std::uint32_t way) override { Rule::fill(rank_, way); }
+    void scramble(std::mt19937_64& random) override {
+        for (auto& rank : rank_) rank = Rule::any(random);
+    }
+    bool depends_on_start() const override { return Rule::kStates; }
 
-/// One set; `state` means what the policy wants it to.
-struct Set {
-    std::vector<std::uint32_t> tags;
-    std::vector<std::uint32_t> state;
-    std::uint32_t clock = 0;
+private:
+    /// What is known of places is read from a few evictions.
+    static constexpr double kFirst = 0.9;
+    std::vector<std::int32_t> rank_;
+    std::vector<std::uint32_t> places_;
 };
 
-using Touch = void (*)(Set&, std::uint32_t way, bool filled);
-using Victim = std::uint32_t (*)(Set&);
-struct Policy {
+using Ranks = std::vector<std::int32_t>;
+
+/// The more accesses ago, the higher; all that were never seen rank alike.
+struct Oldest {
+    static constexpr std::int32_t kFresh = 1 << 30;
+    static constexpr bool kStates = false;
+    static std::int32_t any(std::mt19937_64&) { return kFresh; }
+    static void renew(Ranks& ranks, std::uint32_t way) {
+        for (auto& rank : ranks)
+            if (rank < kFresh) ++rank;
+        ranks[way] = 0;
+    }
+    static void fill(Ranks& ranks, std::uint32_t way) { renew(ranks, way); }
+};
+struct Lru : Oldest {
+    static void touch(Ranks& ranks, std::uint32_t way) { renew(ranks, way); }
+};
+struct Fifo : Oldest {
+    static void touch(Ranks&, std::uint32_t) {}
+};
+
+/// One bit per way: 1 not used, 0 used. Bit-PLRU forgets when all are used; NRU when it needs a victim then.
+struct UsedBits {
+    static constexpr std::int32_t kFresh = 1;
+    static constexpr bool kStates = true;
+    static std::int32_t any(std::mt19937_64& random) { return static_cast<std::int32_t>(random() % 2); }
+    /// A used way was evicted: all bits were forgotten, now or, where the model was not in the set's state yet, a while ago.
+    static void forget_late(Ranks& ranks, std::uint32_t way) {
+        if (ranks[way] == 0) std::fill(ranks.begin(), ranks.end(), 1);
+    }
+    static bool all_used(const Ranks& ranks) { return std::find(ranks.begin(), ranks.end(), 1) == ranks.end(); }
+};
+struct BitPlru : UsedBits {
+    static void touch(Ranks& ranks, std::uint32_t way) {
+        ranks[way] = 0;
+        if (!all_used(ranks)) return;
+        std::fill(ranks.begin(), ranks.end(), 1);
+        ranks[way] = 0;
+    }
+    static void fill(Ranks& ranks, std::uint32_t way) {
+        forget_late(ranks, way);
+        touch(ranks, way);
+    }
+};
+struct Nru : UsedBits {
+    static void touch(Ranks& ranks, std::uint32_t way) { ranks[way] = 0; }
+    static void fill(Ranks& ranks, std::uint32_t way) {
+        forget_late(ranks, way);
+        ranks[way] = 0;
+    }
+};
+
+/// Re-reference intervals of 2 bits, hit priority. Bimodal insertion is distant but for one fill in 32, which shows only when a
+/// way is evicted that should have had to wait.
+template <bool bimodal>
+struct Rrip {
+    static constexpr std::int32_t kDistant = 3, kFresh = kDistant;
+    static constexpr bool kStates = true;
+    static std::int32_t any(std::mt19937_64& random) { return static_cast<std::int32_t>(random() % (kDistant + 1)); }
+    static void touch(Ranks& ranks, std::uint32_t way) { ranks[way] = 0; }
+    static void fill(Ranks& ranks, std::uint32_t way) {
+        const std::int32_t aged = kDistant - ranks[way];
+        for (auto& rank : ranks) rank = std::min(kDistant, rank + aged);
+        ranks[way] = bimodal ? kDistant : kDistant - 1;
+    }
+};
+
+class WayOdds : public PolicyModel {
+public:
+    explicit WayOdds(std::vector<double> odds) : odds_(std::move(odds)) {}
+    std::unique_ptr<PolicyModel> clone() const override { return std::make_unique<WayOdds>(*this); }
+    double odds(std::uint32_t way) const override { return odds_[way]; }
+    void touch(std::uint32_t) override {}
+    void fill(std::uint32_t) override {}
+    void prefer(const std::vector<std::uint32_t>&) override {}
+    void scramble(std::mt19937_64&) override {}
+    bool depends_on_start() const override { return false; }
+
+private:
+    std::vector<double> odds_;
+};
+
+class TreePlru : public PolicyModel {
+public:
+    explicit TreePlru(const WayTree& tree) : tree_(std::make_shared<const WayTree>(tree)), path_(tree.nodes.front().ways.size()), last_(tree.nodes.size(), kUnknown) {
+        for (auto& path : path_) path.assign(1, {0, 0});
+        for (std::size_t n = 0; n < tree.nodes.size(); ++n)
+            for (int half = 0; half < 2 && tree.nodes[n].halves[0] >= 0; ++half)
+                for (const auto way : tree.nodes[static_cast<std::size_t>(tree.nodes[n].halves[half])].ways) path_[way].push_back({n, half});
+        for (auto& path : path_) path.erase(path.begin());
+    }
+    std::unique_ptr<PolicyModel> clone() const override { return std::make_unique<TreePlru>(*this); }
+    double odds(std::uint32_t way) const override {
+        double odds = 1;
+        std::size_t node = 0;
+        for (const auto& [at, half] : path_[way]) {
+            odds *= last_[at] == kUnknown ? 0.5 : last_[at] == half ? 0 : 1;
+            node = static_cast<std::size_t>(tree_->nodes[at].halves[half]);
+        }
+        return odds / static_cast<double>(tree_->nodes[node].ways.size());
+    }
+    void touch(std::uint32_t way) override {
+        for (const auto& [at, half] : path_[way]) last_[at] = half;
+    }
+    void fill(std::uint32_t way) override { touch(way); }
+    void prefer(const std::vector<std::uint32_t>&) override {}
+    void scramble(std::mt19937_64&) override {}
+    bool depends_on_start() const override { return false; }
+
+private:
+    static constexpr int kUnknown = -1;
+    struct Step {
+        std::size_t node = 0;
+        int half = 0;
+    };
+    std::shared_ptr<const WayTree> tree_;
+    std::vector<std::vector<Step>> path_;  ///< by way, from the root
+    std::vector<int> last_;                ///< by node: the half used last
+};
+
+struct Candidate {
     std::string_view name;
-    Touch touch;
-    Victim victim;
+    std::unique_ptr<PolicyModel> (*make)(std::uint32_t ways);
 };
 
-std::uint32_t oldest(Set& set) {
-    return static_cast<std::uint32_t>(std::min_element(set.state.begin(), set.state.begin() + static_cast<std::ptrdiff_t>(set.tags.size())) - set.state.begin());
+template <class Rule>
+std::unique_ptr<PolicyModel> ranked(std::uint32_t ways) {
+    return std::make_unique<Ranked<Rule>>(ways);
 }
-void stamp(Set& set, std::uint32_t way, bool) { set.state[way] = ++set.clock; }
-void stamp_fill(Set& set, std::uint32_t way, bool filled) {
-    if (filled) set.state[way] = ++set.clock;
-}
+std::unique_ptr<PolicyModel> even(std::uint32_t ways) { return make_odds_model(std::vector<double>(ways, 1.0 / ways)); }
 
-void point_away(Set& set, std::uint32_t way, bool) {
-    std::uint32_t node = 1;
-    for (std::uint32_t half = std::bit_ceil(static_cast<std::uint32_t>(set.tags.size())) / 2; half != 0; half /= 2) {
-        const bool right = (way & half) != 0;
-        set.state[node] = right ? 0 : 1;
-        node = node * 2 + (right ? 1 : 0);
-    }
-}
-std::uint32_t follow(Set& set) {
-    const auto ways = static_cast<std::uint32_t>(set.tags.size());
-    std::uint32_t node = 1, way = 0;
-    for (std::uint32_t half = std::bit_ceil(ways) / 2; half != 0; half /= 2) {
-        const bool right = set.state[node] != 0 && (way | half) < ways;
-        if (right) way |= half;
-        node = node * 2 + (right ? 1 : 0);
-    }
-    return way;
-}
-
-void clear_except(Set& set, std::uint32_t kept) {
-    for (std::uint32_t w = 0; w < set.tags.size(); ++w)
-        if (w != kept) set.state[w] = 0;
-}
-std::uint32_t first_with(const Set& set, std::uint32_t state) {
-    std::uint32_t w = 0;
-    while (w < set.tags.size() && set.state[w] != state) ++w;
-    return w;
-}
-void mark_clearing(Set& set, std::uint32_t way, bool) {
-    set.state[way] = 1;
-    if (first_with(set, 0) == set.tags.size()) clear_except(set, way);
-}
-void mark(Set& set, std::uint32_t way, bool) { set.state[way] = 1; }
-std::uint32_t first_unmarked(Set& set) {
-    const auto way = first_with(set, 0);
-    if (way < set.tags.size()) return way;
-    clear_except(set, kEmpty);
-    return 0;
-}
-
-constexpr std::uint32_t kDistant = 3;
-void predict_reuse(Set& set, std::uint32_t way, bool filled) { set.state[way] = filled ? kDistant - 1 : 0; }
-std::uint32_t most_distant(Set& set) {
-    for (;;) {
-        const auto way = first_with(set, kDistant);
-        if (way < set.tags.size()) return way;
-        for (auto& s : set.state) ++s;
-    }
-}
-
-constexpr Policy kPolicies[] = {
-    {"lru", stamp, oldest},          {"fifo", stamp_fill, oldest}, {"tree-plru", point_away, follow},
-    {"bit-plru", mark_clearing, first_unmarked}, {"nru", mark, first_unmarked}, {"srrip", predict_reuse, most_distant},
+constexpr Candidate kCandidates[] = {
+    {"lru", ranked<Lru>}, {"fifo", ranked<Fifo>}, {"bit-plru", ranked<BitPlru>}, {"nru", ranked<Nru>}, {"srrip", ranked<Rrip<false>>}, {"brrip", ranked<Rrip<true>>}, {"random", even},
 };
 
 constexpr auto kNames = [] {
-    std::array<std::string_view, std::size(kPolicies)> names;
-    for (std::size_t i = 0; i < names.size(); ++i) names[i] = kPolicies[i].name;
+    std::array<std::string_view, std::size(kCandidates)> names;
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = kCandidates[i].name;
     return names;
 }();
 
@@ -99,25 +182,13 @@ constexpr auto kNames = [] {
 
 std::span<const std::string_view> candidate_policies() { return kNames; }
 
-std::vector<bool> predicted_hits(std::string_view policy, std::uint32_t ways, std::span<const std::uint32_t> lines, const std::vector<bool>& observed_hits) {
-    const auto row = std::find_if(std::begin(kPolicies), std::end(kPolicies), [&](const Policy& p) { return p.name == policy; });
-    if (row == std::end(kPolicies)) throw std::invalid_argument("no such candidate policy");
-    if (observed_hits.size() != lines.size()) throw std::invalid_argument("one observation is needed for each access");
-    Set set{std::vector<std::uint32_t>(ways, kEmpty), std::vector<std::uint32_t>(std::bit_ceil(ways) * 2, 0), 0};
-    std::vector<bool> hits;
-    hits.reserve(lines.size());
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        auto at = static_cast<std::uint32_t>(std::find(set.tags.begin(), set.tags.end(), lines[i]) - set.tags.begin());
-        const bool present = at < ways;
-        if (!present) {
-            at = static_cast<std::uint32_t>(std::find(set.tags.begin(), set.tags.end(), kEmpty) - set.tags.begin());
-            if (at == ways) at = row->victim(set);
-            set.tags[at] = lines[i];
-        }
-        row->touch(set, at, !present || !observed_hits[i]);
-        hits.push_back(present);
-    }
-    return hits;
+std::unique_ptr<PolicyModel> make_model(std::string_view policy, std::uint32_t ways) {
+    for (const auto& candidate : kCandidates)
+        if (candidate.name == policy) return candidate.make(ways);
+    throw std::invalid_argument("no such candidate policy");
 }
+
+std::unique_ptr<PolicyModel> make_odds_model(std::vector<double> odds) { return std::make_unique<WayOdds>(std::move(odds)); }
+std::unique_ptr<PolicyModel> make_tree_model(const WayTree& tree) { return std::make_unique<TreePlru>(tree); }
 
 }  // namespace gputomo::deduce

@@ -1,20 +1,50 @@
-// Candidate replacement policies on one set, simulated to see which explains a trace.
+// Candidate replacement policies on one full set: which way each of them would evict next.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <random>
 #include <span>
 #include <string_view>
 #include <vector>
 
 namespace gputomo::deduce {
 
-/// Names of the deterministic policies that can be told apart by simulation.
-[[nodiscard]] std::span<const std::string_view> candidate_policies();
+/// State of one policy on a full set. Ways are numbered in no particular order: where a policy would choose one of several ways by
+/// its place, all of them have equal odds until prefer() says which comes first.
+class PolicyModel {
+public:
+    virtual ~PolicyModel() = default;
+    [[nodiscard]] virtual std::unique_ptr<PolicyModel> clone() const = 0;
+    /// Probability that this way is the next victim.
+    [[nodiscard]] virtual double odds(std::uint32_t way) const = 0;
+    virtual void touch(std::uint32_t way) = 0;
+    /// The way was the victim and holds another line now.
+    virtual void fill(std::uint32_t way) = 0;
+    /// Of ways that are equal otherwise, the one with the smallest place goes first, nearly always; one place for each way.
+    virtual void prefer(const std::vector<std::uint32_t>& places) = 0;
+    /// Some state that the set may be in before anything is known.
+    virtual void scramble(std::mt19937_64& random) = 0;
+    /// Whether scramble() changes anything.
+    [[nodiscard]] virtual bool depends_on_start() const = 0;
+};
 
-/// Hits (true) and misses that a policy predicts for a walk over the lines of one set, each from what was observed before: the state
-/// that the set was in when the walk began is not known, and a model that follows the observations comes to the same one.
-/// `lines` are any distinct numbers.
-[[nodiscard]] std::vector<bool> predicted_hits(std::string_view policy, std::uint32_t ways, std::span<const std::uint32_t> lines,
-                                               const std::vector<bool>& observed_hits);
+/// Policies whose state follows from the accesses: lru, fifo, bit-plru, nru, srrip, brrip; and random.
+[[nodiscard]] std::span<const std::string_view> candidate_policies();
+/// Throws std::invalid_argument for a name that candidate_policies() does not have.
+[[nodiscard]] std::unique_ptr<PolicyModel> make_model(std::string_view policy, std::uint32_t ways);
+/// Each way with its own odds.
+[[nodiscard]] std::unique_ptr<PolicyModel> make_odds_model(std::vector<double> odds);
+
+/// A tree of bits that point away from the last use. A node's halves are other nodes, or leaves that hold one or several ways
+/// whose order is not known.
+struct WayTree {
+    struct Node {
+        std::vector<std::uint32_t> ways;  ///< below it
+        int halves[2] = {-1, -1};         ///< indices of nodes; -1: a leaf
+    };
+    std::vector<Node> nodes;  ///< the first is the root
+};
+[[nodiscard]] std::unique_ptr<PolicyModel> make_tree_model(const WayTree& tree);
 
 }  // namespace gputomo::deduce

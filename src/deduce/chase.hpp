@@ -18,6 +18,8 @@ struct ChaseRequest {
 /// of offsets[i].
 struct ChaseTrace {
     std::vector<double> latencies;
+    /// Loads recorded without a break; between two such pieces the tour went on unrecorded. 0: all of them.
+    std::size_t unbroken = 0;
 };
 
 using Chase = std::function<ChaseTrace(const ChaseRequest&)>;

@@ -162,6 +162,7 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
     question.largest = room;
     question.visible = question.word;
     question.seed = seed;
+    question.base = cache.array->base();
     cache.array->describe(cache.name == "l1" ? 0.4 : 0.6, "geometry of " + cache.name);
     const auto findings = deduce::deduce_geometry(cache.array->chase(), question);
     for (auto& estimate : deduce::cache_estimates(findings, prefix, "caches")) outcome.estimates.push_back(std::move(estimate));
@@ -233,7 +234,7 @@ Experiment caches_experiment() {
             .needs = {},
             .after = {"clock"},
             .provides = {"caches.*.latency", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
-                         "caches.*.set_ways", "caches.*.index", "caches.*.policy", "paths.global.caches",
+                         "caches.*.set_ways", "caches.*.index", "caches.*.index_bits", "caches.*.index_hash", "caches.*.policy", "caches.*.way_odds", "paths.global.caches",
                          "paths.global.memory_latency", "paths.global.memory_latency_range"},
             .run = run};
 }

@@ -82,7 +82,8 @@ deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
     context_.progress(fraction_, what_);
     const auto order = place_elements(request.offsets);
     chase_.write_cycle(order);
-    return {chase_.walk(order, std::uint64_t{request.warm_laps} * order.size(), std::uint64_t{request.recorded_laps} * order.size(), rewalk_for(order.size(), std::uint64_t{request.warm_laps} * order.size()))};
+    return {chase_.walk(order, std::uint64_t{request.warm_laps} * order.size(), std::uint64_t{request.recorded_laps} * order.size(), rewalk_for(order.size(), std::uint64_t{request.warm_laps} * order.size())),
+            chase_.loads_a_launch()};
 }
 
 std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm,

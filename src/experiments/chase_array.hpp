@@ -26,6 +26,8 @@ class ChaseArray {
 public:
     ChaseArray(Context& context, ArrayPlace place, LoadHint hint);
 
+    /// Address of offset 0.
+    [[nodiscard]] device::Address base() const { return place_.base; }
     /// The chase for deduction; refers to this object.
     [[nodiscard]] deduce::Chase chase();
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);

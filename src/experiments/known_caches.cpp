@@ -6,15 +6,16 @@
 
 namespace gputomo::experiments {
 
+std::int64_t most_capacity(const Findings& findings, const std::string& key) {
+    const auto* capacity = findings.find(fmt::format("caches.{}.capacity", key));
+    if (capacity == nullptr) return 0;
+    return static_cast<std::int64_t>(capacity->interval ? (*capacity->interval)[1] : findings.number(capacity->path).value_or(0));
+}
+
 std::int64_t largest_cache(const Context& context) {
     constexpr int kMostLevels = 3;
     auto largest = context.device.attribute(device::Attribute::l2_cache_bytes).value_or(0);
-    for (int level = 1; level <= kMostLevels; ++level) {
-        const auto* capacity = context.findings.find(fmt::format("caches.l{}.capacity", level));
-        if (capacity == nullptr) continue;
-        const double most = capacity->interval ? (*capacity->interval)[1] : context.findings.number(capacity->path).value_or(0);
-        largest = std::max(largest, static_cast<std::int64_t>(most));
-    }
+    for (int level = 1; level <= kMostLevels; ++level) largest = std::max(largest, most_capacity(context.findings, fmt::format("l{}", level)));
     return largest;
 }
 

@@ -5,8 +5,11 @@
 
 namespace gputomo::experiments {
 
-/// Bytes of the largest cache on the way to global memory: the larger of what the driver says and of what was found. Of a size left open, the most it can
-/// be; 0 where neither says anything.
+/// Bytes that a cache (its key in the description) holds at most: of a size left open the upper end; 0 where nothing was found.
+[[nodiscard]] std::int64_t most_capacity(const Findings& findings, const std::string& key);
+
+/// Bytes of the largest cache on the way to global memory: the larger of what the driver says and of what was found; 0 where
+/// neither says anything.
 [[nodiscard]] std::int64_t largest_cache(const Context& context);
 
 }  // namespace gputomo::experiments

@@ -113,6 +113,8 @@ public:
     [[nodiscard]] double average_overhead() const { return average_overhead_; }
     [[nodiscard]] double record_overhead() const { return record_overhead_; }
     [[nodiscard]] const Shape& shape() const { return shape_; }
+    /// Loads that one launch records; a longer trace has a break there.
+    [[nodiscard]] std::uint32_t loads_a_launch() const { return shape_.records - (shape_.start_to_start ? 1 : 0); }
     [[nodiscard]] std::array<const CompiledKernel*, 3> kernels() const { return {&average_, &average_long_, &fine_}; }
     [[nodiscard]] const CompiledKernel& average_kernel() const { return average_long_; }
     [[nodiscard]] const CompiledKernel& fine_kernel() const { return fine_; }
@@ -132,7 +134,6 @@ private:
     };
     Totals calibration_totals(const ChaseRun& run, int runs);
     [[nodiscard]] double reading_of(const std::vector<double>& lap_means, bool noisy) const;
-    [[nodiscard]] std::uint32_t loads_a_launch() const { return shape_.records - (shape_.start_to_start ? 1 : 0); }
 
     device::Device& device_;
     Shape shape_;

@@ -37,7 +37,7 @@ Experiment texture_tlb_experiment() {
             .source = "Wong 2010, IV-I2, Fig. 16",
             .needs = {},
             .after = {"clock", "texture_caches"},
-            .provides = {"tlbs.*.reach", "tlbs.*.entries", "tlbs.*.ways", "tlbs.*.sets", "tlbs.*.span", "tlbs.*.policy",
+            .provides = {"tlbs.*.reach", "tlbs.*.entries", "tlbs.*.ways", "tlbs.*.sets", "tlbs.*.set_ways", "tlbs.*.span", "tlbs.*.policy",
                          "tlbs.*.miss_penalty", "paths.texture.tlbs"},
             .run = run};
 }

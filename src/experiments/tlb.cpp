@@ -74,7 +74,7 @@ Experiment tlb_experiment() {
             .source = "Wong 2010, IV-I, Figs. 13-15; Mei 2014, 4.2",
             .needs = {},
             .after = {"clock", "caches"},
-            .provides = {"tlbs.*.reach", "tlbs.*.entries", "tlbs.*.ways", "tlbs.*.sets", "tlbs.*.span", "tlbs.*.policy",
+            .provides = {"tlbs.*.reach", "tlbs.*.entries", "tlbs.*.ways", "tlbs.*.sets", "tlbs.*.set_ways", "tlbs.*.span", "tlbs.*.policy",
                          "tlbs.*.miss_penalty", "paths.global.tlbs"},
             .run = run};
 }

@@ -2,6 +2,7 @@
 
 #include "deduce/statistics.hpp"
 #include "experiments/estimates.hpp"
+#include "experiments/known_caches.hpp"
 
 #include <fmt/format.h>
 
@@ -17,6 +18,8 @@ constexpr std::uint64_t kFirstElements = 2;
 constexpr std::uint64_t kReadings = 64, kLeastLaps = 3;
 /// Loads of one lap at most.
 constexpr std::uint64_t kMostLoads = 1 << 14;
+/// Each costs several: those that tell what the data take.
+constexpr std::uint64_t kGroupTestLoads = 1 << 20;
 /// A load this much slower than all loads of a small range missed a TLB ...
 constexpr double kPlainMargin = 5, kAliasedMargin = 7;
 /// ... if this share of loads did; single loads are slow for other reasons. An entry that spans 32 loads of the sweep over a plain
@@ -109,10 +112,7 @@ deduce::Trace levels_trace(const std::string& name) {
 DataCaches data_caches(const Findings& findings, const std::string& path, const std::string& prefix) {
     DataCaches caches;
     for (int level = 1; level <= 3; ++level) {
-        const auto* capacity = findings.find(fmt::format("caches.{}{}.capacity", prefix, level));
-        if (capacity == nullptr) continue;
-        const double most = capacity->interval ? (*capacity->interval)[1] : findings.number(capacity->path).value_or(0);
-        caches.capacity = std::max(caches.capacity, static_cast<std::uint64_t>(most));
+        caches.capacity = std::max(caches.capacity, static_cast<std::uint64_t>(most_capacity(findings, fmt::format("{}{}", prefix, level))));
         const auto cached = findings.number(fmt::format("caches.{}{}.latency", prefix, level));
         const auto memory = findings.number(fmt::format("paths.{}.memory_latency", path));
         if (cached && memory) caches.miss_cost = *memory - *cached;
@@ -129,7 +129,7 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
     const auto efforts = find_efforts(translation, asked.stride, clock_step(context.findings), trace);
     outcome.traces.push_back(std::move(trace));
     std::vector<FoundTlb> found;
-    deduce::CacheQuestion question{.largest = window.bytes, .word = window.word, .visible = window.word, .most_loads = kMostLoads, .seed = context.seed};
+    deduce::CacheQuestion question{.largest = window.bytes, .word = window.word, .visible = window.word, .most_loads = kMostLoads, .group_test_loads = kGroupTestLoads, .seed = context.seed};
     deduce::Chase chase = translation.chase();
     for (std::size_t level = 0; level + 1 < efforts.size(); ++level) {
         question.threshold = (efforts[level].latency + efforts[level + 1].latency) / 2;
@@ -143,6 +143,7 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
         if (unhidden.end() == 0) continue;
         question.largest = unhidden.end();
         question.visible = span;
+        question.behind = true;
         chase = unhidden;
     }
     return found;

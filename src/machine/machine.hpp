@@ -265,8 +265,7 @@ struct Cache {
         visit({.name = "outstanding_design", .doc = "how outstanding misses are tracked (Lashgar 2015)", .choices = {"mshr", "prt"}}, self.outstanding_design);
         visit({.name = "outstanding_entries", .unit = Unit::count, .doc = "entries of the MSHR file or pending request table"}, self.outstanding_entries);
         visit({.name = "outstanding_merge", .unit = Unit::count, .doc = "requests one MSHR entry merges"}, self.outstanding_merge);
-        visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "hit throughput of one instance",
-               .internal = "no experiment saturates it yet"}, self.bytes_per_cycle);
+        visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "hit throughput of one instance"}, self.bytes_per_cycle);
         visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Fermi L1: 16 and 48 KB); 0 where it can be switched off",
                .internal = "a launch setting of the driver; timing sees the one in force"}, self.capacity_options);
         visit({.name = "partitions", .unit = Unit::count, .doc = "partitions that each serve a part of the SMs directly (two on the largest chips)",

@@ -6,14 +6,11 @@
 #include "units/error.hpp"
 #include "validate/outstanding_machine.hpp"
 #include "validate/random_machine.hpp"
+#include "validate/workers.hpp"
 
 #include <fmt/format.h>
 
-#include <atomic>
-#include <exception>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 namespace gputomo::validate {
 namespace {
@@ -56,30 +53,8 @@ machine::Machine machine_of(Subject subject, std::uint64_t seed) {
 
 Result run(const Campaign& campaign) {
     std::vector<std::optional<Scanned>> scanned(static_cast<std::size_t>(campaign.machines));
-    std::atomic<int> next = 0;
-    std::mutex lock;
-    int done = 0;
-    std::exception_ptr error;
-    const auto work = [&] {
-        for (int i = next++; i < campaign.machines; i = next++) {
-            try {
-                auto& one = scanned[static_cast<std::size_t>(i)];
-                one = scan_one(campaign.seed * 1'000'003 + static_cast<std::uint64_t>(i), campaign);
-                if (!one) return;
-                const std::lock_guard hold(lock);
-                if (campaign.progress) campaign.progress(++done);
-            } catch (...) {
-                const std::lock_guard hold(lock);
-                if (!error) error = std::current_exception();
-                next = campaign.machines;
-            }
-        }
-    };
-    std::vector<std::jthread> threads;
-    for (unsigned t = 1; t < campaign.threads; ++t) threads.emplace_back(work);
-    work();
-    threads.clear();
-    if (error) std::rethrow_exception(error);
+    const auto scan = [&](int i) { scanned[static_cast<std::size_t>(i)] = scan_one(campaign.seed * 1'000'003 + static_cast<std::uint64_t>(i), campaign); };
+    spread(campaign.machines, campaign.threads, scan, campaign.progress);
     Result result;
     for (auto& one : scanned) {
         if (!one) continue;

@@ -143,29 +143,6 @@ TEST(Geometry, SetsOfALargeRandomCacheAreFoundByCollidingLines) {
     expect_exact(truth, deduce(truth));
 }
 
-TEST(Policies, AreFollowedFromAnyStateAndToldApart) {
-    std::mt19937_64 random(11);
-    std::vector<std::uint32_t> lines;
-    for (int i = 0; i < 400; ++i) lines.push_back(static_cast<std::uint32_t>(random() % 10));
-    // Truth: FIFO of 8 ways that was not empty when the walk began.
-    std::vector<std::uint32_t> held{100, 101, 3, 102, 103, 5, 104, 105};
-    std::vector<bool> observed;
-    for (const auto line : lines) {
-        const bool hit = std::find(held.begin(), held.end(), line) != held.end();
-        if (!hit) held.erase(held.begin()), held.push_back(line);
-        observed.push_back(hit);
-    }
-    const auto right = [&](std::string_view policy) {
-        const auto predicted = predicted_hits(policy, 8, lines, observed);
-        int count = 0;
-        for (std::size_t i = 100; i < lines.size(); ++i) count += predicted[i] == observed[i] ? 1 : 0;
-        return count;
-    };
-    EXPECT_EQ(right("fifo"), 300);
-    EXPECT_LT(right("lru"), 290);
-    EXPECT_THROW((void)predicted_hits("belady", 8, lines, observed), std::invalid_argument);
-}
-
 TEST(Levels, WhereTwoLevelsMixIsNoLevel) {
     // A hashed cache of 64 KiB: at its size and twice that, some loads still hit.
     std::mt19937_64 random(5);

@@ -1,0 +1,73 @@
+#include "deduce/geometry/line.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace gputomo::deduce::geometry {
+namespace {
+
+constexpr std::uint64_t kWindowWords = 512;
+/// Of data, the finest piece that is looked for.
+constexpr std::uint64_t kFinestPiece = 16, kDataWord = 8;
+/// Neighbours of so many lines are tried, in as many sets as there may be: the majority decides.
+constexpr std::size_t kLinesTried = 3;
+
+FilledPiece find_sector(Probe& probe, std::uint64_t evict, std::uint64_t step) {
+    const auto& q = probe.question();
+    const std::uint64_t window = std::min<std::uint64_t>(evict / 2, q.word * kWindowWords);
+    Offsets tour = strided(window, q.word);
+    const std::size_t watched = tour.size();
+    // Twice each: policies that expect no reuse let lines go before those that were used again.
+    for (std::uint64_t at = window + step; at < evict; at += step) {
+        tour.push_back(at);
+        if (step > q.word && !probe.hidden()) tour.push_back(at + q.word);
+    }
+    const auto rates = probe.miss_rates(tour, 1, 3);
+    std::map<std::uint64_t, int> distances;
+    std::uint64_t last = 0;
+    int misses = 0;
+    for (std::size_t i = 0; i < watched; ++i) {
+        if (rates[i] <= 0.5) continue;
+        if (misses++ > 0) ++distances[tour[i] - last];
+        last = tour[i];
+    }
+    if (misses == 0) return {};
+    if (misses == 1) return {window, 0};
+    const auto modal = std::max_element(distances.begin(), distances.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    return {modal->first, static_cast<double>(modal->second) / (misses - 1)};
+}
+
+/// Whether the neighbour `shift` bytes on shares the line of the i-th of an overfull set's lines.
+bool shares_line(Probe& probe, const Overfull& overfull, std::size_t i, std::uint64_t shift) {
+    Offsets replaced = overfull.lines;
+    replaced[i] += shift;
+    if (probe.fits(replaced)) return false;
+    Offsets added = overfull.lines;
+    added.erase(added.begin() + static_cast<std::ptrdiff_t>(i == 0 ? 1 : 0));
+    added.push_back(overfull.lines[i] + shift);
+    return probe.fits(added);
+}
+
+}  // namespace
+
+FilledPiece find_sector(Probe& probe) {
+    const auto& q = probe.question();
+    const std::uint64_t finest = std::max<std::uint64_t>(q.visible, q.word == kDataWord ? kFinestPiece : q.word);
+    const std::uint64_t evict = std::min(std::max(q.largest / 2, q.overflows), q.overflows * 2);
+    const std::uint64_t step = std::max(finest, evict / q.most_loads / finest * finest);
+    const auto piece = find_sector(probe, evict, step);
+    // A tour in steps longer than a line evicts only some of the sets, and what it leaves looks like one long piece.
+    return piece.bytes <= step && step > finest ? find_sector(probe, evict, finest) : piece;
+}
+
+std::uint64_t find_line(Probe& probe, const Overfull& overfull, std::uint64_t least, std::uint64_t most) {
+    const std::size_t tried = std::min(overfull.lines.size(), kLinesTried);
+    for (std::uint64_t line = least; line <= most; line *= 2) {
+        std::size_t same = 0;
+        for (std::size_t i = 0; i < tried; ++i) same += shares_line(probe, overfull, i, line) ? 1 : 0;
+        if (2 * same < tried) return line;
+    }
+    return 0;
+}
+
+}  // namespace gputomo::deduce::geometry

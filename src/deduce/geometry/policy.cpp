@@ -1,0 +1,345 @@
+#include "deduce/geometry/policy.hpp"
+
+#include "deduce/geometry/victims.hpp"
+#include "deduce/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+namespace gputomo::deduce::geometry {
+namespace {
+
+/// Walks with different orders; rounds over the set's lines in each, at least; loads of all, at most.
+constexpr int kWalks = 6;
+constexpr std::uint64_t kFewestRounds = 40, kRoundsPerWay = 3, kMostLoads = 1 << 18, kMostVisits = 16;
+/// Evictions that the judgement rests on, at least.
+constexpr int kFewestVictims = 12, kManyVictims = 40;
+/// Further walks, each batch as long as all before, while two candidates explain about equally well.
+constexpr int kBatches = 3;
+/// Ways whose order is looked into.
+constexpr std::uint32_t kMostOrdered = 256;
+/// A candidate that explains less of the victims than this is not the policy.
+constexpr double kExplained = 0.9;
+/// Less sure than this, the runner-up is left beside the best one.
+constexpr double kDecided = 0.6;
+/// Candidates whose likelihoods differ by less than this factor explain equally well.
+const double kEqually = std::log(50.0);
+/// Share of its misses that a set repeats after some laps: more than this is no chance.
+constexpr double kRepeating = 0.7;
+constexpr std::uint32_t kMostPeriod = 12;
+/// For odds of single ways: loads of a long walk, share by which a random policy's victims may prefer old lines.
+constexpr std::uint64_t kOddsLoads = 1 << 16;
+constexpr double kPreference = 0.15;
+/// Accidents like misses in a piece of that walk, on average; its loads for each way, at least; and odds that differ at all.
+constexpr double kAccidentsInPiece = 0.5, kShortestPiece = 200, kLeastDifference = 0.02;
+/// Of the accidents, at least one in so many looks like a miss.
+constexpr double kLeastHidden = 50;
+/// Likelihoods of one walk that differ by a factor less than e to this say nothing.
+constexpr double kTie = 2;
+/// Of one walk that agrees, by Laplace's rule, with those before that found no other explanation.
+constexpr double kOneWalk = 0.9;
+
+struct Walk {
+    std::vector<Episode> episodes;
+    std::size_t tour = 0;
+};
+
+/// Random orders of the lines, one after the other round and round, in which no line comes back at once: a nearer level would
+/// have it still.
+std::vector<Offsets> draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
+    constexpr int kMostShuffles = 1000;
+    const std::uint64_t apart = lines / 4;
+    const auto soon = [&](const Offsets& before, const Offsets& after) {
+        for (std::uint64_t i = 0; i < apart; ++i)
+            for (std::uint64_t j = 0; i + j + 1 < apart; ++j)
+                if (after[i] == before[lines - 1 - j]) return true;
+        return false;
+    };
+    std::vector<Offsets> rounds(count, Offsets(lines));
+    for (std::uint64_t r = 0; r < count; ++r) {
+        std::iota(rounds[r].begin(), rounds[r].end(), std::uint64_t{0});
+        for (int i = 0; i < kMostShuffles; ++i) {
+            std::shuffle(rounds[r].begin(), rounds[r].end(), probe.random());
+            if ((r == 0 || !soon(rounds[r - 1], rounds[r])) && (r + 1 < count || !soon(rounds[r], rounds[0]))) break;
+        }
+    }
+    return rounds;
+}
+
+class PolicyFinder {
+public:
+    PolicyFinder(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t ways, std::uint64_t piece)
+        : probe_(probe), ways_(static_cast<std::uint32_t>(ways)), piece_(piece), visits_(std::min(kMostVisits, piece / probe.question().word)) {
+        for (std::uint64_t i = 0; i <= ways; ++i) lines_.push_back(index.line_of(set, i));
+    }
+
+    PolicyFinding run() {
+        const std::uint64_t rounds = std::max<std::uint64_t>(kFewestRounds, kRoundsPerWay * ways_);
+        std::uint64_t loads = std::min(kMostLoads / kWalks, rounds * lines_.size());
+        for (int batch = 0; batch < kBatches && !decided(); ++batch, loads *= 2) {
+            for (int i = 0; i < kWalks; ++i) walks_.push_back(walk(loads));
+            accidental_ = accidents_like_misses();
+            weigh();
+        }
+        judge();
+        return std::move(found_);
+    }
+
+private:
+    struct Candidate {
+        std::string name;
+        double likelihood = 0;
+        int victims = 0, explained = 0;
+        std::vector<double> by_walk;  ///< likelihood of each walk
+        [[nodiscard]] double share() const { return victims == 0 ? 0 : static_cast<double>(explained) / victims; }
+    };
+
+    Walk walk(std::uint64_t loads) {
+        const auto rounds = draw_rounds(probe_, lines_.size(), visits_);
+        Offsets tour;
+        std::vector<std::uint32_t> numbers;
+        const std::uint64_t apart = piece_ / visits_ / probe_.question().word * probe_.question().word;
+        for (std::uint64_t v = 0; v < visits_; ++v)
+            for (const auto line : rounds[v]) {
+                tour.push_back(lines_[line] + v * apart);
+                numbers.push_back(static_cast<std::uint32_t>(line));
+            }
+        const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, loads / tour.size()));
+        const auto recorded = probe_.record(tour, 2, laps);
+        Walk walk{{}, tour.size()};
+        for (std::size_t at = 0; at < recorded.missed.size(); at += recorded.unbroken) {
+            const std::size_t end = std::min(recorded.missed.size(), at + recorded.unbroken);
+            Episode episode;
+            for (std::size_t i = at; i < end; ++i) {
+                episode.lines.push_back(numbers[i % numbers.size()]);
+                episode.missed.push_back(recorded.missed[i]);
+                episode.odd.push_back(recorded.odd[i]);
+            }
+            walk.episodes.push_back(std::move(episode));
+        }
+        return walk;
+    }
+
+    /// Of the accidents, those are known that are odd.
+    [[nodiscard]] double accidents_like_misses() const {
+        double odd = 0, all = 0;
+        for (const auto& walk : walks_)
+            for (const auto& e : walk.episodes) {
+                odd += static_cast<double>(std::count(e.odd.begin(), e.odd.end(), true));
+                all += static_cast<double>(e.odd.size());
+            }
+        return std::max(probe_.accidents() / kLeastHidden, probe_.accidents() - odd / std::max(1.0, all));
+    }
+    [[nodiscard]] std::vector<Step> random_steps(const Episode& episode) const {
+        return explain(episode, ways_, *make_model("random", ways_), accidental_).steps;
+    }
+
+    void weigh() {
+        candidates_.clear();
+        for (const auto name : candidate_policies()) {
+            consider(name, [&](const Episode&) { return make_model(name, ways_); });
+            if (ways_ > kMostOrdered || name == "lru" || name == "fifo" || name == "random") continue;
+            // As it is, or with a preference for some ways that earlier victims show: the better explanation counts.
+            consider(name, [&](const Episode& e) {
+                auto model = make_model(name, ways_);
+                model->prefer(learn_places(explain(e, ways_, *model, accidental_).steps, ways_, *model));
+                return model;
+            });
+            const auto worse = candidates_.end() - (candidates_.back().likelihood > candidates_[candidates_.size() - 2].likelihood ? 2 : 1);
+            candidates_.erase(worse);
+        }
+        bool any_tree = false;
+        consider("tree-plru", [&](const Episode& e) {
+            const auto tree = learn_tree(random_steps(e), ways_);
+            any_tree = any_tree || tree.nodes.size() > 1;
+            return make_tree_model(tree);
+        });
+        if (!any_tree) candidates_.pop_back();
+        std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.likelihood > b.likelihood; });
+    }
+    [[nodiscard]] bool decided() const {
+        return !candidates_.empty() && candidates_[0].victims >= kManyVictims && candidates_[0].likelihood - candidates_[1].likelihood > 2 * kEqually;
+    }
+
+    template <class MakeModel>
+    void consider(std::string_view name, MakeModel make) {
+        Candidate candidate{std::string(name), 0, 0, 0, {}};
+        for (const auto& walk : walks_) {
+            candidate.by_walk.push_back(0);
+            for (const auto& episode : walk.episodes) {
+                const auto explanation = explain(episode, ways_, *make(episode), accidental_);
+                candidate.likelihood += explanation.likelihood;
+                candidate.by_walk.back() += explanation.likelihood;
+                candidate.victims += explanation.victims;
+                candidate.explained += explanation.explained;
+            }
+        }
+        candidates_.push_back(candidate);
+    }
+
+    void judge() {
+        for (const auto& candidate : candidates_) found_.agreement.emplace_back(candidate.name, candidate.share());
+        const Candidate& best = candidates_.front();
+        if (best.victims < kFewestVictims) return;
+        if (best.name == "random" || best.share() < kExplained) return judge_unexplained(best);
+        std::vector<std::string> equal;
+        for (const auto& candidate : candidates_)
+            if (best.likelihood - candidate.likelihood < kEqually && candidate.name != "random") equal.push_back(candidate.name);
+        if (equal.size() > 1) {
+            found_.candidates = equal;
+            return;
+        }
+        const double sure = confidence(best, candidates_[1]);
+        if (sure < kDecided) {
+            found_.candidates = {best.name, candidates_[1].name};
+            return;
+        }
+        found_.name = best.name;
+        found_.confidence = sure;
+    }
+
+    /// How much of the walk the best one explains, how much worse the runner-up is, and in how many of the walks it is worse: a
+    /// model that is a little off may win by a large likelihood, but hardly in every order of the lines.
+    [[nodiscard]] static double confidence(const Candidate& best, const Candidate& second) {
+        double won = 0, decisive = 0;
+        for (std::size_t i = 0; i < best.by_walk.size(); ++i) {
+            const double difference = best.by_walk[i] - second.by_walk[i];
+            decisive += std::abs(difference) > kTie ? 1 : 0;
+            won += difference > kTie ? 1 : 0;
+        }
+        const double margin = best.likelihood - second.likelihood;
+        return (best.explained + 1.0) / (best.victims + 2.0) / (1 + std::exp(-margin)) * (won + 1) / (decisive + 2);
+    }
+
+    /// Nothing known fits better than chance: it is chance only if the set does not repeat itself and prefers no line.
+    void judge_unexplained(const Candidate& best) {
+        const double again = repeating(), preference = preference_for_old_lines();
+        found_.evidence = fmt::format("{} evictions; the set repeats {:.0f}% of its misses from lap to lap; victims are {:.2f} of the way from the oldest line", best.victims, again * 100,
+                                      0.5 - preference);
+        if (probe_.hidden()) return;  // what comes between to reach this level may be what does not fit
+        if (again > kRepeating || std::abs(preference) > kPreference) {
+            found_.name = "not-lru";
+            found_.confidence = 0.8;
+            found_.evidence = "none of the known policies: " + found_.evidence;
+            return;
+        }
+        found_.name = "random";
+        found_.confidence = best.name == "random" ? confidence(best, candidates_[1]) : 0.8;
+        find_odds();
+    }
+
+    /// Largest share of misses that come again after one and the same number of laps.
+    [[nodiscard]] double repeating() const {
+        double most = 0;
+        for (std::uint32_t period = 1; period <= kMostPeriod; ++period) {
+            std::size_t both = 0, either = 0;
+            for (const auto& walk : walks_)
+                for (const auto& e : walk.episodes)
+                    for (std::size_t i = period * walk.tour; i < e.missed.size(); ++i) {
+                        const std::size_t before = i - period * walk.tour;
+                        const bool now = e.missed[i] && !e.odd[i], then = e.missed[before] && !e.odd[before];
+                        both += now && then ? 1 : 0;
+                        either += now || then ? 1 : 0;
+                    }
+            if (either >= static_cast<std::size_t>(kFewestVictims)) most = std::max(most, static_cast<double>(both) / static_cast<double>(either));
+        }
+        return most;
+    }
+
+    /// 0: victims are as old as chance makes them; 0.5: always the oldest line.
+    [[nodiscard]] double preference_for_old_lines() const {
+        double sum = 0;
+        int victims = 0;
+        for (const auto& walk : walks_)
+            for (const auto& episode : walk.episodes) {
+                std::vector<std::size_t> used(ways_, 0);
+                std::size_t now = 0;
+                for (const auto& step : random_steps(episode)) {
+                    if (step.evicted && now > 2 * ways_) {
+                        const auto newer = std::count_if(used.begin(), used.end(), [&](std::size_t u) { return u > used[step.way]; });
+                        sum += static_cast<double>(newer) / (ways_ - 1) - 0.5;
+                        ++victims;
+                    }
+                    used[step.way] = ++now;
+                }
+            }
+        return victims == 0 ? 0 : sum / victims;
+    }
+
+    /// A long walk in pieces, in which each way's victims are counted. An accident that reads like a miss swaps two ways for good, so
+    /// pieces are as short as leaves most of them without one; ways of a piece that chance may part have one and the same odds.
+    void find_odds() {
+        const auto wanted = static_cast<std::size_t>(std::clamp(kAccidentsInPiece / std::max(accidental_, 1e-6), kShortestPiece * ways_, static_cast<double>(kOddsLoads)));
+        std::vector<std::vector<double>> by_rank(ways_);
+        double gain = 0, total = 0;
+        for (const auto& episode : walk(kOddsLoads).episodes) {
+            const std::size_t loads = std::min(wanted, episode.lines.size());
+            for (std::size_t at = 0; at + loads <= episode.lines.size(); at += loads) {
+                auto counts = victims_by_way(piece_of(episode, at, loads));
+                const double here = std::accumulate(counts.begin(), counts.end(), 0.0);
+                if (here < kFewestVictims * ways_) continue;
+                std::sort(counts.begin(), counts.end(), std::greater<>());
+                gain += pool_equal_ways(counts);
+                total += here;
+                for (std::uint32_t i = 0; i < ways_; ++i) by_rank[i].push_back(counts[i] / here);
+            }
+        }
+        if (by_rank[0].empty() || gain < kEqually) return;
+        for (auto& shares : by_rank) found_.odds.push_back(median(shares));
+        const double sum = std::accumulate(found_.odds.begin(), found_.odds.end(), 0.0);
+        for (auto& odds : found_.odds) odds /= sum;
+        if (found_.odds.front() - found_.odds.back() < kLeastDifference) {
+            found_.odds.clear();
+            return;
+        }
+        found_.name = "way-odds";
+        found_.confidence = (total + 1) / (total + 2) / (1 + std::exp(-gain)) * kOneWalk;
+    }
+    static Episode piece_of(const Episode& whole, std::size_t at, std::size_t loads) {
+        const auto cut = [&](const auto& v) { return std::vector(v.begin() + static_cast<std::ptrdiff_t>(at), v.begin() + static_cast<std::ptrdiff_t>(at + loads)); };
+        return {cut(whole.lines), cut(whole.missed), cut(whole.odd)};
+    }
+    [[nodiscard]] std::vector<double> victims_by_way(const Episode& episode) const {
+        std::vector<double> counts(ways_, 0);
+        for (const auto& step : random_steps(episode)) counts[step.way] += step.evicted ? 1 : 0;
+        return counts;
+    }
+    /// Counts, largest first, become the means of groups that differ; returns by how much that explains them better than equal odds
+    /// do, less the price of the groups (Schwarz 1978) and of choosing where to cut.
+    static double pool_equal_ways(std::span<double> counts) {
+        const auto size = static_cast<double>(counts.size());
+        const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
+        const auto likelihood = [](double sum, double ways) { return sum > 0 ? sum * std::log(sum / ways) : 0; };
+        double best = 0, head = 0;
+        std::size_t cut = 0;
+        for (std::size_t i = 1; i < counts.size(); ++i) {
+            head += counts[i - 1];
+            const double gain = likelihood(head, static_cast<double>(i)) + likelihood(total - head, size - static_cast<double>(i)) - likelihood(total, size) - std::log(total) / 2 - 2 * std::log(size);
+            if (gain > best) best = gain, cut = i;
+        }
+        if (cut > 0) return best + pool_equal_ways(counts.first(cut)) + pool_equal_ways(counts.subspan(cut));
+        std::fill(counts.begin(), counts.end(), total / size);
+        return 0;
+    }
+
+    Probe& probe_;
+    std::uint32_t ways_;
+    std::uint64_t piece_, visits_;
+    Offsets lines_;
+    std::vector<Walk> walks_;
+    double accidental_ = 0;  ///< share of hits that read like misses
+    std::vector<Candidate> candidates_;
+    PolicyFinding found_;
+};
+
+}  // namespace
+
+PolicyFinding find_policy(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t ways, std::uint64_t piece) {
+    return PolicyFinder(probe, index, set, ways, piece).run();
+}
+
+}  // namespace gputomo::deduce::geometry

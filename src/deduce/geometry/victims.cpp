@@ -1,0 +1,252 @@
+#include "deduce/geometry/victims.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <numeric>
+
+namespace gputomo::deduce::geometry {
+namespace {
+
+/// Readings followed at once, and states that they begin with.
+constexpr std::size_t kReadings = 12, kStates = 6;
+/// Share of victims that no policy is asked to explain.
+constexpr double kUnexplained = 0.02;
+/// Price of a trace that no reading explains, as a logarithm.
+constexpr double kContradiction = -20;
+/// That a miss takes another time than others, as a logarithm.
+constexpr double kOddMiss = -4;
+/// A tree whose splits contradict more than this share of the victims is none.
+constexpr double kMostViolations = 0.15;
+
+/// One eviction of a reading, the last one first.
+struct Eviction {
+    std::size_t load = 0;  ///< the miss that evicted
+    std::uint32_t way = 0;
+    std::shared_ptr<const Eviction> before;
+};
+
+/// One reading of the episode so far.
+struct Reading {
+    std::unique_ptr<PolicyModel> model;
+    std::vector<std::uint32_t> way_of;  ///< by line; the state before `miss`
+    std::size_t miss = 0;               ///< the last load that really missed; its victim is not known yet
+    double score = 0;
+    double counted = 0;                 ///< of the second half
+    int victims = 0, explained = 0;
+    std::shared_ptr<const Eviction> evictions;
+
+    [[nodiscard]] Reading copy() const { return {model->clone(), way_of, miss, score, counted, victims, explained, evictions}; }
+};
+
+class Explainer {
+public:
+    Explainer(const Episode& episode, std::uint32_t ways, double accidental)
+        : e_(episode), ways_(ways), accident_(std::log(std::max(accidental, 1e-4))), half_(episode.lines.size() / 2), used_(ways + 1, 0) {}
+
+    Explanation run(const PolicyModel& policy) {
+        std::size_t first = 0;
+        while (first < e_.missed.size() && (!e_.missed[first] || e_.odd[first])) ++first;
+        if (first == e_.missed.size()) return {};
+        start(policy, first);
+        for (std::size_t load = first_ + 1; load < e_.lines.size(); ++load) {
+            if (e_.missed[load]) slow(load);
+            used_[e_.lines[load]] = load + 1;
+        }
+        const auto& best = readings_.front();
+        Explanation result{best.counted, best.victims, best.explained, {}};
+        steps_of(best, result.steps);
+        return result;
+    }
+
+private:
+    void start(const PolicyModel& policy, std::size_t first) {
+        first_ = first;
+        std::mt19937_64 random(1);
+        std::uint32_t way = 0;
+        first_ways_.assign(ways_ + 1, 0);
+        for (std::uint32_t line = 0; line <= ways_; ++line)
+            if (line != e_.lines[first]) first_ways_[line] = way++;
+        for (std::size_t i = 0; i < (policy.depends_on_start() ? kStates : 1); ++i) {
+            readings_.push_back({policy.clone(), first_ways_, first, 0, 0, 0, 0, nullptr});
+            if (i > 0) readings_.back().model->scramble(random);
+        }
+        used_[e_.lines[first]] = first + 1;
+    }
+
+    /// A slow load was an accident, or its line was the victim of the last miss.
+    void slow(std::size_t load) {
+        const std::uint32_t line = e_.lines[load];
+        const bool counts = load >= half_;
+        std::vector<Reading> next;
+        for (auto& reading : readings_) {
+            const auto unseen = lines_unseen_since(reading.miss);
+            const bool may_be_absent = used_[line] <= reading.miss;
+            if (may_be_absent) {
+                Reading missed = reading.copy();
+                if (e_.odd[load]) missed.score += kOddMiss;
+                evict(missed, line, load, counts);
+                next.push_back(std::move(missed));
+            }
+            // The absent line is one that was not seen since: if this is the last of them, its miss is no accident.
+            if (unseen <= (may_be_absent ? 1 : 0)) continue;
+            const double accident = e_.odd[load] ? 0 : accident_;
+            reading.score += accident;
+            if (counts) reading.counted += accident;
+            next.push_back(std::move(reading));
+        }
+        if (next.empty()) {  // something else was read wrongly; each line keeps a way of its own
+            next.push_back(std::move(readings_.front()));
+            next.back().score += kContradiction;
+            if (counts) next.back().counted += kContradiction;
+            evict(next.back(), line, load, counts);
+        }
+        std::stable_sort(next.begin(), next.end(), [](const Reading& a, const Reading& b) { return a.score > b.score; });
+        if (next.size() > kReadings) next.resize(kReadings);
+        readings_ = std::move(next);
+    }
+
+    [[nodiscard]] std::ptrdiff_t lines_unseen_since(std::size_t miss) const {
+        return std::count_if(used_.begin(), used_.end(), [&](std::size_t used) { return used <= miss; });
+    }
+
+    void evict(Reading& reading, std::uint32_t line, std::size_t load, bool counts) const {
+        const std::uint32_t way = reading.way_of[line];
+        const double odds = reading.model->odds(way);
+        const double likelihood = std::log((1 - kUnexplained) * odds + kUnexplained / ways_);
+        reading.score += likelihood;
+        if (counts) {
+            reading.counted += likelihood;
+            ++reading.victims;
+            reading.explained += odds > 0 ? 1 : 0;
+        }
+        reading.model->fill(way);
+        reading.way_of[e_.lines[reading.miss]] = way;
+        for (std::size_t i = reading.miss + 1; i < load; ++i) reading.model->touch(reading.way_of[e_.lines[i]]);
+        reading.evictions = std::make_shared<const Eviction>(Eviction{reading.miss, way, reading.evictions});
+        reading.miss = load;
+    }
+
+    void steps_of(const Reading& reading, std::vector<Step>& steps) const {
+        std::map<std::size_t, std::uint32_t> evictions;
+        for (const auto* e = reading.evictions.get(); e != nullptr; e = e->before.get()) evictions.emplace(e->load, e->way);
+        auto way_of = first_ways_;
+        for (std::size_t load = first_; load < reading.miss; ++load) {
+            const auto eviction = evictions.find(load);
+            if (eviction != evictions.end()) way_of[e_.lines[load]] = eviction->second;
+            steps.push_back({load, way_of[e_.lines[load]], eviction != evictions.end()});
+        }
+    }
+
+    const Episode& e_;
+    std::uint32_t ways_;
+    double accident_;
+    std::size_t half_;
+    std::size_t first_ = 0;
+    std::vector<std::size_t> used_;  ///< number of each line's last load, from 1
+    std::vector<std::uint32_t> first_ways_;
+    std::vector<Reading> readings_;
+};
+
+/// Ways that are connected by "not in the same half", each with its side.
+class Sides {
+public:
+    explicit Sides(std::uint32_t ways) : parent_(ways), side_(ways, 0) { std::iota(parent_.begin(), parent_.end(), 0U); }
+    std::pair<std::uint32_t, int> find(std::uint32_t way) const {
+        int side = 0;
+        while (parent_[way] != way) {
+            side ^= side_[way];
+            way = parent_[way];
+        }
+        return {way, side};
+    }
+    /// Returns false where both are on the same side already.
+    bool part(std::uint32_t a, std::uint32_t b) {
+        const auto [root_a, side_a] = find(a);
+        const auto [root_b, side_b] = find(b);
+        if (root_a == root_b) return side_a != side_b;
+        parent_[root_b] = root_a;
+        side_[root_b] = side_a ^ side_b ^ 1;
+        return true;
+    }
+
+private:
+    std::vector<std::uint32_t> parent_;
+    std::vector<int> side_;
+};
+
+/// Splits a node's ways in the two halves that victims show; false where they show none.
+bool split(const std::vector<Step>& steps, std::size_t end, std::uint32_t ways, const std::vector<std::uint32_t>& node, std::vector<std::uint32_t> (&halves)[2]) {
+    constexpr std::uint32_t kNone = ~0U;
+    std::vector<bool> member(ways, false);
+    for (const auto way : node) member[way] = true;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, int> seen;
+    std::uint32_t last = kNone;
+    for (std::size_t i = 0; i < end; ++i) {
+        if (!member[steps[i].way]) continue;
+        if (steps[i].evicted && last != kNone) ++seen[std::minmax(last, steps[i].way)];
+        last = steps[i].way;
+    }
+    std::vector<std::pair<int, std::pair<std::uint32_t, std::uint32_t>>> pairs;
+    for (const auto& [pair, count] : seen) pairs.emplace_back(count, pair);
+    std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    Sides sides(ways);
+    int violated = 0, total = 0;
+    for (const auto& [count, pair] : pairs) {
+        total += count;
+        if (!sides.part(pair.first, pair.second)) violated += count;
+    }
+    if (total == 0 || violated > kMostViolations * total) return false;
+    const auto root = sides.find(node.front()).first;
+    for (const auto way : node) {
+        const auto [its_root, side] = sides.find(way);
+        if (its_root != root) return false;
+        halves[side].push_back(way);
+    }
+    return !halves[0].empty() && !halves[1].empty();
+}
+
+}  // namespace
+
+Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental) { return Explainer(episode, ways, accidental).run(policy); }
+
+std::vector<std::uint32_t> learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy) {
+    const auto model = policy.clone();
+    std::vector<int> before(std::size_t{ways} * ways, 0);  // [a * ways + b]: a went although b might have
+    for (std::size_t i = 0; i < steps.size() / 2; ++i) {
+        if (!steps[i].evicted) {
+            model->touch(steps[i].way);
+            continue;
+        }
+        for (std::uint32_t other = 0; other < ways; ++other)
+            if (model->odds(other) > 0) ++before[steps[i].way * ways + other];
+        model->fill(steps[i].way);
+    }
+    std::vector<int> lead(ways, 0);
+    for (std::uint32_t a = 0; a < ways; ++a)
+        for (std::uint32_t b = 0; b < ways; ++b) lead[a] += (before[a * ways + b] > before[b * ways + a] ? 1 : 0) - (before[a * ways + b] < before[b * ways + a] ? 1 : 0);
+    std::vector<std::uint32_t> order(ways), places(ways);
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return lead[a] > lead[b]; });
+    for (std::uint32_t i = 0; i < ways; ++i) places[order[i]] = i;
+    return places;
+}
+
+WayTree learn_tree(const std::vector<Step>& steps, std::uint32_t ways) {
+    WayTree tree;
+    tree.nodes.push_back({});
+    tree.nodes[0].ways.resize(ways);
+    std::iota(tree.nodes[0].ways.begin(), tree.nodes[0].ways.end(), 0U);
+    for (std::size_t n = 0; n < tree.nodes.size(); ++n) {
+        std::vector<std::uint32_t> halves[2];
+        if (tree.nodes[n].ways.size() < 2 || !split(steps, steps.size() / 2, ways, tree.nodes[n].ways, halves)) continue;
+        for (int half = 0; half < 2; ++half) {
+            tree.nodes[n].halves[half] = static_cast<int>(tree.nodes.size());
+            tree.nodes.push_back({halves[half], {-1, -1}});
+        }
+    }
+    return tree;
+}
+
+}  // namespace gputomo::deduce::geometry

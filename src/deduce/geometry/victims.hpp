@@ -1,0 +1,42 @@
+// Which lines a full set evicted, read from a walk over one line more than it has ways, and how well a policy explains that.
+#pragma once
+
+#include "deduce/cache_model.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace gputomo::deduce::geometry {
+
+/// Loads recorded without a break: the line of each (0 .. ways), whether it was slow, and whether slower or faster than misses are.
+struct Episode {
+    std::vector<std::uint32_t> lines;
+    std::vector<bool> missed, odd;
+};
+
+/// What happens to a way: its line is used, or it is evicted and another line comes in its place.
+struct Step {
+    std::size_t load = 0;
+    std::uint32_t way = 0;
+    bool evicted = false;
+};
+
+struct Explanation {
+    double likelihood = 0;  ///< natural logarithm; of what happened in the second half of the episode
+    int victims = 0;        ///< there
+    int explained = 0;      ///< of those, evicted ways that the policy does evict
+    std::vector<Step> steps;  ///< of the whole episode, under the best reading of its slow loads
+};
+
+/// Exactly one line is absent at a time: the victim of a miss is the line that misses next. A slow load may also be an accident
+/// (probability `accidental`), so several readings are followed at once, each with the state that the policy would be in.
+[[nodiscard]] Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental);
+
+/// Places of the ways, from which of several that a policy might evict goes first in the first half of the steps.
+[[nodiscard]] std::vector<std::uint32_t> learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy);
+
+/// A pseudo-LRU tree from victims: a node's victim is never in the half that was used last, which splits its ways in two. Splits
+/// that the first half of the steps does not show are left out.
+[[nodiscard]] WayTree learn_tree(const std::vector<Step>& steps, std::uint32_t ways);
+
+}  // namespace gputomo::deduce::geometry

@@ -1,0 +1,41 @@
+// Draws that are the same on every platform, which those of <random>'s distributions are not.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <random>
+
+namespace gputomo::validate {
+
+class Dice {
+public:
+    explicit Dice(std::uint64_t seed) : engine_(seed) {}
+
+    /// low..high, both included.
+    std::int64_t between(std::int64_t low, std::int64_t high) {
+        return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
+    }
+    /// low..high; each octave is as likely as every other.
+    std::int64_t octaves(std::int64_t low, std::int64_t high) {
+        std::int64_t count = 0;
+        while (low << (count + 1) <= high) ++count;
+        const std::int64_t value = low << between(0, count);
+        return between(value, std::min(high, value * 2));
+    }
+    bool chance(int percent) { return between(0, 99) < percent; }
+    /// A share of 1 in thousandths.
+    double share(double low, double high) {
+        return static_cast<double>(between(std::llround(low * 1000), std::llround(high * 1000))) / 1000;
+    }
+    template <class T, std::size_t N>
+    T one_of(const std::array<T, N>& choices) {
+        return choices[static_cast<std::size_t>(between(0, std::int64_t{N} - 1))];
+    }
+
+private:
+    std::mt19937_64 engine_;
+};
+
+}  // namespace gputomo::validate

@@ -1,0 +1,85 @@
+// Single caches of known geometry, deduced from hits and misses alone.
+#include "validate/cache_campaign.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace gputomo::validate {
+namespace {
+
+deduce::CacheFindings deduce(const machine::Cache& cache, std::uint64_t capacity, double outliers = 0.01) {
+    CachePath path(cache, {2, outliers}, 17);
+    return deduce::deduce_geometry(std::ref(path), {.threshold = path.threshold(), .fits = capacity / 2, .overflows = capacity * 2, .largest = std::uint64_t{32} << 20, .base = path.base()});
+}
+
+machine::Cache cache_of(std::int64_t line, std::int64_t sets, std::string policy) {
+    machine::Cache cache;
+    cache.line.set(line);
+    cache.sets.set(sets);
+    cache.policy.set(std::move(policy));
+    return cache;
+}
+
+TEST(SingleCaches, UnequalSetsAreCountedOneByOne) {
+    // Of the kind of Mei 2014's TLB: one set of 17, six of 8.
+    auto cache = cache_of(64, 7, "lru");
+    cache.set_ways.set({17, 8, 8, 8, 8, 8, 8});
+    const auto found = deduce(cache, 4096);
+    EXPECT_EQ(found.set_ways, (std::vector<std::int64_t>{17, 8, 8, 8, 8, 8, 8}));
+    EXPECT_EQ(found.capacity.value, 65 * 64);
+    EXPECT_EQ(found.sets.value, 7);
+    EXPECT_EQ(found.ways.value, 17);
+    EXPECT_EQ(found.policy.name, "lru");
+}
+
+TEST(SingleCaches, AHashOfAddressBitsIsFoundByItsMasks) {
+    auto cache = cache_of(128, 4, "srrip");
+    cache.ways.set(6);
+    cache.index.set("hash");
+    cache.index_hash.set({0x9080, 0x4100});
+    const auto found = deduce(cache, 2048);
+    EXPECT_EQ(found.index, "hash");
+    EXPECT_EQ(found.index_hash, (std::vector<std::int64_t>{0x9080, 0x4100}));
+    EXPECT_EQ(found.capacity.value, 24 * 128);
+    EXPECT_EQ(found.policy.name, "srrip");
+}
+
+TEST(SingleCaches, SetsChosenByHigherBitsAreFound) {
+    // The texture L1 of Mei 2014, Fig. 7: address bits 7 and 8.
+    auto cache = cache_of(32, 4, "lru");
+    cache.ways.set(96);
+    cache.index.set("bits");
+    cache.index_bits.set({7, 8});
+    const auto found = deduce(cache, 8192, 0);
+    EXPECT_EQ(found.index, "bits");
+    EXPECT_EQ(found.index_bits, (std::vector<std::int64_t>{7, 8}));
+    EXPECT_EQ(found.capacity.value, 12 << 10);
+}
+
+TEST(SingleCaches, OddsOfSingleWaysAreCounted) {
+    // Fermi's L1 (Mei 2014, 4.1).
+    auto cache = cache_of(128, 32, "way-odds");
+    cache.ways.set(4);
+    cache.way_odds.set({1.0 / 6, 0.5, 1.0 / 6, 1.0 / 6});
+    const auto found = deduce(cache, 16384, 0);
+    EXPECT_EQ(found.policy.name, "way-odds");
+    ASSERT_EQ(found.policy.odds.size(), 4U);
+    EXPECT_NEAR(found.policy.odds[0], 0.5, 0.02);
+    for (std::size_t way = 1; way < 4; ++way) EXPECT_NEAR(found.policy.odds[way], 1.0 / 6, 0.02);
+}
+
+TEST(SingleCaches, RandomOnesAreNeverWronglySure) {
+    int geometry = 0, policy = 0;
+    constexpr int kCaches = 8;
+    for (const auto& one : run({.caches = kCaches, .seed = 20'261, .noise = {4, 0.01}})) {
+        geometry += one.geometry ? 1 : 0;
+        policy += one.policy ? 1 : 0;
+        EXPECT_TRUE(one.surely_wrong.empty()) << one.truth << "\nfound " << one.found;
+    }
+    EXPECT_GE(geometry, kCaches * 7 / 10);
+    EXPECT_GE(policy, kCaches * 6 / 10);
+}
+
+}  // namespace
+}  // namespace gputomo::validate
