@@ -97,7 +97,8 @@ std::string results_page(const Reproduction& reproduction) {
     out += fmt::format("<p>{}. {}, {}.</p>", escaped(fmt::format("{}", fmt::join(paper.authors, ", "))), escaped(paper.venue), paper.year);
     out += fmt::format("<div class=cards><div class=card><b>{} of {}</b><span>published values agree</span></div><div class=card><b>{}</b><span>cannot be reproduced</span></div></div>",
                        reproduction.agreeing(), reproduction.rows.size(), reproduction.not_reproducible.size());
-    out += "<p>Each value was measured again by experiments that know nothing of the GPU, on a simulated GPU.</p>";
+    out += "<p>Each value was measured again by experiments that know nothing of the GPU, on a simulated GPU. Of the rows, " +
+           fmt::format("{}", reproduction.of_models()) + " hold built-in models against the paper's equations and examples.</p>";
     for (const auto& warning : reproduction.warnings) out += fmt::format("<div class=warn>{}</div>", escaped(warning));
     return out + sections(reproduction) + reasons(reproduction) + discrepancies(paper) + "</html>\n";
 }
