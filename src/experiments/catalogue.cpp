@@ -11,6 +11,7 @@ std::span<const Experiment> catalogue() {
         arithmetic_latency_experiment(),
         arithmetic_throughput_experiment(),
         arithmetic_units_experiment(),
+        issue_experiment(),
         shared_latency_experiment(),
         shared_throughput_experiment(),
         caches_experiment(),

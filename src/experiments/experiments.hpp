@@ -10,6 +10,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment arithmetic_latency_experiment();
 [[nodiscard]] Experiment arithmetic_throughput_experiment();
 [[nodiscard]] Experiment arithmetic_units_experiment();
+[[nodiscard]] Experiment issue_experiment();
 [[nodiscard]] Experiment shared_latency_experiment();
 [[nodiscard]] Experiment shared_throughput_experiment();
 [[nodiscard]] Experiment caches_experiment();

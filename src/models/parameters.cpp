@@ -112,6 +112,8 @@ double value_at(const Curve& curve, double warps) {
     return y0 + (after->second - y0) * (warps - x0) / (after->first - x0);
 }
 
+double value_near(const Curve& curve, double x) { return value_at(curve, std::max(x, curve.begin()->first)); }
+
 Parameters parameters_of(const machine::Machine& machine, Access access, std::string_view origin) {
     const Reader read(machine, origin);
     Parameters p;

@@ -43,6 +43,8 @@ struct Contention {
 using Curve = std::map<double, double>;
 /// Linear between samples, through the origin, constant behind the last one.
 [[nodiscard]] double value_at(const Curve& curve, double warps);
+/// Linear between samples, constant before the first and behind the last one. The curve has a sample.
+[[nodiscard]] double value_near(const Curve& curve, double x);
 
 struct Parameters {
     std::string gpu;
@@ -64,6 +66,8 @@ struct Parameters {
     /// Measured with one kind of instruction alone, for Zhang and Owens 2011; empty: the latency and throughput bound stand in.
     Curve arithmetic_curve;
     Curve memory_curve;
+    /// Mean latency of memory instructions, cycles, by their number per cycle and SM, from measurements of them alone.
+    Curve loaded_latency;
 
     /// GB/s of all SMs at `accesses` memory instructions per cycle and SM, and back.
     [[nodiscard]] double bandwidth(double accesses) const { return accesses * access_bytes * sms * clock_ghz; }

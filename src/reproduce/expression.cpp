@@ -19,6 +19,7 @@ using Node = Expression::Node;
 constexpr std::string_view kOfLeaf[] = {"absent", "known"};
 /// column('experiment', 'trace', 'column')
 constexpr std::string_view kColumn = "column";
+constexpr std::string_view kModel = "model";  // and "model_needed"
 /// of('GPU', expression): the expression for another GPU of the paper
 constexpr std::string_view kOf = "of";
 
@@ -236,6 +237,7 @@ Expression::Expression(std::string_view text) : text_(text), root_(Parser(text_)
 void Expression::collect(const Node& node, const std::string& gpu) {
     if (node.kind == Node::Kind::leaf) reads_[gpu].leaves.insert(node.name);
     if (node.kind == Node::Kind::call && node.name == kColumn) reads_[gpu].experiments.insert(node.arguments.front().name);
+    if (node.kind == Node::Kind::call && node.name.starts_with(kModel)) models_.insert(node.arguments.front().name);
     const auto& of = node.kind == Node::Kind::call && node.name == kOf ? node.arguments.front().name : gpu;
     for (const auto& argument : node.arguments) collect(argument, of);
 }

@@ -38,6 +38,9 @@ public:
     /// What is read of `of`, evaluated for `gpu`.
     [[nodiscard]] Reads reads_of(const std::string& of, const std::string& gpu) const;
 
+    /// Ids of the performance models that it asks. Such an expression holds the built-in model against the paper, with measured or printed parameters.
+    [[nodiscard]] const std::set<std::string>& models() const { return models_; }
+
     /// Throws NotMeasured, or InputError for values that an operator or a function does not take.
     [[nodiscard]] Value evaluate(const Scans& scans, const std::string& gpu) const;
 
@@ -55,6 +58,7 @@ private:
     std::string text_;
     Node root_;
     std::map<std::string, Reads> reads_;
+    std::set<std::string> models_;
 };
 
 }  // namespace gputomo::reproduce

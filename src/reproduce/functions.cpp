@@ -1,5 +1,7 @@
 #include "reproduce/functions.hpp"
 
+#include "reproduce/model_functions.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -191,6 +193,8 @@ constexpr Function kFunctions[] = {
     {"mean", 1, 1, mean},
     {"median", 1, 1, median},
     {"min", 1, kMany, [](Arguments a) { return extreme(a, [](const Numbers& all) { return std::min_element(all.begin(), all.end()); }); }},
+    {"model", 4, 5, model_value},
+    {"model_needed", 3, 3, model_needed_warps},
     {"peak", 2, 2, peak},
     {"power", 2, 2, [](Arguments a) -> Value { return std::pow(number(a[0]), number(a[1])); }},
     {"round", 1, 1, [](Arguments a) -> Value { return std::nearbyint(number(a[0])); }},

@@ -115,6 +115,10 @@ std::size_t Reproduction::agreeing() const {
     return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.agrees; }));
 }
 
+std::size_t Reproduction::of_models() const {
+    return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const Row& row) { return !row.entry->recipe->expression.models().empty(); }));
+}
+
 std::vector<std::string> experiments_for(const std::vector<const Entry*>& entries, const std::string& gpu) {
     std::set<std::string> ids;
     for (const auto* entry : entries)

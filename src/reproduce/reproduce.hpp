@@ -40,6 +40,8 @@ struct Reproduction {
     bool interrupted = false;
 
     [[nodiscard]] std::size_t agreeing() const;
+    /// Rows that hold a built-in model against the paper's equations and examples.
+    [[nodiscard]] std::size_t of_models() const;
     [[nodiscard]] bool all_agree() const { return agreeing() == rows.size(); }
 };
 

@@ -45,7 +45,8 @@ std::string results_table(const Reproduction& reproduction) {
         gpu = row.gpu;
         out += row_line(row, width);
     }
-    return out + fmt::format("\n{} of {} published values agree; {} cannot be reproduced\n", reproduction.agreeing(), reproduction.rows.size(), reproduction.not_reproducible.size());
+    return out + fmt::format("\n{} of {} published values agree ({} are of built-in models against equations and examples); {} cannot be reproduced\n", reproduction.agreeing(), reproduction.rows.size(),
+                             reproduction.of_models(), reproduction.not_reproducible.size());
 }
 
 }  // namespace gputomo::reproduce

@@ -131,6 +131,18 @@ TEST(NvccKernels, ArePredictedOrSaidWhyNot) {
     EXPECT_THAT(message_of([] { (void)compiled(text_of("ptx/local_and_texture.ptx"), "local_and_texture"); }), HasSubstr("'tex.1d.v4.s32.s32' can't be predicted"));
 }
 
+/// As nvcc 11 and 12 write it: a local depot, vector stores, shared memory with a mangled name, predicates that are combined, a call of printf.
+TEST(NvccKernels, WithWhatRealKernelsHave) {
+    const auto local = text_of("ptx/local_array.ptx");
+    EXPECT_THAT(message_of([&] { (void)predicted(compiled(local, "_Z9histogramPKhPji"), "gtx980"); }), HasSubstr("no trip count of the loop at $L__BB0_2 (line 44)"));
+    const auto turns = [&](double count) { return predicted(compiled(local, "_Z9histogramPKhPji"), "gtx980", {.path = {.trip_counts = {{"$L__BB0_2", count}}, .taken = {}}, .access = {}}); };
+    EXPECT_GT(turns(51).latency - turns(50).latency, 2 * 368);  // a byte, then the local word that it picks
+    const auto stencil = predicted(compiled(text_of("ptx/stencil.ptx"), "_Z7stencilPKfPfii"), "gtx980");
+    EXPECT_GT(stencil.latency, 2 * 368);  // its tile, and the edge that it falls through to
+    EXPECT_EQ(stencil.bytes, 3 * 128);
+    EXPECT_THAT(message_of([] { (void)compiled(text_of("ptx/call.ptx"), "_Z5hellov"); }), HasSubstr("ptx:39: 'call.uni' can't be predicted"));
+}
+
 TEST(CacheHits, LowerTrafficAndLatency) {
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/tests/data/machines/kepler_like.json");
     const auto code = compiled(ptx_of(kIndex + "mul.wide.s32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2; ld.global.f32 %f1, [%rd3]; add.f32 %f2, %f1, %f1;"));

@@ -82,7 +82,8 @@ TEST(Reproduction, AccountsForEveryEntry) {
         for (const auto& row : result.rows) ids.insert(row.entry->id);
         for (const auto* entry : result.not_reproducible) EXPECT_TRUE(ids.insert(entry->id).second) << entry->id;
         EXPECT_EQ(ids.size(), paper.entries.size());
-        EXPECT_EQ(result.agreeing(), 0U);
+        // Some rows hold a model against an example whose numbers are all printed.
+        for (const auto& row : result.rows) EXPECT_TRUE(!row.agrees || !row.entry->recipe->expression.models().empty()) << row.entry->id;
     }
 }
 

