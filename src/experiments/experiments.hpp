@@ -25,5 +25,6 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment register_file_experiment();
 [[nodiscard]] Experiment shared_allocation_experiment();
 [[nodiscard]] Experiment outstanding_experiment();
+[[nodiscard]] Experiment occupancy_experiment();
 
 }  // namespace gputomo::experiments
