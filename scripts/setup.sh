@@ -4,7 +4,7 @@ set -euo pipefail
 
 packages=(
     g++ cmake ninja-build ccache
-    libfmt-dev nlohmann-json3-dev libcli11-dev libsqlite3-dev
+    libfmt-dev nlohmann-json3-dev libcli11-dev libsqlite3-dev zlib1g-dev
     libgtest-dev libgmock-dev
 )
 if [[ "${1:-}" == bench ]]; then packages+=(libbenchmark-dev); fi

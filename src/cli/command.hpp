@@ -25,10 +25,11 @@ void add_predict(CLI::App& parent, Action& action);
 void add_reproduce(CLI::App& parent, Action& action);
 void add_evaluate(CLI::App& parent, Action& action);
 void add_report(CLI::App& parent, Action& action);
+void add_surface(CLI::App& parent, Action& action);
 void add_manual(CLI::App& parent, Action& action);
 
 inline constexpr AddCommand kCommands[] = {
-    add_list, add_scan, add_report, add_run, add_diff, add_history, add_export, add_validate, add_reproduce, add_simulate, add_predict, add_evaluate, add_manual,
+    add_list, add_scan, add_report, add_run, add_diff, add_history, add_export, add_validate, add_reproduce, add_simulate, add_predict, add_surface, add_evaluate, add_manual,
 };
 
 }  // namespace gputomo::cli

@@ -2,7 +2,7 @@
 #include "cli/devices.hpp"
 #include "cli/ending.hpp"
 #include "cli/progress.hpp"
-#include "experiments/mix_throughput.hpp"
+#include "experiments/mix/mix_throughput.hpp"
 #include "machine/json.hpp"
 #include "models/evaluation.hpp"
 #include "scan/plan.hpp"

@@ -29,6 +29,7 @@ std::span<const Experiment> catalogue() {
         register_file_experiment(),
         shared_allocation_experiment(),
         outstanding_experiment(),
+        occupancy_experiment(),
     };
     return rows;
 }

@@ -69,6 +69,7 @@ struct Experiment {
     std::vector<std::string_view> after;     ///< ids of experiments whose findings make it better; their failure does not stop it
     std::vector<std::string_view> provides;  ///< paths, with * for map keys: "caches.*.capacity"
     Outcome (*run)(Context& context);
+    bool on_request = false;  ///< takes too long for a scan of everything
 };
 
 /// All experiments, in no particular order; the plan orders them by needs.

@@ -28,5 +28,6 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment register_file_experiment();
 [[nodiscard]] Experiment shared_allocation_experiment();
 [[nodiscard]] Experiment outstanding_experiment();
+[[nodiscard]] Experiment occupancy_experiment();
 
 }  // namespace gputomo::experiments

@@ -126,7 +126,7 @@ std::string results_page(const Reproduction& reproduction) {
     if (const auto count = reproduction.not_reproducible.size(); count > 0) out += fmt::format("<a class=card href='#not-reproducible'><b>{}</b><span>cannot be reproduced</span></a>", count);
     out += "</div>";
     out += "<p>Each value was measured again by experiments that know nothing of the GPU, on a simulated GPU.";
-    if (const int models = reproduction.of_models(); models > 0) out += fmt::format(" Of the rows, {} hold built-in models against the paper's equations and examples.", models);
+    if (const auto models = reproduction.of_models(); models > 0) out += fmt::format(" Of the rows, {} hold built-in models against the paper's equations and examples.", models);
     out += "</p>";
     for (const auto& warning : reproduction.warnings) out += fmt::format("<div class=warn>{}</div>", escaped(warning));
     const auto groups = groups_of(reproduction);

@@ -49,7 +49,8 @@ std::vector<const Experiment*> plan(std::span<const Experiment> catalogue, const
     Planner planner(catalogue);
     for (const auto& id : only) planner.add(id);
     if (only.empty())
-        for (const auto& experiment : catalogue) planner.add(experiment.id);
+        for (const auto& experiment : catalogue)
+            if (!experiment.on_request) planner.add(experiment.id);
     return planner.take();
 }
 

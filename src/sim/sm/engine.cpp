@@ -22,7 +22,8 @@ double Engine::run() {
     place_initial_blocks();
     while (live_warps_ != 0) {
         if (events_.empty()) report_deadlock();
-        const auto [time, index] = events_.top();
+        const auto [time, last, index] = events_.top();
+        static_cast<void>(last);
         events_.pop();
         if (time != schedulers_[index].event) continue;
         run_scheduler(index, time);
@@ -52,7 +53,7 @@ double Engine::next_event(Scheduler& scheduler) const {
 void Engine::post(std::uint32_t index) {
     Scheduler& scheduler = schedulers_[index];
     scheduler.event = next_event(scheduler);
-    if (scheduler.event != kNever) events_.emplace(scheduler.event, index);
+    if (scheduler.event != kNever) events_.emplace(scheduler.event, scheduler.last_issue, index);
 }
 
 /// Loose round robin: of the warps that can issue now, the one whose last issue is longest ago, so that a warp whose unit was taken at
@@ -77,8 +78,8 @@ void Engine::run_scheduler(std::uint32_t index, double now) {
         // A lone busy scheduler goes on without the queue.
         scheduler.event = next_event(scheduler);
         if (scheduler.event == kNever) return;
-        if (!events_.empty() && events_.top().first <= scheduler.event) {
-            events_.emplace(scheduler.event, index);
+        if (!events_.empty() && std::get<0>(events_.top()) <= scheduler.event) {
+            events_.emplace(scheduler.event, scheduler.last_issue, index);
             return;
         }
         now = scheduler.event;
@@ -89,6 +90,7 @@ void Engine::issue_from(std::uint32_t index, std::size_t position, double now) {
     Scheduler& scheduler = schedulers_[index];
     const std::uint32_t warp_index = scheduler.warps[position];
     scheduler.turns[position] = ++scheduler.turn;
+    scheduler.last_issue = now;
     scheduler.free = now + rules_.issue_interval;
     const Operation* first = &operation_at(warps_[warp_index]);
     issue(warp_index, now);

@@ -161,7 +161,9 @@ private:
     std::vector<std::uint32_t> free_warps_;
     std::vector<Block> blocks_;  ///< likewise
     std::vector<std::uint32_t> free_blocks_;
-    using Event = std::pair<double, std::uint32_t>;
+    /// Time, last issue, scheduler: of those that can issue at once, the one that did so longest ago comes first. What schedulers share
+    /// (banks of shared memory, the path to memory) is so given to them in turn.
+    using Event = std::tuple<double, double, std::uint32_t>;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 
     // scratch of the access in hand

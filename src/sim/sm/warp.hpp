@@ -57,6 +57,7 @@ struct Scheduler {
     std::uint32_t number = 0;          ///< within the SM
     std::vector<std::uint32_t> warps;
     std::vector<std::uint64_t> turns;  ///< number of each warp's last issue, or of its start
+    double last_issue = 0;
     std::vector<double> times;         ///< earliest issue of each warp's next instruction, but for what it needs free
     std::vector<std::uint16_t> needs;  ///< what that instruction must find free: an index into `available`
     std::vector<double> available;     ///< when each of Engine's resources is free, as of the last look

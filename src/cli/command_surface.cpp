@@ -1,0 +1,97 @@
+#include "cli/checks.hpp"
+#include "cli/command.hpp"
+#include "cli/devices.hpp"
+#include "cli/progress.hpp"
+#include "experiments/mix/mix_surface.hpp"
+#include "scan/files.hpp"
+#include "scan/surface_file.hpp"
+#include "units/error.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+namespace gputomo::cli {
+namespace {
+
+struct SurfaceOptions {
+    std::string device = "auto", out = "surface.json.gz";
+    std::vector<std::string> accesses;
+    std::vector<int> alphas, ilp{1, 2, 4, 8}, warps;
+    double seconds = 0;
+    std::uint64_t seed = 1;
+    int noise = 0;
+};
+
+std::vector<experiments::MixAccess> accesses_of(const std::vector<std::string>& names) {
+    const auto all = experiments::mix_accesses();
+    if (names.empty()) return {all.begin(), all.end()};
+    std::vector<experiments::MixAccess> chosen;
+    for (const auto& name : names) {
+        const auto found = std::ranges::find(all, name, [](auto access) { return experiments::name_of(access); });
+        if (found == all.end()) {
+            std::vector<std::string_view> known;
+            for (const auto access : all) known.push_back(experiments::name_of(access));
+            throw InputError(fmt::format("--access {}: expected one of {}", name, fmt::join(known, ", ")));
+        }
+        chosen.push_back(*found);
+    }
+    return chosen;
+}
+
+void check_all(const std::vector<int>& values, std::string_view option, int least, int most) {
+    for (const int value : values)
+        if (value < least || value > most) throw InputError(fmt::format("{} {}: expected {} to {}", option, value, least, most));
+}
+
+experiments::MixPlan plan_of(const SurfaceOptions& options, const device::Device& device) {
+    const int most = experiments::max_warps_of(device);
+    check_all(options.alphas, "--alpha", 0, 512);
+    check_all(options.ilp, "--ilp", 1, 8);
+    check_all(options.warps, "--warps", 1, most);
+    experiments::MixPlan plan{.accesses = accesses_of(options.accesses), .intensities = experiments::mix_intensities(), .chains = options.ilp, .warps = options.warps, .seconds = options.seconds};
+    if (!options.alphas.empty()) plan.intensities.clear();
+    for (const int alpha : options.alphas) plan.intensities.push_back({1, alpha});
+    if (plan.warps.empty()) plan.warps.resize(static_cast<std::size_t>(most)), std::iota(plan.warps.begin(), plan.warps.end(), 1);
+    return plan;
+}
+
+int run_surface(const SurfaceOptions& options) {
+    const InterruptGuard guard;
+    scan::check_writable_file(options.out);
+    const auto device = open_device(options.device, options.seed, options.noise);
+    const auto plan = plan_of(options, *device);
+    experiments::MixSurface surface;
+    {
+        Progress progress(false);
+        surface = experiments::measure_surface(*device, plan, [&](double fraction, std::string_view what) { progress.show(fraction, -1, what); });
+    }
+    scan::save_surface(surface, options.out);
+    const auto samples = std::accumulate(surface.curves.begin(), surface.curves.end(), std::size_t{0}, [](std::size_t sum, const auto& curve) { return sum + curve.samples.size(); });
+    fmt::print("{}: {} samples of {} mixes, machine code of {} kernels as written: {}\n", surface.gpu, samples, surface.curves.size(), surface.checked_kernels, options.out);
+    for (const auto& warning : surface.warnings) fmt::print(stderr, "warning: {}\n", warning);
+    return 0;
+}
+
+}  // namespace
+
+void add_surface(CLI::App& parent, Action& action) {
+    const auto options = std::make_shared<SurfaceOptions>();
+    auto* command = parent.add_subcommand("surface", "Throughput of mixes of instructions over occupancy, arithmetic intensity and parallelism");
+    command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
+    command->add_option("--out", options->out, "file to write; compressed where the name ends in .gz")->capture_default_str();
+    command->add_option("--access", options->accesses, "what is mixed with adds: global, shared, sfu, l1, l2, shared_conflict; all if not given")->delimiter(',');
+    command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one; 1/8 to 512 if not given")->delimiter(',');
+    command->add_option("--ilp", options->ilp, "independent chains of a warp")->delimiter(',')->capture_default_str();
+    command->add_option("--warps", options->warps, "occupancies, warps on each SM; all if not given")->delimiter(',');
+    command->add_option("--seconds", options->seconds, "begin no mix after this time; 0: none")->capture_default_str()->check(CLI::NonNegativeNumber);
+    command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str()->check(kSeeds);
+    command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
+    command->callback([&action, options] { action = [options] { return run_surface(*options); }; });
+}
+
+}  // namespace gputomo::cli

@@ -1,0 +1,70 @@
+#include "experiments/mix/linked_array.hpp"
+
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace gputomo::experiments {
+namespace {
+
+/// As floating-point numbers these are infinite or no numbers, and don't come out of an add as they went in.
+constexpr std::uint32_t kInfinity = 0x7f800000;
+constexpr std::uint32_t kSign = 0x80000000;
+constexpr int kMostTries = 8;
+/// 2^this chains of a stream read lines side by side, as the threads of a block do (Volkov 2016, 5.10): 2 KiB.
+constexpr std::uint32_t kStreamShift = 4;
+
+bool survives_adding(device::Address first, std::int64_t bytes) {
+    const device::Address last = first + static_cast<device::Address>(bytes) - 1;
+    if (first >> 32 != last >> 32) return false;
+    const auto low = static_cast<std::uint32_t>(first), high = static_cast<std::uint32_t>(last);
+    return (low ^ high) < kSign && (high & ~kSign) < kInfinity;
+}
+
+std::int64_t streamed_lines(const device::Device& device, std::int64_t warps, std::int64_t lines) {
+    constexpr std::int64_t kStep = std::int64_t{1} << kStreamShift;
+    return (device.attribute(device::Attribute::multiprocessor_count).value_or(1) * warps + kStep - 1) / kStep * kStep * lines;
+}
+
+}  // namespace
+
+LinkedArray::LinkedArray(device::Device& device, std::int64_t warps, std::int64_t lines) : LinkedArray(device, streamed_lines(device, warps, lines), kStreamShift, false) {}
+
+LinkedArray LinkedArray::ring(device::Device& device, std::int64_t lines) { return {device, lines, 0, true}; }
+
+LinkedArray::LinkedArray(device::Device& device, std::int64_t lines, std::uint32_t shift, bool ring) : lines_(lines), shift_(shift), ring_(ring) {
+    const std::int64_t step = std::int64_t{1} << shift, bytes = (lines_ + (ring ? 0 : step)) * kLineBytes;  // the last links have to point somewhere
+    buffer_ = device::Buffer(device, Bytes{bytes});
+    for (int i = 0; !survives_adding(buffer_.address(), bytes); ++i) {
+        if (i == kMostTries) throw DeviceError(fmt::format("{}: {} allocations of {} bytes lie where addresses don't survive adding zero; expected one that does", device.name(), i + 1, bytes));
+        set_aside_.push_back(std::move(buffer_));
+        buffer_ = device::Buffer(device, Bytes{bytes});
+    }
+    set_aside_.clear();
+    std::vector<std::uint64_t> links(static_cast<std::size_t>(bytes / 8));
+    const std::uint64_t size = static_cast<std::uint64_t>(lines_) * kLineBytes;
+    for (std::size_t i = 0; i < links.size(); ++i) {
+        const std::uint64_t next = 8 * i + static_cast<std::uint64_t>(step * kLineBytes);
+        links[i] = buffer_.address() + (ring ? next % size : next);
+    }
+    buffer_.write(links);
+}
+
+std::int64_t LinkedArray::take(std::int64_t chains, std::int64_t lines) {
+    if (ring_) return 0;
+    const std::int64_t step = std::int64_t{1} << shift_, taken = (chains + step - 1) / step * step * lines;
+    if (taken > lines_) throw std::logic_error(fmt::format("{} lines of an array that has {}", taken, lines_));
+    if (next_ + taken > lines_) next_ = 0;
+    return std::exchange(next_, next_ + taken);
+}
+
+std::uint32_t LinkedArray::after(std::int64_t first_line, std::int64_t chain, std::int64_t lines, std::int64_t steps) const {
+    const std::int64_t step = std::int64_t{1} << shift_;
+    const std::int64_t line = first_line + chain / step * lines * step + chain % step + steps * step;
+    return static_cast<std::uint32_t>(address() + static_cast<device::Address>((ring_ ? line % lines_ : line) * kLineBytes));
+}
+
+}  // namespace gputomo::experiments

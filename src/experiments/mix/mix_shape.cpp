@@ -1,0 +1,264 @@
+#include "experiments/mix/mix_shape.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+
+namespace gputomo::experiments {
+namespace {
+
+using ptx::Mem;
+using ptx::Reg;
+using ptx::SpecialRegister;
+using ptx::Type;
+
+/// A turn costs five instructions more than those of the mix: less than 1%.
+constexpr int kTurnInstructions = 720;
+constexpr int kLineBytes = 128;
+/// A pointer has 8 bytes and is read by two threads, so that a warp reads one line, as with the 4-byte pointers of Volkov 2016, 5.1.
+constexpr int kPointerBytes = 8;
+constexpr int kThreadsOfPointerShift = 1;
+/// Compute capability from which on all GPUs have atomic operations on global memory. On older ones no scheduler prefers old warps.
+constexpr int kAtomicsFrom = 20;
+
+struct AccessFacts {
+    MixAccess access;
+    std::string_view name;
+    std::string_view narrow;  ///< of 32 bits
+    std::string_view wide;    ///< of a whole pointer; where there is one, lines are read
+    std::string_view opcode;
+    int bytes;
+    /// Accesses of a chain in a turn. They are slow, so that few of them hide what the loop costs, and the last turn ends soon.
+    int most_in_turn;
+};
+
+constexpr int kAny = std::numeric_limits<int>::max();
+constexpr std::array kFacts{
+    AccessFacts{MixAccess::global, "global", "ld.global.b32", "ld.global.b64", "LDG", 4, 16},
+    AccessFacts{MixAccess::shared, "shared", "ld.shared.b32", "", "LDS", 4, kAny},
+    AccessFacts{MixAccess::sfu, "sfu", "rsqrt.approx.ftz.f32", "", "MUFU", 0, kAny},
+    AccessFacts{MixAccess::l1, "l1", "ld.global.ca.b32", "ld.global.ca.b64", "LDG", 4, 256},
+    AccessFacts{MixAccess::l2, "l2", "ld.global.cg.b32", "ld.global.cg.b64", "LDG", 4, 64},
+    AccessFacts{MixAccess::shared_conflict, "shared_conflict", "ld.shared.b32", "", "LDS", 4, kAny},
+};
+
+const AccessFacts& facts_of(MixAccess access) { return kFacts[static_cast<std::size_t>(access)]; }
+
+bool is_shared(const MixShape& shape) { return !shape.arithmetic_only && (shape.access == MixAccess::shared || shape.access == MixAccess::shared_conflict); }
+
+/// Of a repeating group, joins of pointers not counted. Their upper half is the same for all.
+int adds_of(const MixShape& shape) {
+    if (shape.arithmetic_only) return 1;
+    return shape.alpha - (shape.reads_lines() && shape.alpha > 0 && !shape.moves_vanish ? 1 : 0);
+}
+/// Loads of a whole pointer of a repeating group: where joining halves costs something, all that no arithmetic follows.
+int wide_of(const MixShape& shape) { return shape.reads_lines() && !shape.moves_vanish ? shape.accesses - (shape.alpha > 0 ? 1 : 0) : 0; }
+/// Whether a pointer is at last a word, to be joined with its upper half.
+bool ends_as_word(const MixShape& shape) { return shape.moves_vanish || shape.alpha > 0; }
+
+struct Chains {
+    std::vector<Reg> values;     ///< b32
+    std::vector<Reg> addresses;  ///< b64, where lines are read
+    Reg upper;                   ///< b32, of all addresses
+    Reg word;                    ///< u32, an address in shared memory
+};
+
+/// ptxas takes a register that was added to for a number and would convert it, were it itself an address in shared memory.
+void append_access(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains, std::size_t i, bool wide) {
+    const AccessFacts& facts = facts_of(shape.access);
+    const std::string_view narrow = shape.access == MixAccess::sfu && k.target().sm < 20 ? "rsqrt.approx.f32" : facts.narrow;
+    const Reg value = chains.values[i];
+    if (wide) return k(facts.wide, chains.addresses[i], Mem{chains.addresses[i]});
+    if (shape.reads_lines()) return k(narrow, value, Mem{chains.addresses[i]});
+    if (!is_shared(shape)) return k(narrow, value, value);
+    if (shape.moves_vanish) k("mov.b32", chains.word, value);
+    k(narrow, value, Mem{shape.moves_vanish ? chains.word : value});
+}
+
+/// The chains side by side, one instruction of each at a time. Accesses come last: what the loop costs is hidden behind them.
+void append_turn(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains, Reg zero) {
+    const auto each = [&](auto&& append) {
+        for (std::size_t i = 0; i < chains.values.size(); ++i) append(i);
+    };
+    const int wide = wide_of(shape);
+    for (int group = 0; group < shape.groups(); ++group) {
+        for (int add = 0; add < adds_of(shape); ++add) each([&](std::size_t i) { k("add.rn.f32", chains.values[i], chains.values[i], zero); });
+        for (int access = 0; access < shape.accesses && !shape.arithmetic_only; ++access) {
+            const bool joins = shape.reads_lines() && (shape.moves_vanish || (access == 0 && shape.alpha > 0));
+            if (joins) each([&](std::size_t i) { k("mov.b64", chains.addresses[i], ptx::Vec{chains.values[i], chains.upper}); });
+            each([&](std::size_t i) { append_access(k, shape, chains, i, access < wide); });
+        }
+    }
+}
+
+/// The word that a thread of a mix of shared loads reads again and again points to itself.
+void start_in_shared(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains) {
+    Reg word = k.dynamic_shared();
+    if (shape.access == MixAccess::shared_conflict) {
+        const Reg memory = word;
+        word = k.reg(Type::u32);
+        k("mad.lo.u32", word, k.special(SpecialRegister::laneid), kPointerBytes, memory);  // every second word: two of each bank
+    }
+    k("st.shared.b32", Mem{word}, word);
+    k("bar.sync", 0);
+    for (const Reg value : chains.values) k("mov.b32", value, word);
+}
+
+struct Lines {
+    Reg array, first, each, mask, shift;
+};
+
+/// Chain c starts at line first + (c / 2^shift) x each x 2^shift + c mod 2^shift, within the mask: 2^shift chains read side by side.
+void start_at_lines(ptx::KernelBuilder& k, const Chains& chains, const Lines& lines) {
+    const Reg warp = k.reg(Type::u32), chain = k.reg(Type::u32), line = k.reg(Type::u32), beside = k.reg(Type::u32), side = k.reg(Type::u32), word = k.reg(Type::u32);
+    const Reg pair = k.reg(Type::u32);
+    k("shr.u32", warp, k.thread_index(), 5);
+    k("shr.u32", pair, k.special(SpecialRegister::laneid), kThreadsOfPointerShift);
+    k("mov.u32", side, 1);
+    k("shl.b32", side, side, lines.shift);
+    k("sub.u32", side, side, 1);
+    for (std::size_t i = 0; i < chains.values.size(); ++i) {
+        k("mad.lo.u32", chain, warp, static_cast<int>(chains.values.size()), static_cast<int>(i));
+        k("and.b32", beside, chain, side);
+        k("shr.u32", line, chain, lines.shift);
+        k("mul.lo.u32", line, line, lines.each);
+        k("shl.b32", line, line, lines.shift);
+        k("add.u32", line, line, beside);
+        k("add.u32", line, line, lines.first);
+        k("and.b32", line, line, lines.mask);
+        k("mad.lo.u32", word, line, kLineBytes / kPointerBytes, pair);
+        k("mov.b64", chains.addresses[i], k.element(lines.array, word, Bytes{kPointerBytes}));
+        k("mov.b64", ptx::Vec{chains.values[i], chains.upper}, chains.addresses[i]);
+    }
+}
+
+/// All blocks come, then all go on.
+void append_gate(ptx::KernelBuilder& k, Reg gate, Reg goal, Reg arrival) {
+    const Reg first = k.reg(Type::pred);
+    k("setp.eq.u32", first, k.special(SpecialRegister::tid_x), 0);
+    k.if_(first, [&] {
+        const Reg come = k.reg(Type::u32), missing = k.reg(Type::u32), spent = k.reg(Type::u32), more = k.reg(Type::pred), soon = k.reg(Type::pred);
+        k("atom.global.add.u32", come, Mem{gate}, 1);
+        const ptx::Label top = k.label();
+        k.place(top);
+        k("ld.volatile.global.u32", come, Mem{gate});
+        k("sub.u32", missing, goal, come);
+        k("sub.u32", spent, k.clock_after(come), arrival);
+        k("setp.gt.s32", more, missing, 0);
+        k("setp.lt.u32", soon, spent, kGateCycles);
+        k("and.pred", more, more, soon);
+        k.when(more)("bra", top);
+    });
+    k("bar.sync", 0);
+}
+
+/// Turns until the cycles since `start` have reached `limit`; the time at which they have.
+Reg append_turns(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains, Reg zero, Reg start, Reg limit, Reg turns, Reg most) {
+    const ptx::Label top = k.label();
+    const Reg spent = k.reg(Type::u32), more = k.reg(Type::pred);
+    k.place(top);
+    append_turn(k, shape, chains, zero);
+    k("add.u32", turns, turns, 1);
+    const Reg now = k.clock32();
+    k("sub.u32", spent, now, start);
+    k("setp.lt.u32", more, spent, limit);
+    if (shape.reads_lines()) {
+        const Reg within = k.reg(Type::pred);
+        k("setp.lt.u32", within, turns, most);
+        k("and.pred", more, more, within);
+    }
+    k.when(more)("bra", top);
+    return now;
+}
+
+Reg sum_of(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains) {
+    const Reg sum = k.reg(Type::u32), upper = k.reg(Type::b32);
+    k("mov.b32", sum, 0);
+    for (std::size_t i = 0; i < chains.values.size(); ++i) {
+        if (shape.reads_lines() && !ends_as_word(shape)) k("mov.b64", ptx::Vec{chains.values[i], upper}, chains.addresses[i]);
+        k("add.u32", sum, sum, chains.values[i]);
+    }
+    return sum;
+}
+
+}  // namespace
+
+std::span<const MixAccess> mix_accesses() {
+    static constexpr auto kAll = [] {
+        std::array<MixAccess, kFacts.size()> all{};
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = kFacts[i].access;
+        return all;
+    }();
+    return kAll;
+}
+
+std::string_view name_of(MixAccess access) { return facts_of(access).name; }
+
+bool MixShape::reads_lines() const { return !arithmetic_only && !facts_of(access).wide.empty(); }
+
+int MixShape::groups() const {
+    const int room = kTurnInstructions / (group() * chains);
+    return std::max(1, arithmetic_only ? room : std::min(room, facts_of(access).most_in_turn / accesses));
+}
+
+std::string MixShape::name() const {
+    if (arithmetic_only) return fmt::format("mix_adds_x{}", chains);
+    return fmt::format("mix_{}_{}_{}_x{}", name_of(access), accesses, alpha, chains);
+}
+
+ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
+    ptx::KernelBuilder k(shape.name(), target);
+    const Reg array = k.param(Type::u64, "array");
+    const Lines lines{array, k.param(Type::u32, "first_line"), k.param(Type::u32, "lines"), k.param(Type::u32, "mask"), k.param(Type::u32, "shift")};
+    const Reg most = k.param(Type::u32, "most_turns"), settle = k.param(Type::u32, "settle"), window = k.param(Type::u32, "window"), after = k.param(Type::u32, "after");
+    const Reg zero = k.param(Type::f32, "zero");
+    const Reg records = k.param(Type::u64, "records"), gate = k.param(Type::u64, "gate"), goal = k.param(Type::u32, "goal");
+    const Chains chains{k.regs(Type::b32, shape.chains), k.regs(Type::b64, shape.reads_lines() ? shape.chains : 0), k.reg(Type::b32), k.reg(Type::u32)};
+    if (is_shared(shape)) start_in_shared(k, shape, chains);
+    else static_cast<void>(k.dynamic_shared());
+    if (shape.reads_lines()) start_at_lines(k, chains, lines);
+    else if (!is_shared(shape))
+        for (const Reg value : chains.values) k("mov.b32", value, kMixOne);
+    const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), turns = k.reg(Type::u32), limit = k.reg(Type::u32), further = k.reg(Type::u32), at = k.reg(Type::u64);
+    k("shr.u32", warp, k.thread_index(), 5);
+    k("setp.eq.u32", first_lane, k.special(SpecialRegister::laneid), 0);
+    const Reg mine = k.element(records, warp, Bytes{sizeof(MixRecord)});
+    k("mov.u32", turns, 0);
+    k("mov.u32", limit, settle);
+    k("mov.u32", further, window);
+    k("mov.u64", at, mine);
+    const Reg arrival = k.clock_after(chains.values.back());
+    if (target.sm >= kAtomicsFrom) append_gate(k, gate, goal, arrival);
+    const Reg start = k.clock32();
+    k.loop(3, [&] {
+        const Reg now = append_turns(k, shape, chains, zero, start, limit, turns, most);
+        k.when(first_lane)("st.global.u32", Mem{at}, now);
+        k.when(first_lane)("st.global.u32", Mem{at, 4}, turns);
+        k("add.u64", at, at, static_cast<int>(sizeof(MixRecord::Mark)));
+        k("add.u32", limit, limit, further);
+        k("mov.u32", further, after);
+    });
+    const auto store = [&](std::size_t offset, Reg value) { k.when(first_lane)("st.global.u32", Mem{mine, static_cast<std::int64_t>(offset)}, value); };
+    store(offsetof(MixRecord, pointers), sum_of(k, shape, chains));
+    store(offsetof(MixRecord, sm), k.special(SpecialRegister::smid));
+    store(offsetof(MixRecord, arrival), arrival);
+    store(offsetof(MixRecord, start), start);
+    return k;
+}
+
+std::vector<CodeExpectation> expected_code(const MixShape& shape) {
+    const int groups = shape.groups() * shape.chains, adds = groups * adds_of(shape);
+    const AccessFacts& facts = facts_of(shape.access);
+    std::vector<CodeExpectation> expected;
+    if (adds > 0) expected.emplace_back(LoopedCode{{"FADD"}, adds});
+    if (shape.arithmetic_only) return expected;
+    const int wide = wide_of(shape);
+    if (wide > 0) expected.emplace_back(LoopedCode{{facts.opcode, kPointerBytes}, groups * wide});
+    if (wide < shape.accesses) expected.emplace_back(LoopedCode{{facts.opcode, facts.bytes}, groups * (shape.accesses - wide)});
+    return expected;
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,164 @@
+// What it takes to hide latency: throughput of one kind of instruction over occupancy, from which latency, peak and needed warps follow.
+#include "experiments/experiments.hpp"
+
+#include "deduce/contention_fit.hpp"
+#include "experiments/clock_watch.hpp"
+#include "experiments/estimates.hpp"
+#include "experiments/mix/mix_surface.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kWarp = 32;
+constexpr double kConfidence = 0.9;
+/// Occupancies that are tried first; between the last that falls short of a share of the peak and the first that reaches it, all are.
+constexpr int kCoarse = 12;
+/// A peak is attained where this much of it is (Volkov 2016, 6.1 to 6.3): all but a small threshold, and two shares that say how gradually it comes.
+constexpr std::array kShares{0.985, 0.95, 0.9};
+
+struct Series {
+    std::string_view name;
+    MixShape shape;
+    std::string_view latency = {};  ///< leaf
+};
+
+const std::array kSeries{
+    Series{"add", {.arithmetic_only = true}},
+    Series{"sfu", {.access = MixAccess::sfu, .alpha = 0}, "pipelines.sfu.warp_latency"},
+    Series{"smem", {.access = MixAccess::shared, .alpha = 0}, "shared.warp_latency"},
+    Series{"smem2", {.access = MixAccess::shared_conflict, .alpha = 0}},
+    Series{"stream", {.access = MixAccess::global, .alpha = 0}, "paths.global.warp_latency"},
+};
+/// Parallelism of one warp that stands for more warps than an SM holds (6.3).
+constexpr std::array kStreamChains{2, 4};
+
+using Rates = std::map<int, double>;  // instructions per cycle by warps
+
+void sample(MixThroughput& mix, int warps, Rates& rates) {
+    if (rates.contains(warps)) return;
+    if (const auto rate = mix.instructions_per_cycle(warps)) rates[warps] = *rate;
+}
+
+double peak_of(const Rates& rates) {
+    return std::ranges::max_element(rates, {}, [](const auto& entry) { return entry.second; })->second;
+}
+
+/// All occupancies between the last one below the share of the peak and the first above it.
+void refine(MixThroughput& mix, double limit, Rates& rates) {
+    int below = 0, above = 0;
+    for (const auto& [warps, rate] : rates) {
+        if (rate >= limit) {
+            above = warps;
+            break;
+        }
+        below = warps;
+    }
+    for (int warps = below + 1; warps < above; ++warps) sample(mix, warps, rates);
+}
+
+deduce::Trace trace_of(std::string_view name, const Rates& rates) {
+    std::vector<double> warps, rate, latency;
+    for (const auto& [n, ipc] : rates) warps.push_back(n), rate.push_back(ipc * kWarp), latency.push_back(n / ipc);
+    deduce::Trace trace{.name = fmt::format("occupancy/{}", name), .experiment = "occupancy"};
+    trace.columns = {{"warps", "warp/SM", warps}, {"rate", "ops/cycle/SM", rate}, {"latency", "cycles", latency}};
+    trace.plot = {fmt::format("Throughput over occupancy: {}", name), "warps", {"rate"}, false, false};
+    return trace;
+}
+
+deduce::Trace contention_trace(const Rates& rates, double gigabytes) {
+    std::vector<deduce::LoadedLatency> samples;
+    for (const auto& [warps, rate] : rates) samples.push_back({rate * gigabytes, warps / rate});
+    deduce::Trace trace{.name = "occupancy/contention", .experiment = "occupancy"};
+    const auto fit = deduce::fit_contention(samples);
+    if (!fit) return trace;
+    const auto column = [](const auto& coefficient) { return std::vector{coefficient.value, coefficient.interval[0], coefficient.interval[1]}; };
+    trace.columns = {{"a", "cycles", column(fit->a)}, {"b", "cycles", column(fit->b)}, {"c", "GB/s", column(fit->c)}, {"largest_error", "", {fit->largest_error, 0, 0}}};
+    return trace;
+}
+
+/// GB/s of the whole GPU for each instruction per cycle and SM: a warp reads 128 bytes.
+double gigabytes_of(const Context& context) {
+    using enum device::Attribute;
+    const double mhz = context.findings.number("clock.sm_mhz").value_or(static_cast<double>(context.device.attribute(clock_rate_khz).value_or(0)) / 1000);
+    return LinkedArray::kLineBytes * static_cast<double>(context.device.attribute(multiprocessor_count).value_or(1)) * mhz / 1000;
+}
+
+/// The smallest over all occupancies (6.1); its interval is that of occupancies that leave a unit mostly idle.
+deduce::Estimate latency_of(const Series& series, const Rates& rates) {
+    constexpr double kMostlyIdle = 0.25;
+    std::vector<double> latencies;
+    for (const auto& [warps, rate] : rates)
+        if (rate <= kMostlyIdle * peak_of(rates) || warps == 1) latencies.push_back(warps / rate);
+    Measured measured = summarise(latencies);
+    measured.value = measured.low;
+    return decided_integer(std::string(series.latency), measured, {"occupancy: warps over throughput, the smallest over occupancies", kConfidence});
+}
+
+class Study {
+public:
+    explicit Study(Context& context) : context_(context), stream_(context.device, max_warps_of(context.device), MixThroughput::kMostLines) {}
+
+    Outcome run() {
+        for (const auto& series : kSeries) add(series);
+        for (const int chains : kStreamChains) add_parallel(chains);
+        return std::move(outcome_);
+    }
+
+private:
+    void add(const Series& series) try {
+        MixThroughput mix(context_.device, series.shape, stream_);
+        add_code_checks(mix.compiled(), outcome_);
+        const int most = max_warps_of(context_.device);
+        Rates rates;
+        sample(mix, 1, rates);
+        for (int i = 1; i <= kCoarse; ++i) {
+            context_.progress(static_cast<double>(i) / kCoarse, fmt::format("{}, {} warps", series.name, most * i / kCoarse));
+            sample(mix, most * i / kCoarse, rates);
+        }
+        if (rates.empty()) return;
+        for (const double share : kShares) refine(mix, share * peak_of(rates), rates);
+        if (series.shape.reads_lines()) outcome_.traces.push_back(contention_trace(rates, gigabytes_of(context_)));
+        outcome_.traces.push_back(trace_of(series.name, rates));
+        if (!series.latency.empty()) outcome_.estimates.push_back(latency_of(series, rates));
+    } catch (const CodeMismatch& mismatch) {
+        add_mismatch(mismatch, outcome_);
+    }
+
+    /// Half of all warps and all.
+    void add_parallel(int chains) {
+        MixThroughput mix(context_.device, {.access = MixAccess::global, .alpha = 0, .chains = chains}, stream_);
+        Rates rates;
+        const int most = max_warps_of(context_.device);
+        for (const int warps : {most / 4, most / 2, most}) sample(mix, warps, rates);
+        outcome_.traces.push_back(trace_of(fmt::format("stream_ilp{}", chains), rates));
+    }
+
+    Context& context_;
+    LinkedArray stream_;
+    Outcome outcome_;
+};
+
+Outcome run(Context& context) {
+    return watched(context, [](Context& c) { return Study(c).run(); });
+}
+
+}  // namespace
+
+Experiment occupancy_experiment() {
+    return {.id = "occupancy",
+            .title = "warps that hide the latency of adds, special functions, shared memory and streams; latency of memory under load",
+            .source = "Volkov 2016, 6.1 to 6.4",
+            .needs = {},
+            .after = {"clock"},
+            .provides = {"pipelines.sfu.warp_latency", "shared.warp_latency", "paths.global.warp_latency"},
+            .run = run,
+            .on_request = true};
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,62 @@
+// Surfaces as files: written and read, plain and compressed, with complaints that name the field.
+#include "scan/gzip.hpp"
+#include "scan/surface_file.hpp"
+
+#include "units/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+namespace gputomo::scan {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+experiments::MixSurface surface() {
+    experiments::MixSurface made{.gpu = "GPU", .sms = 4, .max_warps = 64, .sm_mhz = 1980, .curves = {}, .checked_kernels = 2, .warnings = {"one"}};
+    made.curves.push_back({.shape = {.chains = 2, .arithmetic_only = true}, .sm_mhz = {}, .samples = {{1, 0.25, 1}, {4, 1, 0.5}}});
+    made.curves.push_back({.shape = {.access = experiments::MixAccess::l2, .alpha = 3, .chains = 1, .accesses = 2}, .sm_mhz = 1965, .samples = {{7, 0.125, 0.9}}});
+    return made;
+}
+
+void expect_same(const experiments::MixSurface& read) {
+    const auto made = surface();
+    EXPECT_EQ(to_json(read), to_json(made));
+    ASSERT_EQ(read.curves.size(), 2U);
+    EXPECT_TRUE(read.curves[0].shape.arithmetic_only);
+    EXPECT_EQ(read.curves[1].shape.access, experiments::MixAccess::l2);
+    EXPECT_EQ(read.curves[1].shape.accesses, 2);
+    EXPECT_EQ(read.curves[0].samples[1].instructions_per_cycle, 1);
+}
+
+TEST(SurfaceFile, ComesBackAsItWasWritten) {
+    for (const std::string name : {"surface_test.json", "surface_test.json.gz"}) {
+        const auto file = std::filesystem::temp_directory_path() / name;
+        save_surface(surface(), file);
+        expect_same(load_surface(file));
+        std::filesystem::remove(file);
+    }
+}
+
+TEST(SurfaceFile, ComplaintsNameTheField) {
+    auto text = to_json(surface());
+    text.replace(text.find("\"l2\""), 4, "\"l9\"");
+    EXPECT_THAT([&] { (void)surface_from_json(text, "file"); }, ThrowsMessage<InputError>(AllOf(HasSubstr("file: curves[1].access"), HasSubstr("expected a kind of access"))));
+    EXPECT_THROW((void)surface_from_json("{", "file"), InputError);
+}
+
+TEST(Gzip, DamagedDataAreRefused) {
+    const std::string text(100'000, 'x');
+    const auto packed = gzip(text);
+    EXPECT_TRUE(is_gzip(packed));
+    EXPECT_EQ(gunzip(packed, "file"), text);
+    EXPECT_THROW((void)gunzip(packed.substr(0, packed.size() / 2), "file"), InputError);
+}
+
+}  // namespace
+}  // namespace gputomo::scan
