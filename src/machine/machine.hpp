@@ -143,7 +143,7 @@ struct Pipeline {
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent-issue latency of its simplest instruction"}, self.latency);
         visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "the same for a whole warp, where it differs from one thread's (Volkov 2016, Table 6.2)",
-               .internal = "determined by homogeneous mixes of whole warps, which no experiment does yet"}, self.warp_latency);
+               .internal = "determined by homogeneous mixes of whole warps: the experiment occupancy, which runs on request only"}, self.warp_latency);
         visit({.name = "forward_latency", .unit = Unit::cycles, .doc = "the same where the dependent instruction runs on the CUDA cores and that makes a difference (Volkov 2016, 4.7)",
                .internal = "determined by mixes of two units, which no experiment does yet"}, self.forward_latency);
         visit({.name = "lanes", .unit = Unit::operations_per_cycle, .doc = "thread operations started per cycle and SM"}, self.lanes);
@@ -199,7 +199,7 @@ struct SharedMemory {
               self.row_words);
         visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load without conflict, one thread"}, self.latency);
         visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "the same for a whole warp, where it differs from one thread's (Volkov 2016, Table 6.2)",
-               .internal = "determined by homogeneous mixes of whole warps, which no experiment does yet"}, self.warp_latency);
+               .internal = "determined by homogeneous mixes of whole warps: the experiment occupancy, which runs on request only"}, self.warp_latency);
         visit({.name = "forward_latency", .unit = Unit::cycles, .doc = "the same where the dependent instruction runs on the CUDA cores and that makes a difference (Volkov 2016, 4.7)",
                .internal = "determined by mixes of two units, which no experiment does yet"}, self.forward_latency);
         visit({.name = "conflict_cost", .unit = Unit::cycles, .doc = "latency that each further way of a bank conflict adds to a whole warp's access (Volkov 2016, 6.2)"}, self.conflict_cost);
@@ -330,7 +330,7 @@ struct Path {
         visit({.name = "memory_latency", .unit = Unit::cycles, .doc = "dependent load served by DRAM, translation hit, unloaded, mean over SMs"}, self.memory_latency);
         visit({.name = "memory_latency_range", .unit = Unit::cycles, .doc = "[smallest, largest] over SM placement (Wong 2010, IV-G)"}, self.memory_latency_range);
         visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "dependent streaming load of whole warps, coalesced, served by DRAM, where it differs from one thread's (Volkov 2016, Table 6.2)",
-               .internal = "determined by homogeneous mixes of whole warps, which no experiment does yet"}, self.warp_latency);
+               .internal = "determined by homogeneous mixes of whole warps: the experiment occupancy, which runs on request only"}, self.warp_latency);
         visit({.name = "transaction_cost", .unit = Unit::cycles, .doc = "latency that each further transaction adds to a load that diverges (Volkov 2016, Table 6.7)",
                .internal = "determined by loads of one warp that diverge, which no experiment does yet"}, self.transaction_cost);
         visit({.name = "page_window", .unit = Unit::bytes, .doc = "memory whose page entries are active at once (Mei 2014, 4.2: 512 MB on Kepler)",

@@ -32,7 +32,6 @@ constexpr double kNearlyOne = 0.25;
 constexpr int kChains[] = {1, 2, 3, 4, 6, 8};
 /// Enough of them to fill a scheduler from few warps; more make warps of current GPUs drift apart.
 constexpr int kFilling = 4;
-constexpr std::uint32_t kTurns = 4;
 constexpr int kLoopBody = 240;
 
 class IssueExperiment {
@@ -102,7 +101,7 @@ private:
     [[nodiscard]] double rate(std::vector<LoopPart> parts) {
         int count = 0;
         for (const auto& part : parts) count += part.count;
-        ChainLoop loop(context_.device, std::move(parts), kTurns);
+        ChainLoop loop(context_.device, std::move(parts));
         most_warps_ = most_warps(loop.compiled(), warp_size_);
         add_code_checks(loop.compiled(), outcome_);
         std::vector<double> samples;
