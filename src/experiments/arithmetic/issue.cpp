@@ -98,10 +98,13 @@ private:
         outcome_.estimates.push_back(decided("issue.schedulers_per_sm", std::int64_t{schedulers_}, evidence));
     }
 
-    [[nodiscard]] double rate(std::vector<LoopPart> parts) {
-        int count = 0;
-        for (const auto& part : parts) count += part.count;
+    /// Instructions per cycle of an SM; nothing where the compiler dropped loads of what was loaded before.
+    [[nodiscard]] std::optional<double> rate(std::vector<LoopPart> parts) {
+        int count = 0, loads = 0;
+        for (const auto& part : parts) count += part.count, loads += part.operation.name == idle_operation().name ? part.count : 0;
         ChainLoop loop(context_.device, std::move(parts));
+        const auto code = loop.compiled().module().machine_code();
+        if (loads > 0 && code && check_code(code, loop.compiled().name(), LoopedCode{{"LDS"}, loads}).result != CodeResult::passed) return std::nullopt;
         most_warps_ = most_warps(loop.compiled(), warp_size_);
         add_code_checks(loop.compiled(), outcome_);
         std::vector<double> samples;
@@ -109,23 +112,32 @@ private:
         return summarise(samples).value;
     }
 
+    /// Each operation as often as its unit takes it.
+    [[nodiscard]] static std::vector<LoopPart> mixed(const std::vector<TimedOperation>& operations, const std::vector<double>& rates, double sum) {
+        std::vector<LoopPart> parts;
+        for (std::size_t i = 0; i < operations.size(); ++i)
+            parts.push_back({operations[i], std::max(4, static_cast<int>(std::lround(kLoopBody * rates[i] / sum / 4)) * 4), 2});
+        return parts;
+    }
+
     /// Instructions of several units together, each as often as its unit takes it: if the SM issues fewer than the units could take, it
     /// is the issue that limits them.
     void interval() {
         context_.progress(0.8, "several units at once");
-        const std::vector<TimedOperation> operations{add_, timed_pipelines(target_of(context_.device))[1].operation, idle_operation()};
+        std::vector<TimedOperation> operations;
         std::vector<double> rates;
         double possible = 0;
-        for (const auto& operation : operations) {
-            rates.push_back(rate({{operation, kLoopBody, 2}}));
-            possible += rates.back();
+        for (const auto& operation : {add_, timed_pipelines(target_of(context_.device))[1].operation, idle_operation()}) {
+            const auto alone = rate({{operation, kLoopBody, 2}});
+            if (!alone) continue;
+            operations.push_back(operation);
+            rates.push_back(*alone);
+            possible += *alone;
         }
-        std::vector<LoopPart> parts;
-        for (std::size_t i = 0; i < operations.size(); ++i)
-            parts.push_back({operations[i], std::max(4, static_cast<int>(std::lround(kLoopBody * rates[i] / possible / 4)) * 4), 2});
-        const double together = rate(std::move(parts));
-        const double dependent = rate({{add_, kLoopBody, 1}});
-        const std::string text = fmt::format("adds alone {:.3g} per cycle; with SFU and shared memory {:.3g}, of {:.3g} that their units take", rates[0], together, possible);
+        const double together = rate(mixed(operations, rates, possible)).value_or(rates[0]);
+        const double dependent = *rate({{add_, kLoopBody, 1}});
+        const std::string text = fmt::format("adds alone {:.3g} per cycle; with SFU{} {:.3g}, of {:.3g} that their units take", rates[0],
+                                             operations.size() > 2 ? " and shared memory" : "", together, possible);
         // Adds alone are known from the steps already; what contradicts them, or the units, was not measured well.
         if (together > (1 + kRounding) * possible || rates[0] > (1 + kUnhidden) * schedulers_ / slot_ || dependent > (1 + kUnhidden) * rates[0]) {
             outcome_.warnings.push_back(fmt::format("issue: nothing is said of the interval: {}, dependent adds {:.3g}, and {:.3g} from the steps of {} schedulers", text, dependent, schedulers_ / slot_, schedulers_));

@@ -187,7 +187,9 @@ private:
             case deduce::UnitUse::all:
                 // One machine instruction has one unit: what else it gets in the way of may be how it is dispatched.
                 if (rows_[row].size == 1) {
-                    outcome_.estimates.push_back(undecided(path, {names({verdict.units.front()}), names(verdict.units)}, evidence));
+                    std::vector<deduce::Value> candidates{names({verdict.units.front()}), names(verdict.units)};
+                    if (may_have_own(row, verdict.units.front())) candidates.emplace_back(std::vector{std::string(rows_[row].operation.family)});
+                    outcome_.estimates.push_back(undecided(path, std::move(candidates), evidence));
                     break;
                 }
                 evidence.note = "each operation needs all of them; " + evidence.note;
@@ -207,14 +209,16 @@ private:
 
     /// One machine instruction that takes turns with a unit's simplest one, at a lower rate: the unit executes it more slowly, or a unit of its own does
     /// and dispatching to that keeps the other waiting. Nothing that can be timed tells which.
-    void report_single(const std::string& path, std::size_t row, std::size_t unit, Evidence evidence) {
+    [[nodiscard]] bool may_have_own(std::size_t row, std::size_t unit) const {
         const auto& operation = rows_[row].operation;
         const bool one_instruction = rows_[row].size == 1 && context_.findings.find(fmt::format("operations[{}].instructions", operation.name)) != nullptr;
-        const bool slower = rows_[row].cycles > kSlower * rows_[map_.units()[unit].representative].cycles;
-        const std::string own(operation.family);
-        if (!one_instruction || !slower || own == map_.units()[unit].name) return outcome_.estimates.push_back(decided(path, names({unit}), evidence));
+        return one_instruction && rows_[row].cycles > kSlower * rows_[map_.units()[unit].representative].cycles && operation.family != map_.units()[unit].name;
+    }
+
+    void report_single(const std::string& path, std::size_t row, std::size_t unit, Evidence evidence) {
+        if (!may_have_own(row, unit)) return outcome_.estimates.push_back(decided(path, names({unit}), evidence));
         evidence.note = "it takes turns with that unit, at a rate of its own; " + evidence.note;
-        outcome_.estimates.push_back(undecided(path, {names({unit}), std::vector{own}}, evidence));
+        outcome_.estimates.push_back(undecided(path, {names({unit}), std::vector{std::string(rows_[row].operation.family)}}, evidence));
     }
 
     /// The issue limit hides whether the operation shares a unit: with one such unit, that one needs no further one to explain anything.

@@ -28,6 +28,8 @@ constexpr double kLeastWindow = 10'000;
 /// Part of the work that may be turns of warps that waited for most of the window. A scheduler that prefers old warps lets young ones wait for as
 /// long as there is work, and when in the window their turns were is not known.
 constexpr double kUncertain = 0.004;
+/// Where the window cannot grow, because the warps would run out of lines.
+constexpr double kMostUncertain = 0.02;
 
 /// Dynamic shared memory with which `blocks` fit an SM and not one more, as far as one block may take so much; where it may not,
 /// the grid has no more blocks than are meant to be there.
@@ -214,6 +216,7 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
         skew_ = std::max(skew_, line.skew);
         turn_ = static_cast<double>(sms_ * warps) / line.turns_per_cycle;
         shortest_turn_ = std::min(shortest_turn_, line.shortest_turn);
+        if (longest && line.uncertain > kMostUncertain * line.turns) return std::nullopt;
         if (line.uncertain > kUncertain * line.turns && !longest) continue;
         turns_ = turns;
         const double per_sm = line.turns_per_cycle / static_cast<double>(sms_);
