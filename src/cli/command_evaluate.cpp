@@ -7,12 +7,14 @@
 #include "models/evaluation.hpp"
 #include "scan/plan.hpp"
 #include "scan/runner.hpp"
+#include "scan/surface_file.hpp"
 #include "units/error.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -22,7 +24,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct EvaluateOptions {
-    std::string device = "auto", machine, access = "global";
+    std::string device = "auto", machine, surface, access = "global";
     std::vector<int> alphas;
     int ilp = 1, noise = 0;
     std::uint64_t seed = 1;
@@ -66,6 +68,42 @@ std::vector<models::MeasuredMix> measure(const EvaluateOptions& options, const m
     return surface;
 }
 
+bool is_alone(const experiments::MixShape& shape) { return shape.arithmetic_only || shape.alpha == 0; }
+
+/// Instructions per cycle by warps; with `latencies`, cycles of each by instructions per cycle, up to the peak (Little's law; Volkov 2016, 3.4).
+void read_alone(const experiments::MixCurve& curve, models::Curve& throughput, models::Curve* latencies) {
+    double most = 0;
+    for (const auto& sample : curve.samples) {
+        throughput[sample.warps] = sample.instructions_per_cycle;
+        if (latencies != nullptr && sample.instructions_per_cycle > most) (*latencies)[sample.instructions_per_cycle] = sample.warps * curve.shape.chains / sample.instructions_per_cycle;
+        most = std::max(most, sample.instructions_per_cycle);
+    }
+}
+
+/// Mixes of a recorded surface at the occupancies that give each scheduler the same number of warps. What it has of one kind of instruction alone
+/// becomes a parameter: no model is judged on that.
+std::vector<models::MeasuredMix> recorded(const EvaluateOptions& options, models::Parameters& p) {
+    const auto access = mix_access(p.access);
+    const auto occupancies = experiments::mix_occupancies(p.schedulers, p.max_warps);
+    std::vector<models::MeasuredMix> surface;
+    for (const auto& curve : scan::load_surface(options.surface).curves) {
+        const auto& shape = curve.shape;
+        if (shape.chains != options.ilp || (!shape.arithmetic_only && shape.access != access)) continue;
+        if (is_alone(shape)) {
+            read_alone(curve, shape.arithmetic_only ? p.arithmetic_curve : p.memory_curve, shape.arithmetic_only ? nullptr : &p.loaded_latency);
+            continue;
+        }
+        const double alpha = static_cast<double>(shape.alpha) / shape.accesses;
+        if (!options.alphas.empty() && std::ranges::find(options.alphas, alpha) == options.alphas.end()) continue;
+        auto& measured = surface.emplace_back(models::MeasuredMix{{alpha, static_cast<double>(options.ilp)}, {}});
+        for (const auto& sample : curve.samples)
+            if (std::ranges::find(occupancies, sample.warps) != occupancies.end()) measured.throughput[sample.warps] = sample.instructions_per_cycle;
+    }
+    std::ranges::sort(surface, {}, [](const auto& measured) { return measured.mix.alpha; });
+    if (surface.empty()) throw InputError(fmt::format("{}: no mixes of {} and adds with {} chains; expected some", options.surface, options.access, options.ilp));
+    return surface;
+}
+
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 Json needed(const std::optional<int>& warps) { return warps ? Json(*warps) : Json(); }
 
@@ -77,7 +115,7 @@ Json json_from(const models::Parameters& p, const std::vector<models::MeasuredMi
         mixes.push_back({{"alpha", measured.mix.alpha}, {"ilp", measured.mix.ilp}, {"throughput", points}});
     }
     for (const auto& e : evaluations)
-        rows.push_back({{"model", e.model}, {"alpha", e.mix.alpha}, {"smallest", finite(e.smallest)}, {"largest", finite(e.largest)}, {"needed_warps", needed(e.needed_estimated)}, {"needed_warps_measured", needed(e.needed_measured)}});
+        rows.push_back({{"model", e.model}, {"alpha", e.mix.alpha}, {"smallest", finite(e.smallest)}, {"largest", finite(e.largest)}, {"mean_error", finite(e.mean_error)}, {"needed_warps", needed(e.needed_estimated)}, {"needed_warps_measured", needed(e.needed_measured)}});
     return {{"schema", "gputomo-evaluation-1"}, {"gpu", p.gpu}, {"access", models::name_of(p.access)}, {"surface", mixes}, {"models", rows}};
 }
 
@@ -91,32 +129,53 @@ void print_text(const models::Parameters& p, const std::vector<models::Evaluatio
         model = e.model;
         fmt::print("  {:>6} {:>9.3f} {:>9.3f} {:>9} {:>9}\n", e.mix.alpha, e.smallest, e.largest, needed_text(e.needed_estimated), needed_text(e.needed_measured));
     }
+    fmt::print("\nall mixes together; the mean error is estimate over measured or its reciprocal, whichever is larger\n  {:<22} {:>9} {:>9} {:>10}\n", "model", "smallest", "largest", "mean error");
+    for (const auto& model : models::overall(evaluations)) fmt::print("  {:<22} {:>9.3f} {:>9.3f} {:>10.3f}\n", model.model, model.smallest, model.largest, model.mean_error);
 }
 
 void check(const EvaluateOptions& options) {
     for (const int alpha : options.alphas)
         if (alpha < 1 || alpha > 4096) throw InputError(fmt::format("--alpha {}: expected 1 to 4096", alpha));
+    if (!options.surface.empty() && options.machine.empty()) throw InputError("--surface: expected --machine with the parameters of the GPU that it was measured on");
     if (options.ilp < 1 || options.ilp > 8) throw InputError(fmt::format("--ilp {}: expected 1 to 8", options.ilp));
 }
 
-int run_evaluation(const EvaluateOptions& options) {
-    check(options);
-    const auto access = models::access_named(options.access);
+models::Parameters parameters_for(const EvaluateOptions& options, const machine::Machine& machine) {
+    auto parameters = models::parameters_of(machine, models::access_named(options.access), options.machine.empty() ? options.device : options.machine);
+    if (parameters.max_warps < 1) throw InputError(fmt::format("{}: topology.max_threads_per_sm: missing; expected a number", options.machine));
+    return parameters;
+}
+
+void print(const EvaluateOptions& options, const models::Parameters& parameters, const std::vector<models::MeasuredMix>& surface) {
+    const auto evaluations = models::evaluate(parameters, surface);
+    if (options.json) fmt::print("{}\n", json_from(parameters, surface, evaluations).dump(1));
+    else print_text(parameters, evaluations);
+}
+
+int evaluate_recorded(const EvaluateOptions& options) {
+    auto parameters = parameters_for(options, options.machine.starts_with("sim:") ? simulated_machine(options.machine) : machine::load(options.machine));
+    const auto surface = recorded(options, parameters);
+    print(options, parameters, surface);
+    return 0;
+}
+
+int evaluate_here(const EvaluateOptions& options) {
     const InterruptGuard guard;
     const auto device = open_device(options.device, options.seed, options.noise);
     models::Parameters parameters;
     std::vector<models::MeasuredMix> surface;
     {
         Progress progress(options.json);
-        const auto machine = machine_for(options, *device, progress);
-        parameters = models::parameters_of(machine, access, options.machine.empty() ? options.device : options.machine);
-        if (parameters.max_warps < 1) throw InputError(fmt::format("{}: topology.max_threads_per_sm: missing; expected a number", options.machine));
+        parameters = parameters_for(options, machine_for(options, *device, progress));
         surface = measure(options, parameters, *device, progress);
     }
-    const auto evaluations = models::evaluate(parameters, surface);
-    if (options.json) fmt::print("{}\n", json_from(parameters, surface, evaluations).dump(1));
-    else print_text(parameters, evaluations);
+    print(options, parameters, surface);
     return 0;
+}
+
+int run_evaluation(const EvaluateOptions& options) {
+    check(options);
+    return options.surface.empty() ? evaluate_here(options) : evaluate_recorded(options);
 }
 
 }  // namespace
@@ -126,6 +185,7 @@ void add_evaluate(CLI::App& parent, Action& action) {
     auto* command = parent.add_subcommand("evaluate", "Models of latency hiding against measured mixes of instructions");
     command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
     command->add_option("--machine", options->machine, "machine.json with the models' parameters, or sim:NAME; measured if not given");
+    command->add_option("--surface", options->surface, "throughputs that `gputomo surface` recorded, instead of measuring");
     command->add_option("--access", options->access, "what is mixed with adds: global, shared or sfu")->capture_default_str();
     command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one")->delimiter(',');
     command->add_option("--ilp", options->ilp, "independent chains of a warp")->capture_default_str();

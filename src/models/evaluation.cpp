@@ -13,6 +13,7 @@ Evaluation evaluated(const Model& model, const Parameters& parameters, const Mea
         const double estimate = solve(model, parameters, measured.mix, warps).instructions_per_cycle;
         result.smallest = std::min(result.smallest, estimate / throughput);
         result.largest = std::max(result.largest, estimate / throughput);
+        result.mean_error += std::max(estimate / throughput, throughput / estimate) / static_cast<double>(measured.throughput.size());
         if (estimate >= target && !result.needed_estimated) result.needed_estimated = static_cast<int>(warps);
         if (throughput >= target && !result.needed_measured) result.needed_measured = static_cast<int>(warps);
     }
@@ -20,6 +21,19 @@ Evaluation evaluated(const Model& model, const Parameters& parameters, const Mea
 }
 
 }  // namespace
+
+std::vector<ModelError> overall(const std::vector<Evaluation>& evaluations) {
+    std::vector<ModelError> models;
+    std::size_t mixes = 0;
+    for (const auto& e : evaluations) {
+        if (models.empty() || models.back().model != e.model) models.push_back({e.model, e.smallest, e.largest, 0}), mixes = 0;
+        auto& model = models.back();
+        model.smallest = std::min(model.smallest, e.smallest);
+        model.largest = std::max(model.largest, e.largest);
+        model.mean_error += (e.mean_error - model.mean_error) / static_cast<double>(++mixes);
+    }
+    return models;
+}
 
 std::vector<Evaluation> evaluate(const Parameters& parameters, const std::vector<MeasuredMix>& surface) {
     std::vector<Evaluation> results;

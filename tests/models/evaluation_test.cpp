@@ -28,6 +28,12 @@ TEST(Evaluation, AModelIsRightAboutItself) {
     EXPECT_DOUBLE_EQ(row(rows, "volkov-basic", 32).largest, 1);
     EXPECT_NEAR(row(rows, "hong-kim", 32).largest, 2.1, 0.05);
     EXPECT_NEAR(row(rows, "baghsorkhi", 1).smallest, 0.1, 0.05);
+    for (const auto& model : overall(rows)) {
+        EXPECT_GE(model.mean_error, 1) << model.model;
+        EXPECT_LE(model.mean_error, std::max(model.largest, 1 / model.smallest) + 1e-9) << model.model;
+        EXPECT_LE(model.smallest, row(rows, model.model, 1).smallest);
+        EXPECT_GE(model.largest, row(rows, model.model, 32).largest);
+    }
 }
 
 TEST(Evaluation, NeededOccupancyIsTheFirstThatHas90PercentOfThePeak) {
