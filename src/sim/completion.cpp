@@ -71,6 +71,8 @@ private:
         if (part.ways.value_or(2) != 1) assume(part.policy, where + ".policy", std::string("lru"));
         return open;
     }
+    void drop_sizeless(const std::string& where, machine::Path& path);
+    void drop_instructions();
     void copy_path(const std::string& name);
 
     machine::Machine& machine_;
@@ -160,10 +162,37 @@ void Completion::copy_path(const std::string& name) {
     assumed_.push_back(fmt::format("paths.{} as paths.global", name));
 }
 
+/// Of a last cache that a scan did not get to the end of nothing is known but its latency: what is simulated is memory that answers so.
+void Completion::drop_sizeless(const std::string& where, machine::Path& path) {
+    auto caches = path.caches.value_or({});
+    while (!caches.empty()) {
+        const auto found = machine_.caches.find(caches.back());
+        if (found == machine_.caches.end()) return;
+        const auto& cache = found->second;
+        if (cache.capacity || guess(cache.capacity) || cache.set_ways || (cache.ways && cache.sets)) return;
+        assumed_.push_back(fmt::format("{} as memory, its size is not known", key_path("caches", found->first)));
+        if (!path.memory_latency && !guess(path.memory_latency)) path.memory_latency = cache.latency;
+        machine_.caches.erase(found);
+        caches.pop_back();
+        set(path.caches, where + ".caches", caches);
+    }
+}
+
+/// Without levels that are known, instructions are always there.
+void Completion::drop_instructions() {
+    const auto path = machine_.paths.find("instruction");
+    if (path == machine_.paths.end() || path->second.caches) return;
+    machine_.paths.erase(path);
+    std::erase_if(machine_.caches, [](const auto& entry) { return entry.first.starts_with("instruction_"); });
+    assumed_.emplace_back("paths.instruction without caches that could miss");
+}
+
 void Completion::memory() {
     assume(machine_.memory.read_bandwidth, "memory.read_bandwidth");
+    drop_instructions();
     for (auto& [name, path] : machine_.paths) {
         const auto where = key_path("paths", name);
+        drop_sizeless(where, path);
         assume(path.memory_latency, where + ".memory_latency");
         assume(path.caches, where + ".caches");
         assume(path.tlbs, where + ".tlbs");

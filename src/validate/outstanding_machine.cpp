@@ -120,6 +120,12 @@ Machine random_outstanding_machine(std::uint64_t seed) {
     auto& path = made.paths["global"];
     made.caches.clear();
     made.tlbs.clear();
+    made.paths.erase("instruction");
+    for (const char* other : {"constant", "texture"}) {
+        made.paths[other] = {};
+        made.paths[other].caches.set({}, kDrawn);
+        made.paths[other].memory_latency.set(latency, kDrawn);
+    }
     path.tlbs.set({}, kDrawn);
     made.caches["l2"] = cache("gpu", 16, std::int64_t{512} << dice.between(0, 2), latency);
     if (of_cache) made.caches["l1"] = cache("sm", 4, std::int64_t{32} << dice.between(0, 2), dice.between(20, 80));
@@ -132,7 +138,7 @@ Machine random_outstanding_machine(std::uint64_t seed) {
     const double gap = std::max(*made.issue.issue_interval, static_cast<double>(made.issue.ilp_latency.value_or(1)));
     const double issue = *made.issue.issue_interval / static_cast<double>(*made.issue.schedulers_per_sm);
     const double time = kTimeToFill * static_cast<double>(latency);
-        const auto most_loads = dice.octaves(2, std::clamp(static_cast<std::int64_t>(time / gap), std::int64_t{2}, kMostLoads));
+    const auto most_loads = dice.octaves(2, std::clamp(static_cast<std::int64_t>(time / gap), std::int64_t{2}, kMostLoads));
     const bool lines = dice.between(0, 1) == 0;
     // Loads of one line each are what instructions saturate with; what saturates lines is up to 32 of them.
     const auto reachable = static_cast<std::int64_t>(std::min(0.8 * static_cast<double>(kWarps * most_loads), time / issue));

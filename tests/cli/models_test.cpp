@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 #include <string>
 
 namespace gputomo::cli {
@@ -65,6 +67,43 @@ TEST_F(Models, EvaluateOfOneMix) {
     EXPECT_NEAR(evaluation.at("models").at(0).at("largest").get<double>(), 1, 0.3);
     EXPECT_EQ(run({"evaluate", "--device", "sim:gtx680", "--alpha", "0"}).code, 2);
     EXPECT_THAT(run({"evaluate", "--device", "sim:gtx680", "--access", "tensor"}).err, HasSubstr("expected one of global, shared, sfu"));
+}
+
+struct Errors {
+    double smallest = 1e9, largest = 0, mean = 0;
+};
+
+/// Of one model on a recorded surface of an H200, over all of its mixes; parameters are those that a scan of an H200 measured.
+Errors errors_of(const std::string& access, const std::string& model) {
+    const auto ran = run({"evaluate", "--surface", source("recordings/h200-surface-" + access + ".json.gz"), "--machine", source("machines/h200.json"), "--access", access, "--json"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    Errors errors;
+    double mixes = 0;
+    const auto evaluation = json::parse(ran.out);
+    for (const auto& row : evaluation.at("models")) {
+        if (row.at("model") != model) continue;
+        errors.smallest = std::min(errors.smallest, row.at("smallest").get<double>());
+        errors.largest = std::max(errors.largest, row.at("largest").get<double>());
+        errors.mean += row.at("mean_error").get<double>();
+        ++mixes;
+    }
+    errors.mean /= mixes;
+    return errors;
+}
+
+TEST_F(Models, WarpsThatShareTurnsExplainAnH200sStreams) {
+    const auto own = errors_of("global", "shared-turns");
+    EXPECT_GT(own.smallest, 1 / 1.10);
+    EXPECT_LT(own.largest, 1.10);
+    EXPECT_LT(own.mean, 1.03);
+    EXPECT_GT(errors_of("global", "volkov-basic").mean, own.mean);
+}
+
+TEST_F(Models, EvaluateNeedsAMachineForASurface) {
+    EXPECT_THAT(run({"evaluate", "--surface", source("recordings/h200-surface-sfu.json.gz")}).err, HasSubstr("--surface: expected --machine"));
+    EXPECT_THAT(run({"evaluate", "--surface", source("recordings/h200-surface-sfu.json.gz"), "--machine", source("machines/h200.json"), "--access", "shared"}).err,
+                HasSubstr("no mixes of shared and adds"));
+    EXPECT_EQ(run({"evaluate", "--surface", "none.json", "--machine", "sim:gtx980"}).code, 2);
 }
 
 }  // namespace

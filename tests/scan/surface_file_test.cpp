@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -56,6 +57,27 @@ TEST(Gzip, DamagedDataAreRefused) {
     EXPECT_TRUE(is_gzip(packed));
     EXPECT_EQ(gunzip(packed, "file"), text);
     EXPECT_THROW((void)gunzip(packed.substr(0, packed.size() / 2), "file"), InputError);
+}
+
+/// The most instructions per cycle of `access` alone, or of adds alone.
+double most_alone(const experiments::MixSurface& surface, bool adds) {
+    double most = 0;
+    for (const auto& curve : surface.curves)
+        if (curve.shape.arithmetic_only == adds && (adds || curve.shape.alpha == 0))
+            for (const auto& sample : curve.samples) most = std::max(most, sample.instructions_per_cycle);
+    return most;
+}
+
+TEST(RecordedSurface, OfAnH200ReachesWhatItsUnitsHave) {
+    const auto recorded = [](const std::string& access) { return load_surface(GPUTOMO_SOURCE_DIR "/recordings/h200-surface-" + access + ".json.gz"); };
+    EXPECT_NEAR(most_alone(recorded("global"), true), 4, 0.04);
+    EXPECT_NEAR(most_alone(recorded("sfu"), false), 0.5, 0.005);
+    EXPECT_NEAR(most_alone(recorded("shared"), false), 1, 0.01);
+    EXPECT_NEAR(most_alone(recorded("shared_conflict"), false), 0.5, 0.005);
+    const auto global = recorded("global");
+    const double terabytes = most_alone(global, false) * global.sms * global.sm_mhz.value() * 1e6 * 128 / 1e12;
+    EXPECT_GT(terabytes, 0.95 * 4.8143);
+    EXPECT_LT(terabytes, 4.8143);
 }
 
 }  // namespace

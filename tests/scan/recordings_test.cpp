@@ -1,0 +1,44 @@
+// What three whole scans of a real H200 found, as they were written.
+#include "scan/gzip.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+
+namespace gputomo::scan {
+namespace {
+
+using Json = nlohmann::json;
+
+std::map<std::string, Json> estimates_of(int run) {
+    const auto file = std::string(GPUTOMO_SOURCE_DIR "/recordings/h200-scan-") + std::to_string(run) + ".json.gz";
+    std::ifstream stream(file, std::ios::binary);
+    const std::string data(std::istreambuf_iterator<char>(stream), {});
+    const auto scan = Json::parse(gunzip(data, file));
+    std::map<std::string, Json> found;
+    for (const auto& experiment : scan.at("experiments")) {
+        EXPECT_EQ(experiment.at("status"), "done") << experiment.at("id");
+        for (const auto& check : experiment.at("code_checks")) EXPECT_EQ(check.at("result"), "passed") << check.at("kernel");
+        for (const auto& estimate : experiment.at("estimates")) found[estimate.at("path")] = estimate;
+    }
+    return found;
+}
+
+TEST(RecordedScans, OfAnH200SayTheSame) {
+    std::map<std::string, Json> runs[] = {estimates_of(1), estimates_of(2), estimates_of(3)};
+    for (const char* path : {"caches.l1.latency", "caches.l1.sector", "caches.l2.sector", "caches.constant_l1.capacity", "caches.constant_l1.line", "caches.constant_l1.ways", "caches.constant_l1.sets",
+                             "shared.latency", "shared.banks", "shared.conflict_cost", "operations[add.f32].latency", "operations[fma.rn.f64].latency", "tlbs.global_l1.entries", "tlbs.global_l1.span",
+                             "issue.schedulers_per_sm", "issue.issue_interval", "issue.divergence", "issue.barrier_latency", "topology.register_allocation_unit"})
+        for (const auto& run : runs) {
+            ASSERT_TRUE(run.contains(path)) << path;
+            EXPECT_EQ(run.at(path).at("verdict"), "decided") << path;
+            EXPECT_EQ(run.at(path).at("value"), runs[0].at(path).at("value")) << path;
+        }
+}
+
+}  // namespace
+}  // namespace gputomo::scan
