@@ -346,8 +346,8 @@ void Maker::path_cache(const std::string& key, const std::string& scope, std::in
     auto& cache = machine_.caches.at(key);
     set(cache.scope, scope);
     set(cache.latency, latency);
-    // Behind another cache no piece shorter than that one's line is ever asked for.
-    if (!key.ends_with("l1")) set(cache.sector, *cache.line);
+    // Behind another cache no piece shorter than that one's line is ever asked for, and fetches of instructions ask for whole lines.
+    if (!key.ends_with("l1") || key == "instruction_l1") set(cache.sector, *cache.line);
 }
 
 void Maker::path(const std::string& name, const std::vector<std::string>& keys) {
