@@ -111,7 +111,7 @@ void Maker::identity_and_topology() {
 
     auto& topology = machine_.topology;
     const auto sms_per_tpc = dice_.between(1, 3);
-    clusters_ = dice_.between(1, 24 / sms_per_tpc);
+    clusters_ = dice_.between(1, 16 / sms_per_tpc);
     const auto threads_per_block = dice_.chance(30) ? 512 : 1024;
     set(topology.sms, clusters_ * sms_per_tpc);
     set(topology.sms_per_tpc, sms_per_tpc);
