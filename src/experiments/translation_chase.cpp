@@ -1,6 +1,7 @@
 #include "experiments/translation_chase.hpp"
 
 #include "deduce/statistics.hpp"
+#include "experiments/unhidden_lines.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -196,10 +197,12 @@ std::vector<UnhiddenChase::Places> UnhiddenChase::further_loads(const Places& to
             --missing;
         };
         const std::uint64_t room = chase_->window().bytes;
-        for (std::uint64_t distance = 3 * step_; missing > 0 && distance < room; distance += 2 * step_) {
+        for_each_neighbour(room / step_, [&](std::uint64_t ways) {
+            const std::uint64_t distance = ways * step_;
             if (tour[at] + distance < room) try_place(tour[at] + distance);
             if (distance <= tour[at]) try_place(tour[at] - distance);
-        }
+            return missing == 0;
+        });
     }
     return further;
 }
