@@ -124,13 +124,15 @@ private:
         const std::string picture = fmt::format("{} sets of up to {} lines of {} bytes", index.sets(), *std::max_element(ways.begin(), ways.end()), index.line());
         if (trials.confidence() < kPredicts) return remark(fmt::format("{} predict {} of {} groups of lines", picture, trials.agreed, trials.made));
         if (capacity < q_.fits / 2 || capacity > q_.overflows) return remark(fmt::format("{} are not the size of this level", picture));
-        decide(index, q_.occupied ? with_occupied_lines(ways) : ways, trials.confidence());
+        decide(index, ways, trials.confidence());
         return true;
     }
 
-    [[nodiscard]] static std::vector<std::uint64_t> with_occupied_lines(std::vector<std::uint64_t> ways) {
+    /// The chase's own lines are one after the other: of each set as many, and of some one more, which then seem to have a way less.
+    [[nodiscard]] std::vector<std::uint64_t> with_occupied_lines(std::vector<std::uint64_t> ways, std::uint64_t line) const {
+        if (q_.occupied == 0) return ways;
         const auto most = *std::max_element(ways.begin(), ways.end());
-        for (auto& w : ways) w += w + 1 == most ? 1 : 0;
+        for (auto& w : ways) w += (w + 1 == most ? 1 : 0) + (q_.occupied + line - 1) / line / ways.size();
         return ways;
     }
 
@@ -139,7 +141,7 @@ private:
             const auto value = static_cast<std::int64_t>(v);
             return Finding{value, confidence, {value, value}, {}};
         };
-        const auto described = q_.occupied ? with_occupied_lines(ways) : ways;
+        const auto described = with_occupied_lines(ways, index.line());
         const auto [least, most] = std::ranges::minmax_element(described);
         found_.line = exact(index.line());
         found_.sets = exact(index.sets());
@@ -158,7 +160,12 @@ private:
             remark("a line is too short to be visited twice in a tour, or too few are in reach: the policy is not determined");
             return;
         }
-        found_.policy = find_policy(probe_, index, set, *most, piece);
+        found_.policy = find_policy(probe_, index, set, ways[set], piece);
+        // Lines that are used with each load change the order of all policies but LRU, which never has to replace them.
+        if (ways[set] < described[set] && found_.policy.name != "lru") {
+            found_.policy = {};
+            remark("the chase's own code is in every set: the policy is not determined");
+        }
         if (!found_.policy.evidence.empty()) remark(found_.policy.evidence);
     }
 

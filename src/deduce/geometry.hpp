@@ -32,7 +32,7 @@ struct CacheQuestion {
     /// Stride at which every sector is looked up; `word` if nothing nearer hides lookups, the span of the level before for a TLB.
     std::uint64_t visible = 0;
     bool behind = false;             ///< a nearer level hides lookups, so that the chase puts other lines in between
-    bool occupied = false;           ///< the chase's own code takes room there: a line of some sets
+    std::uint64_t occupied = 0;      ///< bytes that the chase's own code takes there, visited with each load: a line of some sets, or of all
     std::uint64_t most_loads = 1 << 18;  ///< of one lap; larger arrays are bracketed, not measured to the line
     /// Loads for group tests, where walks through arrays explain nothing; a GPU takes about a second for two million.
     std::uint64_t group_test_loads = std::uint64_t{8} << 20;

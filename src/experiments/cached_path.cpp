@@ -119,7 +119,7 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
         if (seen) {
             const std::uint64_t visible = i == 0 ? question.word : near.back().line;
             deduce::CacheQuestion asked{.threshold = (cache.level.latency + cache.next_latency) / 2, .fits = cache.level.fits, .overflows = cache.level.overflows,
-                                        .largest = question.room, .word = i == 0 ? question.word : std::min(near.front().line, kFinestBehind), .visible = visible, .behind = i > 0, .occupied = question.occupied, .most_loads = kMostGeometryLoads, .seed = context.seed};
+                                        .largest = question.room, .word = i == 0 ? question.word : std::min(near.front().line, kFinestBehind), .visible = visible, .behind = i > 0, .occupied = i == 0 ? question.occupied : 0, .most_loads = kMostGeometryLoads, .seed = context.seed};
             cache.findings = i == 0 ? deduce::deduce_geometry(chase, asked)
                                     : deduce::deduce_geometry(UnhiddenLines(question.chase_behind ? question.chase_behind : chase, near, question.room, std::min<std::uint64_t>(question.word, 8)), asked);
         } else {

@@ -23,7 +23,7 @@ struct PathQuestion {
     std::uint64_t room = 0;          ///< bytes that single loads may be spread over
     std::uint64_t stride = 64;       ///< of the walks that look for levels: a line or less
     std::uint64_t word = 8;          ///< least distance of two loads
-    bool occupied = false;           ///< the chase's own code takes room in the caches
+    std::uint64_t occupied = 0;      ///< bytes that the chase's own code takes in the first cache
     double least_step = 3;           ///< cycles between two levels
     deduce::Chase chase_behind;      ///< for caches behind the first, where it differs
     /// Latencies of `loads` loads of a tour, on an SM if one is given, after `warm` loads; empty where nothing came there.

@@ -169,6 +169,21 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
     for (const auto& remark : findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}", cache.name, remark));
 }
 
+/// Latencies of an SM's loads that come from memory. Where a cache still has most of what the loads ask for, since the list was written
+/// there last, loads elsewhere in the list are tried: the few others may have been slow for more reasons, such as a new page.
+std::vector<double> memory_loads(ChaseArray& far, const std::vector<std::uint64_t>& offsets, std::uint32_t sm, std::uint32_t sms, double threshold) {
+    constexpr std::uint64_t kPlaces = 5, kWarmLoads = 16;
+    const std::uint64_t warm = threshold > 0 ? kWarmLoads : offsets.size();
+    for (std::uint64_t place = 0; place < kPlaces; ++place) {
+        // From the first half: its end was probably written last.
+        const std::uint64_t first = offsets.size() / 2 / sms * sm + place * offsets.size() / kPlaces;
+        auto latencies = far.on_sm(offsets, first, warm, kLoadsPerSm, sm);
+        std::erase_if(latencies, [&](double latency) { return latency < threshold; });
+        if (2 * latencies.size() >= kLoadsPerSm) return latencies;
+    }
+    return {};
+}
+
 /// Mean latency of memory by SM: loads of an array that no cache holds, every SM from another element on.
 void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, std::uint64_t largest, Outcome& outcome) {
     const bool cached = !hierarchy.caches.empty();
@@ -182,10 +197,7 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
     trace.columns = {{"sm", "id", {}}, {"latency", "cycles", {}}};
     trace.plot = {"Latency of memory by SM", "sm", {"latency"}, false, false};
     for (std::uint32_t sm = 0; sm < sms; sm += every) {
-        // From the first half: the end of the list was written last, and a cache may still have it.
-        const std::uint64_t first = offsets.size() / 2 / sms * sm, warm = cached ? 16 : offsets.size();
-        auto latencies = far.on_sm(offsets, first, warm, kLoadsPerSm, sm);
-        std::erase_if(latencies, [&](double latency) { return latency < threshold; });
+        const auto latencies = memory_loads(far, offsets, sm, sms, threshold);
         if (latencies.empty()) continue;
         trace.columns[0].values.push_back(sm);
         trace.columns[1].values.push_back(deduce::mean_near_median(latencies, step));

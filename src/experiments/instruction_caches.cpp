@@ -123,7 +123,7 @@ Outcome measure(Context& context) {
     PathQuestion question{.experiment = "instruction_caches", .path = "instruction", .smallest = 1024, .largest = chase.room(), .room = chase.room(), .stride = chase.slot_bytes(), .word = chase.slot_bytes()};
     question.least_step = std::max(kLeastStep, kClockSteps * clock_step(context.findings));
     question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) { return chase.walk(offsets, warm, loads, sm); };
-    question.occupied = true;
+    question.occupied = InstructionChase::kHead;
     question.chase_behind = chase.chase_behind();
     auto findings = measure_caches(context, chase.chase(), question, outcome);
     if (findings.caches.empty()) {  // nothing that a fetch could take time for

@@ -89,6 +89,13 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
     return efforts;
 }
 
+/// Other policies than LRU and FIFO keep an entry now and then for longer than there are ways.
+NearTlb near_tlb(const deduce::CacheFindings& findings) {
+    const auto ways = static_cast<std::uint64_t>(findings.ways.value);
+    const bool in_order = findings.policy.name == "lru" || findings.policy.name == "fifo";
+    return {static_cast<std::uint64_t>(findings.line.value), static_cast<std::uint64_t>(findings.sets.value), in_order ? ways : ways + ways / 2 + 2};
+}
+
 void add_tlb(const std::string& name, const FoundTlb& tlb, const std::string& experiment, Outcome& outcome) {
     const auto prefix = "tlbs." + name;
     for (auto& estimate : deduce::tlb_estimates(tlb.findings, prefix, experiment)) outcome.estimates.push_back(std::move(estimate));
@@ -131,6 +138,7 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
     std::vector<FoundTlb> found;
     deduce::CacheQuestion question{.largest = window.bytes, .word = window.word, .visible = window.word, .most_loads = kMostLoads, .group_test_loads = kGroupTestLoads, .seed = context.seed};
     deduce::Chase chase = translation.chase();
+    std::vector<NearTlb> near;
     for (std::size_t level = 0; level + 1 < efforts.size(); ++level) {
         question.threshold = (efforts[level].latency + efforts[level + 1].latency) / 2;
         question.fits = efforts[level].fits;
@@ -138,11 +146,11 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
         translation.describe(0.3 + 0.3 * static_cast<double>(level), fmt::format("geometry of level {}", level + 1));
         found.push_back({deduce::deduce_geometry(chase, question), efforts[level + 1].latency - efforts[level].latency, efforts.front().ceiling - efforts.front().latency});
         if (!found.back().has_geometry()) continue;
-        const auto span = static_cast<std::uint64_t>(found.back().findings.line.value);
-        const UnhiddenChase unhidden(translation, static_cast<std::uint64_t>(found.back().findings.capacity.value) / span, span);
+        near.push_back(near_tlb(found.back().findings));
+        const UnhiddenChase unhidden(translation, near);
         if (unhidden.end() == 0) continue;
         question.largest = unhidden.end();
-        question.visible = span;
+        question.visible = near.back().span;
         question.behind = true;
         chase = unhidden;
     }

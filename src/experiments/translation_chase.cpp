@@ -1,11 +1,11 @@
 #include "experiments/translation_chase.hpp"
 
 #include "deduce/statistics.hpp"
+#include "experiments/unhidden_lines.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -155,43 +155,66 @@ deduce::ChaseTrace TranslationChase::less_own_page(const deduce::ChaseRequest& r
     return trace;
 }
 
-UnhiddenChase::UnhiddenChase(TranslationChase& chase, std::uint64_t entries, std::uint64_t span)
-    : chase_(&chase), wanted_return_(entries + entries / 2 + 2), span_(span) {}
+UnhiddenChase::UnhiddenChase(TranslationChase& chase, std::vector<NearTlb> near) : chase_(&chase), near_(std::move(near)) {
+    for (const auto& tlb : near_) step_ = std::lcm(step_, tlb.sets * tlb.span);
+}
 
 std::uint64_t UnhiddenChase::end() const {
-    const std::uint64_t bytes = chase_->window().bytes, neighbours = 2 * (wanted_return_ + 8) * span_;
+    std::uint64_t crowd = 0;
+    for (const auto& tlb : near_) crowd = std::max(crowd, tlb.crowd);
+    const std::uint64_t bytes = chase_->window().bytes, neighbours = 2 * (crowd + 8) * step_;
     return bytes > 2 * neighbours ? bytes - neighbours : 0;
 }
 
-std::vector<std::uint64_t> UnhiddenChase::returns(const std::vector<std::uint64_t>& offsets) const {
-    const std::uint64_t size = offsets.size();
-    std::vector<std::uint64_t> returns(size, size);
-    std::map<std::uint64_t, std::uint64_t> next;  // of an entry: its next position, in this lap or the following one
-    for (std::uint64_t i = size; i-- > 0;) next[offsets[i] / span_] = i + size;
-    for (std::uint64_t i = size; i-- > 0;) {
-        auto& position = next[offsets[i] / span_];
-        returns[i] = position - i;
-        position = i;
+std::uint64_t UnhiddenChase::lacking(const NearTlb& near, const Places& tour, const std::vector<Places>& further, std::size_t at, std::set<std::uint64_t>& between) const {
+    const std::uint64_t own = tour[at] / near.span;
+    std::set<std::uint64_t> entries;
+    const auto add = [&](std::uint64_t offset) {
+        if (offset / near.span != own && (offset / near.span) % near.sets == own % near.sets) entries.insert(offset / near.span);
+        between.insert(offset);
+    };
+    for (std::size_t i = at; i < at + tour.size() && entries.size() < near.crowd; ++i) {
+        const std::size_t load = i % tour.size();
+        if (i > at && tour[load] / near.span == own) break;
+        add(tour[load]);
+        for (const auto offset : further[load]) add(offset);
     }
-    return returns;
+    return near.crowd - std::min<std::uint64_t>(near.crowd, entries.size());
+}
+
+std::vector<UnhiddenChase::Places> UnhiddenChase::further_loads(const Places& tour) const {
+    std::set<std::uint64_t> taken;
+    for (const auto offset : tour) taken.insert(offset / step_);
+    std::vector<Places> further(tour.size());
+    // From the last load on, so that what comes before an entry's return is known but for the next lap's begin.
+    for (std::size_t at = tour.size(); at-- > 0;) {
+        std::uint64_t missing = 0;
+        std::set<std::uint64_t> between;
+        for (const auto& tlb : near_) missing = std::max(missing, lacking(tlb, tour, further, at, between));
+        const auto try_place = [&](std::uint64_t offset) {
+            if (missing == 0 || taken.contains(offset / step_) || !between.insert(offset).second) return;
+            further[at].push_back(offset);
+            --missing;
+        };
+        const std::uint64_t room = chase_->window().bytes;
+        for_each_neighbour(room / step_, [&](std::uint64_t ways) {
+            const std::uint64_t distance = ways * step_;
+            if (tour[at] + distance < room) try_place(tour[at] + distance);
+            if (distance <= tour[at]) try_place(tour[at] - distance);
+            return missing == 0;
+        });
+    }
+    return further;
 }
 
 deduce::ChaseTrace UnhiddenChase::operator()(const deduce::ChaseRequest& request) {
-    std::set<std::uint64_t> entries;
-    for (const auto offset : request.offsets) entries.insert(offset / span_);
-    const auto until_return = returns(request.offsets);
+    const auto further = further_loads(request.offsets);
     deduce::ChaseRequest unhidden{{}, request.warm_laps, request.recorded_laps};
     std::vector<std::size_t> positions;
     for (std::size_t i = 0; i < request.offsets.size(); ++i) {
         positions.push_back(unhidden.offsets.size());
         unhidden.offsets.push_back(request.offsets[i]);
-        auto entry = request.offsets[i] / span_;
-        for (std::uint64_t j = until_return[i]; j < wanted_return_; j += until_return[i]) {
-            // Deduction shifts elements by powers of two of entries: neighbours at other distances stay out of the sets they move to.
-            do ++entry;
-            while (entries.contains(entry) || std::has_single_bit(entry - request.offsets[i] / span_));
-            unhidden.offsets.push_back(entry * span_ + request.offsets[i] % span_);
-        }
+        unhidden.offsets.insert(unhidden.offsets.end(), further[i].begin(), further[i].end());
     }
     const auto all = (*chase_)(unhidden).latencies;
     deduce::ChaseTrace trace;

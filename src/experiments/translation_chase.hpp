@@ -4,6 +4,7 @@
 #include "experiments/chase_array.hpp"
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -83,24 +84,32 @@ private:
     double cached_ = 0;  ///< latency of a few pages of a plain array
 };
 
-/// A chase that a nearer TLB hides no lookup from: where the tour comes back to an entry of the nearer TLB too soon, loads of
-/// neighbouring entries that the tour leaves out come in between (Wong 2010 takes 20 elements instead of 10 for the same end). Neighbours lie in other sets of
-/// the farther TLB than the elements themselves, so that they take no way from what is asked about.
+/// A TLB in front of the one that is asked about.
+struct NearTlb {
+    std::uint64_t span = 0, sets = 0;
+    std::uint64_t crowd = 0;  ///< entries of a set that come between two lookups of one until it is surely gone
+};
+
+/// A chase that nearer TLBs hide no lookup from: where the tour comes back to an entry of a nearer TLB too soon, loads of other entries of
+/// the same set come in between (Wong 2010 takes 20 elements instead of 10 for the same end). They lie an odd number of that TLB's ways away, so
+/// that they share no set of the farther TLB with the load itself, whose ways are longer by a power of two.
 class UnhiddenChase {
 public:
-    /// `entries` and `span` are the nearer TLB's.
-    UnhiddenChase(TranslationChase& chase, std::uint64_t entries, std::uint64_t span);
+    UnhiddenChase(TranslationChase& chase, std::vector<NearTlb> near);
     /// Offsets below this are free for the level's own loads.
     [[nodiscard]] std::uint64_t end() const;
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
 
 private:
-    /// Of each load: how many loads later the tour comes back to its entry of the nearer TLB.
-    [[nodiscard]] std::vector<std::uint64_t> returns(const std::vector<std::uint64_t>& offsets) const;
+    using Places = std::vector<std::uint64_t>;
+    /// How many further entries of the set of load `at` have to come before the tour is back at its entry; `between` gets those that do come.
+    [[nodiscard]] std::uint64_t lacking(const NearTlb& near, const Places& tour, const std::vector<Places>& further, std::size_t at, std::set<std::uint64_t>& between) const;
+    /// What comes after each load of the tour.
+    [[nodiscard]] std::vector<Places> further_loads(const Places& tour) const;
 
     TranslationChase* chase_;
-    std::uint64_t wanted_return_;
-    std::uint64_t span_;
+    std::vector<NearTlb> near_;
+    std::uint64_t step_ = 1;  ///< bytes; a way of each nearer TLB
 };
 
 }  // namespace gputomo::experiments

@@ -83,10 +83,12 @@ void UnhiddenLines::append_neighbours(std::uint64_t offset, std::uint64_t count,
             return;
         }
     };
-    for (std::uint64_t distance = 3 * step_; count > 0 && distance < room_; distance += 2 * step_) {
-        if (offset + distance + line_ <= room_) try_line(offset + distance);
+    for_each_neighbour(room_ / step_, [&](std::uint64_t ways) {
+        const std::uint64_t distance = ways * step_;
+        if (count > 0 && offset + distance + line_ <= room_) try_line(offset + distance);
         if (count > 0 && distance <= offset) try_line(offset - distance);
-    }
+        return count == 0;
+    });
 }
 
 deduce::ChaseTrace UnhiddenLines::operator()(const deduce::ChaseRequest& request) {

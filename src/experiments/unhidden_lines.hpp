@@ -21,6 +21,15 @@ struct NearCache {
 /// than `threshold` missed the cache, tells how long a line stays.
 [[nodiscard]] std::optional<NearCache> near_cache(const deduce::CacheFindings& findings, const deduce::Chase& chase, double threshold);
 
+/// Odd numbers of ways, at most `most`, at which further loads lie from those that are asked about, until `enough` says so. First come those that
+/// leave 3 or 5 of 8: seen from loads that were shifted by a power of two lines, they share no set of a farther cache with those either.
+template <class Enough>
+void for_each_neighbour(std::uint64_t most, Enough enough) {
+    for (const std::uint64_t first : {3, 7})
+        for (std::uint64_t ways = first; ways <= most; ways += ways % 8 == first ? 2 : 6)
+            if (enough(ways)) return;
+}
+
 /// Passes a chase on with further loads in between: where a tour would find a line again in a nearer cache, lines of the same set
 /// of that cache come first (Wong 2010, IV-I1, takes 20 elements instead of 10 for the same end). They lie an odd number of ways
 /// away, so that they share no set of the cache behind with the load itself, whose ways are longer by a power of two.

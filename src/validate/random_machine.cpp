@@ -111,7 +111,7 @@ void Maker::identity_and_topology() {
 
     auto& topology = machine_.topology;
     const auto sms_per_tpc = dice_.between(1, 3);
-    clusters_ = dice_.between(1, 40 / sms_per_tpc);
+    clusters_ = dice_.between(1, 16 / sms_per_tpc);
     const auto threads_per_block = dice_.chance(30) ? 512 : 1024;
     set(topology.sms, clusters_ * sms_per_tpc);
     set(topology.sms_per_tpc, sms_per_tpc);
@@ -219,7 +219,10 @@ void Maker::shared() {
     set(shared.banks, banks);
     set(shared.bank_width, width);
     set(shared.row_words, later_dice_.chance(20) ? 2 : 1);
-    set(shared.access_group, usual ? banks : later_dice_.one_of(std::array{8, 16, 32}));
+    // Of a group that is more words than there are banks some would always conflict, and the full rate never show.
+    auto group = usual ? banks : later_dice_.one_of(std::array{8, 16, 32});
+    while (group * 4 > banks * width) group /= 2;
+    set(shared.access_group, group);
     set(shared.latency, dice_.between(15, 60));
     set(shared.bytes_per_cycle, static_cast<double>(rate));
     // A further way cannot cost a warp less than the banks are busy with it.
@@ -346,8 +349,8 @@ void Maker::path_cache(const std::string& key, const std::string& scope, std::in
     auto& cache = machine_.caches.at(key);
     set(cache.scope, scope);
     set(cache.latency, latency);
-    // Behind another cache no piece shorter than that one's line is ever asked for.
-    if (!key.ends_with("l1")) set(cache.sector, *cache.line);
+    // Behind another cache no piece shorter than that one's line is ever asked for, and fetches of instructions ask for whole lines.
+    if (!key.ends_with("l1") || key == "instruction_l1") set(cache.sector, *cache.line);
 }
 
 void Maker::path(const std::string& name, const std::vector<std::string>& keys) {
@@ -363,7 +366,9 @@ void Maker::constant_path() {
     static constexpr std::array<std::int64_t, 3> kLines{64, 128, 256};
     const auto levels = path_dice_.between(0, 3);
     std::vector<std::string> keys;
-    std::int64_t latency = path_dice_.between(4, 60), low = kKiB, line = path_dice_.one_of(kNearLines);
+    // Dependent loads come no sooner than a warp may issue.
+    const auto soonest = std::max(*machine_.issue.ilp_latency, static_cast<std::int64_t>(*machine_.issue.issue_interval));
+    std::int64_t latency = std::max(soonest, path_dice_.between(4, 60)), low = kKiB, line = path_dice_.one_of(kNearLines);
     for (std::int64_t level = 1; level <= levels; ++level) {
         keys.push_back(fmt::format("constant_l{}", level));
         const bool last = level == 3;

@@ -100,6 +100,35 @@ TEST(Geometry, SetsNeedNotBeAPowerOfTwo) { expect_exact({.line = 64, .sector = 6
 
 TEST(Geometry, AFullyAssociativeCacheHasOneSet) { expect_exact({.line = 64, .sector = 64, .ways = 16, .sets = 1}, deduce({.line = 64, .sector = 64, .ways = 16, .sets = 1})); }
 
+/// A chase whose own code is read with each load. Arrays walked from their begin on hold it; other loads lie behind it.
+CacheFindings deduce_beside_code(const Truth& truth, std::uint64_t code) {
+    Oracle oracle(truth, 1);
+    const Chase chase = [&](const ChaseRequest& r) {
+        const bool dense = r.offsets.size() > 1 && r.offsets[0] == 0 && r.offsets[1] <= 2 * code;
+        ChaseRequest all{{}, r.warm_laps, r.recorded_laps};
+        for (const auto offset : r.offsets) {
+            for (std::uint64_t at = 0; at < code; at += truth.line) all.offsets.push_back(at);
+            all.offsets.push_back(offset + (dense ? 0 : code));
+        }
+        const auto both = oracle(all).latencies;
+        ChaseTrace trace;
+        for (std::size_t i = 1; i <= r.offsets.size() * r.recorded_laps; ++i) trace.latencies.push_back(both[i * (1 + (code + truth.line - 1) / truth.line) - 1]);
+        return trace;
+    };
+    return deduce_geometry(chase, {.threshold = (truth.hit + truth.miss) / 2, .fits = truth.capacity() / 2, .overflows = truth.capacity() * 2, .largest = truth.capacity() * 8, .word = 64, .occupied = code});
+}
+
+TEST(Geometry, CodeThatTakesWaysOfEachSetIsCountedAndOfSomeSetsToo) {
+    for (const auto& truth : {Truth{.line = 256, .sector = 256, .ways = 32, .sets = 1}, Truth{.line = 128, .sector = 128, .ways = 16, .sets = 2}, Truth{.line = 128, .sector = 128, .ways = 6, .sets = 8}}) {
+        SCOPED_TRACE(truth.sets);
+        const auto found = deduce_beside_code(truth, 256);
+        EXPECT_EQ(found.capacity.value, static_cast<std::int64_t>(truth.capacity()));
+        EXPECT_EQ(found.ways.value, static_cast<std::int64_t>(truth.ways));
+        EXPECT_EQ(found.sets.value, static_cast<std::int64_t>(truth.sets));
+        EXPECT_EQ(found.policy.name, "lru");
+    }
+}
+
 TEST(Geometry, RandomCachesWithOutliersAreRecoveredAndNeverWronglySure) {
     std::mt19937_64 random(7);
     const auto pick = [&](std::vector<std::uint64_t> values) { return values[random() % values.size()]; };

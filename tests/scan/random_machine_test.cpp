@@ -89,6 +89,16 @@ TEST(RandomMachine, ConflictsCostAtLeastWhatTheBanksAreBusy) {
     });
 }
 
+TEST(RandomMachine, HasNothingThatNoLoadShows) {
+    for_all_seeds([](const machine::Machine& machine) {
+        EXPECT_LE(*machine.shared.access_group * 4, *machine.shared.banks * *machine.shared.bank_width) << "of such a group some words always conflict";
+        for (const auto& key : *machine.paths.at("constant").caches) EXPECT_GE(*machine.caches.at(key).latency, *machine.issue.ilp_latency);
+        if (machine.caches.contains("instruction_l1")) {
+            EXPECT_EQ(*machine.caches.at("instruction_l1").sector, *machine.caches.at("instruction_l1").line) << "fetches ask for whole lines";
+        }
+    });
+}
+
 TEST(RandomMachine, EveryKindOfMachineComesUp) {
     std::map<std::string, int> seen;
     for_all_seeds([&](const machine::Machine& machine) {
@@ -108,7 +118,7 @@ TEST(RandomMachine, EveryKindOfMachineComesUp) {
             if (*cache.sector != *cache.line) ++seen["sectors"];
             if (!std::has_single_bit(static_cast<std::uint64_t>(*cache.sets))) ++seen["odd sets"];
         }
-        EXPECT_LE(*machine.topology.sms, 40);
+        EXPECT_LE(*machine.topology.sms, 16);
     });
     for (const char* kind : {"levels 0", "levels 1", "levels 2", "tlbs 1", "tlbs 2", "constant 0", "constant 1", "constant 2", "constant 3", "texture 0", "texture 1",
                              "texture 2", "instruction 1", "instruction 2", "tpc 1", "tpc 2", "tpc 3", "clock sm", "clock tpc", "clock gpu",

@@ -29,7 +29,8 @@ constexpr double kUnhidden = 0.1;
 /// Warps without independent instructions lose some slots to chance; beyond this part it is not chance.
 constexpr double kNearlyOne = 0.25;
 /// Independent chains that are tried in one warp.
-constexpr int kChains[] = {1, 2, 3, 4, 6, 8};
+constexpr int kMostChains = 8;
+constexpr int kChains[] = {1, 2, 3, 4, 6, kMostChains};
 /// Enough of them to fill a scheduler from few warps; more make warps of current GPUs drift apart.
 constexpr int kFilling = 4;
 constexpr int kLoopBody = 240;
@@ -189,7 +190,9 @@ private:
         const Evidence evidence{"issue: 1 to 8 chains of independent adds in one warp", kConfidence, fmt::format("{:.3g} cycles an instruction; its unit takes one every {:.3g}", alone_, slot_)};
         const auto nearest = static_cast<std::int64_t>(std::llround(cycles));
         const bool unit_hides = alone_ < (1 + kRounding) * slot_ && nearest > 1;
-        if (unit_hides || std::abs(cycles - static_cast<double>(nearest)) > kRounding * cycles) leave_open("issue.ilp_latency", nearest, evidence);
+        // So many chains do not cover a long latency.
+        const bool latency_hides = alone_ * kMostChains > (1 - kRounding) * latency_ && nearest > 1;
+        if (unit_hides || latency_hides || std::abs(cycles - static_cast<double>(nearest)) > kRounding * cycles) leave_open("issue.ilp_latency", nearest, evidence);
         else outcome_.estimates.push_back(decided("issue.ilp_latency", nearest, evidence));
     }
 

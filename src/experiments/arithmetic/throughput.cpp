@@ -21,12 +21,12 @@ constexpr double kConfidence = 0.98;
 constexpr int kChains[] = {1, 4};
 /// Loops for the steady rate; the best of them counts. A short body fits an instruction cache of 4 KiB but its control takes
 /// 0.8% of the issue slots, a long one loses 0.3%. Two chains fill the issue slots of current SMs, with more of them the
-/// warps drift apart and the rate falls by up to 2%.
+/// warps drift apart and the rate falls by up to 2%; but where registers leave room for few warps only they cover the latency.
 struct LoopShape {
     int operations;  ///< a thread and turn
     int chains;
 };
-constexpr LoopShape kLoops[] = {{384, 1}, {1024, 1}, {1024, 2}};
+constexpr LoopShape kLoops[] = {{384, 1}, {384, 2}, {384, 4}, {1024, 1}, {1024, 2}};
 /// Of the other operations: machine instructions instead of operations.
 constexpr LoopShape kShortLoops[] = {{480, 1}, {480, 2}};
 constexpr int kFewestOperations = 16;
