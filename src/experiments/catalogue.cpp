@@ -30,6 +30,7 @@ std::span<const Experiment> catalogue() {
         shared_allocation_experiment(),
         outstanding_experiment(),
         occupancy_experiment(),
+        memory_parallelism_experiment(),
     };
     return rows;
 }

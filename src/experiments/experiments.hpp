@@ -29,5 +29,6 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment shared_allocation_experiment();
 [[nodiscard]] Experiment outstanding_experiment();
 [[nodiscard]] Experiment occupancy_experiment();
+[[nodiscard]] Experiment memory_parallelism_experiment();
 
 }  // namespace gputomo::experiments

@@ -97,6 +97,7 @@ struct Issue {
     Integer ilp_latency;
     Integer dual_issue;
     Integer scoreboard_loads;
+    Integer scoreboard_at_least;
     Text divergence;
     Text first_path;
     Text reconvergence;
@@ -115,6 +116,7 @@ struct Issue {
         visit({.name = "ilp_latency", .unit = Unit::cycles, .doc = "cycles between two independent instructions of one warp (Volkov 2016, 3.7)"}, self.ilp_latency);
         visit({.name = "dual_issue", .unit = Unit::count, .doc = "independent instructions of one warp issued at once"}, self.dual_issue);
         visit({.name = "scoreboard_loads", .unit = Unit::count, .doc = "outstanding loads of a warp before it stalls (Lashgar 2015)"}, self.scoreboard_loads);
+        visit({.name = "scoreboard_at_least", .unit = Unit::count, .doc = "loads that one warp was seen to have under way at once where nothing limits them within reach"}, self.scoreboard_at_least);
         visit({.name = "divergence", .doc = "how diverged paths are handled", .choices = {"stack", "independent"}}, self.divergence);
         visit({.name = "first_path", .doc = "which side of a diverging branch runs first", .choices = {"taken", "fall-through"}}, self.first_path);
         visit({.name = "reconvergence", .doc = "where diverged paths join: at the immediate post-dominator of their branch, or not before they end (Wong 2010, IV-C2)",
@@ -235,7 +237,11 @@ struct Cache {
     Text outstanding_design;
     Integer outstanding_entries;
     Integer outstanding_merge;
+    Integer outstanding_at_least;
     Real bytes_per_cycle;
+    Real sm_bytes_per_cycle;
+    Integer sm_bytes_in_flight;
+    Integer bytes_in_flight;
     Integers capacity_options;
     Integer partitions;
     Integer far_latency;
@@ -265,7 +271,11 @@ struct Cache {
         visit({.name = "outstanding_design", .doc = "how outstanding misses are tracked (Lashgar 2015)", .choices = {"mshr", "prt"}}, self.outstanding_design);
         visit({.name = "outstanding_entries", .unit = Unit::count, .doc = "entries of the MSHR file or pending request table"}, self.outstanding_entries);
         visit({.name = "outstanding_merge", .unit = Unit::count, .doc = "requests one MSHR entry merges"}, self.outstanding_merge);
+        visit({.name = "outstanding_at_least", .unit = Unit::count, .doc = "lines that one SM was seen to wait for at once where nothing limits them within reach; the interval ends at what Little's law makes of the rate"}, self.outstanding_at_least);
         visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "hit throughput of one instance"}, self.bytes_per_cycle);
+        visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "the most that a single SM reads from it"}, self.sm_bytes_per_cycle);
+        visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that a single SM must have under way for 90% of that (Volkov 2016, 4.3)"}, self.sm_bytes_in_flight);
+        visit({.name = "bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that each SM must have under way for 90% of the rate of all SMs together"}, self.bytes_in_flight);
         visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Fermi L1: 16 and 48 KB); 0 where it can be switched off",
                .internal = "a launch setting of the driver; timing sees the one in force"}, self.capacity_options);
         visit({.name = "partitions", .unit = Unit::count, .doc = "partitions that each serve a part of the SMs directly (two on the largest chips)",
@@ -322,6 +332,7 @@ struct Path {
     Text outstanding_design;
     Integer outstanding_entries;
     Integer outstanding_merge;
+    Integer outstanding_at_least;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -344,6 +355,7 @@ struct Path {
                .choices = {"mshr", "prt"}}, self.outstanding_design);
         visit({.name = "outstanding_entries", .unit = Unit::count, .doc = "entries of that table"}, self.outstanding_entries);
         visit({.name = "outstanding_merge", .unit = Unit::count, .doc = "requests one MSHR entry of that table merges"}, self.outstanding_merge);
+        visit({.name = "outstanding_at_least", .unit = Unit::count, .doc = "lines that one SM was seen to wait for at once where nothing limits them within reach"}, self.outstanding_at_least);
     }
 };
 
@@ -355,6 +367,9 @@ struct Memory {
     Real peak_bandwidth;
     Real read_bandwidth;
     Real copy_bandwidth;
+    Real sm_bytes_per_cycle;
+    Integer sm_bytes_in_flight;
+    Integer bytes_in_flight;
     Real contention_base;
     Reals contention_slopes;
     Reals contention_limits;
@@ -372,6 +387,9 @@ struct Memory {
         visit({.name = "peak_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "pin rate: bus width x memory clock x 2"}, self.peak_bandwidth);
         visit({.name = "read_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "best sustained streaming read"}, self.read_bandwidth);
         visit({.name = "copy_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "best sustained copy, read and written bytes counted"}, self.copy_bandwidth);
+        visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "the most that a single SM reads from memory"}, self.sm_bytes_per_cycle);
+        visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that a single SM must have under way for 90% of that (Volkov 2016, 4.3)"}, self.sm_bytes_in_flight);
+        visit({.name = "bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that each SM must have under way for 90% of the rate of all SMs together"}, self.bytes_in_flight);
         visit({.name = "contention_base", .unit = Unit::cycles, .doc = "a of the mean latency a + sum of b x / (c - x) at a streaming throughput of x GB/s (Volkov 2016, 6.4); for models, the simulator queues instead",
                .internal = "determined by mean latency against attained throughput, which no experiment does yet"}, self.contention_base);
         visit({.name = "contention_slopes", .unit = Unit::cycles, .doc = "b of each term",

@@ -1,5 +1,6 @@
 // Queueing descriptions of outstanding loads: what they predict, and that the right one is found in data made by any of them.
 #include "deduce/change_point.hpp"
+#include "deduce/outstanding_bound.hpp"
 #include "deduce/outstanding_fit.hpp"
 
 #include <gtest/gtest.h>
@@ -44,6 +45,31 @@ std::vector<OutstandingPoint> surface_of(const OutstandingModel& model, int most
                 points.push_back({launch, model.predict(launch)});
             }
     return points;
+}
+
+TEST(OutstandingBoundTest, OneLatencyProvesThatAllWereUnderWay) {
+    const OutstandingPoint points[] = {{{.threads = 32, .share = 32}, 310}, {{.threads = 32, .loads = 29, .share = 32}, 590}, {{.threads = 32, .loads = 30, .share = 32}, 620}};
+    EXPECT_EQ(bound_of(points, OutstandingUnit::lines, 300).proven, 29) << "the last of 29 cannot have waited for another's end; of 30 it can";
+    EXPECT_EQ(bound_of({}, OutstandingUnit::lines, 300).proven, 0);
+}
+
+TEST(OutstandingBoundTest, LittlesLawGivesWhatTheServerKeepsUnderWay) {
+    const OutstandingModel server{.overhead = 40, .latency = 300, .spacing = 0, .issue = 0, .gap = 0, .service = 1.25};
+    const auto bound = bound_of(surface_of(server, 2), OutstandingUnit::lines, 300);
+    EXPECT_NEAR(bound.by_rate, 300 / 1.25, 1);
+    EXPECT_LE(bound.proven, 240);
+    EXPECT_GE(bound.proven, 200);
+}
+
+/// Whatever fills up first, what is proven is no more than the table holds; the slope over its steps is not far off.
+TEST(OutstandingBoundTest, NeverExceedsATable) {
+    for (int seed = 1; seed <= 40; ++seed) {
+        const OutstandingModel model{.unit = seed % 2 == 0 ? OutstandingUnit::lines : OutstandingUnit::instructions, .entries = 8 + 37 * seed % 200, .overhead = 10.0 + seed, .latency = 150.0 + 17 * seed,
+                                     .spacing = 0.1 * (seed % 7), .issue = 0.3 * (seed % 5), .gap = 2.0 * (seed % 3), .service = 0.2 * (seed % 4)};
+        const auto bound = bound_of(surface_of(model, 2), model.unit, model.latency);
+        EXPECT_LE(bound.proven, model.entries) << seed;
+        EXPECT_LE(bound.by_rate, 1.25 * model.entries) << seed;
+    }
 }
 
 struct Case {

@@ -11,12 +11,14 @@
 namespace gputomo::experiments {
 namespace {
 
-Outcome outstanding_of(const std::string& machine) {
-    const auto device = sim::make_device(machine::load(GPUTOMO_SOURCE_DIR "/machines/" + machine + ".json"), {.id = "sim:" + machine});
+Outcome outstanding_of(const machine::Machine& machine, bool quick = false) {
+    const auto device = sim::make_device(machine, {.id = "sim:test"});
     const Findings none;
-    Context context{*device, none, 1, false, [](double, std::string_view) {}};
+    Context context{*device, none, 1, quick, [](double, std::string_view) {}};
     return outstanding_experiment().run(context);
 }
+
+Outcome outstanding_of(const std::string& machine) { return outstanding_of(machine::load(GPUTOMO_SOURCE_DIR "/machines/" + machine + ".json")); }
 
 const deduce::Estimate& estimate(const Outcome& outcome, std::string_view path) {
     const auto found = std::ranges::find(outcome.estimates, path, &deduce::Estimate::path);
@@ -63,6 +65,23 @@ TEST(SimulatedK20, HasAPendingRequestTableAndTheSpikesOfTheFigures) {
     EXPECT_NEAR(first_spike(outcome, "outstanding/unique_x2"), 680, 8) << "Fig. 9";
     EXPECT_NEAR(first_spike(outcome, "outstanding/unique_x3"), 454, 8) << "Fig. 10";
     EXPECT_LT(largest_variance(outcome, "outstanding/unique_x1"), 0.01 * largest_variance(outcome, "outstanding/unique_x2")) << "Fig. 8: none";
+}
+
+/// Without a table nothing is decided, and what was seen under way at once is said. The first pass over the array used to read beyond it where the L2 is
+/// smaller than what a block reads at once.
+TEST(SimulatedM2070, WithoutATableAndWithASmallL2TellsWhatWasUnderWayAtOnce) {
+    auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/m2070.json");
+    auto& l2 = machine.caches.at("l2");
+    l2.capacity.set(64 << 10);
+    l2.sets.set(*l2.capacity / (*l2.line * *l2.ways));
+    auto& l1 = machine.caches.at("l1");
+    l1.outstanding_design = {}, l1.outstanding_entries = {}, l1.outstanding_merge = {};
+    machine.issue.scoreboard_loads = {};
+    const auto outcome = outstanding_of(machine, true);
+    EXPECT_EQ(estimate(outcome, "caches.l1.outstanding_design").verdict, deduce::Verdict::undecided);
+    EXPECT_EQ(estimate(outcome, "issue.scoreboard_loads").verdict, deduce::Verdict::undecided);
+    EXPECT_GE(std::get<std::int64_t>(estimate(outcome, "caches.l1.outstanding_at_least").value), 64);
+    EXPECT_GE(std::get<std::int64_t>(estimate(outcome, "issue.scoreboard_at_least").value), 8);
 }
 
 TEST(NeighbourVariance, IsUnbiasedOverThreePoints) {

@@ -2,6 +2,7 @@
 #include "experiments/experiments.hpp"
 
 #include "deduce/change_point.hpp"
+#include "deduce/outstanding_bound.hpp"
 #include "deduce/outstanding_fit.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/estimates.hpp"
@@ -55,6 +56,8 @@ struct PaperPlot {
 constexpr PaperPlot kPaperPlots[] = {{"unique_x1", 1, 1},  {"unique_x2", 1, 2},  {"unique_x3", 1, 3},   {"merger2_x1", 2, 1},
                                      {"merger4_x2", 4, 2}, {"merger8_x4", 8, 4}, {"merger16_x4", 16, 4}, {"merger32_x4", 32, 4}};
 
+std::int64_t count_of(const deduce::Estimate& count) { return std::get<std::int64_t>(count.value); }
+
 int most_loads(const device::Device& device) {
     const auto target = device.ptx_target();
     return target.sm >= 20 && target.sm < 32 ? kMostLoadsOf63Registers : kMostLoads;
@@ -66,9 +69,9 @@ public:
         : context_(context), outcome_(outcome), surface_(context.device, largest_cache(context), false, outcome), most_loads_(most_loads(context.device)) {}
 
     void run() {
+        find_place();
         context_.progress(0.05, "loads of one warp");
         find_warp_limit();
-        find_place();
         sweep();
         auto fits = deduce::fit_outstanding(points_, warp_loads_);
         context_.progress(0.6, "around saturation");
@@ -80,14 +83,16 @@ public:
     }
 
 private:
-    deduce::WarpLoadsFit fit_loads_of(int warps);
+    std::vector<OutstandingPoint> loads_of(int warps);
     void find_warp_limit();
+    [[nodiscard]] deduce::Estimate at_least(std::string leaf, std::span<const OutstandingPoint> points, OutstandingUnit unit, const char* what) const;
     void find_place();
     void sweep();
     void sweep_curve(int loads, const InFlightPattern& pattern, int most_warps);
     void refine(const OutstandingFit& fit);
     void report(const std::vector<OutstandingFit>& fits);
     void report_table(const std::vector<OutstandingFit>& fits);
+    void leave_open(std::vector<deduce::Value> candidates, Evidence evidence, const char* reason);
     std::optional<deduce::Step> exact_lines(int about);
     std::optional<std::array<int, 2>> exact_instructions(int about);
     void find_merging();
@@ -102,12 +107,14 @@ private:
     InFlightSurface surface_;
     std::vector<OutstandingPoint> points_;
     std::string place_;
+    double far_ = 0;   ///< cycles of a load that hits past the SM's own caches
+    double near_ = 0;  ///< of those, what the measurement itself and the SM's cache take at most
     int most_loads_;
     int warp_loads_ = 0;  ///< 0: no limit
 };
 
 /// Blocks of this many warps, each with 1 to `most_loads_` loads of a line of its own under way.
-deduce::WarpLoadsFit Study::fit_loads_of(int warps) {
+std::vector<OutstandingPoint> Study::loads_of(int warps) {
     std::vector<OutstandingPoint> points;
     deduce::Trace trace{.name = fmt::format("outstanding/loads_of_{}_warps", warps), .experiment = "outstanding"};
     trace.columns = {{"loads", "count", {}}, {"complete", "cycles", {}}};
@@ -120,21 +127,41 @@ deduce::WarpLoadsFit Study::fit_loads_of(int warps) {
         trace.columns[1].values.push_back(point->complete);
     }
     outcome_.traces.push_back(std::move(trace));
+    return points;
+}
+
+deduce::WarpLoadsFit limit_of(std::span<const OutstandingPoint> points) {
     auto fit = deduce::fit_warp_loads(points);
     if (fit.error >= kMuchBetter * fit.error_without) fit.limit = 0;
     return fit;
 }
 
+/// Where no limit was met: what was surely under way at once.
+deduce::Estimate Study::at_least(std::string leaf, std::span<const OutstandingPoint> points, OutstandingUnit unit, const char* what) const {
+    double fastest = far_;
+    for (const auto& [launch, cycles] : points) fastest = std::min(fastest, cycles);
+    const double latency = fastest - near_;
+    const auto bound = deduce::bound_of(points, unit, latency);
+    auto estimate = decided(std::move(leaf), std::int64_t{bound.proven},
+                            {fmt::format("outstanding: the most {} of a launch over the latencies ({:.0f} cycles) that fit into its time", what, latency), kConfidence,
+                             fmt::format("by the rate at which more of them take longer, times the latency: {:.0f}", bound.by_rate)});
+    estimate.interval = {static_cast<double>(bound.proven), std::max(static_cast<double>(bound.proven), bound.by_rate)};
+    return estimate;
+}
+
 /// A limit of each warp is the same for two warps as for one; one of the SM is shared by both.
 void Study::find_warp_limit() {
-    const auto alone = fit_loads_of(1);
+    const auto points = loads_of(1);
+    const auto alone = limit_of(points);
     const std::string method = fmt::format("outstanding: one warp, and two, with 1 to {} loads under way; a description with a limit explains the latencies to {:.2g}%, one without to {:.2g}%",
                                            alone.most, 100 * alone.error, 100 * alone.error_without);
     if (alone.limit == 0) {
-        outcome_.estimates.push_back(absent("issue.scoreboard_loads", {method, kConfidence, fmt::format("no limit up to {} loads", alone.most)}));
+        auto bound = at_least("issue.scoreboard_at_least", points, OutstandingUnit::instructions, "loads");
+        outcome_.estimates.push_back(undecided("issue.scoreboard_loads", {}, {method, kConfidence, fmt::format("no limit up to {} loads, of which at least {} were under way at once", alone.most, count_of(bound))}));
+        outcome_.estimates.push_back(std::move(bound));
         return;
     }
-    const auto both = fit_loads_of(2);
+    const auto both = limit_of(loads_of(2));
     if (both.limit > 0 && both.limit < kSharedLimit * alone.limit) {
         outcome_.estimates.push_back(undecided("issue.scoreboard_loads", {}, {method, kConfidence, fmt::format("{} loads of one warp fill what two warps share, {} each", alone.limit, both.limit)}));
         return;
@@ -147,7 +174,10 @@ void Study::find_warp_limit() {
 void Study::find_place() {
     const double near = surface_.nearest_hit(InFlightAccess::load);
     const double far = surface_.nearest_hit(InFlightAccess::load_far);
-    place_ = near < kNear * far ? "caches.l1" : "paths.global";
+    const bool cached = near < kNear * far;
+    place_ = cached ? "caches.l1" : "paths.global";
+    far_ = far;
+    near_ = cached ? near : (1 - kNear) * far;
 }
 
 bool Study::add_point(int loads, const InFlightPattern& pattern, int threads) {
@@ -228,22 +258,24 @@ std::string in_words(const std::vector<OutstandingFit>& fits) {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+void Study::leave_open(std::vector<deduce::Value> candidates, Evidence evidence, const char* reason) {
+    auto lines = at_least(path("outstanding_at_least"), points_, OutstandingUnit::lines, "lines");
+    const auto instructions = at_least({}, points_, OutstandingUnit::instructions, "instructions");
+    evidence.note = fmt::format("{}: at least {} lines, or {} instructions, were under way at once", reason, count_of(lines), count_of(instructions));
+    outcome_.estimates.push_back(undecided(path("outstanding_design"), std::move(candidates), evidence));
+    outcome_.estimates.push_back(std::move(lines));
+}
+
 void Study::report_table(const std::vector<OutstandingFit>& fits) {
     const std::string method = fmt::format("outstanding: queueing descriptions of {} launches; mean error of each: {}", points_.size(), in_words(fits));
     const Evidence evidence{method, kConfidence};
     const auto& best = fits.front();
     const auto& second = fits[1];
     const auto none = std::ranges::find(fits, OutstandingUnit::none, [](const OutstandingFit& fit) { return fit.model.unit; });
-    if (best.error > kBetter * none->error) {
-        outcome_.estimates.push_back(absent(path("outstanding_design"), {method, kConfidence, "no table fills up within what one block has under way"}));
-        return;
-    }
+    if (best.error > kBetter * none->error) return leave_open({}, evidence, "no table fills up within what one block has under way");
     const bool alone = second.error > kAlike * best.error;
     const bool known = best.model.unit == OutstandingUnit::lines || best.model.unit == OutstandingUnit::instructions;
-    if (!alone || !known) {
-        outcome_.estimates.push_back(undecided(path("outstanding_design"), {std::string("mshr"), std::string("prt")}, evidence));
-        return;
-    }
+    if (!alone || !known) return leave_open({std::string("mshr"), std::string("prt")}, evidence, "no single table explains all launches");
     const bool lines = best.model.unit == OutstandingUnit::lines;
     outcome_.estimates.push_back(decided(path("outstanding_design"), std::string(lines ? "mshr" : "prt"), evidence));
     auto entries = decided(path("outstanding_entries"), std::int64_t{best.model.entries}, evidence);
@@ -337,7 +369,7 @@ std::optional<std::array<int, 2>> Study::exact_instructions(int about) {
 void Study::plot(const std::string& name, InFlightShape shape, const InFlightPattern& pattern, int step) {
     deduce::Trace trace{.name = "outstanding/" + name, .experiment = "outstanding"};
     trace.columns = {{"threads", "count", {}}, {"latency", "cycles", {}}, {"variance", "cycles^2", {}}, {"complete", "cycles", {}}};
-    trace.plot = {fmt::format("Thread-latency plot: {} {} a thread, {}", shape.count, name_of(shape.access), pattern.shuffled ? "random lines" : pattern.share == 1 ? "a line for each" : fmt::format("a line for {} threads", pattern.share)),
+    trace.plot = {fmt::format("Thread-latency plot: {} {} a thread, {}", shape.count, name_of(shape.access), pattern.shuffled ? "random lines" : pattern.one_line ? "the same lines for all" : pattern.share == 1 ? "a line for each" : fmt::format("a line for {} threads", pattern.share)),
                   "threads", {"latency", "variance"}, false, true};
     const int most = std::min(1024, surface_.most_threads(shape));
     for (int threads = step; threads <= most; threads += step) {
@@ -366,6 +398,12 @@ void Study::plot_other_accesses() {
     plot("strided_x1", {.count = 1}, {.share = 4, .sectors = 4}, kStep);
     for (const auto access : {InFlightAccess::store, InFlightAccess::atomic, InFlightAccess::load_far})
         plot(fmt::format("unique_{}_x1", name_of(access)), {.access = access}, {}, kStep);
+    if (warp_loads_ > 0) return;
+    // Where hundreds of loads can be under way, what holds them up: with none of them in the SM's caches, past those caches, and all there but for the first.
+    constexpr int kMany = 32, kManyStep = 128;
+    plot("many", {.count = kMany}, {.share = kWarp}, kManyStep);
+    plot("many_far", {.access = InFlightAccess::load_far, .count = kMany}, {.share = kWarp}, kManyStep);
+    plot("many_of_one_place", {.count = kMany}, {.share = kWarp, .one_line = true}, kManyStep);
 }
 
 Outcome measure(Context& context) {
@@ -384,7 +422,7 @@ Experiment outstanding_experiment() {
             .source = "Lashgar 2015, 3 and 5",
             .needs = {},
             .after = {"caches"},
-            .provides = {"issue.scoreboard_loads", "caches.*.outstanding_design", "caches.*.outstanding_entries", "caches.*.outstanding_merge",
+            .provides = {"issue.scoreboard_loads", "issue.scoreboard_at_least", "caches.*.outstanding_at_least", "paths.*.outstanding_at_least", "caches.*.outstanding_design", "caches.*.outstanding_entries", "caches.*.outstanding_merge",
                          "paths.*.outstanding_design", "paths.*.outstanding_entries", "paths.*.outstanding_merge"},
             .run = run};
 }

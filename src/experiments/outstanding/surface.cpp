@@ -86,12 +86,13 @@ InFlight* InFlightSurface::kernel_if_compiled(InFlightShape shape) {
 }
 
 void InFlightSurface::write_offsets(InFlightShape shape, const InFlightPattern& pattern) {
-    auto name = fmt::format("{} {} {} {} {} {}", shape.count, pattern.share, pattern.sectors, pattern.lanes, pattern.shuffled, pattern.one_line);
+    auto name = fmt::format("{} {} {} {} {} {} {}", shape.count, shape.step, pattern.share, pattern.sectors, pattern.lanes, pattern.shuffled, pattern.one_line);
     if (name == written_) return;
     std::vector<std::uint32_t> offsets;
+    const std::int64_t of_line = std::max(kLine, std::int64_t{shape.count} * shape.step);
     for (int thread = 0; thread < kMostThreads; ++thread) {
         const std::int64_t sector = thread % pattern.share % pattern.sectors;
-        const auto offset = line_of(pattern, thread) * shape.count * kLine + sector * kSector;
+        const auto offset = line_of(pattern, thread) * of_line + sector * kSector;
         offsets.push_back(thread % kWarp < pattern.lanes ? static_cast<std::uint32_t>(offset) : kIdleThread);
     }
     offsets_.write(offsets);
@@ -99,12 +100,15 @@ void InFlightSurface::write_offsets(InFlightShape shape, const InFlightPattern& 
 }
 
 void InFlightSurface::pass(InFlightAccess access) {
-    const InFlightShape shape{.access = access, .count = 4};
+    // A thread reads each sector of its line: a cache fills no more of a line than what was asked for.
+    constexpr InFlightShape kWholeLine{.count = kLine / kSector, .step = kSector};
+    InFlightShape shape = kWholeLine;
+    shape.access = access;
     write_offsets(shape, {});
-    const int threads = std::min(kMostThreads, most_threads(shape));
-    const std::int64_t step = kLine * shape.count * threads;
+    const auto threads = static_cast<int>(std::min<std::int64_t>(std::min(kMostThreads, most_threads(shape)), size_ / kLine));
+    const std::int64_t step = kLine * threads;
     for (std::int64_t at = 0; at < size_; at += step) {
-        const auto from = static_cast<device::Address>(std::max<std::int64_t>(0, std::min(at, size_ - step)));
+        const auto from = static_cast<device::Address>(std::min(at, size_ - step));
         kernel(shape).run(threads, array_.address() + from, array_.address() + static_cast<device::Address>(size_), offsets_.address());
     }
 }

@@ -1,0 +1,207 @@
+// How many bytes must be under way for a cache or memory to give all it can: rates of one SM, and of all, against bytes in flight.
+#include "experiments/experiments.hpp"
+
+#include "experiments/clock_watch.hpp"
+#include "experiments/estimates.hpp"
+#include "experiments/known_caches.hpp"
+#include "experiments/parallelism/reads.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <optional>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.9;
+constexpr std::array kLoads{1, 2, 4, 8};
+constexpr std::array kWarps{1, 2, 4, 8, 12, 16, 20, 24, 28, 32};
+/// An array lies in a cache whose size is known to some extent if it is no larger than this part of it, and in none if it is so many times as large.
+constexpr double kPart = 0.25;
+constexpr std::int64_t kTimesCache = 4;
+constexpr std::int64_t kSmallestArray = std::int64_t{1} << 20, kLargestArray = std::int64_t{1} << 30;
+/// Turns of the shorter launch; the other has twice as many, and filling and draining cancel. Fewer where launches would read a lot.
+constexpr int kTurns = 16, kFewestTurns = 4;
+constexpr std::int64_t kLaunchBytes = std::int64_t{2} << 20;
+/// Runs of a launch, fewer where two take nearly the same time.
+constexpr int kRuns = 4;
+constexpr double kAlike = 0.005;
+/// Of the peak, that bytes are asked for.
+constexpr double kShare = 0.9;
+/// A peak is one if so much of what can be under way is enough for that share of it.
+constexpr double kEnough = 0.7;
+
+/// Where the data are.
+struct Source {
+    std::string name;    ///< "l2", "memory"
+    std::string prefix;  ///< of its leaves
+    std::int64_t bytes = 0;
+    bool cached = false;
+};
+
+/// Bytes per cycle and SM, by bytes in flight of an SM, with as many warps as can have them.
+using Curve = std::map<std::int64_t, double>;
+
+struct Needed {
+    double peak = 0;
+    double bytes = 0, low = 0, high = 0;
+    bool saturated = false;
+};
+
+Needed needed_of(const Curve& curve) {
+    Needed needed;
+    for (const auto& [bytes, rate] : curve) needed.peak = std::max(needed.peak, rate);
+    const double wanted = kShare * needed.peak;
+    double below = 0, rate_below = 0;
+    for (const auto& [bytes, rate] : curve) {
+        if (rate < wanted) {
+            below = static_cast<double>(bytes), rate_below = rate;
+            continue;
+        }
+        needed.low = below, needed.high = static_cast<double>(bytes);
+        needed.bytes = below + (wanted - rate_below) / (rate - rate_below) * (needed.high - below);
+        break;
+    }
+    needed.saturated = needed.high <= kEnough * static_cast<double>(curve.rbegin()->first);
+    return needed;
+}
+
+class Study {
+public:
+    explicit Study(Context& context) : context_(context), sms_(static_cast<int>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1))) {}
+
+    Outcome run() {
+        const auto cache = largest_cache(context_);
+        if (cache > 0) add({last_cache(), fmt::format("caches.{}", last_cache()), static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(kPart * static_cast<double>(cache)))), true});
+        const auto memory = context_.device.attribute(device::Attribute::total_memory_bytes).value_or(kLargestArray);
+        const auto wanted = std::clamp(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kTimesCache * cache))), kSmallestArray, kLargestArray);
+        add({"memory", "memory", std::min(wanted, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(memory / 4)))), false});
+        return std::move(outcome_);
+    }
+
+private:
+    [[nodiscard]] std::string last_cache() const {
+        const auto* list = context_.findings.find("paths.global.caches");
+        if (list == nullptr || list->verdict != deduce::Verdict::decided) return "l2";
+        const auto& names = std::get<std::vector<std::string>>(list->value);
+        return names.empty() ? "l2" : names.back();
+    }
+
+    void add(const Source& source) {
+        const device::Buffer array(context_.device, Bytes{source.bytes});
+        const Curve one = curve_of(source, array, 1), all = curve_of(source, array, sms_);
+        if (!one.empty()) report(source, one, true);
+        if (!all.empty()) report(source, all, false);
+    }
+
+    Curve curve_of(const Source& source, const device::Buffer& array, int blocks) {
+        Curve curve;
+        double done = 0;
+        for (const int loads : kLoads) {
+            context_.progress(done += 1.0 / (kLoads.size() + 1), fmt::format("{} SMs read {}, {} loads a thread", blocks, source.name, loads));
+            try {
+                Reads reads(context_.device, loads, array.address(), source.bytes);
+                if (blocks == 1) add_code_checks(reads.compiled(), outcome_);
+                if (source.cached) fill(reads, source);
+                for (const int warps : kWarps) {
+                    const ReadsShape shape{blocks, warps, loads};
+                    if (curve.contains(shape.bytes_in_flight())) continue;
+                    if (const auto rate = rate_of(reads, shape, !source.cached)) curve[shape.bytes_in_flight()] = *rate;
+                }
+            } catch (const CodeMismatch& mismatch) {
+                add_mismatch(mismatch, outcome_);
+            }
+        }
+        trace(source, curve, blocks);
+        return curve;
+    }
+
+    /// One SM reads the whole array once.
+    static void fill(Reads& reads, const Source& source) {
+        const ReadsShape shape{1, 8, kLoads.front()};
+        reads.cycles(shape, static_cast<int>(std::max<std::int64_t>(1, source.bytes / shape.bytes_in_flight())), false);
+    }
+
+    /// Of the fastest of some runs; nothing where the shape does not run.
+    static std::optional<double> rate_of(Reads& reads, ReadsShape shape, bool go_on) {
+        const auto turn = shape.bytes_in_flight() * shape.blocks;
+        const int turns = static_cast<int>(std::clamp<std::int64_t>(kLaunchBytes / turn, kFewestTurns, kTurns));
+        double shorter = 0, longer = 0;
+        for (int run = 0; run < kRuns; ++run) {
+            const auto once = reads.cycles(shape, turns, go_on), twice = reads.cycles(shape, 2 * turns, go_on);
+            if (!once || !twice) return std::nullopt;
+            const bool alike = std::abs(*once - shorter) <= kAlike * shorter && std::abs(*twice - longer) <= kAlike * longer;
+            shorter = run == 0 ? *once : std::min(shorter, *once);
+            longer = run == 0 ? *twice : std::min(longer, *twice);
+            if (alike) break;
+        }
+        if (longer <= shorter) return std::nullopt;
+        return static_cast<double>(shape.bytes_in_flight() * turns) / (longer - shorter);
+    }
+
+    /// Beside what was measured, Little's law: bytes in flight over the latency of the fewest, up to the peak.
+    void trace(const Source& source, const Curve& curve, int blocks) {
+        if (curve.empty()) return;
+        const double latency = static_cast<double>(curve.begin()->first) / curve.begin()->second, peak = needed_of(curve).peak;
+        deduce::Trace trace{.name = fmt::format("memory_parallelism/{}_{}", source.name, blocks == 1 ? "one_sm" : "all_sms"), .experiment = "memory_parallelism"};
+        trace.columns = {{"in_flight", "bytes", {}}, {"rate", "bytes/cycle", {}}, {"little", "bytes/cycle", {}}};
+        trace.plot = {fmt::format("Bytes per cycle and SM from {} against bytes in flight of an SM, {} reading", source.name, blocks == 1 ? "one SM" : "all SMs"), "in_flight", {"rate", "little"}, true, false};
+        for (const auto& [bytes, rate] : curve) {
+            trace.columns[0].values.push_back(static_cast<double>(bytes));
+            trace.columns[1].values.push_back(rate);
+            trace.columns[2].values.push_back(std::min(peak, static_cast<double>(bytes) / latency));
+        }
+        outcome_.traces.push_back(std::move(trace));
+    }
+
+    void report(const Source& source, const Curve& curve, bool one) {
+        const auto needed = needed_of(curve);
+        const double latency = static_cast<double>(curve.begin()->first) / curve.begin()->second;
+        const Evidence evidence{fmt::format("memory_parallelism: {} with {} to {} bytes under way on each, n turns against 2n", one ? "one SM" : "all SMs, one block on each", curve.begin()->first, curve.rbegin()->first), kConfidence,
+                                fmt::format("peak {:.4g} bytes/cycle and SM at a latency of {:.0f} cycles: Little's law asks for {:.0f} bytes in flight for 90%", needed.peak, latency, kShare * needed.peak * latency)};
+        const auto bytes_leaf = fmt::format("{}.{}", source.prefix, one ? "sm_bytes_in_flight" : "bytes_in_flight");
+        // The rate of all SMs is what dram_bandwidth says of the memory, in other units.
+        const auto rate_leaf = one ? source.prefix + ".sm_bytes_per_cycle" : source.cached ? source.prefix + ".bytes_per_cycle" : std::string();
+        const double rate = one ? needed.peak : needed.peak * sms_;
+        if (!needed.saturated) {
+            auto open = evidence;
+            open.note += fmt::format("; more bytes in flight than one block has may bring more than {:.4g} bytes/cycle", rate);
+            if (!rate_leaf.empty()) outcome_.estimates.push_back(undecided(rate_leaf, {}, open));
+            outcome_.estimates.push_back(undecided(bytes_leaf, {}, open));
+            return;
+        }
+        if (!rate_leaf.empty()) outcome_.estimates.push_back(decided_real(rate_leaf, {rate, 0.98 * rate, 1.02 * rate}, evidence));
+        auto bytes = decided(bytes_leaf, static_cast<std::int64_t>(std::llround(needed.bytes)), evidence);
+        bytes.interval = {needed.low, needed.high};
+        outcome_.estimates.push_back(std::move(bytes));
+    }
+
+    Context& context_;
+    Outcome outcome_;
+    int sms_;
+};
+
+Outcome run(Context& context) {
+    return watched(context, [](Context& c) { return Study(c).run(); });
+}
+
+}  // namespace
+
+Experiment memory_parallelism_experiment() {
+    return {.id = "memory_parallelism",
+            .title = "bandwidth of one SM and of all against bytes in flight, from the last cache and from memory",
+            .source = "Volkov 2016, 4.3; Little's law",
+            .needs = {},
+            .after = {"clock", "caches"},
+            .provides = {"caches.*.sm_bytes_per_cycle", "caches.*.sm_bytes_in_flight", "caches.*.bytes_in_flight", "caches.*.bytes_per_cycle", "memory.sm_bytes_per_cycle", "memory.sm_bytes_in_flight",
+                         "memory.bytes_in_flight"},
+            .run = run,
+            .on_request = true};
+}
+
+}  // namespace gputomo::experiments

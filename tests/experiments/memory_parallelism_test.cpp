@@ -1,0 +1,67 @@
+// Bandwidth against bytes in flight on simulated GPUs whose ports and latencies are known: Little's law comes back.
+#include "experiments/experiments.hpp"
+#include "experiments/parallelism/reads.hpp"
+#include "machine/json.hpp"
+#include "sim/simulator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace gputomo::experiments {
+namespace {
+
+machine::Machine small_gpu(double port, std::int64_t l2_latency) {
+    auto made = machine::load(GPUTOMO_SOURCE_DIR "/tests/data/machines/kepler_like.json");
+    made.topology.sms.set(2);
+    made.issue.scoreboard_loads = {};
+    for (auto& [name, path] : made.paths) path.outstanding_design = {}, path.outstanding_entries = {}, path.outstanding_merge = {};
+    for (auto& [name, cache] : made.caches) cache.outstanding_design = {}, cache.outstanding_entries = {}, cache.outstanding_merge = {};
+    made.caches.at("l2").latency.set(l2_latency);
+    made.caches.at("l2").latency_range = {};
+    made.memory.interconnect_bytes_per_cycle.set(port);
+    return made;
+}
+
+Outcome parallelism_of(const machine::Machine& machine) {
+    const auto device = sim::make_device(machine, {.id = "sim:small"});
+    const Findings none;
+    Context context{*device, none, 1, false, [](double, std::string_view) {}};
+    return memory_parallelism_experiment().run(context);
+}
+
+const deduce::Estimate& estimate(const Outcome& outcome, std::string_view path) {
+    const auto found = std::ranges::find(outcome.estimates, path, &deduce::Estimate::path);
+    if (found == outcome.estimates.end()) throw std::runtime_error(std::string(path) + " is missing");
+    return *found;
+}
+
+TEST(MemoryParallelism, OneSmGetsWhatItsPortGivesOnceEnoughBytesAreInFlight) {
+    constexpr double port = 11;
+    constexpr std::int64_t latency = 431;
+    const auto outcome = parallelism_of(small_gpu(port, latency));
+    const auto& rate = estimate(outcome, "caches.l2.sm_bytes_per_cycle");
+    ASSERT_EQ(rate.verdict, deduce::Verdict::decided) << rate.note;
+    EXPECT_NEAR(std::get<double>(rate.value), port, 0.03 * port);
+    const auto& needed = estimate(outcome, "caches.l2.sm_bytes_in_flight");
+    ASSERT_TRUE(needed.interval.has_value());
+    // Little's law; queues before the peak ask for more, by no more than a third here.
+    const double little = 0.9 * port * static_cast<double>(latency);
+    EXPECT_GE((*needed.interval)[1], little);
+    EXPECT_LE((*needed.interval)[0], 1.35 * little);
+}
+
+TEST(Reads, GpuWithoutThatManyThreadsIsNotAsked) {
+    auto machine = small_gpu(24, 264);
+    machine.topology.max_threads_per_block.set(256);
+    const auto device = sim::make_device(machine, {.id = "sim:small"});
+    const device::Buffer array(*device, Bytes{1 << 16});
+    Reads reads(*device, 1, array.address(), 1 << 16);
+    EXPECT_FALSE(reads.cycles({.blocks = 1, .warps = 9, .loads = 1}, 4, false).has_value());
+    EXPECT_TRUE(reads.cycles({.blocks = 1, .warps = 8, .loads = 1}, 4, false).has_value());
+    EXPECT_FALSE(reads.cycles({.blocks = 3, .warps = 1, .loads = 1}, 4, false).has_value()) << "three blocks on two SMs";
+}
+
+}  // namespace
+}  // namespace gputomo::experiments
