@@ -155,8 +155,9 @@ void Study::find_warp_limit() {
     const auto alone = limit_of(points);
     const std::string method = fmt::format("outstanding: one warp, and two, with 1 to {} loads under way; a description with a limit explains the latencies to {:.2g}%, one without to {:.2g}%",
                                            alone.most, 100 * alone.error, 100 * alone.error_without);
-    if (alone.limit == 0) {
-        auto bound = at_least("issue.scoreboard_at_least", points, OutstandingUnit::instructions, "loads");
+    auto bound = at_least("issue.scoreboard_at_least", points, OutstandingUnit::instructions, "loads");
+    // Nothing has more under way than its limit.
+    if (alone.limit == 0 || count_of(bound) > alone.limit) {
         outcome_.estimates.push_back(undecided("issue.scoreboard_loads", {}, {method, kConfidence, fmt::format("no limit up to {} loads, of which at least {} were under way at once", alone.most, count_of(bound))}));
         outcome_.estimates.push_back(std::move(bound));
         return;
