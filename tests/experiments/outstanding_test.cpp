@@ -72,7 +72,7 @@ TEST(SimulatedK20, HasAPendingRequestTableAndTheSpikesOfTheFigures) {
 TEST(SimulatedM2070, WithoutATableAndWithASmallL2TellsWhatWasUnderWayAtOnce) {
     auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/m2070.json");
     auto& l2 = machine.caches.at("l2");
-    l2.capacity.set(64 << 10);
+    l2.capacity.set(128 << 10);
     l2.sets.set(*l2.capacity / (*l2.line * *l2.ways));
     auto& l1 = machine.caches.at("l1");
     l1.outstanding_design = {}, l1.outstanding_entries = {}, l1.outstanding_merge = {};

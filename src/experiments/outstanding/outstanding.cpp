@@ -399,7 +399,7 @@ void Study::plot_other_accesses() {
     plot("strided_x1", {.count = 1}, {.share = 4, .sectors = 4}, kStep);
     for (const auto access : {InFlightAccess::store, InFlightAccess::atomic, InFlightAccess::load_far})
         plot(fmt::format("unique_{}_x1", name_of(access)), {.access = access}, {}, kStep);
-    if (warp_loads_ > 0) return;
+    if (warp_loads_ > 0 || context_.quick) return;
     // Where hundreds of loads can be under way, what holds them up: with none of them in the SM's caches, past those caches, and all there but for the first.
     constexpr int kMany = 32, kManyStep = 128;
     plot("many", {.count = kMany}, {.share = kWarp}, kManyStep);
