@@ -48,7 +48,8 @@ std::uint64_t largest_array(const device::Device& device) {
     using enum device::Attribute;
     const auto l2 = device.attribute(l2_cache_bytes).value_or(0);
     const auto memory = device.attribute(total_memory_bytes).value_or(std::int64_t{256} << 20);
-    const auto wanted = l2 > 0 ? kTimesL2 * l2 : kLargestUncached;
+    // Loads past the first level begin with arrays of kSmallestFar, however small the L2 is.
+    const auto wanted = l2 > 0 ? std::max(kTimesL2 * l2, static_cast<std::int64_t>(4 * kSmallestFar)) : kLargestUncached;
     return std::bit_floor(static_cast<std::uint64_t>(std::min(wanted, memory / 4)));
 }
 

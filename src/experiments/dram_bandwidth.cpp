@@ -27,7 +27,7 @@ constexpr std::int64_t kSmallestArray = std::int64_t{4} << 20;
 constexpr std::int64_t kTimesCache = 8;
 /// Turns of the loop over the smallest array.
 constexpr std::int64_t kTurns = 8;
-constexpr int kLaunches = 2, kQuickLaunches = 1;
+constexpr int kLaunches = 2;
 
 struct Sizes {
     std::int64_t first = 0;
@@ -54,16 +54,16 @@ struct Rate {
 };
 
 /// Best of some launches over one array and over half of it: the difference is free of what a launch costs.
-Rate rate_of(Streaming& streaming, Bytes size, int launches) {
+Rate rate_of(Streaming& streaming, Bytes size) {
     const auto begin = std::chrono::steady_clock::now();
     Nanoseconds whole{1e18};
     Nanoseconds half{1e18};
-    for (int i = 0; i < launches; ++i) {
+    for (int i = 0; i < kLaunches; ++i) {
         whole = std::min(whole, streaming.run(size));
         half = std::min(half, streaming.run(size / 2));
     }
     const double moved = static_cast<double>((streaming.moved(size) - streaming.moved(size / 2)).count());
-    return {moved / (whole - half).count(), (std::chrono::steady_clock::now() - begin) / launches};
+    return {moved / (whole - half).count(), (std::chrono::steady_clock::now() - begin) / kLaunches};
 }
 
 struct Growth {
@@ -75,7 +75,7 @@ Growth grow(Context& context, Streaming& streaming, Sizes sizes) {
     Growth growth;
     for (std::int64_t size = first_size(sizes, streaming); size <= sizes.last; size *= 2) {
         context.progress(0.5, fmt::format("{} of {} MiB", streaming.name(), size >> 20));
-        const Rate rate = rate_of(streaming, Bytes{size}, context.quick ? kQuickLaunches : kLaunches);
+        const Rate rate = rate_of(streaming, Bytes{size});
         const bool stable = !growth.rates.empty() && std::abs(rate.gigabytes_per_second / growth.rates.back() - 1) < kStable;
         growth.sizes.push_back(static_cast<double>(size));
         growth.rates.push_back(rate.gigabytes_per_second);
