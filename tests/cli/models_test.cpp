@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-
 #include <string>
 
 namespace gputomo::cli {
@@ -16,7 +15,30 @@ using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class Models : public testing::ProgramTest {};
+struct Errors {
+    double smallest = 1e9, largest = 0, mean = 0;
+};
+
+class Models : public testing::ProgramTest {
+protected:
+    /// Of one model on a recorded surface of an H200, over all of its mixes; the parameters are those that a scan of an H200 measured.
+    [[nodiscard]] Errors errors_of(const std::string& access, const std::string& model) const {
+        const auto ran = run({"evaluate", "--surface", source("recordings/h200-surface-" + access + ".json.gz"), "--machine", source("machines/h200.json"), "--access", access, "--json"});
+        EXPECT_EQ(ran.code, 0) << ran.err;
+        Errors errors;
+        double mixes = 0;
+        const auto evaluation = json::parse(ran.out);
+        for (const auto& row : evaluation.at("models")) {
+            if (row.at("model") != model) continue;
+            errors.smallest = std::min(errors.smallest, row.at("smallest").get<double>());
+            errors.largest = std::max(errors.largest, row.at("largest").get<double>());
+            errors.mean += row.at("mean_error").get<double>();
+            ++mixes;
+        }
+        errors.mean /= mixes;
+        return errors;
+    }
+};
 
 TEST_F(Models, PredictOfAListing) {
     const auto file = source("tests/data/sass/vector_add_sm_30.sass");
@@ -67,28 +89,6 @@ TEST_F(Models, EvaluateOfOneMix) {
     EXPECT_NEAR(evaluation.at("models").at(0).at("largest").get<double>(), 1, 0.3);
     EXPECT_EQ(run({"evaluate", "--device", "sim:gtx680", "--alpha", "0"}).code, 2);
     EXPECT_THAT(run({"evaluate", "--device", "sim:gtx680", "--access", "tensor"}).err, HasSubstr("expected one of global, shared, sfu"));
-}
-
-struct Errors {
-    double smallest = 1e9, largest = 0, mean = 0;
-};
-
-/// Of one model on a recorded surface of an H200, over all of its mixes; parameters are those that a scan of an H200 measured.
-Errors errors_of(const std::string& access, const std::string& model) {
-    const auto ran = run({"evaluate", "--surface", source("recordings/h200-surface-" + access + ".json.gz"), "--machine", source("machines/h200.json"), "--access", access, "--json"});
-    EXPECT_EQ(ran.code, 0) << ran.err;
-    Errors errors;
-    double mixes = 0;
-    const auto evaluation = json::parse(ran.out);
-    for (const auto& row : evaluation.at("models")) {
-        if (row.at("model") != model) continue;
-        errors.smallest = std::min(errors.smallest, row.at("smallest").get<double>());
-        errors.largest = std::max(errors.largest, row.at("largest").get<double>());
-        errors.mean += row.at("mean_error").get<double>();
-        ++mixes;
-    }
-    errors.mean /= mixes;
-    return errors;
 }
 
 TEST_F(Models, WarpsThatShareTurnsExplainAnH200sStreams) {
