@@ -25,22 +25,23 @@ bool gives(const experiments::Experiment& experiment, std::string_view path) {
 }
 
 /// Names of caches and TLBs begin with their path, where that is not the global one: "texture_l1", "global_l2", "l1".
-std::string caches_of_path_of(std::string_view leaf) {
+std::string levels_of_path_of(std::string_view leaf) {
     const auto key = leaf.substr(std::min(leaf.find('.') + 1, leaf.size()));
     const std::string path(key.substr(0, key.find('_')));
+    const auto levels = leaf.substr(0, leaf.find('.'));  // "caches", "tlbs"
     for (const auto* known : {"texture", "constant", "instruction", "local"})
-        if (path == known) return fmt::format("paths.{}.caches", path);
-    return "paths.global.caches";
+        if (path == known) return fmt::format("paths.{}.{}", path, levels);
+    return fmt::format("paths.global.{}", levels);
 }
 
-/// Several experiments find caches, each those of one path; where one of them is for the path of this leaf, the others are left out.
+/// Several experiments find caches and TLBs, each those of one path; where one of them is for the path of this leaf, the others are left out.
 std::vector<const experiments::Experiment*> providers_of(const std::string& leaf) {
     std::vector<const experiments::Experiment*> all, nearest;
     for (const auto& experiment : experiments::catalogue())
         if (gives(experiment, leaf)) all.push_back(&experiment);
     for (const auto* experiment : all)
-        if (gives(*experiment, caches_of_path_of(leaf))) nearest.push_back(experiment);
-    return leaf.starts_with("caches.") && !nearest.empty() ? nearest : all;
+        if (gives(*experiment, levels_of_path_of(leaf))) nearest.push_back(experiment);
+    return (leaf.starts_with("caches.") || leaf.starts_with("tlbs.")) && !nearest.empty() ? nearest : all;
 }
 
 bool chosen(const Entry& entry, const std::vector<std::string>& only) {

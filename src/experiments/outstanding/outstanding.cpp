@@ -130,6 +130,9 @@ std::vector<OutstandingPoint> Study::loads_of(int warps) {
     return points;
 }
 
+/// What was under way at once is that much more than a limit that explains the times all the same: the limit is not why.
+constexpr double kSurelyMore = 1.5;
+
 deduce::WarpLoadsFit limit_of(std::span<const OutstandingPoint> points) {
     auto fit = deduce::fit_warp_loads(points);
     if (fit.error >= kMuchBetter * fit.error_without) fit.limit = 0;
@@ -156,8 +159,8 @@ void Study::find_warp_limit() {
     const std::string method = fmt::format("outstanding: one warp, and two, with 1 to {} loads under way; a description with a limit explains the latencies to {:.2g}%, one without to {:.2g}%",
                                            alone.most, 100 * alone.error, 100 * alone.error_without);
     auto bound = at_least("issue.scoreboard_at_least", points, OutstandingUnit::instructions, "loads");
-    // Nothing has more under way than its limit.
-    if (alone.limit == 0 || count_of(bound) > alone.limit) {
+    // Nothing has more under way than its limit, but a load may hold its place for less than its whole latency.
+    if (alone.limit == 0 || static_cast<double>(count_of(bound)) > kSurelyMore * alone.limit) {
         outcome_.estimates.push_back(undecided("issue.scoreboard_loads", {}, {method, kConfidence, fmt::format("no limit up to {} loads, of which at least {} were under way at once", alone.most, count_of(bound))}));
         outcome_.estimates.push_back(std::move(bound));
         return;
