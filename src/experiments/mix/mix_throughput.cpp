@@ -28,8 +28,7 @@ constexpr double kLeastWindow = 10'000;
 /// Part of the work that may be turns of warps that waited for most of the window. A scheduler that prefers old warps lets young ones wait for as
 /// long as there is work, and when in the window their turns were is not known.
 constexpr double kUncertain = 0.004;
-/// The most that a sample may have where the window cannot grow any more; and by which warps that counted at different times may seem to have done
-/// more together than they did at any one time.
+/// Where the window cannot grow, because the warps would run out of lines.
 constexpr double kMostUncertain = 0.02;
 
 /// Dynamic shared memory with which `blocks` fit an SM and not one more, as far as one block may take so much; where it may not,
@@ -85,7 +84,6 @@ struct Timeline {
     double turns_per_cycle = 0;  ///< sum over SMs
     double turns = 0;            ///< in all windows
     double uncertain = 0;        ///< turns of which it is not known when they were
-    double shifted = 0;          ///< turns by which what warps counted, each in its own window, is more or less than what all did in one and the same time
     double slowest = std::numeric_limits<double>::infinity();  ///< turns per cycle of a warp
     double shortest_turn = std::numeric_limits<double>::infinity();
 };
@@ -101,21 +99,18 @@ void add_sm(Timeline& line, const std::vector<Progress>& warps) {
     }
     line.resident = line.resident && last_arrival < to;
     if (last_arrival >= to) return;
-    double from = std::max(first_start, last_arrival), rate = 0, together = 0;
+    double from = std::max(first_start, last_arrival), rate = 0;
     for (const auto& warp : warps)
         if (warp.settled() < (from + to) / 2) from = std::max(from, warp.settled());
     for (const auto& warp : warps) {
         const bool steady = warp.settled() <= from && warp.counted() <= to;
-        const double common = (warp.at(to) - warp.at(from)) / (to - from);
-        const double own = steady ? warp.rate() : common;
-        together += common;
+        const double own = steady ? warp.rate() : (warp.at(to) - warp.at(from)) / (to - from);
         if (!steady && own > 0) line.uncertain += 1;
         if (steady) line.skew = std::max(line.skew, warp.marks.front().time - first_start), line.shortest_turn = std::min(line.shortest_turn, 1 / own);
         line.slowest = std::min(line.slowest, own);
         rate += own;
     }
     line.turns += rate * (to - from);
-    line.shifted += std::abs(rate - together) * (to - from);
     line.turns_per_cycle += rate;
 }
 
@@ -221,9 +216,8 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
         skew_ = std::max(skew_, line.skew);
         turn_ = static_cast<double>(sms_ * warps) / line.turns_per_cycle;
         shortest_turn_ = std::min(shortest_turn_, line.shortest_turn);
-        const bool last = longest || attempt + 1 == kTries;
-        if (last && std::max(line.uncertain, line.shifted) > kMostUncertain * line.turns) return std::nullopt;
-        if (!last && (line.uncertain > kUncertain * line.turns || line.shifted > kMostUncertain * line.turns)) continue;
+        if (longest && line.uncertain > kMostUncertain * line.turns) return std::nullopt;
+        if (line.uncertain > kUncertain * line.turns && !longest) continue;
         turns_ = turns;
         const double per_sm = line.turns_per_cycle / static_cast<double>(sms_);
         return MixSample{.warps = warps, .instructions_per_cycle = per_sm * shape_.instructions(), .slowest = line.slowest * warps / per_sm};
