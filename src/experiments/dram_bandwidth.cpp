@@ -92,12 +92,11 @@ double quick_rate(Streaming& streaming, const Sizes& sizes) {
     return static_cast<double>(streaming.moved(size).count()) / streaming.run(size).count();
 }
 
-/// Part of the rate that is left with half as many bytes in flight (Little's law; Volkov 2016, 4.3).
-double left_with_half(Context& context, StreamKind kind, StreamShape shape, device::Address arrays, const Sizes& sizes) {
-    Streaming whole(context.device, kind, shape, arrays, Bytes{sizes.last});
+/// The rate with half as many bytes in flight (Little's law; Volkov 2016, 4.3).
+double rate_with_half(Context& context, StreamKind kind, StreamShape shape, device::Address arrays, const Sizes& sizes) {
     (shape.unroll > 1 ? shape.unroll : shape.threads) /= 2;
     Streaming half(context.device, kind, shape, arrays, Bytes{sizes.last});
-    return quick_rate(half, sizes) / quick_rate(whole, sizes);
+    return quick_rate(half, sizes);
 }
 
 /// A rate, or where the device holds too little in flight to tell: no more than that it is at least that.
@@ -131,7 +130,7 @@ deduce::Estimate best_rate(Context& context, StreamKind kind, device::Address ar
     trace.columns = {{"size", "bytes", growth.sizes}, {"rate", "GB/s", growth.rates}};
     trace.plot = {fmt::format("DRAM {} bandwidth", name), "size", {"rate"}, true, false};
     outcome.traces.push_back(std::move(trace));
-    return rate_estimate(kind, growth.rates.back(), left_with_half(context, kind, shapes[best], arrays, sizes),
+    return rate_estimate(kind, growth.rates.back(), rate_with_half(context, kind, shapes[best], arrays, sizes) / best_so_far,
                          fmt::format("dram_bandwidth: {}, arrays doubled until the rate was steady", streaming.name()));
 }
 

@@ -24,6 +24,11 @@ public:
         const std::int64_t value = low << between(0, count);
         return between(value, std::min(high, value * 2));
     }
+    /// low..high, evenly on a logarithmic scale in a thousand steps.
+    std::int64_t logarithmic(std::int64_t low, std::int64_t high) {
+        const double part = static_cast<double>(between(0, 1000)) / 1000;
+        return std::clamp<std::int64_t>(std::llround(static_cast<double>(low) * std::pow(static_cast<double>(high) / static_cast<double>(low), part)), low, high);
+    }
     bool chance(int percent) { return between(0, 99) < percent; }
     /// A share of 1 in thousandths.
     double share(double low, double high) {

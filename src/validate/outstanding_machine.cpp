@@ -1,12 +1,12 @@
 #include "validate/outstanding_machine.hpp"
 
+#include "validate/dice.hpp"
 #include "validate/random_machine.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 namespace gputomo::validate {
 namespace {
@@ -24,22 +24,6 @@ constexpr double kTimeToFill = 0.5;
 constexpr double kEntriesTolerance = 0.05;
 
 const machine::Provenance kDrawn{.source = "random machine with a table of outstanding loads"};
-
-class Dice {
-public:
-    explicit Dice(std::uint64_t seed) : engine_(seed) {}
-    std::int64_t between(std::int64_t low, std::int64_t high) {
-        return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
-    }
-    /// Each octave is as likely as every other.
-    std::int64_t octaves(std::int64_t low, std::int64_t high) {
-        const double share = static_cast<double>(between(0, 1000)) / 1000;
-        return std::clamp(std::llround(static_cast<double>(low) * std::pow(static_cast<double>(high) / static_cast<double>(low), share)), static_cast<long long>(low), static_cast<long long>(high));
-    }
-
-private:
-    std::mt19937_64 engine_;
-};
 
 machine::Cache cache(std::string scope, std::int64_t ways, std::int64_t sets, std::int64_t latency) {
     machine::Cache made;
@@ -138,13 +122,13 @@ Machine random_outstanding_machine(std::uint64_t seed) {
     const double gap = std::max(*made.issue.issue_interval, static_cast<double>(made.issue.ilp_latency.value_or(1)));
     const double issue = *made.issue.issue_interval / static_cast<double>(*made.issue.schedulers_per_sm);
     const double time = kTimeToFill * static_cast<double>(latency);
-    const auto most_loads = dice.octaves(2, std::clamp(static_cast<std::int64_t>(time / gap), std::int64_t{2}, kMostLoads));
+    const auto most_loads = dice.logarithmic(2, std::clamp(static_cast<std::int64_t>(time / gap), std::int64_t{2}, kMostLoads));
     const bool lines = dice.between(0, 1) == 0;
     // Loads of one line each are what instructions saturate with; what saturates lines is up to 32 of them.
     const auto reachable = static_cast<std::int64_t>(std::min(0.8 * static_cast<double>(kWarps * most_loads), time / issue));
     const auto most = lines ? kMostEntries : std::clamp(reachable, kFewestEntries, kMostEntries);
-    const auto entries = dice.octaves(kFewestEntries, most);
-    const auto merge = dice.octaves(1, 32);
+    const auto entries = dice.logarithmic(kFewestEntries, most);
+    const auto merge = dice.logarithmic(1, 32);
     // Nor does anybody let one warp have more loads under way than the table takes.
     made.issue.scoreboard_loads.set(std::min(most_loads, entries), kDrawn);
     if (of_cache) set_table(made.caches["l1"], lines, entries, merge);

@@ -1,11 +1,11 @@
 // What three whole scans of a real H200 found, as they were written.
 #include "scan/gzip.hpp"
 
+#include "units/file.hpp"
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 
@@ -16,9 +16,7 @@ using Json = nlohmann::json;
 
 std::map<std::string, Json> estimates_of(int run) {
     const auto file = std::string(GPUTOMO_SOURCE_DIR "/recordings/h200-scan-") + std::to_string(run) + ".json.gz";
-    std::ifstream stream(file, std::ios::binary);
-    const std::string data(std::istreambuf_iterator<char>(stream), {});
-    const auto scan = Json::parse(gunzip(data, file));
+    const auto scan = Json::parse(gunzip(read_file(file, "a recorded scan"), file));
     std::map<std::string, Json> found;
     for (const auto& experiment : scan.at("experiments")) {
         EXPECT_EQ(experiment.at("status"), "done") << experiment.at("id");

@@ -156,6 +156,13 @@ ChainLoop::ChainLoop(device::Device& device, std::vector<LoopPart> parts)
       memory_(device, operands_of(parts_)),
       stamps_(device, kMaxThreads) {}
 
+bool ChainLoop::keeps_idle_loads() const {
+    int loads = 0;
+    for (const auto& part : parts_) loads += part.operation.name == idle_operation().name ? part.count : 0;
+    const auto code = kernel_.module().machine_code();
+    return loads == 0 || !code || check_code(code, kernel_.name(), LoopedCode{{"LDS"}, loads}).result == CodeResult::passed;
+}
+
 double ChainLoop::cycles_of(std::uint32_t turns, int threads) {
     device::Arguments arguments;
     arguments.add(memory_.operands()).add(kStride).add(memory_.results()).add(stamps_.address()).add(turns);

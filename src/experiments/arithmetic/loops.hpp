@@ -62,6 +62,8 @@ public:
     [[nodiscard]] double cycles_per_turn(int warps, int warp_size);
     /// Thread operations of the first part per cycle.
     [[nodiscard]] double throughput(int warps, int warp_size);
+    /// Whether all loads of idle_operation() are in the machine code, where there is some: compilers drop loads of what they loaded before.
+    [[nodiscard]] bool keeps_idle_loads() const;
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
 private:
