@@ -1,6 +1,7 @@
 #include "deduce/geometry.hpp"
 
 #include "deduce/geometry/contiguous.hpp"
+#include "deduce/geometry/growing.hpp"
 #include "deduce/geometry/line.hpp"
 #include "deduce/geometry/policy.hpp"
 #include "deduce/geometry/sets.hpp"
@@ -61,12 +62,25 @@ private:
         if (!probe_.hidden()) probe_.allow(kContiguousLoads);
         const auto contiguous = find_contiguous(probe_, sector_);
         if (!probe_.hidden()) probe_.allow(q_.group_test_loads);
-        if (contiguous.sets && explain_equal_sets(*contiguous.sets)) return true;
         if (!contiguous.sets) {
             capacity = contiguous.capacity;
             remark(contiguous.why);
         }
-        return !probe_.hidden() && explain_any_sets();
+        if (probe_.hidden()) return explain_by_growing(contiguous);
+        return (contiguous.sets && explain_equal_sets(*contiguous.sets)) || explain_any_sets();
+    }
+
+    /// Where tours must be whole arrays: sets of any size and order; equal ones stay as they were found.
+    bool explain_by_growing(const Contiguous& contiguous) {
+        const auto& equal = contiguous.sets;
+        const std::uint64_t line = equal ? equal->line : step();
+        const auto growing = find_sets_by_growing(probe_, line, equal ? equal->sets * equal->ways * line : contiguous.capacity.fits);
+        if (!growing.found) return equal ? explain_equal_sets(*equal) : remark(growing.why);
+        const auto ways = growing.found->ways();
+        if (equal && ways == std::vector<std::uint64_t>(equal->sets, equal->ways)) return explain_equal_sets(*equal);
+        decide_size(line, ways, growing.found->trials.confidence());
+        decide_policy(growing.found->sets.front(), growing.found->company());
+        return true;
     }
 
     void leave_open(const Bracket& capacity) {
@@ -136,33 +150,49 @@ private:
         return ways;
     }
 
-    void decide(const Index& index, const std::vector<std::uint64_t>& ways, double confidence) {
+    /// `ways` of each set.
+    void decide_size(std::uint64_t line, const std::vector<std::uint64_t>& ways, double confidence) {
         const auto exact = [&](std::uint64_t v) {
             const auto value = static_cast<std::int64_t>(v);
             return Finding{value, confidence, {value, value}, {}};
         };
-        const auto described = with_occupied_lines(ways, index.line());
+        const auto described = with_occupied_lines(ways, line);
         const auto [least, most] = std::ranges::minmax_element(described);
-        found_.line = exact(index.line());
-        found_.sets = exact(index.sets());
+        found_.line = exact(line);
+        found_.sets = exact(described.size());
         found_.ways = exact(*most);
-        found_.capacity = exact(std::accumulate(described.begin(), described.end(), std::uint64_t{0}) * index.line());
+        found_.capacity = exact(std::accumulate(described.begin(), described.end(), std::uint64_t{0}) * line);
         if (*least != *most) found_.set_ways.assign(described.begin(), described.end());
+    }
+
+    void decide(const Index& index, const std::vector<std::uint64_t>& ways, double confidence) {
+        decide_size(index.line(), ways, confidence);
         found_.index = index.name();
         for (const auto mask : index.masks()) {
             if (found_.index == "bits") found_.index_bits.push_back(std::countr_zero(mask));
             if (found_.index == "hash") found_.index_hash.push_back(static_cast<std::int64_t>(mask));
         }
-        const std::uint64_t piece = std::min(index.line(), sector_);
-        const auto set = static_cast<std::uint64_t>(std::ranges::max_element(ways) - ways.begin());
-        if (*most < 2) return;
-        if (piece / q_.word < 2 || index.lines_in_reach() <= *most) {
-            remark("a line is too short to be visited twice in a tour, or too few are in reach: the policy is not determined");
+        const auto largest = std::ranges::max_element(ways);
+        if (index.lines_in_reach() <= *largest) {
+            remark("too few lines of a set are in reach: the policy is not determined");
             return;
         }
-        found_.policy = find_policy(probe_, index, set, ways[set], piece);
+        Offsets lines;
+        for (std::uint64_t i = 0; i <= *largest; ++i) lines.push_back(index.line_of(static_cast<std::uint64_t>(largest - ways.begin()), i));
+        decide_policy(lines);
+    }
+
+    /// `lines`: of one set, one more than it has ways; `company`: lines of other sets, which stay.
+    void decide_policy(const Offsets& lines, const Offsets& company = {}) {
+        const std::uint64_t piece = std::min(static_cast<std::uint64_t>(found_.line.value), sector_);
+        if (lines.size() < 3) return;
+        if (piece / q_.word < 2) {
+            remark("a line is too short to be visited twice in a tour: the policy is not determined");
+            return;
+        }
+        found_.policy = find_policy(probe_, lines, company, piece);
         // Lines that are used with each load change the order of all policies but LRU, which never has to replace them.
-        if (ways[set] < described[set] && found_.policy.name != "lru") {
+        if (static_cast<std::int64_t>(lines.size()) <= found_.ways.value && found_.policy.name != "lru") {
             found_.policy = {};
             remark("the chase's own code is in every set: the policy is not determined");
         }

@@ -30,6 +30,14 @@ PointerChase::Shape shape_for(const Context& context, const ArrayPlace& place, L
     return shape;
 }
 
+/// Differs between neighbours at any power of two of pages: multiples of the number itself do not, modulo the page.
+std::uint64_t folded(std::uint64_t page) {
+    constexpr int kPlacesLog2 = 4;
+    std::uint64_t sum = 0;
+    for (; page != 0; page >>= kPlacesLog2) sum += page;
+    return sum;
+}
+
 }  // namespace
 
 ChaseArray::ChaseArray(Context& context, ArrayPlace place, LoadHint hint)
@@ -66,7 +74,7 @@ std::vector<device::Address> ChaseArray::place_elements(const std::vector<std::u
     std::unordered_map<std::uint64_t, std::uint64_t> visits;  // of a page
     for (const auto offset : offsets) {
         const std::uint64_t page = offset / place_.page;
-        const std::uint64_t number = place_.spread == 0 ? 0 : place_.aliased ? order.size() : (place_.by_page ? page : 0) + visits[page]++;
+        const std::uint64_t number = place_.spread == 0 ? 0 : place_.aliased ? order.size() : (place_.by_page ? folded(page) : 0) + visits[page]++;
         order.push_back(place_.base + offset + number * place_.spread % place_.page);
     }
     return order;

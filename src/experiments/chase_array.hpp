@@ -15,7 +15,7 @@ struct ArrayPlace {
     /// puts them.
     std::uint64_t spread = 0;
     std::uint64_t page = 1;
-    bool by_page = true;               ///< pages are moved by their number; otherwise every page begins at the same place
+    bool by_page = true;  ///< pages are moved by their number; otherwise every page begins at the same place
     bool aliased = false;  ///< all pages are the same memory
     device::Texture texture = 0;       ///< over the array, for LoadHint::texture
     std::uint64_t ring_stride = 256;   ///< distance of the lines that recording is calibrated on, of which any cache holds 16

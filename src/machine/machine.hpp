@@ -293,6 +293,7 @@ struct Tlb {
     Integer ways;
     Integer sets;
     Integers set_ways;
+    Text index;
     Integer span;
     Integer page;
     Integer miss_penalty;
@@ -308,6 +309,9 @@ struct Tlb {
         visit({.name = "ways", .unit = Unit::count, .doc = "ways of a set; the largest where sets differ"}, self.ways);
         visit({.name = "sets", .unit = Unit::count, .doc = "sets"}, self.sets);
         visit({.name = "set_ways", .unit = Unit::count, .doc = "ways of each set, where sets are unequal"}, self.set_ways);
+        visit({.name = "index", .doc = "how an entry's number chooses the set: modulo the sets; or dealt: modulo all entries, dealt to the sets in turn, of which full ones are passed over",
+               .internal = "timing sees which entries share a set; in ranges that one level can map whole, both look alike",
+               .choices = {"modulo", "dealt"}}, self.index);
         visit({.name = "span", .unit = Unit::bytes, .doc = "address range of one entry (Wong 2010 calls it the TLB line size)"}, self.span);
         visit({.name = "page", .unit = Unit::bytes, .doc = "translation page size",
                .internal = "an entry may hold several pages; timing sees the entry's span"}, self.page);

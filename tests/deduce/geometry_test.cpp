@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 namespace gputomo::deduce {
@@ -170,6 +171,78 @@ TEST(Geometry, OneSetOfManyWaysWithARandomPolicyIsToldFromAHash) {
 TEST(Geometry, SetsOfALargeRandomCacheAreFoundByCollidingLines) {
     const Truth truth{.line = 64, .sector = 64, .ways = 12, .sets = 512, .policy = "random"};
     expect_exact(truth, deduce(truth));
+}
+
+/// Sets of unequal size behind a nearer level, in numbers of lines; dealt: line numbers modulo all lines, in turn, full sets passed over.
+struct Unequal {
+    std::vector<std::size_t> ways;
+    bool dealt = false, fifo = false;
+    std::uint64_t first = 0;  ///< number of the line at offset 0
+    double outliers = 0;
+};
+
+CacheFindings deduce_behind(const Unequal& truth) {
+    constexpr std::uint64_t kLine = 1024;
+    const std::size_t lines = std::accumulate(truth.ways.begin(), truth.ways.end(), std::size_t{0});
+    std::vector<std::size_t> table;
+    for (auto left = truth.ways; table.size() < lines;)
+        for (std::size_t set = 0; set < left.size(); ++set)
+            if (left[set] > 0) table.push_back(set), --left[set];
+    std::vector<std::vector<std::uint64_t>> held(truth.ways.size());  // of each set, the next to go first
+    std::mt19937_64 random(3);
+    const auto hits = [&](std::uint64_t line) {
+        const std::size_t set = truth.dealt ? table[line % lines] : line % truth.ways.size();
+        auto& those = held[set];
+        const auto found = std::ranges::find(those, line);
+        const bool hit = found != those.end();
+        if (hit && truth.fifo) return true;
+        if (hit) those.erase(found);
+        else if (those.size() == truth.ways[set]) those.erase(those.begin());
+        those.push_back(line);
+        return hit;
+    };
+    const Chase chase = [&](const ChaseRequest& request) {
+        ChaseTrace trace;
+        for (std::uint32_t lap = 0; lap < request.warm_laps + request.recorded_laps; ++lap)
+            for (const auto offset : request.offsets) {
+                const double latency = (hits(offset / kLine + truth.first) ? 10 : 60) + (static_cast<double>(random() % 1000) < 1000 * truth.outliers ? 500 : 0);
+                if (lap >= request.warm_laps) trace.latencies.push_back(latency);
+            }
+        return trace;
+    };
+    return deduce_geometry(chase, {.threshold = 35, .fits = lines / 2 * kLine, .overflows = lines * 4 * kLine, .largest = lines * 16 * kLine, .word = 64, .visible = kLine, .behind = true});
+}
+
+TEST(UnequalSetsBehindANearerLevel, AreReadOffGrowingArrays) {
+    // The L2 TLB of Mei 2014, Figs. 10 and 11, and sets chosen by modulo, wherever the array begins.
+    for (const bool dealt : {true, false})
+        for (const std::uint64_t first : {0, 30, 55, 1000}) {
+            const auto found = deduce_behind({.ways = {17, 8, 8, 8, 8, 8, 8}, .dealt = dealt, .first = first, .outliers = 0.01});
+            EXPECT_EQ(found.set_ways, (std::vector<std::int64_t>{17, 8, 8, 8, 8, 8, 8})) << dealt << ", from " << first;
+            EXPECT_EQ(found.capacity.value, 65 * 1024);
+            EXPECT_EQ(found.line.value, 1024);
+            EXPECT_GT(found.sets.confidence, 0.95);
+            EXPECT_EQ(found.policy.name, "lru");
+        }
+}
+
+TEST(UnequalSetsBehindANearerLevel, AreRightOrLeftOpen) {
+    std::mt19937_64 random(11);
+    int exact_lru = 0, tried_lru = 0;
+    constexpr int kTried = 20;
+    for (int i = 0; i < kTried; ++i) {
+        Unequal truth{.dealt = random() % 2 == 0, .fifo = random() % 2 == 0, .first = random() % 500, .outliers = 0.01};
+        for (std::uint64_t sets = 2 + random() % 6; sets > 0; --sets) truth.ways.push_back(2 + random() % 12);
+        auto found = deduce_behind(truth);
+        std::sort(truth.ways.begin(), truth.ways.end(), std::greater<>());
+        tried_lru += truth.fifo ? 0 : 1;
+        if (found.sets.confidence == 0) continue;
+        if (found.set_ways.empty()) found.set_ways.assign(static_cast<std::size_t>(found.sets.value), found.ways.value);
+        EXPECT_TRUE(std::ranges::equal(found.set_ways, truth.ways)) << "case " << i;
+        exact_lru += std::ranges::equal(found.set_ways, truth.ways) && !truth.fifo ? 1 : 0;
+    }
+    EXPECT_GE(exact_lru, tried_lru * 9 / 10);
+    EXPECT_GT(tried_lru, kTried / 4);
 }
 
 TEST(Levels, WhereTwoLevelsMixIsNoLevel) {

@@ -267,6 +267,28 @@ TEST(Tlb, HasUnequalSets) {
     EXPECT_FALSE(all_hit(1, 2));
 }
 
+TEST(Tlb, DealsEntriesToUnequalSetsSoThatAsManyInARowFit) {
+    // Mei 2014, Fig. 11: 65 entries in a row stay, and each further one makes one more set overflow.
+    auto m = bare_machine();
+    auto tlb = make_tlb({});
+    tlb.ways = tlb.sets = tlb.entries = tlb.reach = {};
+    tlb.set_ways.set({17, 8, 8, 8, 8, 8, 8});
+    tlb.index.set("dealt");
+    m.tlbs["t"] = tlb;
+    m.paths["global"].tlbs.set({"t"});
+    const auto missing = [&](std::uint64_t pages) {
+        Rig rig(m);
+        std::uint64_t missed = 0;
+        for (int lap = 0; lap < 3; ++lap)
+            for (std::uint64_t i = 0; i < pages; ++i) missed += rig.load(i << 12) != 400 && lap == 2 ? 1 : 0;
+        return missed;
+    };
+    EXPECT_EQ(missing(65), 0U);
+    EXPECT_EQ(missing(66), 18U);
+    EXPECT_EQ(missing(67), 18U + 9);
+    EXPECT_EQ(missing(72), 72U);
+}
+
 TEST(Tlb, BeforeCachesDelaysHitsAndAfterTheFirstDoesNot) {
     for (const std::string position : {"before-caches", "after-first-cache"}) {
         auto m = machine_with({{"l1", make_cache({.ways = 8, .sets = 8})}, {"l2", make_cache({.scope = "gpu", .ways = 8, .sets = 8, .latency = 200})}});

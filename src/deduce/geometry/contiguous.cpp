@@ -137,10 +137,10 @@ private:
         const std::uint64_t way = one_set ? lone.way : common_distance(missing);
         if (way == 0) return remark("the overflow past the capacity did not show one set");
         // An entry that something else than the walk holds, such as a page of code or results, makes one set overflow too early.
-        if (!one_set && (fitted_ + step()) % way == 0) fitted_ += step();
-        if (!one_set && fitted_ % way != 0)
+        const std::uint64_t capacity = !one_set && (fitted_ + step()) % way == 0 ? fitted_ + step() : fitted_;
+        if (!one_set && capacity % way != 0)
             return remark(fmt::format("{} loads overflow together, and their distance does not divide the capacity: unequal sets or a hash", missing.size()));
-        const std::uint64_t ways = one_set ? lone.ways : fitted_ / way;
+        const std::uint64_t ways = one_set ? lone.ways : capacity / way;
         if (!verify_ways(way, ways)) return remark(fmt::format("{} lines {} bytes apart do not behave as one set of {} ways", ways + 1, way, ways));
         const std::uint64_t line = one_set ? line_of(lone) : find_line(way, ways);
         if (one_set && !scattered_lines_stay(line, ways)) return remark("lines at random places overflow before the capacity is reached: the set is a hash of the address");

@@ -48,11 +48,17 @@ struct Walk {
     std::size_t tour = 0;
 };
 
+/// Lines of the company among those of the set.
+constexpr std::uint32_t kCompany = ~0U;
+
+/// Other lines of a set between two visits of one, at least.
+std::uint64_t rounds_apart(std::uint64_t lines) { return lines / 4; }
+
 /// Random orders of the lines, one after the other round and round, in which no line comes back at once: a nearer level would
 /// have it still.
 std::vector<Offsets> draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
     constexpr int kMostShuffles = 1000;
-    const std::uint64_t apart = lines / 4;
+    const std::uint64_t apart = rounds_apart(lines);
     const auto soon = [&](const Offsets& before, const Offsets& after) {
         for (std::uint64_t i = 0; i < apart; ++i)
             for (std::uint64_t j = 0; i + j + 1 < apart; ++j)
@@ -72,10 +78,8 @@ std::vector<Offsets> draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_
 
 class PolicyFinder {
 public:
-    PolicyFinder(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t ways, std::uint64_t piece)
-        : probe_(probe), ways_(static_cast<std::uint32_t>(ways)), piece_(piece), visits_(std::min(kMostVisits, piece / probe.question().word)) {
-        for (std::uint64_t i = 0; i <= ways; ++i) lines_.push_back(index.line_of(set, i));
-    }
+    PolicyFinder(Probe& probe, const Offsets& lines, const Offsets& company, std::uint64_t piece)
+        : probe_(probe), ways_(static_cast<std::uint32_t>(lines.size() - 1)), piece_(piece), visits_(std::min(kMostVisits, piece / probe.question().word)), lines_(lines), company_(company) {}
 
     PolicyFinding run() {
         const std::uint64_t rounds = std::max<std::uint64_t>(kFewestRounds, kRoundsPerWay * ways_);
@@ -103,18 +107,21 @@ private:
         Offsets tour;
         std::vector<std::uint32_t> numbers;
         const std::uint64_t apart = piece_ / visits_ / probe_.question().word * probe_.question().word;
+        const std::uint64_t between = company_.size() / std::max<std::uint64_t>(1, rounds_apart(lines_.size()));
         for (std::uint64_t v = 0; v < visits_; ++v)
             for (const auto line : rounds[v]) {
                 tour.push_back(lines_[line] + v * apart);
                 numbers.push_back(static_cast<std::uint32_t>(line));
+                for (std::uint64_t i = 0; i < between; ++i, numbers.push_back(kCompany)) tour.push_back(company_[tour.size() % company_.size()] + v * apart);
             }
-        const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, loads / tour.size()));
+        const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, loads * (between + 1) / tour.size()));
         const auto recorded = probe_.record(tour, 2, laps);
-        Walk walk{{}, tour.size()};
+        Walk walk{{}, tour.size() / (between + 1)};
         for (std::size_t at = 0; at < recorded.missed.size(); at += recorded.unbroken) {
             const std::size_t end = std::min(recorded.missed.size(), at + recorded.unbroken);
             Episode episode;
             for (std::size_t i = at; i < end; ++i) {
+                if (numbers[i % numbers.size()] == kCompany) continue;
                 episode.lines.push_back(numbers[i % numbers.size()]);
                 episode.missed.push_back(recorded.missed[i]);
                 episode.odd.push_back(recorded.odd[i]);
@@ -329,7 +336,7 @@ private:
     Probe& probe_;
     std::uint32_t ways_;
     std::uint64_t piece_, visits_;
-    Offsets lines_;
+    Offsets lines_, company_;
     std::vector<Walk> walks_;
     double accidental_ = 0;  ///< share of hits that read like misses
     std::vector<Candidate> candidates_;
@@ -338,8 +345,6 @@ private:
 
 }  // namespace
 
-PolicyFinding find_policy(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t ways, std::uint64_t piece) {
-    return PolicyFinder(probe, index, set, ways, piece).run();
-}
+PolicyFinding find_policy(Probe& probe, const Offsets& lines, const Offsets& company, std::uint64_t piece) { return PolicyFinder(probe, lines, company, piece).run(); }
 
 }  // namespace gputomo::deduce::geometry

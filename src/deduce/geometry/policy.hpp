@@ -1,11 +1,12 @@
 // The replacement policy: each candidate is asked to explain which lines a full set evicted.
 #pragma once
 
-#include "deduce/geometry/index.hpp"
+#include "deduce/geometry/probe.hpp"
 
 namespace gputomo::deduce::geometry {
 
-/// Walks over one line more than the set has ways, in random orders. `piece`: bytes of a line that come with one miss.
-[[nodiscard]] PolicyFinding find_policy(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t ways, std::uint64_t piece);
+/// Walks over `lines`, one more than their set has ways, in random orders. `company`: lines of other sets, which stay; all of them come
+/// between two visits of a line, so that a nearer level has lost it. `piece`: bytes of a line that come with one miss.
+[[nodiscard]] PolicyFinding find_policy(Probe& probe, const Offsets& lines, const Offsets& company, std::uint64_t piece);
 
 }  // namespace gputomo::deduce::geometry

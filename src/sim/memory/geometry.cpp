@@ -109,6 +109,15 @@ void read_index(const machine::Cache& cache, Geometry& to, const std::string& wh
         reject(path, fmt::format("found {} values", values.size()), expected);
 }
 
+/// Blocks in a row are dealt to the sets in turn; full ones are passed over, so that as many in a row as there are ways fit.
+std::vector<std::uint32_t> dealt_sets(const std::vector<std::uint32_t>& set_ways) {
+    std::vector<std::uint32_t> dealt, left = set_ways;
+    for (std::uint64_t blocks = total(set_ways); dealt.size() < blocks;)
+        for (std::uint32_t set = 0; set < left.size(); ++set)
+            if (left[set] > 0) dealt.push_back(set), --left[set];
+    return dealt;
+}
+
 }  // namespace
 
 Geometry geometry_of(const machine::Cache& cache, const std::string& where) {
@@ -144,6 +153,9 @@ Geometry geometry_of(const machine::Tlb& tlb, const std::string& where) {
         reject(where + ".reach", fmt::format("found {}", *tlb.reach), fmt::format("{}, entries times span", found << geometry.block_shift));
     read_policy(tlb.policy, geometry, where);
     if (geometry.policy == "way-odds") reject(where + ".policy", "found \"way-odds\"", "a policy without odds, which only caches have");
+    const std::string index = tlb.index.value_or("modulo");
+    if (index != "modulo" && index != "dealt") reject(where + ".index", fmt::format("found \"{}\"", index), "modulo or dealt");
+    if (index == "dealt") geometry.dealt = dealt_sets(geometry.set_ways);
     return geometry;
 }
 

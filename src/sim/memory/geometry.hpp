@@ -17,6 +17,7 @@ struct Geometry {
     std::vector<std::uint64_t> index_masks;  ///< one mask of address bits per set bit; empty: block number modulo sets
     std::string policy;
     std::vector<double> way_odds;
+    std::vector<std::uint32_t> dealt;  ///< by block number modulo all blocks: the set; empty where sets are not dealt
 };
 
 /// Sets come from set_ways, or ways and sets; one of the two may follow from capacity (entries of a TLB). Without `index` the

@@ -23,7 +23,7 @@ TagArray::TagArray(std::shared_ptr<const Geometry> geometry, std::uint64_t seed)
     : geometry_(std::move(geometry)),
       block_shift_(geometry_->block_shift),
       sector_shift_(geometry_->sector_shift),
-      set_mask_(std::has_single_bit(geometry_->set_ways.size()) ? geometry_->set_ways.size() - 1 : 0),
+      set_mask_(std::has_single_bit(geometry_->set_ways.size()) && geometry_->dealt.empty() ? geometry_->set_ways.size() - 1 : 0),
       filled_(geometry_->set_ways.size(), 0),
       last_way_(geometry_->set_ways.size(), 0),
       replacement_(make_replacement({geometry_->policy, geometry_->set_ways, geometry_->way_odds, seed})) {
@@ -41,6 +41,7 @@ std::uint32_t TagArray::set_of(std::uint64_t address, std::uint64_t number) cons
     const auto& masks = geometry_->index_masks;
     if (masks.empty()) {
         if (set_mask_ != 0) return static_cast<std::uint32_t>(number & set_mask_);
+        if (const auto& dealt = geometry_->dealt; !dealt.empty()) return dealt[number % dealt.size()];
         return static_cast<std::uint32_t>(filled_.size() == 1 ? 0 : number % filled_.size());
     }
     std::uint32_t set = 0;
