@@ -35,6 +35,8 @@ constexpr Explanation kExplanations[] = {
     {"tlb", "Loads touch pages far apart. The latency of the same data without translation is taken off, so that what is left is the cost of translation; each step with the range of addresses is a TLB that no longer reaches."},
     {"texture_tlb", "Texture fetches touch pages far apart, several lines of each so that the first texture cache does not keep them. What the first fetch of a page takes longer than the others of it is translation."},
     {"scopes", "A block on one SM fills part of a cache, a block on another SM does the same elsewhere, then the first walks again: it is slower where both share the cache."},
+    {"tlb_scopes", "A block on one SM touches part of the pages that a TLB holds, a block on another SM as many others, then the first again: it is slower where both share the TLB."},
+    {"latency_map", "One thread on each SM reads lines that only the cache of all SMs holds, one after the other, several times each. Where some SMs wait longer for some lines and others for the others, the cache has partitions."},
     {"dram_bandwidth", "All SMs stream through an array several times the size of the caches, with more and more bytes in flight. The rate is the difference between the array and its half."},
     {"launch", "Empty kernels are launched back to back. In a longer launch, the gap between the end of a block and the start of the next on its SM is read from the clock."},
     {"control_flow", "Threads of a warp take different ways and read the clock at both ends of each. The order of the readings shows which side runs first, whether paths overlap, and where they join."},

@@ -22,6 +22,8 @@ std::span<const Experiment> catalogue() {
         tlb_experiment(),
         texture_tlb_experiment(),
         scopes_experiment(),
+        latency_map_experiment(),
+        tlb_scopes_experiment(),
         dram_bandwidth_experiment(),
         launch_experiment(),
         control_flow_experiment(),

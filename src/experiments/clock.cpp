@@ -75,7 +75,7 @@ Experiment clock_experiment() {
             .title = "cost, step and rate of the clock register, and which SMs share one",
             .source = "Wong 2010, IV-A, Fig. 5",
             .needs = {},
-            .provides = {"clock.read_cost", "clock.resolution", "clock.sm_mhz", "clock.scope", "topology.sms_per_tpc"},
+            .provides = {"clock.read_cost", "clock.resolution", "clock.sm_mhz", "clock.scope", "topology.sms_per_tpc", "topology.sms_per_gpc"},
             .run = run};
 }
 

@@ -47,7 +47,12 @@ std::vector<deduce::Estimate> clock_scope_estimates(const std::vector<std::vecto
     const auto alone = std::ranges::count(groups, std::size_t{1}, &std::vector<std::uint32_t>::size);
     if (2 * alone > std::ssize(groups)) return {decided("clock.scope", std::string("sm"), evidence)};
     // Clusters differ in size, since faulty SMs are switched off; the SMs of a TPC are few and always all there.
-    if (largest.size() > kMostSmsPerTpc) return {decided("clock.scope", std::string("gpc"), evidence)};
+    if (largest.size() > kMostSmsPerTpc) {
+        std::vector<deduce::Estimate> estimates{decided("clock.scope", std::string("gpc"), evidence)};
+        // Two registers that read alike by chance would make one cluster of two.
+        if (largest.size() < 2 * smallest.size()) estimates.push_back(decided("topology.sms_per_gpc", static_cast<std::int64_t>(largest.size()), evidence));
+        return estimates;
+    }
     if (smallest.size() != largest.size()) return {undecided("clock.scope", {std::string("tpc"), std::string("gpc")}, evidence)};
     return {decided("clock.scope", std::string("tpc"), evidence),
             decided("topology.sms_per_tpc", static_cast<std::int64_t>(largest.size()), evidence)};

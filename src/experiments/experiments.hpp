@@ -21,6 +21,8 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment tlb_experiment();
 [[nodiscard]] Experiment texture_tlb_experiment();
 [[nodiscard]] Experiment scopes_experiment();
+[[nodiscard]] Experiment latency_map_experiment();
+[[nodiscard]] Experiment tlb_scopes_experiment();
 [[nodiscard]] Experiment dram_bandwidth_experiment();
 [[nodiscard]] Experiment launch_experiment();
 [[nodiscard]] Experiment control_flow_experiment();

@@ -1,9 +1,14 @@
 #include "experiments/scope_report.hpp"
 
+#include "experiments/competition.hpp"
 #include "experiments/estimates.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
 
 namespace gputomo::experiments {
 namespace {
@@ -11,6 +16,10 @@ namespace {
 constexpr double kConfidence = 0.95;
 /// More than this is a loss, and less than kNothing is none.
 constexpr double kLost = 0.5, kNothing = 0.2;
+constexpr std::uint32_t kLaps = 3;
+constexpr int kRuns = 3;
+/// Part of what it had that a quiet walk may seem to lose.
+constexpr double kUndisturbed = 0.1;
 
 std::string scope_name(const Context& context, std::size_t shared_by) {
     const auto sms = static_cast<std::size_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
@@ -27,6 +36,26 @@ std::string scope_name(const Context& context, std::size_t shared_by) {
 }  // namespace
 
 void Sharing::add(std::uint32_t rival, double lost) { (lost > kLost ? sharing : lost < kNothing ? apart : unclear).push_back(rival); }
+
+Sharing compete_with_all(const Context& context, Competition& competition, double cost) {
+    const auto sms = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    Sharing result;
+    for (std::uint32_t rival = 0; rival < sms; ++rival) {
+        // What disturbs a walk only delays it: of walks that don't agree that nothing was lost, the fastest of several count.
+        std::optional<double> alone, beside;
+        double lost = 0;
+        for (int i = 0; i < kRuns && (i == 0 || std::abs(lost) > kUndisturbed); ++i) {
+            const auto a = competition.cycles(0, rival, 0), b = competition.cycles(0, rival, kLaps);
+            if (!a || !b) break;
+            alone = std::min(alone.value_or(*a), *a);
+            beside = std::min(beside.value_or(*b), *b);
+            lost = (*beside - *alone) / cost;
+        }
+        if (!alone || !beside) continue;
+        result.add(rival, lost);
+    }
+    return result;
+}
 
 void report_scope(const Context& context, const std::string& path, const Sharing& sharing, const std::string& method, Outcome& outcome) {
     Evidence evidence{method, kConfidence};

@@ -16,6 +16,11 @@ struct Sharing {
     void add(std::uint32_t rival, double lost);
 };
 
+class Competition;
+
+/// What a block on SM 0 loses to one on each SM in turn. `cost`: cycles that a load takes longer when all that it had is gone.
+[[nodiscard]] Sharing compete_with_all(const Context& context, Competition& competition, double cost);
+
 /// Adds the estimate for `path`, such as caches.l1.scope; `method` says what was done.
 void report_scope(const Context& context, const std::string& path, const Sharing& sharing, const std::string& method, Outcome& outcome);
 

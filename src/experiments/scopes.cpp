@@ -19,10 +19,6 @@ namespace {
 
 /// Each array is so much of the cache: both together are more than it holds.
 constexpr double kPart = 0.75;
-constexpr std::uint32_t kLaps = 3;
-constexpr int kRuns = 3;
-/// Part of a cache that a quiet walk may seem to lose.
-constexpr double kUndisturbed = 0.1;
 constexpr std::uint64_t kConstants = 64 * 1024;
 /// Larger caches are those of the whole GPU on every GPU so far, and take long to fill.
 constexpr std::int64_t kMostMemory = std::int64_t{256} << 20;
@@ -53,27 +49,6 @@ std::vector<KnownCache> caches_of(const Findings& findings, const std::string& p
         caches.push_back({names[i], static_cast<std::uint64_t>(*capacity), static_cast<std::uint64_t>(line), *leaf("latency"), *next});
     }
     return caches;
-}
-
-Sharing compete(Context& context, Competition& competition, const KnownCache& cache, double fraction) {
-    const auto sms = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
-    Sharing result;
-    for (std::uint32_t rival = 0; rival < sms; ++rival) {
-        context.progress(fraction, fmt::format("what shares {}", cache.name));
-        // What disturbs a walk only delays it: of walks that don't agree that nothing was lost, the fastest of several count.
-        std::optional<double> alone, beside;
-        double lost = 0;
-        for (int i = 0; i < kRuns && (i == 0 || std::abs(lost) > kUndisturbed); ++i) {
-            const auto a = competition.cycles(0, rival, 0), b = competition.cycles(0, rival, kLaps);
-            if (!a || !b) break;
-            alone = std::min(alone.value_or(*a), *a);
-            beside = std::min(beside.value_or(*b), *b);
-            lost = (*beside - *alone) / (cache.next_latency - cache.latency);
-        }
-        if (!alone || !beside) continue;
-        result.add(rival, lost);
-    }
-    return result;
 }
 
 /// Two arrays, one behind the other, in steps of the longest line; empty where they have no room.
@@ -111,7 +86,9 @@ void measure_path(Context& context, const Place& place, std::vector<KnownCache> 
             continue;
         }
         competition.set_arrays(arrays[0], arrays[1]);
-        report_scope(context, fmt::format("caches.{}.scope", caches[i].name), compete(context, competition, caches[i], static_cast<double>(i) / static_cast<double>(caches.size())), "scopes: blocks on the other SMs compete with one on SM 0", outcome);
+        context.progress(static_cast<double>(i) / static_cast<double>(caches.size()), fmt::format("what shares {}", caches[i].name));
+        report_scope(context, fmt::format("caches.{}.scope", caches[i].name), compete_with_all(context, competition, caches[i].next_latency - caches[i].latency),
+                     "scopes: blocks on the other SMs compete with one on SM 0", outcome);
     }
 }
 

@@ -83,8 +83,7 @@ struct Topology {
         visit({.name = "register_partitions", .unit = Unit::count, .doc = "equal parts of the register file; a warp's registers lie within one"}, self.register_partitions);
         visit({.name = "register_banks", .unit = Unit::count, .doc = "logical banks of the register file (Wong 2010, IV-E)",
                .internal = "determined by operand pairs that conflict, which no experiment does yet"}, self.register_banks);
-        visit({.name = "sms_per_gpc", .unit = Unit::count, .doc = "SMs of a processing cluster, within which a block cluster stays",
-               .internal = "determined by the placement of block clusters, which no experiment does yet"}, self.sms_per_gpc);
+        visit({.name = "sms_per_gpc", .unit = Unit::count, .doc = "SMs of a processing cluster, the most of any, since faulty ones are switched off"}, self.sms_per_gpc);
         visit({.name = "max_blocks_per_cluster", .unit = Unit::count, .doc = "limit of a launch with block clusters",
                .internal = "determined by launches that fail, which no experiment does yet"}, self.max_blocks_per_cluster);
     }
@@ -262,7 +261,7 @@ struct Cache {
         visit({.name = "policy", .doc = "replacement policy",
                .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "way-odds", "not-lru"}}, self.policy);
         visit({.name = "way_odds", .doc = "probability of each way to be the victim (Mei 2014: 1/6 1/2 1/6 1/6); with policy 'way-odds'"}, self.way_odds);
-        visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load that hits here, translation hit included"}, self.latency);
+        visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load that hits here, translation hit included; the mean over partitions, where there are some"}, self.latency);
         visit({.name = "latency_range", .unit = Unit::cycles, .doc = "[smallest, largest] over SM placement, or over the partitions of the cache"}, self.latency_range);
         visit({.name = "allocation", .doc = "what allocates a line",
                .internal = "determined by store traces, which no experiment does yet", .choices = {"load", "load-store"}}, self.allocation);
@@ -278,10 +277,8 @@ struct Cache {
         visit({.name = "bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that each SM must have under way for 90% of the rate of all SMs together"}, self.bytes_in_flight);
         visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Fermi L1: 16 and 48 KB); 0 where it can be switched off",
                .internal = "a launch setting of the driver; timing sees the one in force"}, self.capacity_options);
-        visit({.name = "partitions", .unit = Unit::count, .doc = "partitions that each serve a part of the SMs directly (two on the largest chips)",
-               .internal = "determined by a map of latency over SM and address, which no experiment does yet"}, self.partitions);
-        visit({.name = "far_latency", .unit = Unit::cycles, .doc = "as latency, of a hit in a partition that is not the SM's own",
-               .internal = "determined by a map of latency over SM and address, which no experiment does yet"}, self.far_latency);
+        visit({.name = "partitions", .unit = Unit::count, .doc = "partitions that each serve a part of the SMs directly (two on the largest chips)"}, self.partitions);
+        visit({.name = "far_latency", .unit = Unit::cycles, .doc = "of a hit in a partition that is not the SM's own"}, self.far_latency);
     }
 };
 
@@ -302,7 +299,6 @@ struct Tlb {
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "scope", .doc = "what shares one instance",
-               .internal = "determined by two blocks competing, which no experiment does yet",
                .choices = {"scheduler", "sm", "tpc", "gpc", "gpu"}}, self.scope);
         visit({.name = "reach", .unit = Unit::bytes, .doc = "address range that the level can map"}, self.reach);
         visit({.name = "entries", .unit = Unit::count, .doc = "reach / span"}, self.entries);

@@ -24,6 +24,17 @@ TEST(ClockScopeTest, OneGroupIsTheWholeGpuAndSingleSmsHaveTheirOwn) {
     EXPECT_EQ(scope_of({{0, 5}, {1, 1'000'000}, {2, 9'000'000}}), "sm");
 }
 
+TEST(ClockScopeTest, ClustersOfUnequalSizeAreAsLargeAsTheLargest) {
+    std::vector<BlockStart> starts;
+    for (std::uint32_t sm = 0; sm < 34; ++sm) starts.push_back({sm, sm < 18 ? 1000 + sm : 70'000 + sm});
+    EXPECT_EQ(scope_of(starts), "gpc");
+    const auto estimates = clock_scope_estimates(clock_groups(starts));
+    EXPECT_EQ(estimates.at(1).path, "topology.sms_per_gpc");
+    EXPECT_EQ(std::get<std::int64_t>(estimates.at(1).value), 18);
+    for (std::uint32_t sm = 34; sm < 70; ++sm) starts.push_back({sm, 200'000 + sm});
+    EXPECT_EQ(clock_scope_estimates(clock_groups(starts)).size(), 1U) << "one group is as large as two others: two clusters may read alike";
+}
+
 TEST(ClockScopeTest, UnequalGroupsDecideNothing) { EXPECT_EQ(scope_of({{0, 5}, {1, 6}, {2, 9'000'000}}), "undecided"); }
 
 }  // namespace

@@ -69,15 +69,15 @@ TEST(MemoryLatency, SpreadsOverTpcsWithTheDescribedMean) {
 TEST(MemoryLatency, OfAFarPartitionIsLonger) {
     auto m = two_levels();
     m.caches["l2"].partitions.set(2);
-    m.caches["l2"].far_latency.set(320);
+    m.caches["l2"].far_latency.set(240);
     Rig rig(m);
     int near_hits = 0, far_hits = 0;
     for (std::uint64_t page = 0; page < 64; ++page) {
         rig.load(page << 12, 1);
         const double latency = rig.load(page << 12, 0);
-        (latency == 200 ? near_hits : far_hits) += 1;
-        EXPECT_TRUE(latency == 200 || latency == 320) << latency;
-        EXPECT_EQ(rig.load(page << 12, 5), latency == 200 ? 320 : 200) << "SM 5 sits at the other partition";
+        (latency == 160 ? near_hits : far_hits) += 1;
+        EXPECT_TRUE(latency == 160 || latency == 240) << latency << "; the mean is 200";
+        EXPECT_EQ(rig.load(page << 12, 5), latency == 160 ? 240 : 160) << "SM 5 sits at the other partition";
     }
     EXPECT_EQ(near_hits, 32);
     EXPECT_EQ(far_hits, 32);

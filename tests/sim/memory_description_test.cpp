@@ -81,6 +81,7 @@ const std::vector<Case> kCases{
     {"PartitionsOfANearCache", [](Machine& m) { l1(m).partitions.set(2); }, "caches.l1.partitions", "found 2"},
     {"FarLatencyWithoutPartitions", [](Machine& m) { l2(m).far_latency.set(300); }, "caches.l2.partitions", "far_latency"},
     {"FarIsNearer", [](Machine& m) { l2(m).partitions.set(2); l2(m).far_latency.set(100); }, "caches.l2.far_latency", "found 100"},
+    {"FarTakesAllOfTheMean", [](Machine& m) { l2(m).partitions.set(2); l2(m).far_latency.set(400); }, "caches.l2.far_latency", "found 400"},
     {"NearWriteBack", [](Machine& m) { l1(m).write_policy.set("write-back"); }, "caches.l1.write_policy", "write-through"},
     {"OutstandingEntriesAreMissing", [](Machine& m) { l1(m).outstanding_design.set("prt"); }, "caches.l1.outstanding_entries", "missing"},
     {"MergeIsMissing", [](Machine& m) { l1(m).outstanding_design.set("mshr"); l1(m).outstanding_entries.set(4); }, "caches.l1.outstanding_merge", "missing"},

@@ -1,9 +1,10 @@
 #include "deduce/geometry/probe.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
-#include <limits>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -32,6 +33,8 @@ constexpr std::uint64_t kQuietLines = 8, kQuietReadings = 16384;
 constexpr double kMostAccidental = 0.05;
 /// Part of the slow readings that lies closest together, and how many times its width on either side still counts as usual; cycles at least.
 constexpr double kPartOfSlow = 0.35, kTimesPart = 10, kLeastWidth = 10;
+/// Part of them that is no accident where it lies nearly as close together, or within so many cycles.
+constexpr double kSomeOfSlow = 0.05, kLeastPart = 4;
 constexpr std::size_t kFewestSlow = 16;
 /// Standard deviations beyond which a count is no accident.
 constexpr double kSigmas = 5;
@@ -48,20 +51,34 @@ int least_count(double accidental, std::uint32_t laps, std::size_t loads) {
     return count;
 }
 
-/// Where nearly all misses lie: around the shortest interval that holds a good part of the slow readings.
-std::pair<double, double> usual_misses(const std::vector<double>& latencies, double threshold) {
-    std::vector<double> slow;
-    for (const double latency : latencies)
-        if (latency > threshold) slow.push_back(latency);
-    if (slow.size() < kFewestSlow) return {threshold, std::numeric_limits<double>::infinity()};
-    std::sort(slow.begin(), slow.end());
-    const auto part = static_cast<std::size_t>(kPartOfSlow * static_cast<double>(slow.size()));
-    std::size_t best = 0;
-    for (std::size_t i = 0; i + part < slow.size(); ++i)
-        if (slow[i + part] - slow[i] < slow[best + part] - slow[best]) best = i;
-    const double wide = std::max(kTimesPart * (slow[best + part] - slow[best]), kLeastWidth);
-    return {slow[best] - wide, slow[best + part] + wide};
-}
+/// Where nearly all misses lie, as a sorted list of intervals: around the shortest one that holds a good part of the slow readings, and around
+/// others of that width that hold some, such as those of a farther partition.
+class UsualMisses {
+public:
+    UsualMisses(const std::vector<double>& latencies, double threshold) {
+        std::vector<double> slow;
+        std::ranges::copy_if(latencies, std::back_inserter(slow), [threshold](double latency) { return latency > threshold; });
+        if (slow.size() < kFewestSlow) return;
+        std::sort(slow.begin(), slow.end());
+        const auto part = static_cast<std::size_t>(kPartOfSlow * static_cast<double>(slow.size()));
+        double width = slow[part] - slow[0];
+        for (std::size_t i = 0; i + part < slow.size(); ++i) width = std::min(width, slow[i + part] - slow[i]);
+        const double wide = std::max(kTimesPart * width, kLeastWidth);
+        const auto some = static_cast<std::size_t>(std::ceil(kSomeOfSlow * static_cast<double>(slow.size())));
+        for (std::size_t i = 0; i + some < slow.size(); ++i)
+            if (slow[i + some] - slow[i] <= std::max(2 * width, kLeastPart)) add({slow[i] - wide, slow[i + some] + wide});
+    }
+    [[nodiscard]] bool holds(double latency) const {
+        return intervals_.empty() || std::ranges::any_of(intervals_, [latency](const auto& interval) { return latency >= interval[0] && latency <= interval[1]; });
+    }
+
+private:
+    void add(std::array<double, 2> interval) {
+        if (!intervals_.empty() && interval[0] <= intervals_.back()[1]) intervals_.back()[1] = std::max(intervals_.back()[1], interval[1]);
+        else intervals_.push_back(interval);
+    }
+    std::vector<std::array<double, 2>> intervals_;  ///< empty: too few misses to tell
+};
 
 }  // namespace
 
@@ -85,10 +102,10 @@ Probe::Recorded Probe::record(const Offsets& offsets, std::uint32_t warm, std::u
     const auto trace = chase_(request);
     loads_ += offsets.size() * (std::uint64_t{warm} + laps);
     Recorded recorded{std::vector<bool>(trace.latencies.size()), std::vector<bool>(trace.latencies.size()), std::max<std::size_t>(1, trace.unbroken == 0 ? trace.latencies.size() : trace.unbroken)};
-    const auto [low, high] = usual_misses(trace.latencies, question_.threshold);
+    const UsualMisses usual(trace.latencies, question_.threshold);
     for (std::size_t i = 0; i < trace.latencies.size(); ++i) {
         recorded.missed[i] = trace.latencies[i] > question_.threshold;
-        recorded.odd[i] = recorded.missed[i] && (trace.latencies[i] < low || trace.latencies[i] > high);
+        recorded.odd[i] = recorded.missed[i] && !usual.holds(trace.latencies[i]);
     }
     return recorded;
 }

@@ -63,14 +63,17 @@ void Builder::read_timing(const machine::Cache& from, CacheLevel& level, const s
     if (from.partitions) level.partitions = static_cast<std::uint32_t>(need_count(from.partitions, where + ".partitions", placement_.sms()));
     if (level.partitions > 1 && level.scope != Scope::gpu)
         reject(where + ".partitions", fmt::format("found {}", level.partitions), "1, because only a cache of the whole GPU has partitions");
-    machine::Integers range = from.latency_range;
-    if (from.far_latency) {
-        if (level.partitions < 2) reject(where + ".partitions", "found 1 or nothing", "2 or more, because far_latency is given");
-        level.far_extra = need_cycles(from.far_latency, where + ".far_latency") - latency;
-        if (level.far_extra < 0) reject(where + ".far_latency", fmt::format("found {}", *from.far_latency), fmt::format("at least the latency, {}", latency));
-        range = {};  // the range is then that of the partitions
+    if (!from.far_latency) {
+        level.latency = placement_.spread(*from.latency, from.latency_range, where + ".latency_range");
+        return;
     }
-    level.latency = placement_.spread(*from.latency, range, where + ".latency_range");
+    if (level.partitions < 2) reject(where + ".partitions", "found 1 or nothing", "2 or more, because far_latency is given");
+    const double far = need_cycles(from.far_latency, where + ".far_latency");
+    if (far < latency) reject(where + ".far_latency", fmt::format("found {}", *from.far_latency), fmt::format("at least the latency, {}", latency));
+    // The latency is the mean of an SM's own partition and of the others; its range is then theirs.
+    level.far_extra = level.partitions * (far - latency);
+    if (level.far_extra >= far) reject(where + ".far_latency", fmt::format("found {}", *from.far_latency), fmt::format("less, or hits in an SM's own partition, with a mean of {}, take no time", latency));
+    level.latency.assign(placement_.sms(), far - level.far_extra);
 }
 
 void Builder::read_stores(const machine::Cache& from, CacheLevel& level, const std::string& where) {
