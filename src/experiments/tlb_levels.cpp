@@ -35,6 +35,7 @@ struct Effort {
     /// Latencies by range. Where the clock steps in several cycles, all slow loads of one range may begin at the same part of a step, and read
     /// up to half a step too little or too much.
     std::vector<double> by_range;
+    [[nodiscard]] double spread() const { return ceiling - latency; }
 };
 
 /// Each element's median over the laps: single loads are slow by accident.
@@ -67,7 +68,8 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
             std::ranges::copy_if(latencies, std::back_inserter(slow), [limit](double latency) { return latency > limit; });
             return slow;
         };
-        const double margin = std::max(chase.window().aliased ? kAliasedMargin : kPlainMargin, efforts.front().ceiling - efforts.front().latency);
+        // Loads of one level differ, by the slices of a cache for one, and so do those of the next.
+        const double margin = std::max({chase.window().aliased ? kAliasedMargin : kPlainMargin, efforts.front().spread(), efforts.back().spread()});
         const auto slow = above(efforts.back().ceiling + margin);
         const double share = chase.window().aliased ? kAliasedShare : kPlainShare;
         if (static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {
@@ -144,7 +146,7 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
         question.fits = efforts[level].fits;
         question.overflows = efforts[level].overflows;
         translation.describe(0.3 + 0.3 * static_cast<double>(level), fmt::format("geometry of level {}", level + 1));
-        found.push_back({deduce::deduce_geometry(chase, question), efforts[level + 1].latency - efforts[level].latency, efforts.front().ceiling - efforts.front().latency});
+        found.push_back({deduce::deduce_geometry(chase, question), efforts[level + 1].latency - efforts[level].latency, efforts.front().spread()});
         if (!found.back().has_geometry()) continue;
         near.push_back(near_tlb(found.back().findings));
         const UnhiddenChase unhidden(translation, near);
