@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 namespace gputomo::experiments {
 namespace {
@@ -17,8 +17,10 @@ namespace {
 constexpr double kConfidence = 0.95;
 /// Sizes double until two successive rates agree this well ...
 constexpr double kStable = 0.005;
-/// ... or a launch takes this long (a simulated GPU is slow) ...
-constexpr std::chrono::milliseconds kLongLaunch{300};
+/// ... or a launch keeps the processor busy for so long, as a simulated GPU does: not by the wall's clock, or other programs would decide ...
+constexpr double kLongLaunch = 0.3;
+/// ... but never before so many sizes: in the smallest arrays some threads have a turn more than others.
+constexpr std::size_t kFewestSizes = 2;
 /// ... or arrays reach this size: 4 GiB take a millisecond on the fastest memories.
 constexpr std::int64_t kLargestArray = std::int64_t{4} << 30;
 /// Smallest array: some turns of the loop on a small GPU.
@@ -50,12 +52,18 @@ std::int64_t first_size(const Sizes& sizes, const Streaming& streaming) {
 
 struct Rate {
     double gigabytes_per_second = 0;
-    std::chrono::steady_clock::duration wall{};
+    double processor_seconds = 0;  ///< of a launch
 };
+
+double processor_seconds() {
+    std::timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 /// Best of some launches over one array and over half of it: the difference is free of what a launch costs.
 Rate rate_of(Streaming& streaming, Bytes size) {
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = processor_seconds();
     Nanoseconds whole{1e18};
     Nanoseconds half{1e18};
     for (int i = 0; i < kLaunches; ++i) {
@@ -63,7 +71,7 @@ Rate rate_of(Streaming& streaming, Bytes size) {
         half = std::min(half, streaming.run(size / 2));
     }
     const double moved = static_cast<double>((streaming.moved(size) - streaming.moved(size / 2)).count());
-    return {moved / (whole - half).count(), (std::chrono::steady_clock::now() - begin) / kLaunches};
+    return {moved / (whole - half).count(), (processor_seconds() - begin) / kLaunches};
 }
 
 struct Growth {
@@ -79,7 +87,7 @@ Growth grow(Context& context, Streaming& streaming, Sizes sizes) {
         const bool stable = !growth.rates.empty() && std::abs(rate.gigabytes_per_second / growth.rates.back() - 1) < kStable;
         growth.sizes.push_back(static_cast<double>(size));
         growth.rates.push_back(rate.gigabytes_per_second);
-        if (stable || rate.wall > kLongLaunch) break;
+        if (stable || (growth.rates.size() >= kFewestSizes && rate.processor_seconds > kLongLaunch)) break;
     }
     return growth;
 }

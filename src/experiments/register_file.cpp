@@ -20,6 +20,8 @@ constexpr double kConfidence = 0.97;
 constexpr std::int64_t kWarp = 32;
 /// More values than any GPU has registers for a thread.
 constexpr int kTooMany = 300;
+/// So few that every GPU can launch a warp that holds them.
+constexpr int kFewValues = 8;
 /// Steps of the staircase that is kept as evidence (Wong 2010, Fig. 9).
 constexpr int kStairs = 16;
 
@@ -72,6 +74,7 @@ private:
     [[nodiscard]] bool can_hold(int live);
     void find_limit(Outcome& outcome);
     [[nodiscard]] std::int64_t predicted(const Rule& rule, Question question) const;
+    [[nodiscard]] bool launches_a_warp(Resident& kernel);
     [[nodiscard]] std::int64_t answer(Question question);
     void ask(Question question);
     [[nodiscard]] std::optional<Question> where_they_differ() const;
@@ -108,7 +111,7 @@ bool RegisterFile::can_hold(int live) {
 }
 
 void RegisterFile::find_limit(Outcome& outcome) {
-    int fits = 8;
+    int fits = kFewValues;
     int fails = kTooMany;
     const Evidence evidence{"register_file: the most registers of a kernel that holds more and more values", kConfidence};
     if (can_hold(kTooMany)) {
@@ -130,8 +133,19 @@ std::int64_t RegisterFile::predicted(const Rule& rule, Question question) const 
     return std::min(most_blocks_, rule.resident(question.registers, kWarp));
 }
 
+/// A part of the file may have fewer registers than one warp of the kernel needs. A device that refuses kernels of few registers too is at fault.
+bool RegisterFile::launches_a_warp(Resident& kernel) {
+    try {
+        return kernel.launches(kWarp);
+    } catch (const DeviceError&) {
+        static_cast<void>(kernel_with(kFewValues).launches(kWarp));
+        return false;
+    }
+}
+
 std::int64_t RegisterFile::answer(Question question) {
     Resident& kernel = kernel_with(question.registers - overhead_);
+    if (!launches_a_warp(kernel)) return 0;
     if (question.resident) return kernel.blocks_per_sm(kWarp, Bytes{0}, static_cast<int>(most_blocks_));
     std::int64_t fits = 1;
     std::int64_t fails = most_threads_ / kWarp + 1;
@@ -153,7 +167,7 @@ void RegisterFile::ask(Question question) {
 std::optional<Question> RegisterFile::where_they_differ() const {
     std::optional<Question> best;
     std::size_t least = rules_.size();
-    for (int registers = overhead_ + 8; registers <= most_registers_; ++registers)
+    for (int registers = overhead_ + kFewValues; registers <= most_registers_; ++registers)
         for (const bool resident : {false, true}) {
             const Question question{registers, resident};
             if (asked_.contains(question)) continue;

@@ -149,7 +149,7 @@ TEST(RegisterFile, OfAGtx280IsHandedOutIn4RegistersAnd64Threads) {
 
 TEST(RegisterFile, OfOtherMachinesIsFoundAsWell) {
     struct Rule { int file, unit, threads, parts, most; };
-    for (const Rule rule : {Rule{65536, 8, 32, 4, 255}, Rule{32768, 2, 64, 1, 63}, Rule{65536, 8, 128, 1, 255}}) {
+    for (const Rule rule : {Rule{65536, 8, 32, 4, 255}, Rule{32768, 2, 64, 1, 63}, Rule{65536, 8, 128, 1, 255}, Rule{16384, 8, 32, 4, 255}}) {
         auto machine = gtx280();
         auto& topology = machine.topology;
         topology.registers_per_sm.set(rule.file);

@@ -19,17 +19,19 @@ namespace {
 constexpr double kConfidence = 0.98;
 /// Independent chains a thread for the sweep over warps: one, as in Wong 2010, and enough to fill a pipeline from few warps.
 constexpr int kChains[] = {1, 4};
-/// Loops for the steady rate; the best of them counts. A short body fits an instruction cache of 4 KiB but its control takes
-/// 0.8% of the issue slots, a long one loses 0.3%. Two chains fill the issue slots of current SMs, with more of them the
-/// warps drift apart and the rate falls by up to 2%; but where registers leave room for few warps only they cover the latency.
+/// Loops for the steady rate; the best of them counts. They fit an instruction cache of 4 KiB. Two chains fill the issue slots of
+/// current SMs, with more of them the warps drift apart and the rate falls by up to 2%; but where registers leave room for few warps only
+/// they cover the latency.
 struct LoopShape {
     int operations;  ///< a thread and turn
     int chains;
 };
-constexpr LoopShape kLoops[] = {{384, 1}, {384, 2}, {384, 4}, {1024, 1}, {1024, 2}};
+constexpr LoopShape kLoops[] = {{384, 1}, {384, 2}, {384, 4}};
 /// Of the other operations: machine instructions instead of operations.
 constexpr LoopShape kShortLoops[] = {{480, 1}, {480, 2}};
 constexpr int kFewestOperations = 16;
+/// Machine instructions in whose time a loop counts, compares and branches: four instructions, of which one or the other issues at half the rate.
+constexpr double kMostControl = 8;
 
 /// Above this number of warps only every fourth is tried.
 constexpr int kEveryWarp = 16;
@@ -64,21 +66,69 @@ Sweep sweep(Context& context, const TimedOperation& operation, Outcome& outcome)
     return result;
 }
 
-/// The best steady rate: few warps with many chains or many warps with one, whichever the schedulers fill better.
-double best_rate(Context& context, const TimedOperation& operation, Outcome& outcome) {
-    const int warp_size = warp_size_of(context.device);
-    const bool basic = !operation.opcodes.empty();
-    double best = 0;
-    for (const auto& shape : basic ? std::span<const LoopShape>(kLoops) : std::span<const LoopShape>(kShortLoops)) {
-        const int count = std::max(kFewestOperations, shape.operations / size_of(context.findings, operation) / 4 * 4);
-        ChainLoop loop(context.device, {{operation, count, shape.chains}});
-        add_code_checks(loop.compiled(), outcome);
-        const int most = most_warps(loop.compiled(), warp_size);
-        for (int warps : {most / 2, most})
-            if (warps > 0) best = std::max(best, loop.throughput(warps, warp_size));
+/// One loop, its best number of warps, and its rate there in operations per cycle.
+struct LoopRate {
+    LoopShape shape{};
+    int warps = 0;
+    double rate = 0;
+};
+
+class LoopRates {
+public:
+    LoopRates(Context& context, const TimedOperation& operation, Outcome& outcome)
+        : context_(context), operation_(operation), outcome_(outcome), warp_size_(warp_size_of(context.device)), size_(size_of(context.findings, operation)) {}
+
+    /// The best steady rate, free of the loop's control: few warps with many chains or many warps with one, whichever the schedulers fill better.
+    double best() {
+        const bool basic = !operation_.opcodes.empty();
+        for (const auto& shape : basic ? std::span<const LoopShape>(kLoops) : std::span<const LoopShape>(kShortLoops)) {
+            const auto loop = make(shape);
+            const int most = most_warps(loop->compiled(), warp_size_);
+            for (int warps : {most / 2, most})
+                if (warps > 0) measured_.push_back({{count(shape), shape.chains}, warps, loop->throughput(warps, warp_size_)});
+        }
+        const LoopRate best = *std::ranges::max_element(measured_, {}, &LoopRate::rate);
+        return without_control(best);
     }
-    return best;
-}
+
+    [[nodiscard]] deduce::Trace trace() const {
+        deduce::Trace trace{.name = fmt::format("arithmetic_throughput/{}/loops", operation_.name), .experiment = "arithmetic_throughput"};
+        trace.columns = {{"operations", "count", {}}, {"chains", "count", {}}, {"warps", "count", {}}, {"rate", "operations/cycle", {}}};
+        for (const auto& loop : measured_) {
+            const double row[] = {static_cast<double>(loop.shape.operations), static_cast<double>(loop.shape.chains), static_cast<double>(loop.warps), loop.rate};
+            for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+        }
+        return trace;
+    }
+
+private:
+    /// Operations of a thread and turn: an even multiple of the chains.
+    [[nodiscard]] int count(const LoopShape& shape) const { return std::max(kFewestOperations, shape.operations / size_ / 8 * 8); }
+    [[nodiscard]] std::unique_ptr<ChainLoop> make(const LoopShape& shape) {
+        auto loop = std::make_unique<ChainLoop>(context_.device, std::vector<LoopPart>{{operation_, count(shape), shape.chains}});
+        add_code_checks(loop->compiled(), outcome_);
+        return loop;
+    }
+
+    /// A turn takes what its operations take and what its control does; half as many operations tell them apart. The rate as it was where
+    /// that makes the control less than nothing or more than a loop needs: then something else than the number of operations differs.
+    double without_control(const LoopRate& whole) {
+        const LoopShape shape{whole.shape.operations * size_ / 2, whole.shape.chains};
+        const auto half = make(shape);
+        const LoopRate less{{count(shape), shape.chains}, whole.warps, half->throughput(whole.warps, warp_size_)};
+        measured_.push_back(less);
+        const double turn = whole.shape.operations / whole.rate, half_turn = less.shape.operations / less.rate;
+        const double rate = (whole.shape.operations - less.shape.operations) / (turn - half_turn);
+        const double control = turn * rate - whole.shape.operations;
+        return control >= 0 && control * size_ <= kMostControl ? rate : whole.rate;
+    }
+
+    Context& context_;
+    const TimedOperation& operation_;
+    Outcome& outcome_;
+    int warp_size_, size_;
+    std::vector<LoopRate> measured_;
+};
 
 deduce::Trace trace_of(const TimedOperation& operation, const Sweep& sweep) {
     deduce::Trace trace{.name = fmt::format("arithmetic_throughput/{}", operation.name), .experiment = "arithmetic_throughput"};
@@ -133,15 +183,16 @@ Outcome measure(Context& context) {
                 outcome.traces.push_back(trace_of(operation, over_warps));
                 evidence.note = filling(over_warps, context.findings.number(fmt::format("operations[{}].latency", operation.name)), warp_size_of(context.device));
             }
-            outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.name),
-                                                      best_rate(context, operation, outcome), evidence));
+            LoopRates loops(context, operation, outcome);
+            outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.name), loops.best(), evidence));
+            outcome.traces.push_back(loops.trace());
         } catch (const CodeMismatch& mismatch) {
             add_mismatch(mismatch, outcome);
         }
     }
     for (const auto& [name, operation] : pipelines) {
         context.progress(done++ / total, name);
-        const double lanes = whole_lanes(best_rate(context, operation, outcome));
+        const double lanes = whole_lanes(LoopRates(context, operation, outcome).best());
         outcome.estimates.push_back(rate_estimate(fmt::format("pipelines.{}.lanes", name), lanes, evidence_for(operation)));
     }
     return outcome;
