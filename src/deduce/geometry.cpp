@@ -27,6 +27,15 @@ struct Room {
 constexpr Room kRooms[] = {{8, true}, {8, false}, {32, true}, {4, false}};
 /// Loads that walks through arrays are worth where there are other ways.
 constexpr std::uint64_t kContiguousLoads = std::uint64_t{24} << 20;
+/// More than the walks for the policy take.
+constexpr std::uint64_t kPolicyLoads = std::uint64_t{4} << 20;
+/// Parts of the loads for group tests: one for checking what walks through arrays found, one or two for each way to a first set.
+constexpr std::uint64_t kShares = 4;
+/// Of a cache's lines, this share at random places is tried for one overfull set.
+constexpr double kScatteredShare = 0.75;
+/// Of as many lines as stay together in an array, this share does in full sets; more lines than this are not tried together.
+constexpr double kSurelyStay = 0.9;
+constexpr std::uint64_t kMostTogether = 1 << 14;
 /// Longest line, as a multiple of what one miss fills.
 constexpr std::uint64_t kMostSectors = 64;
 /// A geometry that predicts a smaller share of the trials is not the cache's.
@@ -67,7 +76,21 @@ private:
             remark(contiguous.why);
         }
         if (probe_.hidden()) return explain_by_growing(contiguous);
-        return (contiguous.sets && explain_equal_sets(*contiguous.sets)) || explain_any_sets();
+        array_ = contiguous.capacity;
+        group_tests_end_ = probe_.loads() + q_.group_test_loads;
+        return (contiguous.sets && within(q_.group_test_loads / kShares, [&] { return explain_equal_sets(*contiguous.sets); })) || explain_any_sets();
+    }
+
+    /// Whether `explains` does, for so many loads at most of those that are left.
+    template <class Explains>
+    bool within(std::uint64_t loads, Explains explains) {
+        if (probe_.loads() >= group_tests_end_) return false;
+        probe_.allow(std::min(loads, group_tests_end_ - probe_.loads()));
+        try {
+            return explains();
+        } catch (const Exhausted& exhausted) {
+            return remark(exhausted.what());
+        }
     }
 
     /// Where tours must be whole arrays: sets of any size and order; equal ones stay as they were found.
@@ -102,7 +125,9 @@ private:
     bool explain_equal_sets(const EqualSets& sets) {
         const auto index = Index::modulo(sets.sets, sets.line, probe_.address(), probe_.span());
         if (!probe_.hidden() && index.lines_in_reach() > sets.ways) return predicts(index, sets.ways);
-        decide(index, std::vector<std::uint64_t>(sets.sets, sets.ways), kUnpredicted);
+        const std::vector<std::uint64_t> ways(sets.sets, sets.ways);
+        decide(index, ways, kUnpredicted);
+        find_policy_of(index, ways);
         return true;
     }
 
@@ -117,9 +142,17 @@ private:
         return false;
     }
 
-    /// One set, its line, and the index.
+    /// Random lines are the cheapest way to sets of a few ways, and lines in a row to large ones of unequal size.
     bool explain_any_sets_in_room() {
-        const auto overfull = find_overfull(probe_, step());
+        const auto most = static_cast<std::uint64_t>(kScatteredShare * static_cast<double>(q_.overflows / step()));
+        const std::uint64_t share = q_.group_test_loads / kShares;
+        return within(share, [&] { return explain_set(find_scattered_overfull(probe_, step(), most)); }) ||
+               within(share, [&] { return explain_set(find_overfull_in_array(probe_, step(), array_.fits)); }) ||
+               within(2 * share, [&] { return explain_set(find_overfull(probe_, step())); });
+    }
+
+    /// One set, its line, and the index.
+    bool explain_set(const std::optional<Overfull>& overfull) {
         if (!overfull) return remark("no group of lines shows a set");
         const std::uint64_t least = q_.visible > q_.word ? q_.word : sector_;
         const std::uint64_t line = find_line(probe_, *overfull, least, std::min(step() * kMostSectors, std::max(step(), q_.overflows)));
@@ -137,8 +170,11 @@ private:
         const std::uint64_t capacity = std::accumulate(ways.begin(), ways.end(), std::uint64_t{0}) * index.line();
         const std::string picture = fmt::format("{} sets of up to {} lines of {} bytes", index.sets(), *std::max_element(ways.begin(), ways.end()), index.line());
         if (trials.confidence() < kPredicts) return remark(fmt::format("{} predict {} of {} groups of lines", picture, trials.agreed, trials.made));
-        if (capacity < q_.fits / 2 || capacity > q_.overflows) return remark(fmt::format("{} are not the size of this level", picture));
+        const bool more_tags = lacks_data(index, ways);
+        if (capacity < q_.fits / 2 || (capacity > q_.overflows && !more_tags)) return remark(fmt::format("{} are not the size of this level", picture));
         decide(index, ways, trials.confidence());
+        if (more_tags) decide_data(picture, trials.confidence());
+        find_policy_of(index, ways);
         return true;
     }
 
@@ -165,6 +201,29 @@ private:
         if (*least != *most) found_.set_ways.assign(described.begin(), described.end());
     }
 
+    /// Whether an array overflows that leaves no set more lines than it has ways, and so do all sets together when they are full, but not
+    /// as many of them as are known to stay: then data is kept of fewer lines than there are tags.
+    bool lacks_data(const Index& index, const std::vector<std::uint64_t>& ways) {
+        const auto [least, most] = std::ranges::minmax_element(ways);
+        const std::uint64_t tags = ways.size() * *most;
+        if (array_.overflow == 0 || *least != *most || array_.overflow >= tags * index.line() || tags > kMostTogether) return false;
+        std::vector<std::uint64_t> lines(ways.size(), 0);
+        for (std::uint64_t at = 0; at < array_.overflow; at += index.line())
+            if (++lines[index.set_of(q_.base + at)] > *most) return false;
+        Offsets all, some;
+        for (std::uint64_t set = 0; set < ways.size(); ++set)
+            for (std::uint64_t i = 0; i < *most; ++i) all.push_back(index.line_of(set, i));
+        const auto staying = static_cast<std::uint64_t>(kSurelyStay * static_cast<double>(array_.fits / index.line() / *most)) * *most;
+        some.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(staying));
+        return within(q_.group_test_loads, [&] { return probe_.fits(some) && !probe_.fits(all); });
+    }
+
+    void decide_data(const std::string& picture, double confidence) {
+        const auto fits = static_cast<std::int64_t>(array_.fits);
+        found_.capacity = {fits, confidence, {fits, static_cast<std::int64_t>(array_.overflow) - 1}, {}};
+        remark(fmt::format("{} have tags for more than stays: an array of {} bytes does, one of {} does not", picture, fits, array_.overflow));
+    }
+
     void decide(const Index& index, const std::vector<std::uint64_t>& ways, double confidence) {
         decide_size(index.line(), ways, confidence);
         found_.index = index.name();
@@ -172,6 +231,9 @@ private:
             if (found_.index == "bits") found_.index_bits.push_back(std::countr_zero(mask));
             if (found_.index == "hash") found_.index_hash.push_back(static_cast<std::int64_t>(mask));
         }
+    }
+
+    void find_policy_of(const Index& index, const std::vector<std::uint64_t>& ways) {
         const auto largest = std::ranges::max_element(ways);
         if (index.lines_in_reach() <= *largest) {
             remark("too few lines of a set are in reach: the policy is not determined");
@@ -186,6 +248,7 @@ private:
     void decide_policy(const Offsets& lines, const Offsets& company = {}) {
         const std::uint64_t piece = std::min(static_cast<std::uint64_t>(found_.line.value), sector_);
         if (lines.size() < 3) return;
+        probe_.allow(kPolicyLoads);
         if (piece / q_.word < 2) {
             remark("a line is too short to be visited twice in a tour: the policy is not determined");
             return;
@@ -203,6 +266,8 @@ private:
     const CacheQuestion& q_;
     CacheFindings found_;
     std::uint64_t sector_ = 0;
+    Bracket array_;                      ///< what walks through arrays showed
+    std::uint64_t group_tests_end_ = 0;  ///< count of loads after which no more are tried
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ constexpr std::array kLeaves = {
     AttributeLeaf{max_blocks_per_multiprocessor, "topology.max_blocks_per_sm"},
     AttributeLeaf{max_registers_per_multiprocessor, "topology.registers_per_sm"},
     AttributeLeaf{max_shared_memory_per_multiprocessor, "shared.capacity"},
+    AttributeLeaf{total_memory_bytes, "memory.capacity"},
 };
 
 /// The most a block may use, opted in to where the device has that.
@@ -55,7 +56,7 @@ Experiment attributes_experiment() {
             .provides = {"identity.name", "identity.compute_capability_major", "identity.compute_capability_minor",
                          "topology.sms", "topology.warp_size", "topology.max_threads_per_block",
                          "topology.max_threads_per_sm", "topology.max_blocks_per_sm", "topology.registers_per_sm",
-                         "shared.capacity", "shared.max_per_block"},
+                         "shared.capacity", "shared.max_per_block", "memory.capacity"},
             .run = run};
 }
 

@@ -7,6 +7,7 @@
 #include "experiments/chase_array.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/estimates.hpp"
+#include "experiments/overfill_walks.hpp"
 
 #include <fmt/format.h>
 
@@ -37,6 +38,8 @@ constexpr std::uint64_t kMostFarLoads = 1 << 20;
 constexpr double kNearer = 0.1;
 /// Cycles, or steps of the clock, by which two levels differ at least.
 constexpr double kLeastStep = 3, kClockSteps = 1.5;
+/// Confidence of a capacity that is only known to lie in an interval.
+constexpr double kOpen = 0.5;
 /// SMs tried for the spread of the memory latency.
 constexpr std::uint32_t kMostSms = 32;
 constexpr std::uint64_t kLoadsPerSm = 256;
@@ -166,7 +169,12 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
     question.base = cache.array->base();
     cache.array->describe(cache.name == "l1" ? 0.4 : 0.6, "geometry of " + cache.name);
     const auto findings = deduce::deduce_geometry(cache.array->chase(), question);
-    for (auto& estimate : deduce::cache_estimates(findings, prefix, "caches")) outcome.estimates.push_back(std::move(estimate));
+    const bool exact = findings.capacity.confidence > kOpen;
+    const OverfillQuestion overfill{cache.name, "caches", cache.level, cache.next_latency, findings.line.confidence > 0 ? static_cast<std::uint64_t>(findings.line.value) : cache.stride, room, !exact};
+    const auto beyond = measure_overfill(*cache.array, overfill, outcome);
+    for (auto& estimate : deduce::cache_estimates(findings, prefix, "caches"))
+        if (exact || !beyond.capacity || estimate.path != prefix + ".capacity") outcome.estimates.push_back(std::move(estimate));
+    report_overfill(beyond, overfill, exact, outcome);
     for (const auto& remark : findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}", cache.name, remark));
 }
 
@@ -247,7 +255,7 @@ Experiment caches_experiment() {
             .needs = {},
             .after = {"clock"},
             .provides = {"caches.*.latency", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
-                         "caches.*.set_ways", "caches.*.index", "caches.*.index_bits", "caches.*.index_hash", "caches.*.policy", "caches.*.way_odds", "paths.global.caches",
+                         "caches.*.set_ways", "caches.*.index", "caches.*.index_bits", "caches.*.index_hash", "caches.*.policy", "caches.*.way_odds", "caches.*.refetch_latency", "paths.global.caches",
                          "paths.global.memory_latency", "paths.global.memory_latency_range"},
             .run = run};
 }

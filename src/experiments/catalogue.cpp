@@ -20,6 +20,7 @@ std::span<const Experiment> catalogue() {
         texture_caches_experiment(),
         instruction_caches_experiment(),
         tlb_experiment(),
+        page_window_experiment(),
         texture_tlb_experiment(),
         scopes_experiment(),
         latency_map_experiment(),

@@ -244,11 +244,12 @@ struct Cache {
     Integers capacity_options;
     Integer partitions;
     Integer far_latency;
+    Integer refetch_latency;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "scope", .doc = "what shares one instance", .choices = {"scheduler", "sm", "tpc", "gpc", "gpu"}}, self.scope);
-        visit({.name = "capacity", .unit = Unit::bytes, .doc = "data bytes of one instance"}, self.capacity);
+        visit({.name = "capacity", .unit = Unit::bytes, .doc = "data bytes of one instance; less than sets x ways x line where there are more tags than data"}, self.capacity);
         visit({.name = "line", .unit = Unit::bytes, .doc = "bytes that share one tag"}, self.line);
         visit({.name = "sector", .unit = Unit::bytes, .doc = "bytes filled by one miss; equals line where there are no sectors"}, self.sector);
         visit({.name = "ways", .unit = Unit::count, .doc = "ways of a set; the largest where sets differ (see set_ways)"}, self.ways);
@@ -278,7 +279,8 @@ struct Cache {
         visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Fermi L1: 16 and 48 KB); 0 where it can be switched off",
                .internal = "a launch setting of the driver; timing sees the one in force"}, self.capacity_options);
         visit({.name = "partitions", .unit = Unit::count, .doc = "partitions that each serve a part of the SMs directly (two on the largest chips)"}, self.partitions);
-        visit({.name = "far_latency", .unit = Unit::cycles, .doc = "of a hit in a partition that is not the SM's own"}, self.far_latency);
+        visit({.name = "far_latency", .unit = Unit::cycles, .doc = "of a hit whose line belongs to a partition that is not the SM's own"}, self.far_latency);
+        visit({.name = "refetch_latency", .unit = Unit::cycles, .doc = "of a load whose line the SM's own partition has lost and another one still holds"}, self.refetch_latency);
     }
 };
 
@@ -344,10 +346,8 @@ struct Path {
                .internal = "determined by homogeneous mixes of whole warps: the experiment occupancy, which runs on request only"}, self.warp_latency);
         visit({.name = "transaction_cost", .unit = Unit::cycles, .doc = "latency that each further transaction adds to a load that diverges (Volkov 2016, Table 6.7)",
                .internal = "determined by loads of one warp that diverge, which no experiment does yet"}, self.transaction_cost);
-        visit({.name = "page_window", .unit = Unit::bytes, .doc = "memory whose page entries are active at once (Mei 2014, 4.2: 512 MB on Kepler)",
-               .internal = "determined by jumps over hundreds of megabytes, which no experiment does yet"}, self.page_window);
-        visit({.name = "page_window_penalty", .unit = Unit::cycles, .doc = "latency added by an access outside the active window, which switches it",
-               .internal = "determined by jumps over hundreds of megabytes, which no experiment does yet"}, self.page_window_penalty);
+        visit({.name = "page_window", .unit = Unit::bytes, .doc = "memory whose page entries are active at once (Mei 2014, 4.2: 512 MB on Kepler)"}, self.page_window);
+        visit({.name = "page_window_penalty", .unit = Unit::cycles, .doc = "latency added by an access outside the active window, which switches it"}, self.page_window_penalty);
         visit({.name = "tlb_position", .doc = "number of caches that are looked up before translation",
                .internal = "virtually indexed caches hide the TLB; timing sees it only through a path's levels",
                .choices = {"before-caches", "after-first-cache"}}, self.tlb_position);
@@ -360,6 +360,7 @@ struct Path {
 };
 
 struct Memory {
+    Integer capacity;
     Integer coalescing_group;
     Integers transaction_sizes;
     Integer channels;
@@ -377,6 +378,7 @@ struct Memory {
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "capacity", .unit = Unit::bytes, .doc = "device memory"}, self.capacity);
         visit({.name = "coalescing_group", .unit = Unit::count, .doc = "threads whose accesses are merged (half-warp 16, warp 32)",
                .internal = "determined by access patterns, which no experiment does yet"}, self.coalescing_group);
         visit({.name = "transaction_sizes", .unit = Unit::bytes, .doc = "sizes of a memory transaction (Volkov 2016, 2.8)",

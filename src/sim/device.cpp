@@ -1,5 +1,6 @@
 // SimulatedDevice: the Device interface over memory, decoder and engine.
 #include "sim/device_memory.hpp"
+#include "sim/memory/description.hpp"
 #include "sim/simulator.hpp"
 #include "sim/sm/description_check.hpp"
 #include "sim/sm/engine.hpp"
@@ -72,7 +73,7 @@ private:
 class Gpu final : public SimulatedDevice {
 public:
     Gpu(const machine::Machine& machine, Options options)
-        : machine_(machine), options_(std::move(options)), costs_(machine_), memory_(kDefaultMemory),
+        : machine_(machine), options_(std::move(options)), costs_(machine_), memory_(memory_bytes()),
           memory_system_(make_memory_system(machine_, memory_, options_)), random_(options_.seed) {
         check_description(machine_);
         (void)SharedBanks(machine_.shared);
@@ -132,6 +133,7 @@ public:
     }
 
 private:
+    [[nodiscard]] std::uint64_t memory_bytes() const { return machine_.memory.capacity ? need_count(machine_.memory.capacity, "memory.capacity") : kDefaultMemory; }
     [[nodiscard]] bool virtual_mapping() const { return machine_.identity.compute_capability_major.value_or(0) >= 6; }
     void set_clock_offsets();
     [[nodiscard]] std::optional<std::int64_t> l2_bytes() const;
@@ -195,7 +197,7 @@ std::optional<std::int64_t> Gpu::attribute(Attribute attribute) const {
         case Attribute::max_shared_memory_per_block_optin: return known(shared.max_per_block ? shared.max_per_block : shared.capacity);
         case Attribute::max_shared_memory_per_multiprocessor: return known(shared.capacity);
         case Attribute::clock_rate_khz: return static_cast<std::int64_t>(*machine_.clock.sm_mhz * 1000);
-        case Attribute::total_memory_bytes: return static_cast<std::int64_t>(kDefaultMemory);
+        case Attribute::total_memory_bytes: return static_cast<std::int64_t>(memory_bytes());
         case Attribute::max_grid_x: return 0x7FFFFFFF;
         case Attribute::concurrent_kernels: return 0;
         case Attribute::virtual_memory_management: return virtual_mapping() ? 1 : 0;

@@ -57,6 +57,24 @@ TEST(SingleCaches, SetsChosenByHigherBitsAreFound) {
     EXPECT_EQ(found.capacity.value, 12 << 10);
 }
 
+TEST(SingleCaches, TagsForMoreThanTheDataAreTold) {
+    // What an H200's L1 looks like: sets of four that no lines a power of two apart share, and data for fewer lines than they hold.
+    auto cache = cache_of(128, 512, "lru");
+    cache.sector.set(32);
+    cache.ways.set(4);
+    cache.capacity.set(std::int64_t{1864} * 128);
+    cache.index.set("hash");
+    const std::vector<std::int64_t> masks{0x5f0080, 0x40100, 0x560200, 0x110400, 0x7c0800, 0x111000, 0x4f2000, 0x374000, 0x788000};
+    cache.index_hash.set(masks);
+    const auto found = deduce(cache, 128 << 10, 0.002);
+    EXPECT_EQ(found.sets.value, 512);
+    EXPECT_EQ(found.ways.value, 4);
+    EXPECT_EQ(found.line.value, 128);
+    EXPECT_EQ(found.capacity.value, 1864 * 128);
+    EXPECT_EQ(found.index_hash, masks);
+    EXPECT_EQ(found.policy.name, "lru");
+}
+
 TEST(SingleCaches, OddsOfSingleWaysAreCounted) {
     // Fermi's L1 (Mei 2014, 4.1).
     auto cache = cache_of(128, 32, "way-odds");

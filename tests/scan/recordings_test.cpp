@@ -8,6 +8,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 
 namespace gputomo::scan {
 namespace {
@@ -35,6 +36,42 @@ TEST(RecordedScans, OfAnH200SayTheSame) {
             ASSERT_TRUE(run.contains(path)) << path;
             EXPECT_EQ(run.at(path).at("verdict"), "decided") << path;
             EXPECT_EQ(run.at(path).at("value"), runs[0].at(path).at("value")) << path;
+        }
+}
+
+/// Mean of an array's single readings, and of its loads timed together.
+struct Bias {
+    double recorded = 0, together = 0;
+};
+
+Bias bias_of(int run, const std::string& trace_name, double bytes, const std::string& latency) {
+    const auto file = std::string(GPUTOMO_SOURCE_DIR "/recordings/h200-scan-") + std::to_string(run) + ".json.gz";
+    const auto scan = Json::parse(gunzip(read_file(file, "a recorded scan"), file));
+    Bias bias;
+    for (const auto& experiment : scan.at("experiments")) {
+        for (const auto& trace : experiment.at("traces")) {
+            if (trace.at("name") != trace_name) continue;
+            const auto column = [&](const char* name) {
+                for (const auto& c : trace.at("columns"))
+                    if (c.at("name") == name) return c.at("values");
+                return Json();
+            };
+            const auto sizes = column("size"), means = column("mean");
+            for (std::size_t i = 0; i < sizes.size(); ++i)
+                if (sizes[i] == bytes) bias.recorded = means[i];
+        }
+        for (const auto& estimate : experiment.at("estimates"))
+            if (estimate.at("path") == latency) bias.together = estimate.at("value");
+    }
+    return bias;
+}
+
+TEST(RecordedScans, SingleReadingsOfAnH200AreBiasedByLessThanOnePercent) {
+    for (const int run : {1, 2, 3})
+        for (const auto& [trace, bytes, latency] : {std::tuple{"caches/near", 131072.0, "caches.l1.latency"}, std::tuple{"caches/far", 16777216.0, "caches.l2.latency"}}) {
+            const auto bias = bias_of(run, trace, bytes, latency);
+            ASSERT_GT(bias.together, 0) << latency;
+            EXPECT_NEAR(bias.recorded / bias.together, 1, 0.01) << latency << ": " << bias.recorded << " and " << bias.together;
         }
 }
 

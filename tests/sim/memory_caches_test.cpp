@@ -25,6 +25,28 @@ TEST(MemoryLatency, IsThatOfTheLevelThatServes) {
     EXPECT_EQ(rig.load(0, 1), 30);
 }
 
+TEST(Cache, WithDataForFewerLinesThanTagsLosesTheOldestData) {
+    auto l1 = make_cache({});  // tags for 8 lines
+    l1.capacity.set(6 * 128);
+    Rig rig(machine_with({{"l1", l1}, {"l2", make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200})}}));
+    const auto all_hit = [&](std::uint64_t lines) {
+        bool hit = true;
+        for (int lap = 0; lap < 3; ++lap) {
+            hit = true;
+            for (std::uint64_t i = 0; i < lines; ++i) hit = rig.load(i * 128) == 30 && hit;
+        }
+        return hit;
+    };
+    EXPECT_TRUE(all_hit(6));
+    EXPECT_FALSE(all_hit(7));
+    EXPECT_FALSE(all_hit(8)) << "although each has a tag";
+    // One set of four alone has all its data; a fifth line takes the place of the one used longest ago, no other's.
+    for (std::uint64_t i = 0; i < 5; ++i) rig.load(i * 256);
+    EXPECT_EQ(rig.load(4 * 256), 30);
+    EXPECT_EQ(rig.load(1 * 256), 30);
+    EXPECT_EQ(rig.load(0), 200);
+}
+
 TEST(MemoryLatency, OfADependentChainIsExactOnEveryStep) {
     auto m = two_levels();
     m.memory.copy_bandwidth.set(80);

@@ -53,7 +53,7 @@ public:
         } catch (const Exhausted& exhausted) {
             remark(exhausted.what());
         }
-        found_.capacity = {fitted_, overflowed_};
+        found_.capacity = {fitted_, overflowed_, overflow_};
         return std::move(found_);
     }
 
@@ -116,6 +116,7 @@ private:
             (fits(middle * step()) ? low : high) = middle;
             known(low, high);
         }
+        if (tolerance == 1) overflow_ = high * step();
         return tolerance == 1;
     }
 
@@ -313,6 +314,7 @@ private:
     const CacheQuestion& q_;
     std::uint64_t sector_;          ///< bytes that one miss fills
     std::uint64_t fitted_ = 0;      ///< bytes; largest array that was seen to fit
+    std::uint64_t overflow_ = 0;    ///< bytes; the array one step larger, which does not
     std::uint64_t overflowed_ = 0;  ///< bytes; smallest that was seen not to
     Contiguous found_;
 };

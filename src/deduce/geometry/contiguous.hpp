@@ -22,6 +22,7 @@ struct EqualSets {
 struct Bracket {
     std::uint64_t fits = 0;       ///< bytes of the largest contiguous array that was seen to stay; 0: none was
     std::uint64_t overflows = 0;  ///< bytes of the smallest that was not, or that the question names
+    std::uint64_t overflow = 0;   ///< bytes of the smallest that was not, if it is only one step larger; else 0
 };
 struct Contiguous {
     std::optional<EqualSets> sets;

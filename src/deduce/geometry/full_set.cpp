@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <numeric>
+#include <set>
 
 namespace gputomo::deduce::geometry {
 namespace {
@@ -69,6 +72,99 @@ Offsets suspects(Probe& probe, const Offsets& tour) {
     return missing;
 }
 
+/// Lines of a tour that miss more often than accidents explain, also those of sets whose lines miss only now and then: nothing where
+/// the tour stays. To prove that it does not takes far longer for a long tour than for the few lines that miss, so it is not waited for.
+Offsets missing_lines(Probe& probe, const Offsets& tour) {
+    constexpr std::uint32_t kFewestLaps = 16, kMostLaps = 256, kMostWarm = 64;
+    constexpr double kSigmas = 4;
+    constexpr std::size_t kFewOf = 16;
+    Offsets missing;
+    for (std::uint32_t laps = kFewestLaps; laps <= kMostLaps; laps *= 4) {
+        const auto rates = probe.miss_rates_in_any_order(tour, std::min(kMostWarm, probe.settling()), laps);
+        const double accidents = probe.accidents() * laps, all = accidents * static_cast<double>(tour.size());
+        if (std::accumulate(rates.begin(), rates.end(), 0.0) * laps < all + kSigmas * std::sqrt(all) + 1) return {};
+        // One line too many costs little, since what doesn't matter is left out later; one too few hides the set.
+        missing.clear();
+        for (std::size_t i = 0; i < tour.size(); ++i)
+            if (rates[i] * laps > accidents + 2 * std::sqrt(accidents) + 1) missing.push_back(tour[i]);
+        // Where many miss, lines are still coming to stay.
+        if (missing.size() > 1 && missing.size() <= tour.size() / kFewOf && !probe.fits(missing)) return missing;
+    }
+    return missing;
+}
+
+/// A list of lines that overflows, and those of them that miss.
+struct Overflowing {
+    Offsets tour, missing;
+};
+
+/// The first lines of a list that overflow, as few as that takes. The first `low` stay, those of `most` don't.
+Overflowing first_to_overflow(Probe& probe, const Offsets& lines, std::uint64_t low, Overflowing most) {
+    // With more lines beyond what stays than this share, too many sets overflow together.
+    constexpr std::uint64_t kShareBeyond = 32;
+    while (most.tour.size() - low > 1 + low / kShareBeyond) {
+        const std::uint64_t middle = low + (most.tour.size() - low) / 2;
+        Overflowing now{Offsets(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(middle)), {}};
+        now.missing = missing_lines(probe, now.tour);
+        if (now.missing.empty()) low = middle;
+        else most = std::move(now);
+    }
+    return most;
+}
+
+/// The fewest of the candidates in whose company the watched lines do not stay; they do with the others, and don't with all.
+Offsets company_in_the_way(Probe& probe, const Offsets& watched, const Offsets& others, const Offsets& candidates) {
+    if (candidates.size() == 1) return candidates;
+    const auto half = candidates.begin() + static_cast<std::ptrdiff_t>(candidates.size() / 2);
+    const Offsets first(candidates.begin(), half), second(half, candidates.end());
+    const auto stay_with = [&](const Offsets& company) { return probe.full_set_fits(joined(watched, company), watched.size()); };
+    const auto first_too = joined(others, first);
+    const Offsets of_second = stay_with(first_too) ? company_in_the_way(probe, watched, first_too, second) : Offsets{};
+    const auto second_needed = joined(others, of_second);
+    const Offsets of_first = stay_with(second_needed) ? company_in_the_way(probe, watched, second_needed, first) : Offsets{};
+    return joined(of_first, of_second);
+}
+
+/// Policies that expect no reuse let the same few lines of a set go again and again: the others are looked for among those that stay.
+Offsets with_lines_that_stay(Probe& probe, const Overflowing& found) {
+    Offsets others;
+    for (const auto line : found.tour)
+        if (std::ranges::find(found.missing, line) == found.missing.end()) others.push_back(line);
+    return others.empty() || probe.full_set_fits(joined(found.missing, others), found.missing.size()) ? Offsets{} : joined(found.missing, company_in_the_way(probe, found.missing, {}, others));
+}
+
+/// `count` different multiples of `alignment` within reach.
+Offsets random_places(Probe& probe, std::uint64_t alignment, std::size_t count) {
+    std::set<std::uint64_t> places;
+    while (places.size() < count) places.insert(probe.draw(probe.reach() / alignment) * alignment);
+    Offsets lines(places.begin(), places.end());
+    std::shuffle(lines.begin(), lines.end(), probe.random());
+    return lines;
+}
+
+/// Nothing where they stay after all.
+std::optional<Overfull> checked(Probe& probe, Offsets lines) {
+    std::stable_sort(lines.begin(), lines.end(), [](std::uint64_t a, std::uint64_t b) { return std::countr_zero(a) > std::countr_zero(b); });
+    if (lines.size() < 2 || probe.fits(lines)) return std::nullopt;
+    return Overfull{lines};
+}
+
+/// Of lines that overflow one after the other: the first set, from lists of growing length.
+std::optional<Overfull> first_overfull(Probe& probe, const Offsets& lines, std::uint64_t fewest) {
+    const auto grown = [&](std::uint64_t count) { return std::min<std::uint64_t>(count + std::max<std::uint64_t>(2, count / 4), lines.size()); };
+    std::uint64_t low = 0;
+    for (std::uint64_t count = std::min<std::uint64_t>(fewest, lines.size()); low < lines.size(); low = count, count = grown(count)) {
+        Overflowing found{Offsets(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(count)), {}};
+        found.missing = missing_lines(probe, found.tour);
+        if (found.missing.empty()) continue;
+        found = first_to_overflow(probe, lines, low, std::move(found));
+        if (found.missing.size() > kMostSearched) return std::nullopt;
+        if (probe.fits(found.missing)) found.missing = with_lines_that_stay(probe, found);
+        return found.missing.empty() ? std::nullopt : checked(probe, smallest_overflow(probe, {}, found.missing));
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 Offsets smallest_overflow(Probe& probe, Offsets background, const Offsets& candidates) {
@@ -97,9 +193,19 @@ std::optional<Overfull> find_overfull(Probe& probe, std::uint64_t step) {
         if (lines.size() > kMostSearched) return std::nullopt;
         lines = smallest_overflow(probe, {}, lines);
     }
-    std::stable_sort(lines.begin(), lines.end(), [](std::uint64_t a, std::uint64_t b) { return std::countr_zero(a) > std::countr_zero(b); });
-    if (lines.size() < 2 || probe.fits(lines)) return std::nullopt;
-    return Overfull{lines};
+    return checked(probe, std::move(lines));
+}
+
+std::optional<Overfull> find_overfull_in_array(Probe& probe, std::uint64_t step, std::uint64_t fitting) {
+    const std::uint64_t most = probe.reach() / step;
+    return first_overfull(probe, multiples(step, most), std::clamp<std::uint64_t>(fitting / step, 1, most));
+}
+
+std::optional<Overfull> find_scattered_overfull(Probe& probe, std::uint64_t step, std::uint64_t most) {
+    // Neighbours of these are tried as parts of the same line, so lines begin where they do.
+    constexpr std::uint64_t kLongestLine = 4, kFewest = 4;
+    const std::uint64_t alignment = kLongestLine * step;
+    return first_overfull(probe, random_places(probe, alignment, std::min(most, probe.reach() / alignment / 4)), kFewest);
 }
 
 }  // namespace gputomo::deduce::geometry

@@ -18,6 +18,13 @@ struct Overfull {
 /// (QuickXplain; Junker 2004). Works for any choice of the set, a hash of the address included. Nothing where all stay.
 [[nodiscard]] std::optional<Overfull> find_overfull(Probe& probe, std::uint64_t step);
 
+/// The same with lines at random places, for sets over which no lines any distance apart are spread unevenly: of random ones, some set of
+/// a few ways soon has too many. Nothing where `most` lines stay.
+[[nodiscard]] std::optional<Overfull> find_scattered_overfull(Probe& probe, std::uint64_t step, std::uint64_t most);
+
+/// The same in an array just too large to stay, where it is unequal sets over which lines far apart are spread. `fitting`: bytes that probably stay.
+[[nodiscard]] std::optional<Overfull> find_overfull_in_array(Probe& probe, std::uint64_t step, std::uint64_t fitting);
+
 /// The smallest part of `candidates` that does not stay together with `background`.
 [[nodiscard]] Offsets smallest_overflow(Probe& probe, Offsets background, const Offsets& candidates);
 

@@ -150,6 +150,13 @@ std::uint64_t Index::line_of(std::uint64_t set, std::uint64_t i) const {
     return offset;
 }
 
+std::uint64_t Index::set_of(std::uint64_t address) const {
+    if (span_ != 0) return address / line_ % sets_;
+    std::uint64_t set = 0;
+    for (std::size_t bit = 0; bit < masks_.size(); ++bit) set |= static_cast<std::uint64_t>(std::popcount(address & masks_[bit]) % 2) << bit;
+    return set;
+}
+
 std::string Index::name() const {
     if (span_ != 0) return "modulo";
     std::uint64_t all = 0;

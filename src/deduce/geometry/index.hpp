@@ -22,6 +22,8 @@ public:
     [[nodiscard]] std::uint64_t lines_in_reach() const;
     /// Offset of the i-th line of a set.
     [[nodiscard]] std::uint64_t line_of(std::uint64_t set, std::uint64_t i) const;
+    /// Number of the set of an address, the same for all of one set; not the same number as line_of() takes.
+    [[nodiscard]] std::uint64_t set_of(std::uint64_t address) const;
     /// "modulo", "bits" or "hash".
     [[nodiscard]] std::string name() const;
     [[nodiscard]] const std::vector<std::uint64_t>& masks() const { return masks_; }

@@ -26,6 +26,8 @@ constexpr std::uint32_t kMostOrdered = 256;
 constexpr double kExplained = 0.9;
 /// Less sure than this, the runner-up is left beside the best one.
 constexpr double kDecided = 0.6;
+/// Share of the victims by which another one explains clearly more.
+constexpr double kClearlyMore = 0.05;
 /// Candidates whose likelihoods differ by less than this factor explain equally well.
 const double kEqually = std::log(50.0);
 /// Share of its misses that a set repeats after some laps: more than this is no chance.
@@ -198,6 +200,12 @@ private:
             if (best.likelihood - candidate.likelihood < kEqually && candidate.name != "random") equal.push_back(candidate.name);
         if (equal.size() > 1) {
             found_.candidates = equal;
+            return;
+        }
+        // Which way of several goes is guessed by policies that leave it open; one that says more and is right more often is not out.
+        const auto rival = std::ranges::max_element(candidates_, {}, [](const Candidate& c) { return c.name == "random" ? 0 : c.share(); });
+        if (rival->share() > best.share() + kClearlyMore) {
+            found_.candidates = {best.name, rival->name};
             return;
         }
         const double sure = confidence(best, candidates_[1]);

@@ -25,6 +25,8 @@ constexpr double kSlowSettling = 160;
 constexpr double kRandomSettling = 8;
 /// Misses a lap fell to less than this share: the tour is still settling.
 constexpr double kFalling = 0.8;
+/// Loads that many groups are given to settle in one order, at most: those that take longer are tried again.
+constexpr std::uint64_t kMostGroupWarm = std::uint64_t{1} << 16;
 /// With more accidents a lap than this, laps without a slow load are too rare to wait for.
 constexpr double kMostAccidents = 2.5;
 /// Loads of a small array, which tell how many readings are slow by accident.
@@ -155,7 +157,7 @@ bool Probe::fits(const Offsets& offsets, std::size_t watched, std::uint32_t clea
     }
 }
 
-std::vector<std::size_t> Probe::watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds) {
+std::pair<Offsets, std::vector<std::size_t>> Probe::in_orders(const Offsets& offsets, std::uint32_t rounds) {
     const std::uint64_t words = std::max<std::uint64_t>(1, piece_ / question_.word);
     const auto orders = static_cast<std::uint32_t>(std::min<std::uint64_t>({words, kMostOrders, rounds}));
     std::vector<std::size_t> order(offsets.size()), visited;
@@ -166,6 +168,12 @@ std::vector<std::size_t> Probe::watch(const Offsets& offsets, std::size_t watche
         for (const auto i : order) tour.push_back(offsets[i] + word * question_.word);
         visited.insert(visited.end(), order.begin(), order.end());
     }
+    return {std::move(tour), std::move(visited)};
+}
+
+std::vector<std::size_t> Probe::watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds) {
+    const auto [tour, visited] = in_orders(offsets, rounds);
+    const auto orders = static_cast<std::uint32_t>(tour.size() / offsets.size());
     const auto missed = misses(tour, 0, rounds / orders);
     std::vector<std::size_t> slow(missed.size() / offsets.size(), 0);
     for (std::size_t i = 0; i < missed.size(); ++i)
@@ -173,11 +181,21 @@ std::vector<std::size_t> Probe::watch(const Offsets& offsets, std::size_t watche
     return slow;
 }
 
+std::vector<double> Probe::miss_rates_in_any_order(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps) {
+    const auto [tour, visited] = in_orders(offsets, laps);
+    const auto orders = static_cast<std::uint32_t>(tour.size() / offsets.size());
+    const auto missed = misses(tour, (warm + orders - 1) / orders, laps / orders);
+    std::vector<double> rates(offsets.size(), 0.0);
+    for (std::size_t i = 0; i < missed.size(); ++i)
+        if (missed[i]) rates[visited[i % tour.size()]] += 1.0 / (laps / orders * orders);
+    return rates;
+}
+
 bool Probe::long_tour_fits(const Offsets& offsets) {
     const auto affordable = 2 * question_.most_loads / offsets.size();
     const auto laps = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 6, 64));
     for (int look = 0;; ++look) {
-        const auto rates = miss_rates(offsets, std::max(2U, look == 0 ? std::min(laps, settling_) : laps), laps);
+        const auto rates = miss_rates_in_any_order(offsets, std::max(2U, look == 0 ? std::min(laps, settling_) : laps), laps);
         const double total = std::accumulate(rates.begin(), rates.end(), 0.0) * laps;
         const double expected = accidents() * laps * static_cast<double>(offsets.size());
         const double most = *std::max_element(rates.begin(), rates.end()) * laps;
@@ -201,7 +219,8 @@ std::vector<bool> Probe::groups_fit(std::vector<Offsets> groups) {
             std::shuffle(group.begin(), group.end(), random_);
             tour.insert(tour.end(), group.begin(), group.end());
         }
-        const auto missed = misses(tour, settling_ / kOrders, laps);
+        const auto warm = static_cast<std::uint32_t>(std::min<std::uint64_t>(settling_ / kOrders, kMostGroupWarm / tour.size()));
+        const auto missed = misses(tour, warm, laps);
         for (std::size_t at = 0, g = 0; at < missed.size(); g = (g + 1) % groups.size()) {
             const std::size_t end = at + groups[g].size();
             bool slow = false;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <random>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace gputomo::deduce::geometry {
@@ -42,6 +43,8 @@ public:
 
     /// Share of recorded laps in which each load of the tour misses.
     [[nodiscard]] std::vector<double> miss_rates(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
+    /// The same of lines that are visited in several random orders: a pseudo-LRU policy may keep a stranger for ever in one.
+    [[nodiscard]] std::vector<double> miss_rates_in_any_order(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
     /// By recorded load.
     [[nodiscard]] std::vector<bool> misses(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps) { return record(offsets, warm, laps).missed; }
     struct Recorded {
@@ -66,6 +69,7 @@ public:
     [[nodiscard]] std::uint32_t settling() const { return settling_; }
     /// Loads that may be spent from now on; then each question throws Exhausted.
     void allow(std::uint64_t loads) { most_loads_ = loads_ + loads; }
+    [[nodiscard]] std::uint64_t loads() const { return loads_; }
     /// Whether a nearer level hides lookups that are not far enough apart: then a tour may visit only few lines.
     [[nodiscard]] bool hidden() const { return question_.behind || question_.visible > question_.word; }
     [[nodiscard]] const CacheQuestion& question() const { return question_; }
@@ -75,6 +79,8 @@ public:
 
 private:
     [[nodiscard]] bool fits(const Offsets& offsets, std::size_t watched, std::uint32_t clean_laps);
+    /// As many random orders of the lines as a line has words, and rounds are walked; which line each load of the tour visits.
+    [[nodiscard]] std::pair<Offsets, std::vector<std::size_t>> in_orders(const Offsets& offsets, std::uint32_t rounds);
     /// Slow loads of the first `watched` lines in each of some rounds over all lines, in several orders.
     [[nodiscard]] std::vector<std::size_t> watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds);
     /// For tours so long that accidents leave hardly any lap without a slow load.

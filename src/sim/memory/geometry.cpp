@@ -133,8 +133,9 @@ Geometry geometry_of(const machine::Cache& cache, const std::string& where) {
         blocks = capacity >> geometry.block_shift;
     }
     geometry.set_ways = sets_of(cache, blocks, where);
-    if (blocks && *blocks != total(geometry.set_ways))
-        reject(where + ".capacity", fmt::format("found {}", *cache.capacity), fmt::format("{}, the line size times all ways", total(geometry.set_ways) << geometry.block_shift));
+    if (blocks && *blocks > total(geometry.set_ways))
+        reject(where + ".capacity", fmt::format("found {}", *cache.capacity), fmt::format("{} at most, the line size times all ways", total(geometry.set_ways) << geometry.block_shift));
+    if (blocks && *blocks < total(geometry.set_ways)) geometry.data_lines = *blocks;
     read_policy(cache.policy, geometry, where);
     read_way_odds(cache, geometry, where);
     read_index(cache, geometry, where);

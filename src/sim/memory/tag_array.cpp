@@ -1,6 +1,7 @@
 #include "sim/memory/tag_array.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gputomo::sim {
 namespace {
@@ -65,8 +66,23 @@ std::uint32_t TagArray::way_of(std::uint32_t set, std::uint64_t number) const {
 }
 
 std::uint32_t TagArray::make_room(std::uint32_t set) {
+    if (const std::uint32_t way = geometry_->data_lines == 0 ? filled_[set] : way_without_data(set); way < filled_[set]) return way;
     if (filled_[set] < geometry_->set_ways[set]) return filled_[set]++;
     return replacement_->victim(set);
+}
+
+std::uint32_t TagArray::way_without_data(std::uint32_t set) const {
+    const auto first = tags_.begin() + static_cast<std::ptrdiff_t>(first_[set]);
+    return static_cast<std::uint32_t>(std::find(first, first + filled_[set], kEmpty) - first);
+}
+
+void TagArray::take_data(std::size_t slot) {
+    if (data_.size() < geometry_->data_lines) return data_.push_back(static_cast<std::uint32_t>(slot));
+    const std::uint32_t other = std::exchange(data_[oldest_data_], static_cast<std::uint32_t>(slot));
+    oldest_data_ = (oldest_data_ + 1) % data_.size();
+    tags_[other] = kEmpty;
+    lines_[other] = {};
+    if (index_) index_->assign(other, kEmpty);
 }
 
 TagArray::Found TagArray::lookup(std::uint64_t address, Sectors sectors, bool allocate) {
@@ -87,6 +103,7 @@ TagArray::Found TagArray::lookup(std::uint64_t address, Sectors sectors, bool al
     last_way_[set] = way;
     Line& line = lines_[first + way];
     const Found found{&line, sectors, line.dirty, tags_[first + way] << block_shift_};
+    if (geometry_->data_lines != 0 && tags_[first + way] == kEmpty) take_data(first + way);
     tags_[first + way] = number;
     if (index_) index_->assign(static_cast<std::uint32_t>(first + way), number);
     line = {0, sectors, 0, 0};

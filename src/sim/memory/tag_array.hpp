@@ -53,6 +53,10 @@ private:
     [[nodiscard]] std::uint32_t set_of(std::uint64_t address, std::uint64_t number) const;
     [[nodiscard]] std::uint32_t way_of(std::uint32_t set, std::uint64_t number) const;
     std::uint32_t make_room(std::uint32_t set);
+    /// A way of the set that lost its data to another set, or the number of filled ways.
+    [[nodiscard]] std::uint32_t way_without_data(std::uint32_t set) const;
+    /// Finds room for the data of the line at `slot`: that of the line that has had its own for longest.
+    void take_data(std::size_t slot);
 
     std::shared_ptr<const Geometry> geometry_;
     std::uint32_t block_shift_;
@@ -61,8 +65,11 @@ private:
     std::vector<std::size_t> first_;
     std::vector<std::uint64_t> tags_;
     std::vector<Line> lines_;
-    std::vector<std::uint32_t> filled_;     ///< ways of each set in use; they fill in order, and none is ever emptied
+    std::vector<std::uint32_t> filled_;     ///< ways of each set in use; they fill in order
     std::vector<std::uint32_t> last_way_;   ///< tried first: chases and streams repeat themselves
+    /// Where data is kept of fewer lines than there are tags: the slots that have some, and the one that got it first.
+    std::vector<std::uint32_t> data_;
+    std::size_t oldest_data_ = 0;
     std::optional<KeyIndex> index_;         ///< instead of a search through the ways, where they are many
     std::unique_ptr<Replacement> replacement_;
 };
