@@ -1,5 +1,7 @@
 #include "experiments/mix/mix_shape.hpp"
 
+#include "experiments/mix/linked_array.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,10 +19,8 @@ using ptx::Type;
 
 /// A turn costs five instructions more than those of the mix: less than 1%.
 constexpr int kTurnInstructions = 720;
-constexpr int kLineBytes = 128;
 /// A pointer has 8 bytes and is read by two threads, so that a warp reads one line, as with the 4-byte pointers of Volkov 2016, 5.1.
 constexpr int kPointerBytes = 8;
-constexpr int kThreadsOfPointerShift = 1;
 /// Compute capability from which on all GPUs have atomic operations on global memory. On older ones no scheduler prefers old warps.
 constexpr int kAtomicsFrom = 20;
 
@@ -107,30 +107,12 @@ void start_in_shared(ptx::KernelBuilder& k, const MixShape& shape, const Chains&
     for (const Reg value : chains.values) k("mov.b32", value, word);
 }
 
-struct Lines {
-    Reg array, first, each, mask, shift;
-};
-
-/// Chain c starts at line first + (c / 2^shift) x each x 2^shift + c mod 2^shift, within the mask: 2^shift chains read side by side.
-void start_at_lines(ptx::KernelBuilder& k, const Chains& chains, const Lines& lines) {
-    const Reg warp = k.reg(Type::u32), chain = k.reg(Type::u32), line = k.reg(Type::u32), beside = k.reg(Type::u32), side = k.reg(Type::u32), word = k.reg(Type::u32);
-    const Reg pair = k.reg(Type::u32);
+void start_at_lines(ptx::KernelBuilder& k, const Chains& chains, const LineArguments& lines) {
+    const Reg warp = k.reg(Type::u32), chain = k.reg(Type::u32);
     k("shr.u32", warp, k.thread_index(), 5);
-    k("shr.u32", pair, k.special(SpecialRegister::laneid), kThreadsOfPointerShift);
-    k("mov.u32", side, 1);
-    k("shl.b32", side, side, lines.shift);
-    k("sub.u32", side, side, 1);
     for (std::size_t i = 0; i < chains.values.size(); ++i) {
         k("mad.lo.u32", chain, warp, static_cast<int>(chains.values.size()), static_cast<int>(i));
-        k("and.b32", beside, chain, side);
-        k("shr.u32", line, chain, lines.shift);
-        k("mul.lo.u32", line, line, lines.each);
-        k("shl.b32", line, line, lines.shift);
-        k("add.u32", line, line, beside);
-        k("add.u32", line, line, lines.first);
-        k("and.b32", line, line, lines.mask);
-        k("mad.lo.u32", word, line, kLineBytes / kPointerBytes, pair);
-        k("mov.b64", chains.addresses[i], k.element(lines.array, word, Bytes{kPointerBytes}));
+        k("mov.b64", chains.addresses[i], line_address(k, lines, chain));
         k("mov.b64", ptx::Vec{chains.values[i], chains.upper}, chains.addresses[i]);
     }
 }
@@ -153,6 +135,16 @@ void append_gate(ptx::KernelBuilder& k, Reg gate, Reg goal, Reg arrival) {
         k.when(more)("bra", top);
     });
     k("bar.sync", 0);
+}
+
+/// The time that the first warp of the SM comes here with; 0 stands for none.
+Reg append_origin(ptx::KernelBuilder& k, Reg origins, Reg start) {
+    const Reg mine = k.reg(Type::b32), set = k.reg(Type::b32), origin = k.reg(Type::u32), first = k.reg(Type::pred);
+    k("or.b32", mine, start, 1);
+    k("atom.global.cas.b32", set, Mem{k.element(origins, k.special(SpecialRegister::smid), Bytes{4})}, 0, mine);
+    k("setp.eq.u32", first, set, 0);
+    k("selp.b32", origin, mine, set, first);
+    return origin;
 }
 
 /// Turns until the cycles since `start` have reached `limit`; the time at which they have.
@@ -211,11 +203,11 @@ std::string MixShape::name() const {
 
 ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     ptx::KernelBuilder k(shape.name(), target);
-    const Reg array = k.param(Type::u64, "array");
-    const Lines lines{array, k.param(Type::u32, "first_line"), k.param(Type::u32, "lines"), k.param(Type::u32, "mask"), k.param(Type::u32, "shift")};
+    const LineArguments lines = line_parameters(k);
     const Reg most = k.param(Type::u32, "most_turns"), settle = k.param(Type::u32, "settle"), window = k.param(Type::u32, "window"), after = k.param(Type::u32, "after");
     const Reg zero = k.param(Type::f32, "zero");
-    const Reg records = k.param(Type::u64, "records"), gate = k.param(Type::u64, "gate"), goal = k.param(Type::u32, "goal");
+    const Reg records = k.param(Type::u64, "records"), gate = k.param(Type::u64, "gate"), goal = k.param(Type::u32, "goal"), origins = k.param(Type::u64, "origins");
+    const bool gated = target.sm >= kAtomicsFrom;
     const Chains chains{k.regs(Type::b32, shape.chains), k.regs(Type::b64, shape.reads_lines() ? shape.chains : 0), k.reg(Type::b32), k.reg(Type::u32)};
     if (is_shared(shape)) start_in_shared(k, shape, chains);
     else static_cast<void>(k.dynamic_shared());
@@ -231,10 +223,11 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     k("mov.u32", further, window);
     k("mov.u64", at, mine);
     const Reg arrival = k.clock_after(chains.values.back());
-    if (target.sm >= kAtomicsFrom) append_gate(k, gate, goal, arrival);
+    if (gated) append_gate(k, gate, goal, arrival);
     const Reg start = k.clock32();
-    k.loop(3, [&] {
-        const Reg now = append_turns(k, shape, chains, zero, start, limit, turns, most);
+    const Reg origin = gated ? append_origin(k, origins, start) : start;
+    k.loop(gated ? 2 : 3, [&] {
+        const Reg now = append_turns(k, shape, chains, zero, origin, limit, turns, most);
         k.when(first_lane)("st.global.u32", Mem{at}, now);
         k.when(first_lane)("st.global.u32", Mem{at, 4}, turns);
         k("add.u64", at, at, static_cast<int>(sizeof(MixRecord::Mark)));
@@ -246,6 +239,8 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     store(offsetof(MixRecord, sm), k.special(SpecialRegister::smid));
     store(offsetof(MixRecord, arrival), arrival);
     store(offsetof(MixRecord, start), start);
+    store(offsetof(MixRecord, origin), origin);
+    store(offsetof(MixRecord, turns), turns);
     return k;
 }
 
