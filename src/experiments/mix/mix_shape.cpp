@@ -117,53 +117,66 @@ void start_at_lines(ptx::KernelBuilder& k, const Chains& chains, const LineArgum
     }
 }
 
-/// All blocks come, then all go on.
-void append_gate(ptx::KernelBuilder& k, Reg gate, Reg goal, Reg arrival) {
-    const Reg first = k.reg(Type::pred);
+struct Gate {
+    Reg word, goal;  ///< blocks that have come, and what that is when all have
+    Reg origins;     ///< by SM; 0 for none yet
+};
+
+/// The time that the first block of the SM comes here with. One thread of a block asks: many atomic operations on a word take longer than a turn.
+Reg append_origin(ptx::KernelBuilder& k, const Gate& gate) {
+    const Reg mine = k.reg(Type::b32), set = k.reg(Type::b32), first = k.reg(Type::pred);
+    k("or.b32", mine, k.clock32(), 1);
+    k("atom.global.cas.b32", set, Mem{k.element(gate.origins, k.special(SpecialRegister::smid), Bytes{4})}, 0, mine);
+    k("setp.eq.u32", first, set, 0);
+    k("selp.b32", set, mine, set, first);
+    return set;
+}
+
+/// All blocks come, then all go on; the origin of the SM's times.
+Reg append_gate(ptx::KernelBuilder& k, const Gate& gate, Reg arrival) {
+    const Reg first = k.reg(Type::pred), origin = k.reg(Type::u32), shared = k.shared("origin", Bytes{4});
     k("setp.eq.u32", first, k.special(SpecialRegister::tid_x), 0);
     k.if_(first, [&] {
         const Reg come = k.reg(Type::u32), missing = k.reg(Type::u32), spent = k.reg(Type::u32), more = k.reg(Type::pred), soon = k.reg(Type::pred);
-        k("atom.global.add.u32", come, Mem{gate}, 1);
+        k("atom.global.add.u32", come, Mem{gate.word}, 1);
         const ptx::Label top = k.label();
         k.place(top);
-        k("ld.volatile.global.u32", come, Mem{gate});
-        k("sub.u32", missing, goal, come);
+        k("ld.volatile.global.u32", come, Mem{gate.word});
+        k("sub.u32", missing, gate.goal, come);
         k("sub.u32", spent, k.clock_after(come), arrival);
         k("setp.gt.s32", more, missing, 0);
         k("setp.lt.u32", soon, spent, kGateCycles);
         k("and.pred", more, more, soon);
         k.when(more)("bra", top);
+        k("st.shared.u32", Mem{shared}, append_origin(k, gate));
     });
     k("bar.sync", 0);
-}
-
-/// The time that the first warp of the SM comes here with; 0 stands for none.
-Reg append_origin(ptx::KernelBuilder& k, Reg origins, Reg start) {
-    const Reg mine = k.reg(Type::b32), set = k.reg(Type::b32), origin = k.reg(Type::u32), first = k.reg(Type::pred);
-    k("or.b32", mine, start, 1);
-    k("atom.global.cas.b32", set, Mem{k.element(origins, k.special(SpecialRegister::smid), Bytes{4})}, 0, mine);
-    k("setp.eq.u32", first, set, 0);
-    k("selp.b32", origin, mine, set, first);
+    k("ld.shared.u32", origin, Mem{shared});
     return origin;
 }
 
-/// Turns until the cycles since `start` have reached `limit`; the time at which they have.
-Reg append_turns(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains, Reg zero, Reg start, Reg limit, Reg turns, Reg most) {
+/// A warp's turns so far, and when the last one began and ended.
+struct Turns {
+    Reg done, most, begin, end;
+};
+
+/// Turns until the cycles since `origin` have reached `limit`.
+void append_turns(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains, Reg zero, Reg origin, Reg limit, const Turns& turns) {
     const ptx::Label top = k.label();
     const Reg spent = k.reg(Type::u32), more = k.reg(Type::pred);
     k.place(top);
     append_turn(k, shape, chains, zero);
-    k("add.u32", turns, turns, 1);
-    const Reg now = k.clock32();
-    k("sub.u32", spent, now, start);
+    k("add.u32", turns.done, turns.done, 1);
+    k("mov.u32", turns.begin, turns.end);
+    k("mov.u32", turns.end, k.clock32());
+    k("sub.u32", spent, turns.end, origin);
     k("setp.lt.u32", more, spent, limit);
     if (shape.reads_lines()) {
         const Reg within = k.reg(Type::pred);
-        k("setp.lt.u32", within, turns, most);
+        k("setp.lt.u32", within, turns.done, turns.most);
         k("and.pred", more, more, within);
     }
     k.when(more)("bra", top);
-    return now;
 }
 
 Reg sum_of(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains) {
@@ -206,7 +219,8 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     const LineArguments lines = line_parameters(k);
     const Reg most = k.param(Type::u32, "most_turns"), settle = k.param(Type::u32, "settle"), window = k.param(Type::u32, "window"), after = k.param(Type::u32, "after");
     const Reg zero = k.param(Type::f32, "zero");
-    const Reg records = k.param(Type::u64, "records"), gate = k.param(Type::u64, "gate"), goal = k.param(Type::u32, "goal"), origins = k.param(Type::u64, "origins");
+    const Reg records = k.param(Type::u64, "records"), word = k.param(Type::u64, "gate"), goal = k.param(Type::u32, "goal");
+    const Gate gate{word, goal, k.param(Type::u64, "origins")};
     const bool gated = target.sm >= kAtomicsFrom;
     const Chains chains{k.regs(Type::b32, shape.chains), k.regs(Type::b64, shape.reads_lines() ? shape.chains : 0), k.reg(Type::b32), k.reg(Type::u32)};
     if (is_shared(shape)) start_in_shared(k, shape, chains);
@@ -214,22 +228,25 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     if (shape.reads_lines()) start_at_lines(k, chains, lines);
     else if (!is_shared(shape))
         for (const Reg value : chains.values) k("mov.b32", value, kMixOne);
-    const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), turns = k.reg(Type::u32), limit = k.reg(Type::u32), further = k.reg(Type::u32), at = k.reg(Type::u64);
+    const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), limit = k.reg(Type::u32), further = k.reg(Type::u32), at = k.reg(Type::u64);
     k("shr.u32", warp, k.thread_index(), 5);
     k("setp.eq.u32", first_lane, k.special(SpecialRegister::laneid), 0);
     const Reg mine = k.element(records, warp, Bytes{sizeof(MixRecord)});
-    k("mov.u32", turns, 0);
     k("mov.u32", limit, settle);
     k("mov.u32", further, window);
     k("mov.u64", at, mine);
     const Reg arrival = k.clock_after(chains.values.back());
-    if (gated) append_gate(k, gate, goal, arrival);
-    const Reg start = k.clock32();
-    const Reg origin = gated ? append_origin(k, origins, start) : start;
-    k.loop(gated ? 2 : 3, [&] {
-        const Reg now = append_turns(k, shape, chains, zero, origin, limit, turns, most);
-        k.when(first_lane)("st.global.u32", Mem{at}, now);
-        k.when(first_lane)("st.global.u32", Mem{at, 4}, turns);
+    const Reg common = gated ? append_gate(k, gate, arrival) : arrival;
+    const Reg start = k.clock_after(common);
+    const Reg origin = gated ? common : start;
+    const Turns turns{k.reg(Type::u32), most, k.reg(Type::u32), k.reg(Type::u32)};
+    k("mov.u32", turns.done, 0);
+    k("mov.u32", turns.end, start);
+    k.loop(3, [&] {
+        append_turns(k, shape, chains, zero, origin, limit, turns);
+        k.when(first_lane)("st.global.u32", Mem{at, offsetof(MixRecord::Mark, time)}, turns.end);
+        k.when(first_lane)("st.global.u32", Mem{at, offsetof(MixRecord::Mark, turns)}, turns.done);
+        k.when(first_lane)("st.global.u32", Mem{at, offsetof(MixRecord::Mark, begin)}, turns.begin);
         k("add.u64", at, at, static_cast<int>(sizeof(MixRecord::Mark)));
         k("add.u32", limit, limit, further);
         k("mov.u32", further, after);
@@ -240,7 +257,7 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     store(offsetof(MixRecord, arrival), arrival);
     store(offsetof(MixRecord, start), start);
     store(offsetof(MixRecord, origin), origin);
-    store(offsetof(MixRecord, turns), turns);
+    store(offsetof(MixRecord, turns), turns.done);
     return k;
 }
 

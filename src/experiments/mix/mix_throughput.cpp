@@ -20,10 +20,17 @@ constexpr double kFirstTurns = 3;
 constexpr double kFirstLines = 32;
 constexpr double kLonger = 3;
 constexpr int kTries = 7;
-/// Turns for which warps go on while slower ones still count, where no gate makes them count together.
+/// Turns for which all warps go on while slower ones still count.
 constexpr double kTurnsAfter = 2;
+/// Before the window: turns of a typical warp, and cycles in which code and translations come into their caches.
+constexpr double kSettleTurns = 1;
+constexpr double kCold = 5'000;
+/// A typical turn is longer by more than what it was expected to be: the warps had not settled.
+constexpr double kMuchLonger = 1.5;
 /// Cycles of a window at least: a thousand times what reading a clock may be off.
 constexpr double kLeastWindow = 10'000;
+/// Some warp ran out of lines: its turns are shorter by about as much than the shortest known mean.
+constexpr double kShorter = 0.8;
 /// Turns more than those that are meant to be done: the ones under way at the ends of phases.
 constexpr std::int64_t kBehind = 4;
 /// SMs are numbered below this.
@@ -41,27 +48,33 @@ double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast
 
 /// What one warp did in the window.
 struct Progress {
-    double turns = 0;    ///< in the window
-    double turn = 0;     ///< cycles of one, from mark to mark
-    bool steady = true;  ///< its turns at both ends of the window took no longer than the others
+    double turns = 0;
+    double turn = 0;      ///< cycles of one, from mark to mark
+    bool known = true;    ///< its turns at both ends of the window were over before another warp left, and went on under the conditions of the window
 };
 
-/// Both marks are the first ends of turns behind the ends of the window. What of the turns under way there had been done before is taken from how long others
-/// took, or is the whole turn where it took longer: a warp that waits while others work has done nothing of it yet, or all of it.
-Progress progress_of(const MixRecord& warp, double settle, double window) {
-    const double from = cycles_between(warp.origin, warp.settled.time) - settle, to = cycles_between(warp.origin, warp.counted.time) - settle - window;
-    const double turns = warp.counted.turns - warp.settled.turns;
-    Progress progress{.turn = cycles_between(warp.settled.time, warp.counted.time) / turns};
-    if (from >= window) return {.turns = 0, .turn = progress.turn, .steady = false};  // one turn spanned the window
-    progress.steady = from <= progress.turn && to <= progress.turn;
-    progress.turns = turns + std::min(1.0, from / progress.turn) - std::min(1.0, to / progress.turn);
+/// Both marks are the first ends of turns behind the ends of the window; the parts of those turns that had been done before are those of their time. Of a turn that
+/// ended when others had left already, it is not known what had been done before: a warp that waits while others work is fast when they have gone.
+Progress progress_of(const MixRecord& warp, double settle, double window, double first_exit) {
+    const auto since = [&](std::uint32_t time) { return cycles_between(warp.origin, time); };
+    const double from = settle, to = settle + window;
+    Progress progress{.turn = cycles_between(warp.settled.time, warp.counted.time) / (warp.counted.turns - warp.settled.turns)};
+    const auto done_at = [&](const MixRecord::Mark& mark, double time) {
+        const double end = since(mark.time), begin = since(mark.begin);
+        if (end > first_exit) progress.known = false;
+        const double missing = end > first_exit ? 0.5 : (end - time) / (end - begin);
+        return mark.turns - std::clamp(missing, 0.0, 1.0);
+    };
+    const bool spans = since(warp.settled.time) >= to;  // one turn was under way for the whole window
+    progress.turns = done_at(spans ? warp.settled : warp.counted, to) - done_at(warp.settled, from);
     return progress;
 }
 
 /// What the records say of all SMs together.
 struct Timeline {
     bool balanced = true;        ///< every SM had the same number of warps
-    bool resident = true;        ///< on every SM the last one came before the window, and none ended before it did
+    bool resident = true;        ///< on every SM the last one came before the window
+    bool lasted = true;          ///< no warp ran out of lines before the window was over
     double skew = 0;             ///< most cycles from an SM's origin to a start
     double turns_per_cycle = 0;  ///< sum over SMs
     double turns = 0;            ///< in all windows
@@ -71,16 +84,16 @@ struct Timeline {
 };
 
 void add_sm(Timeline& line, const std::vector<MixRecord>& warps, double settle, double window) {
-    double last_arrival = 0, first_end = std::numeric_limits<double>::infinity();
+    double last_arrival = 0, first_exit = std::numeric_limits<double>::infinity();
     for (const auto& warp : warps) {
-        last_arrival = std::max(last_arrival, cycles_between(warps.front().arrival, warp.arrival));
-        first_end = std::min(first_end, cycles_between(warps.front().arrival, warp.counted.time));
+        last_arrival = std::max(last_arrival, cycles_between(warps.front().origin, warp.arrival));
+        first_exit = std::min(first_exit, cycles_between(warps.front().origin, warp.ended.time));
+        line.lasted = line.lasted && cycles_between(warp.origin, warp.counted.time) >= settle + window;
     }
-    line.resident = line.resident && last_arrival < first_end;
+    line.resident = line.resident && last_arrival < settle;
     for (const auto& warp : warps) {
-        const auto progress = progress_of(warp, settle, window);
-        line.resident = line.resident && cycles_between(warp.origin, warp.arrival) < settle && cycles_between(warp.origin, warp.counted.time) >= settle + window;
-        if (!progress.steady) line.uncertain += 1;
+        const auto progress = progress_of(warp, settle, window, first_exit);
+        if (!progress.known) line.uncertain += 1;
         else line.skew = std::max(line.skew, cycles_between(warp.origin, warp.start));
         line.shortest_turn = std::min(line.shortest_turn, progress.turn);
         line.turns += progress.turns;
@@ -177,14 +190,20 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
     if (shortest_turn_ == 0) probe();
     double turns = std::max({kFirstTurns, shape_.lines() > 0 ? kFirstLines / shape_.lines() : 0, turns_ / kLonger});
     for (int attempt = 0; attempt < kTries; ++attempt, turns *= kLonger) {
-        Window window{skew_ + shortest_turn_, std::max(kLeastWindow, turns * turn_), kTurnsAfter * turn_};
+        const double expected = turn_;
+        Window window{skew_ + kSettleTurns * turn_ + kCold, std::max(kLeastWindow, turns * turn_), kTurnsAfter * turn_};
         const bool longest = shape_.lines() > 0 && !array_.is_ring() && (turns_for(window) + 1) * shape_.lines() * shape_.chains > kMostLines;
         if (longest) window.cycles = std::max(shortest_turn_, (static_cast<double>(kMostLines / shape_.lines() / shape_.chains) - kBehind) * shortest_turn_ - window.settle - window.after);
         const Timeline line = timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
         if (!line.balanced || !line.resident) return std::nullopt;
+        if (!line.lasted) {
+            shortest_turn_ = std::min(shortest_turn_, line.shortest_turn) * kShorter;
+            continue;
+        }
         skew_ = std::max(skew_, line.skew);
         turn_ = static_cast<double>(sms_ * warps) / line.turns_per_cycle;
         shortest_turn_ = std::min(shortest_turn_, line.shortest_turn);
+        if (turn_ > kMuchLonger * expected) continue;
         if (longest && line.uncertain > kMostUncertain * line.turns) return std::nullopt;
         if (line.uncertain > kUncertain * line.turns && !longest) continue;
         turns_ = turns;
