@@ -98,9 +98,10 @@ double Dram::fetch(std::uint64_t line, double now) {
 
 Dram::Turn Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
     if (banks_.described()) {
-        Turn turn;
-        for (std::uint64_t line = physical / banks_.fetch_bytes(); line <= (physical + bytes - 1) / banks_.fetch_bytes(); ++line)
-            turn.delay = std::max(turn.delay, fetch(line, now));
+        // The described latency is that of the whole read: its lines take their time, but don't wait for each other.
+        const std::uint64_t first = physical / banks_.fetch_bytes(), last = (physical + bytes - 1) / banks_.fetch_bytes();
+        const Turn turn{.delay = fetch(first, now)};
+        for (std::uint64_t line = first + 1; line <= last; ++line) (void)fetch(line, now);
         return turn;
     }
     Channel& channel = channel_of(physical);
