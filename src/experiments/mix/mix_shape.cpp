@@ -17,6 +17,8 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
+/// To settle, to count, and for others to count.
+constexpr int kPhases = 3;
 /// A turn costs five instructions more than those of the mix: less than 1%.
 constexpr int kTurnInstructions = 720;
 /// A pointer has 8 bytes and is read by two threads, so that a warp reads one line, as with the 4-byte pointers of Volkov 2016, 5.1.
@@ -160,8 +162,8 @@ struct Turns {
     Reg done, most, begin, end;
 };
 
-/// Turns until the cycles since `origin` have reached `limit`.
-void append_turns(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains, Reg zero, Reg origin, Reg limit, const Turns& turns) {
+/// Turns until the clock has reached `limit`.
+void append_turns(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains, Reg zero, Reg limit, const Turns& turns) {
     const ptx::Label top = k.label();
     const Reg spent = k.reg(Type::u32), more = k.reg(Type::pred);
     k.place(top);
@@ -169,8 +171,8 @@ void append_turns(ptx::KernelBuilder& k, const MixShape& shape, const Chains& ch
     k("add.u32", turns.done, turns.done, 1);
     k("mov.u32", turns.begin, turns.end);
     k("mov.u32", turns.end, k.clock32());
-    k("sub.u32", spent, turns.end, origin);
-    k("setp.lt.u32", more, spent, limit);
+    k("sub.u32", spent, turns.end, limit);
+    k("setp.lt.s32", more, spent, 0);
     if (shape.reads_lines()) {
         const Reg within = k.reg(Type::pred);
         k("setp.lt.u32", within, turns.done, turns.most);
@@ -231,33 +233,34 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), limit = k.reg(Type::u32), further = k.reg(Type::u32), at = k.reg(Type::u64);
     k("shr.u32", warp, k.thread_index(), 5);
     k("setp.eq.u32", first_lane, k.special(SpecialRegister::laneid), 0);
-    const Reg mine = k.element(records, warp, Bytes{sizeof(MixRecord)});
-    k("mov.u32", limit, settle);
-    k("mov.u32", further, window);
-    k("mov.u64", at, mine);
+    k("mov.u64", at, k.element(records, warp, Bytes{sizeof(MixRecord)}));
+    const auto store = [&](std::size_t offset, Reg value, std::size_t behind = 0) {
+        k.when(first_lane)("st.global.u32", Mem{at, static_cast<std::int64_t>(offset) - static_cast<std::int64_t>(behind)}, value);
+    };
     const Reg arrival = k.clock_after(chains.values.back());
     const Reg common = gated ? append_gate(k, gate, arrival) : arrival;
-    const Reg start = k.clock_after(common);
-    const Reg origin = gated ? common : start;
-    const Turns turns{k.reg(Type::u32), most, k.reg(Type::u32), k.reg(Type::u32)};
+    const Turns turns{k.reg(Type::u32), most, k.reg(Type::u32), k.clock_after(common)};
+    const Reg origin = gated ? common : turns.end;
+    // What is stored at once takes no register in the loop: many chains on many warps leave few.
+    store(offsetof(MixRecord, arrival), arrival);
+    store(offsetof(MixRecord, start), turns.end);
+    store(offsetof(MixRecord, origin), origin);
+    store(offsetof(MixRecord, sm), k.special(SpecialRegister::smid));
     k("mov.u32", turns.done, 0);
-    k("mov.u32", turns.end, start);
-    k.loop(3, [&] {
-        append_turns(k, shape, chains, zero, origin, limit, turns);
-        k.when(first_lane)("st.global.u32", Mem{at, offsetof(MixRecord::Mark, time)}, turns.end);
-        k.when(first_lane)("st.global.u32", Mem{at, offsetof(MixRecord::Mark, turns)}, turns.done);
-        k.when(first_lane)("st.global.u32", Mem{at, offsetof(MixRecord::Mark, begin)}, turns.begin);
+    k("add.u32", limit, origin, settle);
+    k("mov.u32", further, window);
+    k.loop(kPhases, [&] {
+        append_turns(k, shape, chains, zero, limit, turns);
+        store(offsetof(MixRecord::Mark, time), turns.end);
+        store(offsetof(MixRecord::Mark, turns), turns.done);
+        store(offsetof(MixRecord::Mark, begin), turns.begin);
         k("add.u64", at, at, static_cast<int>(sizeof(MixRecord::Mark)));
         k("add.u32", limit, limit, further);
         k("mov.u32", further, after);
     });
-    const auto store = [&](std::size_t offset, Reg value) { k.when(first_lane)("st.global.u32", Mem{mine, static_cast<std::int64_t>(offset)}, value); };
-    store(offsetof(MixRecord, pointers), sum_of(k, shape, chains));
-    store(offsetof(MixRecord, sm), k.special(SpecialRegister::smid));
-    store(offsetof(MixRecord, arrival), arrival);
-    store(offsetof(MixRecord, start), start);
-    store(offsetof(MixRecord, origin), origin);
-    store(offsetof(MixRecord, turns), turns.done);
+    constexpr std::size_t kMarks = kPhases * sizeof(MixRecord::Mark);
+    store(offsetof(MixRecord, pointers), sum_of(k, shape, chains), kMarks);
+    store(offsetof(MixRecord, turns), turns.done, kMarks);
     return k;
 }
 
