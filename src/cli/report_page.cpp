@@ -45,6 +45,8 @@ constexpr Explanation kExplanations[] = {
     {"shared_allocation", "Blocks ask for growing amounts of shared memory while the number that fits on an SM is counted. What is missing is the overhead of a block, and steps are the unit of allocation."},
     {"occupancy", "More and more warps do nothing but one kind of instruction, each waiting for its last result. Throughput rises with the number of warps until a unit is full; one warp alone shows the latency, and streams show how latency grows under load."},
     {"memory_parallelism", "Warps read 16 bytes a thread, several loads at a time, and wait for all of them before they read on, so that a known number of bytes is under way. Rates of one SM and of all rise with it up to a peak; Little's law, bytes in flight over latency, is drawn beside them."},
+    {"memory_latencies", "All warps stream, each load waiting for the last. One warp of each SM times one of its loads in eight, so that the distribution of single latencies is seen, at several loads of the memory. Mean latency over throughput is fitted with a + b x / (c - x)."},
+    {"random_access", "Each thread follows its own chain of addresses through an array in random order, so that each load is 32 transactions. One warp alone shows what a transaction adds to the latency; more warps and other sizes show the throughput."},
     {"outstanding", "More and more threads issue loads that miss. Time jumps where the table that tracks outstanding loads is full; whether it counts threads, lines or warp instructions tells its design."},
 };
 

@@ -34,6 +34,8 @@ std::span<const Experiment> catalogue() {
         outstanding_experiment(),
         occupancy_experiment(),
         memory_parallelism_experiment(),
+        memory_latencies_experiment(),
+        random_access_experiment(),
     };
     return rows;
 }

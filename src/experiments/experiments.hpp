@@ -33,5 +33,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment outstanding_experiment();
 [[nodiscard]] Experiment occupancy_experiment();
 [[nodiscard]] Experiment memory_parallelism_experiment();
+[[nodiscard]] Experiment memory_latencies_experiment();
+[[nodiscard]] Experiment random_access_experiment();
 
 }  // namespace gputomo::experiments

@@ -345,7 +345,7 @@ struct Path {
         visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "dependent streaming load of whole warps, coalesced, served by DRAM, where it differs from one thread's (Volkov 2016, Table 6.2)",
                .internal = "determined by homogeneous mixes of whole warps: the experiment occupancy, which runs on request only"}, self.warp_latency);
         visit({.name = "transaction_cost", .unit = Unit::cycles, .doc = "latency that each further transaction adds to a load that diverges (Volkov 2016, Table 6.7)",
-               .internal = "determined by loads of one warp that diverge, which no experiment does yet"}, self.transaction_cost);
+               .internal = "determined by loads of one warp that diverge: the experiment random_access, which runs on request only"}, self.transaction_cost);
         visit({.name = "page_window", .unit = Unit::bytes, .doc = "memory whose page entries are active at once (Mei 2014, 4.2: 512 MB on Kepler)"}, self.page_window);
         visit({.name = "page_window_penalty", .unit = Unit::cycles, .doc = "latency added by an access outside the active window, which switches it"}, self.page_window_penalty);
         visit({.name = "tlb_position", .doc = "number of caches that are looked up before translation",
@@ -364,6 +364,10 @@ struct Memory {
     Integer coalescing_group;
     Integers transaction_sizes;
     Integer channels;
+    Integer channel_banks;
+    Real bank_cycles;
+    Integer fetch_bytes;
+    Integer burst_bytes;
     Real channel_bytes_per_cycle;
     Real peak_bandwidth;
     Real read_bandwidth;
@@ -384,6 +388,14 @@ struct Memory {
         visit({.name = "transaction_sizes", .unit = Unit::bytes, .doc = "sizes of a memory transaction (Volkov 2016, 2.8)",
                .internal = "determined by access patterns, which no experiment does yet"}, self.transaction_sizes);
         visit({.name = "channels", .unit = Unit::count, .doc = "DRAM channels", .internal = "only their sum is seen as bandwidth"}, self.channels);
+        visit({.name = "channel_banks", .unit = Unit::count, .doc = "banks of one channel, which open rows on their own",
+               .internal = "seen only as latency under load, which several numbers of banks explain"}, self.channel_banks);
+        visit({.name = "bank_cycles", .unit = Unit::cycles, .doc = "time between two rows of one bank: activate, read, precharge; the mean where accesses to one row follow each other",
+               .internal = "seen only as latency under load, which several numbers of banks explain"}, self.bank_cycles);
+        visit({.name = "fetch_bytes", .unit = Unit::bytes, .doc = "what DRAM reads at once; a smaller read takes as much of its time (Volkov 2016, 6.7)",
+               .internal = "seen only as throughput of loads that diverge, which caches hide"}, self.fetch_bytes);
+        visit({.name = "burst_bytes", .unit = Unit::bytes, .doc = "part of that which one channel holds; the next lies in the next channel",
+               .internal = "seen only as the distribution of latencies under load"}, self.burst_bytes);
         visit({.name = "channel_bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "rate of one channel",
                .internal = "only their sum is seen as bandwidth"}, self.channel_bytes_per_cycle);
         visit({.name = "peak_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "pin rate: bus width x memory clock x 2"}, self.peak_bandwidth);
@@ -393,11 +405,11 @@ struct Memory {
         visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that a single SM must have under way for 90% of that (Volkov 2016, 4.3)"}, self.sm_bytes_in_flight);
         visit({.name = "bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that each SM must have under way for 90% of the rate of all SMs together"}, self.bytes_in_flight);
         visit({.name = "contention_base", .unit = Unit::cycles, .doc = "a of the mean latency a + sum of b x / (c - x) at a streaming throughput of x GB/s (Volkov 2016, 6.4); for models, the simulator queues instead",
-               .internal = "determined by mean latency against attained throughput, which no experiment does yet"}, self.contention_base);
+               .internal = "determined by mean latency against attained throughput: the experiment occupancy, which runs on request only"}, self.contention_base);
         visit({.name = "contention_slopes", .unit = Unit::cycles, .doc = "b of each term",
-               .internal = "determined by mean latency against attained throughput, which no experiment does yet"}, self.contention_slopes);
+               .internal = "determined by mean latency against attained throughput: the experiment occupancy, which runs on request only"}, self.contention_slopes);
         visit({.name = "contention_limits", .unit = Unit::gigabytes_per_second, .doc = "c of each term",
-               .internal = "determined by mean latency against attained throughput, which no experiment does yet"}, self.contention_limits);
+               .internal = "determined by mean latency against attained throughput: the experiment occupancy, which runs on request only"}, self.contention_limits);
         visit({.name = "interconnect_bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "rate of one SM's port into the interconnect",
                .internal = "only the slowest stage of a path is seen"}, self.interconnect_bytes_per_cycle);
     }

@@ -81,6 +81,17 @@ Value at(Arguments a) {
     return c.y[static_cast<std::size_t>(found - c.x.begin())];
 }
 
+/// The y at x, linear between neighbours; x ascends.
+Value interpolate(Arguments a) {
+    const auto c = curve(a);
+    const double x = number(a[2]);
+    const auto after = static_cast<std::size_t>(std::lower_bound(c.x.begin(), c.x.end(), x) - c.x.begin());
+    if (after == c.x.size() || (after == 0 && c.x.front() != x)) throw NotMeasured(fmt::format("the curve does not reach {}", x));
+    if (c.x[after] == x) return c.y[after];
+    const double part = (x - c.x[after - 1]) / (c.x[after] - c.x[after - 1]);
+    return c.y[after - 1] + part * (c.y[after] - c.y[after - 1]);
+}
+
 /// The y of points with x in [low, high].
 Value between(Arguments a) {
     const auto c = curve(a);
@@ -186,6 +197,7 @@ constexpr Function kFunctions[] = {
     {"first_above", 3, 3, [](Arguments a) { return first_where(a, "above", [&](double y) { return y > number(a[2]); }); }},
     {"first_below", 3, 3, [](Arguments a) { return first_where(a, "below", [&](double y) { return y < number(a[2]); }); }},
     {"floor", 1, 1, [](Arguments a) -> Value { return std::floor(number(a[0])); }},
+    {"interpolate", 3, 3, interpolate},
     {"item", 2, 2, item},
     {"length", 1, 1, length},
     {"list", 0, kMany, list},

@@ -40,7 +40,8 @@ TEST(MixThroughput, OneWarpTakesTheLatenciesOfItsInstructions) {
 TEST(MixThroughput, ManyWarpsReachWhatLimitsThem) {
     const auto fermi = simulated("gtx480");
     EXPECT_NEAR(ipc(*fermi, {.arithmetic_only = true}, 40), 1, 0.02);
-    EXPECT_NEAR(ipc(*fermi, {.alpha = 1}, 48) / 2, 0.0599 * (15 / 4.0) / (15 / 4), 0.004);  // as many SMs as a quarter has, rounded down
+    // As many SMs as a quarter has, rounded down. Two chains: 95% of the peak are not reached with one (Volkov 2016, 6.3).
+    EXPECT_NEAR(ipc(*fermi, {.alpha = 1, .chains = 2}, 32) / 2, 0.0599 * (15 / 4.0) / (15 / 4), 0.004);
 }
 
 TEST(MixThroughput, OccupancyThatWasNotAttainedGivesNoSample) {

@@ -67,4 +67,31 @@ std::uint32_t LinkedArray::after(std::int64_t first_line, std::int64_t chain, st
     return static_cast<std::uint32_t>(address() + static_cast<device::Address>((ring_ ? line % lines_ : line) * kLineBytes));
 }
 
+LineArguments line_parameters(ptx::KernelBuilder& k) {
+    using ptx::Type;
+    const auto array = k.param(Type::u64, "array"), first = k.param(Type::u32, "first_line"), each = k.param(Type::u32, "lines"), mask = k.param(Type::u32, "mask");
+    return {array, first, each, mask, k.param(Type::u32, "shift")};
+}
+
+ptx::Reg line_address(ptx::KernelBuilder& k, const LineArguments& lines, ptx::Reg chain) {
+    using ptx::Type;
+    constexpr int kPointerBytes = 8, kThreadsOfPointerShift = 1;
+    const auto line = k.reg(Type::u32), beside = k.reg(Type::u32), side = k.reg(Type::u32), word = k.reg(Type::u32), pair = k.reg(Type::u32);
+    k("shr.u32", pair, k.special(ptx::SpecialRegister::laneid), kThreadsOfPointerShift);
+    k("mov.u32", side, 1);
+    k("shl.b32", side, side, lines.shift);
+    k("sub.u32", side, side, 1);
+    k("and.b32", beside, chain, side);
+    k("shr.u32", line, chain, lines.shift);
+    k("mul.lo.u32", line, line, lines.each);
+    k("shl.b32", line, line, lines.shift);
+    k("add.u32", line, line, beside);
+    k("add.u32", line, line, lines.first);
+    k("and.b32", line, line, lines.mask);
+    k("mad.lo.u32", word, line, static_cast<int>(LinkedArray::kLineBytes / kPointerBytes), pair);
+    const auto address = k.reg(Type::b64);
+    k("mov.b64", address, k.element(lines.array, word, Bytes{kPointerBytes}));
+    return address;
+}
+
 }  // namespace gputomo::experiments

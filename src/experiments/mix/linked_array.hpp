@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/device.hpp"
+#include "ptx/builder.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -38,5 +39,16 @@ private:
     std::vector<device::Buffer> set_aside_;  ///< whose addresses don't survive an add
     device::Buffer buffer_;
 };
+
+/// What a kernel is told of the array that it walks through. LinkedArray has these values.
+struct LineArguments {
+    ptx::Reg array, first, each, mask, shift;
+};
+
+/// The parameters array (u64), first_line, lines, mask, shift.
+[[nodiscard]] LineArguments line_parameters(ptx::KernelBuilder& k);
+/// The address (b64) of the pointer that this thread of chain number `chain` begins with: line first + (c / 2^shift) x each x 2^shift + c mod 2^shift,
+/// within the mask, so that 2^shift chains read side by side. A pointer has 8 bytes and is read by two threads, so that a warp reads one line.
+[[nodiscard]] ptx::Reg line_address(ptx::KernelBuilder& k, const LineArguments& lines, ptx::Reg chain);
 
 }  // namespace gputomo::experiments

@@ -1,5 +1,7 @@
 #include "experiments/mix/mix_shape.hpp"
 
+#include "experiments/mix/linked_array.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,12 +17,12 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
+/// To settle, to count, and for others to count.
+constexpr int kPhases = 3;
 /// A turn costs five instructions more than those of the mix: less than 1%.
 constexpr int kTurnInstructions = 720;
-constexpr int kLineBytes = 128;
 /// A pointer has 8 bytes and is read by two threads, so that a warp reads one line, as with the 4-byte pointers of Volkov 2016, 5.1.
 constexpr int kPointerBytes = 8;
-constexpr int kThreadsOfPointerShift = 1;
 /// Compute capability from which on all GPUs have atomic operations on global memory. On older ones no scheduler prefers old warps.
 constexpr int kAtomicsFrom = 20;
 
@@ -107,71 +109,76 @@ void start_in_shared(ptx::KernelBuilder& k, const MixShape& shape, const Chains&
     for (const Reg value : chains.values) k("mov.b32", value, word);
 }
 
-struct Lines {
-    Reg array, first, each, mask, shift;
-};
-
-/// Chain c starts at line first + (c / 2^shift) x each x 2^shift + c mod 2^shift, within the mask: 2^shift chains read side by side.
-void start_at_lines(ptx::KernelBuilder& k, const Chains& chains, const Lines& lines) {
-    const Reg warp = k.reg(Type::u32), chain = k.reg(Type::u32), line = k.reg(Type::u32), beside = k.reg(Type::u32), side = k.reg(Type::u32), word = k.reg(Type::u32);
-    const Reg pair = k.reg(Type::u32);
+void start_at_lines(ptx::KernelBuilder& k, const Chains& chains, const LineArguments& lines) {
+    const Reg warp = k.reg(Type::u32), chain = k.reg(Type::u32);
     k("shr.u32", warp, k.thread_index(), 5);
-    k("shr.u32", pair, k.special(SpecialRegister::laneid), kThreadsOfPointerShift);
-    k("mov.u32", side, 1);
-    k("shl.b32", side, side, lines.shift);
-    k("sub.u32", side, side, 1);
     for (std::size_t i = 0; i < chains.values.size(); ++i) {
         k("mad.lo.u32", chain, warp, static_cast<int>(chains.values.size()), static_cast<int>(i));
-        k("and.b32", beside, chain, side);
-        k("shr.u32", line, chain, lines.shift);
-        k("mul.lo.u32", line, line, lines.each);
-        k("shl.b32", line, line, lines.shift);
-        k("add.u32", line, line, beside);
-        k("add.u32", line, line, lines.first);
-        k("and.b32", line, line, lines.mask);
-        k("mad.lo.u32", word, line, kLineBytes / kPointerBytes, pair);
-        k("mov.b64", chains.addresses[i], k.element(lines.array, word, Bytes{kPointerBytes}));
+        k("mov.b64", chains.addresses[i], line_address(k, lines, chain));
         k("mov.b64", ptx::Vec{chains.values[i], chains.upper}, chains.addresses[i]);
     }
 }
 
-/// All blocks come, then all go on.
-void append_gate(ptx::KernelBuilder& k, Reg gate, Reg goal, Reg arrival) {
-    const Reg first = k.reg(Type::pred);
+struct Gate {
+    Reg word, goal;  ///< blocks that have come, and what that is when all have
+    Reg origins;     ///< by SM; 0 for none yet
+};
+
+/// The time that the first block of the SM comes here with. One thread of a block asks: many atomic operations on a word take longer than a turn.
+Reg append_origin(ptx::KernelBuilder& k, const Gate& gate) {
+    const Reg mine = k.reg(Type::b32), set = k.reg(Type::b32), first = k.reg(Type::pred);
+    k("or.b32", mine, k.clock32(), 1);
+    k("atom.global.cas.b32", set, Mem{k.element(gate.origins, k.special(SpecialRegister::smid), Bytes{4})}, 0, mine);
+    k("setp.eq.u32", first, set, 0);
+    k("selp.b32", set, mine, set, first);
+    return set;
+}
+
+/// All blocks come, then all go on; the origin of the SM's times.
+Reg append_gate(ptx::KernelBuilder& k, const Gate& gate, Reg arrival) {
+    const Reg first = k.reg(Type::pred), origin = k.reg(Type::u32), shared = k.shared("origin", Bytes{4});
     k("setp.eq.u32", first, k.special(SpecialRegister::tid_x), 0);
     k.if_(first, [&] {
         const Reg come = k.reg(Type::u32), missing = k.reg(Type::u32), spent = k.reg(Type::u32), more = k.reg(Type::pred), soon = k.reg(Type::pred);
-        k("atom.global.add.u32", come, Mem{gate}, 1);
+        k("atom.global.add.u32", come, Mem{gate.word}, 1);
         const ptx::Label top = k.label();
         k.place(top);
-        k("ld.volatile.global.u32", come, Mem{gate});
-        k("sub.u32", missing, goal, come);
+        k("ld.volatile.global.u32", come, Mem{gate.word});
+        k("sub.u32", missing, gate.goal, come);
         k("sub.u32", spent, k.clock_after(come), arrival);
         k("setp.gt.s32", more, missing, 0);
         k("setp.lt.u32", soon, spent, kGateCycles);
         k("and.pred", more, more, soon);
         k.when(more)("bra", top);
+        k("st.shared.u32", Mem{shared}, append_origin(k, gate));
     });
     k("bar.sync", 0);
+    k("ld.shared.u32", origin, Mem{shared});
+    return origin;
 }
 
-/// Turns until the cycles since `start` have reached `limit`; the time at which they have.
-Reg append_turns(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains, Reg zero, Reg start, Reg limit, Reg turns, Reg most) {
+/// A warp's turns so far, and when the last one began and ended.
+struct Turns {
+    Reg done, most, begin, end;
+};
+
+/// Turns until the clock has reached `limit`.
+void append_turns(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains, Reg zero, Reg limit, const Turns& turns) {
     const ptx::Label top = k.label();
     const Reg spent = k.reg(Type::u32), more = k.reg(Type::pred);
     k.place(top);
     append_turn(k, shape, chains, zero);
-    k("add.u32", turns, turns, 1);
-    const Reg now = k.clock32();
-    k("sub.u32", spent, now, start);
-    k("setp.lt.u32", more, spent, limit);
+    k("add.u32", turns.done, turns.done, 1);
+    k("mov.u32", turns.begin, turns.end);
+    k("mov.u32", turns.end, k.clock32());
+    k("sub.u32", spent, turns.end, limit);
+    k("setp.lt.s32", more, spent, 0);
     if (shape.reads_lines()) {
         const Reg within = k.reg(Type::pred);
-        k("setp.lt.u32", within, turns, most);
+        k("setp.lt.u32", within, turns.done, turns.most);
         k("and.pred", more, more, within);
     }
     k.when(more)("bra", top);
-    return now;
 }
 
 Reg sum_of(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains) {
@@ -211,41 +218,49 @@ std::string MixShape::name() const {
 
 ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     ptx::KernelBuilder k(shape.name(), target);
-    const Reg array = k.param(Type::u64, "array");
-    const Lines lines{array, k.param(Type::u32, "first_line"), k.param(Type::u32, "lines"), k.param(Type::u32, "mask"), k.param(Type::u32, "shift")};
+    const LineArguments lines = line_parameters(k);
     const Reg most = k.param(Type::u32, "most_turns"), settle = k.param(Type::u32, "settle"), window = k.param(Type::u32, "window"), after = k.param(Type::u32, "after");
     const Reg zero = k.param(Type::f32, "zero");
-    const Reg records = k.param(Type::u64, "records"), gate = k.param(Type::u64, "gate"), goal = k.param(Type::u32, "goal");
+    const Reg records = k.param(Type::u64, "records"), word = k.param(Type::u64, "gate"), goal = k.param(Type::u32, "goal");
+    const Gate gate{word, goal, k.param(Type::u64, "origins")};
+    const bool gated = target.sm >= kAtomicsFrom;
     const Chains chains{k.regs(Type::b32, shape.chains), k.regs(Type::b64, shape.reads_lines() ? shape.chains : 0), k.reg(Type::b32), k.reg(Type::u32)};
     if (is_shared(shape)) start_in_shared(k, shape, chains);
     else static_cast<void>(k.dynamic_shared());
     if (shape.reads_lines()) start_at_lines(k, chains, lines);
     else if (!is_shared(shape))
         for (const Reg value : chains.values) k("mov.b32", value, kMixOne);
-    const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), turns = k.reg(Type::u32), limit = k.reg(Type::u32), further = k.reg(Type::u32), at = k.reg(Type::u64);
+    const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), limit = k.reg(Type::u32), further = k.reg(Type::u32), at = k.reg(Type::u64);
     k("shr.u32", warp, k.thread_index(), 5);
     k("setp.eq.u32", first_lane, k.special(SpecialRegister::laneid), 0);
-    const Reg mine = k.element(records, warp, Bytes{sizeof(MixRecord)});
-    k("mov.u32", turns, 0);
-    k("mov.u32", limit, settle);
-    k("mov.u32", further, window);
-    k("mov.u64", at, mine);
+    k("mov.u64", at, k.element(records, warp, Bytes{sizeof(MixRecord)}));
+    const auto store = [&](std::size_t offset, Reg value, std::size_t behind = 0) {
+        k.when(first_lane)("st.global.u32", Mem{at, static_cast<std::int64_t>(offset) - static_cast<std::int64_t>(behind)}, value);
+    };
     const Reg arrival = k.clock_after(chains.values.back());
-    if (target.sm >= kAtomicsFrom) append_gate(k, gate, goal, arrival);
-    const Reg start = k.clock32();
-    k.loop(3, [&] {
-        const Reg now = append_turns(k, shape, chains, zero, start, limit, turns, most);
-        k.when(first_lane)("st.global.u32", Mem{at}, now);
-        k.when(first_lane)("st.global.u32", Mem{at, 4}, turns);
+    const Reg common = gated ? append_gate(k, gate, arrival) : arrival;
+    const Turns turns{k.reg(Type::u32), most, k.reg(Type::u32), k.clock_after(common)};
+    const Reg origin = gated ? common : turns.end;
+    // What is stored at once takes no register in the loop: many chains on many warps leave few.
+    store(offsetof(MixRecord, arrival), arrival);
+    store(offsetof(MixRecord, start), turns.end);
+    store(offsetof(MixRecord, origin), origin);
+    store(offsetof(MixRecord, sm), k.special(SpecialRegister::smid));
+    k("mov.u32", turns.done, 0);
+    k("add.u32", limit, origin, settle);
+    k("mov.u32", further, window);
+    k.loop(kPhases, [&] {
+        append_turns(k, shape, chains, zero, limit, turns);
+        store(offsetof(MixRecord::Mark, time), turns.end);
+        store(offsetof(MixRecord::Mark, turns), turns.done);
+        store(offsetof(MixRecord::Mark, begin), turns.begin);
         k("add.u64", at, at, static_cast<int>(sizeof(MixRecord::Mark)));
         k("add.u32", limit, limit, further);
         k("mov.u32", further, after);
     });
-    const auto store = [&](std::size_t offset, Reg value) { k.when(first_lane)("st.global.u32", Mem{mine, static_cast<std::int64_t>(offset)}, value); };
-    store(offsetof(MixRecord, pointers), sum_of(k, shape, chains));
-    store(offsetof(MixRecord, sm), k.special(SpecialRegister::smid));
-    store(offsetof(MixRecord, arrival), arrival);
-    store(offsetof(MixRecord, start), start);
+    constexpr std::size_t kMarks = kPhases * sizeof(MixRecord::Mark);
+    store(offsetof(MixRecord, pointers), sum_of(k, shape, chains), kMarks);
+    store(offsetof(MixRecord, turns), turns.done, kMarks);
     return k;
 }
 

@@ -12,7 +12,6 @@
 namespace gputomo::experiments {
 namespace {
 
-constexpr int kWarp = 32;
 /// Longer turns don't fit the instruction caches.
 constexpr int kMostInstructions = 1100;
 /// NVML reports the clock in steps of 15 MHz; a change below 1% is one step at most.
@@ -135,10 +134,6 @@ std::vector<MixIntensity> mix_intensities() {
     std::vector<MixIntensity> all{{1, 0}, {8, 1}, {4, 1}, {2, 1}};
     for (const int alpha : mix_alphas(false)) all.push_back({1, alpha});
     return all;
-}
-
-int max_warps_of(const device::Device& device) {
-    return static_cast<int>(device.attribute(device::Attribute::max_threads_per_multiprocessor).value_or(1024)) / kWarp;
 }
 
 MixSurface measure_surface(device::Device& device, const MixPlan& plan, const std::function<void(double, std::string_view)>& progress) {

@@ -45,7 +45,6 @@ struct MixPlan {
 
 /// 1/8 to 512 in steps of the square root of 2 from 1 on, of 2 below, and none at all.
 [[nodiscard]] std::vector<MixIntensity> mix_intensities();
-[[nodiscard]] int max_warps_of(const device::Device& device);
 
 /// Curve by curve; one during which the clock moved is measured again. Kinds of access that this GPU has not (caches) are left out, and mixes
 /// that don't fit a turn. `progress` as Context::progress.

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -23,64 +22,60 @@ constexpr double kLonger = 3;
 constexpr int kTries = 7;
 /// Turns for which all warps go on while slower ones still count.
 constexpr double kTurnsAfter = 2;
+/// Before the window: turns of a typical warp, and cycles in which code and translations come into their caches.
+constexpr double kSettleTurns = 1;
+constexpr double kCold = 5'000;
+/// A typical turn is longer by more than what it was expected to be: the warps had not settled.
+constexpr double kMuchLonger = 1.5;
 /// Cycles of a window at least: a thousand times what reading a clock may be off.
 constexpr double kLeastWindow = 10'000;
+/// Some warp ran out of lines: its turns are shorter by about as much than the shortest known mean.
+constexpr double kShorter = 0.8;
+/// Turns more than those that are meant to be done: the ones under way at the ends of phases.
+constexpr std::int64_t kBehind = 4;
+/// SMs are numbered below this.
+constexpr std::int64_t kMostSmNumbers = 1024;
 /// Part of the work that may be turns of warps that waited for most of the window. A scheduler that prefers old warps lets young ones wait for as
 /// long as there is work, and when in the window their turns were is not known.
 constexpr double kUncertain = 0.004;
 /// Where the window cannot grow, because the warps would run out of lines.
 constexpr double kMostUncertain = 0.02;
 
-/// Dynamic shared memory with which `blocks` fit an SM and not one more, as far as one block may take so much; where it may not,
-/// the grid has no more blocks than are meant to be there.
-Bytes shared_for(const device::Device& device, int blocks) {
-    using enum device::Attribute;
-    constexpr std::int64_t kUnit = 256, kOverhead = 512;
-    const auto per_sm = device.attribute(max_shared_memory_per_multiprocessor).value_or(16384);
-    const auto per_block = device.attribute(max_shared_memory_per_block).value_or(16384);
-    return Bytes{std::max(kUnit, std::min(per_block - kOverhead, per_sm / (blocks + 1) / kUnit * kUnit + kOverhead))};
-}
-
 std::uint32_t whole(double cycles) { return static_cast<std::uint32_t>(std::ceil(cycles)); }
 
-/// A warp's turns by time, linear between the marks of its record.
-struct Progress {
-    struct Mark {
-        double time, turns;
-    };
-    double arrival;
-    std::array<Mark, 4> marks;  ///< start, settled, counted, end
+/// Clocks wrap round.
+double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast<std::int32_t>(to - from); }
 
-    [[nodiscard]] double at(double time) const {
-        if (time <= marks.front().time) return 0;
-        for (std::size_t i = 1; i < marks.size(); ++i) {
-            const auto [from, to] = std::pair(marks[i - 1], marks[i]);
-            if (time <= to.time) return from.turns + (to.turns - from.turns) * (time - from.time) / (to.time - from.time);
-        }
-        return marks.back().turns;
-    }
-    [[nodiscard]] double settled() const { return marks[1].time; }
-    [[nodiscard]] double counted() const { return marks[2].time; }
-    [[nodiscard]] double end() const { return marks[3].time; }
-    /// Of the window that it counted, in turns per cycle.
-    [[nodiscard]] double rate() const { return (marks[2].turns - marks[1].turns) / (counted() - settled()); }
+/// What one warp did in the window.
+struct Progress {
+    double turns = 0;
+    double turn = 0;      ///< cycles of one, from mark to mark
+    bool known = true;    ///< its turns at both ends of the window were over before another warp left, and went on under the conditions of the window
 };
 
-/// One SM's warps, on a clock that starts at the first one's arrival.
-std::vector<Progress> progress_of(const std::vector<MixRecord>& warps) {
-    const std::uint32_t origin = warps.front().arrival;  // clocks wrap round
-    const auto since = [&](std::uint32_t time) { return static_cast<double>(static_cast<std::int32_t>(time - origin)); };
-    const auto mark = [&](const MixRecord::Mark& m) { return Progress::Mark{since(m.time), static_cast<double>(m.turns)}; };
-    std::vector<Progress> all;
-    for (const auto& warp : warps) all.push_back({since(warp.arrival), {{{since(warp.start), 0}, mark(warp.settled), mark(warp.counted), mark(warp.end)}}});
-    return all;
+/// Both marks are the first ends of turns behind the ends of the window; the parts of those turns that had been done before are those of their time. Of a turn that
+/// ended when others had left already, it is not known what had been done before: a warp that waits while others work is fast when they have gone.
+Progress progress_of(const MixRecord& warp, double settle, double window, double first_exit) {
+    const auto since = [&](std::uint32_t time) { return cycles_between(warp.origin, time); };
+    const double from = settle, to = settle + window;
+    Progress progress{.turn = cycles_between(warp.settled.time, warp.counted.time) / (warp.counted.turns - warp.settled.turns)};
+    const auto done_at = [&](const MixRecord::Mark& mark, double time) {
+        const double end = since(mark.time), begin = since(mark.begin);
+        if (end > first_exit) progress.known = false;
+        const double missing = end > first_exit ? 0.5 : (end - time) / (end - begin);
+        return mark.turns - std::clamp(missing, 0.0, 1.0);
+    };
+    const bool spans = since(warp.settled.time) >= to;  // one turn was under way for the whole window
+    progress.turns = done_at(spans ? warp.settled : warp.counted, to) - done_at(warp.settled, from);
+    return progress;
 }
 
 /// What the records say of all SMs together.
 struct Timeline {
     bool balanced = true;        ///< every SM had the same number of warps
-    bool resident = true;        ///< on every SM the last one came before the first one ended
-    double skew = 0;             ///< most cycles between starts on one SM
+    bool resident = true;        ///< on every SM the last one came before the window
+    bool lasted = true;          ///< no warp ran out of lines before the window was over
+    double skew = 0;             ///< most cycles from an SM's origin to a start
     double turns_per_cycle = 0;  ///< sum over SMs
     double turns = 0;            ///< in all windows
     double uncertain = 0;        ///< turns of which it is not known when they were
@@ -88,40 +83,33 @@ struct Timeline {
     double shortest_turn = std::numeric_limits<double>::infinity();
 };
 
-/// A warp that settled before the middle of the time in which all ran, and counted to its end while all did, went on at the rate that it counted. Of
-/// others the turns in that time are taken.
-void add_sm(Timeline& line, const std::vector<Progress>& warps) {
-    double first_start = warps.front().marks.front().time, last_start = first_start, last_arrival = 0, to = warps.front().end();
+void add_sm(Timeline& line, const std::vector<MixRecord>& warps, double settle, double window) {
+    double last_arrival = 0, first_exit = std::numeric_limits<double>::infinity();
     for (const auto& warp : warps) {
-        const double start = warp.marks.front().time;
-        first_start = std::min(first_start, start), last_start = std::max(last_start, start);
-        last_arrival = std::max(last_arrival, warp.arrival), to = std::min(to, warp.end());
+        last_arrival = std::max(last_arrival, cycles_between(warps.front().origin, warp.arrival));
+        first_exit = std::min(first_exit, cycles_between(warps.front().origin, warp.ended.time));
+        line.lasted = line.lasted && cycles_between(warp.origin, warp.counted.time) >= settle + window;
     }
-    line.resident = line.resident && last_arrival < to;
-    if (last_arrival >= to) return;
-    double from = std::max(first_start, last_arrival), rate = 0;
-    for (const auto& warp : warps)
-        if (warp.settled() < (from + to) / 2) from = std::max(from, warp.settled());
+    line.resident = line.resident && last_arrival < settle;
     for (const auto& warp : warps) {
-        const bool steady = warp.settled() <= from && warp.counted() <= to;
-        const double own = steady ? warp.rate() : (warp.at(to) - warp.at(from)) / (to - from);
-        if (!steady && own > 0) line.uncertain += 1;
-        if (steady) line.skew = std::max(line.skew, warp.marks.front().time - first_start), line.shortest_turn = std::min(line.shortest_turn, 1 / own);
-        line.slowest = std::min(line.slowest, own);
-        rate += own;
+        const auto progress = progress_of(warp, settle, window, first_exit);
+        if (!progress.known) line.uncertain += 1;
+        else line.skew = std::max(line.skew, cycles_between(warp.origin, warp.start));
+        line.shortest_turn = std::min(line.shortest_turn, progress.turn);
+        line.turns += progress.turns;
+        line.turns_per_cycle += progress.turns / window;
+        line.slowest = std::min(line.slowest, progress.turns / window);
     }
-    line.turns += rate * (to - from);
-    line.turns_per_cycle += rate;
 }
 
-Timeline timeline_of(const std::vector<MixRecord>& records, int warps_per_sm) {
+Timeline timeline_of(const std::vector<MixRecord>& records, int warps_per_sm, double settle, double window) {
     std::map<std::uint32_t, std::vector<MixRecord>> by_sm;
     for (const auto& record : records) by_sm[record.sm].push_back(record);
     Timeline line;
     for (const auto& [sm, warps] : by_sm) {
         (void)sm;
         line.balanced = line.balanced && std::ssize(warps) == warps_per_sm;
-        add_sm(line, progress_of(warps));
+        add_sm(line, warps, settle, window);
     }
     return line;
 }
@@ -159,25 +147,17 @@ MixThroughput::MixThroughput(device::Device& device, const MixShape& shape, Link
     const auto most = device.attribute(device::Attribute::max_threads_per_multiprocessor).value_or(1024) / kWarp;
     records_ = device::Buffer(device, Bytes{sms_ * most * static_cast<std::int64_t>(sizeof(MixRecord))});
     gate_ = device::Buffer(device, Bytes{sizeof(std::uint32_t)});
+    origins_ = device::Buffer(device, Bytes{kMostSmNumbers * static_cast<std::int64_t>(sizeof(std::uint32_t))});
     device.fill_u32(gate_.address(), 0, 1);
-}
-
-std::optional<MixThroughput::Blocks> MixThroughput::blocks_for(int warps) const {
-    const auto most_blocks = device_.attribute(device::Attribute::max_blocks_per_multiprocessor).value_or(warps);
-    const int most = std::max(1, kernel_.properties().max_threads_per_block / kWarp);
-    for (int blocks = 1; blocks <= std::min<std::int64_t>(warps, most_blocks); ++blocks)
-        if (warps % blocks == 0 && warps / blocks <= most) return Blocks{blocks, warps / blocks};
-    return std::nullopt;
 }
 
 /// Turns of a warp that goes on as fast as one alone, and those that end behind a limit.
 std::int64_t MixThroughput::turns_for(const Window& window) const {
-    constexpr std::int64_t kBehind = 4;
     const std::int64_t wanted = shortest_turn_ > 0 ? static_cast<std::int64_t>((window.settle + window.cycles + window.after) / shortest_turn_) + kBehind : kBehind;
     return shape_.lines() == 0 ? wanted : std::min<std::int64_t>(wanted, kMostLines / shape_.chains / shape_.lines());
 }
 
-std::vector<MixRecord> MixThroughput::run(const Blocks& blocks, const Window& window) {
+std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window& window) {
     constexpr std::int64_t kApart = 37;  // lines between neighbouring chains of a ring
     const std::int64_t grid = sms_ * blocks.per_sm, warps = grid * blocks.warps, chains = warps * shape_.chains;
     const std::int64_t turns = turns_for(window), lines = array_.is_ring() ? kApart : turns * shape_.lines();
@@ -186,36 +166,44 @@ std::vector<MixRecord> MixThroughput::run(const Blocks& blocks, const Window& wi
     device::Arguments arguments;
     arguments.add(array_.address()).add(static_cast<std::uint32_t>(first_line)).add(static_cast<std::uint32_t>(lines)).add(array_.mask()).add(array_.shift());
     arguments.add(bounded ? static_cast<std::uint32_t>(turns - 2) : ~std::uint32_t{0});  // two more are done where the first phase reaches it
+    device_.fill_u32(origins_.address(), 0, kMostSmNumbers);
     gate_goal_ += static_cast<std::uint32_t>(grid);
-    arguments.add(whole(window.settle)).add(whole(window.cycles)).add(whole(window.after)).add(kMixZero).add(records_.address()).add(gate_.address()).add(gate_goal_);
+    arguments.add(whole(window.settle)).add(whole(window.cycles)).add(whole(window.after)).add(kMixZero).add(records_.address()).add(gate_.address()).add(gate_goal_).add(origins_.address());
     kernel_.launch({static_cast<std::uint32_t>(grid)}, {static_cast<std::uint32_t>(blocks.warps * kWarp)}, arguments, shared_for(device_, blocks.per_sm));
     auto records = records_.read<MixRecord>(static_cast<std::size_t>(warps));
     for (std::size_t warp = 0; warp < records.size(); ++warp) {
         if (!shape_.arithmetic_only && (shape_.access == MixAccess::shared || shape_.access == MixAccess::shared_conflict)) continue;  // addresses that the host does not know
         std::uint32_t expected = 0;
         for (int chain = 0; chain < shape_.chains; ++chain)
-            expected += shape_.reads_lines() ? array_.after(first_line, static_cast<std::int64_t>(warp) * shape_.chains + chain, lines, std::int64_t{records[warp].end.turns} * shape_.lines()) : kMixOne;
+            expected += shape_.reads_lines() ? array_.after(first_line, static_cast<std::int64_t>(warp) * shape_.chains + chain, lines, std::int64_t{records[warp].turns} * shape_.lines()) : kMixOne;
         if (records[warp].pointers != expected)
             throw DeviceError(fmt::format("kernel {}: warp {} ended with values that sum to {:#x}; expected {:#x}", kernel_.name(), warp, records[warp].pointers, expected));
     }
     return records;
 }
 
-void MixThroughput::probe() { turn_ = shortest_turn_ = timeline_of(run({1, 1}, {1, 1, 1}), 1).shortest_turn; }
+void MixThroughput::probe() { turn_ = shortest_turn_ = timeline_of(run({1, 1}, {1, 1, 1}), 1, 1, 1).shortest_turn; }
 
 std::optional<MixSample> MixThroughput::sample(int warps) {
-    const auto blocks = blocks_for(warps);
+    const auto blocks = blocks_for(device_, warps, kernel_.properties().max_threads_per_block);
     if (!blocks) return std::nullopt;
     if (shortest_turn_ == 0) probe();
     double turns = std::max({kFirstTurns, shape_.lines() > 0 ? kFirstLines / shape_.lines() : 0, turns_ / kLonger});
     for (int attempt = 0; attempt < kTries; ++attempt, turns *= kLonger) {
-        const Window window{skew_ + shortest_turn_, std::max(kLeastWindow, turns * turn_), kTurnsAfter * turn_};
+        const double expected = turn_;
+        Window window{skew_ + kSettleTurns * turn_ + kCold, std::max(kLeastWindow, turns * turn_), kTurnsAfter * turn_};
         const bool longest = shape_.lines() > 0 && !array_.is_ring() && (turns_for(window) + 1) * shape_.lines() * shape_.chains > kMostLines;
-        const Timeline line = timeline_of(run(*blocks, window), warps);
+        if (longest) window.cycles = std::max(shortest_turn_, (static_cast<double>(kMostLines / shape_.lines() / shape_.chains) - kBehind) * shortest_turn_ - window.settle - window.after);
+        const Timeline line = timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
         if (!line.balanced || !line.resident) return std::nullopt;
+        if (!line.lasted) {
+            shortest_turn_ = std::min(shortest_turn_, line.shortest_turn) * kShorter;
+            continue;
+        }
         skew_ = std::max(skew_, line.skew);
         turn_ = static_cast<double>(sms_ * warps) / line.turns_per_cycle;
         shortest_turn_ = std::min(shortest_turn_, line.shortest_turn);
+        if (turn_ > kMuchLonger * expected) continue;
         if (longest && line.uncertain > kMostUncertain * line.turns) return std::nullopt;
         if (line.uncertain > kUncertain * line.turns && !longest) continue;
         turns_ = turns;

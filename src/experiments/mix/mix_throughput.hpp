@@ -3,6 +3,7 @@
 
 #include "experiments/mix/linked_array.hpp"
 #include "experiments/mix/mix_shape.hpp"
+#include "experiments/mix/occupancy_control.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -33,17 +34,12 @@ public:
     static constexpr std::int64_t kMostLines = 1024;
 
 private:
-    struct Blocks {
-        int per_sm = 1;
-        int warps = 1;  ///< of a block
-    };
     struct Window {
         double settle = 0;  ///< cycles from a warp's start until it counts
         double cycles = 0;  ///< that count
         double after = 0;   ///< in which slower warps end theirs
     };
-    [[nodiscard]] std::optional<Blocks> blocks_for(int warps) const;
-    [[nodiscard]] std::vector<MixRecord> run(const Blocks& blocks, const Window& window);
+    [[nodiscard]] std::vector<MixRecord> run(const BlockShape& blocks, const Window& window);
     [[nodiscard]] std::int64_t turns_for(const Window& window) const;
     /// The turn of one warp on each SM.
     void probe();
@@ -54,6 +50,7 @@ private:
     CompiledKernel kernel_;
     device::Buffer records_;
     device::Buffer gate_;
+    device::Buffer origins_;  ///< of the times of each SM
     std::uint32_t gate_goal_ = 0;  ///< blocks that have come to the gate when those of the last launch have
     std::int64_t sms_ = 1;
     double shortest_turn_ = 0;  ///< cycles

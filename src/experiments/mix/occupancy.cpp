@@ -1,8 +1,8 @@
 // What it takes to hide latency: throughput of one kind of instruction over occupancy, from which latency, peak and needed warps follow.
 #include "experiments/experiments.hpp"
 
-#include "deduce/contention_fit.hpp"
 #include "experiments/clock_watch.hpp"
+#include "experiments/contention/contention_curve.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/mix/mix_surface.hpp"
 
@@ -71,22 +71,16 @@ deduce::Trace trace_of(std::string_view name, const Rates& rates) {
     return trace;
 }
 
-deduce::Trace contention_trace(const Rates& rates, double gigabytes) {
+std::vector<deduce::LoadedLatency> loaded_latencies(const Rates& rates, double gigabytes) {
     std::vector<deduce::LoadedLatency> samples;
     for (const auto& [warps, rate] : rates) samples.push_back({rate * gigabytes, warps / rate});
-    deduce::Trace trace{.name = "occupancy/contention", .experiment = "occupancy"};
-    const auto fit = deduce::fit_contention(samples);
-    if (!fit) return trace;
-    const auto column = [](const auto& coefficient) { return std::vector{coefficient.value, coefficient.interval[0], coefficient.interval[1]}; };
-    trace.columns = {{"a", "cycles", column(fit->a)}, {"b", "cycles", column(fit->b)}, {"c", "GB/s", column(fit->c)}, {"largest_error", "", {fit->largest_error, 0, 0}}};
-    return trace;
+    return samples;
 }
 
 /// GB/s of the whole GPU for each instruction per cycle and SM: a warp reads 128 bytes.
 double gigabytes_of(const Context& context) {
     using enum device::Attribute;
-    const double mhz = context.findings.number("clock.sm_mhz").value_or(static_cast<double>(context.device.attribute(clock_rate_khz).value_or(0)) / 1000);
-    return LinkedArray::kLineBytes * static_cast<double>(context.device.attribute(multiprocessor_count).value_or(1)) * mhz / 1000;
+    return LinkedArray::kLineBytes * static_cast<double>(context.device.attribute(multiprocessor_count).value_or(1)) * sm_mhz_of(context) / 1000;
 }
 
 /// The smallest over all occupancies (6.1); its interval is that of occupancies that leave a unit mostly idle.
@@ -123,7 +117,7 @@ private:
         }
         if (rates.empty()) return;
         for (const double share : kShares) refine(mix, share * peak_of(rates), rates);
-        if (series.shape.reads_lines()) outcome_.traces.push_back(contention_trace(rates, gigabytes_of(context_)));
+        if (series.shape.reads_lines()) add_contention(loaded_latencies(rates, gigabytes_of(context_)), "occupancy", context_, outcome_);
         outcome_.traces.push_back(trace_of(series.name, rates));
         if (!series.latency.empty()) outcome_.estimates.push_back(latency_of(series, rates));
     } catch (const CodeMismatch& mismatch) {
@@ -156,7 +150,8 @@ Experiment occupancy_experiment() {
             .source = "Volkov 2016, 6.1 to 6.4",
             .needs = {},
             .after = {"clock"},
-            .provides = {"pipelines.sfu.warp_latency", "shared.warp_latency", "paths.global.warp_latency"},
+            .provides = {"pipelines.sfu.warp_latency", "shared.warp_latency", "paths.global.warp_latency", "memory.contention_base", "memory.contention_slopes",
+                         "memory.contention_limits"},
             .run = run,
             .on_request = true};
 }

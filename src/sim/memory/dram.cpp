@@ -20,6 +20,10 @@ double bytes_per_cycle(const machine::Real& bandwidth, const std::string& path, 
     return need_rate(bandwidth, path) * 1e3 / need_rate(machine.clock.sm_mhz, "clock.sm_mhz");
 }
 
+std::size_t channels_of(const machine::Machine& machine) {
+    return machine.memory.channels ? need_count(machine.memory.channels, "memory.channels", kMaxChannels) : 1;
+}
+
 double sustained_rate(const machine::Machine& machine, std::size_t channels) {
     const auto& memory = machine.memory;
     double pins = 0;
@@ -39,9 +43,9 @@ double sustained_rate(const machine::Machine& machine, std::size_t channels) {
 
 }  // namespace
 
-Dram::Dram(const machine::Machine& machine) {
+Dram::Dram(const machine::Machine& machine) : banks_(machine, channels_of(machine)) {
     const auto& memory = machine.memory;
-    const std::size_t channels = memory.channels ? need_count(memory.channels, "memory.channels", kMaxChannels) : 1;
+    const std::size_t channels = channels_of(machine);
     const double count = static_cast<double>(channels);
     const double read = sustained_rate(machine, channels);
     cycles_per_read_byte_ = cycles_per_written_byte_ = count / read;
@@ -75,7 +79,31 @@ void Dram::use_idle_time(Channel& channel, double now) const {
         channel.queued = std::max(0.0, channel.queued - (idle - 2 * turnaround_) / cycles_per_written_byte_);
 }
 
+double Dram::fetch(std::uint64_t line, double now) {
+    const auto place = banks_.place(line);
+    double ready = place.bank->ready;
+    if (!banks_.open(place, line, now)) {
+        ready = now;
+        for (std::size_t burst = 0; burst < banks_.fetch_bytes() / banks_.burst_bytes(); ++burst) {
+            Channel& channel = channels_[(place.channel + burst) % channels_.size()];
+            use_idle_time(channel, now);
+            channel.read = std::min(kMostRead, channel.read + banks_.burst_bytes());
+            ready = std::max(ready, channel.server.reserve(banks_.reserve(place, burst, now), banks_.burst_bytes() * cycles_per_read_byte_));
+        }
+        place.bank->line = line;
+        place.bank->ready = ready;
+    }
+    return std::max(0.0, ready - now);
+}
+
 Dram::Turn Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
+    if (banks_.described()) {
+        // The described latency is that of the whole read: its lines take their time, but don't wait for each other.
+        const std::uint64_t first = physical / banks_.fetch_bytes(), last = (physical + bytes - 1) / banks_.fetch_bytes();
+        const Turn turn{.delay = fetch(first, now)};
+        for (std::uint64_t line = first + 1; line <= last; ++line) (void)fetch(line, now);
+        return turn;
+    }
     Channel& channel = channel_of(physical);
     use_idle_time(channel, now);
     const double service = bytes * cycles_per_read_byte_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "machine/machine.hpp"
+#include "sim/memory/banks.hpp"
 #include "sim/memory/server.hpp"
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace gputomo::sim {
 
-/// Each channel moves a byte in the time that the described sustained reads need (activates and refresh are in that rate). Writes
+/// Reads wait for a bank, where banks are described, and then for their channel. Each channel moves a byte in the time that the described sustained reads need (activates and refresh are in that rate). Writes
 /// wait in the channel's queue and leave in batches of kWriteBatch bytes, or for nothing while the channel is idle. For every
 /// batch among as many bytes of reads the bus turns round twice, however the program mixes them: the controller chooses the order.
 /// The turnaround time follows from the description, so that equal shares of reads and writes together reach
@@ -22,7 +23,7 @@ public:
     struct Turn {
         double delay = 0;                ///< cycles that the read waits for its channel; 0 when that is free
         double service = 0;              ///< cycles that it takes there
-        const Server* server = nullptr;  ///< the channel's
+        const Server* server = nullptr;  ///< the channel's; none where there are banks, because the parts of a read then lie in several
     };
     /// A read that arrives at `now`.
     Turn read(std::uint64_t physical, std::uint32_t bytes, double now);
@@ -39,6 +40,9 @@ public:
     static constexpr double kWriteBatch = 1024;
 
 private:
+    /// As `read`, of a whole line; the delay.
+    double fetch(std::uint64_t line, double now);
+
     struct Channel {
         Server server;
         double queued = 0;         ///< bytes to write
@@ -49,6 +53,7 @@ private:
     void use_idle_time(Channel& channel, double now) const;
 
     std::vector<Channel> channels_;
+    Banks banks_;
     double cycles_per_read_byte_ = 0;
     double cycles_per_written_byte_ = 0;
     double turnaround_ = 0;  ///< cycles per change of direction

@@ -230,7 +230,8 @@ Time System::fetch(Walk& walk, std::size_t depth, Range range, Time now) {
     if (depth == walk.path.caches.size()) {
         dram_bytes_ += range.bytes;
         const auto turn = dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
-        const double waited = std::max(0.0, turn.delay - own_work(walk, *turn.server, turn.service));
+        const double own = turn.server != nullptr ? own_work(walk, *turn.server, turn.service) : 0;
+        const double waited = std::max(0.0, turn.delay - own);
         return now + walk.penalty + walk.path.memory_latency[walk.transaction.sm] + waited;
     }
     const CacheLevel& level = *walk.path.caches[depth];

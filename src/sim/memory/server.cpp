@@ -11,7 +11,7 @@ constexpr double kNothing = 1e-9;
 
 }  // namespace
 
-Server::Server(std::uint32_t slots) : slots_(std::bit_ceil(slots)) {}
+Server::Server(std::uint32_t slots, bool long_services) : slots_(std::bit_ceil(slots)), long_services_(long_services) {}
 
 Server::Slot& Server::slot(std::int64_t number) {
     Slot& s = slots_[static_cast<std::size_t>(number) & (slots_.size() - 1)];
@@ -36,6 +36,7 @@ double Server::reserve(double now, double service) {
     newest_ = std::max(newest_, number);
     number = first_open(number);
     const double start = std::max(now, static_cast<double>(number) * kSlot + slot(number).used);
+    if (long_services_) slot(number).used = start - static_cast<double>(number) * kSlot;
     double left = service;
     // What fills the calendar more than once takes it whole.
     if (const auto whole = static_cast<std::int64_t>(left / kSlot) - static_cast<std::int64_t>(slots_.size()); whole > 0) {

@@ -12,7 +12,9 @@ namespace gputomo::sim {
 class Server {
 public:
     /// `slots` of kSlot cycles can be open at once; work booked further ahead closes the oldest slots.
-    explicit Server(std::uint32_t slots);
+    /// `long_services`: services are not short beside a slot, so that the time of a slot before the first work counts as past. It could
+    /// otherwise be used by work that comes later, and queues would come out too short.
+    explicit Server(std::uint32_t slots, bool long_services = false);
 
     /// Books `service` cycles of work that arrives at `now`; the time at which the work starts, `now` when the server is idle.
     double reserve(double now, double service);
@@ -31,6 +33,7 @@ private:
     [[nodiscard]] std::int64_t first_open(std::int64_t number);
 
     std::vector<Slot> slots_;
+    bool long_services_ = false;
     std::int64_t newest_ = 0;
     double busy_until_ = 0;
 };

@@ -29,6 +29,8 @@ private:
         std::uint32_t issue_width = 1;
         std::size_t load_limit = 0;      ///< outstanding loads of a warp; 0: no limit
         std::uint32_t served_per_issue = 0;  ///< transactions or bank-conflict ways that one issue serves; 0: all
+        double transaction_cost = 1;     ///< cycles between the transactions of a load from global memory that diverges
+        std::size_t coalesced = 1;       ///< transactions that a coalesced load counts as (Volkov 2016, 6.7)
         double barrier_latency = 0;
         bool barrier_counts_threads = false;
         double warp_barrier_latency = 0;
@@ -117,6 +119,8 @@ private:
     static Coalescer& coalescer_for(const Operation& op, Coalescers& path);
     double time_transactions(Warp& warp, const Operation& op, Coalescer& coalescer, PathKind path, std::uint32_t mask, double now);
     double walk_segments(const std::vector<Segment>& segments, Transaction& transaction, double now);
+    /// Cycles from the issue of a load or store to that of its transaction number `index`.
+    [[nodiscard]] double spacing(const Transaction& transaction, std::size_t index) const;
     void reissue(Warp& warp, std::size_t served, double now);
 
     // ---- messages (report.cpp)

@@ -180,14 +180,19 @@ double Engine::time_shared(Warp& warp, const Operation& op, std::uint32_t mask, 
 }
 
 double Engine::walk_segments(const std::vector<Segment>& segments, Transaction& transaction, double now) {
-    double done = now, at = now;
-    for (const Segment& segment : segments) {
-        transaction.address = segment.address;
-        transaction.bytes = segment.bytes;
-        done = std::max(done, setup_.memory_system.access(transaction, at));
-        at += kTransactionSpacing;
+    double done = now;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+        transaction.address = segments[i].address;
+        transaction.bytes = segments[i].bytes;
+        done = std::max(done, setup_.memory_system.access(transaction, now + spacing(transaction, i)));
     }
     return done;
+}
+
+double Engine::spacing(const Transaction& transaction, std::size_t index) const {
+    const bool diverges = index >= rules_.coalesced && transaction.path == PathKind::global && transaction.kind == AccessKind::load;
+    const double even = static_cast<double>(index) * kTransactionSpacing;
+    return diverges ? std::max(even, static_cast<double>(index + 1 - rules_.coalesced) * rules_.transaction_cost) : even;
 }
 
 /// Stores and atomics are served beyond the SM, as are loads that ask for it.
@@ -209,7 +214,7 @@ double Engine::time_transactions(Warp& warp, const Operation& op, Coalescer& coa
     const bool store = op.kind == Kind::store;
     latest_ = std::max(latest_, store ? now : done);
     if (store) warp.hold = std::max(warp.hold, done - kStoreQueueCycles);
-    warp.hold = std::max(warp.hold, now + static_cast<double>(segments.size() - 1) * kTransactionSpacing);
+    warp.hold = std::max(warp.hold, now + spacing(transaction, segments.size() - 1));
     reissue(warp, segments.size(), now);
     return done;
 }

@@ -1,0 +1,208 @@
+// Loads of which each thread follows its own chain through memory: latency, throughput, and how both depend on the array's size.
+#include "experiments/experiments.hpp"
+
+#include "experiments/clock_watch.hpp"
+#include "experiments/compiled_kernel.hpp"
+#include "experiments/estimates.hpp"
+#include "experiments/mix/occupancy_control.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace gputomo::experiments {
+namespace {
+
+using ptx::Mem;
+using ptx::Reg;
+using ptx::Type;
+
+constexpr int kWarp = 32;
+constexpr double kConfidence = 0.85;
+constexpr std::int64_t kPointerBytes = 8;
+constexpr int kLoads = 8;  // of a turn
+constexpr std::int64_t kTurns = 8;
+/// Sizes over which throughput is looked at (Volkov 2016, Fig. 6.6), and the one at which warps vary: several times the caches, but little beside the reach of TLBs.
+constexpr std::int64_t kSmallest = std::int64_t{1} << 20, kLargest = std::int64_t{1} << 28, kQuickLargest = std::int64_t{1} << 25;
+constexpr std::int64_t kLeast = std::int64_t{1} << 24, kTimesCache = 4;
+/// Warps of an SM; throughput is at its peak with few.
+constexpr std::array kWarps{1, 2, 3, 4, 6, 8, 12, 16};
+constexpr int kManyWarps = 8;
+
+struct Record {
+    std::uint32_t start = 0, end = 0;
+    std::uint32_t sm = 0;
+};
+
+/// Each thread begins `stride` pointers behind the one before it. Arguments: array, stride, turns, records.
+ptx::KernelBuilder random_kernel(ptx::Target target) {
+    ptx::KernelBuilder k("random_access", target);
+    const Reg array = k.param(Type::u64, "array"), stride = k.param(Type::u32, "stride"), turns = k.param(Type::u32, "turns"), records = k.param(Type::u64, "records");
+    const Reg index = k.thread_index(), first = k.reg(Type::u32), warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), at = k.reg(Type::b64);
+    k("mul.lo.u32", first, index, stride);
+    k("mov.b64", at, k.element(array, first, Bytes{kPointerBytes}));
+    k("shr.u32", warp, index, 5);
+    k("setp.eq.u32", first_lane, k.special(ptx::SpecialRegister::laneid), 0);
+    const Reg start = k.clock_after(at);
+    k.loop(turns, [&] { k.repeat(kLoads, [&](int) { k("ld.global.b64", at, Mem{at}); }); });
+    const Reg end = k.clock_after(at);
+    const Reg mine = k.element(records, warp, Bytes{sizeof(Record)});
+    k.when(first_lane)("st.global.u32", Mem{mine, offsetof(Record, start)}, start);
+    k.when(first_lane)("st.global.u32", Mem{mine, offsetof(Record, end)}, end);
+    k.when(first_lane)("st.global.u32", Mem{mine, offsetof(Record, sm)}, k.special(ptx::SpecialRegister::smid));
+    return k;
+}
+
+/// One cycle through all pointers of an array (Hull and Dobell 1962: the multiplier is one more than a multiple of 4, the increment is odd, the modulus a power of 2).
+std::vector<std::uint64_t> chain(device::Address base, std::int64_t bytes) {
+    constexpr std::uint64_t kMultiplier = 0x5851F42D4C957F2D, kIncrement = 0x14057B7EF767814F;
+    const auto pointers = static_cast<std::uint64_t>(bytes / kPointerBytes);
+    std::vector<std::uint64_t> links(pointers);
+    for (std::uint64_t i = 0; i < pointers; ++i) links[i] = base + kPointerBytes * ((i * kMultiplier + kIncrement) & (pointers - 1));
+    return links;
+}
+
+class Walker {
+public:
+    Walker(device::Device& device, std::int64_t bytes)
+        : kernel_(device, random_kernel(target_of(device)), {LoopedCode{{"LDG", 8}, kLoads}}), sms_(device.attribute(device::Attribute::multiprocessor_count).value_or(1)),
+          bytes_(bytes), array_(device, Bytes{bytes}), records_(device, Bytes{sms_ * max_warps_of(device) * static_cast<std::int64_t>(sizeof(Record))}) {
+        array_.write(chain(array_.address(), bytes));
+    }
+
+    struct Rate {
+        double latency = 0;  ///< cycles from load to load of a warp
+        double loads = 0;    ///< of warps, per cycle, all together
+    };
+    /// One block of `warps` on as many SMs as there are blocks; nullopt where two came to one.
+    std::optional<Rate> walk(std::int64_t blocks, int warps) {
+        if (warps * kWarp > kernel_.properties().max_threads_per_block) return std::nullopt;
+        const std::int64_t all = blocks * warps;
+        device::Arguments arguments;
+        arguments.add(array_.address()).add(static_cast<std::uint32_t>(bytes_ / kPointerBytes / (all * kWarp))).add(static_cast<std::uint32_t>(kTurns)).add(records_.address());
+        for (int run = 0; run < 2; ++run)  // the first brings translations and code into their caches
+            kernel_.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarp)}, arguments);
+        Rate rate;
+        std::map<std::uint32_t, int> warps_of;
+        for (const auto& record : records_.read<Record>(static_cast<std::size_t>(all))) {
+            const double cycles = static_cast<std::int32_t>(record.end - record.start), loads = static_cast<double>(kTurns * kLoads);
+            rate.latency += cycles / loads / static_cast<double>(all);
+            rate.loads += loads / cycles;
+            if (++warps_of[record.sm] > warps) return std::nullopt;
+        }
+        return rate;
+    }
+    [[nodiscard]] std::int64_t sms() const { return sms_; }
+    [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
+
+private:
+    CompiledKernel kernel_;
+    std::int64_t sms_;
+    std::int64_t bytes_;
+    device::Buffer array_, records_;
+};
+
+/// Transactions that a coalesced load counts as, by the CUDA C Programming Guide (Volkov 2016, 6.7).
+int coalesced_transactions(const device::Device& device) {
+    const auto major = device.attribute(device::Attribute::compute_capability_major).value_or(3);
+    return major < 2 ? 2 : major == 2 ? 1 : 4;
+}
+
+class Study {
+public:
+    explicit Study(Context& context) : context_(context) {}
+
+    Outcome run() {
+        warps();
+        sizes();
+        return std::move(outcome_);
+    }
+
+private:
+    [[nodiscard]] double per_sm(const Walker& walker, const Walker::Rate& rate) const { return rate.loads * kWarp / static_cast<double>(walker.sms()); }
+
+    void warps() {
+        const auto l2 = context_.device.attribute(device::Attribute::l2_cache_bytes).value_or(0);
+        const auto bytes = std::clamp(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kTimesCache * l2 + 1))), kLeast, kLargest);
+        Walker walker(context_.device, bytes);
+        add_code_checks(walker.compiled(), outcome_);
+        deduce::Trace trace{.name = "random_access/occupancy", .experiment = "random_access"};
+        trace.columns = {{"warps", "warp/SM", {}}, {"rate", "ops/cycle/SM", {}}, {"latency", "cycles", {}}};
+        const auto add = [&](std::int64_t blocks, int warps) {
+            context_.progress(0.5 * static_cast<double>(trace.columns[0].values.size()) / 11, fmt::format("{} blocks of {} warps", blocks, warps));
+            const auto rate = walker.walk(blocks, warps);
+            if (!rate) return;
+            trace.columns[0].values.push_back(static_cast<double>(blocks * warps) / static_cast<double>(walker.sms()));
+            trace.columns[1].values.push_back(per_sm(walker, *rate));
+            trace.columns[2].values.push_back(rate->latency);
+        };
+        add(1, 1);  // of the whole GPU: one warp on each SM is no light load (6.7)
+        for (const std::int64_t part : {4, 2})
+            if (walker.sms() / part > 1) add(walker.sms() / part, 1);
+        for (const int warps : kWarps)
+            if (warps <= max_warps_of(context_.device)) add(walker.sms(), warps);
+        if (trace.columns[2].values.empty()) throw DeviceError("random_access: no block came to an SM of its own");
+        add_transaction_cost(trace.columns[2].values.front());
+        trace.plot = {fmt::format("Throughput of random access over occupancy, {} MiB", bytes >> 20), "warps", {"rate"}, false, false};
+        outcome_.traces.push_back(std::move(trace));
+    }
+
+    void add_transaction_cost(double latency) {
+        auto coalesced = context_.findings.number("paths.global.warp_latency");
+        if (!coalesced) coalesced = context_.findings.number("paths.global.memory_latency");
+        if (!coalesced) return;
+        const int transactions = kWarp - coalesced_transactions(context_.device);
+        const double cost = (latency - *coalesced) / transactions;
+        outcome_.estimates.push_back(decided_real("paths.global.transaction_cost", {cost, cost, cost},
+                                                  {"random_access: latency of one warp's random loads less that of coalesced ones, by transaction", kConfidence}));
+    }
+
+    void sizes() {
+        deduce::Trace trace{.name = "random_access/size", .experiment = "random_access"};
+        trace.columns = {{"bytes", "bytes", {}}, {"rate", "ops/cycle/SM", {}}};
+        for (std::int64_t bytes = kSmallest; bytes <= (context_.quick ? kQuickLargest : kLargest); bytes *= 4) {
+            context_.progress(0.5 + 0.1 * static_cast<double>(trace.columns[0].values.size()), fmt::format("{} MiB", bytes >> 20));
+            Walker walker(context_.device, bytes);
+            if (const auto rate = walker.walk(walker.sms(), kManyWarps)) trace.columns[0].values.push_back(static_cast<double>(bytes)), trace.columns[1].values.push_back(per_sm(walker, *rate));
+        }
+        trace.plot = {"Throughput of random access over the size of the array", "bytes", {"rate"}, true, true};
+        outcome_.traces.push_back(std::move(trace));
+    }
+
+    Context& context_;
+    Outcome outcome_;
+};
+
+Outcome run(Context& context) {
+    return watched(context, [](Context& c) {
+        try {
+            return Study(c).run();
+        } catch (const CodeMismatch& mismatch) {
+            Outcome outcome;
+            add_mismatch(mismatch, outcome);
+            return outcome;
+        }
+    });
+}
+
+}  // namespace
+
+Experiment random_access_experiment() {
+    return {.id = "random_access",
+            .title = "latency and throughput of loads that diverge, over occupancy and the size of the array; cost of a transaction",
+            .source = "Volkov 2016, 6.7",
+            .needs = {},
+            .after = {"caches"},
+            .provides = {"paths.global.transaction_cost"},
+            .run = run,
+            .on_request = true};
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,53 @@
+#include "sim/memory/banks.hpp"
+
+#include "sim/memory/description.hpp"
+
+#include <bit>
+
+namespace gputomo::sim {
+namespace {
+
+/// Slots of a bank's calendar: queues of up to 8192 cycles.
+constexpr std::uint32_t kCalendarSlots = 512;
+/// Bits of the hash between those that choose the banks of two bursts.
+constexpr unsigned kBurstShift = 12;
+constexpr std::int64_t kMaxBanks = 256, kMaxFetch = 4096;
+
+std::uint32_t power_of_two(const machine::Integer& field, const char* path) {
+    const auto bytes = need_count(field, path, kMaxFetch);
+    if (!std::has_single_bit(bytes)) reject(path, fmt::format("found {}", bytes), "a power of two");
+    return static_cast<std::uint32_t>(bytes);
+}
+
+/// Each bit of the result depends on all of `value`.
+std::uint64_t scattered(std::uint64_t value) {
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9U;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EBU;
+    return value ^ (value >> 31);
+}
+
+}  // namespace
+
+Banks::Banks(const machine::Machine& machine, std::size_t channels) : channels_(channels) {
+    const auto& memory = machine.memory;
+    if (!memory.channel_banks) return;
+    per_channel_ = need_count(memory.channel_banks, "memory.channel_banks", kMaxBanks);
+    cycles_ = need_rate(memory.bank_cycles, "memory.bank_cycles");
+    fetch_ = power_of_two(memory.fetch_bytes, "memory.fetch_bytes");
+    burst_ = power_of_two(memory.burst_bytes, "memory.burst_bytes");
+    if (burst_ > fetch_) reject("memory.burst_bytes", fmt::format("found {}", burst_), fmt::format("at most memory.fetch_bytes, {}", fetch_));
+    if (fetch_ / burst_ > channels) reject("memory.burst_bytes", fmt::format("found {}", burst_), fmt::format("at least {}, so that each of {} channels has one burst at most", fetch_ / channels, channels));
+    banks_.assign(channels * per_channel_, {Server(kCalendarSlots, true)});
+}
+
+Banks::Place Banks::place(std::uint64_t line) {
+    const std::uint64_t hash = scattered(line);
+    const auto channel = static_cast<std::size_t>((hash & 0xffff) % channels_);
+    return {hash, channel, &bank(channel, std::rotr(hash, kBurstShift))};
+}
+
+double Banks::reserve(const Place& place, std::size_t burst, double now) {
+    return bank((place.channel + burst) % channels_, std::rotr(place.hash, static_cast<int>(kBurstShift * (burst + 1)))).server.reserve(now, cycles_);
+}
+
+}  // namespace gputomo::sim

@@ -1,0 +1,52 @@
+// DRAM banks: each opens one row at a time, so that accesses to different rows of one bank wait for each other.
+#pragma once
+
+#include "machine/machine.hpp"
+#include "sim/memory/server.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gputomo::sim {
+
+/// DRAM reads lines of memory.fetch_bytes, in bursts that lie side by side in as many channels. A bank is busy with each line for
+/// memory.bank_cycles. Channels and banks are chosen by a hash of the address, so that loads of many warps meet at a bank by
+/// chance and wait for each other the longer, the busier the banks are: the queue behind Volkov 2016, 6.4 and 6.6.
+class Banks {
+public:
+    /// Without memory.channel_banks there are none. Throws InputError.
+    Banks(const machine::Machine& machine, std::size_t channels);
+
+    struct Bank {
+        Server server;
+        std::uint64_t line = ~std::uint64_t{0};  ///< the last one whose first burst it read
+        double ready = 0;                        ///< when that line had left DRAM
+    };
+    struct Place {
+        std::uint64_t hash;
+        std::size_t channel;  ///< of the first burst; the next ones are in the next channels
+        Bank* bank;           ///< of the first burst
+    };
+
+    [[nodiscard]] bool described() const { return !banks_.empty(); }
+    [[nodiscard]] std::uint32_t fetch_bytes() const { return fetch_; }
+    [[nodiscard]] std::uint32_t burst_bytes() const { return burst_; }
+    [[nodiscard]] Place place(std::uint64_t line);
+    /// Whether the line is under way or its row still open, so that it need not be fetched again.
+    [[nodiscard]] bool open(const Place& place, std::uint64_t line, double now) const { return place.bank->line == line && now < place.bank->ready + cycles_; }
+    /// Books the bank of burst `burst`; when the burst can leave it.
+    double reserve(const Place& place, std::size_t burst, double now);
+
+private:
+    [[nodiscard]] Bank& bank(std::size_t channel, std::uint64_t hash) { return banks_[channel * per_channel_ + static_cast<std::size_t>(hash % per_channel_)]; }
+
+    std::vector<Bank> banks_;  ///< a channel's banks side by side
+    std::size_t channels_ = 1;
+    std::size_t per_channel_ = 0;
+    double cycles_ = 0;
+    std::uint32_t fetch_ = 0;
+    std::uint32_t burst_ = 0;
+};
+
+}  // namespace gputomo::sim
