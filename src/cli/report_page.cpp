@@ -25,6 +25,7 @@ constexpr Explanation kExplanations[] = {
     {"arithmetic_throughput", "More and more warps run independent operations in a loop on one SM. The rate at which more warps bring nothing more is the throughput."},
     {"arithmetic_units", "Pairs of operations run together. If both take as long as one of them alone they have different units; if they take as long as one after the other they share one."},
     {"issue", "More and more equal warps run independent adds. Each time they outnumber the schedulers once more, all take a step longer. Whether instructions of several units together come as often as their units take them shows how often a scheduler issues; one warp with more and more chains shows how closely its own instructions follow each other."},
+    {"issue_cost", "Warps of dependent adds fill the issue slots. Beside them, one warp of each scheduler, then two and three, execute nothing but special functions, or loads. How many adds each of these displaces is what it takes of the issue slots."},
     {"shared_latency", "One thread follows a chain of addresses through shared memory. Then a warp does so with its threads a stride apart: where the latency grows, threads meet in the same bank."},
     {"shared_throughput", "Warps read from shared memory without bank conflicts; bytes are counted over cycles for several widths of a load and numbers of warps."},
     {"caches", "One thread follows a chain of addresses in random order through arrays of growing size. Each step in latency is a level that the array no longer fits. Size, line, sets, ways and policy follow from which groups of lines come to stay and which line a miss throws out."},
@@ -42,6 +43,7 @@ constexpr Explanation kExplanations[] = {
     {"register_file", "Kernels with growing numbers of registers and threads are launched: which launch succeeds, and how many blocks are on an SM together, tells the units in which registers are handed out."},
     {"shared_allocation", "Blocks ask for growing amounts of shared memory while the number that fits on an SM is counted. What is missing is the overhead of a block, and steps are the unit of allocation."},
     {"occupancy", "More and more warps do nothing but one kind of instruction, each waiting for its last result. Throughput rises with the number of warps until a unit is full; one warp alone shows the latency, and streams show how latency grows under load."},
+    {"kernels", "Real kernels, from the sum of two vectors to a product of matrices, run with more and more blocks on each SM; shared memory that they do not use keeps further blocks away. What half of a grid takes is taken off what all of it takes."},
     {"memory_parallelism", "Warps read 16 bytes a thread, several loads at a time, and wait for all of them before they read on, so that a known number of bytes is under way. Rates of one SM and of all rise with it up to a peak; Little's law, bytes in flight over latency, is drawn beside them."},
     {"outstanding", "More and more threads issue loads that miss. Time jumps where the table that tracks outstanding loads is full; whether it counts threads, lines or warp instructions tells its design."},
 };

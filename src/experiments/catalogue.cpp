@@ -12,6 +12,7 @@ std::span<const Experiment> catalogue() {
         arithmetic_throughput_experiment(),
         arithmetic_units_experiment(),
         issue_experiment(),
+        issue_cost_experiment(),
         shared_latency_experiment(),
         shared_throughput_experiment(),
         caches_experiment(),
@@ -31,6 +32,7 @@ std::span<const Experiment> catalogue() {
         outstanding_experiment(),
         occupancy_experiment(),
         memory_parallelism_experiment(),
+        kernels_experiment(),
     };
     return rows;
 }

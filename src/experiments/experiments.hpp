@@ -11,6 +11,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment arithmetic_throughput_experiment();
 [[nodiscard]] Experiment arithmetic_units_experiment();
 [[nodiscard]] Experiment issue_experiment();
+[[nodiscard]] Experiment issue_cost_experiment();
 [[nodiscard]] Experiment shared_latency_experiment();
 [[nodiscard]] Experiment shared_throughput_experiment();
 [[nodiscard]] Experiment caches_experiment();
@@ -30,5 +31,6 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment outstanding_experiment();
 [[nodiscard]] Experiment occupancy_experiment();
 [[nodiscard]] Experiment memory_parallelism_experiment();
+[[nodiscard]] Experiment kernels_experiment();
 
 }  // namespace gputomo::experiments

@@ -15,8 +15,6 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-/// A turn costs five instructions more than those of the mix: less than 1%.
-constexpr int kTurnInstructions = 720;
 constexpr int kLineBytes = 128;
 /// A pointer has 8 bytes and is read by two threads, so that a warp reads one line, as with the 4-byte pointers of Volkov 2016, 5.1.
 constexpr int kPointerBytes = 8;
@@ -200,7 +198,7 @@ std::string_view name_of(MixAccess access) { return facts_of(access).name; }
 bool MixShape::reads_lines() const { return !arithmetic_only && !facts_of(access).wide.empty(); }
 
 int MixShape::groups() const {
-    const int room = kTurnInstructions / (group() * chains);
+    const int room = turn / (group() * chains);
     return std::max(1, arithmetic_only ? room : std::min(room, facts_of(access).most_in_turn / accesses));
 }
 

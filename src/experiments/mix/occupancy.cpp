@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 
 namespace gputomo::experiments {
@@ -36,7 +37,9 @@ const std::array kSeries{
     Series{"stream", {.access = MixAccess::global, .alpha = 0}, "paths.global.warp_latency"},
 };
 /// Parallelism of one warp that stands for more warps than an SM holds (6.3).
-constexpr std::array kStreamChains{2, 4};
+constexpr std::array kStreamChains{2, 4, 8};
+/// Occupancies of those, in eighths of the most.
+constexpr int kEighths[] = {1, 2, 3, 4, 6, 8};
 
 using Rates = std::map<int, double>;  // instructions per cycle by warps
 
@@ -82,6 +85,21 @@ deduce::Trace contention_trace(const Rates& rates, double gigabytes) {
     return trace;
 }
 
+/// Beyond this part of the peak latency grows with what is asked for, whatever the throughput.
+constexpr double kSaturated = 0.9;
+
+/// Of all streams, by throughput in GB/s, up to where memory is saturated.
+std::vector<deduce::Estimate> contention_estimates(const std::vector<deduce::LoadedLatency>& all) {
+    double peak = 0;
+    for (const auto& sample : all) peak = std::max(peak, sample.throughput);
+    std::vector<deduce::LoadedLatency> samples;
+    std::ranges::copy_if(all, std::back_inserter(samples), [&](const auto& sample) { return sample.throughput < kSaturated * peak; });
+    const auto fit = deduce::fit_contention(samples);
+    if (!fit) return {};
+    const Evidence evidence{"occupancy: mean latency of streams against their throughput, one to eight loads of a warp at once", kConfidence, fmt::format("explains the latencies to {:.1f}%", 100 * fit->largest_error)};
+    return {decided("memory.contention_base", fit->a.value, evidence), decided("memory.contention_slopes", std::vector{fit->b.value}, evidence), decided("memory.contention_limits", std::vector{fit->c.value}, evidence)};
+}
+
 /// GB/s of the whole GPU for each instruction per cycle and SM: a warp reads 128 bytes.
 double gigabytes_of(const Context& context) {
     using enum device::Attribute;
@@ -107,6 +125,7 @@ public:
     Outcome run() {
         for (const auto& series : kSeries) add(series);
         for (const int chains : kStreamChains) add_parallel(chains);
+        for (auto& estimate : contention_estimates(streams_)) outcome_.estimates.push_back(std::move(estimate));
         return std::move(outcome_);
     }
 
@@ -123,24 +142,29 @@ private:
         }
         if (rates.empty()) return;
         for (const double share : kShares) refine(mix, share * peak_of(rates), rates);
-        if (series.shape.reads_lines()) outcome_.traces.push_back(contention_trace(rates, gigabytes_of(context_)));
+        if (series.shape.reads_lines()) outcome_.traces.push_back(contention_trace(rates, gigabytes_of(context_))), note_streams(rates, 1);
         outcome_.traces.push_back(trace_of(series.name, rates));
         if (!series.latency.empty()) outcome_.estimates.push_back(latency_of(series, rates));
     } catch (const CodeMismatch& mismatch) {
         add_mismatch(mismatch, outcome_);
     }
 
-    /// Half of all warps and all.
+    void note_streams(const Rates& rates, int chains) {
+        for (const auto& [warps, rate] : rates) streams_.push_back({rate * gigabytes_of(context_), warps * chains / rate});
+    }
+
     void add_parallel(int chains) {
         MixThroughput mix(context_.device, {.access = MixAccess::global, .alpha = 0, .chains = chains}, stream_);
         Rates rates;
         const int most = max_warps_of(context_.device);
-        for (const int warps : {most / 4, most / 2, most}) sample(mix, warps, rates);
+        for (const int eighths : kEighths) sample(mix, most * eighths / 8, rates);
+        note_streams(rates, chains);
         outcome_.traces.push_back(trace_of(fmt::format("stream_ilp{}", chains), rates));
     }
 
     Context& context_;
     LinkedArray stream_;
+    std::vector<deduce::LoadedLatency> streams_;
     Outcome outcome_;
 };
 
@@ -156,7 +180,7 @@ Experiment occupancy_experiment() {
             .source = "Volkov 2016, 6.1 to 6.4",
             .needs = {},
             .after = {"clock"},
-            .provides = {"pipelines.sfu.warp_latency", "shared.warp_latency", "paths.global.warp_latency"},
+            .provides = {"pipelines.sfu.warp_latency", "shared.warp_latency", "paths.global.warp_latency", "memory.contention_base", "memory.contention_slopes", "memory.contention_limits"},
             .run = run,
             .on_request = true};
 }
