@@ -1,6 +1,6 @@
-# gputomo_embed_files(TARGET FOLDER): builds FOLDER/*.json into TARGET as embedded_FOLDER().
-function(gputomo_embed_files target folder)
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.json)
+# gputomo_embed_files(TARGET ROOM FOLDER EXTENSION): builds FOLDER/*.EXTENSION into TARGET as embedded_FOLDER() of ROOM/embedded_files.hpp.
+function(gputomo_embed_files target room folder extension)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.${extension})
   set(texts "")
   set(rows "")
   set(count 0)
@@ -19,9 +19,9 @@ function(gputomo_embed_files target folder)
   endforeach()
   set(source ${CMAKE_BINARY_DIR}/generated/embedded_${folder}.cpp)
   file(CONFIGURE OUTPUT ${source} CONTENT
-"#include \"cli/embedded_files.hpp\"
+"#include \"@room@/embedded_files.hpp\"
 
-namespace gputomo::cli {
+namespace gputomo::@room@ {
 namespace {
 
 @texts@
@@ -32,7 +32,7 @@ constexpr EmbeddedFile kFiles[] = {
 
 std::span<const EmbeddedFile> embedded_@folder@() { return kFiles; }
 
-}  // namespace gputomo::cli
+}  // namespace gputomo::@room@
 " @ONLY)
   target_sources(${target} PRIVATE ${source})
 endfunction()

@@ -2,7 +2,7 @@
 #include "cli/devices.hpp"
 #include "cli/ending.hpp"
 #include "cli/progress.hpp"
-#include "experiments/mix/mix_throughput.hpp"
+#include "experiments/mix/mix_surface.hpp"
 #include "machine/json.hpp"
 #include "models/evaluation.hpp"
 #include "scan/plan.hpp"
@@ -47,24 +47,24 @@ machine::Machine machine_for(const EvaluateOptions& options, device::Device& dev
 }
 
 experiments::MixAccess mix_access(models::Access access) {
-    if (access == models::Access::shared) return experiments::MixAccess::shared;
-    return access == models::Access::sfu ? experiments::MixAccess::sfu : experiments::MixAccess::global;
+    switch (access) {
+        case models::Access::shared: return experiments::MixAccess::shared;
+        case models::Access::sfu: return experiments::MixAccess::sfu;
+        case models::Access::l2: return experiments::MixAccess::l2;
+        default: return experiments::MixAccess::global;
+    }
 }
 
-std::vector<models::MeasuredMix> measure(const EvaluateOptions& options, const models::Parameters& p, device::Device& device, Progress& progress) {
-    const auto occupancies = experiments::mix_occupancies(p.schedulers, p.max_warps);
-    const auto alphas = options.alphas.empty() ? experiments::mix_alphas(options.quick) : options.alphas;
-    experiments::LinkedArray array(device, std::int64_t{p.max_warps}, experiments::MixThroughput::kMostLines);
-    std::vector<models::MeasuredMix> surface;
-    for (const int alpha : alphas) {
-        experiments::MixThroughput mix(device, {.access = mix_access(p.access), .alpha = alpha, .chains = options.ilp}, array);
-        auto& measured = surface.emplace_back(models::MeasuredMix{{static_cast<double>(alpha), static_cast<double>(options.ilp)}, {}});
-        for (const int warps : occupancies) {
-            const double done = static_cast<double>(surface.size() - 1) / static_cast<double>(alphas.size());
-            progress.show(0.5 + 0.5 * done, -1, fmt::format("alpha {}, {} warps", alpha, warps));
-            if (const auto throughput = mix.instructions_per_cycle(warps)) measured.throughput[warps] = *throughput;
-        }
-    }
+/// The mixes, and each kind of instruction alone.
+experiments::MixSurface measure(const EvaluateOptions& options, const models::Parameters& p, device::Device& device, Progress& progress) {
+    experiments::MixPlan plan{.accesses = {mix_access(p.access)}, .intensities = {{1, 0}}, .chains = {options.ilp}, .warps = experiments::mix_occupancies(p.schedulers, p.max_warps)};
+    for (const int alpha : options.alphas.empty() ? experiments::mix_alphas(options.quick) : options.alphas) plan.intensities.push_back({1, alpha});
+    const auto show = [&](double fraction, std::string_view what) { progress.show(0.5 + 0.5 * fraction, -1, what); };
+    auto surface = experiments::measure_surface(device, plan, show);
+    if (p.memory.throughput > 0) return surface;
+    constexpr int kMostChains = 8;  // what saturates a cache of the whole GPU
+    const auto saturated = experiments::measure_surface(device, {.accesses = plan.accesses, .intensities = {{1, 0}}, .chains = {kMostChains}, .warps = {p.max_warps}, .adds_alone = false}, show);
+    surface.curves.insert(surface.curves.end(), saturated.curves.begin(), saturated.curves.end());
     return surface;
 }
 
@@ -80,13 +80,23 @@ void read_alone(const experiments::MixCurve& curve, models::Curve& throughput, m
     }
 }
 
-/// Mixes of a recorded surface at the occupancies that give each scheduler the same number of warps. What it has of one kind of instruction alone
+/// The most accesses per cycle and SM with any number of chains.
+double best_alone(const experiments::MixSurface& surface, experiments::MixAccess access) {
+    double most = 0;
+    for (const auto& curve : surface.curves)
+        if (!curve.shape.arithmetic_only && curve.shape.alpha == 0 && curve.shape.access == access)
+            for (const auto& sample : curve.samples) most = std::max(most, sample.instructions_per_cycle);
+    return most;
+}
+
+/// Mixes of a surface at the occupancies that give each scheduler the same number of warps. What it has of one kind of instruction alone
 /// becomes a parameter: no model is judged on that.
-std::vector<models::MeasuredMix> recorded(const EvaluateOptions& options, models::Parameters& p) {
+std::vector<models::MeasuredMix> judged(const EvaluateOptions& options, const experiments::MixSurface& measured_surface, models::Parameters& p) {
     const auto access = mix_access(p.access);
     const auto occupancies = experiments::mix_occupancies(p.schedulers, p.max_warps);
     std::vector<models::MeasuredMix> surface;
-    for (const auto& curve : scan::load_surface(options.surface).curves) {
+    if (p.memory.throughput == 0) p.memory.throughput = best_alone(measured_surface, access);
+    for (const auto& curve : measured_surface.curves) {
         const auto& shape = curve.shape;
         if (shape.chains != options.ilp || (!shape.arithmetic_only && shape.access != access)) continue;
         if (is_alone(shape)) {
@@ -100,7 +110,8 @@ std::vector<models::MeasuredMix> recorded(const EvaluateOptions& options, models
             if (std::ranges::find(occupancies, sample.warps) != occupancies.end()) measured.throughput[sample.warps] = sample.instructions_per_cycle;
     }
     std::ranges::sort(surface, {}, [](const auto& measured) { return measured.mix.alpha; });
-    if (surface.empty()) throw InputError(fmt::format("{}: no mixes of {} and adds with {} chains; expected some", options.surface, options.access, options.ilp));
+    if (surface.empty() || p.memory.throughput == 0)
+        throw InputError(fmt::format("{}: no {} of {} and adds with {} chains; expected some", options.surface.empty() ? options.device : options.surface, surface.empty() ? "mixes" : "accesses alone", options.access, options.ilp));
     return surface;
 }
 
@@ -154,7 +165,7 @@ void print(const EvaluateOptions& options, const models::Parameters& parameters,
 
 int evaluate_recorded(const EvaluateOptions& options) {
     auto parameters = parameters_for(options, options.machine.starts_with("sim:") ? simulated_machine(options.machine) : machine::load(options.machine));
-    const auto surface = recorded(options, parameters);
+    const auto surface = judged(options, scan::load_surface(options.surface), parameters);
     print(options, parameters, surface);
     return 0;
 }
@@ -167,7 +178,7 @@ int evaluate_here(const EvaluateOptions& options) {
     {
         Progress progress(options.json);
         parameters = parameters_for(options, machine_for(options, *device, progress));
-        surface = measure(options, parameters, *device, progress);
+        surface = judged(options, measure(options, parameters, *device, progress), parameters);
     }
     print(options, parameters, surface);
     return 0;
@@ -186,7 +197,7 @@ void add_evaluate(CLI::App& parent, Action& action) {
     command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
     command->add_option("--machine", options->machine, "machine.json with the models' parameters, or sim:NAME; measured if not given");
     command->add_option("--surface", options->surface, "throughputs that `gputomo surface` recorded, instead of measuring");
-    command->add_option("--access", options->access, "what is mixed with adds: global, shared or sfu")->capture_default_str();
+    command->add_option("--access", options->access, "what is mixed with adds: global, shared, sfu or l2")->capture_default_str();
     command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one")->delimiter(',');
     command->add_option("--ilp", options->ilp, "independent chains of a warp")->capture_default_str();
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();

@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
 #include "cli/kernel_arguments.hpp"
+#include "cli/predict_beside.hpp"
 #include "machine/json.hpp"
 #include "predict/listing.hpp"
 #include "predict/prediction.hpp"
@@ -12,10 +13,12 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 namespace gputomo::cli {
@@ -27,6 +30,7 @@ struct PredictOptions {
     std::string file, kernel, machine;
     std::vector<std::string> trip_counts, taken, transactions, ways;
     double l1_hit_rate = 0, l2_hit_rate = 0;
+    BesideOptions beside;
     bool json = false;
 };
 
@@ -52,6 +56,8 @@ predict::Choices choices_from(const PredictOptions& options) {
     for (const auto& text : options.trip_counts) choices.path.trip_counts.insert(assignment(text, "--trip-count"));
     choices.path.taken.insert(options.taken.begin(), options.taken.end());
     choices.access = {.transactions = by_line(options.transactions, "--transactions"), .ways = by_line(options.ways, "--ways"), .l1_hit_rate = options.l1_hit_rate, .l2_hit_rate = options.l2_hit_rate};
+    constexpr int kWarp = 32;
+    if (!options.beside.block.empty()) choices.warps_of_block = static_cast<int>((dimensions(options.beside.block, "--block").count() + kWarp - 1) / kWarp);
     return choices;
 }
 
@@ -85,7 +91,7 @@ Json instructions_json(const predict::Prediction& p) {
 
 Json json_from(const predict::Prediction& p) {
     Json points = Json::array(), changes = Json::array();
-    for (const auto& point : p.points) points.push_back({{"warps", point.warps}, {"warps_per_cycle", point.warps_per_cycle}, {"contended_warps_per_cycle", point.contended_warps_per_cycle}});
+    for (const auto& point : p.points) points.push_back({{"warps", point.warps}, {"warps_per_cycle", point.warps_per_cycle}, {"contended_warps_per_cycle", point.contended_warps_per_cycle}, {"queued_warps_per_cycle", point.queued_warps_per_cycle}});
     for (const auto& change : p.changes) changes.push_back({{"what", change.what}, {"needed_warps", change.needed_warps}, {"cycles_per_warp", change.cycles_per_warp}});
     return {{"schema", "gputomo-prediction-1"}, {"kernel", p.kernel}, {"gpu", p.gpu}, {"limited_by", p.limited_by}, {"latency_cycles", p.latency}, {"cycles_per_warp", p.bound},
             {"needed_warps", p.needed_warps}, {"needed_warps_contended", finite(p.needed_contended)}, {"max_warps", p.max_warps}, {"dram_bytes_per_warp", p.bytes},
@@ -104,11 +110,11 @@ void print_worksheet(const predict::Worksheet& sheet, const std::string& limited
 /// Every occupancy would be a long table; these show the shape. The last is always among them.
 void print_points(const predict::Prediction& p) {
     constexpr std::size_t kRows = 12;
-    fmt::print("\nThroughput against occupancy, warps per 1000 cycles and SM\n  {:>6} {:>12} {:>16}\n", "warps", "bounds", "with contention");
+    fmt::print("\nThroughput against occupancy, warps per 1000 cycles and SM\n  {:>6} {:>12} {:>16} {:>12}\n", "warps", "bounds", "with contention", "with queues");
     const std::size_t count = p.points.size(), rows = std::min(kRows, count);
     for (std::size_t row = 1; row <= rows; ++row) {
         const auto& point = p.points[row * count / rows - 1];
-        fmt::print("  {:>6} {:>12.4g} {:>16.4g}\n", point.warps, 1000 * point.warps_per_cycle, 1000 * point.contended_warps_per_cycle);
+        fmt::print("  {:>6} {:>12.4g} {:>16.4g} {:>12.4g}\n", point.warps, 1000 * point.warps_per_cycle, 1000 * point.contended_warps_per_cycle, 1000 * point.queued_warps_per_cycle);
     }
 }
 
@@ -129,11 +135,50 @@ void print_text(const predict::Prediction& p) {
     for (const auto& assumption : p.assumptions) fmt::print("  {}\n", assumption);
 }
 
-int run_prediction(const PredictOptions& options) {
-    const auto prediction = predict::predict(code_from(options), machine_from(options.machine), choices_from(options), options.machine);
-    if (options.json) fmt::print("{}\n", json_from(prediction).dump(1));
-    else print_text(prediction);
+int print_comparisons(const PredictOptions& options, const std::vector<KernelComparison>& comparisons) {
+    if (options.json) fmt::print("{}\n", Json{{"schema", "gputomo-kernel-comparison-1"}, {"kernels", comparison_json(comparisons)}}.dump(1));
+    else print(comparisons);
     return 0;
+}
+
+/// Kernels of the project where the name is one of theirs and no file.
+int run_workloads(const PredictOptions& options) {
+    return print_comparisons(options, compare_workloads(options.file, options.beside, machine_from(options.machine), options.machine));
+}
+
+int run_prediction(const PredictOptions& options) {
+    if (!std::filesystem::exists(options.file) && names_workloads(options.file)) return run_workloads(options);
+    if (options.kernel.empty()) throw InputError(fmt::format("--kernel: missing; expected an entry of {}", options.file));
+    const auto prediction = predict::predict(code_from(options), machine_from(options.machine), choices_from(options), options.machine);
+    if (options.beside.device.empty()) {
+        if (options.json) fmt::print("{}\n", json_from(prediction).dump(1));
+        else print_text(prediction);
+        return 0;
+    }
+    const std::vector comparisons{KernelComparison{prediction, measure_kernel(options.file, options.kernel, options.beside)}};
+    if (options.json) {
+        Json json = json_from(prediction);
+        json["measured"] = comparison_json(comparisons).at(0);
+        fmt::print("{}\n", json.dump(1));
+        return 0;
+    }
+    print_text(prediction);
+    fmt::print("\n");
+    print(comparisons);
+    return 0;
+}
+
+void add_beside(CLI::App& command, const std::shared_ptr<PredictOptions>& options) {
+    auto& beside = options->beside;
+    command.add_option("--device", beside.device, "measure the kernel there too: cuda:N, sim:NAME, sim:FILE.json");
+    command.add_option("--grid", beside.grid, "with --device: blocks, X[,Y,Z]");
+    command.add_option("--block", beside.block, "threads of a block, X[,Y,Z], which wait for each other at barriers and where blocks start");
+    command.add_option("--shared", beside.shared, "with --device: bytes of dynamic shared memory")->check(CLI::NonNegativeNumber);
+    command.add_option("--arg", beside.arguments, "with --device: TYPE:VALUE or buf:BYTES[:FILE], in order")->allow_extra_args(false);
+    command.add_option("--out", beside.out, "file for what is measured of the project's kernels");
+    command.add_option("--measured", beside.measured, "file that --out wrote, instead of --device");
+    command.add_option("--seed", beside.seed, "for what is drawn at random")->capture_default_str();
+    command.add_option("--noise", beside.noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
 }
 
 }  // namespace
@@ -141,8 +186,8 @@ int run_prediction(const PredictOptions& options) {
 void add_predict(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<PredictOptions>();
     auto* command = parent.add_subcommand("predict", "Throughput of a kernel against occupancy, from PTX or a listing of machine code");
-    command->add_option("file", options->file, "PTX, or what cuobjdump -sass or nvdisasm print")->required();
-    command->add_option("--kernel", options->kernel, "entry to predict")->required();
+    command->add_option("file", options->file, fmt::format("PTX, or what cuobjdump -sass or nvdisasm print; or kernels of the project: {}", fmt::join(workload_names(), ", ")))->required();
+    command->add_option("--kernel", options->kernel, "entry to predict");
     command->add_option("--machine", options->machine, "machine.json, or sim:NAME for a shipped one")->required();
     command->add_flag("--json", options->json, "as JSON");
     command->add_option("--trip-count", options->trip_counts, "LABEL=N turns of the loop that starts there")->allow_extra_args(false);
@@ -151,6 +196,7 @@ void add_predict(CLI::App& parent, Action& action) {
     command->add_option("--ways", options->ways, "LINE=N bank-conflict ways of the shared memory access in that line")->allow_extra_args(false);
     command->add_option("--l1-hit", options->l1_hit_rate, "share of loads that hit in the SM's cache")->capture_default_str();
     command->add_option("--l2-hit", options->l2_hit_rate, "share of the others that hit in the GPU's cache")->capture_default_str();
+    add_beside(*command, options);
     command->callback([&action, options] { action = [options] { return run_prediction(*options); }; });
 }
 

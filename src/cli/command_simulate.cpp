@@ -26,20 +26,6 @@ struct SimulateOptions {
     std::int64_t time_limit_ms = 60'000;
 };
 
-device::Dim3 dimensions(std::string_view text, const std::string& option) {
-    const std::string where = fmt::format("{} {}", option, text);
-    device::Dim3 d;
-    std::string_view rest = text;
-    for (auto* to : {&d.x, &d.y, &d.z}) {
-        const auto comma = rest.find(',');
-        *to = number<std::uint32_t>(rest.substr(0, comma), where);
-        if (*to == 0) throw InputError(where + ": expected numbers of 1 or more");
-        if (comma == std::string_view::npos) return d;
-        rest.remove_prefix(comma + 1);
-    }
-    throw InputError(where + ": expected X[,Y,Z]");
-}
-
 constexpr std::size_t kLargestPtx = std::size_t{64} << 20;
 
 /// What --dump asks for.
@@ -63,14 +49,6 @@ Dump dump_from(const std::string& text, const std::vector<device::Buffer>& buffe
 void write(const Dump& dump) {
     const auto content = dump.buffer->read<char>(static_cast<std::size_t>(dump.buffer->size().count()));
     scan::write_file(dump.file, {content.data(), content.size()});
-}
-
-const ptx::Kernel& find_kernel(const ptx::Module& module, const std::string& name, const std::string& file) {
-    const auto found = std::find_if(module.kernels.begin(), module.kernels.end(), [&](const ptx::Kernel& k) { return k.name == name; });
-    if (found != module.kernels.end()) return *found;
-    std::vector<std::string_view> names;
-    for (const auto& kernel : module.kernels) names.emplace_back(kernel.name);
-    throw InputError(fmt::format("{}: no kernel '{}'; expected {}", file, name, names.empty() ? "a file with an .entry" : fmt::format("one of {}", fmt::join(names, ", "))));
 }
 
 std::unique_ptr<device::Module> load(device::Device& gpu, std::string_view ptx, const std::string& file) {

@@ -22,6 +22,7 @@ struct SurfaceOptions {
     std::string device = "auto", out = "surface.json.gz";
     std::vector<std::string> accesses;
     std::vector<int> alphas, ilp{1, 2, 4, 8}, warps;
+    int turn = experiments::kTurn;
     double seconds = 0;
     std::uint64_t seed = 1;
     int noise = 0;
@@ -53,7 +54,7 @@ experiments::MixPlan plan_of(const SurfaceOptions& options, const device::Device
     check_all(options.alphas, "--alpha", 0, 512);
     check_all(options.ilp, "--ilp", 1, 8);
     check_all(options.warps, "--warps", 1, most);
-    experiments::MixPlan plan{.accesses = accesses_of(options.accesses), .intensities = experiments::mix_intensities(), .chains = options.ilp, .warps = options.warps, .seconds = options.seconds};
+    experiments::MixPlan plan{.accesses = accesses_of(options.accesses), .intensities = experiments::mix_intensities(), .chains = options.ilp, .warps = options.warps, .turn = options.turn, .seconds = options.seconds};
     if (!options.alphas.empty()) plan.intensities.clear();
     for (const int alpha : options.alphas) plan.intensities.push_back({1, alpha});
     if (plan.warps.empty()) plan.warps.resize(static_cast<std::size_t>(most)), std::iota(plan.warps.begin(), plan.warps.end(), 1);
@@ -88,6 +89,7 @@ void add_surface(CLI::App& parent, Action& action) {
     command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one; 1/8 to 512 if not given")->delimiter(',');
     command->add_option("--ilp", options->ilp, "independent chains of a warp")->delimiter(',')->capture_default_str();
     command->add_option("--warps", options->warps, "occupancies, warps on each SM; all if not given")->delimiter(',');
+    command->add_option("--turn", options->turn, "instructions of a turn of the loop: few fit the smallest instruction cache")->capture_default_str()->check(CLI::Range(16, 1000));
     command->add_option("--seconds", options->seconds, "begin no mix after this time; 0: none")->capture_default_str()->check(CLI::NonNegativeNumber);
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str()->check(kSeeds);
     command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();

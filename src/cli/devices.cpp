@@ -46,7 +46,7 @@ std::vector<std::string> shipped_machines() {
 machine::Machine simulated_machine(const std::string& name) {
     const std::string what = name.substr(4);
     for (const auto& machine : embedded_machines())
-        if (machine.name == what) return machine::from_json(machine.json, name);
+        if (machine.name == what) return machine::from_json(machine.text, name);
     if (what.ends_with(".json")) return machine::load(what);
     throw InputError(fmt::format("device '{}': no such machine; expected sim:NAME with NAME one of {}, or sim:FILE.json", name, fmt::join(shipped_machines(), ", ")));
 }

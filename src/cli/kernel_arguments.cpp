@@ -5,7 +5,9 @@
 #include "units/file.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <span>
 
 namespace gputomo::cli {
@@ -65,6 +67,28 @@ KernelArguments kernel_arguments(const std::vector<std::string>& texts, const pt
             throw InputError(fmt::format("--arg {}: has {} bytes; expected the {} of {} in {}", texts[i], given, parameter.size.count(), parameter.name, signature(kernel)));
     }
     return arguments;
+}
+
+device::Dim3 dimensions(std::string_view text, const std::string& option) {
+    const std::string where = fmt::format("{} {}", option, text);
+    device::Dim3 d;
+    std::string_view rest = text;
+    for (auto* to : {&d.x, &d.y, &d.z}) {
+        const auto comma = rest.find(',');
+        *to = number<std::uint32_t>(rest.substr(0, comma), where);
+        if (*to == 0) throw InputError(where + ": expected numbers of 1 or more");
+        if (comma == std::string_view::npos) return d;
+        rest.remove_prefix(comma + 1);
+    }
+    throw InputError(where + ": expected X[,Y,Z]");
+}
+
+const ptx::Kernel& find_kernel(const ptx::Module& module, const std::string& name, const std::string& file) {
+    const auto found = std::find_if(module.kernels.begin(), module.kernels.end(), [&](const ptx::Kernel& k) { return k.name == name; });
+    if (found != module.kernels.end()) return *found;
+    std::vector<std::string_view> names;
+    for (const auto& kernel : module.kernels) names.emplace_back(kernel.name);
+    throw InputError(fmt::format("{}: no kernel '{}'; expected {}", file, name, names.empty() ? "a file with an .entry" : fmt::format("one of {}", fmt::join(names, ", "))));
 }
 
 void refuse_number(std::string_view text, const std::string& where, std::string_view expected) {

@@ -21,6 +21,11 @@ struct KernelArguments {
 /// Throws InputError where a text, their number or a size is not what the kernel takes.
 [[nodiscard]] KernelArguments kernel_arguments(const std::vector<std::string>& texts, const ptx::Kernel& kernel, device::Device& gpu);
 
+/// X[,Y,Z] of the option. Throws InputError.
+[[nodiscard]] device::Dim3 dimensions(std::string_view text, const std::string& option);
+
+/// Throws InputError naming the kernels that the file has.
+[[nodiscard]] const ptx::Kernel& find_kernel(const ptx::Module& module, const std::string& name, const std::string& file);
 
 [[noreturn]] void refuse_number(std::string_view text, const std::string& where, std::string_view expected);
 

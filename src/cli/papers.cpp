@@ -13,7 +13,7 @@
 namespace gputomo::cli {
 namespace {
 
-reproduce::Paper read(const EmbeddedFile& file) { return reproduce::paper_from_json(file.json, fmt::format("papers/{}.json", file.name)); }
+reproduce::Paper read(const EmbeddedFile& file) { return reproduce::paper_from_json(file.text, fmt::format("papers/{}.json", file.name)); }
 
 }  // namespace
 

@@ -12,6 +12,7 @@ std::span<const Experiment> catalogue() {
         arithmetic_throughput_experiment(),
         arithmetic_units_experiment(),
         issue_experiment(),
+        issue_cost_experiment(),
         shared_latency_experiment(),
         shared_throughput_experiment(),
         caches_experiment(),
@@ -36,6 +37,7 @@ std::span<const Experiment> catalogue() {
         memory_parallelism_experiment(),
         memory_latencies_experiment(),
         random_access_experiment(),
+        kernels_experiment(),
     };
     return rows;
 }

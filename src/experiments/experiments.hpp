@@ -11,6 +11,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment arithmetic_throughput_experiment();
 [[nodiscard]] Experiment arithmetic_units_experiment();
 [[nodiscard]] Experiment issue_experiment();
+[[nodiscard]] Experiment issue_cost_experiment();
 [[nodiscard]] Experiment shared_latency_experiment();
 [[nodiscard]] Experiment shared_throughput_experiment();
 [[nodiscard]] Experiment caches_experiment();
@@ -35,5 +36,6 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment memory_parallelism_experiment();
 [[nodiscard]] Experiment memory_latencies_experiment();
 [[nodiscard]] Experiment random_access_experiment();
+[[nodiscard]] Experiment kernels_experiment();
 
 }  // namespace gputomo::experiments

@@ -6,7 +6,10 @@
 #include "experiments/estimates.hpp"
 #include "experiments/residency.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 
@@ -25,6 +28,13 @@ constexpr int kDroppedLaunches = 5;
 constexpr std::uint32_t kBlocksPerSm = 8;
 /// A block lives this long, so that all first blocks have started when the first ends.
 constexpr std::uint32_t kBlockCycles = 20'000;
+constexpr int kWarp = 32;
+/// Empty blocks on each SM of a grid, and where the first take no longer than kFast.
+constexpr std::int64_t kFewBlocks = 64, kManyBlocks = 8192;
+constexpr std::chrono::milliseconds kFast{10};
+constexpr int kStartLaunches = 3;
+/// Where starts take this many times as long as the blocks' own replacement, something else limits them.
+constexpr double kLimited = 1.5;
 
 ptx::KernelBuilder empty_kernel(ptx::Target target) {
     ptx::KernelBuilder k("empty", target);
@@ -129,6 +139,53 @@ std::vector<double> measure_replacement(Context& context, Outcome& outcome) {
     return replacement_gaps(records.read<BlockRecord>(blocks));
 }
 
+/// Cycles of one SM for a block of so many warps of an empty kernel: of a long grid less half of it.
+double cycles_of_block(device::Device& device, CompiledKernel& kernel, int warps) {
+    const auto sms = device.attribute(device::Attribute::multiprocessor_count).value_or(1);
+    const double mhz = device.clock_state().sm_mhz.value_or(static_cast<double>(device.attribute(device::Attribute::clock_rate_khz).value_or(1'000'000)) / 1000);
+    const auto nanoseconds = [&](std::int64_t blocks) {
+        std::vector<double> samples;
+        for (int i = 0; i < kStartLaunches; ++i) samples.push_back(kernel.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarp)}, {}).elapsed.count());
+        return std::ranges::min(samples);
+    };
+    std::int64_t each = kFewBlocks;
+    const auto begin = std::chrono::steady_clock::now();
+    static_cast<void>(nanoseconds(each * sms));
+    // A simulated GPU needs no more.
+    const bool fast = std::chrono::steady_clock::now() - begin < kFast;
+    if (fast && device.attribute(device::Attribute::max_grid_x).value_or(0) > 2 * kManyBlocks * sms) each = kManyBlocks;
+    return (nanoseconds(2 * each * sms) - nanoseconds(each * sms)) * mhz / 1000 / static_cast<double>(each);
+}
+
+/// Empty blocks of one warp and more: where they come no faster than a fixed time of the whole GPU, or of an SM for each warp, and what they
+/// take themselves explains neither, starting them is what limits.
+void add_starts(Context& context, double replacement, Outcome& outcome) {
+    auto& device = context.device;
+    CompiledKernel kernel(device, empty_kernel(target_of(device)));
+    const auto sms = static_cast<double>(device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    const auto most_threads = device.attribute(device::Attribute::max_threads_per_multiprocessor).value_or(1024);
+    const auto most_blocks = device.attribute(device::Attribute::max_blocks_per_multiprocessor).value_or(8);
+    deduce::Trace trace{.name = "launch/starts", .experiment = "launch"};
+    trace.columns = {{"warps", "warp/block", {}}, {"cycles", "cycles/block/SM", {}}, {"own", "cycles/block/SM", {}}};
+    for (int warps = 1; warps * kWarp <= kernel.properties().max_threads_per_block; warps *= 2) {
+        context.progress(0.9, fmt::format("empty blocks of {} warps", warps));
+        const auto resident = static_cast<double>(std::max<std::int64_t>(1, std::min(most_blocks, most_threads / (warps * kWarp))));
+        const double row[] = {static_cast<double>(warps), cycles_of_block(device, kernel, warps), replacement / resident};
+        for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
+    }
+    trace.plot = {"Cycles of an SM for an empty block", "warps", {"cycles", "own"}, false, false};
+    const auto& cycles = trace.columns[1].values;
+    const auto limited = [&](std::size_t i) { return cycles[i] > kLimited * trace.columns[2].values[i]; };
+    const Evidence evidence{"launch: grids of empty blocks of 1 warp to as many as there may be", kConfidence, "and what ends and starts of the blocks themselves take does not explain it"};
+    const bool small = limited(0), large = limited(cycles.size() - 1);
+    // The smallest blocks ask most of what all SMs share, the largest most of each SM.
+    outcome.estimates.push_back(small ? decided("launch.block_interval", cycles.front() / sms, evidence) : absent("launch.block_interval", evidence));
+    const double each = cycles.back() / trace.columns[0].values.back();
+    if (!large) outcome.estimates.push_back(absent("launch.warp_interval", evidence));
+    else if (cycles.back() > kLimited * cycles.front()) outcome.estimates.push_back(decided("launch.warp_interval", each, evidence));
+    outcome.traces.push_back(std::move(trace));
+}
+
 Outcome measure(Context& context) {
     Outcome outcome;
     const Measured empty = empty_launches(context);
@@ -149,6 +206,7 @@ Outcome measure(Context& context) {
                             {"launch: median gap between the end of a block and the start of the next on its SM", kConfidence});
     estimate.interval = {gap.low, gap.high};
     outcome.estimates.push_back(std::move(estimate));
+    add_starts(context, gap.value, outcome);
     return outcome;
 }
 
@@ -161,7 +219,7 @@ Experiment launch_experiment() {
             .title = "time of an empty kernel, and from the end of a block to the next one's start",
             .source = "Volkov 2016, 5.8",
             .needs = {},
-            .provides = {"launch.empty_kernel", "launch.block_replacement"},
+            .provides = {"launch.empty_kernel", "launch.block_replacement", "launch.block_interval", "launch.warp_interval"},
             .run = run};
 }
 

@@ -138,6 +138,7 @@ struct Pipeline {
     Integer warp_latency;
     Integer forward_latency;
     Real lanes;
+    Real issue_slots;
     Texts executes;
 
     template <class Self, class Visitor>
@@ -146,8 +147,9 @@ struct Pipeline {
         visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "the same for a whole warp, where it differs from one thread's (Volkov 2016, Table 6.2)",
                .internal = "determined by homogeneous mixes of whole warps: the experiment occupancy, which runs on request only"}, self.warp_latency);
         visit({.name = "forward_latency", .unit = Unit::cycles, .doc = "the same where the dependent instruction runs on the CUDA cores and that makes a difference (Volkov 2016, 4.7)",
-               .internal = "determined by mixes of two units, which no experiment does yet"}, self.forward_latency);
+               .internal = "found by issue_cost; the simulator does not tell who waits for a result"}, self.forward_latency);
         visit({.name = "lanes", .unit = Unit::operations_per_cycle, .doc = "thread operations started per cycle and SM"}, self.lanes);
+        visit({.name = "issue_slots", .unit = Unit::count, .doc = "issue slots of its scheduler that one of its instructions takes; 1 where not given (Volkov 2016, 4.7: 2 for the SFU of Maxwell)"}, self.issue_slots);
         visit({.name = "executes", .doc = "operations it executes", .internal = "the list of operations[..].units seen from the unit"}, self.executes);
     }
 };
@@ -182,6 +184,7 @@ struct SharedMemory {
     Integer conflict_cost;
     Integer access_group;
     Real bytes_per_cycle;
+    Real issue_slots;
     Integer block_overhead;
     Integer argument_overhead;
     Integers capacity_options;
@@ -202,10 +205,11 @@ struct SharedMemory {
         visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "the same for a whole warp, where it differs from one thread's (Volkov 2016, Table 6.2)",
                .internal = "determined by homogeneous mixes of whole warps: the experiment occupancy, which runs on request only"}, self.warp_latency);
         visit({.name = "forward_latency", .unit = Unit::cycles, .doc = "the same where the dependent instruction runs on the CUDA cores and that makes a difference (Volkov 2016, 4.7)",
-               .internal = "determined by mixes of two units, which no experiment does yet"}, self.forward_latency);
+               .internal = "found by issue_cost; the simulator does not tell who waits for a result"}, self.forward_latency);
         visit({.name = "conflict_cost", .unit = Unit::cycles, .doc = "latency that each further way of a bank conflict adds to a whole warp's access (Volkov 2016, 6.2)"}, self.conflict_cost);
         visit({.name = "access_group", .unit = Unit::count, .doc = "threads whose addresses are served together (half-warp 16, warp 32)"}, self.access_group);
         visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "conflict-free load throughput per SM"}, self.bytes_per_cycle);
+        visit({.name = "issue_slots", .unit = Unit::count, .doc = "issue slots that a load without conflict takes; 1 where not given (Volkov 2016, 4.7: 3 on Maxwell)"}, self.issue_slots);
         visit({.name = "block_overhead", .unit = Unit::bytes, .doc = "taken from every block besides what it asks for (Volkov 2016, 5.7)"}, self.block_overhead);
         visit({.name = "argument_overhead", .unit = Unit::bytes, .doc = "taken from every block for each kernel argument (Volkov 2016, 5.7)"}, self.argument_overhead);
         visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Mei 2014, Table 1)",
@@ -328,6 +332,7 @@ struct Path {
     Integers memory_latency_range;
     Integer warp_latency;
     Real transaction_cost;
+    Real issue_slots;
     Integer page_window;
     Integer page_window_penalty;
     Text tlb_position;
@@ -346,6 +351,7 @@ struct Path {
                .internal = "determined by homogeneous mixes of whole warps: the experiment occupancy, which runs on request only"}, self.warp_latency);
         visit({.name = "transaction_cost", .unit = Unit::cycles, .doc = "latency that each further transaction adds to a load that diverges (Volkov 2016, Table 6.7)",
                .internal = "determined by loads of one warp that diverge: the experiment random_access, which runs on request only"}, self.transaction_cost);
+        visit({.name = "issue_slots", .unit = Unit::count, .doc = "issue slots that a coalesced access takes; 1 where not given"}, self.issue_slots);
         visit({.name = "page_window", .unit = Unit::bytes, .doc = "memory whose page entries are active at once (Mei 2014, 4.2: 512 MB on Kepler)"}, self.page_window);
         visit({.name = "page_window_penalty", .unit = Unit::cycles, .doc = "latency added by an access outside the active window, which switches it"}, self.page_window_penalty);
         visit({.name = "tlb_position", .doc = "number of caches that are looked up before translation",
@@ -418,11 +424,15 @@ struct Memory {
 struct LaunchCost {
     Real empty_kernel;
     Integer block_replacement;
+    Real block_interval;
+    Real warp_interval;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "empty_kernel", .unit = Unit::nanoseconds, .doc = "back-to-back launches of an empty kernel, per launch"}, self.empty_kernel);
         visit({.name = "block_replacement", .unit = Unit::cycles, .doc = "from the end of a block to the start of the next in its place (Volkov 2016, 3.7)"}, self.block_replacement);
+        visit({.name = "block_interval", .unit = Unit::cycles, .doc = "SM cycles between two blocks that the whole GPU starts, however small they are"}, self.block_interval);
+        visit({.name = "warp_interval", .unit = Unit::cycles, .doc = "cycles between two warps that one SM starts"}, self.warp_interval);
     }
 };
 

@@ -50,18 +50,32 @@ public:
         const auto& path = entry(machine_.paths, "paths", "global");
         p.memory.latency = warp_latency(path.warp_latency, path.memory_latency, "paths.global.memory_latency");
         p.memory.throughput = p.accesses(need(machine_.memory.read_bandwidth, "memory.read_bandwidth"));
+        p.access_slots = path.issue_slots.value_or(1);
         contention(p);
+    }
+    /// The last cache of the path of global loads, where all SMs share it.
+    void l2(Parameters& p) const {
+        const auto& path = entry(machine_.paths, "paths", "global");
+        const auto names = path.caches.value_or({});
+        if (names.empty()) throw InputError(fmt::format("{}: paths.global.caches: no cache; expected one, because models of L2 hits need it", origin_));
+        const auto& cache = entry(machine_.caches, "caches", names.back());
+        p.memory.latency = need(cache.latency, "caches." + names.back() + ".latency");
+        p.memory.throughput = cache.bytes_per_cycle.value_or(0) / p.sms / p.access_bytes;
+        if (cache.sm_bytes_per_cycle && p.memory.throughput > 0) p.memory.throughput = std::min(p.memory.throughput, *cache.sm_bytes_per_cycle / p.access_bytes);
+        p.access_slots = path.issue_slots.value_or(1);
     }
     void shared(Parameters& p) const {
         p.memory.latency = warp_latency(machine_.shared.warp_latency, machine_.shared.latency, "shared.latency");
         p.memory.throughput = need(machine_.shared.bytes_per_cycle, "shared.bytes_per_cycle") / (kWarp * kWordBytes);
-        if (machine_.shared.forward_latency) p.latency_to_arithmetic = static_cast<double>(*machine_.shared.forward_latency);
+        p.access_slots = machine_.shared.issue_slots.value_or(1);
+        p.latency_to_arithmetic = middle(machine_.shared.forward_latency);
     }
     void sfu(Parameters& p) const {
         const auto& unit = entry(machine_.pipelines, "pipelines", "sfu");
         p.memory.latency = warp_latency(unit.warp_latency, unit.latency, "pipelines.sfu.latency");
         p.memory.throughput = need(unit.lanes, "pipelines.sfu.lanes") / kWarp;
-        if (unit.forward_latency) p.latency_to_arithmetic = static_cast<double>(*unit.forward_latency);
+        p.access_slots = unit.issue_slots.value_or(1);
+        p.latency_to_arithmetic = middle(unit.forward_latency);
     }
 
 private:
@@ -81,16 +95,23 @@ private:
     std::string_view origin_;
 };
 
-constexpr std::string_view kAccessNames[] = {"global", "shared", "sfu"};
+constexpr std::string_view kAccessNames[] = {"global", "shared", "sfu", "l2"};
 
 }  // namespace
 
 std::string_view name_of(Access access) { return kAccessNames[static_cast<std::size_t>(access)]; }
 
 Access access_named(std::string_view name) {
-    for (const auto access : {Access::global, Access::shared, Access::sfu})
+    for (const auto access : {Access::global, Access::shared, Access::sfu, Access::l2})
         if (name_of(access) == name) return access;
-    throw InputError(fmt::format("access '{}': expected one of global, shared, sfu", name));
+    throw InputError(fmt::format("access '{}': expected one of global, shared, sfu, l2", name));
+}
+
+std::optional<double> middle(const machine::Integer& field) {
+    if (field) return static_cast<double>(*field);
+    if (field.candidates.empty()) return std::nullopt;
+    const auto [least, most] = std::ranges::minmax(field.candidates);
+    return static_cast<double>(least + most) / 2;
 }
 
 double Contention::latency(double gigabytes_per_second) const {
@@ -132,6 +153,7 @@ Parameters parameters_of(const machine::Machine& machine, Access access, std::st
     if (access == Access::global) read.global(p);
     if (access == Access::shared) read.shared(p);
     if (access == Access::sfu) read.sfu(p);
+    if (access == Access::l2) read.l2(p);
     return p;
 }
 

@@ -12,9 +12,9 @@
 namespace gputomo::models {
 
 /// What the instruction that is mixed with arithmetic does (Volkov 2016, 4.1 and 4.7).
-enum class Access : std::uint8_t { global, shared, sfu };
+enum class Access : std::uint8_t { global, shared, sfu, l2 };
 
-/// "global", "shared", "sfu".
+/// "global", "shared", "sfu", "l2".
 [[nodiscard]] std::string_view name_of(Access access);
 /// Throws InputError naming the choices.
 [[nodiscard]] Access access_named(std::string_view name);
@@ -54,7 +54,8 @@ struct Parameters {
     int max_warps = 0;            ///< of an SM; 0 where unknown
     double clock_ghz = 1;
     Rate arithmetic;              ///< floating-point adds; the rate of instructions that depend on each other, so without dual issue
-    Rate memory;                  ///< the other instruction of the mix
+    Rate memory;                  ///< the other instruction of the mix; throughput 0 where the description of an L2 has none, for who measured it to fill in
+    double access_slots = 1;      ///< issue slots that the other instruction takes (Volkov 2016, 4.7)
     /// Latency of the other instruction where an add depends on it, if that differs (Volkov 2016, 4.7).
     std::optional<double> latency_to_arithmetic;
     double issue_throughput = 1;  ///< issues per cycle and SM
@@ -73,6 +74,9 @@ struct Parameters {
     [[nodiscard]] double bandwidth(double accesses) const { return accesses * access_bytes * sms * clock_ghz; }
     [[nodiscard]] double accesses(double gigabytes_per_second) const { return gigabytes_per_second / (access_bytes * sms * clock_ghz); }
 };
+
+/// The number; where several are left, the middle of them.
+[[nodiscard]] std::optional<double> middle(const machine::Integer& field);
 
 /// Reads them from a description (a scan's, or a shipped one); `origin` starts error messages.
 /// Throws InputError naming the leaf that is missing.

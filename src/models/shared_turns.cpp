@@ -17,14 +17,14 @@ constexpr int kRounds = 4;
 double latency_at(const Parameters& p, double accesses) { return p.loaded_latency.empty() ? p.memory.latency : value_near(p.loaded_latency, accesses); }
 
 ReplayStations stations_of(const Parameters& p, const Group& group, int warps, double access_latency) {
-    const bool shares_memory = p.access == Access::global;
+    const bool shares_memory = p.access == Access::global || p.access == Access::l2;
     ReplayStations stations{.sms = shares_memory ? std::min(p.sms, kStandIns) : 1, .schedulers = p.schedulers, .warps = warps};
     stations.servers = p.access == Access::sfu ? stations.schedulers : 1;
     stations.alone = p.arithmetic.latency;
     stations.slot = p.schedulers / p.arithmetic.throughput;
     const double accesses = std::max(group.memory, 1e-9);
-    // A slot of issue lasts less than one of the arithmetic unit where that is the narrower (Volkov 2016, 4.12).
-    const double issuing = group.memory * p.arithmetic.throughput / p.issue_throughput;
+    // A slot of issue lasts less than one of the arithmetic unit where that is the narrower (Volkov 2016, 4.7, 4.12).
+    const double issuing = group.memory * p.access_slots * p.arithmetic.throughput / p.issue_throughput;
     const double alone = std::min(issuing * stations.alone, access_latency);
     stations.work = group.arithmetic + issuing;
     const double dependent = p.latency_to_arithmetic && group.arithmetic >= 1 ? *p.latency_to_arithmetic : access_latency;

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 
 namespace gputomo::predict {
 namespace {
@@ -71,6 +72,12 @@ double Costs::branch_latency(bool taken) const {
 }
 
 double Costs::block_replacement() const { return static_cast<double>(machine_.launch.block_replacement.value_or(0)); }
+double Costs::start_cycles(int warps_of_block) const {
+    const auto& launch = machine_.launch;
+    const double by_blocks = warps_of_block > 0 ? launch.block_interval.value_or(0) * parameters_.sms / warps_of_block : 0;
+    return std::max(by_blocks, launch.warp_interval.value_or(0));
+}
+
 bool Costs::dual_issue() const { return machine_.issue.dual_issue.value_or(1) > 1; }
 std::int64_t Costs::most_loads() const { return machine_.issue.scoreboard_loads.value_or(0); }
 
@@ -84,7 +91,8 @@ Cost Costs::arithmetic(const Instruction& instruction) {
     Resource resource = resource_of(instruction.operation);
     const auto* row = machine::nearest_operation(machine_, instruction.operation);
     // Machines that a scan described without operations still have their pipelines.
-    if (row == nullptr || !row->second.latency || !row->second.throughput) {
+    const auto latency = row == nullptr ? std::nullopt : models::middle(row->second.latency);
+    if (!latency || !row->second.throughput) {
         const auto unit = machine_.pipelines.find(resource == Resource::sfu ? "sfu" : resource == Resource::double_precision ? "dpu" : "sp");
         if (unit == machine_.pipelines.end() || !unit->second.latency || !unit->second.lanes)
             throw InputError(fmt::format("{}: operations[{}]: missing, and no relative or pipeline is described; expected latency and throughput", origin_, instruction.operation));
@@ -94,12 +102,36 @@ Cost Costs::arithmetic(const Instruction& instruction) {
         assumptions_.insert(fmt::format("'{}' costs as much as {}, the nearest operation that the machine description has", instruction.operation, row->first));
         resource = resource_of(row->first);
     }
-    return {.latency = static_cast<double>(*row->second.latency), .resource = resource, .cycles = kWarp / *row->second.throughput, .use = row->first};
+    // Further machine instructions are further issues, and one of special functions may take more than a slot.
+    const double slots = resource == Resource::sfu ? unit_slots("sfu") : 1;
+    const double reissues = models::middle(row->second.instructions).value_or(1) + slots - 2;
+    return {.latency = *latency, .resource = resource, .cycles = kWarp / *row->second.throughput, .reissues = reissues, .use = row->first};
+}
+
+double Costs::unit_slots(const std::string& unit) const {
+    const auto found = machine_.pipelines.find(unit);
+    return found == machine_.pipelines.end() ? 1 : found->second.issue_slots.value_or(1);
+}
+
+/// Bytes that one miss brings from memory into the last cache of the path, which may be more than a sector.
+double Costs::filled_by_memory() const {
+    const auto path = machine_.paths.find("global");
+    const auto names = path == machine_.paths.end() ? std::vector<std::string>{} : path->second.caches.value_or({});
+    if (names.empty()) return 0;
+    const auto cache = machine_.caches.find(names.back());
+    return cache == machine_.caches.end() ? 0 : std::min(kLineBytes, static_cast<double>(cache->second.sector.value_or(0)));
+}
+
+/// How many times as long a written byte keeps the memory busy as a read one: a copy is as many of both.
+double Costs::write_cost() const {
+    const auto& memory = machine_.memory;
+    if (!memory.copy_bandwidth || !memory.read_bandwidth) return 1;
+    return std::max(1.0, 2 * *memory.read_bandwidth / *memory.copy_bandwidth - 1);
 }
 
 Costs::Footprint Costs::footprint(const Instruction& instruction) {
     const Access& access = *instruction.access;
-    double sector = kSectorBytes;
+    double sector = std::max(kSectorBytes, filled_by_memory());
     if (machine_.memory.transaction_sizes && !machine_.memory.transaction_sizes.value.empty())
         sector = static_cast<double>(*std::min_element(machine_.memory.transaction_sizes.value.begin(), machine_.memory.transaction_sizes.value.end()));
     if (const auto given = choices_.transactions.find(instruction.line); given != choices_.transactions.end()) {
@@ -129,8 +161,8 @@ Cost Costs::global(const Instruction& instruction, double memory_latency) {
     const std::string what = access.place == Place::local ? "local" : access.load ? "loads" : "stores";
     return {.latency = access.load ? served_latency(memory_latency) + diverging * further : 0,
             .resource = Resource::memory,
-            .cycles = touched.bytes * missed / bytes_per_cycle,
-            .reissues = diverging,
+            .cycles = touched.bytes * missed / bytes_per_cycle * (access.load ? 1 : write_cost()),
+            .reissues = diverging + (path == machine_.paths.end() ? 1 : path->second.issue_slots.value_or(1)) - 1,
             .bytes = touched.bytes * missed,
             .use = fmt::format("{} of {:.0f} bytes in {:.3g} transactions", what, touched.bytes, touched.transactions)};
 }
@@ -163,7 +195,7 @@ Cost Costs::shared(const Instruction& instruction) {
     return {.latency = instruction.access->load ? latency + (ways - 1) * static_cast<double>(machine_.shared.conflict_cost.value_or(0)) : 0,
             .resource = Resource::shared,
             .cycles = cycles * ways,
-            .reissues = ways > 1 ? ways - 1 : 0,
+            .reissues = (ways > 1 ? ways - 1 : 0) + machine_.shared.issue_slots.value_or(1) - 1,
             .use = ways > 1 ? fmt::format("{:.3g}-way conflict", ways) : "no conflict"};
 }
 

@@ -48,6 +48,8 @@ public:
     /// Cycles from a branch to the next instruction; 0 where unknown.
     [[nodiscard]] double branch_latency(bool taken) const;
     [[nodiscard]] double block_replacement() const;  ///< 0 where unknown
+    /// Cycles of one SM for each warp of blocks of so many that start; 0 where unknown.
+    [[nodiscard]] double start_cycles(int warps_of_block) const;
     [[nodiscard]] bool dual_issue() const;
     [[nodiscard]] std::int64_t most_loads() const;   ///< outstanding of one warp; 0: not limited
 
@@ -65,6 +67,9 @@ private:
     [[nodiscard]] Cost arithmetic(const Instruction& instruction);
     [[nodiscard]] Cost global(const Instruction& instruction, double memory_latency);
     [[nodiscard]] Cost shared(const Instruction& instruction);
+    [[nodiscard]] double unit_slots(const std::string& unit) const;
+    [[nodiscard]] double filled_by_memory() const;
+    [[nodiscard]] double write_cost() const;
     [[nodiscard]] double served_latency(double memory_latency) const;
 
     const machine::Machine& machine_;

@@ -1,5 +1,6 @@
 #include "predict/prediction.hpp"
 
+#include "predict/queues.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -20,10 +21,11 @@ public:
     Predictor(Prediction& to, const machine::Machine& machine, const Choices& choices, std::string_view origin)
         : to_(to), costs_(machine, choices.access, origin), path_(path_of(to.code, choices.path)), executions_(executions(to.code, path_)) {
         check_lines(choices.access);
+        warps_of_block_ = choices.warps_of_block;
     }
 
     void predict() {
-        const WarpTiming alone = warp_timing(to_.code, path_, costs_, costs_.unloaded_latency());
+        const WarpTiming alone = warp_timing(to_.code, path_, costs_, {costs_.unloaded_latency(), warps_of_block_});
         to_.gpu = costs_.parameters().gpu;
         to_.latency = alone.latency;
         to_.work = alone.work;
@@ -70,13 +72,14 @@ private:
         sheet.add(kScheduler, "single issue", each, to_.work.single_issues);
         sheet.add(kScheduler, "dual issue", each, to_.work.dual_issues);
         sheet.add(kScheduler, "reissue", each, to_.work.reissues);
+        if (const double start = costs_.start_cycles(warps_of_block_); start > 0) sheet.add("starts of blocks", "warps", start, 1);
         // The cores take a pair every second cycle, other instructions one a cycle (Volkov 2016, 3.8).
         if (costs_.dual_issue()) sheet.resource(std::string(name_of(Resource::cores))).at_least = to_.work.core_issues / p.issue_throughput;
     }
 
     [[nodiscard]] double bandwidth(double warps_per_cycle) const { return warps_per_cycle * to_.bytes * costs_.parameters().sms * costs_.parameters().clock_ghz; }
 
-    [[nodiscard]] double latency_at(double memory_latency) { return warp_timing(to_.code, path_, costs_, memory_latency).latency; }
+    [[nodiscard]] double latency_at(double memory_latency) { return warp_timing(to_.code, path_, costs_, {memory_latency, warps_of_block_}).latency; }
 
     /// Latency of a warp when warps finish at this rate; nullopt where memory can't carry that.
     [[nodiscard]] std::optional<double> loaded_latency(double warps_per_cycle) {
@@ -103,13 +106,21 @@ private:
         return low;
     }
 
+    /// A block's warps come to a resource together, so that blocks are what waits.
+    [[nodiscard]] double queued(int warps) const {
+        const double size = std::max(1, warps_of_block_);
+        std::vector<double> stations;
+        for (const auto& resource : to_.worksheet.resources) stations.push_back(resource.total() * size);
+        return size * queued_throughput(stations, to_.latency, warps / size);
+    }
+
     void fill_points() {
         const int most = to_.max_warps > 0 ? to_.max_warps : kDefaultWarps;
         const bool contends = costs_.parameters().contention.has_value() && to_.bytes > 0;
         const int step = std::max(1, costs_.parameters().schedulers);
         for (int warps = step; warps <= most; warps += step) {
             const double plain = std::min(warps / to_.latency, 1 / to_.bound);
-            to_.points.push_back({warps, plain, contends ? contended(warps) : plain});
+            to_.points.push_back({warps, plain, contends ? contended(warps) : plain, queued(warps)});
         }
     }
 
@@ -130,9 +141,16 @@ private:
     Costs costs_;
     Path path_;
     std::vector<double> executions_;
+    int warps_of_block_ = 0;
 };
 
 }  // namespace
+
+double warps_per_cycle_at(const Prediction& prediction, double warps) {
+    models::Curve curve;
+    for (const auto& point : prediction.points) curve[point.warps] = point.queued_warps_per_cycle;
+    return models::value_at(curve, warps);
+}
 
 Prediction predict(Code code, const machine::Machine& machine, const Choices& choices, std::string_view machine_origin) {
     Prediction prediction;

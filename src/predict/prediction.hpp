@@ -14,6 +14,7 @@ struct Point {
     int warps = 0;                        ///< per SM
     double warps_per_cycle = 0;           ///< finished per SM: min(n / latency, 1 / bound) (Volkov 2016, 3.5)
     double contended_warps_per_cycle = 0; ///< the same with memory latency that grows with load (6.5); equal where that is not described
+    double queued_warps_per_cycle = 0;    ///< of blocks that wait for each other at every resource; of warps where their size is not given
 };
 
 /// What if a resource or a latency were better? (Volkov 2016, 3.10)
@@ -43,9 +44,13 @@ struct Prediction {
     std::vector<double> issue_times;  ///< by instruction, of a warp alone
 };
 
+/// Throughput at any occupancy, linear between the points, through the origin: warps per cycle and SM, queues included.
+[[nodiscard]] double warps_per_cycle_at(const Prediction& prediction, double warps);
+
 struct Choices {
     PathChoices path;
     AccessChoices access;
+    int warps_of_block = 0;  ///< 0: not known
 };
 
 /// Throws InputError as path_of() and Costs do.

@@ -1,6 +1,7 @@
 #include "predict/ptx_code.hpp"
 
 #include "predict/lane_stride.hpp"
+#include "predict/load_order.hpp"
 #include "predict/ptx_trip_counts.hpp"
 #include "ptx/instructions.hpp"
 #include "ptx/names.hpp"
@@ -39,7 +40,9 @@ public:
         Code code{.kernel = kernel_.name, .origin = std::string(origin_), .instructions = {}, .labels = {}, .trip_counts = trip_counts(kernel_), .registers = kernel_.registers.size(), .assumptions = {}};
         for (const auto& instruction : kernel_.body) code.instructions.push_back(translated(instruction));
         for (const auto& [name, index] : kernel_.labels) code.labels.insert({index, name});
+        hoist_loads(code);
         code.assumptions.emplace_back("PTX is not machine code: loads of parameters, moves and address conversions take nothing; a listing of the machine code says more");
+        code.assumptions.emplace_back("the compiler issues loads as soon as their addresses are known");
         return code;
     }
 

@@ -1,6 +1,7 @@
 #include "predict/warp.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 
 namespace gputomo::predict {
@@ -11,7 +12,7 @@ constexpr int kFollowed = 16;
 
 class Issue {
 public:
-    Issue(const Code& code, Costs& costs, double memory_latency) : code_(code), costs_(costs), memory_latency_(memory_latency), ready_(code.registers), known_(code.instructions.size()) {
+    Issue(const Code& code, Costs& costs, const WarpConditions& conditions) : code_(code), costs_(costs), conditions_(conditions), ready_(code.registers), known_(code.instructions.size()) {
         timing_.issue_times.assign(code.instructions.size(), -1);
     }
 
@@ -48,6 +49,7 @@ private:
     void advance(double cycles) {
         last_issue_ += cycles;
         next_ += cycles;
+        phase_start_ += cycles;
         for (auto& ready : ready_) ready += cycles;
         for (auto& done : loads_) done += cycles;
     }
@@ -65,7 +67,8 @@ private:
         const bool loads = instruction.access && instruction.access->load && cost.resource == Resource::memory;
         if (loads) operands = std::max(operands, room_for_load());
         const bool paired = pairs(instruction, operands, cost);
-        const double time = paired ? last_issue_ : std::max(next_, operands);
+        const double time = instruction.kind == Kind::barrier ? meeting(std::max(next_, operands)) : paired ? last_issue_ : std::max(next_, operands);
+        use(cost);
         account(cost, paired);
         for (const auto reg : instruction.writes) ready_[reg] = time + cost.latency;
         if (loads && costs_.most_loads() > 0) loads_.push_back(time + cost.latency);
@@ -75,9 +78,22 @@ private:
         next_ = std::max(next_, time + gap_behind(instruction));
     }
 
+    void use(const Cost& cost) {
+        phase_[static_cast<std::size_t>(cost.resource)] += cost.cycles;
+        phase_.back() += (1 + cost.reissues) / costs_.parameters().issue_throughput;
+    }
+
+    /// When the block's last warp comes to the barrier that this one reaches at `own`.
+    double meeting(double own) {
+        const double together = phase_start_ + conditions_.warps_of_block * *std::ranges::max_element(phase_);
+        phase_start_ = std::max(own, together);
+        phase_.fill(0);
+        return phase_start_;
+    }
+
     /// Latencies don't change during a run, so each instruction is looked up once.
     const Cost& cost_of(std::size_t index) {
-        if (!known_[index]) known_[index] = costs_.of(code_.instructions[index], memory_latency_);
+        if (!known_[index]) known_[index] = costs_.of(code_.instructions[index], conditions_.memory_latency);
         return *known_[index];
     }
 
@@ -128,7 +144,9 @@ private:
 
     const Code& code_;
     Costs& costs_;
-    double memory_latency_;
+    WarpConditions conditions_;
+    double phase_start_ = 0;           ///< of what lies behind the last barrier
+    std::array<double, 6> phase_{};    ///< cycles of each resource in it, issues last
     std::vector<double> ready_;  ///< by register
     std::vector<std::optional<Cost>> known_;
     std::deque<double> loads_;   ///< when loads in flight are done, oldest first
@@ -158,6 +176,6 @@ Work operator*(double factor, Work work) {
     return work;
 }
 
-WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs, double memory_latency) { return Issue(code, costs, memory_latency).run(path); }
+WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions) { return Issue(code, costs, conditions).run(path); }
 
 }  // namespace gputomo::predict

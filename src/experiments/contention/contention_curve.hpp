@@ -9,8 +9,9 @@
 
 namespace gputomo::experiments {
 
-/// Adds the trace EXPERIMENT/contention and, unless an experiment before found them, memory.contention_base, .contention_slopes and .contention_limits.
-/// Throughputs in GB/s. The trace is empty where nothing was fitted.
-void add_contention(std::span<const deduce::LoadedLatency> samples, const std::string& experiment, const Context& context, Outcome& outcome);
+/// EXPERIMENT/contention: coefficients and their intervals, throughputs in GB/s; empty where nothing was fitted.
+[[nodiscard]] deduce::Trace contention_trace(std::span<const deduce::LoadedLatency> samples, const std::string& experiment);
+/// Adds, unless an experiment before found them, memory.contention_base, .contention_slopes and .contention_limits.
+void add_contention_estimates(std::span<const deduce::LoadedLatency> samples, const std::string& experiment, const Context& context, Outcome& outcome);
 
 }  // namespace gputomo::experiments

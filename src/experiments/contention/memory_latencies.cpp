@@ -125,7 +125,8 @@ Outcome measure(Context& context) {
     outcome.traces.push_back(percentiles_of(levels, gigabytes));
     std::vector<deduce::LoadedLatency> means;
     for (const auto& level : levels) means.push_back({level.loads_per_cycle * gigabytes, mean(level.histogram)});
-    add_contention(means, "memory_latencies", context, outcome);
+    outcome.traces.push_back(contention_trace(means, "memory_latencies"));
+    add_contention_estimates(means, "memory_latencies", context, outcome);
     for (const auto& level : levels) outcome.traces.push_back(density_of(level, gigabytes));
     return outcome;
 }

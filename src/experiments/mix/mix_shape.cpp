@@ -207,7 +207,7 @@ std::string_view name_of(MixAccess access) { return facts_of(access).name; }
 bool MixShape::reads_lines() const { return !arithmetic_only && !facts_of(access).wide.empty(); }
 
 int MixShape::groups() const {
-    const int room = kTurnInstructions / (group() * chains);
+    const int room = turn / (group() * chains);
     return std::max(1, arithmetic_only ? room : std::min(room, facts_of(access).most_in_turn / accesses));
 }
 

@@ -25,6 +25,9 @@ enum class MixAccess : std::uint8_t {
 [[nodiscard]] std::span<const MixAccess> mix_accesses();
 [[nodiscard]] std::string_view name_of(MixAccess access);
 
+/// Then those that a turn costs are less than 1% (Volkov 2016, 5.1: 500 to 1000).
+inline constexpr int kTurn = 720;
+
 struct MixShape {
     MixAccess access = MixAccess::global;
     int alpha = 1;   ///< arithmetic instructions of the repeating group
@@ -34,11 +37,12 @@ struct MixShape {
     int accesses = 1;  ///< other instructions of the repeating group
     /// The compiler leaves moves out. Where it does not, joining the halves of a pointer after an add is an instruction and counts as an add.
     bool moves_vanish = false;
+    int turn = kTurn;  ///< instructions of a turn of the loop, at most; a turn has five of its own besides
 
     [[nodiscard]] bool reads_lines() const;
     [[nodiscard]] int group() const { return arithmetic_only ? 1 : accesses + alpha; }  ///< instructions of the repeating group
     [[nodiscard]] int groups() const;  ///< repeating groups of one chain in a turn
-    /// Of the mix in one turn of the kernel's loop, all chains together: 500 to 1000 (5.1), or fewer where they wait for slow loads.
+    /// Of the mix in one turn of the kernel's loop, all chains together, or fewer where they wait for slow loads.
     [[nodiscard]] int instructions() const { return groups() * chains * group(); }
     [[nodiscard]] int lines() const { return reads_lines() ? groups() * accesses : 0; }  ///< that a chain reads in a turn
     [[nodiscard]] std::string name() const;

@@ -88,11 +88,11 @@ private:
     std::vector<MixShape> shapes_of_plan() {
         std::vector<MixShape> shapes;
         for (const int chains : plan_.chains) {
-            if (plan_.adds_alone) shapes.push_back({.chains = chains, .arithmetic_only = true});
+            if (plan_.adds_alone) shapes.push_back({.chains = chains, .arithmetic_only = true, .turn = plan_.turn});
             for (const MixAccess access : plan_.accesses) {
                 if (!exists(access)) continue;
                 for (const auto& intensity : plan_.intensities) {
-                    const MixShape shape{.access = access, .alpha = intensity.alpha, .chains = chains, .accesses = intensity.accesses};
+                    const MixShape shape{.access = access, .alpha = intensity.alpha, .chains = chains, .accesses = intensity.accesses, .turn = plan_.turn};
                     const bool fits = shape.instructions() <= kMostInstructions, conflicts = access == MixAccess::shared_conflict;
                     if (fits && !(conflicts && shape.alpha > 0)) shapes.push_back(shape);  // conflicts: loads alone (Volkov 2016, 6.2)
                 }

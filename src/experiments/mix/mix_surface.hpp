@@ -40,6 +40,7 @@ struct MixPlan {
     std::vector<int> chains;  ///< instruction-level parallelism
     std::vector<int> warps;   ///< of an SM
     bool adds_alone = true;
+    int turn = kTurn;    ///< instructions of a turn
     double seconds = 0;  ///< curves that don't begin within this time are left out; 0: none
 };
 

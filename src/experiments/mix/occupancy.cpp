@@ -36,7 +36,9 @@ const std::array kSeries{
     Series{"stream", {.access = MixAccess::global, .alpha = 0}, "paths.global.warp_latency"},
 };
 /// Parallelism of one warp that stands for more warps than an SM holds (6.3).
-constexpr std::array kStreamChains{2, 4};
+constexpr std::array kStreamChains{2, 4, 8};
+/// Occupancies of those, in eighths of the most.
+constexpr int kEighths[] = {1, 2, 3, 4, 6, 8};
 
 using Rates = std::map<int, double>;  // instructions per cycle by warps
 
@@ -77,6 +79,17 @@ std::vector<deduce::LoadedLatency> loaded_latencies(const Rates& rates, double g
     return samples;
 }
 
+/// Beyond this part of the peak latency grows with what is asked for, whatever the throughput.
+constexpr double kSaturated = 0.9;
+
+/// Of all streams, up to where memory is saturated.
+std::vector<deduce::LoadedLatency> unsaturated(std::vector<deduce::LoadedLatency> samples) {
+    double peak = 0;
+    for (const auto& sample : samples) peak = std::max(peak, sample.throughput);
+    std::erase_if(samples, [&](const auto& sample) { return sample.throughput >= kSaturated * peak; });
+    return samples;
+}
+
 /// GB/s of the whole GPU for each instruction per cycle and SM: a warp reads 128 bytes.
 double gigabytes_of(const Context& context) {
     using enum device::Attribute;
@@ -101,6 +114,7 @@ public:
     Outcome run() {
         for (const auto& series : kSeries) add(series);
         for (const int chains : kStreamChains) add_parallel(chains);
+        add_contention_estimates(unsaturated(streams_), "occupancy", context_, outcome_);
         return std::move(outcome_);
     }
 
@@ -117,24 +131,32 @@ private:
         }
         if (rates.empty()) return;
         for (const double share : kShares) refine(mix, share * peak_of(rates), rates);
-        if (series.shape.reads_lines()) add_contention(loaded_latencies(rates, gigabytes_of(context_)), "occupancy", context_, outcome_);
+        if (series.shape.reads_lines()) {
+            outcome_.traces.push_back(contention_trace(loaded_latencies(rates, gigabytes_of(context_)), "occupancy"));
+            note_streams(rates, 1);
+        }
         outcome_.traces.push_back(trace_of(series.name, rates));
         if (!series.latency.empty()) outcome_.estimates.push_back(latency_of(series, rates));
     } catch (const CodeMismatch& mismatch) {
         add_mismatch(mismatch, outcome_);
     }
 
-    /// Half of all warps and all.
+    void note_streams(const Rates& rates, int chains) {
+        for (const auto& [warps, rate] : rates) streams_.push_back({rate * gigabytes_of(context_), warps * chains / rate});
+    }
+
     void add_parallel(int chains) {
         MixThroughput mix(context_.device, {.access = MixAccess::global, .alpha = 0, .chains = chains}, stream_);
         Rates rates;
         const int most = max_warps_of(context_.device);
-        for (const int warps : {most / 4, most / 2, most}) sample(mix, warps, rates);
+        for (const int eighths : kEighths) sample(mix, most * eighths / 8, rates);
+        note_streams(rates, chains);
         outcome_.traces.push_back(trace_of(fmt::format("stream_ilp{}", chains), rates));
     }
 
     Context& context_;
     LinkedArray stream_;
+    std::vector<deduce::LoadedLatency> streams_;
     Outcome outcome_;
 };
 

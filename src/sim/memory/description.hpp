@@ -52,4 +52,11 @@ template <class T>
     return value;
 }
 
+/// Issue slots of an instruction; 1 where the description does not say.
+[[nodiscard]] inline double slots_of(const machine::Real& field, std::string_view path) {
+    if (!field) return 1;
+    if (!(*field >= 1 && *field <= 64)) reject(path, fmt::format("found {}", *field), "a number from 1 to 64");
+    return *field;
+}
+
 }  // namespace gputomo::sim

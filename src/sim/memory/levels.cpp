@@ -1,6 +1,7 @@
 #include "sim/memory/levels.hpp"
 
 #include "sim/memory/description.hpp"
+#include "sim/memory_system.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -137,7 +138,7 @@ void Builder::check_order(const MemoryPath& path, const std::vector<std::string>
 }
 
 void Builder::build_path(std::size_t kind) {
-    const std::string name(Levels::kPathNames[kind]);
+    const std::string name(kPathNames[kind]);
     const auto described = machine_.paths.find(name);
     if (described == machine_.paths.end()) return;
     const machine::Path& from = described->second;

@@ -63,7 +63,6 @@ struct Levels {
     Levels(const Levels&) = delete;
     Levels& operator=(const Levels&) = delete;
 
-    static constexpr std::array<std::string_view, 5> kPathNames{"global", "texture", "constant", "instruction", "local"};
     std::map<std::string, CacheLevel> caches;
     std::map<std::string, TlbLevel> tlbs;
     std::array<MemoryPath, 5> paths;

@@ -344,7 +344,7 @@ Time System::access(const Transaction& transaction, Time now) {
     const bool own_path = transaction.path != PathKind::local || levels_.paths[static_cast<std::size_t>(PathKind::local)].described;
     const auto kind = static_cast<std::size_t>(own_path ? transaction.path : PathKind::global);
     MemoryPath& path = levels_.paths[kind];
-    if (!path.described) throw InputError(fmt::format("paths.{}: missing; expected a path, because the kernel uses it", Levels::kPathNames[kind]));
+    if (!path.described) throw InputError(fmt::format("paths.{}: missing; expected a path, because the kernel uses it", kPathNames[kind]));
     if (transaction.sm >= placement_.sms() || transaction.bytes == 0)
         throw std::invalid_argument(fmt::format("memory access of {} bytes by SM {} of {}", transaction.bytes, transaction.sm, placement_.sms()));
     ++transactions_;

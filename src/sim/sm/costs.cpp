@@ -22,6 +22,7 @@ CostModel::CostModel(const machine::Machine& machine) : machine_(machine) {
     for (const auto& [name, pipeline] : machine.pipelines) {
         units_.push_back(name);
         lanes_.push_back(need_rate(pipeline.lanes, key_path("pipelines", name) + ".lanes"));
+        slots_.push_back(slots_of(pipeline.issue_slots, key_path("pipelines", name) + ".issue_slots"));
     }
     for (const auto& [key, row] : machine.operations)
         if (units_of(key, row).empty()) units_.push_back(own_unit(key));
@@ -62,6 +63,7 @@ Cost CostModel::row_cost(const std::string& key, const machine::Operation& row) 
     // The first unit runs at its own rate, further ones share what is left of the operation's throughput.
     for (std::size_t i = 0; i < units.size() && left > 0; ++i) {
         const std::size_t unit = unit_named(units[i], where + ".units");
+        if (i == 0) cost.issue_slots = slots_[unit];
         const double rate = i + 1 == units.size() ? left : std::min(lanes_[unit], left);
         left -= rate;
         add(unit, rate);

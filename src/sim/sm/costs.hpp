@@ -18,6 +18,7 @@ struct Cost {
     double latency = 0;       ///< of one step
     double last_latency = 0;  ///< of the last step, which takes what division left over
     std::uint32_t steps = 1;  ///< dependent machine instructions
+    double issue_slots = 1;   ///< that each step takes
     std::vector<UnitUse> units;  ///< alternatives
 };
 
@@ -44,6 +45,7 @@ private:
     std::uint32_t schedulers_ = 1;
     std::vector<std::string> units_;  ///< pipelines, then those of single operations
     std::vector<double> lanes_;       ///< of the pipelines, per SM
+    std::vector<double> slots_;       ///< of the pipelines, for one instruction
 };
 
 }  // namespace gputomo::sim

@@ -101,6 +101,8 @@ void check_instruction_supply(const machine::Machine& machine) {
 }  // namespace
 
 void check_description(const machine::Machine& machine) {
+    if (machine.launch.block_interval) (void)need_rate(machine.launch.block_interval, "launch.block_interval");
+    if (machine.launch.warp_interval) (void)need_rate(machine.launch.warp_interval, "launch.warp_interval");
     check_clock(machine);
     check_topology(machine.topology);
     check_issue(machine.issue);

@@ -28,6 +28,8 @@ private:
         double warp_interval = 1;        ///< cycles between two independent instructions of one warp
         std::uint32_t issue_width = 1;
         std::size_t load_limit = 0;      ///< outstanding loads of a warp; 0: no limit
+        double shared_slots = 1;             ///< issue slots of an access
+        std::array<double, kPathNames.size()> path_slots{1, 1, 1, 1, 1};  ///< by PathKind
         std::uint32_t served_per_issue = 0;  ///< transactions or bank-conflict ways that one issue serves; 0: all
         double transaction_cost = 1;     ///< cycles between the transactions of a load from global memory that diverges
         std::size_t coalesced = 1;       ///< transactions that a coalesced load counts as (Volkov 2016, 6.7)
@@ -40,6 +42,8 @@ private:
         std::int64_t clock_resolution = 1;
         double cycles_per_ns = 1;
         double block_replacement = 0;
+        double block_interval = 0;       ///< cycles between two blocks that the GPU starts
+        double warp_start = 0;           ///< cycles between two warps that an SM starts
         bool read_only_is_texture = false;  ///< ld.global.nc takes the texture path
         bool fetches = false;
         std::uint64_t fetch_block = 0;
@@ -121,7 +125,8 @@ private:
     double walk_segments(const std::vector<Segment>& segments, Transaction& transaction, double now);
     /// Cycles from the issue of a load or store to that of its transaction number `index`.
     [[nodiscard]] double spacing(const Transaction& transaction, std::size_t index) const;
-    void reissue(Warp& warp, std::size_t served, double now);
+    void reissue(Warp& warp, std::size_t served, double slots, double now);
+    void take_slots(Scheduler& scheduler, double slots, double now) const;
 
     // ---- messages (report.cpp)
     void check_time_limit();
@@ -150,6 +155,7 @@ private:
     std::uint32_t blocks_per_sm_ = 0;
     std::uint32_t warps_per_block_ = 0;
     std::uint64_t next_block_ = 0;
+    double next_block_start_ = 0;  ///< when the GPU can start another one
     std::uint64_t live_warps_ = 0;
     std::uint64_t requests_ = 0;
     double latest_ = 0;

@@ -32,8 +32,12 @@ double Engine::occupy_unit(const Warp& warp, const Operation& op, double now) {
         double& free = scheduler.unit_free[best->unit];
         free = std::max(free, now - rules_.issue_interval) + best->interval;
     }
+    take_slots(scheduler, cost.issue_slots, now);
     return warp.step + 1 == cost.steps ? cost.last_latency : cost.latency;
 }
+
+/// The scheduler issues nothing else for as many slots as one instruction takes.
+void Engine::take_slots(Scheduler& scheduler, double slots, double now) const { scheduler.free = std::max(scheduler.free, now + slots * rules_.issue_interval); }
 
 void Engine::issue(std::uint32_t warp_index, double now) {
     Warp& warp = warp_at(warp_index);

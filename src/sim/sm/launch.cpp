@@ -1,4 +1,5 @@
 // How a launch begins: what fits on an SM, arguments, blocks and their warps.
+#include "sim/memory/description.hpp"
 #include "sim/sm/engine_state.hpp"
 #include "units/error.hpp"
 
@@ -106,6 +107,10 @@ Engine::Rules Engine::rules_of(const machine::Machine& machine) {
     rules.warp_interval = std::max(rules.issue_interval, cycles(issue.ilp_latency, 0));
     rules.issue_width = static_cast<std::uint32_t>(std::max<std::int64_t>(1, issue.dual_issue.value_or(1)));
     rules.load_limit = static_cast<std::size_t>(issue.scoreboard_loads.value_or(0));
+    rules.shared_slots = slots_of(machine.shared.issue_slots, "shared.issue_slots");
+    for (std::size_t kind = 0; kind < kPathNames.size(); ++kind)
+        if (const auto path = machine.paths.find(std::string(kPathNames[kind])); path != machine.paths.end())
+            rules.path_slots[kind] = slots_of(path->second.issue_slots, key_path("paths", kPathNames[kind]) + ".issue_slots");
     rules.served_per_issue = static_cast<std::uint32_t>(issue.reissue_transactions.value_or(0));
     if (const auto global = machine.paths.find("global"); global != machine.paths.end()) rules.transaction_cost = global->second.transaction_cost.value_or(1);
     rules.coalesced = coalesced_transactions(machine.memory);
@@ -119,6 +124,8 @@ Engine::Rules Engine::rules_of(const machine::Machine& machine) {
     rules.clock_resolution = std::max<std::int64_t>(1, machine.clock.resolution.value_or(1));
     rules.cycles_per_ns = *machine.clock.sm_mhz / 1e3;
     rules.block_replacement = cycles(machine.launch.block_replacement, 0);
+    rules.block_interval = machine.launch.block_interval.value_or(0);
+    rules.warp_start = machine.launch.warp_interval.value_or(0);
     const auto major = machine.identity.compute_capability_major.value_or(0);
     rules.read_only_is_texture = major >= 3 && major <= 6;
     const auto path = machine.paths.find("instruction");
@@ -228,6 +235,9 @@ bool Engine::place_block(std::uint32_t sm, double now) {
     block.warps.clear();
     block.barriers = {};
     ++sms_[sm].resident;
+    now = std::max({now, next_block_start_, sms_[sm].next_start});
+    next_block_start_ = now + rules_.block_interval;
+    sms_[sm].next_start = now + rules_.warp_start * warps_per_block_;
     const auto threads = static_cast<std::uint32_t>(setup_.launch.block.count());
     for (std::uint32_t w = 0; w < warps_per_block_; ++w) start_warp(number, w, std::min<std::uint32_t>(kWarpSize, threads - w * kWarpSize), now);
     return true;

@@ -158,13 +158,14 @@ void Engine::move_data(Warp& warp, const Operation& op, std::uint32_t mask) {
     }
 }
 
-/// A memory instruction with more transactions or conflicts than one issue serves takes further issue slots (Volkov 2016, 3.6).
-void Engine::reissue(Warp& warp, std::size_t served, double now) {
+/// A memory instruction takes `slots`, and further ones with more transactions or conflicts than one issue serves (Volkov 2016, 3.6, 4.7).
+void Engine::reissue(Warp& warp, std::size_t served, double slots, double now) {
+    Scheduler& scheduler = schedulers_[warp.scheduler];
+    take_slots(scheduler, slots, now);
     if (rules_.served_per_issue == 0 || served <= rules_.served_per_issue) return;
     const std::size_t further = (served - 1) / rules_.served_per_issue;
     const double extra = static_cast<double>(further) * rules_.issue_interval;
-    Scheduler& scheduler = schedulers_[warp.scheduler];
-    scheduler.free = std::max(scheduler.free, now + rules_.issue_interval + extra);
+    take_slots(scheduler, slots + static_cast<double>(further), now);
     warp.gap = std::max(warp.gap, now + rules_.warp_interval + extra);
     warp.hold = std::max(warp.hold, now + extra);
 }
@@ -175,7 +176,7 @@ double Engine::time_shared(Warp& warp, const Operation& op, std::uint32_t mask, 
     const double start = std::max(now, sm.shared_free);
     sm.shared_free = start + access.occupancy;
     counters_.bank_conflict_cycles += static_cast<std::uint64_t>(access.conflict);
-    reissue(warp, access.ways, now);
+    reissue(warp, access.ways, rules_.shared_slots, now);
     return start + access.latency;
 }
 
@@ -215,7 +216,7 @@ double Engine::time_transactions(Warp& warp, const Operation& op, Coalescer& coa
     latest_ = std::max(latest_, store ? now : done);
     if (store) warp.hold = std::max(warp.hold, done - kStoreQueueCycles);
     warp.hold = std::max(warp.hold, now + spacing(transaction, segments.size() - 1));
-    reissue(warp, segments.size(), now);
+    reissue(warp, segments.size(), rules_.path_slots[static_cast<std::size_t>(path)], now);
     return done;
 }
 

@@ -69,6 +69,7 @@ struct Scheduler {
 
 struct Sm {
     std::uint32_t resident = 0;        ///< blocks
+    double next_start = 0;             ///< when another block can start
     double shared_free = 0;
     std::uint32_t next_scheduler = 0;
 };

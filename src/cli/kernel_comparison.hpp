@@ -1,0 +1,36 @@
+// Prediction beside measurement: throughput of kernels at the occupancies at which they were timed.
+#pragma once
+
+#include "experiments/kernels/workload.hpp"
+#include "predict/prediction.hpp"
+#include "scan/kernels_file.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <vector>
+
+namespace gputomo::cli {
+
+/// A kernel of kernels/ as prediction wants it: its code, and what its data make of accesses and branches.
+struct PredictedWorkload {
+    predict::Code code;
+    predict::Choices choices;
+};
+[[nodiscard]] PredictedWorkload predicted_workload(const experiments::Workload& workload);
+
+struct KernelComparison {
+    predict::Prediction prediction;
+    scan::MeasuredKernel measured;
+};
+
+/// Warps per SM at which 90% of the throughput at the most measured warps are reached, between samples by interpolation.
+struct NeededWarps {
+    double predicted = 0;
+    double measured = 0;
+};
+[[nodiscard]] NeededWarps needed_warps(const KernelComparison& comparison);
+
+void print(const std::vector<KernelComparison>& comparisons);
+[[nodiscard]] nlohmann::ordered_json comparison_json(const std::vector<KernelComparison>& comparisons);
+
+}  // namespace gputomo::cli

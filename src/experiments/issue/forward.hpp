@@ -1,0 +1,27 @@
+// Latency of special functions and loads from shared memory to an add that waits for them (Volkov 2016, 4.7).
+#pragma once
+
+#include "experiments/compiled_kernel.hpp"
+#include "experiments/doubled_timing.hpp"
+#include "experiments/issue/beside.hpp"
+
+namespace gputomo::experiments {
+
+/// A chain by one warp in which each of the instruction's results is added to, and each sum is the next one's operand.
+class ForwardChain {
+public:
+    /// `beside` is sfu or shared.
+    ForwardChain(device::Device& device, Beside beside);
+    /// Cycles of both together.
+    [[nodiscard]] double cycles();
+    [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
+
+private:
+    CompiledKernel kernel_;
+    Stamps stamps_;
+};
+
+/// Arguments: stamps (u64), zero (f32, which is -0).
+[[nodiscard]] ptx::KernelBuilder forward_kernel(ptx::Target target, Beside beside);
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,111 @@
+// Issue slots that special functions and loads take: how many adds of other warps each of them displaces.
+#include "experiments/experiments.hpp"
+
+#include "experiments/clock_watch.hpp"
+#include "experiments/estimates.hpp"
+#include "experiments/issue/beside.hpp"
+#include "experiments/issue/forward.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.9;
+constexpr int kLaunches = 3;
+/// Groups of warps beside the adds, of the eight of 1024 threads.
+constexpr int kMostBusy = 3;
+/// Adds that do not fill this part of the slots leave room in which others cost nothing.
+constexpr double kFull = 0.9;
+/// Others that are rarer than this part of the adds say too little.
+constexpr double kLeastOthers = 0.005;
+
+struct Leaf {
+    Beside beside;
+    std::string_view name;
+    std::string_view path;
+};
+constexpr std::array kLeaves{Leaf{Beside::sfu, "sfu", "pipelines.sfu.issue_slots"}, Leaf{Beside::shared, "shared", "shared.issue_slots"}, Leaf{Beside::global, "global", "paths.global.issue_slots"}};
+
+struct Forward {
+    Beside beside;
+    std::string_view path;
+};
+constexpr std::array kForwards{Forward{Beside::sfu, "pipelines.sfu.forward_latency"}, Forward{Beside::shared, "shared.forward_latency"}};
+
+class IssueCost {
+public:
+    explicit IssueCost(Context& context) : context_(context) {}
+
+    Outcome run() {
+        const auto schedulers = context_.findings.number("issue.schedulers_per_sm");
+        slots_ = schedulers ? *schedulers / context_.findings.number("issue.issue_interval").value_or(1) : 0;
+        for (const auto& leaf : kLeaves) add(leaf);
+        if (const auto add_latency = context_.findings.number("pipelines.sp.latency"))
+            for (const auto& [beside, path] : kForwards) forward(beside, path, *add_latency);
+        return std::move(outcome_);
+    }
+
+private:
+    [[nodiscard]] static BesideRates best(BesideLoop& loop, int busy, bool others) {
+        std::vector<BesideRates> samples;
+        for (int i = 0; i < kLaunches; ++i) samples.push_back(loop.rates(busy, others));
+        std::ranges::sort(samples, {}, &BesideRates::adds);
+        return samples[kLaunches / 2];
+    }
+
+    void add(const Leaf& leaf) try {
+        BesideLoop loop(context_.device, leaf.beside);
+        add_code_checks(loop.compiled(), outcome_);
+        deduce::Trace trace{.name = fmt::format("issue_cost/{}", leaf.name), .experiment = "issue_cost"};
+        trace.columns = {{"others", "instructions/cycle", {}}, {"adds", "instructions/cycle", {}}, {"adds_alone", "instructions/cycle", {}}, {"slots", "count", {}}};
+        std::vector<double> slots;
+        for (int busy = 1; busy <= std::min(kMostBusy, loop.groups() - 1); ++busy) {
+            context_.progress(static_cast<double>(busy) / kMostBusy, fmt::format("{}, {} warps", leaf.name, busy * BesideLoop::kGroup));
+            const auto alone = best(loop, busy, false), together = best(loop, busy, true);
+            if (together.others < kLeastOthers * alone.adds) continue;
+            const double row[] = {together.others, together.adds, alone.adds, (alone.adds - together.adds) / together.others};
+            if (slots_ > 0 && alone.adds >= kFull * slots_) slots.push_back(row[3]);
+            for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
+        }
+        trace.plot = {fmt::format("Adds that {} displace", leaf.name), "others", {"adds", "adds_alone"}, false, false};
+        outcome_.traces.push_back(std::move(trace));
+        if (!slots.empty()) outcome_.estimates.push_back(decided_real(std::string(leaf.path), summarise(slots), {"issue_cost: dependent adds of other warps that each displaces", kConfidence}));
+    } catch (const CodeMismatch& mismatch) {
+        add_mismatch(mismatch, outcome_);
+    }
+
+    /// What instruction and add take together, less what an add takes among adds.
+    void forward(Beside beside, std::string_view path, double add_latency) try {
+        ForwardChain chain(context_.device, beside);
+        add_code_checks(chain.compiled(), outcome_);
+        const double cycles = chain.cycles() - add_latency;
+        outcome_.estimates.push_back(decided_integer(std::string(path), {cycles, cycles, cycles}, {"issue_cost: chains of it and an add in turns by one warp, less the add", kConfidence}));
+    } catch (const CodeMismatch& mismatch) {
+        add_mismatch(mismatch, outcome_);
+    }
+
+    Context& context_;
+    double slots_ = 0;  ///< of an SM, per cycle
+    Outcome outcome_;
+};
+
+Outcome measure(Context& context) { return IssueCost(context).run(); }
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment issue_cost_experiment() {
+    return {.id = "issue_cost",
+            .title = "issue slots that special functions and loads take, and their latency to an add",
+            .source = "Volkov 2016, 4.7",
+            .needs = {},
+            .after = {"issue", "arithmetic_latency"},
+            .provides = {"pipelines.sfu.issue_slots", "shared.issue_slots", "paths.global.issue_slots", "pipelines.sfu.forward_latency", "shared.forward_latency"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

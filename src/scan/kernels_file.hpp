@@ -1,0 +1,33 @@
+// gputomo-kernels-1: throughputs of real kernels over occupancy, as `gputomo predict --device` writes them.
+#pragma once
+
+#include "experiments/kernels/kernel_timing.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gputomo::scan {
+
+inline constexpr std::string_view kKernelsSchema = "gputomo-kernels-1";
+
+struct MeasuredKernel {
+    std::string id;      ///< of a workload, or the entry's name
+    int threads = 0;     ///< of a block
+    int registers = 0;   ///< of a thread
+    std::vector<experiments::KernelSample> samples;
+};
+
+struct MeasuredKernels {
+    std::string gpu;
+    int sms = 0;
+    std::vector<MeasuredKernel> kernels;
+};
+
+[[nodiscard]] std::string to_json(const MeasuredKernels& measured);
+/// Throws InputError naming origin and field.
+[[nodiscard]] MeasuredKernels kernels_from_json(std::string_view text, std::string_view origin = "kernels");
+[[nodiscard]] MeasuredKernels load_kernels(const std::filesystem::path& file);
+
+}  // namespace gputomo::scan

@@ -1,0 +1,51 @@
+// Issue slots of special functions and loads, on simulated SMs whose slots are known.
+#include "experiments/experiments.hpp"
+#include "machine/json.hpp"
+#include "sim/simulator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace gputomo::experiments {
+namespace {
+
+machine::Machine maxwell() { return machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx980.json"); }
+
+Findings issue_costs(const machine::Machine& machine) {
+    const auto device = sim::make_device(machine, {.id = "sim:slots"});
+    Findings known, found;
+    known.add({.path = "issue.schedulers_per_sm", .value = *machine.issue.schedulers_per_sm, .confidence = 1});
+    known.add({.path = "issue.issue_interval", .value = machine.issue.issue_interval.value_or(1), .confidence = 1});
+    Context context{*device, known, 1, false, [](double, std::string_view) {}};
+    for (auto& estimate : issue_cost_experiment().run(context).estimates) found.add(estimate);
+    return found;
+}
+
+TEST(IssueCost, OneSlotWhereNothingElseIsDescribed) {
+    const auto found = issue_costs(maxwell());
+    for (const auto* path : {"pipelines.sfu.issue_slots", "shared.issue_slots", "paths.global.issue_slots"}) {
+        ASSERT_TRUE(found.number(path)) << path;
+        EXPECT_NEAR(*found.number(path), 1, 0.06) << path;
+    }
+}
+
+TEST(IssueCost, WhatTheDescriptionSaysComesBack) {
+    auto machine = maxwell();
+    machine.pipelines.at("sfu").issue_slots.set(2);
+    machine.shared.issue_slots.set(3);
+    machine.paths.at("global").issue_slots.set(1.5);
+    const auto found = issue_costs(machine);
+    EXPECT_NEAR(found.number("pipelines.sfu.issue_slots").value_or(0), 2, 0.1);
+    EXPECT_NEAR(found.number("shared.issue_slots").value_or(0), 3, 0.15);
+    EXPECT_NEAR(found.number("paths.global.issue_slots").value_or(0), 1.5, 0.1);
+}
+
+TEST(IssueCost, NothingIsSaidWhereAddsLeaveSlotsEmpty) {
+    const auto found = issue_costs(machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json"));  // its SPs take an add every second slot
+    EXPECT_EQ(found.find("pipelines.sfu.issue_slots"), nullptr);
+    EXPECT_EQ(found.find("shared.issue_slots"), nullptr);
+}
+
+}  // namespace
+}  // namespace gputomo::experiments
