@@ -42,7 +42,9 @@ constexpr Explanation kExplanations[] = {
     {"register_file", "Kernels with growing numbers of registers and threads are launched: which launch succeeds, and how many blocks are on an SM together, tells the units in which registers are handed out."},
     {"shared_allocation", "Blocks ask for growing amounts of shared memory while the number that fits on an SM is counted. What is missing is the overhead of a block, and steps are the unit of allocation."},
     {"occupancy", "More and more warps do nothing but one kind of instruction, each waiting for its last result. Throughput rises with the number of warps until a unit is full; one warp alone shows the latency, and streams show how latency grows under load."},
-    {"memory_parallelism", "Warps read 16 bytes a thread, several loads at a time, and wait for all of them before they read on, so that a known number of bytes is under way. Rates of one SM and of all rise with it up to a peak; Little's law, bytes in flight over latency, is drawn beside them."},
+    {"memory_parallelism", "Warps read, write, add to or copy several words at a time and wait for all of them before they go on, so that a known number of bytes is under way. Rates of one SM and of all rise with it up to a peak; Little's law, bytes in flight over latency, is drawn beside them."},
+    {"access_patterns", "Warps of one SM load from addresses of different shapes, from the last cache and from memory. A limit that gives the same rate at both latencies is a rate; one that gives so much less as latency is longer is a number of places, rate times latency."},
+    {"l2_copy", "Copies of growing size, once right after the same copy and once after everything was pushed out of the caches. What the first gains grows with size until the cache is full."},
     {"outstanding", "More and more threads issue loads that miss. Time jumps where the table that tracks outstanding loads is full; whether it counts threads, lines or warp instructions tells its design."},
 };
 

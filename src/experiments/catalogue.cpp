@@ -31,6 +31,8 @@ std::span<const Experiment> catalogue() {
         outstanding_experiment(),
         occupancy_experiment(),
         memory_parallelism_experiment(),
+        l2_copy_experiment(),
+        access_patterns_experiment(),
     };
     return rows;
 }

@@ -30,5 +30,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment outstanding_experiment();
 [[nodiscard]] Experiment occupancy_experiment();
 [[nodiscard]] Experiment memory_parallelism_experiment();
+[[nodiscard]] Experiment l2_copy_experiment();
+[[nodiscard]] Experiment access_patterns_experiment();
 
 }  // namespace gputomo::experiments
