@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <vector>
 
 namespace gputomo::deduce {
 namespace {
@@ -20,7 +21,7 @@ constexpr double kShareOfFirst = 0.02;
 /// Clocks count whole cycles: a step is at least two of them.
 constexpr double kLeastHeight = 2;
 
-/// Sums for the regression of y on x and on a step h (0 or 1), all taken from their means.
+/// Sums for the regression of y on x and on steps h, all taken from their means.
 struct Regression {
     double slope = 0;
     double height = 0;
@@ -28,18 +29,18 @@ struct Regression {
     double error = 0;     ///< standard error of the height
 };
 
-Regression regress(std::span<const double> x, std::span<const double> y, std::size_t split) {
+template <class Steps>
+Regression regress(std::span<const double> x, std::span<const double> y, const Steps& steps) {
     const auto n = static_cast<double>(x.size());
-    const double share = (n - static_cast<double>(split)) / n;
-    double mean_x = 0;
-    double mean_y = 0;
+    double mean_x = 0, mean_y = 0, mean_h = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
         mean_x += x[i] / n;
         mean_y += y[i] / n;
+        mean_h += steps(i) / n;
     }
     double xx = 0, xh = 0, hh = 0, xy = 0, hy = 0, yy = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-        const double dx = x[i] - mean_x, dy = y[i] - mean_y, dh = (i >= split ? 1 : 0) - share;
+        const double dx = x[i] - mean_x, dy = y[i] - mean_y, dh = steps(i) - mean_h;
         xx += dx * dx;
         xh += dx * dh;
         hh += dh * dh;
@@ -48,7 +49,7 @@ Regression regress(std::span<const double> x, std::span<const double> y, std::si
         yy += dy * dy;
     }
     const double determinant = xx * hh - xh * xh;
-    if (determinant <= 0) return {0, 0, yy, 0};
+    if (determinant <= 0) return {xx > 0 ? xy / xx : 0, 0, xx > 0 ? std::max(0.0, yy - xy * xy / xx) : yy, 0};
     const double slope = (xy * hh - hy * xh) / determinant;
     const double height = (hy * xx - xy * xh) / determinant;
     const double residual = std::max(0.0, yy - slope * xy - height * hy);
@@ -60,14 +61,29 @@ Regression regress(std::span<const double> x, std::span<const double> y, std::si
 std::optional<Step> best_step(std::span<const double> x, std::span<const double> y) {
     if (x.size() != y.size() || x.size() < kFewest) return std::nullopt;
     std::size_t best = 1;
-    Regression kept = regress(x, y, 1);
+    const auto regress_at = [&](std::size_t split) { return regress(x, y, [&](std::size_t i) { return i >= split ? 1.0 : 0.0; }); };
+    Regression kept = regress_at(1);
     for (std::size_t split = 2; split < x.size(); ++split) {
-        const Regression tried = regress(x, y, split);
+        const Regression tried = regress_at(split);
         if (tried.residual >= kept.residual) continue;
         best = split;
         kept = tried;
     }
     return Step{x[best - 1], x[best], kept.height, kept.height >= kLeastHeight && kept.height > kStandardErrors * kept.error};
+}
+
+std::optional<Stairs> best_stairs(std::span<const double> x, std::span<const double> y) {
+    if (x.size() != y.size() || y.size() < kFewest) return std::nullopt;
+    const auto root_mean = [&](const Regression& r) { return std::sqrt(r.residual / static_cast<double>(y.size())); };
+    const Regression line = regress(x, y, [](std::size_t) { return 0.0; });
+    Stairs best{.error = root_mean(line), .error_of_line = root_mean(line)};
+    // A step after every value is part of the slope.
+    for (int width = 2; width + 2 < static_cast<int>(x.back()); ++width) {
+        const Regression tried = regress(x, y, [&](std::size_t i) { return std::floor((x[i] - 1) / width); });
+        if (tried.height <= 0 || root_mean(tried) >= best.error) continue;
+        best = {width, tried.height, tried.height >= kLeastHeight && tried.height > kStandardErrors * tried.error, root_mean(tried), best.error_of_line};
+    }
+    return best;
 }
 
 std::optional<Step> first_jump(std::span<const double> x, std::span<const double> y) {

@@ -21,4 +21,16 @@ struct Step {
 /// stands out from what values mostly rise by; nothing for fewer than five values. Finds the first stair of a staircase.
 [[nodiscard]] std::optional<Step> first_jump(std::span<const double> x, std::span<const double> y);
 
+struct Stairs {
+    int width = 0;             ///< from one step to the next
+    double height = 0;
+    bool significant = false;  ///< as of Step
+    double error = 0;          ///< root of the mean square that they leave, and that a line without steps leaves
+    double error_of_line = 0;
+};
+
+/// The line with a staircase of equal steps, from x = width to width + 1 and so on, that leaves the least squares; nothing for fewer than five values. `x` ascends
+/// and are whole numbers from 1 on.
+[[nodiscard]] std::optional<Stairs> best_stairs(std::span<const double> x, std::span<const double> y);
+
 }  // namespace gputomo::deduce

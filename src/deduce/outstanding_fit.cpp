@@ -1,8 +1,12 @@
 #include "deduce/outstanding_fit.hpp"
 
+#include "deduce/change_point.hpp"
+#include "deduce/outstanding_steps.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 namespace gputomo::deduce {
@@ -29,9 +33,13 @@ constexpr double kLatencyShares[] = {0.6, 0.75, 0.9};
 constexpr double kNearlyAsWell = 1.02;
 constexpr double kSurelyWorse = 1e-4;
 
+/// A point that is further off than this share of itself is one of the slow accesses that every launch of many has, and tells nothing.
+constexpr double kFarOff = 0.3;
+
 using Times = double OutstandingModel::*;
 constexpr Times kTimes[] = {&OutstandingModel::latency, &OutstandingModel::overhead, &OutstandingModel::spacing,
-                            &OutstandingModel::issue,   &OutstandingModel::gap,      &OutstandingModel::service};
+                            &OutstandingModel::issue,   &OutstandingModel::gap,      &OutstandingModel::service,
+                            &OutstandingModel::use,     &OutstandingModel::warp_turn, &OutstandingModel::load_turn};
 
 struct Weighted {
     OutstandingPoint point;
@@ -64,7 +72,7 @@ std::vector<Weighted> weighted(const Curves& curves, std::size_t most) {
 
 double error_of(const OutstandingModel& model, const std::vector<Weighted>& points) {
     double error = 0;
-    for (const auto& [point, weight] : points) error += weight * std::abs(model.predict(point.launch) - point.cycles);
+    for (const auto& [point, weight] : points) error += weight * std::min(std::abs(model.predict(point.launch) - point.cycles), kFarOff * point.cycles);
     return error;
 }
 
@@ -116,7 +124,8 @@ public:
         }
     }
 
-    OutstandingFit fit(OutstandingUnit unit) const {
+    /// `about`: entries that something else speaks for; 0 where nothing does.
+    OutstandingFit fit(OutstandingUnit unit, int about) const {
         std::vector<OutstandingFit> candidates;
         for (const double share : kLatencyShares) {
             OutstandingModel start{.unit = unit, .warp_loads = warp_loads_, .overhead = (1 - share) * fastest_, .latency = share * fastest_};
@@ -126,6 +135,9 @@ public:
             }
         }
         keep_best(candidates);
+        if (about > 0) {
+            for (const double share : kLatencyShares) candidates.push_back({{.unit = unit, .entries = about, .warp_loads = warp_loads_, .overhead = (1 - share) * fastest_, .latency = share * fastest_}, 0, about, about});
+        }
         for (auto& candidate : candidates) tune(candidate, thin_);
         keep_best(candidates);
         // With times that fit, other entries may fit better; twice, because they then ask for other times.
@@ -136,6 +148,21 @@ public:
         }
         candidates.front().error = error_of(candidates.front().model, all_);
         return candidates.front();
+    }
+
+    /// The same with the times of another description to start from, if that is better.
+    [[nodiscard]] OutstandingFit again(const OutstandingFit& fit, const OutstandingModel& times, int about) const {
+        OutstandingFit best = fit;
+        for (const int entries : {fit.model.entries, about}) {
+            OutstandingModel start = times;
+            start.unit = fit.model.unit;
+            start.entries = start.unit == OutstandingUnit::none ? 0 : entries;
+            OutstandingFit tried{start, 0, start.entries, start.entries};
+            tune(tried, thin_);
+            tried.error = error_of(tried.model, all_);
+            if (tried.error < best.error) best = tried;
+        }
+        return best;
     }
 
     /// Every number of entries near the one found, on all points; those that are nearly as good make the interval.
@@ -197,29 +224,38 @@ private:
 
 }  // namespace
 
+/// With a limit, the loads of one warp come in groups of as many; each group waits for the one before, the loads of a group only for their turn.
 WarpLoadsFit fit_warp_loads(std::span<const OutstandingPoint> points) {
-    std::vector<Weighted> all;
-    int most = 0;
-    for (const auto& point : points) {
-        all.push_back({point, 1 / (point.cycles * static_cast<double>(points.size()))});
-        most = std::max(most, point.launch.loads);
+    std::vector<double> all, loads, cycles;
+    for (const auto& point : points) all.push_back(point.cycles);
+    for (const auto i : without_accidents(all)) {
+        loads.push_back(points[i].launch.loads);
+        cycles.push_back(all[i]);
     }
-    WarpLoadsFit best;
-    for (int limit = 0; limit < most; ++limit) {
-        const double fastest = points.front().cycles;
-        OutstandingFit fit{.model = {.warp_loads = limit, .overhead = 0.3 * fastest, .latency = 0.7 * fastest}};
-        tune(fit, all);
-        if (limit == 0) best = {0, most, fit.error, fit.error};
-        else if (fit.error < best.error) best = {limit, most, fit.error, best.error_without};
-    }
-    return best;
+    const auto stairs = best_stairs(loads, cycles);
+    WarpLoadsFit fit{.most = static_cast<int>(points.size())};
+    if (!stairs) return fit;
+    const double mean = std::accumulate(cycles.begin(), cycles.end(), 0.0) / static_cast<double>(cycles.size());
+    fit.error = stairs->error / mean;
+    fit.error_without = stairs->error_of_line / mean;
+    if (stairs->significant) fit.limit = stairs->width;
+    return fit;
 }
 
-std::vector<OutstandingFit> fit_outstanding(std::span<const OutstandingPoint> points, int warp_loads) {
+namespace {
+int middle(const StepVotes& votes) { return (votes.least_entries + votes.most_entries) / 2; }
+}  // namespace
+
+std::vector<OutstandingFit> fit_outstanding(std::span<const OutstandingPoint> all, int warp_loads) {
+    const auto points = without_accidents(all);
     const Fitter fitter(points, warp_loads);
-    std::vector<OutstandingFit> fits;
-    for (const auto unit : {OutstandingUnit::none, OutstandingUnit::threads, OutstandingUnit::sectors, OutstandingUnit::lines, OutstandingUnit::instructions})
-        fits.push_back(fitter.fit(unit));
+    std::vector<OutstandingFit> fits{fitter.fit(OutstandingUnit::none, 0)};
+    const auto votes = votes_of_steps(points);
+    for (const auto& one : votes) fits.push_back(fitter.fit(one.unit, middle(one)));
+    // Times that serve one description well may serve the others, which were stuck with worse ones.
+    const auto times = std::ranges::min_element(fits, {}, &OutstandingFit::error)->model;
+    fits.front() = fitter.again(fits.front(), times, 0);
+    for (std::size_t i = 0; i < votes.size(); ++i) fits[i + 1] = fitter.again(fits[i + 1], times, middle(votes[i]));
     const auto sort = [&] { std::stable_sort(fits.begin(), fits.end(), [](const auto& a, const auto& b) { return a.error < b.error; }); };
     sort();
     // The two best are compared with all points and every number of entries.

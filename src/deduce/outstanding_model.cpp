@@ -68,16 +68,26 @@ public:
     }
 
     double latest() {
-        double latest = 0;
         for (int load = 0; load < launch_.loads; ++load)
             for (std::size_t i = 0; i < warps_.size(); ++i) issue(warps_[i], active_threads(launch_, static_cast<int>(i)));
-        for (const auto& warp : warps_)
-            for (std::size_t i = 0; i < warp.done.size(); ++i)
-                latest = std::max(latest, warp.done[i] + static_cast<double>(warp.done.size() - i) * model_.gap);
-        return latest;
+        return end();
     }
 
 private:
+    /// Warps go on in the order in which their data are there, and share the issue slots.
+    [[nodiscard]] double end() const {
+        std::vector<double> there;
+        for (const auto& warp : warps_) there.push_back(*std::max_element(warp.done.begin(), warp.done.end()));
+        std::sort(there.begin(), there.end());
+        const double turn = model_.warp_turn + launch_.loads * model_.load_turn;
+        double turns = 0, latest = 0;
+        for (const double data : there) {
+            turns = std::max(turns, data) + turn;
+            latest = std::max({latest, turns, data + launch_.loads * model_.use});
+        }
+        return latest;
+    }
+
     void issue(Warp& warp, int active) {
         double at = std::max(warp.next, issued_ + model_.issue);
         const auto before = warp.done.size();

@@ -46,6 +46,9 @@ struct OutstandingModel {
     double issue = 1;        ///< between the instructions of different warps
     double gap = 1;          ///< between two loads of one warp
     double service = 0;      ///< each line's time in whatever serves all requests of the SM one after the other
+    double use = 0;          ///< from a warp's last data to its end, for each of its loads: what waits for them is issued one after the other
+    double warp_turn = 0;    ///< of the issue slots of all warps, that each warp takes after its data came ...
+    double load_turn = 0;    ///< ... and each of its loads
 
     [[nodiscard]] double predict(const OutstandingLaunch& launch) const;
 };

@@ -38,6 +38,8 @@ std::span<const Experiment> catalogue() {
         memory_latencies_experiment(),
         random_access_experiment(),
         kernels_experiment(),
+        l2_copy_experiment(),
+        access_patterns_experiment(),
     };
     return rows;
 }

@@ -12,4 +12,7 @@ namespace gputomo::experiments {
 /// neither says anything.
 [[nodiscard]] std::int64_t largest_cache(const Context& context);
 
+/// Key in the description of the last cache on the way to global memory; "l2" where that was not found.
+[[nodiscard]] std::string last_cache(const Findings& findings);
+
 }  // namespace gputomo::experiments

@@ -245,6 +245,7 @@ struct Cache {
     Real sm_bytes_per_cycle;
     Integer sm_bytes_in_flight;
     Integer bytes_in_flight;
+    Integer copy_capacity;
     Integers capacity_options;
     Integer partitions;
     Integer far_latency;
@@ -280,6 +281,7 @@ struct Cache {
         visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "the most that a single SM reads from it"}, self.sm_bytes_per_cycle);
         visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that a single SM must have under way for 90% of that (Volkov 2016, 4.3)"}, self.sm_bytes_in_flight);
         visit({.name = "bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that each SM must have under way for 90% of the rate of all SMs together"}, self.bytes_in_flight);
+        visit({.name = "copy_capacity", .unit = Unit::bytes, .doc = "bytes of source and destination together up to which a copy by all SMs gains from what it holds (Lashgar 2015, Fig. 2)"}, self.copy_capacity);
         visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Fermi L1: 16 and 48 KB); 0 where it can be switched off",
                .internal = "a launch setting of the driver; timing sees the one in force"}, self.capacity_options);
         visit({.name = "partitions", .unit = Unit::count, .doc = "partitions that each serve a part of the SMs directly (two on the largest chips)"}, self.partitions);
@@ -421,6 +423,47 @@ struct Memory {
     }
 };
 
+/// One kind of access to one place other than plain loads: "l2_store", "memory_atomic", "l2_async" (asynchronous copies to shared memory).
+struct Access {
+    Real sm_bytes_per_cycle;
+    Integer sm_bytes_in_flight;
+    Real bytes_per_cycle;
+    Integer bytes_in_flight;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "the most that a single SM moves by it"}, self.sm_bytes_per_cycle);
+        visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that a single SM must have under way for 90% of that"}, self.sm_bytes_in_flight);
+        visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "the most that all SMs together move by it"}, self.bytes_per_cycle);
+        visit({.name = "bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that each SM must have under way for 90% of that"}, self.bytes_in_flight);
+    }
+};
+
+/// Loads of which the threads of a warp ask for addresses of one shape ("unique", "strided", "random"): what of an SM is full first.
+struct Pattern {
+    Text first_limit;
+    Real loads_per_cycle;
+    Real memory_loads_per_cycle;
+    Integer outstanding_loads;
+    Integer outstanding_lines;
+    Integer outstanding_sectors;
+    Integer partition_loads;
+    Integer warp_loads;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "first_limit", .doc = "what more loads of this shape than an SM can take meet first: a rate that is the same whatever the latency, or places of which the longer a latency takes them the fewer loads get through",
+               .choices = {"rate", "places"}}, self.first_limit);
+        visit({.name = "loads_per_cycle", .unit = Unit::operations_per_cycle, .doc = "loads of whole warps per cycle that one SM gets from the last cache"}, self.loads_per_cycle);
+        visit({.name = "memory_loads_per_cycle", .unit = Unit::operations_per_cycle, .doc = "loads of whole warps per cycle that one SM gets from memory"}, self.memory_loads_per_cycle);
+        visit({.name = "outstanding_loads", .unit = Unit::count, .doc = "loads of whole warps that one SM was seen to have under way at once: rate times latency"}, self.outstanding_loads);
+        visit({.name = "outstanding_lines", .unit = Unit::count, .doc = "lines of 128 bytes of those loads, each load's own"}, self.outstanding_lines);
+        visit({.name = "outstanding_sectors", .unit = Unit::count, .doc = "sectors of 32 bytes of those loads, each load's own"}, self.outstanding_sectors);
+        visit({.name = "partition_loads", .unit = Unit::count, .doc = "the same as outstanding_loads where only warps of one scheduler load"}, self.partition_loads);
+        visit({.name = "warp_loads", .unit = Unit::count, .doc = "the same where only one warp loads"}, self.warp_loads);
+    }
+};
+
 struct LaunchCost {
     Real empty_kernel;
     Integer block_replacement;
@@ -465,6 +508,8 @@ struct Machine {
     std::map<std::string, Cache> caches;
     std::map<std::string, Tlb> tlbs;
     std::map<std::string, Path> paths;
+    std::map<std::string, Pattern> patterns;
+    std::map<std::string, Access> accesses;
     Memory memory;
     InstructionSupply instruction_supply;
     LaunchCost launch;
@@ -482,6 +527,8 @@ struct Machine {
         visit("caches", self.caches);
         visit("tlbs", self.tlbs);
         visit("paths", self.paths);
+        visit("patterns", self.patterns);
+        visit("accesses", self.accesses);
         visit("memory", self.memory);
         visit("instruction_supply", self.instruction_supply);
         visit("launch", self.launch);

@@ -12,7 +12,7 @@ constexpr Subsystem kSubsystems[] = {
     {"shared", "Shared memory", {"shared"}},
     {"caches", "Caches and paths to memory", {"caches", "paths"}},
     {"translation", "Address translation", {"tlbs"}},
-    {"memory", "Memory", {"memory"}},
+    {"memory", "Memory", {"memory", "patterns", "accesses"}},
     {"launch", "Launching kernels", {"launch"}},
 };
 

@@ -20,6 +20,8 @@ constexpr std::int64_t kFewestEntries = 16, kMostEntries = 512;
 constexpr std::int64_t kMostLoads = 63;
 /// Of the time that a load takes, this share is enough to issue what fills a table or a warp's limit.
 constexpr double kTimeToFill = 0.5;
+/// A table of lines has at most as many entries as lines leave an SM in this share of a latency.
+constexpr double kLatencyToFill = 0.9;
 /// Recovered entries may differ by this share.
 constexpr double kEntriesTolerance = 0.05;
 
@@ -124,9 +126,9 @@ Machine random_outstanding_machine(std::uint64_t seed) {
     const double time = kTimeToFill * static_cast<double>(latency);
     const auto most_loads = dice.logarithmic(2, std::clamp(static_cast<std::int64_t>(time / gap), std::int64_t{2}, kMostLoads));
     const bool lines = dice.between(0, 1) == 0;
-    // Loads of one line each are what instructions saturate with; what saturates lines is up to 32 of them.
+    // Loads of one line each are what instructions saturate with; what saturates lines is up to 32 of them, which leave an SM one a cycle.
     const auto reachable = static_cast<std::int64_t>(std::min(0.8 * static_cast<double>(kWarps * most_loads), time / issue));
-    const auto most = lines ? kMostEntries : std::clamp(reachable, kFewestEntries, kMostEntries);
+    const auto most = std::clamp(lines ? static_cast<std::int64_t>(kLatencyToFill * static_cast<double>(latency)) : reachable, kFewestEntries, kMostEntries);
     const auto entries = dice.logarithmic(kFewestEntries, most);
     const auto merge = dice.logarithmic(1, 32);
     // Nor does anybody let one warp have more loads under way than the table takes.

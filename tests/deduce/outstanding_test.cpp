@@ -1,7 +1,9 @@
 // Queueing descriptions of outstanding loads: what they predict, and that the right one is found in data made by any of them.
 #include "deduce/change_point.hpp"
 #include "deduce/outstanding_bound.hpp"
+#include "deduce/gain_limit.hpp"
 #include "deduce/outstanding_fit.hpp"
+#include "deduce/outstanding_steps.hpp"
 
 #include <gtest/gtest.h>
 
@@ -105,6 +107,54 @@ TEST(FitWarpLoads, FindsTheLimitOfAWarp) {
         for (int loads = 1; loads <= 64; ++loads) points.push_back({{.threads = 32, .loads = loads, .share = 32}, truth.predict({.threads = 32, .loads = loads, .share = 32})});
         EXPECT_EQ(fit_warp_loads(points).limit, limit);
     }
+}
+
+TEST(FitWarpLoads, ForgivesAccidentsAndSeesNoLimitInALine) {
+    std::vector<OutstandingPoint> points;
+    const OutstandingModel truth{.warp_loads = 11, .overhead = 70, .latency = 420, .gap = 5};
+    for (int loads = 1; loads <= 64; ++loads) points.push_back({{.threads = 32, .loads = loads, .share = 32}, truth.predict({.threads = 32, .loads = loads, .share = 32})});
+    points[40].cycles += 2000;
+    points[7].cycles += 2000;
+    EXPECT_EQ(fit_warp_loads(points).limit, 11);
+    for (auto& point : points) point.cycles = 300 + 8 * point.launch.loads + point.launch.loads % 5;
+    EXPECT_EQ(fit_warp_loads(points).limit, 0);
+}
+
+/// In the unit that fills up, all curves step at the same number, also with one slow access in twenty launches.
+TEST(VotesOfSteps, AreForTheUnitThatFillsUp) {
+    for (const auto& [unit, entries] : {std::pair{OutstandingUnit::lines, 71}, std::pair{OutstandingUnit::instructions, 37}, std::pair{OutstandingUnit::sectors, 205}}) {
+        auto points = surface_of({.unit = unit, .entries = entries, .overhead = 40, .latency = 400, .spacing = 1, .issue = 1, .gap = 4, .load_turn = 1}, 4);
+        for (std::size_t i = 9; i < points.size(); i += 20) points[i].cycles += 2000;
+        const auto votes = votes_of_steps(points);
+        EXPECT_EQ(votes.front().unit, unit) << name_of(unit);
+        EXPECT_LE(votes.front().least_entries, entries);
+        EXPECT_GE(votes.front().most_entries, entries);
+    }
+}
+
+TEST(FirstStep, IsNoneOnALineAndNotTheLastValue) {
+    const std::vector<double> x{1, 2, 3, 4, 5, 6, 7, 8};
+    EXPECT_FALSE(first_step(x, std::vector<double>{100, 110, 120, 130, 140, 150, 160, 170}).has_value());
+    EXPECT_FALSE(first_step(x, std::vector<double>{100, 110, 120, 130, 140, 150, 160, 2170}).has_value()) << "an accident";
+    const auto step = first_step(x, std::vector<double>{100, 110, 2120, 130, 240, 250, 260, 270});
+    ASSERT_TRUE(step.has_value());
+    EXPECT_EQ(step->last_before, 4);
+    EXPECT_EQ(step->first_after, 5);
+}
+
+TEST(GainLimit, IsWhereTheGainEndsToGrowWhateverComesThen) {
+    std::vector<double> sizes, collapsing, staying, scattered;
+    for (int i = 1; i <= 24; ++i) {
+        sizes.push_back(64.0 * i);
+        collapsing.push_back(i <= 12 ? 10.0 * i + i % 2 : -40 - i % 3);
+        staying.push_back(10.0 * std::min(i, 12) + i % 2);
+        scattered.push_back(i * 7919 % 101 - 50);
+    }
+    EXPECT_EQ(gain_limit(sizes, collapsing)->last, 768);
+    EXPECT_NEAR(gain_limit(sizes, staying)->last, 768, 64);
+    EXPECT_FALSE(gain_limit(sizes, scattered).has_value());
+    EXPECT_FALSE(gain_limit(sizes, sizes).has_value()) << "still growing";
+    EXPECT_FALSE(gain_limit(std::vector<double>{1, 2}, std::vector<double>{1, 2}).has_value());
 }
 
 TEST(BestStep, FindsAStepOnALine) {

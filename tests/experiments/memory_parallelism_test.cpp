@@ -1,6 +1,6 @@
 // Bandwidth against bytes in flight on simulated GPUs whose ports and latencies are known: Little's law comes back.
 #include "experiments/experiments.hpp"
-#include "experiments/parallelism/reads.hpp"
+#include "experiments/parallelism/accesses.hpp"
 #include "machine/json.hpp"
 #include "sim/simulator.hpp"
 
@@ -52,15 +52,37 @@ TEST(MemoryParallelism, OneSmGetsWhatItsPortGivesOnceEnoughBytesAreInFlight) {
     EXPECT_LE((*needed.interval)[0], 1.35 * little);
 }
 
-TEST(Reads, GpuWithoutThatManyThreadsIsNotAsked) {
+TEST(MemoryParallelism, OtherAccessesHaveTheirOwnLeaves) {
+    const auto outcome = parallelism_of(small_gpu(11, 431));
+    for (const auto* kind : {"store", "atomic"})
+        EXPECT_NE(std::ranges::find(outcome.estimates, std::string("accesses.l2_") + kind + ".bytes_per_cycle", &deduce::Estimate::path), outcome.estimates.end()) << kind;
+}
+
+TEST(Accesses, GpuWithoutThatManyThreadsIsNotAsked) {
     auto machine = small_gpu(24, 264);
     machine.topology.max_threads_per_block.set(256);
     const auto device = sim::make_device(machine, {.id = "sim:small"});
-    const device::Buffer array(*device, Bytes{1 << 16});
-    Reads reads(*device, 1, array.address(), 1 << 16);
-    EXPECT_FALSE(reads.cycles({.blocks = 1, .warps = 9, .loads = 1}, 4, false).has_value());
-    EXPECT_TRUE(reads.cycles({.blocks = 1, .warps = 8, .loads = 1}, 4, false).has_value());
-    EXPECT_FALSE(reads.cycles({.blocks = 3, .warps = 1, .loads = 1}, 4, false).has_value()) << "three blocks on two SMs";
+    const device::Buffer array(*device, Bytes{(1 << 16) + 512});
+    AccessArea area{array.address(), 1 << 16};
+    Accesses accesses(*device, {}, [](int lane) { return static_cast<std::uint32_t>(lane * 16); });
+    EXPECT_FALSE(accesses.cycles({.blocks = 1, .warps = 9}, 4, area).has_value());
+    EXPECT_FALSE(accesses.cycles({.blocks = 1, .warps = 3, .every = 4}, 4, area).has_value()) << "twelve warps, of which three load";
+    EXPECT_TRUE(accesses.cycles({.blocks = 1, .warps = 2, .every = 4}, 4, area).has_value());
+    EXPECT_FALSE(accesses.cycles({.blocks = 3, .warps = 1}, 4, area).has_value()) << "three blocks on two SMs";
+}
+
+/// A warp may have three loads under way, an SM 43 (Kepler-like): longer latency makes both slower, and their number is what all shapes have in common.
+TEST(AccessPatterns, PlacesAreToldFromARate) {
+    auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/k20.json");
+    const auto device = sim::make_device(machine, {.id = "sim:k20"});
+    const Findings none;
+    Context context{*device, none, 1, true, [](double, std::string_view) {}};
+    const auto outcome = access_patterns_experiment().run(context);
+    for (const auto* shape : {"one_word", "unique"}) {
+        EXPECT_EQ(std::get<std::string>(estimate(outcome, std::string("patterns.") + shape + ".first_limit").value), "places") << shape;
+        EXPECT_NEAR(static_cast<double>(std::get<std::int64_t>(estimate(outcome, std::string("patterns.") + shape + ".outstanding_loads").value)), 43, 5) << shape;
+    }
+    EXPECT_LE(std::get<std::int64_t>(estimate(outcome, "patterns.one_word.warp_loads").value), 3);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "deduce/change_point.hpp"
 #include "deduce/outstanding_bound.hpp"
 #include "deduce/outstanding_fit.hpp"
+#include "deduce/outstanding_steps.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/known_caches.hpp"
@@ -13,7 +14,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
 
 namespace gputomo::experiments {
 namespace {
@@ -28,9 +31,7 @@ constexpr double kConfidence = 0.95;
 /// Loads of a warp that a limit is looked for up to; GPUs of compute capability 2.0 to 3.1 have registers for fewer.
 constexpr int kMostLoads = 64, kMostLoadsOf63Registers = 40;
 /// A description with a limit must explain the data this much better than one without, or there is none.
-constexpr double kMuchBetter = 0.5, kBetter = 0.93;
-/// Descriptions whose errors differ by less than this factor explain the data equally well.
-constexpr double kAlike = 1.05;
+constexpr double kMuchBetter = 0.8, kBetter = 0.93;
 /// Requests of one launch of the surface; more cost time and tell no more than how fast the memory is.
 constexpr int kMostRequests = 1280;
 /// Threads on either side of where a description saturates that are then measured one by one, or two by two.
@@ -38,8 +39,15 @@ constexpr int kAround = 8;
 /// A description's number of entries is this near to where single threads show the step.
 constexpr double kWithin = 0.06;
 constexpr int kMostThreads = 1024;
-/// Loads of a thread, and warps on either side, with which a table of instructions is counted out.
-constexpr int kMostExact = 8, kWarpsAround = 4;
+/// Points on either side of a predicted step, and numbers of loads of a thread that each pattern is tried with.
+constexpr int kStepsAround = 5, kLoadsOfPattern = 4;
+/// A step is where it was predicted if the prediction is that near to it.
+constexpr double kPredicted = 0.03;
+/// A table is believed of which so many predictions, and such a share of them, come true, and the other design's a much smaller share.
+constexpr int kFewestRight = 3;
+constexpr double kMostlyRight = 0.6, kOftenRight = 0.35, kMuchLess = 0.6, kLess = 0.75;
+/// Descriptions whose errors differ by less than this factor explain the data equally well.
+constexpr double kAlike = 1.05;
 /// Threads whose loads of one line are one request, also where half-warps are coalesced on their own (Volkov 2016, 2.5).
 constexpr int kHalfWarp = 16;
 /// Two warps that share what one fills get half of it each.
@@ -63,6 +71,16 @@ int most_loads(const device::Device& device) {
     return target.sm >= 20 && target.sm < 32 ? kMostLoadsOf63Registers : kMostLoads;
 }
 
+/// A table, and how many of the steps that it predicts came true.
+struct Prediction {
+    OutstandingUnit unit = OutstandingUnit::none;
+    int entries = 0;
+    int tried = 0;
+    int right = 0;
+    int least = 1, most = std::numeric_limits<int>::max();  ///< entries that explain all the steps that came true
+    [[nodiscard]] double share() const { return tried == 0 ? 0 : static_cast<double>(right) / tried; }
+};
+
 class Study {
 public:
     Study(Context& context, Outcome& outcome)
@@ -73,11 +91,7 @@ public:
         context_.progress(0.05, "loads of one warp");
         find_warp_limit();
         sweep();
-        auto fits = deduce::fit_outstanding(points_, warp_loads_);
-        context_.progress(0.6, "around saturation");
-        refine(fits.front());
-        fits = deduce::fit_outstanding(points_, warp_loads_);
-        report(fits);
+        report(deduce::fit_outstanding(points_, warp_loads_));
         if (!context_.quick) plot_paper();
         plot_other_accesses();
     }
@@ -89,12 +103,13 @@ private:
     void find_place();
     void sweep();
     void sweep_curve(int loads, const InFlightPattern& pattern, int most_warps);
-    void refine(const OutstandingFit& fit);
     void report(const std::vector<OutstandingFit>& fits);
     void report_table(const std::vector<OutstandingFit>& fits);
     void leave_open(std::vector<deduce::Value> candidates, Evidence evidence, const char* reason);
     std::optional<deduce::Step> exact_lines(int about);
-    std::optional<std::array<int, 2>> exact_instructions(int about);
+    [[nodiscard]] Prediction predict(OutstandingUnit unit, int entries);
+    void try_step(Prediction& prediction, int loads, const InFlightPattern& pattern);
+    [[nodiscard]] std::vector<Prediction> predictions(const std::vector<OutstandingFit>& fits);
     void find_merging();
     void plot_paper();
     void plot_other_accesses();
@@ -215,22 +230,6 @@ void Study::sweep() {
     }
 }
 
-/// Thread by thread around the point where the best description says that its table is full.
-void Study::refine(const OutstandingFit& fit) {
-    if (fit.model.unit == OutstandingUnit::none || fit.model.unit == OutstandingUnit::instructions) return;
-    int curves = 0;
-    for (const auto& [loads, share] : {std::pair{1, 1}, std::pair{2, 1}, std::pair{1, 2}, std::pair{2, 2}, std::pair{2, 4}, std::pair{4, 4}, std::pair{4, 8}}) {
-        const InFlightPattern pattern{.share = share};
-        if (warp_loads_ > 0 && loads > warp_loads_) continue;
-        int full = 1;
-        while (full < 1024 && deduce::units_of({full, loads, share}, fit.model.unit) < fit.model.entries) ++full;
-        if (full >= 1024 || curves == 3) continue;
-        ++curves;
-        const int step = loads * share == 1 ? 1 : share;
-        for (int threads = std::max(1, full - kAround * step); threads <= full + kAround * step; threads += step) add_point(loads, pattern, threads);
-    }
-}
-
 void Study::report(const std::vector<OutstandingFit>& fits) {
     deduce::Trace trace{.name = "outstanding/descriptions", .experiment = "outstanding"};
     trace.columns = {{"unit", "0 none, 1 threads, 2 sectors, 3 lines, 4 instructions", {}}, {"entries", "count", {}}, {"error", "share of latency", {}},
@@ -270,29 +269,87 @@ void Study::leave_open(std::vector<deduce::Value> candidates, Evidence evidence,
     outcome_.estimates.push_back(std::move(lines));
 }
 
+/// Launches around the step that the table predicts for loads of this pattern.
+void Study::try_step(Prediction& prediction, int loads, const InFlightPattern& pattern) {
+    const auto units = [&](int threads) { return deduce::units_of({threads, loads, pattern.share, pattern.sectors, pattern.lanes}, prediction.unit); };
+    int full = 1;
+    while (full < kMostThreads && units(full) < prediction.entries) ++full;
+    const bool whole = prediction.unit == OutstandingUnit::instructions || pattern.lanes < kWarp;
+    const int step = whole ? kWarp : pattern.share * std::max(1, static_cast<int>(kPredicted / 2 * full / pattern.share));
+    if (whole) full = full / kWarp * kWarp;
+    std::vector<double> counts, cycles;
+    for (int i = -kStepsAround; i <= kStepsAround; ++i) {
+        const int threads = full + i * step;
+        if (threads < 1 || threads > kMostThreads) continue;
+        const auto point = surface_.measure({.count = loads}, pattern, threads);
+        if (!point) break;
+        counts.push_back(units(threads));
+        cycles.push_back(point->complete);
+    }
+    // A step needs some points on either side.
+    constexpr std::size_t kFewestPoints = 6;
+    if (counts.size() < kFewestPoints || counts.back() < prediction.entries * (1 + kPredicted)) return;
+    ++prediction.tried;
+    const auto found = deduce::first_step(counts, cycles);
+    if (!found || prediction.entries < (1 - kPredicted) * found->last_before || prediction.entries >= (1 + kPredicted) * found->first_after) return;
+    ++prediction.right;
+    const int least = std::max(prediction.least, static_cast<int>(found->last_before)), most = std::min(prediction.most, static_cast<int>(found->first_after) - 1);
+    if (least <= most) prediction.least = least, prediction.most = most;
+}
+
+/// Patterns in which the other units of a table would fill elsewhere.
+Prediction Study::predict(OutstandingUnit unit, int entries) {
+    const InFlightPattern of_lines[] = {{.share = 1}, {.share = 2}, {.share = 4}, {.share = 4, .sectors = 4}};
+    const InFlightPattern of_instructions[] = {{.share = kWarp}, {.share = kWarp, .lanes = 8}, {.share = 8}, {.share = 4, .sectors = 4}};
+    Prediction prediction{.unit = unit, .entries = entries};
+    for (const auto& pattern : unit == OutstandingUnit::lines ? of_lines : of_instructions) {
+        const int of_warp = deduce::units_of({kWarp, 1, pattern.share, pattern.sectors, pattern.lanes}, unit);
+        const int most = std::min(warp_loads_ > 0 ? warp_loads_ : most_loads_ / 2, std::max(1, entries / of_warp));
+        const int least = std::max(1, entries / (of_warp * (kWarp - 2)) + (entries > of_warp * (kWarp - 2) ? 1 : 0));
+        const int apart = std::max(1, (most - least) / (kLoadsOfPattern - 1));
+        for (int loads = least, done = 0; loads <= most && done < kLoadsOfPattern; loads += apart, ++done) try_step(prediction, loads, pattern);
+    }
+    return prediction;
+}
+
+/// Of both designs, with the entries that first steps and descriptions speak for; the best of each, the better one first.
+std::vector<Prediction> Study::predictions(const std::vector<OutstandingFit>& fits) {
+    std::vector<Prediction> best;
+    const auto votes = deduce::votes_of_steps(points_);
+    for (const auto unit : {OutstandingUnit::lines, OutstandingUnit::instructions}) {
+        const auto voted = std::ranges::find(votes, unit, &deduce::StepVotes::unit);
+        const auto fit = std::ranges::find(fits, unit, [](const OutstandingFit& f) { return f.model.unit; });
+        const int by_steps = (voted->least_entries + voted->most_entries) / 2, by_fit = fit->model.entries;
+        auto prediction = predict(unit, by_steps);
+        if (std::abs(by_fit - by_steps) > kWithin * by_steps) prediction = std::ranges::max(std::vector{prediction, predict(unit, by_fit)}, {}, &Prediction::share);
+        best.push_back(prediction);
+    }
+    std::ranges::stable_sort(best, std::greater{}, &Prediction::share);
+    return best;
+}
+
 void Study::report_table(const std::vector<OutstandingFit>& fits) {
-    const std::string method = fmt::format("outstanding: queueing descriptions of {} launches; mean error of each: {}", points_.size(), in_words(fits));
-    const Evidence evidence{method, kConfidence};
-    const auto& best = fits.front();
-    const auto& second = fits[1];
+    const auto tried = predictions(fits);
+    const auto& best = tried.front();
+    const auto told = [](const Prediction& p) { return fmt::format("{} of {} steps that {} {} predict", p.right, p.tried, p.entries, deduce::name_of(p.unit)); };
+    const Evidence evidence{fmt::format("outstanding: {} and {} came true; mean error of queueing descriptions of {} launches: {}", told(best), told(tried.back()), points_.size(), in_words(fits)), kConfidence};
     const auto none = std::ranges::find(fits, OutstandingUnit::none, [](const OutstandingFit& fit) { return fit.model.unit; });
-    if (best.error > kBetter * none->error) return leave_open({}, evidence, "no table fills up within what one block has under way");
-    const bool alone = second.error > kAlike * best.error;
-    const bool known = best.model.unit == OutstandingUnit::lines || best.model.unit == OutstandingUnit::instructions;
-    if (!alone || !known) return leave_open({std::string("mshr"), std::string("prt")}, evidence, "no single table explains all launches");
-    const bool lines = best.model.unit == OutstandingUnit::lines;
+    // Where the issue of many warps hides some of the steps, the whole surface has to say the same.
+    const auto fit = std::ranges::find(fits, best.unit, [](const OutstandingFit& f) { return f.model.unit; });
+    const bool described = fit->error < kBetter * none->error && fit->error < kAlike * fits.front().error;
+    const double share = described ? kOftenRight : kMostlyRight, others = described ? kLess : kMuchLess;
+    if (best.right < kFewestRight || best.share() < share || tried.back().share() > others * best.share()) {
+        if (fits.front().error > kBetter * none->error) return leave_open({}, evidence, "no table fills up within what one block has under way");
+        return leave_open({std::string("mshr"), std::string("prt")}, evidence, "no single table explains all launches");
+    }
+    const bool lines = best.unit == OutstandingUnit::lines;
     outcome_.estimates.push_back(decided(path("outstanding_design"), std::string(lines ? "mshr" : "prt"), evidence));
-    auto entries = decided(path("outstanding_entries"), std::int64_t{best.model.entries}, evidence);
-    entries.interval = {static_cast<double>(best.least_entries), static_cast<double>(best.most_entries)};
-    if (const auto step = lines ? exact_lines(best.model.entries) : std::nullopt) {
+    auto entries = decided(path("outstanding_entries"), std::int64_t{std::clamp(best.entries, best.least, best.most)}, evidence);
+    entries.interval = {static_cast<double>(best.least), static_cast<double>(best.most)};
+    if (const auto step = lines ? exact_lines(best.entries) : std::nullopt) {
         entries.value = static_cast<std::int64_t>(step->last_before);
         entries.interval = {step->last_before, step->first_after - 1};
         entries.method += fmt::format("; latency steps up by {:.0f} cycles after {} lines", step->height, step->last_before);
-    }
-    if (const auto bounds = lines ? std::nullopt : exact_instructions(best.model.entries)) {
-        entries.value = std::int64_t{std::clamp(best.model.entries, (*bounds)[0], (*bounds)[1])};
-        entries.interval = {static_cast<double>((*bounds)[0]), static_cast<double>((*bounds)[1])};
-        entries.method += "; warps after which latency steps up with different numbers of loads";
     }
     outcome_.estimates.push_back(std::move(entries));
     if (lines) find_merging();
@@ -341,33 +398,8 @@ std::optional<deduce::Step> Study::exact_lines(int about) {
         cycles.push_back(point->complete);
     }
     auto step = deduce::best_step(lines, cycles);
-    if (step && !step->significant) step.reset();
+    if (step && (!step->significant || std::abs(step->last_before - about) > reach / 2.0)) step.reset();
     return step;
-}
-
-/// Fewest and most entries of a table of instructions: with n loads of each warp, the table fills within the n loads of one warp, and
-/// different n have that warp at different places. Nothing where no curve shows a clear step or curves contradict each other.
-std::optional<std::array<int, 2>> Study::exact_instructions(int about) {
-    std::array<int, 2> bounds{1, kMostThreads * kMostLoads};
-    bool seen = false;
-    for (int loads = 1; loads <= (warp_loads_ > 0 ? std::min(warp_loads_, kMostExact) : kMostExact); ++loads) {
-        std::vector<double> warps;
-        std::vector<double> cycles;
-        const int middle = about / loads;
-        for (int count = std::max(1, middle - kWarpsAround); count <= std::min(kWarp, middle + kWarpsAround); ++count) {
-            const auto point = surface_.measure({.count = loads}, {.share = kWarp}, count * kWarp);
-            if (!point) break;
-            warps.push_back(count);
-            cycles.push_back(point->complete);
-        }
-        const auto step = deduce::best_step(warps, cycles);
-        if (!step || !step->significant) continue;
-        seen = true;
-        bounds[0] = std::max(bounds[0], static_cast<int>(step->last_before) * loads);
-        bounds[1] = std::min(bounds[1], static_cast<int>(step->first_after) * loads - 1);
-    }
-    if (!seen || bounds[0] > bounds[1]) return std::nullopt;
-    return bounds;
 }
 
 void Study::plot(const std::string& name, InFlightShape shape, const InFlightPattern& pattern, int step) {

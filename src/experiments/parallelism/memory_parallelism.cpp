@@ -1,10 +1,10 @@
-// How many bytes must be under way for a cache or memory to give all it can: rates of one SM, and of all, against bytes in flight.
+// How many bytes must be under way for a cache or memory to give all it can: rates of one SM, and of all, against bytes in flight, for each kind of access.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock_watch.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/known_caches.hpp"
-#include "experiments/parallelism/reads.hpp"
+#include "experiments/parallelism/accesses.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <optional>
+#include <memory>
 
 namespace gputomo::experiments {
 namespace {
@@ -36,11 +36,14 @@ constexpr double kShare = 0.9;
 /// A peak is one if so much of what can be under way is enough for that share of it.
 constexpr double kEnough = 0.7;
 
-/// Where the data are.
+/// Asynchronous copies exist from this compute capability on (PTX ISA, cp.async).
+constexpr int kAsyncFrom = 80;
+
+/// Where the data are, and how they are reached.
 struct Source {
     std::string name;    ///< "l2", "memory"
-    std::string prefix;  ///< of its leaves
-    std::int64_t bytes = 0;
+    std::string prefix;  ///< of the leaves of its loads
+    AccessArea area;
     bool cached = false;
 };
 
@@ -71,86 +74,82 @@ Needed needed_of(const Curve& curve) {
     return needed;
 }
 
+int bytes_of(AccessKind kind) { return kind == AccessKind::atomic ? 4 : 16; }
+
 class Study {
 public:
     explicit Study(Context& context) : context_(context), sms_(static_cast<int>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1))) {}
 
     Outcome run() {
         const auto cache = largest_cache(context_);
-        if (cache > 0) add({last_cache(), fmt::format("caches.{}", last_cache()), static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(kPart * static_cast<double>(cache)))), true});
+        if (cache > 0) add(last_cache(context_.findings), static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(kPart * static_cast<double>(cache)))), true);
         const auto memory = context_.device.attribute(device::Attribute::total_memory_bytes).value_or(kLargestArray);
         const auto wanted = std::clamp(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kTimesCache * cache))), kSmallestArray, kLargestArray);
-        add({"memory", "memory", std::min(wanted, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(memory / 4)))), false});
+        add("memory", std::min(wanted, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(memory / 4)))), false);
         return std::move(outcome_);
     }
 
 private:
-    [[nodiscard]] std::string last_cache() const {
-        const auto* list = context_.findings.find("paths.global.caches");
-        if (list == nullptr || list->verdict != deduce::Verdict::decided) return "l2";
-        const auto& names = std::get<std::vector<std::string>>(list->value);
-        return names.empty() ? "l2" : names.back();
+    void add(const std::string& name, std::int64_t bytes, bool cached) {
+        // Behind the area, what a turn's last accesses reach.
+        constexpr std::int64_t kSlack = std::int64_t{kLoads.back()} * 16 * Accesses::kWarp;
+        const device::Buffer array(context_.device, Bytes{bytes + kSlack});
+        Source source{name, cached ? "caches." + name : name, {array.address(), bytes, !cached, 0}, cached};
+        for (const auto kind : {AccessKind::load, AccessKind::store, AccessKind::atomic, AccessKind::async}) {
+            if (kind == AccessKind::async && context_.device.ptx_target().sm < kAsyncFrom) continue;
+            const Curve one = curve_of(source, kind, 1), all = curve_of(source, kind, sms_);
+            if (!one.empty()) report(source, kind, one, true);
+            if (!all.empty()) report(source, kind, all, false);
+        }
     }
 
-    void add(const Source& source) {
-        const device::Buffer array(context_.device, Bytes{source.bytes});
-        const Curve one = curve_of(source, array, 1), all = curve_of(source, array, sms_);
-        if (!one.empty()) report(source, one, true);
-        if (!all.empty()) report(source, all, false);
-    }
-
-    Curve curve_of(const Source& source, const device::Buffer& array, int blocks) {
+    Curve curve_of(Source& source, AccessKind kind, int blocks) {
         Curve curve;
         double done = 0;
         for (const int loads : kLoads) {
-            context_.progress(done += 1.0 / (kLoads.size() + 1), fmt::format("{} SMs read {}, {} loads a thread", blocks, source.name, loads));
+            context_.progress(done += 1.0 / (kLoads.size() + 1), fmt::format("{} SMs, {}, {} {} accesses a thread", blocks, source.name, loads, name_of(kind)));
             try {
-                Reads reads(context_.device, loads, array.address(), source.bytes);
-                if (blocks == 1) add_code_checks(reads.compiled(), outcome_);
-                if (source.cached) fill(reads, source);
+                Accesses& accesses = kernel(kind, loads);
+                if (source.cached && blocks == 1) fill(accesses, source);
                 for (const int warps : kWarps) {
-                    const ReadsShape shape{blocks, warps, loads};
-                    if (curve.contains(shape.bytes_in_flight())) continue;
-                    if (const auto rate = rate_of(reads, shape, !source.cached)) curve[shape.bytes_in_flight()] = *rate;
+                    const std::int64_t bytes = in_flight(accesses, warps);
+                    if (curve.contains(bytes)) continue;
+                    const int turns = static_cast<int>(std::clamp<std::int64_t>(kLaunchBytes / (bytes * blocks), kFewestTurns, kTurns));
+                    if (const auto turn = accesses.turn({blocks, warps, 1}, turns, kRuns, source.area)) curve[bytes] = static_cast<double>(bytes) / *turn;
                 }
             } catch (const CodeMismatch& mismatch) {
                 add_mismatch(mismatch, outcome_);
             }
         }
-        trace(source, curve, blocks);
+        trace(source, kind, curve, blocks);
         return curve;
     }
 
-    /// One SM reads the whole array once.
-    static void fill(Reads& reads, const Source& source) {
-        const ReadsShape shape{1, 8, kLoads.front()};
-        reads.cycles(shape, static_cast<int>(std::max<std::int64_t>(1, source.bytes / shape.bytes_in_flight())), false);
+    Accesses& kernel(AccessKind kind, int loads) {
+        auto& kept = kernels_[{kind, loads}];
+        if (!kept) {
+            const int bytes = bytes_of(kind);
+            kept = std::make_unique<Accesses>(context_.device, AccessForm{kind, loads, bytes, static_cast<std::uint32_t>(bytes * Accesses::kWarp)}, [&](int lane) { return static_cast<std::uint32_t>(lane * bytes); });
+            add_code_checks(kept->compiled(), outcome_);
+        }
+        return *kept;
     }
 
-    /// Of the fastest of some runs; nothing where the shape does not run.
-    static std::optional<double> rate_of(Reads& reads, ReadsShape shape, bool go_on) {
-        const auto turn = shape.bytes_in_flight() * shape.blocks;
-        const int turns = static_cast<int>(std::clamp<std::int64_t>(kLaunchBytes / turn, kFewestTurns, kTurns));
-        double shorter = 0, longer = 0;
-        for (int run = 0; run < kRuns; ++run) {
-            const auto once = reads.cycles(shape, turns, go_on), twice = reads.cycles(shape, 2 * turns, go_on);
-            if (!once || !twice) return std::nullopt;
-            const bool alike = std::abs(*once - shorter) <= kAlike * shorter && std::abs(*twice - longer) <= kAlike * longer;
-            shorter = run == 0 ? *once : std::min(shorter, *once);
-            longer = run == 0 ? *twice : std::min(longer, *twice);
-            if (alike) break;
-        }
-        if (longer <= shorter) return std::nullopt;
-        return static_cast<double>(shape.bytes_in_flight() * turns) / (longer - shorter);
+    static std::int64_t in_flight(const Accesses& accesses, int warps) { return std::int64_t{warps} * accesses.form().count * accesses.form().span; }
+
+    /// One SM goes through the whole array once.
+    static void fill(Accesses& accesses, Source& source) {
+        constexpr int kFillers = 8;
+        (void)accesses.cycles({1, kFillers, 1}, static_cast<int>(std::max<std::int64_t>(1, source.area.bytes / in_flight(accesses, kFillers))), source.area);
     }
 
     /// Beside what was measured, Little's law: bytes in flight over the latency of the fewest, up to the peak.
-    void trace(const Source& source, const Curve& curve, int blocks) {
+    void trace(const Source& source, AccessKind kind, const Curve& curve, int blocks) {
         if (curve.empty()) return;
         const double latency = static_cast<double>(curve.begin()->first) / curve.begin()->second, peak = needed_of(curve).peak;
-        deduce::Trace trace{.name = fmt::format("memory_parallelism/{}_{}", source.name, blocks == 1 ? "one_sm" : "all_sms"), .experiment = "memory_parallelism"};
+        deduce::Trace trace{.name = fmt::format("memory_parallelism/{}_{}_{}", source.name, name_of(kind), blocks == 1 ? "one_sm" : "all_sms"), .experiment = "memory_parallelism"};
         trace.columns = {{"in_flight", "bytes", {}}, {"rate", "bytes/cycle", {}}, {"little", "bytes/cycle", {}}};
-        trace.plot = {fmt::format("Bytes per cycle and SM from {} against bytes in flight of an SM, {} reading", source.name, blocks == 1 ? "one SM" : "all SMs"), "in_flight", {"rate", "little"}, true, false};
+        trace.plot = {fmt::format("Bytes per cycle and SM against bytes in flight of an SM: {}, {}, {}", source.name, name_of(kind), blocks == 1 ? "one SM" : "all SMs"), "in_flight", {"rate", "little"}, true, false};
         for (const auto& [bytes, rate] : curve) {
             trace.columns[0].values.push_back(static_cast<double>(bytes));
             trace.columns[1].values.push_back(rate);
@@ -159,14 +158,16 @@ private:
         outcome_.traces.push_back(std::move(trace));
     }
 
-    void report(const Source& source, const Curve& curve, bool one) {
+    void report(const Source& source, AccessKind kind, const Curve& curve, bool one) {
         const auto needed = needed_of(curve);
         const double latency = static_cast<double>(curve.begin()->first) / curve.begin()->second;
-        const Evidence evidence{fmt::format("memory_parallelism: {} with {} to {} bytes under way on each, n turns against 2n", one ? "one SM" : "all SMs, one block on each", curve.begin()->first, curve.rbegin()->first), kConfidence,
+        const Evidence evidence{fmt::format("memory_parallelism: {} accesses of kind {} with {} to {} bytes under way on each, n turns against 2n", one ? "one SM," : "all SMs, one block on each,", name_of(kind), curve.begin()->first, curve.rbegin()->first), kConfidence,
                                 fmt::format("peak {:.4g} bytes/cycle and SM at a latency of {:.0f} cycles: Little's law asks for {:.0f} bytes in flight for 90%", needed.peak, latency, kShare * needed.peak * latency)};
-        const auto bytes_leaf = fmt::format("{}.{}", source.prefix, one ? "sm_bytes_in_flight" : "bytes_in_flight");
-        // The rate of all SMs is what dram_bandwidth says of the memory, in other units.
-        const auto rate_leaf = one ? source.prefix + ".sm_bytes_per_cycle" : source.cached ? source.prefix + ".bytes_per_cycle" : std::string();
+        const bool load = kind == AccessKind::load;
+        const auto prefix = load ? source.prefix : fmt::format("accesses.{}_{}", source.name, name_of(kind));
+        const auto bytes_leaf = fmt::format("{}.{}", prefix, one ? "sm_bytes_in_flight" : "bytes_in_flight");
+        // The rate of all SMs' loads is what dram_bandwidth says of the memory, in other units.
+        const auto rate_leaf = one ? prefix + ".sm_bytes_per_cycle" : source.cached || !load ? prefix + ".bytes_per_cycle" : std::string();
         const double rate = one ? needed.peak : needed.peak * sms_;
         if (!needed.saturated) {
             auto open = evidence;
@@ -184,6 +185,7 @@ private:
     Context& context_;
     Outcome outcome_;
     int sms_;
+    std::map<std::pair<AccessKind, int>, std::unique_ptr<Accesses>> kernels_;
 };
 
 Outcome run(Context& context) {
@@ -194,12 +196,12 @@ Outcome run(Context& context) {
 
 Experiment memory_parallelism_experiment() {
     return {.id = "memory_parallelism",
-            .title = "bandwidth of one SM and of all against bytes in flight, from the last cache and from memory",
+            .title = "bandwidth of one SM and of all against bytes in flight: loads, stores, atomics and asynchronous copies, last cache and memory",
             .source = "Volkov 2016, 4.3; Little's law",
             .needs = {},
-            .after = {"clock", "caches"},
+            .after = {},
             .provides = {"caches.*.sm_bytes_per_cycle", "caches.*.sm_bytes_in_flight", "caches.*.bytes_in_flight", "caches.*.bytes_per_cycle", "memory.sm_bytes_per_cycle", "memory.sm_bytes_in_flight",
-                         "memory.bytes_in_flight"},
+                         "memory.bytes_in_flight", "accesses.*.sm_bytes_per_cycle", "accesses.*.sm_bytes_in_flight", "accesses.*.bytes_per_cycle", "accesses.*.bytes_in_flight"},
             .run = run,
             .on_request = true};
 }
