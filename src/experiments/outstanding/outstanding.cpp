@@ -50,8 +50,8 @@ constexpr double kMostlyRight = 0.6, kOftenRight = 0.35, kMuchLess = 0.6, kLess 
 constexpr double kAlike = 1.05;
 /// Threads whose loads of one line are one request, also where half-warps are coalesced on their own (Volkov 2016, 2.5).
 constexpr int kHalfWarp = 16;
-/// Two warps that share what one fills get half of it each.
-constexpr double kSharedLimit = 0.75;
+/// Two warps that share what one fills have as many under way together as one alone; more, by this factor, is another limit than that of one.
+constexpr double kSharedLimit = 1.2;
 /// A load that is this much faster than past the SM's own caches hits in one of them.
 constexpr double kNear = 0.9;
 
@@ -181,7 +181,7 @@ void Study::find_warp_limit() {
         return;
     }
     const auto both = limit_of(loads_of(2));
-    if (both.limit > 0 && both.limit < kSharedLimit * alone.limit) {
+    if (both.limit > 0 && 2 * both.limit < kSharedLimit * alone.limit) {
         outcome_.estimates.push_back(undecided("issue.scoreboard_loads", {}, {method, kConfidence, fmt::format("{} loads of one warp fill what two warps share, {} each", alone.limit, both.limit)}));
         return;
     }
