@@ -50,10 +50,6 @@ TEST(MemoryParallelism, OneSmGetsWhatItsPortGivesOnceEnoughBytesAreInFlight) {
     const double little = 0.9 * port * static_cast<double>(latency);
     EXPECT_GE((*needed.interval)[1], little);
     EXPECT_LE((*needed.interval)[0], 1.35 * little);
-}
-
-TEST(MemoryParallelism, OtherAccessesHaveTheirOwnLeaves) {
-    const auto outcome = parallelism_of(small_gpu(11, 431));
     for (const auto* kind : {"store", "atomic"})
         EXPECT_NE(std::ranges::find(outcome.estimates, std::string("accesses.l2_") + kind + ".bytes_per_cycle", &deduce::Estimate::path), outcome.estimates.end()) << kind;
 }

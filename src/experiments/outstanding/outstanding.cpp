@@ -48,10 +48,10 @@ constexpr int kFewestRight = 3;
 constexpr double kMostlyRight = 0.6, kOftenRight = 0.35, kMuchLess = 0.6, kLess = 0.75;
 /// Descriptions whose errors differ by less than this factor explain the data equally well.
 constexpr double kAlike = 1.05;
-/// Threads whose loads of one line are one request, also where half-warps are coalesced on their own (Volkov 2016, 2.5).
-constexpr int kHalfWarp = 16;
-/// Two warps that share what one fills get half of it each.
-constexpr double kSharedLimit = 0.75;
+/// One thread's load is one request, however few threads are coalesced together (half-warps: Volkov 2016, 2.5).
+constexpr int kOneThread = 1;
+/// Two warps that share what one fills have as many under way together as one alone; more, by this factor, is another limit than that of one.
+constexpr double kSharedLimit = 1.2;
 /// A load that is this much faster than past the SM's own caches hits in one of them.
 constexpr double kNear = 0.9;
 
@@ -181,7 +181,7 @@ void Study::find_warp_limit() {
         return;
     }
     const auto both = limit_of(loads_of(2));
-    if (both.limit > 0 && both.limit < kSharedLimit * alone.limit) {
+    if (both.limit > 0 && 2 * both.limit < kSharedLimit * alone.limit) {
         outcome_.estimates.push_back(undecided("issue.scoreboard_loads", {}, {method, kConfidence, fmt::format("{} loads of one warp fill what two warps share, {} each", alone.limit, both.limit)}));
         return;
     }
@@ -364,7 +364,7 @@ void Study::find_merging() {
         trace.columns = {{"requests", "count", {}}, {"complete", "cycles", {}}};
         trace.plot = {"Requests of several warps for one line", "requests", {"complete"}, false, false};
         for (int warps = 1; warps <= kWarp; ++warps) {
-            const auto point = surface_.measure({.count = loads, .step = 4}, {.share = kWarp, .lanes = kHalfWarp, .one_line = true}, warps * kWarp);
+            const auto point = surface_.measure({.count = loads, .step = 4}, {.share = kWarp, .lanes = kOneThread, .one_line = true}, warps * kWarp);
             if (!point) break;
             trace.columns[0].values.push_back(warps * loads);
             trace.columns[1].values.push_back(point->complete);
