@@ -259,8 +259,8 @@ struct Cache {
                .choices = {"modulo", "bits", "hash"}}, self.index);
         visit({.name = "index_bits", .doc = "address bits that form the set number, lowest first; with index 'bits'"}, self.index_bits);
         visit({.name = "index_hash", .doc = "one mask of address bits per set-number bit, lowest first; with index 'hash'"}, self.index_hash);
-        visit({.name = "policy", .doc = "replacement policy",
-               .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "way-odds", "not-lru"}}, self.policy);
+        visit({.name = "policy", .doc = "replacement policy; slru: half of the ways are protected, those used again last",
+               .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "slru", "way-odds", "not-lru"}}, self.policy);
         visit({.name = "way_odds", .doc = "probability of each way to be the victim (Mei 2014: 1/6 1/2 1/6 1/6); with policy 'way-odds'"}, self.way_odds);
         visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load that hits here, translation hit included"}, self.latency);
         visit({.name = "latency_range", .unit = Unit::cycles, .doc = "[smallest, largest] over SM placement, or over the partitions of the cache"}, self.latency_range);
@@ -315,7 +315,7 @@ struct Tlb {
                .internal = "an entry may hold several pages; timing sees the entry's span"}, self.page);
         visit({.name = "miss_penalty", .unit = Unit::cycles, .doc = "latency added to an access that misses here and hits the next level"}, self.miss_penalty);
         visit({.name = "policy", .doc = "replacement policy",
-               .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "way-odds", "not-lru"}}, self.policy);
+               .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "slru", "way-odds", "not-lru"}}, self.policy);
     }
 };
 
