@@ -278,8 +278,10 @@ struct Cache {
         visit({.name = "bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that each SM must have under way for 90% of the rate of all SMs together"}, self.bytes_in_flight);
         visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Fermi L1: 16 and 48 KB); 0 where it can be switched off",
                .internal = "a launch setting of the driver; timing sees the one in force"}, self.capacity_options);
-        visit({.name = "partitions", .unit = Unit::count, .doc = "partitions that each serve a part of the SMs directly (two on the largest chips)"}, self.partitions);
-        visit({.name = "far_latency", .unit = Unit::cycles, .doc = "as latency, of a hit in a partition that is not the SM's own"}, self.far_latency);
+        visit({.name = "partitions", .unit = Unit::count, .doc = "partitions that each serve a part of the SMs directly (two on the largest chips)",
+               .internal = "the experiment caches says it beside the capacity: a simulated far part keeps no copies near, as an H200's does, so that the leaf would slow all its hits"}, self.partitions);
+        visit({.name = "far_latency", .unit = Unit::cycles, .doc = "as latency, of a hit in a partition that is not the SM's own",
+               .internal = "the experiment caches says it beside the capacity: a simulated far part keeps no copies near, as an H200's does, so that the leaf would slow all its hits"}, self.far_latency);
     }
 };
 
