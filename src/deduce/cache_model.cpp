@@ -104,6 +104,51 @@ struct Rrip {
     }
 };
 
+/// Segmented LRU: lines come in on probation; when used again they are protected, half of the ways at most, in place of the one
+/// protected longest. The oldest on probation goes. What came to its segment before anything was seen is older than the rest.
+class SegmentedLru : public PolicyModel {
+public:
+    explicit SegmentedLru(std::uint32_t ways) : guarded_(ways, false), used_(ways, 0) {}
+    std::unique_ptr<PolicyModel> clone() const override { return std::make_unique<SegmentedLru>(*this); }
+    double odds(std::uint32_t way) const override {
+        if (guarded_[way]) return 0;
+        double equal = 0;
+        for (std::size_t other = 0; other < used_.size(); ++other) {
+            if (guarded_[other]) continue;
+            if (used_[other] < used_[way]) return 0;
+            equal += used_[other] == used_[way] ? 1 : 0;
+        }
+        return 1 / equal;
+    }
+    void touch(std::uint32_t way) override {
+        guarded_[way] = true;
+        used_[way] = ++now_;
+        demote();
+    }
+    void fill(std::uint32_t way) override {
+        guarded_[way] = false;
+        used_[way] = ++now_;
+    }
+    void prefer(const std::vector<std::uint32_t>&) override {}
+    void scramble(std::mt19937_64& random) override {
+        for (std::size_t i = 0; i < guarded_.size() / 2; ++i) guarded_[random() % guarded_.size()] = true;
+    }
+    bool depends_on_start() const override { return true; }
+
+private:
+    void demote() {
+        if (static_cast<std::size_t>(std::count(guarded_.begin(), guarded_.end(), true)) <= guarded_.size() / 2) return;
+        std::size_t oldest = guarded_.size();
+        for (std::size_t way = 0; way < guarded_.size(); ++way)
+            if (guarded_[way] && (oldest == guarded_.size() || used_[way] < used_[oldest])) oldest = way;
+        guarded_[oldest] = false;
+        used_[oldest] = ++now_;
+    }
+    std::vector<bool> guarded_;
+    std::vector<std::uint64_t> used_;  ///< when a way came to its segment; 0: before anything was seen
+    std::uint64_t now_ = 0;
+};
+
 class WayOdds : public PolicyModel {
 public:
     explicit WayOdds(std::vector<double> odds) : odds_(std::move(odds)) {}
@@ -166,10 +211,11 @@ template <class Rule>
 std::unique_ptr<PolicyModel> ranked(std::uint32_t ways) {
     return std::make_unique<Ranked<Rule>>(ways);
 }
+std::unique_ptr<PolicyModel> segmented(std::uint32_t ways) { return std::make_unique<SegmentedLru>(ways); }
 std::unique_ptr<PolicyModel> even(std::uint32_t ways) { return make_odds_model(std::vector<double>(ways, 1.0 / ways)); }
 
 constexpr Candidate kCandidates[] = {
-    {"lru", ranked<Lru>}, {"fifo", ranked<Fifo>}, {"bit-plru", ranked<BitPlru>}, {"nru", ranked<Nru>}, {"srrip", ranked<Rrip<false>>}, {"brrip", ranked<Rrip<true>>}, {"random", even},
+    {"lru", ranked<Lru>}, {"fifo", ranked<Fifo>}, {"bit-plru", ranked<BitPlru>}, {"nru", ranked<Nru>}, {"srrip", ranked<Rrip<false>>}, {"brrip", ranked<Rrip<true>>}, {"slru", segmented}, {"random", even},
 };
 
 constexpr auto kNames = [] {

@@ -29,7 +29,7 @@ public:
     [[nodiscard]] virtual bool depends_on_start() const = 0;
 };
 
-/// Policies whose state follows from the accesses: lru, fifo, bit-plru, nru, srrip, brrip; and random.
+/// Policies whose state follows from the accesses: lru, fifo, bit-plru, nru, srrip, brrip, slru; and random.
 [[nodiscard]] std::span<const std::string_view> candidate_policies();
 /// Throws std::invalid_argument for a name that candidate_policies() does not have.
 [[nodiscard]] std::unique_ptr<PolicyModel> make_model(std::string_view policy, std::uint32_t ways);

@@ -29,7 +29,7 @@ constexpr Room kRooms[] = {{8, true}, {8, false}, {32, true}, {4, false}};
 constexpr std::uint64_t kContiguousLoads = std::uint64_t{24} << 20;
 /// More than the walks for the policy take.
 constexpr std::uint64_t kPolicyLoads = std::uint64_t{4} << 20;
-/// Parts of the loads for group tests: one for checking what walks through arrays found, one or two for each way to a first set.
+/// Parts of the loads for group tests, one or two for each way to a first set. As many again check what walks through arrays found.
 constexpr std::uint64_t kShares = 4;
 /// Of a cache's lines, this share at random places is tried for one overfull set.
 constexpr double kScatteredShare = 0.75;
@@ -78,7 +78,9 @@ private:
         if (probe_.hidden()) return explain_by_growing(contiguous);
         array_ = contiguous.capacity;
         group_tests_end_ = probe_.loads() + q_.group_test_loads;
-        return (contiguous.sets && within(q_.group_test_loads / kShares, [&] { return explain_equal_sets(*contiguous.sets); })) || explain_any_sets();
+        if (contiguous.sets && within(q_.group_test_loads, [&] { return explain_equal_sets(*contiguous.sets); })) return true;
+        group_tests_end_ = probe_.loads() + q_.group_test_loads;
+        return explain_any_sets();
     }
 
     /// Whether `explains` does, for so many loads at most of those that are left.

@@ -172,9 +172,8 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
     const bool exact = findings.capacity.confidence > kOpen;
     const OverfillQuestion overfill{cache.name, "caches", cache.level, cache.next_latency, findings.line.confidence > 0 ? static_cast<std::uint64_t>(findings.line.value) : cache.stride, room, !exact};
     const auto beyond = measure_overfill(*cache.array, overfill, outcome);
-    for (auto& estimate : deduce::cache_estimates(findings, prefix, "caches"))
-        if (exact || !beyond.capacity || estimate.path != prefix + ".capacity") outcome.estimates.push_back(std::move(estimate));
-    report_overfill(beyond, overfill, exact, outcome);
+    const auto read_off = exact ? std::nullopt : capacity_of(beyond, overfill);
+    for (auto& estimate : deduce::cache_estimates(findings, prefix, "caches")) outcome.estimates.push_back(read_off && estimate.path == read_off->path ? *read_off : std::move(estimate));
     for (const auto& remark : findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}", cache.name, remark));
 }
 
@@ -255,7 +254,7 @@ Experiment caches_experiment() {
             .needs = {},
             .after = {"clock"},
             .provides = {"caches.*.latency", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
-                         "caches.*.set_ways", "caches.*.index", "caches.*.index_bits", "caches.*.index_hash", "caches.*.policy", "caches.*.way_odds", "caches.*.refetch_latency", "paths.global.caches",
+                         "caches.*.set_ways", "caches.*.index", "caches.*.index_bits", "caches.*.index_hash", "caches.*.policy", "caches.*.way_odds", "paths.global.caches",
                          "paths.global.memory_latency", "paths.global.memory_latency_range"},
             .run = run};
 }

@@ -65,20 +65,15 @@ deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& que
     return found;
 }
 
-void report_overfill(const deduce::Overfill& found, const OverfillQuestion& question, bool known, Outcome& outcome) {
-    const auto prefix = fmt::format("caches.{}", question.name);
-    if (found.capacity && !known) {
-        auto capacity = decided(prefix + ".capacity", static_cast<std::int64_t>(*found.capacity),
-                                {question.experiment + ": the array of which half still hits; the interval ends where all do and where none does", kConfidence});
-        capacity.interval = {static_cast<double>(found.bracket[0]), static_cast<double>(found.bracket[1])};
-        outcome.estimates.push_back(std::move(capacity));
-    }
-    if (found.partitions == 0) return;
-    auto refetch = decided(prefix + ".refetch_latency", static_cast<std::int64_t>(std::llround(found.far_latency)),
-                           {question.experiment + ": loads past the near partition that are faster than memory", kConfidence,
-                            fmt::format("they are as many as {} partitions would serve", found.partitions)});
-    refetch.interval = {found.far_interval[0], found.far_interval[1]};
-    outcome.estimates.push_back(std::move(refetch));
+std::optional<deduce::Estimate> capacity_of(const deduce::Overfill& found, const OverfillQuestion& question) {
+    if (!found.capacity) return std::nullopt;
+    Evidence evidence{question.experiment + ": the array of which half still hits; the interval ends where all do and where none does", kConfidence};
+    if (found.partitions != 0)
+        evidence.note = fmt::format("what one SM's loads keep: {} partitions with copies of each other's lines; a miss that another one serves takes {:.0f} cycles ({:.0f} to {:.0f})", found.partitions,
+                                    found.far_latency, found.far_interval[0], found.far_interval[1]);
+    auto capacity = decided(fmt::format("caches.{}.capacity", question.name), static_cast<std::int64_t>(*found.capacity / question.stride * question.stride), evidence);
+    capacity.interval = {static_cast<double>(found.bracket[0]), static_cast<double>(found.bracket[1])};
+    return capacity;
 }
 
 }  // namespace gputomo::experiments

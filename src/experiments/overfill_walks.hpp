@@ -5,6 +5,7 @@
 #include "deduce/overfill.hpp"
 #include "experiments/chase_array.hpp"
 
+#include <optional>
 #include <string>
 
 namespace gputomo::experiments {
@@ -23,7 +24,7 @@ struct OverfillQuestion {
 /// Adds the trace to `outcome`.
 [[nodiscard]] deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& question, Outcome& outcome);
 
-/// Estimates for caches.NAME of the capacity (unless `known`), and of what a load takes that another partition serves.
-void report_overfill(const deduce::Overfill& found, const OverfillQuestion& question, bool known, Outcome& outcome);
+/// caches.NAME.capacity where hits end around it, and what is known of partitions in its note.
+[[nodiscard]] std::optional<deduce::Estimate> capacity_of(const deduce::Overfill& found, const OverfillQuestion& question);
 
 }  // namespace gputomo::experiments

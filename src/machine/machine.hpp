@@ -249,7 +249,6 @@ struct Cache {
     Integers capacity_options;
     Integer partitions;
     Integer far_latency;
-    Integer refetch_latency;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -264,8 +263,8 @@ struct Cache {
                .choices = {"modulo", "bits", "hash"}}, self.index);
         visit({.name = "index_bits", .doc = "address bits that form the set number, lowest first; with index 'bits'"}, self.index_bits);
         visit({.name = "index_hash", .doc = "one mask of address bits per set-number bit, lowest first; with index 'hash'"}, self.index_hash);
-        visit({.name = "policy", .doc = "replacement policy",
-               .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "way-odds", "not-lru"}}, self.policy);
+        visit({.name = "policy", .doc = "replacement policy; slru: half of the ways are protected, those used again last",
+               .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "slru", "way-odds", "not-lru"}}, self.policy);
         visit({.name = "way_odds", .doc = "probability of each way to be the victim (Mei 2014: 1/6 1/2 1/6 1/6); with policy 'way-odds'"}, self.way_odds);
         visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load that hits here, translation hit included; the mean over partitions, where there are some"}, self.latency);
         visit({.name = "latency_range", .unit = Unit::cycles, .doc = "[smallest, largest] over SM placement, or over the partitions of the cache"}, self.latency_range);
@@ -286,7 +285,6 @@ struct Cache {
                .internal = "a launch setting of the driver; timing sees the one in force"}, self.capacity_options);
         visit({.name = "partitions", .unit = Unit::count, .doc = "partitions that each serve a part of the SMs directly (two on the largest chips)"}, self.partitions);
         visit({.name = "far_latency", .unit = Unit::cycles, .doc = "of a hit whose line belongs to a partition that is not the SM's own"}, self.far_latency);
-        visit({.name = "refetch_latency", .unit = Unit::cycles, .doc = "of a load whose line the SM's own partition has lost and another one still holds"}, self.refetch_latency);
     }
 };
 
@@ -321,7 +319,7 @@ struct Tlb {
                .internal = "an entry may hold several pages; timing sees the entry's span"}, self.page);
         visit({.name = "miss_penalty", .unit = Unit::cycles, .doc = "latency added to an access that misses here and hits the next level"}, self.miss_penalty);
         visit({.name = "policy", .doc = "replacement policy",
-               .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "way-odds", "not-lru"}}, self.policy);
+               .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "slru", "way-odds", "not-lru"}}, self.policy);
     }
 };
 

@@ -138,11 +138,11 @@ void Completion::cache(const std::string& key, machine::Cache& cache, bool first
     assume(cache.latency, where + ".latency");
     assume(cache.sector, where + ".sector", cache.line.value_or(kLine));
     assume(cache.line, where + ".line", std::max(kLine, *cache.sector));
-    if (!ways_and_policy(where, cache) || cache.capacity) return;
-    if (const auto capacity = guess(cache.capacity)) {
-        const auto step = *cache.line * cache.ways.value_or(1) * cache.sets.value_or(1);
-        set(cache.capacity, where + ".capacity", std::max(step, *capacity / step * step));
-    }
+    if (!ways_and_policy(where, cache)) return;
+    // A capacity read off a curve need not be a whole number of sets.
+    const auto capacity = cache.capacity ? std::optional(*cache.capacity) : guess(cache.capacity);
+    const auto step = *cache.line * cache.ways.value_or(1) * cache.sets.value_or(1);
+    if (capacity && (!cache.capacity || *capacity % step != 0)) set(cache.capacity, where + ".capacity", std::max(step, *capacity / step * step));
 }
 
 void Completion::tlb(const std::string& key, machine::Tlb& tlb, bool first, std::int64_t span) {

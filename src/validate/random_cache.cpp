@@ -82,7 +82,7 @@ private:
         set(cache_.index_hash, masks);
     }
     void make_policy(std::int64_t ways, bool unequal) {
-        static constexpr std::array<std::string_view, 9> kPolicies{"lru", "fifo", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "random", "way-odds"};
+        static constexpr std::array<std::string_view, 10> kPolicies{"lru", "fifo", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "slru", "random", "way-odds"};
         auto policy = dice_.one_of(kPolicies);
         if (policy == "way-odds" && (unequal || ways < 2 || ways > kMostOdds)) policy = "random";
         set(cache_.policy, std::string(policy));

@@ -1,9 +1,16 @@
 // Single caches of known geometry, deduced from hits and misses alone.
 #include "validate/cache_campaign.hpp"
 
+#include "sim/memory/tag_array.hpp"
+#include "units/file.hpp"
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace gputomo::validate {
 namespace {
@@ -73,6 +80,27 @@ TEST(SingleCaches, TagsForMoreThanTheDataAreTold) {
     EXPECT_EQ(found.capacity.value, 1864 * 128);
     EXPECT_EQ(found.index_hash, masks);
     EXPECT_EQ(found.policy.name, "lru");
+}
+
+TEST(SingleCaches, SegmentedLruIsTold) {
+    auto cache = cache_of(128, 64, "slru");
+    cache.ways.set(4);
+    const auto found = deduce(cache, 32 << 10);
+    EXPECT_EQ(found.capacity.value, 32 << 10);
+    EXPECT_EQ(found.policy.name, "slru");
+}
+
+TEST(SegmentedLru, AnswersEachLoadAsAnH200Did) {
+    const std::string file = GPUTOMO_SOURCE_DIR "/recordings/h200-l1-set.json";
+    const auto recorded = nlohmann::json::parse(read_file(file, "a recording"));
+    std::size_t loads = 0;
+    for (const auto& walk : recorded.at("walks")) {
+        sim::TagArray set(std::make_shared<const sim::Geometry>(sim::Geometry{7, 7, {4}, {}, "slru", {}}), 1);
+        const auto missed = walk.at("missed").get<std::string>();
+        const auto tour = walk.at("tour").get<std::vector<std::uint64_t>>();
+        for (std::size_t i = 0; i < missed.size(); ++i, ++loads) ASSERT_EQ(set.lookup(tour[i % tour.size()] << 7, 1, true).missing != 0, missed[i] == '1') << "load " << i;
+    }
+    EXPECT_EQ(loads, 28'656U);
 }
 
 TEST(SingleCaches, OddsOfSingleWaysAreCounted) {

@@ -47,6 +47,14 @@ TEST(ReplacementPolicy, FifoForgetsThatABlockWasUsed) {
     EXPECT_EQ(play(one_set("fifo", 3), "ABC A D A C D B"), "...H..HH.");
 }
 
+TEST(ReplacementPolicy, SegmentedLruKeepsWhatWasUsedAgain) {
+    // A and B are used again and protected: E evicts C and F evicts D, the oldest on probation; A and B stay.
+    EXPECT_EQ(play(one_set("slru", 4), "ABCD AB E F AB CD"), "....HH..HH..");
+    // C, used again as third, takes the place of A, which is on probation behind D: E evicts D, F evicts A.
+    EXPECT_EQ(play(one_set("slru", 4), "ABCD ABC E F BC A"), "....HHH..HH.");
+    EXPECT_EQ(play(one_set("slru", 4), "ABCDE ABCDE"), "..........");
+}
+
 TEST(ReplacementPolicy, TreePlruFollowsTheBitsOfTheTree) {
     // ABCD in ways 0 to 3: the root points left, the left node to way 0. E evicts A (way 0); root right, right node to way 2.
     // F evicts C (way 2); root left, left node to way 1: A evicts B. D (way 3) was never the victim.

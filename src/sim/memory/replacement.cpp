@@ -68,6 +68,42 @@ private:
     std::vector<std::uint32_t> newest_;
 };
 
+/// Segmented LRU (Karedla et al. 1994): a line comes in on probation and is protected once it is used again. Half of the ways can be
+/// protected; the one of those used longest ago goes back on probation for the next. The victim is the oldest on probation.
+class SegmentedLru : public Replacement {
+public:
+    explicit SegmentedLru(const ReplacementSetup& setup) : states_(setup.set_ways) {}
+    void touch(std::uint32_t set, std::uint32_t way) override {
+        states_.at(set, way) = {true, ++now_};
+        const std::uint32_t ways = states_.ways(set);
+        std::uint32_t guarded = 0, oldest = way;
+        for (std::uint32_t other = 0; other < ways; ++other) {
+            const State& state = states_.at(set, other);
+            if (!state.guarded) continue;
+            ++guarded;
+            if (state.used < states_.at(set, oldest).used) oldest = other;
+        }
+        if (guarded > ways / 2) states_.at(set, oldest) = {false, ++now_};
+    }
+    void fill(std::uint32_t set, std::uint32_t way) override { states_.at(set, way) = {false, ++now_}; }
+    std::uint32_t victim(std::uint32_t set) override {
+        std::uint32_t oldest = 0;
+        for (std::uint32_t way = 1; way < states_.ways(set); ++way) {
+            const State &state = states_.at(set, way), &least = states_.at(set, oldest);
+            if (state.guarded != least.guarded ? least.guarded : state.used < least.used) oldest = way;
+        }
+        return oldest;
+    }
+
+private:
+    struct State {
+        bool guarded = false;
+        std::uint64_t used = 0;  ///< when it came to its segment
+    };
+    WayTable<State> states_;
+    std::uint64_t now_ = 0;
+};
+
 /// A number from 0 to `count` - 1; multiplication instead of a remainder.
 std::uint32_t draw(std::mt19937_64& random, std::uint32_t count) {
     return static_cast<std::uint32_t>(((random() >> 32) * count) >> 32);
@@ -216,7 +252,8 @@ struct Policy {
 constexpr Policy kPolicies[] = {
     {"lru", make<Ordered<true>>},        {"fifo", make<Ordered<false>>},   {"random", make<Random>},
     {"tree-plru", make<TreePlru>},       {"bit-plru", make<UsedBits<true>>}, {"nru", make<UsedBits<false>>},
-    {"srrip", make<Rrip<false>>},        {"brrip", make<Rrip<true>>},      {"way-odds", make<WayOdds>},
+    {"srrip", make<Rrip<false>>},        {"brrip", make<Rrip<true>>},      {"slru", make<SegmentedLru>},
+    {"way-odds", make<WayOdds>},
 };
 
 }  // namespace
