@@ -41,12 +41,12 @@ struct Record {
     std::uint32_t sm = 0;
 };
 
-/// Each thread begins `stride` pointers behind the one before it. Arguments: array, stride, turns, records.
+/// Each thread begins `stride` pointers behind the one before it, the first one at `begin`. Arguments: array, begin, stride, turns, records.
 ptx::KernelBuilder random_kernel(ptx::Target target) {
     ptx::KernelBuilder k("random_access", target);
-    const Reg array = k.param(Type::u64, "array"), stride = k.param(Type::u32, "stride"), turns = k.param(Type::u32, "turns"), records = k.param(Type::u64, "records");
+    const Reg array = k.param(Type::u64, "array"), begin = k.param(Type::u32, "begin"), stride = k.param(Type::u32, "stride"), turns = k.param(Type::u32, "turns"), records = k.param(Type::u64, "records");
     const Reg index = k.thread_index(), first = k.reg(Type::u32), warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), at = k.reg(Type::b64);
-    k("mul.lo.u32", first, index, stride);
+    k("mad.lo.u32", first, index, stride, begin);
     k("mov.b64", at, k.element(array, first, Bytes{kPointerBytes}));
     k("shr.u32", warp, index, 5);
     k("setp.eq.u32", first_lane, k.special(ptx::SpecialRegister::laneid), 0);
@@ -85,10 +85,12 @@ public:
     std::optional<Rate> walk(std::int64_t blocks, int warps) {
         if (warps * kWarp > kernel_.properties().max_threads_per_block) return std::nullopt;
         const std::int64_t all = blocks * warps;
-        device::Arguments arguments;
-        arguments.add(array_.address()).add(static_cast<std::uint32_t>(bytes_ / kPointerBytes / (all * kWarp))).add(static_cast<std::uint32_t>(kTurns)).add(records_.address());
-        for (int run = 0; run < 2; ++run)  // the first brings translations and code into their caches
+        const auto stride = static_cast<std::uint32_t>(bytes_ / kPointerBytes / (all * kWarp));
+        for (const std::uint32_t begin : {0U, stride / 2}) {  // the first brings translations and code into their caches, but not the lines of the second
+            device::Arguments arguments;
+            arguments.add(array_.address()).add(begin).add(stride).add(static_cast<std::uint32_t>(kTurns)).add(records_.address());
             kernel_.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarp)}, arguments);
+        }
         Rate rate;
         std::map<std::uint32_t, int> warps_of;
         for (const auto& record : records_.read<Record>(static_cast<std::size_t>(all))) {

@@ -1,0 +1,51 @@
+// Loads that diverge on a simulated GPU take what Volkov 2016, 6.7, measured.
+#include "experiments/experiments.hpp"
+#include "machine/json.hpp"
+#include "sim/simulator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace gputomo::experiments {
+namespace {
+
+struct Measured {
+    double latency = 0, rate = 0, cost = 0;
+};
+
+Measured measured(const machine::Machine& machine, double coalesced) {
+    const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
+    Findings findings;
+    findings.add({.path = "paths.global.memory_latency", .value = coalesced});
+    Context context{.device = *gpu, .findings = findings, .quick = true, .progress = [](double, std::string_view) {}};
+    const auto outcome = random_access_experiment().run(context);
+    Measured found;
+    for (const auto& trace : outcome.traces) {
+        if (trace.name != "random_access/occupancy") continue;
+        found.rate = std::ranges::max(trace.columns.at(1).values);
+        found.latency = trace.columns.at(2).values.front();
+    }
+    found.cost = std::get<double>(outcome.estimates.at(0).value);
+    return found;
+}
+
+machine::Machine machine_of(const std::string& name) { return machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json"); }
+
+TEST(RandomAccess, OfAKeplerIsThatOfTables6_1To6_7) {
+    const auto kepler = measured(machine_of("gtx680"), 301);
+    EXPECT_NEAR(kepler.latency, 1213, 25);
+    EXPECT_NEAR(kepler.rate / 4, 0.034, 0.001);
+    EXPECT_NEAR(kepler.cost, 33, 1);
+}
+
+TEST(RandomAccess, CostsWhatTheDescriptionSays) {
+    auto machine = machine_of("gtx980");
+    machine.paths.at("global").transaction_cost.set(11);
+    machine.topology.sms.set(2);
+    EXPECT_NEAR(measured(machine, 368).cost, 11, 0.5);
+}
+
+}  // namespace
+}  // namespace gputomo::experiments
