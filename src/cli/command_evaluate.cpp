@@ -55,9 +55,9 @@ experiments::MixAccess mix_access(models::Access access) {
     }
 }
 
-/// The mixes, and each kind of instruction alone.
+/// The mixes; where the description does not say what the cache gives, accesses alone too.
 experiments::MixSurface measure(const EvaluateOptions& options, const models::Parameters& p, device::Device& device, Progress& progress) {
-    experiments::MixPlan plan{.accesses = {mix_access(p.access)}, .intensities = {{1, 0}}, .chains = {options.ilp}, .warps = experiments::mix_occupancies(p.schedulers, p.max_warps)};
+    experiments::MixPlan plan{.accesses = {mix_access(p.access)}, .intensities = {}, .chains = {options.ilp}, .warps = experiments::mix_occupancies(p.schedulers, p.max_warps), .adds_alone = false};
     for (const int alpha : options.alphas.empty() ? experiments::mix_alphas(options.quick) : options.alphas) plan.intensities.push_back({1, alpha});
     const auto show = [&](double fraction, std::string_view what) { progress.show(0.5 + 0.5 * fraction, -1, what); };
     auto surface = experiments::measure_surface(device, plan, show);

@@ -45,7 +45,7 @@ TEST_F(Commands, ListsAreJsonWithASchema) {
     bool clock = false;
     for (const auto& row : list.at("experiments")) {
         for (const char* member : {"title", "source"}) EXPECT_FALSE(row.at(member).get<std::string>().empty()) << row;
-        EXPECT_FALSE(row.at("provides").empty()) << row;
+        EXPECT_TRUE(!row.at("provides").empty() || row.at("id") == "kernels") << row;  // which measures for its plots alone
         clock = clock || row.at("id") == "clock";
     }
     EXPECT_TRUE(clock);

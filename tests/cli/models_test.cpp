@@ -119,7 +119,8 @@ TEST_F(Models, PredictsTheProjectsKernelsOnAnH200) {
     for (const auto& kernel : comparison.at("kernels"))
         for (const auto& point : kernel.at("warps_per_cycle")) {
             const double ratio = point.at("predicted").get<double>() / point.at("measured").get<double>();
-            if (kernel.at("kernel") != "permute_random") EXPECT_LT(std::max(ratio, 1 / ratio), 1.25) << kernel.at("kernel") << " " << point;
+            const double tolerated = kernel.at("kernel") == "permute_random" ? 2.3 : 1.25;  // docs/methods.md says why
+            EXPECT_LT(std::max(ratio, 1 / ratio), tolerated) << kernel.at("kernel") << " " << point;
             errors.push_back(std::max(ratio, 1 / ratio));
         }
     std::ranges::sort(errors);

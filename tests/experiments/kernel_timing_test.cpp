@@ -17,6 +17,7 @@ machine::Machine one_sm() {
     machine.topology.sms.set(1);
     machine.memory.read_bandwidth.set(20);
     machine.memory.peak_bandwidth.set(20);
+    machine.memory.copy_bandwidth.set(19);
     return machine;
 }
 

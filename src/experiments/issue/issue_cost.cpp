@@ -10,12 +10,15 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.9;
 constexpr int kLaunches = 3;
+/// Only a simulated GPU takes so long, and that the same each time.
+constexpr std::chrono::milliseconds kSlow{20};
 /// Groups of warps beside the adds, of the eight of 1024 threads.
 constexpr int kMostBusy = 3;
 /// Adds that do not fill this part of the slots leave room in which others cost nothing.
@@ -52,7 +55,11 @@ public:
 private:
     [[nodiscard]] static BesideRates best(BesideLoop& loop, int busy, bool others) {
         std::vector<BesideRates> samples;
-        for (int i = 0; i < kLaunches; ++i) samples.push_back(loop.rates(busy, others));
+        for (int i = 0; i < kLaunches; ++i) {
+            const auto begin = std::chrono::steady_clock::now();
+            samples.push_back(loop.rates(busy, others));
+            if (std::chrono::steady_clock::now() - begin > kSlow) return samples.back();
+        }
         std::ranges::sort(samples, {}, &BesideRates::adds);
         return samples[kLaunches / 2];
     }
@@ -63,12 +70,13 @@ private:
         deduce::Trace trace{.name = fmt::format("issue_cost/{}", leaf.name), .experiment = "issue_cost"};
         trace.columns = {{"others", "instructions/cycle", {}}, {"adds", "instructions/cycle", {}}, {"adds_alone", "instructions/cycle", {}}, {"slots", "count", {}}};
         std::vector<double> slots;
-        for (int busy = 1; busy <= std::min(kMostBusy, loop.groups() - 1); ++busy) {
+        for (int busy = 1; busy <= std::min(context_.quick ? 1 : kMostBusy, loop.groups() - 1); ++busy) {
             context_.progress(static_cast<double>(busy) / kMostBusy, fmt::format("{}, {} warps", leaf.name, busy * BesideLoop::kGroup));
             const auto alone = best(loop, busy, false), together = best(loop, busy, true);
             if (together.others < kLeastOthers * alone.adds) continue;
             const double row[] = {together.others, together.adds, alone.adds, (alone.adds - together.adds) / together.others};
-            if (slots_ > 0 && alone.adds >= kFull * slots_) slots.push_back(row[3]);
+            // An instruction takes a slot at least; less is what the adds had left empty.
+            if (slots_ > 0 && alone.adds >= kFull * slots_) slots.push_back(std::max(1.0, row[3]));
             for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
         }
         trace.plot = {fmt::format("Adds that {} displace", leaf.name), "others", {"adds", "adds_alone"}, false, false};
