@@ -146,10 +146,19 @@ public:
         if (!(std::abs(sum - 1) <= kOddsTolerance)) fail(where + ".way_odds", fmt::format("found a sum of {}; expected 1", sum));
     }
 
+    /// There may be tags for more lines than there is room for.
+    void tags_suffice(const std::string& where, const Cache& cache) const {
+        const auto lines = total_ways(where, cache);
+        if (!cache.capacity || !lines || !cache.line) return;
+        const auto most = product(*lines, *cache.line);
+        if (most && *cache.capacity > *most) fail(where + ".capacity", fmt::format("found {}; expected at most {} lines of {} bytes, {}", *cache.capacity, *lines, *cache.line, *most));
+        if (*cache.capacity % *cache.line != 0) fail(where + ".capacity", fmt::format("found {}; expected a multiple of the line, {}", *cache.capacity, *cache.line));
+    }
+
     void cache(const std::string& where, const Cache& cache) const {
         if (cache.line && cache.sector && *cache.line % *cache.sector != 0)
             fail(where + ".sector", fmt::format("found {}; expected a divisor of the line, {}", *cache.sector, *cache.line));
-        multiplies({where + ".capacity", cache.capacity, total_ways(where, cache), "lines", cache.line});
+        tags_suffice(where, cache);
         index(where, cache);
         odds(where, cache);
         low_high(where + ".latency_range", cache.latency_range);

@@ -82,7 +82,7 @@ TEST(MachineJson, SizesThatDoNotMultiplyAreErrors) {
     machine.caches["l1"].line.set(64, {.source = "test"});
     machine.caches["l1"].ways.set(4, {.source = "test"});
     machine.caches["l1"].sets.set(8, {.source = "test"});
-    EXPECT_THAT(error_of(to_json(machine)), HasSubstr("caches.l1.capacity: found 4096; expected 32 lines of 64 bytes, 2048"));
+    EXPECT_THAT(error_of(to_json(machine)), HasSubstr("caches.l1.capacity: found 4096; expected at most 32 lines of 64 bytes, 2048"));
     machine.caches["l1"].sets.set(16);
     EXPECT_EQ(error_of(to_json(machine)), "no error");
     machine.paths["global"].caches.set({"l1", "l9"}, {.source = "test"});

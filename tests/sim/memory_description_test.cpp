@@ -60,7 +60,7 @@ const std::vector<Case> kCases{
     {"SetWaysContradictSets", [](Machine& m) { l1(m).set_ways.set({4, 3, 1}); }, "caches.l1.sets", "found 2; expected 3"},
     {"PolicyIsMissing", [](Machine& m) { l1(m).policy = {}; }, "caches.l1.policy", "missing"},
     {"PolicyIsOnlyNotLru", [](Machine& m) { l1(m).policy.set("not-lru"); }, "caches.l1.policy",
-     "found \"not-lru\"; expected one of lru, fifo, random, tree-plru, bit-plru, nru, srrip, brrip, way-odds"},
+     "found \"not-lru\"; expected one of lru, fifo, random, tree-plru, bit-plru, nru, srrip, brrip, slru, way-odds"},
     {"OddsAreMissing", [](Machine& m) { l1(m).policy.set("way-odds"); }, "caches.l1.way_odds", "missing"},
     {"OddsDontSumToOne", [](Machine& m) { l1(m).policy.set("way-odds"); l1(m).way_odds.set({0.5, 0.5, 0.5, 0.5}); }, "caches.l1.way_odds", "a sum of 2"},
     {"OddsAreNegative", [](Machine& m) { l1(m).policy.set("way-odds"); l1(m).way_odds.set({1.5, -0.5, 0, 0}); }, "caches.l1.way_odds", "-0.5"},

@@ -24,6 +24,8 @@ constexpr int kBatches = 3;
 constexpr std::uint32_t kMostOrdered = 256;
 /// A candidate that explains less of the victims than this is not the policy.
 constexpr double kExplained = 0.9;
+/// Behind another level, loads that come between take part in what is replaced: what does not explain nearly all is wrong.
+constexpr double kExplainedBehind = 0.99;
 /// Less sure than this, the runner-up is left beside the best one.
 constexpr double kDecided = 0.6;
 /// Share of the victims by which another one explains clearly more.
@@ -194,7 +196,7 @@ private:
         for (const auto& candidate : candidates_) found_.agreement.emplace_back(candidate.name, candidate.share());
         const Candidate& best = candidates_.front();
         if (best.victims < kFewestVictims) return;
-        if (best.name == "random" || best.share() < kExplained) return judge_unexplained(best);
+        if (best.name == "random" || best.share() < (probe_.hidden() ? kExplainedBehind : kExplained)) return judge_unexplained(best);
         std::vector<std::string> equal;
         for (const auto& candidate : candidates_)
             if (best.likelihood - candidate.likelihood < kEqually && candidate.name != "random") equal.push_back(candidate.name);
