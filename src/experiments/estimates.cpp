@@ -8,6 +8,8 @@ namespace gputomo::experiments {
 namespace {
 
 /// A median this near to the middle between two integers does not choose between them.
+/// Samples that spread over more have no integer behind them, only a mean.
+constexpr double kWide = 8;
 constexpr double kMiddleZone = 0.1;
 
 }  // namespace
@@ -47,7 +49,7 @@ deduce::Estimate undecided(std::string path, std::vector<deduce::Value> candidat
 
 deduce::Estimate decided_integer(std::string path, const Measured& measured, const Evidence& evidence) {
     const double below = std::floor(measured.value);
-    const bool in_the_middle = std::abs(measured.value - below - 0.5) < kMiddleZone;
+    const bool in_the_middle = std::abs(measured.value - below - 0.5) < kMiddleZone && measured.spread() < kWide;
     auto estimate = in_the_middle
                         ? undecided(std::move(path),
                                     {static_cast<std::int64_t>(below), static_cast<std::int64_t>(below) + 1}, evidence)

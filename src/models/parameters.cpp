@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 
@@ -12,6 +13,8 @@ namespace gputomo::models {
 namespace {
 
 constexpr double kWarp = 32;
+/// Share by which two candidates may differ that count as one number.
+constexpr double kNeighbours = 0.02;
 constexpr double kWordBytes = 4;
 constexpr std::string_view kAdd = "add.f32";
 
@@ -22,6 +25,9 @@ public:
 
     template <class T>
     [[nodiscard]] double need(const machine::Field<T>& field, std::string_view path) const {
+        // Two neighbours of which a scan could not tell which: their mean is off by less than any model is.
+        if (field.knowledge == machine::Knowledge::undecided && field.candidates.size() == 2 && std::abs(field.candidates[1] - field.candidates[0]) <= kNeighbours * std::abs(field.candidates[0]))
+            return (static_cast<double>(field.candidates[0]) + static_cast<double>(field.candidates[1])) / 2;
         if (!field) throw InputError(fmt::format("{}: {}: {}; expected a number, because models need it", origin_, path,
                                                  field.knowledge == machine::Knowledge::undecided ? "undecided" : "missing"));
         return static_cast<double>(*field);

@@ -108,7 +108,7 @@ TEST_F(Commands, AScanIsKeptInAHistory) {
 TEST_F(Commands, ListsAreLinesWithoutJson) {
     const auto ran = run({"list", "experiments"});
     EXPECT_EQ(ran.code, 0);
-    EXPECT_THAT(lines(ran.out), Each(MatchesRegex("[a-z_]+ +[^ ].+")));
+    EXPECT_THAT(lines(ran.out), Each(MatchesRegex("[a-z0-9_]+ +[^ ].+")));
     EXPECT_THAT(run({"list", "devices"}).out, HasSubstr("sim:gtx280               GeForce GTX 280 (simulated)\n"));
     EXPECT_THAT(run({"list", "models"}).out, StartsWith("volkov-basic             latency bound and throughput bound, whichever is tighter\n"));
 }

@@ -85,7 +85,7 @@ TEST_F(Manual, BashOffersCommandsOptionsAndWords) {
     EXPECT_THAT(offered("gputomo scan --hi"), ElementsAre("--history"));
     EXPECT_THAT(offered("gputomo scan --device sim:gtx2"), ElementsAre("sim:gtx280"));
     EXPECT_THAT(offered("gputomo scan --device sim:gtx2", ": "), ElementsAre("gtx280")) << "bash has parted the word at the colon";
-    EXPECT_THAT(offered("gputomo scan --only caches,tl"), ElementsAre("caches,tlb"));
+    EXPECT_THAT(offered("gputomo scan --only caches,dr"), ElementsAre("caches,dram_bandwidth"));
     EXPECT_THAT(offered("gputomo run scop"), ElementsAre("scopes"));
     EXPECT_THAT(offered("gputomo export --to "), ElementsAre("accel-sim", "flat", "csv"));
     write("some_machine.json", "{}");

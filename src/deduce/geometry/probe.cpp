@@ -37,6 +37,8 @@ constexpr double kMostAccidental = 0.05;
 constexpr double kPartOfSlow = 0.35, kTimesPart = 10, kLeastWidth = 10;
 /// Part of them that is no accident where it lies nearly as close together, or within so many cycles.
 constexpr double kSomeOfSlow = 0.05, kLeastPart = 4;
+/// How much farther above the threshold than most misses others may lie; what is slower yet met another level as well.
+constexpr double kFarther = 2;
 constexpr std::size_t kFewestSlow = 16;
 /// Standard deviations beyond which a count is no accident.
 constexpr double kSigmas = 5;
@@ -63,12 +65,14 @@ public:
         if (slow.size() < kFewestSlow) return;
         std::sort(slow.begin(), slow.end());
         const auto part = static_cast<std::size_t>(kPartOfSlow * static_cast<double>(slow.size()));
-        double width = slow[part] - slow[0];
-        for (std::size_t i = 0; i + part < slow.size(); ++i) width = std::min(width, slow[i + part] - slow[i]);
+        std::size_t main = 0;
+        for (std::size_t i = 0; i + part < slow.size(); ++i)
+            if (slow[i + part] - slow[i] < slow[main + part] - slow[main]) main = i;
+        const double width = slow[main + part] - slow[main], most = threshold + kFarther * (slow[main + part] - threshold);
         const double wide = std::max(kTimesPart * width, kLeastWidth);
         const auto some = static_cast<std::size_t>(std::ceil(kSomeOfSlow * static_cast<double>(slow.size())));
         for (std::size_t i = 0; i + some < slow.size(); ++i)
-            if (slow[i + some] - slow[i] <= std::max(2 * width, kLeastPart)) add({slow[i] - wide, slow[i + some] + wide});
+            if (slow[i + some] <= most && slow[i + some] - slow[i] <= std::max(2 * width, kLeastPart)) add({slow[i] - wide, slow[i + some] + wide});
     }
     [[nodiscard]] bool holds(double latency) const {
         return intervals_.empty() || std::ranges::any_of(intervals_, [latency](const auto& interval) { return latency >= interval[0] && latency <= interval[1]; });
