@@ -8,9 +8,9 @@ namespace gputomo::experiments {
 namespace {
 
 /// A median this near to the middle between two integers does not choose between them.
+constexpr double kMiddleZone = 0.1;
 /// Samples that spread over more have no integer behind them, only a mean.
 constexpr double kWide = 8;
-constexpr double kMiddleZone = 0.1;
 
 }  // namespace
 
