@@ -29,6 +29,8 @@ constexpr int kMoves = 6;
 constexpr std::size_t kKept = 3;
 /// Latencies tried first, as shares of the fastest measurement; the rest is the measurement's own.
 constexpr double kLatencyShares[] = {0.6, 0.75, 0.9};
+/// Of the most loads tried, a limit is at most this share: fewer loads beyond it show no step.
+constexpr double kSeenBeyond = 0.85;
 /// Entries that explain the surface this much worse than the best are possible too; the share is of the error, the other of the latencies.
 constexpr double kNearlyAsWell = 1.02;
 constexpr double kSurelyWorse = 1e-4;
@@ -238,7 +240,7 @@ WarpLoadsFit fit_warp_loads(std::span<const OutstandingPoint> points) {
     const double mean = std::accumulate(cycles.begin(), cycles.end(), 0.0) / static_cast<double>(cycles.size());
     fit.error = stairs->error / mean;
     fit.error_without = stairs->error_of_line / mean;
-    if (stairs->significant) fit.limit = stairs->width;
+    if (stairs->significant && stairs->width <= kSeenBeyond * fit.most) fit.limit = stairs->width;
     return fit;
 }
 
