@@ -19,8 +19,8 @@ constexpr double kConfidence = 0.95;
 constexpr double kStable = 0.005;
 /// ... or a launch keeps the processor busy for so long, as a simulated GPU does: not by the wall's clock, or other programs would decide ...
 constexpr double kLongLaunch = 0.3;
-/// ... but never before so many sizes: in the smallest arrays some threads have a turn more than others.
-constexpr std::size_t kFewestSizes = 2;
+/// ... but not at the first size, unless it takes this long: in small arrays some threads have a turn more than others.
+constexpr double kVeryLongLaunch = 0.4;
 /// ... or arrays reach this size: 4 GiB take a millisecond on the fastest memories.
 constexpr std::int64_t kLargestArray = std::int64_t{4} << 30;
 /// Smallest array: some turns of the loop on a small GPU.
@@ -87,7 +87,7 @@ Growth grow(Context& context, Streaming& streaming, Sizes sizes) {
         const bool stable = !growth.rates.empty() && std::abs(rate.gigabytes_per_second / growth.rates.back() - 1) < kStable;
         growth.sizes.push_back(static_cast<double>(size));
         growth.rates.push_back(rate.gigabytes_per_second);
-        if (stable || (growth.rates.size() >= kFewestSizes && rate.processor_seconds > kLongLaunch)) break;
+        if (stable || rate.processor_seconds > (growth.rates.size() == 1 ? kVeryLongLaunch : kLongLaunch)) break;
     }
     return growth;
 }
