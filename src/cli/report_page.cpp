@@ -35,6 +35,7 @@ constexpr Explanation kExplanations[] = {
     {"instruction_caches", "A dispatcher reads the clock and jumps through code of growing size in an order that no prefetcher follows. Where constants push code out, both share a cache."},
     {"tlb", "Loads touch pages far apart. The latency of the same data without translation is taken off, so that what is left is the cost of translation; each step with the range of addresses is a TLB that no longer reaches."},
     {"page_window", "A few loads at one address and a few at another take turns. Where only the first at each is slow, the two are in different windows of memory whose page entries are active at once, and each turn switches the window."},
+    {"page_walk", "Pages are visited that no TLB and lines that no cache has, each page's neighbour just before or not. A neighbour brings the line of the page table that both share, so that what the loads take longer without it is a page walk to memory."},
     {"texture_tlb", "Texture fetches touch pages far apart, several lines of each so that the first texture cache does not keep them. What the first fetch of a page takes longer than the others of it is translation."},
     {"scopes", "A block on one SM fills part of a cache, a block on another SM does the same elsewhere, then the first walks again: it is slower where both share the cache."},
     {"tlb_scopes", "A block on one SM touches part of the pages that a TLB holds, a block on another SM as many others, then the first again: it is slower where both share the TLB."},

@@ -22,6 +22,7 @@ std::span<const Experiment> catalogue() {
         instruction_caches_experiment(),
         tlb_experiment(),
         page_window_experiment(),
+        page_walk_experiment(),
         texture_tlb_experiment(),
         scopes_experiment(),
         latency_map_experiment(),

@@ -21,6 +21,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment instruction_caches_experiment();
 [[nodiscard]] Experiment tlb_experiment();
 [[nodiscard]] Experiment page_window_experiment();
+[[nodiscard]] Experiment page_walk_experiment();
 [[nodiscard]] Experiment texture_tlb_experiment();
 [[nodiscard]] Experiment scopes_experiment();
 [[nodiscard]] Experiment latency_map_experiment();

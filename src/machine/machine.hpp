@@ -335,6 +335,7 @@ struct Path {
     Real issue_slots;
     Integer page_window;
     Integer page_window_penalty;
+    Integer page_walk_memory_penalty;
     Text tlb_position;
     Text outstanding_design;
     Integer outstanding_entries;
@@ -354,6 +355,8 @@ struct Path {
         visit({.name = "issue_slots", .unit = Unit::count, .doc = "issue slots that a coalesced access takes; 1 where not given"}, self.issue_slots);
         visit({.name = "page_window", .unit = Unit::bytes, .doc = "memory whose page entries are active at once (Mei 2014, 4.2: 512 MB on Kepler)"}, self.page_window);
         visit({.name = "page_window_penalty", .unit = Unit::cycles, .doc = "latency added by an access outside the active window, which switches it"}, self.page_window_penalty);
+        visit({.name = "page_walk_memory_penalty", .unit = Unit::cycles, .doc = "latency added by a translation that no TLB has, where the entry of the page table comes from memory instead of the last cache (Mei 2014, Table 3, patterns 3 and 5)"},
+              self.page_walk_memory_penalty);
         visit({.name = "tlb_position", .doc = "number of caches that are looked up before translation",
                .internal = "virtually indexed caches hide the TLB; timing sees it only through a path's levels",
                .choices = {"before-caches", "after-first-cache"}}, self.tlb_position);

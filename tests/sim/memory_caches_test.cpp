@@ -350,6 +350,20 @@ TEST(Tlb, PageWindowIsSwitchedAtACost) {
     EXPECT_EQ(rig.load(0), 490);
 }
 
+TEST(Tlb, WalksOfThePageTableGoThroughTheLastCache) {
+    auto m = machine_with({{"l2", make_cache({.scope = "gpu", .ways = 8, .latency = 200})}});
+    m.tlbs["t"] = make_tlb({.ways = 2});
+    m.paths["global"].tlbs.set({"t"});
+    m.paths["global"].page_walk_memory_penalty.set(90);
+    Rig rig(m);
+    const std::uint64_t page = static_cast<std::uint64_t>(*m.tlbs["t"].span);
+    EXPECT_EQ(rig.load(0), 400 + 50 + 90) << "nothing is anywhere";
+    EXPECT_EQ(rig.load(page), 400 + 50) << "its entry lies in the line of the first page's";
+    EXPECT_EQ(rig.load(0), 200);
+    EXPECT_EQ(rig.load(1000 * page), 400 + 50 + 90) << "its entry lies in a line of its own";
+    EXPECT_EQ(rig.load(page), 200 + 50) << "no longer in the TLB, but the data and the entry are in the cache";
+}
+
 TEST(MemoryPaths, ShareTheCachesTheyName) {
     auto m = bare_machine();
     m.caches["shared_l2"] = make_cache({.scope = "gpu", .latency = 200});

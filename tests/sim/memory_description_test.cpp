@@ -100,6 +100,7 @@ const std::vector<Case> kCases{
     {"TranslationAfterAPhysicalCache", [](Machine& m) { m.paths["global"].caches.set({"l2"}); m.paths["global"].tlb_position.set("after-first-cache"); },
      "paths.global.tlb_position", "before-caches"},
     {"WindowWithoutPenalty", [](Machine& m) { m.paths["global"].page_window.set(4096); }, "paths.global.page_window_penalty", "missing"},
+    {"PageWalkWithoutACache", [](Machine& m) { m.paths["global"].caches.set({}); m.paths["global"].page_walk_memory_penalty.set(90); }, "paths.global.page_walk_memory_penalty", "TLBs"},
     {"SmsAreMissing", [](Machine& m) { m.topology.sms = {}; }, "topology.sms", "missing"},
     {"ClockIsMissing", [](Machine& m) { m.clock.sm_mhz = {}; }, "clock.sm_mhz", "missing"},
     {"BandwidthIsMissing", [](Machine& m) { m.memory.read_bandwidth = {}; }, "memory.read_bandwidth", "missing"},

@@ -162,6 +162,11 @@ void Builder::build_path(std::size_t kind) {
         path.window = need_count(from.page_window, where + ".page_window", std::int64_t{1} << 62);
         path.window_penalty = need_cycles(from.page_window_penalty, where + ".page_window_penalty");
     }
+    if (from.page_walk_memory_penalty) {
+        if (path.caches.empty() || path.caches.back()->scope != Scope::gpu || path.tlbs.empty())
+            reject(where + ".page_walk_memory_penalty", "found on a path without TLBs or without a cache of the whole GPU", "both");
+        path.page_walk_penalty = need_cycles(from.page_walk_memory_penalty, where + ".page_walk_memory_penalty");
+    }
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ constexpr std::uint32_t kPortSlots = 256;
 constexpr int kPartitionShift = 12;
 /// Lines of tables that belong to no cache.
 constexpr int kTrackedLineShift = 7;
+/// Where page tables lie: beyond all memory; bytes of an entry.
+constexpr std::uint64_t kPageTable = std::uint64_t{1} << 46, kPageTableEntry = 8;
 /// PRT keys of transactions without a request number; above all request numbers.
 constexpr std::uint64_t kOwnRequest = std::uint64_t{1} << 63;
 
@@ -88,7 +90,9 @@ private:
     static double own_work(Walk& walk, const Server& server, double service);
     /// What missed in the cache before `depth`, or in none, goes on to `depth`.
     Time descend(Walk& walk, std::size_t depth, Range range, Time now, bool crosses);
-    void translate(Walk& walk);
+    void translate(Walk& walk, Time now);
+    /// No TLB knows the page: its entry is read, which the last cache may have.
+    void read_page_table(Walk& walk, const TlbLevel& tlb, Time now);
     [[nodiscard]] std::uint64_t physical(Walk& walk, std::uint64_t virtual_address) const;
     [[nodiscard]] std::size_t first_cache(const Walk& walk) const;
     [[nodiscard]] double hit_latency(const CacheLevel& level, std::uint32_t sm, std::uint64_t physical) const;
@@ -150,7 +154,17 @@ std::size_t System::first_cache(const Walk& walk) const {
     return skips_near ? walk.path.near : 0;
 }
 
-void System::translate(Walk& walk) {
+void System::read_page_table(Walk& walk, const TlbLevel& tlb, Time now) {
+    if (walk.path.page_walk_penalty == 0) return;
+    CacheLevel& level = *walk.path.caches.back();
+    TagArray& tags = level.instances[placement_.instance(level.scope, walk.transaction.sm, walk.transaction.scheduler)];
+    const std::uint64_t entry = kPageTable + walk.transaction.address / tlb.instances.front().block_bytes() * kPageTableEntry;
+    const auto found = tags.lookup(entry, tags.sectors_of(entry, kPageTableEntry), true);
+    if (found.evicted_dirty != 0) (void)write_back(found, tags, now);
+    if (found.missing != 0) walk.penalty += walk.path.page_walk_penalty;
+}
+
+void System::translate(Walk& walk, Time now) {
     if (walk.translated) return;
     walk.translated = true;
     const Transaction& t = walk.transaction;
@@ -161,6 +175,7 @@ void System::translate(Walk& walk) {
         }
         ++tlb->misses;
         walk.penalty += tlb->penalty;
+        if (tlb == walk.path.tlbs.back()) read_page_table(walk, *tlb, now);
     }
     if (walk.path.window == 0) return;
     const std::uint64_t window = t.address / walk.path.window;
@@ -248,7 +263,7 @@ Time System::fetch(Walk& walk, std::size_t depth, Range range, Time now) {
 }
 
 Time System::descend(Walk& walk, std::size_t depth, Range range, Time now, bool crosses) {
-    translate(walk);
+    translate(walk, now);
     range.physical = physical(walk, range.virtual_address);
     if (crosses && !ports_in_.empty())
         now = queue(walk, ports_in_[walk.transaction.sm], static_cast<double>(range.bytes) * port_cycles_per_byte_, now);
@@ -273,7 +288,7 @@ Time System::load(Walk& walk, const Range& range, Time now) {
     const std::size_t first = first_cache(walk);
     if (!walk.path.outstanding.empty()) return tracked_load(walk, first, range, now);
     if (first >= walk.path.near) return descend(walk, first, range, now, true);
-    if (!walk.path.translates_after_first) translate(walk);
+    if (!walk.path.translates_after_first) translate(walk, now);
     return fetch(walk, first, range, now);
 }
 
@@ -307,7 +322,7 @@ bool System::write_to_cache(CacheLevel& level, std::size_t instance, std::uint64
 
 Time System::store(Walk& walk, const Range& range, Time now) {
     const Transaction& t = walk.transaction;
-    translate(walk);
+    translate(walk, now);
     const std::uint64_t at = physical(walk, range.virtual_address);
     double waited = 0;
     bool kept = false;
