@@ -22,6 +22,7 @@ public:
             if (rank_[other] == most && places_[other] < places_[way]) return (1 - kFirst) / (equal - 1);
         return kFirst;
     }
+    bool ties() const override { return Rule::kStates; }
     void prefer(const std::vector<std::uint32_t>& places) override { places_ = places; }
     void touch(std::uint32_t way) override { Rule::touch(rank_, way); }
     void fill(std::uint32_t way) override { Rule::fill(rank_, way); }
@@ -129,7 +130,6 @@ public:
         guarded_[way] = false;
         used_[way] = ++now_;
     }
-    void prefer(const std::vector<std::uint32_t>&) override {}
     void scramble(std::mt19937_64& random) override {
         for (std::size_t i = 0; i < guarded_.size() / 2; ++i) guarded_[random() % guarded_.size()] = true;
     }
@@ -156,7 +156,6 @@ public:
     double odds(std::uint32_t way) const override { return odds_[way]; }
     void touch(std::uint32_t) override {}
     void fill(std::uint32_t) override {}
-    void prefer(const std::vector<std::uint32_t>&) override {}
     void scramble(std::mt19937_64&) override {}
     bool depends_on_start() const override { return false; }
 
@@ -187,7 +186,6 @@ public:
         for (const auto& [at, half] : path_[way]) last_[at] = half;
     }
     void fill(std::uint32_t way) override { touch(way); }
-    void prefer(const std::vector<std::uint32_t>&) override {}
     void scramble(std::mt19937_64&) override {}
     bool depends_on_start() const override { return false; }
 

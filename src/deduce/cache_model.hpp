@@ -21,8 +21,10 @@ public:
     virtual void touch(std::uint32_t way) = 0;
     /// The way was the victim and holds another line now.
     virtual void fill(std::uint32_t way) = 0;
-    /// Of ways that are equal otherwise, the one with the smallest place goes first, nearly always; one place for each way.
-    virtual void prefer(const std::vector<std::uint32_t>& places) = 0;
+    /// Whether several ways can be equally good victims for reasons of state, so that their places may decide.
+    [[nodiscard]] virtual bool ties() const { return false; }
+    /// Of ways that tie, the one with the smallest place goes first, nearly always; one place for each way.
+    virtual void prefer(const std::vector<std::uint32_t>& /*places*/) {}
     /// Some state that the set may be in before anything is known.
     virtual void scramble(std::mt19937_64& random) = 0;
     /// Whether scramble() changes anything.

@@ -161,7 +161,7 @@ private:
         candidates_.clear();
         for (const auto name : candidate_policies()) {
             consider(name, [&](const Episode&) { return make_model(name, ways_); });
-            if (ways_ > kMostOrdered || name == "lru" || name == "fifo" || name == "slru" || name == "random") continue;
+            if (ways_ > kMostOrdered || !make_model(name, ways_)->ties()) continue;
             // As it is, or with a preference for some ways that earlier victims show: the better explanation counts.
             consider(name, [&](const Episode& e) {
                 auto model = make_model(name, ways_);
