@@ -39,6 +39,8 @@ FilledPiece find_sector(Probe& probe, std::uint64_t evict, std::uint64_t step) {
 
 /// Whether the neighbour `shift` bytes on shares the line of the i-th of an overfull set's lines.
 bool shares_line(Probe& probe, const Overfull& overfull, std::size_t i, std::uint64_t shift) {
+    // Then both are needed for the set to overflow.
+    if (std::ranges::find(overfull.lines, overfull.lines[i] + shift) != overfull.lines.end()) return false;
     Offsets replaced = overfull.lines;
     replaced[i] += shift;
     if (probe.fits(replaced)) return false;
