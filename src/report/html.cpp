@@ -72,7 +72,8 @@ std::string page_start(std::string_view title) {
 std::string html(const machine::Machine& machine, const Page& page) {
     const Facts facts(machine);
     const auto earlier = page.earlier ? differences({page.device, &machine}, {page.earlier->name, &page.earlier->machine}) : "";
-    return page_start(page.device) + contents(facts, page, !earlier.empty()) + first_screen(machine, facts, page) + earlier + sections(facts, page) + plot_scripts(page.traces) + "</html>\n";
+    const auto body = sections(facts, page);
+    return page_start(page.device) + contents(facts, page, !earlier.empty()) + first_screen(machine, facts, page) + earlier + body + plot_scripts(body) + "</html>\n";
 }
 
 }  // namespace gputomo::report

@@ -37,6 +37,7 @@ public:
         add(all, {shared_by("TPC", facts_.text("topology.sms_per_tpc")), {caches_in("tpc")}});
         add(all, {shared_by("GPC", facts_.text("topology.sms_per_gpc")), {caches_in("gpc")}});
         add(all, {"Shared by all SMs", {caches_in("gpu")}});
+        add(all, {"Farther away; who shares them was not decided", {caches_in("")}});
         add(all, {"Address translation (TLBs, nearest first)", {tlbs()}});
         add(all, {"Off chip", {dram()}});
         return all;
@@ -147,7 +148,7 @@ private:
         bool first = false;
     };
     [[nodiscard]] Use use_of(const std::string& cache) const {
-        Use use;
+        Use use{.paths = {}, .first = cache.ends_with("l1")};  // also of a path whose order is not known
         for (const auto& [name, path] : machine_.paths) {
             if (!path.caches.known()) continue;
             const auto& caches = path.caches.value;
@@ -158,9 +159,9 @@ private:
         }
         return use;
     }
-    /// Where to draw the cache. One whose sharers nobody looked for is drawn in the SM where it is the first of a path.
+    /// Where to draw the cache. One whose sharers are not known is drawn in the SM where it is the first of a path, else apart.
     [[nodiscard]] static std::string place_of(const machine::Cache& cache, const Use& use) {
-        if (!cache.scope.known()) return use.first ? "sm" : "gpu";
+        if (!cache.scope.known()) return use.first ? "sm" : "";
         return cache.scope.value == "scheduler" ? "sm" : cache.scope.value;
     }
     [[nodiscard]] BoxRow caches_in(std::string_view place) const {
@@ -177,7 +178,7 @@ private:
             if (!ways.empty() && !sets.empty()) box.lines.push_back(fmt::format("{} ways x {} sets", ways, sets));
             more(box, path + "policy");
             if (use.paths.size() > 1) box.lines.push_back("for " + joined(use.paths));
-            if (!cache.scope.known() && !box.lines.empty()) box.lines.emplace_back("place not measured");
+            if (place == "sm" && !cache.scope.known() && !box.lines.empty()) box.lines.emplace_back("sharers not measured");
             if (!box.lines.empty()) row.push_back(box);
         }
         return row;

@@ -26,7 +26,7 @@ table.compare th[scope=row]{position:sticky;left:0;background:var(--bg);min-widt
 table.compare thead th{min-width:6.5rem}.trend{margin:.6rem 0}.trend h3{margin:.2rem 0}.trend th{width:9rem;font-weight:400}.trend td{padding:.2rem 0}
 .trend .bar{display:flex;align-items:center;gap:.4rem;height:1.1rem;font-size:.82rem;font-variant-numeric:tabular-nums}.trend i{display:inline-block;height:.75rem;border-radius:2px;print-color-adjust:exact;-webkit-print-color-adjust:exact}
 .trend p.key{margin:.1rem 0;font-size:.82rem}.trend p.key i{width:.75rem}.q0{background:#2f6fde}.q1{background:#d9622b}label.only{display:block;margin:.6rem 0;font-weight:600}body:has(#differences:checked) :is(tr.same,tbody.same){display:none}
-.card small{display:block;color:var(--dim);font-size:.78rem;margin-top:.15rem}
+table.models th[scope=row]{white-space:nowrap}.card small{display:block;color:var(--dim);font-size:.78rem;margin-top:.15rem}
 @media(prefers-color-scheme:dark){.pass{color:#63c787}.fail{color:#ff8a75}}
 @media(max-width:52rem){.first{grid-template-columns:minmax(0,1fr)}}
 @media(max-width:40rem){.wide{display:none!important}.narrow{display:block!important}body{padding:.6rem}table.leaves thead{display:none}table.leaves tr{display:flex;flex-wrap:wrap;gap:0 .8rem;border-bottom:1px solid var(--line);padding:.2rem 0}table.leaves td,table.leaves th{border:0;padding:0}table.leaves .m{width:100%}}

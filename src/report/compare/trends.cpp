@@ -76,10 +76,11 @@ std::string draw(const Trend& trend, const std::vector<const Described*>& gpus) 
 
 }  // namespace
 
-std::string trends(std::span<const Described> columns) {
+std::string trends(std::span<const Described> columns, std::string_view figures) {
     const auto gpus = by_generation(columns);
     std::string out;
     for (const auto& trend : kTrends) out += draw(trend, gpus);
+    out += figures;
     return out.empty() ? out : fmt::format("<h2 id=trends>From generation to generation</h2><p class=m>In the order of compute capability.</p><div class=plots>{}</div>", out);
 }
 
