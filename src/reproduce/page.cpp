@@ -1,6 +1,7 @@
 // A reproduction as an HTML page: table by table and figure by figure, published beside reproduced.
 #include "report/html.hpp"
 #include "reproduce/agreement.hpp"
+#include "reproduce/page_style.hpp"
 #include "reproduce/reproduce.hpp"
 
 #include <fmt/format.h>
@@ -14,8 +15,6 @@ namespace gputomo::reproduce {
 namespace {
 
 using report::escaped;
-
-constexpr std::string_view kPageStyle = "<style>.yes{color:#1d7f3f}.no{color:#c0392b}table.rows{table-layout:fixed;min-width:44rem}table.rows th:first-child{width:25%}table.rows th:nth-child(2),table.rows th:nth-child(3){width:17%}table.rows th:nth-child(4){width:8.5rem}td{overflow-wrap:anywhere}body:has(#differences:checked) .agreeing{display:none}label.only{display:block;margin:.6rem 0;font-weight:600}.overview td.c{width:9rem}.share{display:block;height:.7rem;border-radius:2px;background:#1d7f3f;print-color-adjust:exact}.rest{background:#c0392b;border-radius:2px;min-width:8rem}@media(prefers-color-scheme:dark){.yes{color:#63c787}.no{color:#ff8a75}}</style>";
 
 /// "Table V / Section IV-H1" belongs to Table V.
 std::string group_of(const Entry& entry) {
@@ -121,7 +120,7 @@ std::string discrepancies(const Paper& paper) {
 std::string results_page(const Reproduction& reproduction) {
     const auto& paper = *reproduction.paper;
     std::string out = report::page_start(paper.title) + std::string(kPageStyle);
-    out += fmt::format("<p>{}. {}, {}.</p>", escaped(fmt::format("{}", fmt::join(paper.authors, ", "))), escaped(paper.venue), paper.year);
+    out += fmt::format("<nav><a href='index.html'>All papers</a></nav><p>{}. {}, {}.</p>", escaped(fmt::format("{}", fmt::join(paper.authors, ", "))), escaped(paper.venue), paper.year);
     out += fmt::format("<div class=cards><div class=card><b>{} of {}</b><span>published values agree</span></div>", reproduction.agreeing(), reproduction.rows.size());
     if (const auto count = reproduction.not_reproducible.size(); count > 0) out += fmt::format("<a class=card href='#not-reproducible'><b>{}</b><span>cannot be reproduced</span></a>", count);
     out += "</div>";

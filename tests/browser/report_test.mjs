@@ -9,7 +9,7 @@ const [program, folder, mode] = process.argv.slice(2);
 const quick = mode === '--quick';
 /// Seconds for a page to open: 2, but other tests run beside the quick one.
 const kPatience = quick ? 10 : 2;
-const machines = fileURLToPath(new URL('../../machines', import.meta.url));
+const machines = fileURLToPath(new URL('../../machines', import.meta.url)), recordings = fileURLToPath(new URL('../../recordings', import.meta.url));
 let failures = 0;
 function expect(what, holds, found = '') {
   if (!holds) ++failures;
@@ -35,28 +35,52 @@ function makePages() {
   gputomo('scan', '--device', 'sim:gtx280', '--quiet', '--out', at('gtx280'), ...(quick ? ['--only', 'shared_latency,control_flow,register_file'] : []));
   writeFileSync(at('odd.json'), JSON.stringify(oddScan()));
   gputomo('report', at('odd.json'), '--out', at('odd.html'));
-  gputomo('report', machine('h200.json'), '--out', at('h200.html'));
-  gputomo('report', ...readdirSync(machines).filter(f => f.endsWith('.json')).slice(0, 10).map(machine), '--out', at('compared.html'));
+  const surface = access => ['--surface', path.join(recordings, `h200-surface-${access}.json.gz`)];
+  gputomo('report', path.join(recordings, 'h200-scan-3.json.gz'), ...(quick ? ['sfu'] : ['global', 'l2', 'l1', 'shared', 'sfu']).flatMap(surface), '--out', at('h200.html'));
+  gputomo('report', ...readdirSync(machines).filter(f => f.endsWith('.json')).slice(0, 10).map(machine), ...surface('global'), '--out', at('compared.html'));
   try {
     gputomo('reproduce', 'wong2010', '--only', 'wong2010.sec4f', '--quiet', '--out', at('papers'));
   } catch (error) {
     if (error.status !== 1) throw error;  // 1: a value differs
   }
-  return [{ name: 'gtx280', file: at('gtx280/report.html'), gpu: true }, { name: 'odd', file: at('odd.html'), gpu: true }, { name: 'h200', file: at('h200.html'), gpu: true },
-    { name: 'compared', file: at('compared.html'), gpu: false }, { name: 'paper', file: at('papers/wong2010.html'), gpu: false }];
+  const everywhere = ['outstanding/unique_x1', 'latency_map/map', 'control_flow/timeline', 'caches/near_latencies', 'caches/far', 'constant_caches/levels', 'barriers/latency'];
+  return [{ name: 'gtx280', file: at('gtx280/report.html'), gpu: true, wanted: quick ? ['control_flow/timeline', 'shared_latency/strides'] : [...everywhere, 'constant_caches/constant_l1_trace', 'outstanding/thread_latency'] },
+    { name: 'odd', file: at('odd.html'), gpu: true, wanted: [] }, { name: 'h200', file: at('h200.html'), gpu: true, wanted: [...everywhere, 'caches/l1_overfill', 'models/sfu_needed', 'models/sfu_alpha_512'] },
+    { name: 'compared', file: at('compared.html'), gpu: false, wanted: ['trends/cusp'] }, { name: 'paper', file: at('papers/wong2010.html'), gpu: false },
+    { name: 'papers', file: at('papers/index.html'), gpu: false }];
 }
 
+/// In a quick test of very many, the first of each experiment.
 async function drawEveryPlot(page) {
   await page.evaluate(() => document.querySelectorAll('details').forEach(d => { d.open = true; }));
+  const seen = new Set();
   for (const plot of await page.locator('.plot').all()) {
+    const experiment = (await plot.getAttribute('data-name')).split('~2f')[0], kind = await plot.locator('..').locator('script').textContent().then(t => [t.includes('"shade"'), t.includes('"until"'), t.includes('"models"')].join());
+    if (quick && seen.has(experiment + kind)) continue;
+    seen.add(experiment + kind);
     await plot.scrollIntoViewIfNeeded();
     await plot.locator('svg.marks').waitFor({ timeout: 30_000 });
   }
 }
 
+/// A model is drawn over what was measured once its box is ticked, without a mouse.
+async function chooseModel(page, name) {
+  const box = page.locator("input[data-model='roofline']"), plot = page.locator('.plot[data-models]').first();
+  if (await box.count() === 0) return;
+  const lines = async () => (await plot.locator('.role-legend-label').allTextContents()).join();
+  await plot.scrollIntoViewIfNeeded();
+  await plot.locator('svg.marks').waitFor();
+  const before = await lines();
+  await box.focus();
+  await page.keyboard.press('Space');
+  await page.waitForTimeout(500);
+  expect(`${name}: our model is drawn at first`, before.includes('shared-turns') && !before.includes('roofline'), before);
+  expect(`${name}: the keyboard chooses another model`, (await lines()).includes('roofline'), await lines());
+}
+
 const sidewaysOf = page => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
-async function look(browser, { name, file, gpu }) {
+async function look(browser, { name, file, gpu, wanted = [] }) {
   const errors = [];
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true });
   const page = await context.newPage();
@@ -77,8 +101,10 @@ async function look(browser, { name, file, gpu }) {
 
   const zooms = readFileSync(file, 'utf8').includes('vegaEmbed');
   if (zooms) await drawEveryPlot(page);
+  for (const plot of wanted) expect(`${name}: has ${plot}`, await page.locator(`[id='trace-${plot.replace('/', '~2f')}'] svg`).count() > 0);
   expect(`${name}: every plot has a picture`, await page.evaluate(() => [...document.querySelectorAll('.plot')].every(p => p.querySelector('svg path, svg circle'))));
   if (zooms) await zoom(page, name);
+  if (zooms) await chooseModel(page, name);
   await keyboard(page, name);
 
   await page.emulateMedia({ colorScheme: 'dark' });

@@ -9,7 +9,7 @@
 
 namespace gputomo::report {
 
-/// With `figures` behind the bars. Empty where there are none, and no trend has two GPUs.
-[[nodiscard]] std::string trends(std::span<const Described> columns, std::string_view figures);
+/// With `figures` below the bars. Empty where there are none, and no trend has two GPUs.
+[[nodiscard]] std::string trends(std::span<const Described> columns, std::string_view figures = {});
 
 }  // namespace gputomo::report

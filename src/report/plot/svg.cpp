@@ -79,8 +79,9 @@ std::string map_of(const Series& series, const Scales& scales) {
     std::map<int, std::string> cells;
     for (const auto i : series.points) {
         const double share = span > 0 ? (series.shade->values[i] - scales.shades.low) / span : 0.5;
-        const double left = std::clamp(scales.x.at(series.x->values[i]) - width / 2, kLeft, kWidth - kRight), top = std::clamp(scales.y.at(series.y->values[i]) - height / 2, kTop, kHeight - kBottom);
-        cells[static_cast<int>(std::lround(share * kShades))] += fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", left, top, std::min(width, kWidth - kRight - left), std::min(height, kHeight - kBottom - top), std::min(width, kWidth - kRight - left));
+        const double x = scales.x.at(series.x->values[i]), y = scales.y.at(series.y->values[i]);
+        const double left = std::max(kLeft, x - width / 2), right = std::min(kWidth - kRight, x + width / 2), top = std::max(kTop, y - height / 2), bottom = std::min(kHeight - kBottom, y + height / 2);
+        cells[static_cast<int>(std::lround(share * kShades))] += fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", left, top, right - left, bottom - top, right - left);
     }
     std::string out;
     for (const auto& [shade, path] : cells) out += fmt::format("<path fill='{}' d='{}'/>", shade_of(static_cast<double>(shade) / kShades), path);
