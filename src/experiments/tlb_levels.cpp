@@ -38,25 +38,13 @@ struct Effort {
     [[nodiscard]] double spread() const { return ceiling - latency; }
 };
 
-/// Each element's median over the laps: single loads are slow by accident.
-std::vector<double> of_elements(const std::vector<double>& latencies, std::uint32_t laps) {
-    const std::size_t size = latencies.size() / laps;
-    std::vector<double> medians;
-    std::vector<double> readings(laps);
-    for (std::size_t i = 0; i < size; ++i) {
-        for (std::size_t lap = 0; lap < laps; ++lap) readings[lap] = latencies[lap * size + i];
-        medians.push_back(deduce::median(readings));
-    }
-    return medians;
-}
-
 /// Doubles the range; a new level is there when enough loads are slower than any before (not their median: of several loads
 /// within one entry's span only the first can miss).
 std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, double clock_step, deduce::Trace& trace) {
     std::vector<Effort> efforts;
     for (std::uint64_t bytes = kFirstElements * stride; bytes <= chase.window().bytes; bytes *= 2) {
         const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(kLeastLaps, kReadings * stride / bytes));
-        const auto latencies = of_elements(chase({deduce::strided(bytes, stride), 2, laps}).latencies, laps);
+        const auto latencies = deduce::medians_of_elements(chase({deduce::strided(bytes, stride), 2, laps}).latencies, laps);
         const double row[] = {static_cast<double>(bytes), deduce::median(latencies), deduce::quantile(latencies, 0.05), deduce::quantile(latencies, 0.99)};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
         if (efforts.empty()) {
