@@ -59,6 +59,9 @@ private:
         box.undecided |= facts_.has(path, Knowledge::undecided);
     }
 
+    /// Undecided, with nothing left to say.
+    [[nodiscard]] bool open(std::string_view path) const { return facts_.text(path) == "undecided"; }
+
     /// The same behind the last line, where what it says is short.
     void more(Box& box, std::string_view path, std::string_view before = "") const {
         Box another;
@@ -71,7 +74,7 @@ private:
     /// Behind the size. What other work hides as a whole measures as nothing.
     void latency(Box& box, std::string_view path) const {
         if (facts_.number(path) == 0.0) box.lines.emplace_back("latency hidden");
-        else more(box, path);
+        else more(box, path, open(path) ? "latency " : "");
     }
 
     [[nodiscard]] BoxFrame sm() const {
@@ -171,7 +174,7 @@ private:
             const auto path = fmt::format("caches.{}.", key);
             if (place_of(cache, use) != place || facts_.has(path + "capacity", Knowledge::absent)) continue;
             Box box{.title = shown_name(key), .kind = "cache", .link = "caches"};
-            line(box, path + "capacity");
+            line(box, path + "capacity", open(path + "capacity") ? "size " : "");
             latency(box, path + "latency");
             line(box, path + "line", "lines of ");
             const auto ways = facts_.text(path + "ways"), sets = facts_.text(path + "sets");
@@ -206,7 +209,9 @@ private:
 
     [[nodiscard]] BoxRow dram() const {
         Box latencies{.title = "DRAM latency", .kind = "memory", .link = "caches"}, rates{.title = "DRAM bandwidth", .kind = "memory", .link = "memory"};
-        for (const auto& [name, path] : machine_.paths) line(latencies, fmt::format("paths.{}.memory_latency", name), name + ": ");
+        const bool any = std::any_of(machine_.paths.begin(), machine_.paths.end(), [](const auto& path) { return path.second.memory_latency.known(); });
+        for (const auto& [name, path] : machine_.paths)
+            if (const auto leaf = fmt::format("paths.{}.memory_latency", name); !any || !open(leaf)) line(latencies, leaf, name + ": ");
         line(rates, "memory.read_bandwidth", "reads ");
         line(rates, "memory.copy_bandwidth", "copies ");
         line(rates, "memory.peak_bandwidth", "pins ");
