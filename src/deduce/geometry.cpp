@@ -123,8 +123,13 @@ private:
         return true;
     }
 
+    /// Half the largest array that it serves, since a hash or neighbours may use its sets unevenly, to the smallest that it does not.
+    [[nodiscard]] bool is_of_this_level(std::uint64_t capacity) const { return capacity >= q_.fits / 2 && capacity <= q_.overflows; }
+
     /// Behind a nearer level, predictions of many groups at once would meet what comes between: the method's own checks have to do.
     bool explain_equal_sets(const EqualSets& sets) {
+        if (probe_.hidden() && !is_of_this_level(sets.sets * sets.ways * sets.line))
+            return remark(fmt::format("{} sets of {} lines of {} bytes are not the size of this level", sets.sets, sets.ways, sets.line));
         const auto index = Index::modulo(sets.sets, sets.line, probe_.address(), probe_.span());
         if (!probe_.hidden() && index.lines_in_reach() > sets.ways) return predicts(index, sets.ways);
         const std::vector<std::uint64_t> ways(sets.sets, sets.ways);
@@ -173,7 +178,7 @@ private:
         const std::string picture = fmt::format("{} sets of up to {} lines of {} bytes", index.sets(), *std::max_element(ways.begin(), ways.end()), index.line());
         if (trials.confidence() < kPredicts) return remark(fmt::format("{} predict {} of {} groups of lines", picture, trials.agreed, trials.made));
         const bool more_tags = lacks_data(index, ways);
-        if (capacity < q_.fits / 2 || (capacity > q_.overflows && !more_tags)) return remark(fmt::format("{} are not the size of this level", picture));
+        if (!is_of_this_level(capacity) && !(more_tags && capacity > q_.overflows)) return remark(fmt::format("{} are not the size of this level", picture));
         decide(index, ways, trials.confidence());
         if (more_tags) decide_data(picture, trials.confidence());
         find_policy_of(index, ways);

@@ -129,7 +129,7 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
             cache.findings.remarks.emplace_back("a nearer cache whose sets are not known hides its geometry");
         }
         if (seen)
-            if (const auto known = near_cache(cache.findings, chase, (cache.level.latency + cache.next_latency) / 2)) near.push_back(*known);
+            if (const auto known = near_cache(cache.findings, chase, (cache.level.latency + cache.next_latency) / 2, question.room)) near.push_back(*known);
         found.caches.push_back(std::move(cache));
     }
     return found;

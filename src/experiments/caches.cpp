@@ -36,7 +36,8 @@ constexpr std::uint64_t kNearStride = 64;
 constexpr std::uint64_t kFarStride = 128;
 constexpr std::uint64_t kMostNearLoads = 1 << 16;
 constexpr std::uint64_t kMostFarLoads = 1 << 20;
-/// Two paths whose nearest latencies differ by more than this share do not start at the same cache.
+/// Two paths whose nearest latencies differ by more than this share do not start at the same cache; nor do they where one of them
+/// misses in arrays that the other's first cache serves.
 constexpr double kNearer = 0.1;
 /// Cycles, or steps of the clock, by which two levels differ at least.
 constexpr double kLeastStep = 3, kClockSteps = 1.5;
@@ -137,7 +138,8 @@ Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, std::uint64_t larges
     Hierarchy hierarchy;
     const auto& nearest = near_sweep.levels.front();
     const auto& beyond = far_sweep.levels.front();
-    if (nearest.latency < (1 - kNearer) * beyond.latency)
+    const bool smaller = nearest.overflows > 0 && nearest.overflows <= beyond.fits && nearest.latency < beyond.latency;
+    if (smaller || nearest.latency < (1 - kNearer) * beyond.latency)
         hierarchy.caches.push_back({"l1", nearest, beyond.latency, &near});
     append_caches(hierarchy.caches, far_sweep, far, 2);
     hierarchy.memory = far_sweep.levels.back();

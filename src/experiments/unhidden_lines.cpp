@@ -32,9 +32,9 @@ std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& 
     return until;
 }
 
-/// The fewest further lines of a set after which one is gone on a tour through them, up to `most`.
-std::uint64_t lines_that_evict(const deduce::Chase& chase, double threshold, std::uint64_t way_bytes, std::uint64_t ways, std::uint64_t most) {
-    for (std::uint64_t others = ways; others < most; ++others) {
+/// The fewest further lines of a set after which one is gone on a tour through them, up to `most`, or as many as there is room for.
+std::uint64_t lines_that_evict(const deduce::Chase& chase, double threshold, std::uint64_t way_bytes, std::uint64_t ways, std::uint64_t most, std::uint64_t room) {
+    for (std::uint64_t others = ways; others < std::min(most, room / way_bytes); ++others) {
         deduce::ChaseRequest request{{}, kWarmLaps, kRecordedLaps};
         for (std::uint64_t i = 0; i <= others; ++i) request.offsets.push_back(i * way_bytes);
         const auto latencies = chase(request).latencies;
@@ -46,7 +46,7 @@ std::uint64_t lines_that_evict(const deduce::Chase& chase, double threshold, std
 
 }  // namespace
 
-std::optional<NearCache> near_cache(const deduce::CacheFindings& findings, const deduce::Chase& chase, double threshold) {
+std::optional<NearCache> near_cache(const deduce::CacheFindings& findings, const deduce::Chase& chase, double threshold, std::uint64_t room) {
     if (findings.line.confidence <= 0 || findings.ways.confidence <= 0 || findings.sets.confidence <= 0) return std::nullopt;
     const auto line = static_cast<std::uint64_t>(findings.line.value), ways = static_cast<std::uint64_t>(findings.ways.value);
     const std::uint64_t way_bytes = line * static_cast<std::uint64_t>(findings.sets.value);
@@ -54,7 +54,7 @@ std::optional<NearCache> near_cache(const deduce::CacheFindings& findings, const
     if (policy == "lru" || policy == "fifo") return NearCache{line, way_bytes, ways};
     // Other policies keep a line now and then for longer than there are ways.
     const std::uint64_t most = ways + ways / 2 + 2;
-    return NearCache{line, way_bytes, policy.empty() ? lines_that_evict(chase, threshold, way_bytes, ways, most) : most};
+    return NearCache{line, way_bytes, policy.empty() ? lines_that_evict(chase, threshold, way_bytes, ways, most, room) : most};
 }
 
 /// The loads of a tour and of their neighbours. A chase visits each word once.

@@ -18,8 +18,8 @@ struct NearCache {
 };
 
 /// What geometry makes of a cache; nothing where its sets were not found. Where the policy is open, the chase, in which what is slower
-/// than `threshold` missed the cache, tells how long a line stays.
-[[nodiscard]] std::optional<NearCache> near_cache(const deduce::CacheFindings& findings, const deduce::Chase& chase, double threshold);
+/// than `threshold` missed the cache, tells how long a line stays, as far as `room` bytes allow.
+[[nodiscard]] std::optional<NearCache> near_cache(const deduce::CacheFindings& findings, const deduce::Chase& chase, double threshold, std::uint64_t room);
 
 /// Odd numbers of ways, at most `most`, at which further loads lie from those that are asked about, until `enough` says so. First come those that
 /// leave 3 or 5 of 8: seen from loads that were shifted by a power of two lines, they share no set of a farther cache with those either.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <set>
 
 namespace gputomo::deduce {
 namespace {
@@ -71,7 +72,11 @@ private:
 
 CacheFindings deduce(const Truth& truth, std::uint64_t seed = 1) {
     Oracle oracle(truth, seed);
-    const Chase chase = [&](const ChaseRequest& r) { return oracle(r); };
+    const Chase chase = [&](const ChaseRequest& r) {
+        // On a GPU a chase is a list of addresses: none can come twice.
+        EXPECT_EQ(std::set(r.offsets.begin(), r.offsets.end()).size(), r.offsets.size());
+        return oracle(r);
+    };
     return deduce_geometry(chase, {.threshold = (truth.hit + truth.miss) / 2, .fits = truth.capacity() / 2, .overflows = truth.capacity() * 2, .largest = truth.capacity() * 32});
 }
 

@@ -83,9 +83,15 @@ std::vector<Offsets> draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_
 class PolicyFinder {
 public:
     PolicyFinder(Probe& probe, const Offsets& lines, const Offsets& company, std::uint64_t piece)
-        : probe_(probe), ways_(static_cast<std::uint32_t>(lines.size() - 1)), piece_(piece), visits_(std::min(kMostVisits, piece / probe.question().word)), lines_(lines), company_(company) {}
+        : probe_(probe), ways_(static_cast<std::uint32_t>(lines.size() - 1)), piece_(piece), lines_(lines), company_(company) {
+        // Each word of a tour is there once: a line of the company that comes several times between the set's lines needs as many words.
+        between_ = company.size() / std::max<std::uint64_t>(1, rounds_apart(lines.size()));
+        uses_ = company.empty() ? 1 : std::max<std::uint64_t>(1, (lines.size() * between_ + company.size() - 1) / company.size());
+        visits_ = std::min(kMostVisits, piece / probe.question().word / uses_);
+    }
 
     PolicyFinding run() {
+        if (visits_ == 0) return {.evidence = "lines are too short for as many visits as lines of other sets need between those of one: the policy is not determined"};
         const std::uint64_t rounds = std::max<std::uint64_t>(kFewestRounds, kRoundsPerWay * ways_);
         std::uint64_t loads = std::min(kMostLoads / kWalks, rounds * lines_.size());
         for (int batch = 0; batch < kBatches && !decided(); ++batch, loads *= 2) {
@@ -110,17 +116,19 @@ private:
         const auto rounds = draw_rounds(probe_, lines_.size(), visits_);
         Offsets tour;
         std::vector<std::uint32_t> numbers;
-        const std::uint64_t apart = piece_ / visits_ / probe_.question().word * probe_.question().word;
-        const std::uint64_t between = company_.size() / std::max<std::uint64_t>(1, rounds_apart(lines_.size()));
-        for (std::uint64_t v = 0; v < visits_; ++v)
+        const std::uint64_t word = probe_.question().word, apart = piece_ / visits_ / word * word;
+        for (std::uint64_t v = 0; v < visits_; ++v) {
+            std::uint64_t others = 0;
             for (const auto line : rounds[v]) {
                 tour.push_back(lines_[line] + v * apart);
                 numbers.push_back(static_cast<std::uint32_t>(line));
-                for (std::uint64_t i = 0; i < between; ++i, numbers.push_back(kCompany)) tour.push_back(company_[tour.size() % company_.size()] + v * apart);
+                for (std::uint64_t i = 0; i < between_; ++i, ++others, numbers.push_back(kCompany))
+                    tour.push_back(company_[others % company_.size()] + v * apart + others / company_.size() * word);
             }
-        const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, loads * (between + 1) / tour.size()));
+        }
+        const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, loads * (between_ + 1) / tour.size()));
         const auto recorded = probe_.record(tour, 2, laps);
-        Walk walk{{}, tour.size() / (between + 1)};
+        Walk walk{{}, tour.size() / (between_ + 1)};
         for (std::size_t at = 0; at < recorded.missed.size(); at += recorded.unbroken) {
             const std::size_t end = std::min(recorded.missed.size(), at + recorded.unbroken);
             Episode episode;
@@ -345,7 +353,10 @@ private:
 
     Probe& probe_;
     std::uint32_t ways_;
-    std::uint64_t piece_, visits_;
+    std::uint64_t piece_;
+    std::uint64_t between_ = 0;  ///< loads of the company after each of the lines
+    std::uint64_t uses_ = 1;     ///< of a line of the company in one visit
+    std::uint64_t visits_ = 0;
     Offsets lines_, company_;
     std::vector<Walk> walks_;
     double accidental_ = 0;  ///< share of hits that read like misses

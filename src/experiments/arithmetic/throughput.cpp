@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -32,6 +33,8 @@ constexpr LoopShape kShortLoops[] = {{480, 1}, {480, 2}};
 constexpr int kFewestOperations = 16;
 /// Machine instructions in whose time a loop counts, compares and branches: four instructions, of which one or the other issues at half the rate.
 constexpr double kMostControl = 8;
+/// Times of loops of three lengths lie on a line within this part.
+constexpr double kStraight = 0.005;
 
 /// Above this number of warps only every fourth is tried.
 constexpr int kEveryWarp = 16;
@@ -110,17 +113,27 @@ private:
         return loop;
     }
 
+    /// The loop with `operations` instead, at as many warps.
+    LoopRate shorter(const LoopRate& whole, int operations) {
+        const LoopShape shape{operations * size_, whole.shape.chains};
+        measured_.push_back({{count(shape), shape.chains}, whole.warps, make(shape)->throughput(whole.warps, warp_size_)});
+        return measured_.back();
+    }
+
     /// A turn takes what its operations take and what its control does; half as many operations tell them apart. The rate as it was where
-    /// that makes the control less than nothing or more than a loop needs: then something else than the number of operations differs.
+    /// that makes the control less than nothing, or so long that something else than the number of operations may differ: then a quarter of
+    /// them must tell the same (the other warps do not hide the whole latency of a branch where few cover that of the operation).
     double without_control(const LoopRate& whole) {
-        const LoopShape shape{whole.shape.operations * size_ / 2, whole.shape.chains};
-        const auto half = make(shape);
-        const LoopRate less{{count(shape), shape.chains}, whole.warps, half->throughput(whole.warps, warp_size_)};
-        measured_.push_back(less);
-        const double turn = whole.shape.operations / whole.rate, half_turn = less.shape.operations / less.rate;
-        const double rate = (whole.shape.operations - less.shape.operations) / (turn - half_turn);
-        const double control = turn * rate - whole.shape.operations;
-        return control >= 0 && control * size_ <= kMostControl ? rate : whole.rate;
+        const auto cycles = [](const LoopRate& loop) { return loop.shape.operations / loop.rate; };
+        const LoopRate half = shorter(whole, whole.shape.operations / 2);
+        const double added = cycles(whole) - cycles(half);
+        const double rate = (whole.shape.operations - half.shape.operations) / added;
+        const double control = cycles(whole) * rate - whole.shape.operations;
+        if (control < 0) return whole.rate;
+        if (control * size_ <= kMostControl) return rate;
+        const LoopRate quarter = shorter(whole, whole.shape.operations / 4);
+        const double expected = added * (half.shape.operations - quarter.shape.operations) / (whole.shape.operations - half.shape.operations);
+        return std::abs(cycles(half) - cycles(quarter) - expected) <= kStraight * added ? rate : whole.rate;
     }
 
     Context& context_;
