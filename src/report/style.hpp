@@ -21,7 +21,7 @@ svg{width:100%;height:auto;max-width:44rem}svg text{font-size:11px;fill:var(--fg
 svg.gpu{max-width:none;display:block}.narrow{display:none}svg.gpu rect.frame{fill:none;stroke:var(--edge)}svg.gpu .frame-name{font-weight:600;fill:var(--dim)}svg.gpu .name{font-weight:700}svg.gpu .wire{stroke:var(--edge);stroke-width:3}
 svg.gpu .box rect{stroke:var(--edge)}svg.gpu .undecided rect{stroke-dasharray:5 3;stroke-width:1.6}svg.gpu .cells{fill:var(--edge)}svg.gpu a:hover rect,svg.gpu a:focus rect{stroke:var(--link);stroke-width:2}
 .compute rect{fill:var(--compute)}.store rect{fill:var(--store)}.cache rect{fill:var(--cache)}.translation rect{fill:var(--translation)}.memory rect{fill:var(--memory)}
-pre{background:var(--soft);padding:.6rem;overflow-x:auto;font-size:.8rem}.pass{color:#1d7f3f}.fail{color:#c0392b}.plot{min-height:12rem}.plot .vega-embed{width:100%}
+pre{background:var(--soft);padding:.6rem;overflow-x:auto;font-size:.8rem}.pass{color:#1d7f3f}.fail{color:#c0392b}.plot{min-height:12rem;max-width:44rem}.plot .vega-embed{width:100%}
 table.compare th[scope=row]{position:sticky;left:0;background:var(--bg);min-width:8rem}table.compare td{min-width:6.5rem}table.compare tr.differs td{font-weight:600}table.compare tr.same td{color:var(--dim)}
 table.compare thead th{min-width:6.5rem}.trend{margin:.6rem 0}.trend h3{margin:.2rem 0}.trend th{width:9rem;font-weight:400}.trend td{padding:.2rem 0}
 .trend .bar{display:flex;align-items:center;gap:.4rem;height:1.1rem;font-size:.82rem;font-variant-numeric:tabular-nums}.trend i{display:inline-block;height:.75rem;border-radius:2px;print-color-adjust:exact;-webkit-print-color-adjust:exact}
