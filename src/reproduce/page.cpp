@@ -27,10 +27,17 @@ std::string mark(const Row& row) {
     return row.reproduced.is_null() ? "<td class=no>not measured" : "<td class=no>&#10007; differs";
 }
 
+/// A long one is folded away.
+std::string expression_html(const std::string& expression) {
+    constexpr std::size_t kLong = 120;
+    const auto code = fmt::format("<code>{}</code>", escaped(expression));
+    return expression.size() > kLong ? fmt::format("<details><summary>computed from traces</summary>{}</details>", code) : code;
+}
+
 /// Where the value comes from, and what explains a difference.
 std::string how(const Row& row) {
     const auto& recipe = *row.entry->recipe;
-    std::string text = fmt::format("<code>{}</code>", escaped(recipe.expression.text()));
+    std::string text = expression_html(recipe.expression.text());
     const auto add = [&](const std::string& sentence) {
         if (!sentence.empty()) text += fmt::format("<br>{}", escaped(sentence));
     };
