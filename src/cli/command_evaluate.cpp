@@ -98,6 +98,7 @@ void print_text(const models::Parameters& p, const std::vector<models::Evaluatio
 }
 
 void check(const EvaluateOptions& options) {
+    static_cast<void>(models::access_named(options.access));  // before anything is measured
     for (const int alpha : options.alphas)
         if (alpha < 1 || alpha > 4096) throw InputError(fmt::format("--alpha {}: expected 1 to 4096", alpha));
     if (!options.surface.empty() && options.machine.empty()) throw InputError("--surface: expected --machine with the parameters of the GPU that it was measured on");
