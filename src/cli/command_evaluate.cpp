@@ -2,6 +2,7 @@
 #include "cli/devices.hpp"
 #include "cli/ending.hpp"
 #include "cli/progress.hpp"
+#include "cli/surface_mixes.hpp"
 #include "experiments/mix/mix_surface.hpp"
 #include "machine/json.hpp"
 #include "models/evaluation.hpp"
@@ -46,15 +47,6 @@ machine::Machine machine_for(const EvaluateOptions& options, device::Device& dev
     return scan::describe(scan);
 }
 
-experiments::MixAccess mix_access(models::Access access) {
-    switch (access) {
-        case models::Access::shared: return experiments::MixAccess::shared;
-        case models::Access::sfu: return experiments::MixAccess::sfu;
-        case models::Access::l2: return experiments::MixAccess::l2;
-        default: return experiments::MixAccess::global;
-    }
-}
-
 /// The mixes; where the description does not say what the cache gives, accesses alone too.
 experiments::MixSurface measure(const EvaluateOptions& options, const models::Parameters& p, device::Device& device, Progress& progress) {
     experiments::MixPlan plan{.accesses = {mix_access(p.access)}, .intensities = {}, .chains = {options.ilp}, .warps = experiments::mix_occupancies(p.schedulers, p.max_warps), .adds_alone = false};
@@ -68,51 +60,12 @@ experiments::MixSurface measure(const EvaluateOptions& options, const models::Pa
     return surface;
 }
 
-bool is_alone(const experiments::MixShape& shape) { return shape.arithmetic_only || shape.alpha == 0; }
-
-/// Instructions per cycle by warps; with `latencies`, cycles of each by instructions per cycle, up to the peak (Little's law; Volkov 2016, 3.4).
-void read_alone(const experiments::MixCurve& curve, models::Curve& throughput, models::Curve* latencies) {
-    double most = 0;
-    for (const auto& sample : curve.samples) {
-        throughput[sample.warps] = sample.instructions_per_cycle;
-        if (latencies != nullptr && sample.instructions_per_cycle > most) (*latencies)[sample.instructions_per_cycle] = sample.warps * curve.shape.chains / sample.instructions_per_cycle;
-        most = std::max(most, sample.instructions_per_cycle);
-    }
-}
-
-/// The most accesses per cycle and SM with any number of chains.
-double best_alone(const experiments::MixSurface& surface, experiments::MixAccess access) {
-    double most = 0;
-    for (const auto& curve : surface.curves)
-        if (!curve.shape.arithmetic_only && curve.shape.alpha == 0 && curve.shape.access == access)
-            for (const auto& sample : curve.samples) most = std::max(most, sample.instructions_per_cycle);
-    return most;
-}
-
-/// Mixes of a surface at the occupancies that give each scheduler the same number of warps. What it has of one kind of instruction alone
-/// becomes a parameter: no model is judged on that.
-std::vector<models::MeasuredMix> judged(const EvaluateOptions& options, const experiments::MixSurface& measured_surface, models::Parameters& p) {
-    const auto access = mix_access(p.access);
-    const auto occupancies = experiments::mix_occupancies(p.schedulers, p.max_warps);
-    std::vector<models::MeasuredMix> surface;
-    if (p.memory.throughput == 0) p.memory.throughput = best_alone(measured_surface, access);
-    for (const auto& curve : measured_surface.curves) {
-        const auto& shape = curve.shape;
-        if (shape.chains != options.ilp || (!shape.arithmetic_only && shape.access != access)) continue;
-        if (is_alone(shape)) {
-            read_alone(curve, shape.arithmetic_only ? p.arithmetic_curve : p.memory_curve, shape.arithmetic_only ? nullptr : &p.loaded_latency);
-            continue;
-        }
-        const double alpha = static_cast<double>(shape.alpha) / shape.accesses;
-        if (!options.alphas.empty() && std::ranges::find(options.alphas, alpha) == options.alphas.end()) continue;
-        auto& measured = surface.emplace_back(models::MeasuredMix{{alpha, static_cast<double>(options.ilp)}, {}});
-        for (const auto& sample : curve.samples)
-            if (std::ranges::find(occupancies, sample.warps) != occupancies.end()) measured.throughput[sample.warps] = sample.instructions_per_cycle;
-    }
-    std::ranges::sort(surface, {}, [](const auto& measured) { return measured.mix.alpha; });
-    if (surface.empty() || p.memory.throughput == 0)
-        throw InputError(fmt::format("{}: no {} of {} and adds with {} chains; expected some", options.surface.empty() ? options.device : options.surface, surface.empty() ? "mixes" : "accesses alone", options.access, options.ilp));
-    return surface;
+/// Throws where there is nothing to judge models on.
+std::vector<models::MeasuredMix> judged(const EvaluateOptions& options, const experiments::MixSurface& measured, models::Parameters& p) {
+    auto mixes = judged_mixes(measured, {.chains = options.ilp, .alphas = options.alphas}, p);
+    if (mixes.empty() || p.memory.throughput == 0)
+        throw InputError(fmt::format("{}: no {} of {} and adds with {} chains; expected some", options.surface.empty() ? options.device : options.surface, mixes.empty() ? "mixes" : "accesses alone", options.access, options.ilp));
+    return mixes;
 }
 
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
@@ -145,6 +98,7 @@ void print_text(const models::Parameters& p, const std::vector<models::Evaluatio
 }
 
 void check(const EvaluateOptions& options) {
+    static_cast<void>(models::access_named(options.access));  // before anything is measured
     for (const int alpha : options.alphas)
         if (alpha < 1 || alpha > 4096) throw InputError(fmt::format("--alpha {}: expected 1 to 4096", alpha));
     if (!options.surface.empty() && options.machine.empty()) throw InputError("--surface: expected --machine with the parameters of the GPU that it was measured on");

@@ -1,16 +1,22 @@
 #include "cli/command.hpp"
+#include "cli/cusp.hpp"
 #include "cli/devices.hpp"
+#include "cli/modelled.hpp"
 #include "cli/report_page.hpp"
 #include "machine/json.hpp"
 #include "report/compare/page.hpp"
 #include "scan/files.hpp"
+#include "scan/gzip.hpp"
+#include "scan/surface_file.hpp"
+#include "units/error.hpp"
+#include "units/file.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,13 +30,19 @@ constexpr int kMostMachines = 10;
 
 struct ReportOptions {
     std::vector<std::string> files;
+    std::vector<std::string> surfaces;
     std::string out = "report.html";
 };
 
-/// What the file says that it is; empty where it says nothing. The readers complain of what is no JSON.
-std::string schema_of(const std::string& file) {
-    std::ifstream in(file);
-    const auto json = nlohmann::json::parse(in, nullptr, false);
+/// Uncompressed.
+std::string content_of(const std::string& file) {
+    auto content = read_file(file, "a scan.json or a machine description");
+    return scan::is_gzip(content) ? scan::gunzip(content, file) : content;
+}
+
+/// What the content says that it is; empty where it says nothing. The readers complain of what is no JSON.
+std::string schema_of(const std::string& content) {
+    const auto json = nlohmann::json::parse(content, nullptr, false);
     return json.is_object() && json.contains("schema") && json["schema"].is_string() ? json["schema"].get<std::string>() : "";
 }
 
@@ -40,27 +52,57 @@ struct Loaded {
     report::Page page;
 };
 
+/// Of a machine without a scan.
+report::Page page_without_scan(const machine::Machine& machine, const std::string& file) {
+    report::Page page;
+    page.device = machine.identity.name.value_or(std::filesystem::path(file).stem().string());
+    return page;
+}
+
 Loaded load(const std::string& file) {
-    Loaded loaded;
-    if (!file.starts_with("sim:") && schema_of(file) == scan::kScanSchema) {
-        const auto scan = scan::load_scan(file);
+    if (file.starts_with("sim:")) {
+        const auto machine = simulated_machine(file);
+        return {machine, page_without_scan(machine, file)};
+    }
+    const auto content = content_of(file);
+    if (schema_of(content) == scan::kScanSchema) {
+        const auto scan = scan::scan_from_json(content, file);
         return {scan::describe(scan), page_of(scan)};
     }
-    loaded.machine = file.starts_with("sim:") ? simulated_machine(file) : machine::load(file);
-    loaded.page.device = loaded.machine.identity.name.value_or(std::filesystem::path(file).stem().string());
-    return loaded;
+    const auto machine = machine::from_json(content, file);
+    return {machine, page_without_scan(machine, file)};
+}
+
+using Machines = std::vector<std::pair<std::string, machine::Machine>>;
+
+/// Each of one of the machines.
+std::vector<experiments::MixSurface> surfaces_of(const std::vector<std::string>& files, const Machines& machines) {
+    std::vector<experiments::MixSurface> surfaces;
+    for (const auto& file : files) {
+        surfaces.push_back(scan::load_surface(file));
+        const auto& gpu = surfaces.back().gpu;
+        const auto name_of = [&](const auto& named) { return named.second.identity.name.value_or(gpu); };
+        if (std::ranges::none_of(machines, [&](const auto& named) { return name_of(named) == gpu; })) throw InputError(fmt::format("{}: of {}; expected a surface of {}", file, gpu, name_of(machines.front())));
+    }
+    return surfaces;
 }
 
 int report_files(const ReportOptions& options) {
     scan::check_writable_file(options.out);
-    std::vector<std::pair<std::string, machine::Machine>> machines;
+    Machines machines;
     Loaded loaded;
     for (const auto& file : options.files) {
         loaded = load(file);
         machines.emplace_back(loaded.page.device, loaded.machine);
     }
+    const auto surfaces = surfaces_of(options.surfaces, machines);
+    if (machines.size() > 1) {
+        scan::write_file(options.out, report::comparison(machines, cusp(machines, surfaces)));
+        return 0;
+    }
     loaded.page.earlier = generation_before(loaded.machine);
-    scan::write_file(options.out, machines.size() == 1 ? report::html(loaded.machine, loaded.page) : report::comparison(machines));
+    loaded.page.modelled = modelled(surfaces, loaded.machine);
+    scan::write_file(options.out, report::html(loaded.machine, loaded.page));
     return 0;
 }
 
@@ -69,7 +111,8 @@ int report_files(const ReportOptions& options) {
 void add_report(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ReportOptions>();
     auto* command = parent.add_subcommand("report", "Make the report of a scan.json or a machine description, or compare up to ten");
-    command->add_option("file", options->files, "scan.json, a machine description, or sim:NAME; several are put side by side")->required()->expected(1, kMostMachines);
+    command->add_option("file", options->files, "scan.json, a machine description, or sim:NAME; compressed or not; several are put side by side")->required()->expected(1, kMostMachines);
+    command->add_option("--surface", options->surfaces, "throughputs that `gputomo surface` recorded on that GPU, to draw with models over them; may be given several times")->delimiter(',');
     command->add_option("--out", options->out, "HTML file to write")->capture_default_str();
     command->callback([&action, options] { action = [options] { return report_files(*options); }; });
 }

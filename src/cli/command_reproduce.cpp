@@ -1,14 +1,17 @@
 #include "cli/command.hpp"
 #include "cli/papers.hpp"
 #include "cli/progress.hpp"
+#include "reproduce/index.hpp"
 #include "reproduce/reproduce.hpp"
 #include "scan/files.hpp"
+#include "units/file.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 namespace gputomo::cli {
 namespace {
@@ -22,11 +25,28 @@ struct ReproduceOptions {
     bool quiet = false;
 };
 
+/// What the folder has of a paper; nothing where it has none, or another program's file of that name.
+std::optional<reproduce::Json> results_in(const std::filesystem::path& folder, const std::string& paper) {
+    const auto file = folder / (paper + ".json");
+    if (!std::filesystem::exists(file)) return std::nullopt;
+    auto json = reproduce::Json::parse(read_file(file, "a reproduction"), nullptr, false);
+    const bool ours = json.is_object() && json.value("schema", "") == reproduce::kReproductionSchema && json.value("paper", "") == paper;
+    return ours ? std::optional(std::move(json)) : std::nullopt;
+}
+
+void write_index(const std::filesystem::path& folder) {
+    const auto papers = shipped_papers();
+    std::vector<reproduce::PaperResults> results;
+    for (const auto& paper : papers) results.push_back({&paper, results_in(folder, paper.id)});
+    scan::write_file(folder / "index.html", reproduce::index_page(results));
+}
+
 void write_pages(const reproduce::Reproduction& reproduction, const std::filesystem::path& folder) {
     const auto& paper = reproduction.paper->id;  // papers may share a folder
     scan::write_file(folder / (paper + ".json"), reproduce::results_json(reproduction));
     scan::write_file(folder / (paper + ".html"), reproduce::results_page(reproduction));
-    fmt::print(stderr, "written: {0}/{1}.json {0}/{1}.html\n", folder.string(), paper);
+    write_index(folder);
+    fmt::print(stderr, "written: {0}/{1}.json {0}/{1}.html {0}/index.html\n", folder.string(), paper);
 }
 
 int reproduce_paper(const ReproduceOptions& options) {
@@ -56,7 +76,7 @@ void add_reproduce(CLI::App& parent, Action& action) {
     command->add_option("paper", options->paper, "id, see `gputomo list papers`")->required();
     command->add_flag("--json", options->json, "as JSON");
     command->add_option("--only", options->only, "ids of published values, or what ids start with, such as wong2010.table3")->delimiter(',');
-    command->add_option("--out", options->out, "folder for PAPER.html and PAPER.json");
+    command->add_option("--out", options->out, "folder for PAPER.html, PAPER.json and an index.html of all papers there");
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();
     command->add_flag("--quiet", options->quiet, "no progress");
     command->callback([&action, options] { action = [options] { return reproduce_paper(*options); }; });

@@ -3,6 +3,7 @@
 #include "deduce/statistics.hpp"
 #include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
+#include "experiments/trace_map.hpp"
 
 #include <fmt/format.h>
 
@@ -142,6 +143,19 @@ void report_caches(const PathFindings& findings, const PathQuestion& question, O
     }
 }
 
+namespace {
+
+/// Of the nearest cache, for people to look at: it hides the others from a walk.
+void add_nearest_trace(const PathFindings& findings, const PathQuestion& question, Outcome& outcome) {
+    if (findings.caches.empty()) return;
+    const auto& nearest = findings.caches.front();
+    const auto known = [](const deduce::Finding& finding) { return finding.confidence > 0.5 ? static_cast<std::uint64_t>(finding.value) : 0; };
+    const auto walk = [&](const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads) { return question.walk(offsets, warm, loads, std::nullopt); };
+    add_trace_map(walk, {question.experiment, nearest.name, known(nearest.findings.capacity), known(nearest.findings.line), question.room}, outcome.traces);
+}
+
+}  // namespace
+
 std::optional<double> seen_latency(Context& context, const PathFindings& findings, std::size_t index, const PathQuestion& question) {
     const auto by_sm = latencies_by_sm(context, findings, index, question);
     return by_sm.empty() ? std::nullopt : std::optional(by_sm.mean());
@@ -181,6 +195,7 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
             outcome.estimates.push_back(decided(prefix + "_range", range, {fmt::format("{}: smallest and largest of the SMs", question.experiment), kConfidence}));
     }
     outcome.traces.push_back(std::move(trace));
+    add_nearest_trace(findings, question, outcome);
     const Evidence evidence{question.experiment + ": levels of latency against the size of the array", kConfidence};
     const auto path = fmt::format("paths.{}.caches", question.path);
     outcome.estimates.push_back(findings.hidden_unknown && names.size() > 1 ? undecided(path, {}, evidence) : decided(path, names, evidence));

@@ -9,6 +9,7 @@
 #include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/overfill_walks.hpp"
+#include "experiments/trace_map.hpp"
 
 #include <fmt/format.h>
 
@@ -227,6 +228,19 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
     outcome.traces.push_back(std::move(trace));
 }
 
+/// Of the caches whose lines are known, for people to look at.
+void add_trace_maps(const Hierarchy& hierarchy, std::uint64_t room, Outcome& outcome) {
+    const auto number = [&](const std::string& path) {
+        const auto found = std::ranges::find(outcome.estimates, path, &deduce::Estimate::path);
+        const auto* value = found == outcome.estimates.end() || found->verdict != deduce::Verdict::decided ? nullptr : std::get_if<std::int64_t>(&found->value);
+        return value == nullptr ? std::uint64_t{0} : static_cast<std::uint64_t>(*value);
+    };
+    for (const auto& cache : hierarchy.caches) {
+        const auto walk = [&](const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads) { return cache.array->walk(offsets, warm, loads, std::nullopt); };
+        add_trace_map(walk, {"caches", cache.name, number(fmt::format("caches.{}.capacity", cache.name)), number(fmt::format("caches.{}.line", cache.name)), room}, outcome.traces);
+    }
+}
+
 Outcome measure(Context& context) {
     Outcome outcome;
     const std::uint64_t largest = largest_array(context.device);
@@ -243,6 +257,7 @@ Outcome measure(Context& context) {
     }
     outcome.estimates.push_back(decided("paths.global.caches", names, {"caches: levels of latency against array size, with and without the first level", kConfidence}));
     add_memory(context, hierarchy, far, largest, outcome);
+    add_trace_maps(hierarchy, room, outcome);
     return outcome;
 }
 

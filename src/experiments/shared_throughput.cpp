@@ -56,6 +56,7 @@ Outcome measure(Context& context) {
     Outcome outcome;
     deduce::Trace trace{.name = "shared_throughput/warps", .experiment = "shared_throughput"};
     trace.columns = {{"width", "bytes", {}}, {"chains", "count", {}}, {"threads", "count", {}}, {"rate", "bytes/cycle", {}}};
+    trace.plot = {.title = "Bytes per cycle from shared memory against the threads that read, by the bytes of a load", .x = "threads", .y = {"rate"}, .split = "width"};
     double best = 0;
     for (const int width : kWidths) {
         for (const int chains : kChains) {

@@ -41,18 +41,19 @@ std::string warps_card(const Facts& facts, const Facts* earlier) {
 std::string cards(const Facts& facts, const Page& page) {
     const auto earlier = page.earlier ? std::optional(Facts(page.earlier->machine)) : std::nullopt;
     const auto* was = earlier ? &*earlier : nullptr;
-    std::string out = "<div class=cards>";
+    // What is asked first, then what else there is.
+    std::string out = "<div class=cards>" + warps_card(facts, was);
     for (const auto& headline : headlines())
         if (const auto* leaf = facts.find(headline.path); leaf != nullptr && (headline.path != kGlobalCaches || leaf_text(*leaf) == "none"))
             out += fmt::format("<a class=card href='#{}'><b>{}</b><span>{}</span>{}</a>", anchor("leaf", headline.path), escaped(leaf_text(*leaf)), headline.label, before(headline.path, was));
-    return out + warps_card(facts, was) + "</div>" + (was == nullptr ? "" : fmt::format("<p class=m>was: on a {}, the last earlier generation known here</p>", escaped(page.earlier->name)));
+    return out + "</div>" + (was == nullptr ? "" : fmt::format("<p class=m>was: on a {}, the last earlier generation known here</p>", escaped(page.earlier->name)));
 }
 
 std::string warnings(const Page& page) {
-    std::string out;
+    std::string out = page.warnings.empty() ? "" : "<p class=m>What stayed open, or went wrong:</p>";
     constexpr std::size_t kInView = 4;
     for (std::size_t i = 0; i < page.warnings.size(); ++i) {
-        if (i == kInView) out += fmt::format("<details class=warns><summary>{} more warnings</summary>", page.warnings.size() - i);
+        if (i == kInView) out += fmt::format("<details class=warns><summary>{} more</summary>", page.warnings.size() - i);
         out += fmt::format("<div class=warn>{}</div>", escaped(page.warnings[i]));
     }
     return page.warnings.size() > kInView ? out + "</details>" : out;
@@ -72,7 +73,8 @@ std::string page_start(std::string_view title) {
 std::string html(const machine::Machine& machine, const Page& page) {
     const Facts facts(machine);
     const auto earlier = page.earlier ? differences({page.device, &machine}, {page.earlier->name, &page.earlier->machine}) : "";
-    return page_start(page.device) + contents(facts, page, !earlier.empty()) + first_screen(machine, facts, page) + earlier + sections(facts, page) + plot_scripts(page.traces) + "</html>\n";
+    const auto body = sections(facts, page);
+    return page_start(page.device) + contents(facts, page, !earlier.empty()) + first_screen(machine, facts, page) + earlier + body + plot_scripts(body) + "</html>\n";
 }
 
 }  // namespace gputomo::report

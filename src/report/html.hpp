@@ -3,6 +3,7 @@
 
 #include "deduce/estimate.hpp"
 #include "machine/machine.hpp"
+#include "report/modelled.hpp"
 #include "report/text.hpp"
 
 #include <map>
@@ -45,6 +46,7 @@ struct Page {
     std::vector<CodeCheck> code_checks;
     std::map<std::string, std::string> experiment_of;  ///< id of the experiment that found a leaf, by path
     std::optional<Earlier> earlier;
+    Modelled modelled;                                 ///< throughputs with models over them; empty where none were measured
 };
 
 [[nodiscard]] std::string html(const machine::Machine& machine, const Page& page);

@@ -37,6 +37,7 @@ public:
         add(all, {shared_by("TPC", facts_.text("topology.sms_per_tpc")), {caches_in("tpc")}});
         add(all, {shared_by("GPC", facts_.text("topology.sms_per_gpc")), {caches_in("gpc")}});
         add(all, {"Shared by all SMs", {caches_in("gpu")}});
+        add(all, {"Farther away; who shares them was not decided", {caches_in("")}});
         add(all, {"Address translation (TLBs, nearest first)", {tlbs()}});
         add(all, {"Off chip", {dram()}});
         return all;
@@ -58,6 +59,9 @@ private:
         box.undecided |= facts_.has(path, Knowledge::undecided);
     }
 
+    /// Undecided, with nothing left to say.
+    [[nodiscard]] bool open(std::string_view path) const { return facts_.text(path) == "undecided"; }
+
     /// The same behind the last line, where what it says is short.
     void more(Box& box, std::string_view path, std::string_view before = "") const {
         Box another;
@@ -70,7 +74,7 @@ private:
     /// Behind the size. What other work hides as a whole measures as nothing.
     void latency(Box& box, std::string_view path) const {
         if (facts_.number(path) == 0.0) box.lines.emplace_back("latency hidden");
-        else more(box, path);
+        else more(box, path, open(path) ? "latency " : "");
     }
 
     [[nodiscard]] BoxFrame sm() const {
@@ -147,7 +151,7 @@ private:
         bool first = false;
     };
     [[nodiscard]] Use use_of(const std::string& cache) const {
-        Use use;
+        Use use{.paths = {}, .first = cache.ends_with("l1")};  // also of a path whose order is not known
         for (const auto& [name, path] : machine_.paths) {
             if (!path.caches.known()) continue;
             const auto& caches = path.caches.value;
@@ -158,9 +162,9 @@ private:
         }
         return use;
     }
-    /// Where to draw the cache. One whose sharers nobody looked for is drawn in the SM where it is the first of a path.
+    /// Where to draw the cache. One whose sharers are not known is drawn in the SM where it is the first of a path, else apart.
     [[nodiscard]] static std::string place_of(const machine::Cache& cache, const Use& use) {
-        if (!cache.scope.known()) return use.first ? "sm" : "gpu";
+        if (!cache.scope.known()) return use.first ? "sm" : "";
         return cache.scope.value == "scheduler" ? "sm" : cache.scope.value;
     }
     [[nodiscard]] BoxRow caches_in(std::string_view place) const {
@@ -170,14 +174,14 @@ private:
             const auto path = fmt::format("caches.{}.", key);
             if (place_of(cache, use) != place || facts_.has(path + "capacity", Knowledge::absent)) continue;
             Box box{.title = shown_name(key), .kind = "cache", .link = "caches"};
-            line(box, path + "capacity");
+            line(box, path + "capacity", open(path + "capacity") ? "size " : "");
             latency(box, path + "latency");
             line(box, path + "line", "lines of ");
             const auto ways = facts_.text(path + "ways"), sets = facts_.text(path + "sets");
             if (!ways.empty() && !sets.empty()) box.lines.push_back(fmt::format("{} ways x {} sets", ways, sets));
             more(box, path + "policy");
             if (use.paths.size() > 1) box.lines.push_back("for " + joined(use.paths));
-            if (!cache.scope.known() && !box.lines.empty()) box.lines.emplace_back("place not measured");
+            if (place == "sm" && !cache.scope.known() && !box.lines.empty()) box.lines.emplace_back("sharers not measured");
             if (!box.lines.empty()) row.push_back(box);
         }
         return row;
@@ -205,7 +209,9 @@ private:
 
     [[nodiscard]] BoxRow dram() const {
         Box latencies{.title = "DRAM latency", .kind = "memory", .link = "caches"}, rates{.title = "DRAM bandwidth", .kind = "memory", .link = "memory"};
-        for (const auto& [name, path] : machine_.paths) line(latencies, fmt::format("paths.{}.memory_latency", name), name + ": ");
+        const bool any = std::any_of(machine_.paths.begin(), machine_.paths.end(), [](const auto& path) { return path.second.memory_latency.known(); });
+        for (const auto& [name, path] : machine_.paths)
+            if (const auto leaf = fmt::format("paths.{}.memory_latency", name); !any || !open(leaf)) line(latencies, leaf, name + ": ");
         line(rates, "memory.read_bandwidth", "reads ");
         line(rates, "memory.copy_bandwidth", "copies ");
         line(rates, "memory.peak_bandwidth", "pins ");

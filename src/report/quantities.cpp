@@ -8,9 +8,9 @@ namespace {
 constexpr double kWordBytes = 4;
 
 constexpr Headline kHeadlines[] = {
-    {"topology.sms", "SMs"}, {"clock.sm_mhz", "SM clock"}, {"operations[add.f32].latency", "FP32 add latency"}, {"operations[add.f32].throughput", "FP32 adds per SM"},
-    {"shared.latency", "shared memory latency"}, {"shared.bytes_per_cycle", "shared memory per SM"}, {kGlobalCaches, "caches of global loads"}, {"caches.l1.capacity", "L1 capacity"}, {"caches.l1.latency", "L1 latency"},
-    {"caches.l2.capacity", "L2 capacity"}, {"caches.l2.latency", "L2 latency"}, {"paths.global.memory_latency", "DRAM latency"}, {"memory.read_bandwidth", "DRAM read bandwidth"},
+    {kGlobalCaches, "caches of global loads"}, {"caches.l1.capacity", "L1 capacity"}, {"caches.l1.latency", "L1 latency"}, {"caches.l2.capacity", "L2 capacity"}, {"caches.l2.latency", "L2 latency"},
+    {"paths.global.memory_latency", "DRAM latency"}, {"memory.read_bandwidth", "DRAM read bandwidth"}, {"topology.sms", "SMs"}, {"clock.sm_mhz", "SM clock"}, {"operations[add.f32].latency", "FP32 add latency"},
+    {"operations[add.f32].throughput", "FP32 adds per SM"}, {"shared.latency", "shared memory latency"}, {"shared.bytes_per_cycle", "shared memory per SM"},
 };
 
 /// Cycles per nanosecond.

@@ -1,6 +1,7 @@
 #include "report/sections.hpp"
 
 #include "report/leaf_table.hpp"
+#include "report/modelled.hpp"
 #include "report/plot/element.hpp"
 #include "report/subsystems.hpp"
 
@@ -83,6 +84,7 @@ std::string contents(const Facts& facts, const Page& page, bool changes) {
     if (changes) out += fmt::format("<a href='#earlier'>Changes since {}</a> ", escaped(page.earlier->name));
     for (const auto& subsystem : subsystems())
         if (!leaves_of(facts, subsystem).empty()) out += fmt::format("<a href='#{}'>{}</a> ", subsystem.id, subsystem.title);
+    if (!page.modelled.empty()) out += "<a href='#models'>Models</a> ";
     if (has_homeless(page)) out += "<a href='#evidence'>Other evidence</a> ";
     if (!page.code_checks.empty()) out += "<a href='#code'>Machine code</a>";
     return out + "</nav>";
@@ -98,6 +100,7 @@ std::string sections(const Facts& facts, const Page& page) {
         for (const auto& method : experiments)
             if (home_of(method.id, page) == &subsystem) out += experiment(method, page);
     }
+    out += modelled_section(page.modelled);
     if (has_homeless(page)) {
         out += "<h2 id=evidence>Other evidence</h2>";
         for (const auto& method : experiments)

@@ -40,6 +40,13 @@ std::string value_in_words(const machine::Value& value, Unit unit) {
         value);
 }
 
+/// Masks of address bits.
+std::string masks_text(const std::vector<std::int64_t>& masks) {
+    std::vector<std::string> texts;
+    for (const auto mask : masks) texts.push_back(fmt::format("0x{:x}", mask));
+    return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 /// Four whole numbers or more without a gap.
 bool one_after_the_other(const std::vector<machine::Value>& candidates) {
     if (candidates.size() < 4) return false;
@@ -81,6 +88,7 @@ std::string number_text(double value, Unit unit) {
     if (unit == Unit::bytes) return bytes_text(value);
     const std::string number = std::abs(value) < 1e6 && value == std::round(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
     if (unit == Unit::none || unit == Unit::count) return number;
+    if (value == 1 && unit == Unit::cycles) return "1 cycle";
     return fmt::format("{} {}", number, machine::unit_name(unit));
 }
 
@@ -95,7 +103,7 @@ std::string leaf_text(const machine::NamedLeaf& named) {
     const auto& leaf = named.leaf;
     if (leaf.knowledge == Knowledge::unknown) return "unknown";
     if (leaf.knowledge == Knowledge::absent) return "absent";
-    if (leaf.knowledge == Knowledge::known) return value_in_words(leaf.value, named.info.unit);
+    if (leaf.knowledge == Knowledge::known) return named.info.name == "index_hash" ? masks_text(std::get<std::vector<std::int64_t>>(leaf.value)) : value_in_words(leaf.value, named.info.unit);
     std::vector<std::string> candidates;
     for (const auto& candidate : leaf.candidates) candidates.push_back(value_in_words(candidate, named.info.unit));
     if (one_after_the_other(leaf.candidates)) return fmt::format("{} to {}", candidates.front(), candidates.back());

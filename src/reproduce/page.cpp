@@ -1,6 +1,7 @@
 // A reproduction as an HTML page: table by table and figure by figure, published beside reproduced.
 #include "report/html.hpp"
 #include "reproduce/agreement.hpp"
+#include "reproduce/page_style.hpp"
 #include "reproduce/reproduce.hpp"
 
 #include <fmt/format.h>
@@ -15,8 +16,6 @@ namespace {
 
 using report::escaped;
 
-constexpr std::string_view kPageStyle = "<style>.yes{color:#1d7f3f}.no{color:#c0392b}table.rows{table-layout:fixed;min-width:44rem}table.rows th:first-child{width:25%}table.rows th:nth-child(2),table.rows th:nth-child(3){width:17%}table.rows th:nth-child(4){width:8.5rem}td{overflow-wrap:anywhere}body:has(#differences:checked) .agreeing{display:none}label.only{display:block;margin:.6rem 0;font-weight:600}.overview td.c{width:9rem}.share{display:block;height:.7rem;border-radius:2px;background:#1d7f3f;print-color-adjust:exact}.rest{background:#c0392b;border-radius:2px;min-width:8rem}@media(prefers-color-scheme:dark){.yes{color:#63c787}.no{color:#ff8a75}}</style>";
-
 /// "Table V / Section IV-H1" belongs to Table V.
 std::string group_of(const Entry& entry) {
     const auto slash = entry.where.find(" / ");
@@ -28,10 +27,17 @@ std::string mark(const Row& row) {
     return row.reproduced.is_null() ? "<td class=no>not measured" : "<td class=no>&#10007; differs";
 }
 
+/// A long one is folded away.
+std::string expression_html(const std::string& expression) {
+    constexpr std::size_t kLong = 120;
+    const auto code = fmt::format("<code>{}</code>", escaped(expression));
+    return expression.size() > kLong ? fmt::format("<details><summary>computed from traces</summary>{}</details>", code) : code;
+}
+
 /// Where the value comes from, and what explains a difference.
 std::string how(const Row& row) {
     const auto& recipe = *row.entry->recipe;
-    std::string text = fmt::format("<code>{}</code>", escaped(recipe.expression.text()));
+    std::string text = expression_html(recipe.expression.text());
     const auto add = [&](const std::string& sentence) {
         if (!sentence.empty()) text += fmt::format("<br>{}", escaped(sentence));
     };
@@ -121,7 +127,7 @@ std::string discrepancies(const Paper& paper) {
 std::string results_page(const Reproduction& reproduction) {
     const auto& paper = *reproduction.paper;
     std::string out = report::page_start(paper.title) + std::string(kPageStyle);
-    out += fmt::format("<p>{}. {}, {}.</p>", escaped(fmt::format("{}", fmt::join(paper.authors, ", "))), escaped(paper.venue), paper.year);
+    out += fmt::format("<nav><a href='index.html'>All papers</a></nav><p>{}. {}, {}.</p>", escaped(fmt::format("{}", fmt::join(paper.authors, ", "))), escaped(paper.venue), paper.year);
     out += fmt::format("<div class=cards><div class=card><b>{} of {}</b><span>published values agree</span></div>", reproduction.agreeing(), reproduction.rows.size());
     if (const auto count = reproduction.not_reproducible.size(); count > 0) out += fmt::format("<a class=card href='#not-reproducible'><b>{}</b><span>cannot be reproduced</span></a>", count);
     out += "</div>";

@@ -49,7 +49,7 @@ protected:
     void prepare() const {
         fs::create_directory(path("build"));
         fs::create_symlink(GPUTOMO_PROGRAM, path("build/gputomo"));
-        for (const char* folder : {"machines", "tests"}) fs::create_directory_symlink(source(folder), path(folder));
+        for (const char* folder : {"machines", "recordings", "tests"}) fs::create_directory_symlink(source(folder), path(folder));
         fs::create_directory(path("scan"));
         fs::copy_file(source("machines/gtx280.json"), path("scan/machine.json"));
     }
@@ -64,7 +64,7 @@ TEST_F(Documents, TheTourCanBeFollowed) {
         EXPECT_THAT(WEXITSTATUS(status), AnyOf(0, 1)) << command << "\n" << read("err");
         EXPECT_TRUE(read("err").find("gputomo:") == std::string::npos) << command << "\n" << read("err");
     }
-    for (const char* written : {"compared.html", "pages/wong2010.html", "scan/history.sqlite"}) EXPECT_TRUE(exists(written)) << written;
+    for (const char* written : {"compared.html", "h200.html", "pages/wong2010.html", "pages/index.html", "scan/history.sqlite"}) EXPECT_TRUE(exists(written)) << written;
 }
 
 /// Alternatives stand as a|b, what may be left out in brackets.

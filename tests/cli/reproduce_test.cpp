@@ -55,9 +55,19 @@ TEST_F(Reproduce, EndsWithOneWhereAValueWasNotMeasured) {
 TEST_F(Reproduce, WritesAPageAndItsResults) {
     const auto ran = run({"reproduce", "wong2010", "--only", "wong2010.sec4f.latency", "--out", "new/folder"});
     EXPECT_EQ(ran.code, 0) << ran.err;
-    EXPECT_THAT(ran.err, HasSubstr("written: new/folder/wong2010.json new/folder/wong2010.html"));
+    EXPECT_THAT(ran.err, HasSubstr("written: new/folder/wong2010.json new/folder/wong2010.html new/folder/index.html"));
     EXPECT_EQ(json::parse(read("new/folder/wong2010.json")).at("paper"), "wong2010");
     EXPECT_THAT(read("new/folder/wong2010.html"), HasSubstr("id='wong2010.sec4f.latency'"));
+}
+
+TEST_F(Reproduce, TheIndexHasEachPaperOfTheFolderAndWhatDiffers) {
+    EXPECT_EQ(run({"reproduce", "wong2010", "--only", "wong2010.sec4f.latency", "--quiet", "--out", "pages"}).code, 0);
+    EXPECT_EQ(run({"reproduce", "volkov2016", "--only", "volkov2016.table2_8.issue_width.g80", "--quiet", "--out", "pages"}).code, 1);
+    write("pages/lashgar2015.json", R"({"schema":"something else"})");
+    EXPECT_EQ(run({"reproduce", "wong2010", "--only", "wong2010.sec4f.latency", "--quiet", "--out", "pages"}).code, 0);
+    const auto index = read("pages/index.html");
+    EXPECT_THAT(index, AllOf(HasSubstr("<a href='wong2010.html'>"), HasSubstr("<td class=c>1 of 1"), HasSubstr("<a href='volkov2016.html'>"), HasSubstr("<td class=c>0 of 1"), HasSubstr("not measured: issue.dual_issue")));
+    EXPECT_THAT(index, AllOf(HasSubstr("gputomo reproduce lashgar2015 --out ."), HasSubstr("gputomo reproduce mei2014 --out .")));
 }
 
 TEST_F(Reproduce, RefusesWhatThereIsNot) {

@@ -16,7 +16,7 @@ using Offsets = std::vector<std::uint64_t>;
 
 /// More loads would be needed than a level is worth.
 struct Exhausted : std::runtime_error {
-    Exhausted() : std::runtime_error("more loads would be needed than a level is worth") {}
+    Exhausted() : std::runtime_error("what is missing of its geometry would take more loads than one level gets") {}
 };
 
 /// Asks a chase and makes up for readings that are slow by accident. Offsets count from `origin`, which is aligned to `span`, so

@@ -104,6 +104,7 @@ private:
     void sweep();
     void sweep_curve(int loads, const InFlightPattern& pattern, int most_warps);
     void report(const std::vector<OutstandingFit>& fits);
+    [[nodiscard]] deduce::Trace thread_latency() const;
     void report_table(const std::vector<OutstandingFit>& fits);
     void leave_open(std::vector<deduce::Value> candidates, Evidence evidence, const char* reason);
     std::optional<deduce::Step> exact_lines(int about);
@@ -250,7 +251,21 @@ void Study::report(const std::vector<OutstandingFit>& fits) {
         for (std::size_t i = 0; i < std::size(row); ++i) surface.columns[i].values.push_back(row[i]);
     }
     outcome_.traces.push_back(std::move(surface));
+    outcome_.traces.push_back(thread_latency());
     report_table(fits);
+}
+
+/// Launches of whole warps whose threads each load lines of their own (Lashgar 2015, 3.1), with any number of loads a thread.
+deduce::Trace Study::thread_latency() const {
+    deduce::Trace trace{.name = "outstanding/thread_latency", .experiment = "outstanding"};
+    trace.columns = {{"threads", "count", {}}, {"loads", "count", {}}, {"latency", "cycles", {}}};
+    trace.plot = {.title = "Thread-latency surface: cycles until all loads are there, each of a line of its own, by threads and loads of a thread", .x = "threads", .y = {"latency"}, .split = "loads"};
+    for (const auto& [launch, cycles] : points_) {
+        if (launch.share != 1 || launch.sectors != 1 || launch.lanes != kWarp) continue;
+        const double row[] = {static_cast<double>(launch.threads), static_cast<double>(launch.loads), cycles};
+        for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+    }
+    return trace;
 }
 
 std::string in_words(const std::vector<OutstandingFit>& fits) {

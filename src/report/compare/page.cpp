@@ -3,6 +3,7 @@
 #include "report/compare/side_by_side.hpp"
 #include "report/compare/trends.hpp"
 #include "report/html.hpp"
+#include "report/plot/element.hpp"
 #include "report/subsystems.hpp"
 
 #include <fmt/format.h>
@@ -53,10 +54,12 @@ std::string names_of(std::span<const Described> columns) {
 
 }  // namespace
 
-std::string comparison(const std::vector<std::pair<std::string, machine::Machine>>& machines) {
+std::string comparison(const std::vector<std::pair<std::string, machine::Machine>>& machines, const std::vector<TrendPlot>& plots) {
     const auto columns = described(machines);
     const auto rows = side_by_side(columns);
-    const auto trend = trends(columns);
+    std::string figures;
+    for (const auto& plot : plots) figures += plot_element(plot.trace, {plot.lines, std::vector<bool>(plot.lines.size(), true)});
+    const auto trend = trends(columns, figures);
     std::string sections, contents = trend.empty() ? "" : "<a href='#trends'>Trends</a> ";
     for (const auto& subsystem : subsystems()) {
         const auto own = of_subsystem(rows, subsystem);
@@ -66,8 +69,8 @@ std::string comparison(const std::vector<std::pair<std::string, machine::Machine
     }
     return page_start(names_of(columns)) +
            fmt::format("<nav>{}</nav>{}<p class=m>Bold: known of two GPUs and not the same, beyond intervals. An empty cell is unknown. Hold the pointer over a value for its source.</p>{}"
-                       "<label class=only><input type=checkbox id=differences> Only what differs ({} of {} leaves)</label>{}</html>\n",
-                       contents, headline_table(columns), trend, differing(rows), rows.size(), sections);
+                       "<label class=only><input type=checkbox id=differences> Only what differs ({} of {} leaves)</label>{}{}</html>\n",
+                       contents, headline_table(columns), trend, differing(rows), rows.size(), sections, plot_scripts(figures));
 }
 
 std::string differences(const std::pair<std::string, const machine::Machine*>& gpu, const std::pair<std::string, const machine::Machine*>& earlier) {

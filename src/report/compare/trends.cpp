@@ -36,7 +36,7 @@ constexpr Trend kTrends[] = {
      "Latency times throughput, so an estimate: Volkov 2016, Fig. 4.2, counts the warps that attained 90% of the memory's peak, which are more.",
      {{{"arithmetic (FP32 adds)", warps_for_arithmetic}, {"memory (4-byte loads)", warps_for_memory}}}},
     {"Memory's warps over arithmetic's", "The ratio of the two above; Volkov 2016, 4.3: 4, 2.7, 2.3, 1.6 and 1.7 from G80 to Maxwell, from measured occupancies.", {{{"ratio", memory_over_arithmetic}}}},
-    {"DRAM bytes per FP32 add", "Pin bandwidth over arithmetic throughput (Volkov 2016, Fig. 4.4): improvements in memory bandwidth lag behind those in arithmetic.", {{{"bytes per add", bytes_per_add}}}},
+    {"DRAM bytes per FP32 add", "Pin bandwidth over arithmetic throughput (Volkov 2016, Fig. 4.4): improvements in memory bandwidth lag behind those in arithmetic, by a factor of about 1.24 a year among GeForce GPUs until 2016. HBM works against it.", {{{"bytes per add", bytes_per_add}}}},
     {"Latency near the SM, cycles", "Volkov 2016, 4.4: the fall of arithmetic latency is what kept the warps needed from growing.", {{{"FP32 add", leaf<kAddLatency>}, {"shared memory", leaf<kSharedLatency>}}}},
     {"DRAM latency", "It changed less: nanoseconds stay, cycles follow the clock.", {{{"cycles", leaf<kMemoryLatency>}, {"nanoseconds", memory_nanoseconds}}}},
 };
@@ -76,11 +76,12 @@ std::string draw(const Trend& trend, const std::vector<const Described*>& gpus) 
 
 }  // namespace
 
-std::string trends(std::span<const Described> columns) {
+std::string trends(std::span<const Described> columns, std::string_view figures) {
     const auto gpus = by_generation(columns);
     std::string out;
     for (const auto& trend : kTrends) out += draw(trend, gpus);
-    return out.empty() ? out : fmt::format("<h2 id=trends>From generation to generation</h2><p class=m>In the order of compute capability.</p><div class=plots>{}</div>", out);
+    if (out.empty() && figures.empty()) return {};
+    return fmt::format("<h2 id=trends>From generation to generation</h2><p class=m>In the order of compute capability.</p><div class=plots>{}</div>{}", out, figures);
 }
 
 }  // namespace gputomo::report

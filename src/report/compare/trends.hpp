@@ -5,10 +5,11 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace gputomo::report {
 
-/// Empty where no trend has two GPUs.
-[[nodiscard]] std::string trends(std::span<const Described> columns);
+/// With `figures` below the bars. Empty where there are none, and no trend has two GPUs.
+[[nodiscard]] std::string trends(std::span<const Described> columns, std::string_view figures = {});
 
 }  // namespace gputomo::report

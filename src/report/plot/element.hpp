@@ -4,14 +4,22 @@
 #include "deduce/estimate.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gputomo::report {
 
-/// A figure with the static picture and, with scripts, the thinned data. Empty where there is nothing to draw.
-[[nodiscard]] std::string plot_element(const deduce::Trace& trace);
+/// Series that are lines without points over the others, and that a page's check boxes (data-model='NAME') choose.
+struct Overlay {
+    std::vector<std::string> lines;  ///< names of y columns, in the order of their colours
+    std::vector<bool> shown;         ///< of each, at first
+    [[nodiscard]] bool has(std::string_view series) const;
+};
 
-/// Vega, Vega-Lite and what turns each figure into a zoomable plot once it comes into view. Empty where no trace has a plot or the build has no scripts.
-[[nodiscard]] std::string plot_scripts(const std::vector<deduce::Trace>& traces);
+/// A figure with the static picture and, with scripts, the thinned data. Empty where there is nothing to draw.
+[[nodiscard]] std::string plot_element(const deduce::Trace& trace, const Overlay& overlay = {});
+
+/// Vega, Vega-Lite and what turns each figure into a zoomable plot once it comes into view. Empty where `page` has no plot or the build has no scripts.
+[[nodiscard]] std::string plot_scripts(std::string_view page);
 
 }  // namespace gputomo::report

@@ -15,10 +15,12 @@ namespace {
 
 /// A series of more points is thinned.
 constexpr std::size_t kMostPoints = 4000;
+/// And a map of more cells: all of them where each can be seen.
+constexpr std::size_t kMostCells = 20000;
 /// Columns of pixels on a wide screen: of each, the smallest and the largest value are kept.
 constexpr std::size_t kColumns = 1000;
 /// Places of a map or timeline that can be told apart.
-constexpr double kPlacesAcross = 160, kPlacesDown = 60;
+constexpr double kPlacesAcross = 160, kPlacesDown = 100;
 /// More lines in a plot nobody tells apart.
 constexpr std::size_t kMostSeries = 12;
 
@@ -70,7 +72,7 @@ void keep_strongest(Series& series, bool log_x, bool log_y) {
 }
 
 void thin(Series& series, const deduce::Trace::Plot& plot) {
-    if (series.points.size() <= kMostPoints) return;
+    if (series.points.size() <= (series.shade != nullptr ? kMostCells : kMostPoints)) return;
     if (series.shade != nullptr || series.until != nullptr) keep_strongest(series, plot.log_x, plot.log_y);
     else keep_extremes(series, plot.log_x);
     series.thinned = true;
@@ -120,6 +122,10 @@ std::vector<Series> series_of(const deduce::Trace& trace) {
         }
     }
     return all;
+}
+
+std::string shown_unit(std::string_view unit) {
+    return unit == "count" || unit == "number" || unit == "id" ? "" : std::string(unit);
 }
 
 }  // namespace gputomo::report

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gputomo::report {
@@ -22,5 +23,8 @@ struct Series {
 
 /// Those that have points. Of a series of very many, each pixel column keeps the smallest and the largest; in a map each place keeps the largest shade, in a timeline the longest bar.
 [[nodiscard]] std::vector<Series> series_of(const deduce::Trace& trace);
+
+/// What an axis says behind the column's name: nothing for numbers of things.
+[[nodiscard]] std::string shown_unit(std::string_view unit);
 
 }  // namespace gputomo::report

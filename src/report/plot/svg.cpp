@@ -10,7 +10,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace gputomo::report {
@@ -18,7 +20,10 @@ namespace {
 
 constexpr double kWidth = 640, kHeight = 300, kLeft = 64, kRight = 16, kTop = 16, kBottom = 44;
 constexpr std::array<std::string_view, 6> kColours{"#2f6fde", "#d9622b", "#2a9d63", "#a04bc4", "#b08a1e", "#5b6b7b"};
-std::string label_of(const deduce::Trace::Column& column) { return column.name + (column.unit.empty() ? "" : ", " + column.unit); }
+std::string label_of(const deduce::Trace::Column& column) {
+    const auto unit = shown_unit(column.unit);
+    return column.name + (unit.empty() ? "" : ", " + unit);
+}
 
 std::string tick_text(double value) {
     if (value >= 1024 && std::fmod(value, 1024) == 0) {
@@ -53,14 +58,53 @@ std::string mark(const Series& series, std::size_t i, const Scales& scales) {
     const double x = series.x->values[i], y = series.y->values[i], px = scales.x.at(x), py = scales.y.at(y);
     if (series.until != nullptr)
         return fmt::format("<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height=4><title>{:.6g}: {:.6g} to {:.6g}</title></rect>", px, py - 2, std::max(0.5, scales.x.at(series.until->values[i]) - px), y, x, series.until->values[i]);
-    if (series.shade == nullptr) return fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r=2><title>{:.6g}, {:.6g}</title></circle>", px, py, x, y);
-    const double value = series.shade->values[i], span = scales.shades.high - scales.shades.low;
-    return fmt::format("<rect x='{:.1f}' y='{:.1f}' width=6 height=6 fill='{}'><title>{:.6g}, {:.6g}: {:.6g}</title></rect>", px - 3, py - 3, shade_of(span > 0 ? (value - scales.shades.low) / span : 0.5), x, y, value);
+    return fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r=2><title>{:.6g}, {:.6g}</title></circle>", px, py, x, y);
+}
+
+/// Pixels between neighbouring places, so that a full map has no gaps; squares of kSquare where there are too many of them.
+double cell_size(const std::vector<double>& values, const std::vector<std::size_t>& points, const Axis& axis) {
+    constexpr double kSquare = 6, kLargest = 40;
+    std::set<double> places;
+    for (const auto i : points) places.insert(axis.at(values[i]));
+    double least = kLargest;
+    for (auto at = places.begin(); at != places.end() && std::next(at) != places.end(); ++at) least = std::min(least, *std::next(at) - *at);
+    return least < 1 || places.size() < 2 ? kSquare : least;
+}
+
+/// Cells of one shade after the other.
+std::string map_of(const Series& series, const Scales& scales) {
+    constexpr int kShades = 24;
+    const double width = cell_size(series.x->values, series.points, scales.x), height = cell_size(series.y->values, series.points, scales.y);
+    const double span = scales.shades.high - scales.shades.low;
+    std::map<int, std::string> cells;
+    for (const auto i : series.points) {
+        const double share = span > 0 ? (series.shade->values[i] - scales.shades.low) / span : 0.5;
+        const double x = scales.x.at(series.x->values[i]), y = scales.y.at(series.y->values[i]);
+        const double left = std::max(kLeft, x - width / 2), right = std::min(kWidth - kRight, x + width / 2), top = std::max(kTop, y - height / 2), bottom = std::min(kHeight - kBottom, y + height / 2);
+        cells[static_cast<int>(std::lround(share * kShades))] += fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", left, top, right - left, bottom - top, right - left);
+    }
+    std::string out;
+    for (const auto& [shade, path] : cells) out += fmt::format("<path fill='{}' d='{}'/>", shade_of(static_cast<double>(shade) / kShades), path);
+    return out;
+}
+
+std::string line(const Series& series, const Scales& scales) {
+    std::string points;
+    for (const auto i : series.points) points += fmt::format("{:.1f},{:.1f} ", scales.x.at(series.x->values[i]), scales.y.at(series.y->values[i]));
+    return fmt::format("<polyline points='{}'/>", points);
+}
+
+std::string marks(const Series& series, const Scales& scales, bool as_line) {
+    if (as_line) return line(series, scales);
+    if (series.shade != nullptr) return map_of(series, scales);
+    std::string out;
+    for (const auto i : series.points) out += mark(series, i, scales);
+    return out;
 }
 
 }  // namespace
 
-std::string svg(const deduce::Trace& trace) {
+std::string svg(const deduce::Trace& trace, const std::vector<std::string>& lines) {
     const auto all = series_of(trace);
     if (all.empty()) return {};
     Range x_range, y_range, shades;
@@ -76,8 +120,8 @@ std::string svg(const deduce::Trace& trace) {
     out += axes(scales.x, scales.y, label_of(*all.front().x), label_of(*all.front().y));
     for (std::size_t s = 0; s < all.size(); ++s) {
         const auto colour = kColours[s % kColours.size()];
-        out += fmt::format("<g fill='{}'>", colour);
-        for (const auto i : all[s].points) out += mark(all[s], i, scales);
+        const bool as_line = std::find(lines.begin(), lines.end(), all[s].name) != lines.end();
+        out += fmt::format("<g {}='{}'>", as_line ? "fill=none stroke" : "fill", colour) + marks(all[s], scales, as_line);
         const auto name = all[s].shade != nullptr ? fmt::format("colour: {}", label_of(*all[s].shade)) : all[s].name;
         out += fmt::format("</g><text x='{}' y='{}' style='fill:{}' text-anchor=end>{}</text>", kWidth - kRight, kTop + 12 + 14.0 * static_cast<double>(s), colour, escaped(name));
     }

@@ -4,10 +4,12 @@
 #include "deduce/estimate.hpp"
 
 #include <string>
+#include <vector>
 
 namespace gputomo::report {
 
-/// Axes, ticks and the trace's series: points, squares of a map, or bars of a timeline; empty where the trace has no plot or no finite points.
-[[nodiscard]] std::string svg(const deduce::Trace& trace);
+/// Axes, ticks and the trace's series: points, squares of a map, bars of a timeline, or a line for each of the names in `lines`; empty where the trace has no
+/// plot or no finite points.
+[[nodiscard]] std::string svg(const deduce::Trace& trace, const std::vector<std::string>& lines = {});
 
 }  // namespace gputomo::report

@@ -1,0 +1,22 @@
+// A measured surface of throughputs as models of latency hiding are judged on it.
+#pragma once
+
+#include "experiments/mix/mix_surface.hpp"
+#include "models/evaluation.hpp"
+
+#include <vector>
+
+namespace gputomo::cli {
+
+[[nodiscard]] experiments::MixAccess mix_access(models::Access access);
+
+struct MixChoice {
+    int chains = 1;           ///< independent ones of a warp
+    std::vector<int> alphas;  ///< all where empty
+};
+
+/// Mixes of the parameters' kind of access by alpha, at the occupancies that give each scheduler the same number of warps. What the surface has of one kind
+/// of instruction alone becomes a parameter: no model is judged on that.
+[[nodiscard]] std::vector<models::MeasuredMix> judged_mixes(const experiments::MixSurface& surface, const MixChoice& choice, models::Parameters& p);
+
+}  // namespace gputomo::cli
