@@ -52,6 +52,12 @@ bool MachineInstruction::is(std::string_view opcode_name) const {
     return row != nullptr && row->name == opcode_name;
 }
 
+bool MachineInstruction::waits() const {
+    constexpr int kMaskAt = 116 - 64;
+    constexpr std::uint64_t kMask = 0x3f;
+    return (high >> kMaskAt & kMask) != 0 || is("DEPBAR");
+}
+
 bool MachineInstruction::slow() const {
     const auto* const row = opcode_row(opcode());
     return row != nullptr && row->slow;

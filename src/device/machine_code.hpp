@@ -27,6 +27,8 @@ struct MachineInstruction {
     [[nodiscard]] bool is(std::string_view opcode_name) const;
     /// OpcodeRow::slow; false where the opcode isn't known.
     [[nodiscard]] bool slow() const;
+    /// Whether it is issued only once what earlier instructions load has come, as the compiler wrote into its control bits (bits 116 to 121), or by DEPBAR.
+    [[nodiscard]] bool waits() const;
     /// Bytes that a load or store of global, shared, local or generic memory moves for each thread; 0 for other instructions.
     [[nodiscard]] int access_bytes() const;
     /// The register that CS2R, CS2UR, S2R and S2UR read.

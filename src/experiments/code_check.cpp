@@ -81,12 +81,12 @@ std::string joined(const std::vector<std::string>& texts) {
     return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// Nothing but the operation, and waiting for nothing, from the first one to the last.
+/// From the first one to the last, nothing waits for a result or takes long.
 bool stand_together(std::span<const MachineInstruction> section, const MachineOperation& operation) {
     const auto is_operation = [&](const MachineInstruction& instruction) { return matches(instruction, operation); };
     const auto first = std::ranges::find_if(section, is_operation);
     const auto last = std::find_if(section.rbegin(), section.rend(), is_operation).base();
-    return std::all_of(first, last, [&](const auto& instruction) { return is_operation(instruction) || instruction.is("NOP"); });
+    return std::all_of(first, last, [&](const auto& instruction) { return is_operation(instruction) || !(instruction.waits() || instruction.slow()); });
 }
 
 bool holds(const KernelCode& code, CodeRange section, const TimedCode& timed, int count) {
@@ -118,11 +118,26 @@ Verdict judge(const KernelCode& code, const TimedCode& timed) {
     return verdict;
 }
 
+/// Each `count` of the operation, one after the other.
+bool groups_stand_together(std::span<const MachineInstruction> loop, const LoopedCode& looped) {
+    for (auto first = loop.begin(); first != loop.end(); ++first) {
+        if (!matches(*first, looped.operation)) continue;
+        auto last = first;
+        for (int seen = 1; seen < looped.count && last != loop.end(); ++seen) last = std::find_if(last + 1, loop.end(), [&](const auto& i) { return matches(i, looped.operation); });
+        if (last == loop.end() || !stand_together({first, last + 1}, looped.operation)) return false;
+        first = last;
+    }
+    return true;
+}
+
 Verdict judge(const KernelCode& code, const LoopedCode& looped) {
-    Verdict verdict{.expected = fmt::format("a loop of {} x {}", looped.count, text_of(looped.operation))};
+    Verdict verdict{.expected = fmt::format("a loop of {} x {}{}", looped.count, text_of(looped.operation), looped.together ? " one after the other" : "")};
     std::vector<int> counts;
-    for (const CodeRange loop : code.loops()) counts.push_back(count_of(code, loop, looped.operation));
-    verdict.passed = std::ranges::any_of(counts, [&](int count) { return count > 0 && count % looped.count == 0; });
+    for (const CodeRange loop : code.loops()) {
+        counts.push_back(count_of(code, loop, looped.operation));
+        const bool whole = counts.back() > 0 && counts.back() % looped.count == 0;
+        verdict.passed = verdict.passed || (whole && (!looped.together || groups_stand_together(instructions_of(code, loop), looped)));
+    }
     verdict.found = counts.empty() ? "no loop" : fmt::format("loops of {} x {}", fmt::join(counts, ", "), text_of(looped.operation));
     return verdict;
 }

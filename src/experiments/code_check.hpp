@@ -33,6 +33,7 @@ struct TimedCode {
 struct LoopedCode {
     MachineOperation operation;
     int count = 1;
+    bool together = false;  ///< nothing stands within a group of `count` that could wait for a result
 };
 
 /// n and 2n of an operation whose machine instructions aren't known beforehand: the two longest pieces of code between clock reads, of which the

@@ -147,9 +147,11 @@ void add_peak(const device::Device& device, Outcome& outcome) {
     const auto khz = device.attribute(memory_clock_rate_khz);
     const auto bits = device.attribute(memory_bus_width_bits);
     if (!khz || !bits || *khz <= 0 || *bits <= 0) return;
-    // Two transfers a clock; GB/s = bytes x kHz / 1e6.
-    const double peak = 2.0 * static_cast<double>(*khz) * static_cast<double>(*bits) / 8 / 1e6;
-    outcome.estimates.push_back(decided("memory.peak_bandwidth", peak, {"device attributes: bus width x memory clock x 2", kAttributeConfidence}));
+    // Two transfers a clock; GB/s = bytes x kHz / 1e6. The driver gives whole kHz.
+    const double of_khz = 2.0 * static_cast<double>(*bits) / 8 / 1e6, peak = of_khz * static_cast<double>(*khz);
+    auto estimate = decided("memory.peak_bandwidth", peak, {"device attributes: bus width x memory clock x 2", kAttributeConfidence});
+    estimate.interval = {peak - of_khz, peak + of_khz};
+    outcome.estimates.push_back(std::move(estimate));
 }
 
 Outcome measure(Context& context) {

@@ -14,6 +14,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <span>
 
 namespace gputomo::experiments {
 namespace {
@@ -40,20 +41,50 @@ constexpr double kAlike = 0.005;
 /// A gain that is less than this part of the flushed copy's time is none.
 constexpr double kSomeGain = 0.05;
 
+/// What each block stores: begin and end in cycles of its SM, and which that is. The fourth keeps elements aligned.
+struct BlockTime {
+    std::uint32_t begin = 0, end = 0, sm = 0, unused = 0;
+};
+
+/// The store waits for the load, so that a block ends when all its elements were there.
 ptx::KernelBuilder copy_kernel(ptx::Target target) {
     ptx::KernelBuilder k("copy_elements", target);
-    const Reg from = k.param(Type::u64, "from"), to = k.param(Type::u64, "to");
-    const Reg index = k.thread_index(), element = k.reg(Type::b64);
-    k("ld.global.b64", element, Mem{k.element(from, index, Bytes{kElement})});
+    const Reg from = k.param(Type::u64, "from"), to = k.param(Type::u64, "to"), times = k.param(Type::u64, "times");
+    const Reg index = k.thread_index(), element = k.reg(Type::b64), source = k.element(from, index, Bytes{kElement});
+    const Reg begin = k.clock_after(source);
+    k("ld.global.b64", element, Mem{source});
     k("st.global.b64", Mem{k.element(to, index, Bytes{kElement})}, element);
+    k("bar.sync", 0);
+    const Reg end = k.clock32(), first = k.reg(Type::pred);
+    k("setp.eq.u32", first, k.special(ptx::SpecialRegister::tid_x), 0);
+    const Mem time{k.element(times, k.special(ptx::SpecialRegister::ctaid_x), Bytes{sizeof(BlockTime)})};
+    k.when(first)("st.global.v4.u32", time, ptx::Vec{begin, end, k.special(ptx::SpecialRegister::smid), end});
     return k;
+}
+
+/// Cycles from the first begin to the last end of the blocks of an SM, the mean over SMs: clocks of different SMs are not comparable.
+double mean_span(std::span<const BlockTime> blocks) {
+    struct Span {
+        std::uint32_t origin = 0;
+        std::int32_t first = 0, last = 0;
+    };
+    std::map<std::uint32_t, Span> sms;
+    for (const auto& block : blocks) {
+        auto& span = sms.try_emplace(block.sm, Span{block.begin, 0, 0}).first->second;
+        // Differences against one reading survive the wrap of the 32-bit clock.
+        span.first = std::min(span.first, static_cast<std::int32_t>(block.begin - span.origin));
+        span.last = std::max(span.last, static_cast<std::int32_t>(block.end - span.origin));
+    }
+    double sum = 0;
+    for (const auto& [sm, span] : sms) sum += span.last - span.first;
+    return sum / static_cast<double>(sms.size());
 }
 
 /// Copies of growing size, each timed right after the same copy, and after everything was pushed out of the caches.
 class Copies {
 public:
     Copies(Context& context, std::int64_t cache)
-        : context_(context), most_(kTimesCache * cache), arrays_(context.device, Bytes{most_}), dummy_(context.device, Bytes{kFlush * cache}),
+        : context_(context), most_(kTimesCache * cache), arrays_(context.device, Bytes{most_}), times_(context.device, Bytes{most_ / kUnit * static_cast<std::int64_t>(sizeof(BlockTime))}), dummy_(context.device, Bytes{kFlush * cache}),
           copy_(context.device, copy_kernel(target_of(context.device))), flush_(context.device, StreamKind::read, flush_shape(context.device), dummy_.address(), Bytes{kFlush * cache}) {}
 
     /// Bytes of source and destination together.
@@ -73,7 +104,7 @@ public:
         points_[bytes] = {kept, flushed};
     }
     struct Times {
-        double kept = 0, flushed = 0;  ///< nanoseconds
+        double kept = 0, flushed = 0;  ///< cycles
     };
     [[nodiscard]] const std::map<std::int64_t, Times>& points() const { return points_; }
 
@@ -81,14 +112,17 @@ private:
     static StreamShape flush_shape(const device::Device& device) { return streaming_shapes(device).front(); }
 
     double copied(std::int64_t bytes) {
+        const auto blocks = static_cast<std::uint32_t>(bytes / kUnit);
         device::Arguments arguments;
-        arguments.add(arrays_.address()).add(arrays_.address() + static_cast<device::Address>(bytes / 2));
-        return copy_.launch({static_cast<std::uint32_t>(bytes / kUnit)}, {kThreads}, arguments).elapsed.count();
+        arguments.add(arrays_.address()).add(arrays_.address() + static_cast<device::Address>(bytes / 2)).add(times_.address());
+        copy_.launch({blocks}, {kThreads}, arguments);
+        return mean_span(times_.read<BlockTime>(blocks));
     }
 
     Context& context_;
     std::int64_t most_;
     device::Buffer arrays_;
+    device::Buffer times_;
     device::Buffer dummy_;
     CompiledKernel copy_;
     Streaming flush_;
@@ -102,7 +136,7 @@ std::int64_t largest_gain(const Copies& copies) {
 
 deduce::Trace trace_of(const Copies& copies) {
     deduce::Trace trace{.name = "l2_copy/time", .experiment = "l2_copy"};
-    trace.columns = {{"size", "bytes", {}}, {"kept", "ns", {}}, {"flushed", "ns", {}}, {"gain", "ns", {}}};
+    trace.columns = {{"size", "bytes", {}}, {"kept", "cycles", {}}, {"flushed", "cycles", {}}, {"gain", "cycles", {}}};
     trace.plot = {"Time of a copy against the bytes of source and destination, with and without flushing the caches before (Lashgar 2015, Fig. 2)", "size", {"kept", "flushed"}, false, false};
     for (const auto& [bytes, times] : copies.points()) {
         const double row[] = {static_cast<double>(bytes), times.kept, times.flushed, times.flushed - times.kept};
@@ -129,8 +163,8 @@ Outcome measure(Context& context) {
     const auto limit = deduce::gain_limit(trace.columns[0].values, trace.columns[3].values);
     const auto path = fmt::format("caches.{}.copy_capacity", last_cache(context.findings));
     const auto& best = copies.points().at(largest_gain(copies));
-    const Evidence evidence{fmt::format("l2_copy: copies of {} sizes by all SMs, right after the same copy and after {} MiB of other data; where what the first gains stops growing", copies.points().size(), kFlush * cache >> 20), kConfidence,
-                            fmt::format("at most {:.2f} us of {:.2f} us are gained", (best.flushed - best.kept) / 1e3, best.flushed / 1e3)};
+    const Evidence evidence{fmt::format("l2_copy: copies of {} sizes by all SMs, timed by the clock of each, right after the same copy and after {} MiB of other data; where what the first gains stops growing", copies.points().size(), kFlush * cache >> 20), kConfidence,
+                            fmt::format("at most {:.0f} of {:.0f} cycles are gained", best.flushed - best.kept, best.flushed)};
     if (!limit || best.flushed - best.kept < kSomeGain * best.flushed) {
         outcome.estimates.push_back(undecided(path, {}, evidence));
     } else {

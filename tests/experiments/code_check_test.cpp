@@ -133,6 +133,16 @@ TEST(CodeCheckTest, NarrowerAccessesFail) {
     EXPECT_EQ(check_code(stream, "stream_copy_x4", LoopedCode{{"LDG", 16}, 3}).result, CodeResult::failed);
 }
 
+/// ptxas 13.0 uses the first results of 32 loads before it issues the last ones, where each may be used on its own.
+TEST(CodeCheckTest, LoadsThatACompilerPartsByWaitsAreNotTogether) {
+    constexpr std::string_view kName = "load_32x4_span128";
+    EXPECT_EQ(check_code(code("load_32x4_span128"), kName, LoopedCode{{"LDG", 4}, 32, true}).result, CodeResult::passed);
+    EXPECT_EQ(check_code(code("load_32x4_span128"), kName, LoopedCode{{"LDG", 4}, 31, true}).result, CodeResult::failed) << "32 are no multiple";
+    EXPECT_EQ(check_code(code("early_uses"), kName, LoopedCode{{"LDG", 4}, 32}).result, CodeResult::passed);
+    EXPECT_EQ(check_code(code("early_uses"), kName, LoopedCode{{"LDG", 4}, 32, true}).result, CodeResult::failed);
+    EXPECT_EQ(check_code(code("early_uses"), kName, LoopedCode{{"LDG", 4}, 8, true}).result, CodeResult::failed) << "the first 8 stand together, later ones don't";
+}
+
 TEST(CodeCheckTest, LoopsAndPairsOfReadsThatAreMissingFail) {
     EXPECT_EQ(check_code(code("folded"), "folded", ReadInLoop{}).found, "0 of 0 loops");
     EXPECT_EQ(check_code(code("folded"), "folded", LoopedCode{{"STG"}, 1}).found, "no loop");

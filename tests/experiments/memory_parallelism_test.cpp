@@ -67,6 +67,39 @@ TEST(Accesses, GpuWithoutThatManyThreadsIsNotAsked) {
     EXPECT_FALSE(accesses.cycles({.blocks = 3, .warps = 1}, 4, area).has_value()) << "three blocks on two SMs";
 }
 
+/// Half of a warp's loads from far away: they are waited for as long as if all were, and both areas are read.
+TEST(Accesses, MixedOnesTakeAsLongAsTheSlowerHalf) {
+    auto machine = small_gpu(24, 200);
+    for (auto& [name, path] : machine.paths)
+        if (path.memory_latency) path.memory_latency.set(600), path.memory_latency_range = {};
+    const auto device = sim::make_device(machine, {.id = "sim:small"});
+    constexpr std::int64_t near_bytes = 1 << 14, far_bytes = 1 << 23;
+    const device::Buffer near(*device, Bytes{near_bytes + 8192}), far(*device, Bytes{far_bytes + 8192});
+    AccessArea cached{near.address(), near_bytes}, uncached{far.address(), far_bytes, true};
+    const auto lane = [](int i) { return static_cast<std::uint32_t>(i * 4); };
+    Accesses plain(*device, {AccessKind::load, 4, 4, 128}, lane), mixed(*device, {AccessKind::load, 4, 4, 128, true}, lane);
+    const double of_cache = plain.turn({1, 1, 1}, 32, 3, cached).value(), of_memory = plain.turn({1, 1, 1}, 32, 3, uncached).value();
+    EXPECT_GT(of_memory, of_cache + 300);
+    EXPECT_NEAR(mixed.turn({1, 1, 1}, 32, 3, uncached, &cached).value(), of_memory, 0.03 * of_memory);
+    EXPECT_NEAR(mixed.turn({1, 1, 1}, 32, 3, cached, &cached).value(), of_cache, 0.03 * of_cache);
+}
+
+/// Lashgar 2015, 3.3 and Fig. 2.
+TEST(L2Copy, GainsGrowUpToTheSizeOfTheCache) {
+    constexpr std::int64_t bytes = 192 << 10;
+    auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/m2070.json");
+    auto& l2 = machine.caches.at("l2");
+    l2.capacity.set(bytes);
+    l2.sets.set(bytes / (*l2.line * *l2.ways));
+    const auto device = sim::make_device(machine, {.id = "sim:m2070"});
+    const Findings none;
+    Context context{*device, none, 1, true, [](double, std::string_view) {}};
+    const auto outcome = l2_copy_experiment().run(context);
+    ASSERT_EQ(outcome.estimates.size(), 1U);
+    ASSERT_EQ(outcome.estimates.front().verdict, deduce::Verdict::decided) << outcome.estimates.front().note;
+    EXPECT_EQ(std::get<std::int64_t>(outcome.estimates.front().value), bytes);
+}
+
 /// A warp may have three loads under way, an SM 43 (Kepler-like): longer latency makes both slower, and their number is what all shapes have in common.
 TEST(AccessPatterns, PlacesAreToldFromARate) {
     auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/k20.json");

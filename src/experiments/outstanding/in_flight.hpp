@@ -24,14 +24,14 @@ inline constexpr std::uint32_t kIdleThread = 0xFFFFFFFF;
 
 struct InFlightShape {
     InFlightAccess access = InFlightAccess::load;
-    int count = 1;                       ///< accesses of a thread
+    int count = 1;                       ///< accesses of a thread; 0 for what measuring alone takes
     std::uint32_t step = kInFlightLine;  ///< bytes from one of them to the next
 };
 
 /// What one block measured, in cycles from its first warp's start.
 struct InFlightTime {
     double barrier = 0;         ///< to after the barrier that all come to, as in the listing
-    std::vector<double> warps;  ///< to when each warp had all its data; 0 for an idle one
+    std::vector<double> warps;  ///< to when each warp had its data; 0 for an idle one
 };
 
 class InFlight {
@@ -40,8 +40,8 @@ public:
     InFlight(device::Device& device, InFlightShape shape);
 
     /// `offsets` (device memory: one u32 for each thread) are added to `base`. Pass 0 goes to `warm` with all threads, so that code and
-    /// translation are there; only pass 1 is reported.
-    InFlightTime run(int threads, device::Address base, device::Address warm, device::Address offsets);
+    /// translation are there; only pass 1 is reported. The block takes `shared` memory that it does not use.
+    InFlightTime run(int threads, device::Address base, device::Address warm, device::Address offsets, Bytes shared = Bytes{0});
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
     /// The most threads that the registers leave room for.
     [[nodiscard]] int most_threads() const;
@@ -49,6 +49,9 @@ public:
 private:
     CompiledKernel kernel_;
     device::Buffer results_;
+    /// Without a compiler, accesses go in the order in which they are written, and the last one's data come last. What a compiler puts last is not known, and
+    /// all must be used, which takes the issue slots of other warps.
+    bool ordered_;
 };
 
 [[nodiscard]] ptx::KernelBuilder in_flight_kernel(ptx::Target target, InFlightShape shape);

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
 
 namespace gputomo::experiments {
 namespace {
@@ -34,6 +35,8 @@ constexpr int kMostLoads = 64, kMostLoadsOf63Registers = 40;
 constexpr double kMuchBetter = 0.8, kBetter = 0.93;
 /// Requests of one launch of the surface; more cost time and tell no more than how fast the memory is.
 constexpr int kMostRequests = 1280;
+/// Of a launch that reads from memory: what is under way there shows in smaller ones.
+constexpr int kMostFromMemory = 2048;
 /// Threads on either side of where a description saturates that are then measured one by one, or two by two.
 constexpr int kAround = 8;
 /// A description's number of entries is this near to where single threads show the step.
@@ -81,6 +84,12 @@ struct Prediction {
     [[nodiscard]] double share() const { return tried == 0 ? 0 : static_cast<double>(right) / tried; }
 };
 
+/// Launches of loads from one place, and the cycles that a load from there takes at least, without what measuring takes.
+struct Seen {
+    std::vector<OutstandingPoint> points;
+    double latency = 0;
+};
+
 class Study {
 public:
     Study(Context& context, Outcome& outcome)
@@ -97,9 +106,12 @@ public:
     }
 
 private:
-    std::vector<OutstandingPoint> loads_of(int warps);
+    std::vector<OutstandingPoint> loads_of(int warps, InFlightSurface& surface, std::string_view from);
     void find_warp_limit();
-    [[nodiscard]] deduce::Estimate at_least(std::string leaf, std::span<const OutstandingPoint> points, OutstandingUnit unit, const char* what) const;
+    [[nodiscard]] deduce::Estimate at_least(std::string leaf, std::span<const Seen> seen, OutstandingUnit unit, const char* what) const;
+    [[nodiscard]] Seen seen_of(std::vector<OutstandingPoint> points, double lone) const;
+    Seen launches_from_memory();
+    InFlightSurface& memory();
     void find_place();
     void sweep();
     void sweep_curve(int loads, const InFlightPattern& pattern, int most_warps);
@@ -121,6 +133,7 @@ private:
     Context& context_;
     Outcome& outcome_;
     InFlightSurface surface_;
+    std::unique_ptr<InFlightSurface> memory_;  ///< of lines that no cache holds
     std::vector<OutstandingPoint> points_;
     std::string place_;
     double far_ = 0;   ///< cycles of a load that hits past the SM's own caches
@@ -130,13 +143,13 @@ private:
 };
 
 /// Blocks of this many warps, each with 1 to `most_loads_` loads of a line of its own under way.
-std::vector<OutstandingPoint> Study::loads_of(int warps) {
+std::vector<OutstandingPoint> Study::loads_of(int warps, InFlightSurface& surface, std::string_view from) {
     std::vector<OutstandingPoint> points;
-    deduce::Trace trace{.name = fmt::format("outstanding/loads_of_{}_warps", warps), .experiment = "outstanding"};
+    deduce::Trace trace{.name = fmt::format("outstanding/{}loads_of_{}_warps", from, warps), .experiment = "outstanding"};
     trace.columns = {{"loads", "count", {}}, {"complete", "cycles", {}}};
     trace.plot = {fmt::format("Loads of each of {} warps, each of one line", warps), "loads", {"complete"}, false, false};
     for (int loads = 1; loads <= most_loads_; ++loads) {
-        const auto point = surface_.measure({.count = loads}, {.share = kWarp}, warps * kWarp);
+        const auto point = surface.measure({.count = loads}, {.share = kWarp}, warps * kWarp);
         if (!point) break;
         points.push_back({{.threads = warps * kWarp, .loads = loads, .share = kWarp}, point->complete});
         trace.columns[0].values.push_back(loads);
@@ -155,35 +168,69 @@ deduce::WarpLoadsFit limit_of(std::span<const OutstandingPoint> points) {
     return fit;
 }
 
-/// Where no limit was met: what was surely under way at once.
-deduce::Estimate Study::at_least(std::string leaf, std::span<const OutstandingPoint> points, OutstandingUnit unit, const char* what) const {
-    double fastest = far_;
-    for (const auto& [launch, cycles] : points) fastest = std::min(fastest, cycles);
-    const double latency = fastest - near_;
-    const auto bound = deduce::bound_of(points, unit, latency);
-    auto estimate = decided(std::move(leaf), std::int64_t{bound.proven},
+/// No load is faster than the fastest of all these, less what measuring takes.
+Seen Study::seen_of(std::vector<OutstandingPoint> points, double lone) const {
+    for (const auto& point : points) lone = std::min(lone, point.cycles);
+    return {std::move(points), lone - near_};
+}
+
+InFlightSurface& Study::memory() {
+    if (!memory_) memory_ = std::make_unique<InFlightSurface>(context_.device, largest_cache(context_), true, outcome_);
+    return *memory_;
+}
+
+/// Loads from memory take longer, so that more of them are issued before the first comes back: of one line each, and of a line for each thread.
+Seen Study::launches_from_memory() {
+    std::vector<OutstandingPoint> points;
+    double lone = std::numeric_limits<double>::infinity();
+    for (const int share : {kWarp, 1})
+        for (const int loads : {1, 8, 16, 32, 48})
+            for (int warps = 1; warps <= kWarp; warps += warps < 4 ? 1 : 4) {
+                const OutstandingLaunch launch{.threads = warps * kWarp, .loads = loads, .share = share};
+                if (loads > most_loads_ || deduce::units_of(launch, OutstandingUnit::lines) > kMostFromMemory) break;
+                const auto point = memory().measure({.count = loads}, {.share = share}, launch.threads);
+                if (!point) break;
+                if (launch.loads == 1) lone = std::min(lone, point->complete);
+                points.push_back({launch, point->complete});
+            }
+    return seen_of(std::move(points), lone);
+}
+
+/// Where no limit was met: what was surely under way at once, by the place that shows most.
+deduce::Estimate Study::at_least(std::string leaf, std::span<const Seen> seen, OutstandingUnit unit, const char* what) const {
+    deduce::OutstandingBound best;
+    double latency = 0;
+    for (const auto& [points, of_these] : seen) {
+        const auto bound = deduce::bound_of(points, unit, of_these);
+        if (bound.proven > best.proven) latency = of_these;
+        best = {std::max(best.proven, bound.proven), std::max(best.by_rate, bound.by_rate)};
+    }
+    auto estimate = decided(std::move(leaf), std::int64_t{best.proven},
                             {fmt::format("outstanding: the most {} of a launch over the latencies ({:.0f} cycles) that fit into its time", what, latency), kConfidence,
-                             fmt::format("by the rate at which more of them take longer, times the latency: {:.0f}", bound.by_rate)});
-    estimate.interval = {static_cast<double>(bound.proven), std::max(static_cast<double>(bound.proven), bound.by_rate)};
+                             fmt::format("by the rate at which more of them take longer, times the latency: {:.0f}", best.by_rate)});
+    estimate.interval = {static_cast<double>(best.proven), std::max(static_cast<double>(best.proven), best.by_rate)};
     return estimate;
 }
 
 /// A limit of each warp is the same for two warps as for one; one of the SM is shared by both.
 void Study::find_warp_limit() {
-    const auto points = loads_of(1);
+    const auto points = loads_of(1, surface_, "");
     const auto alone = limit_of(points);
     const std::string method = fmt::format("outstanding: one warp, and two, with 1 to {} loads under way; a description with a limit explains the latencies to {:.2g}%, one without to {:.2g}%",
                                            alone.most, 100 * alone.error, 100 * alone.error_without);
-    auto bound = at_least("issue.scoreboard_at_least", points, OutstandingUnit::instructions, "loads");
+    const std::vector cached{seen_of(points, far_)};
+    auto bound = at_least("issue.scoreboard_at_least", cached, OutstandingUnit::instructions, "loads");
     // Nothing has more under way than its limit, but a load may hold its place for less than its whole latency.
     if (alone.limit == 0 || static_cast<double>(count_of(bound)) > kSurelyMore * alone.limit) {
         outcome_.estimates.push_back(undecided("issue.scoreboard_loads", {}, {method, kConfidence, fmt::format("no limit up to {} loads, of which at least {} were under way at once", alone.most, count_of(bound))}));
-        outcome_.estimates.push_back(std::move(bound));
+        const std::vector both{cached.front(), seen_of(loads_of(1, memory(), "memory_"), std::numeric_limits<double>::infinity())};
+        outcome_.estimates.push_back(at_least("issue.scoreboard_at_least", both, OutstandingUnit::instructions, "loads"));
         return;
     }
-    const auto both = limit_of(loads_of(2));
+    const auto both = limit_of(loads_of(2, surface_, ""));
     if (both.limit > 0 && 2 * both.limit < kSharedLimit * alone.limit) {
         outcome_.estimates.push_back(undecided("issue.scoreboard_loads", {}, {method, kConfidence, fmt::format("{} loads of one warp fill what two warps share, {} each", alone.limit, both.limit)}));
+        outcome_.estimates.push_back(decided("issue.scoreboard_at_least", std::int64_t{alone.limit}, {method, kConfidence, "no more fit into what the SM has for all warps"}));
         return;
     }
     warp_loads_ = alone.limit;
@@ -197,7 +244,7 @@ void Study::find_place() {
     const bool cached = near < kNear * far;
     place_ = cached ? "caches.l1" : "paths.global";
     far_ = far;
-    near_ = cached ? near : (1 - kNear) * far;
+    near_ = cached ? near : std::max(surface_.of_nothing(), (1 - kNear) * far);
 }
 
 bool Study::add_point(int loads, const InFlightPattern& pattern, int threads) {
@@ -277,8 +324,9 @@ std::string in_words(const std::vector<OutstandingFit>& fits) {
 }
 
 void Study::leave_open(std::vector<deduce::Value> candidates, Evidence evidence, const char* reason) {
-    auto lines = at_least(path("outstanding_at_least"), points_, OutstandingUnit::lines, "lines");
-    const auto instructions = at_least({}, points_, OutstandingUnit::instructions, "instructions");
+    const std::vector seen{seen_of(points_, far_), launches_from_memory()};
+    auto lines = at_least(path("outstanding_at_least"), seen, OutstandingUnit::lines, "lines");
+    const auto instructions = at_least({}, seen, OutstandingUnit::instructions, "instructions");
     evidence.note = fmt::format("{}: at least {} lines, or {} instructions, were under way at once", reason, count_of(lines), count_of(instructions));
     outcome_.estimates.push_back(undecided(path("outstanding_design"), std::move(candidates), evidence));
     outcome_.estimates.push_back(std::move(lines));
@@ -394,9 +442,13 @@ void Study::find_merging() {
                              {fmt::format("{}; latency steps up by {:.0f} cycles after {}", method, step->height, step->last_before), kConfidence});
         merge.interval = {step->last_before, step->first_after - 1};
         outcome_.estimates.push_back(std::move(merge));
-    } else {
-        outcome_.estimates.push_back(absent(path("outstanding_merge"), {method, kConfidence, "no limit seen"}));
+        return;
     }
+    // A refused request gets its data from the SM's cache, or where there is none from as far as the first; what the issue of so many warps takes may be more.
+    const auto& cycles = outcome_.traces.back().columns[1].values;
+    const double cost = place_ == "paths.global" ? far_ : near_, spread = cycles.empty() ? 0 : cycles.back() - cycles.front();
+    if (spread < cost) outcome_.estimates.push_back(absent(path("outstanding_merge"), {method, kConfidence, "no limit seen"}));
+    else outcome_.estimates.push_back(undecided(path("outstanding_merge"), {}, {method, kConfidence, fmt::format("a refused one would cost some {:.0f} cycles, which the {:.0f} cycles between the first warp and the last would hide", cost, spread)}));
 }
 
 /// The number of lines after which the latency of a lone load of each thread steps up, one by one around the number that the surface
@@ -450,11 +502,17 @@ void Study::plot_other_accesses() {
     for (const auto access : {InFlightAccess::store, InFlightAccess::atomic, InFlightAccess::load_far})
         plot(fmt::format("unique_{}_x1", name_of(access)), {.access = access}, {}, kStep);
     if (warp_loads_ > 0 || context_.quick) return;
-    // Where hundreds of loads can be under way, what holds them up: with none of them in the SM's caches, past those caches, and all there but for the first.
-    constexpr int kMany = 32, kManyStep = 128;
+    // Where hundreds of loads can be under way, what of them is it that holds them up? As many loads, of which each differs in one thing.
+    constexpr int kMany = 32, kManyStep = 64;
     plot("many", {.count = kMany}, {.share = kWarp}, kManyStep);
     plot("many_far", {.access = InFlightAccess::load_far, .count = kMany}, {.share = kWarp}, kManyStep);
     plot("many_of_one_place", {.count = kMany}, {.share = kWarp, .one_line = true}, kManyStep);
+    plot("many_half_the_lines", {.count = kMany}, {.share = 2 * kWarp}, kManyStep);
+    plot("many_sectors_of_lines", {.count = kMany, .step = kInFlightLine / 4}, {.share = kWarp}, kManyStep);
+    plot("many_far_apart", {.count = kMany, .step = 4 * kInFlightLine}, {.share = kWarp}, kManyStep);
+    const auto shared = static_cast<int>(context_.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(0));
+    plot("many_with_shared", {.count = kMany}, {.share = kWarp, .shared_bytes = shared}, kManyStep);
+    plot("many_half_as_often", {.count = kMany / 2}, {.share = kWarp}, kManyStep);
 }
 
 Outcome measure(Context& context) {

@@ -26,11 +26,14 @@ std::int64_t array_size(std::int64_t l2_bytes, bool in_memory) {
     return std::min(size, kLargestArray) / kLine * kLine;
 }
 
+/// From one place to the next: what a thread's accesses reach over.
+std::int64_t bytes_of_place(InFlightShape shape) { return (std::int64_t{shape.count} * shape.step + kLine - 1) / kLine * kLine; }
+
 /// Lines of a block's footprint, those of all its accesses.
 std::int64_t lines_of(InFlightShape shape, const InFlightPattern& pattern, int threads) {
-    if (pattern.one_line || shape.step < kLine) return kWarmLines;
+    if (pattern.one_line) return kWarmLines;
     if (pattern.shuffled) threads = kMostThreads;
-    return std::int64_t{(threads + pattern.share - 1) / pattern.share} * shape.count;
+    return std::int64_t{(threads + pattern.share - 1) / pattern.share} * (bytes_of_place(shape) / kLine);
 }
 
 /// The line of a thread, before what its several accesses multiply it by.
@@ -102,10 +105,9 @@ void InFlightSurface::write_offsets(InFlightShape shape, const InFlightPattern& 
     auto name = fmt::format("{} {} {} {} {} {} {}", shape.count, shape.step, pattern.share, pattern.sectors, pattern.lanes, pattern.shuffled, pattern.one_line);
     if (name == written_) return;
     std::vector<std::uint32_t> offsets;
-    const std::int64_t of_line = std::max(kLine, std::int64_t{shape.count} * shape.step);
     for (int thread = 0; thread < kMostThreads; ++thread) {
         const std::int64_t sector = thread % pattern.share % pattern.sectors;
-        const auto offset = line_of(pattern, thread) * of_line + sector * kSector;
+        const auto offset = line_of(pattern, thread) * bytes_of_place(shape) + sector * kSector;
         offsets.push_back(thread % kWarp < pattern.lanes ? static_cast<std::uint32_t>(offset) : kIdleThread);
     }
     offsets_.write(offsets);
@@ -149,7 +151,7 @@ std::optional<InFlightPoint> InFlightSurface::measure(InFlightShape shape, const
     for (int run = 0; run < kMostRuns && (run < kRuns || !fastest_agree(slowest)); ++run) {
         const auto at = array_.address() + static_cast<device::Address>(take(needed));
         write_offsets(shape, pattern);
-        const auto time = block->run(threads, at, array_.address() + static_cast<device::Address>(size_), offsets_.address());
+        const auto time = block->run(threads, at, array_.address() + static_cast<device::Address>(size_), offsets_.address(), Bytes{pattern.shared_bytes});
         if (!pattern.one_line) loaded_ += needed;
         if (run < kRuns) listed.push_back(time.barrier);
         slowest.push_back(*std::max_element(time.warps.begin(), time.warps.end()));
@@ -159,8 +161,7 @@ std::optional<InFlightPoint> InFlightSurface::measure(InFlightShape shape, const
     return InFlightPoint{threads, harmonic_mean(listed), fastest_agree(slowest) ? fastest : std::min(fastest, slowest_usual(warps))};
 }
 
-double InFlightSurface::nearest_hit(InFlightAccess access) {
-    const InFlightShape shape{.access = access};
+double InFlightSurface::of_one_place(InFlightShape shape) {
     write_offsets(shape, {.one_line = true});
     const auto warm = array_.address() + static_cast<device::Address>(size_);
     std::vector<double> all;

@@ -20,6 +20,7 @@ struct InFlightPattern {
     int lanes = 32;          ///< threads of each warp that take part
     bool shuffled = false;   ///< lines in random order
     bool one_line = false;   ///< all warps ask for the same lines
+    int shared_bytes = 0;    ///< of shared memory that the block takes, and so from the L1 where both are one array
 };
 
 /// One point of a plot.
@@ -41,10 +42,13 @@ public:
     /// that many accesses next to each other (a warning says so; a single access throws CodeMismatch).
     [[nodiscard]] std::optional<InFlightPoint> measure(InFlightShape shape, const InFlightPattern& pattern, int threads);
     /// A load of one warp that hits in the cache nearest to it, as complete; of `access`.
-    [[nodiscard]] double nearest_hit(InFlightAccess access);
+    [[nodiscard]] double nearest_hit(InFlightAccess access) { return of_one_place({.access = access}); }
+    /// What measuring takes, as complete, of a warp that loads nothing.
+    [[nodiscard]] double of_nothing() { return of_one_place({.count = 0}); }
     [[nodiscard]] int most_threads(InFlightShape shape) { return kernel(shape).most_threads(); }
 
 private:
+    double of_one_place(InFlightShape shape);
     InFlight& kernel(InFlightShape shape);
     /// Null where kernel() throws because of more than one access.
     InFlight* kernel_if_compiled(InFlightShape shape);

@@ -26,8 +26,10 @@ constexpr int kRuns = 3;
 constexpr int kWarp = Accesses::kWarp, kMostWarps = Accesses::kMostWarps;
 /// Schedulers of an SM take warps in turn: each fourth warp is one's, on every GPU with four of them (compute capability 3.0 and later).
 constexpr int kSchedulers = 4;
-/// Loads of a thread; ptxas keeps track of no more than 63.
-constexpr int kLoads[] = {1, 2, 4, 8, 16, 32}, kMostLoads = 62;
+/// Loads of a thread, of which more than one line each the fewer are enough; ptxas keeps track of no more than 63.
+constexpr int kLoads[] = {1, 2, 4, 8, 16, 32, 48}, kMostLoads = 62, kMostOfLines = 32;
+/// Of a mixture: more are not left next to each other by ptxas.
+constexpr int kMixedLoads[] = {8, 12, 16};
 /// Warps of the sweep.
 constexpr int kWarps[] = {1, 2, 4, 8, 16, 24, 32};
 /// Loads of a launch, of one warp's turns; and the fewest turns.
@@ -65,6 +67,13 @@ struct Curve {
     double partition = 0, warp = 0;  ///< of the warps of one scheduler, of one warp
     int partition_most = 0, warp_most = 0;  ///< loads that they were told to have under way for that
     [[nodiscard]] double in_flight() const { return rate * latency; }
+};
+
+/// Half of the loads of each warp come from the cache and half from memory.
+struct Mixture {
+    double rate = 0;  ///< 0: not measured
+    /// What it would be if the slower half had a rate of its own, and if what is under way were limited, wherever it comes from.
+    double by_rate = 0, by_places = 0;
 };
 
 class Study {
@@ -129,7 +138,8 @@ private:
         deduce::Trace trace{.name = fmt::format("access_patterns/{}_{}", shape.name, &area == &cached_ ? "cached" : "memory"), .experiment = "access_patterns"};
         trace.columns = {{"loads", "count", {}}, {"warps", "count", {}}, {"in_flight", "loads", {}}, {"rate", "loads/cycle", {}}, {"little", "loads/cycle", {}}};
         trace.plot = {.title = fmt::format("Loads of warps per cycle of one SM, {} from {}", shape.name, &area == &cached_ ? "the last cache" : "memory"), .x = "in_flight", .y = {"rate", "little"}};
-        for (const int loads : kLoads)
+        for (const int loads : kLoads) {
+            if (loads > kMostOfLines && shape.lines > 1) break;
             for (const int warps : kWarps) {
                 const auto rate = rate_of(shape, loads, {1, warps, 1}, area);
                 if (!rate) break;
@@ -137,6 +147,7 @@ private:
                 const double row[] = {static_cast<double>(loads), static_cast<double>(warps), static_cast<double>(loads * warps), *rate, loads * warps / lone};
                 for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
             }
+        }
         outcome_.traces.push_back(std::move(trace));
         add_few(shape, area, curve);
         return curve;
@@ -148,7 +159,7 @@ private:
         trace.columns = {{"warps", "count", {}}, {"loads", "count", {}}, {"rate", "loads/cycle", {}}};
         trace.plot = {.title = fmt::format("Loads per cycle of one warp, and of eight warps of one scheduler, {}", shape.name), .x = "loads", .y = {"rate"}, .split = "warps"};
         for (const auto& [warps, most] : {std::pair{1, kMostLoads}, std::pair{kMostWarps / kSchedulers, 32}})
-            for (const int loads : {1, 2, 4, 8, 16, 24, 32, 48, kMostLoads}) {
+            for (const int loads : {1, 2, 4, 8, 16, 24, 32, 48, 52, 56, 58, 60, kMostLoads}) {
                 if (loads > most) continue;
                 const auto rate = rate_of(shape, loads, {1, warps, warps == 1 ? 1 : kSchedulers}, area);
                 if (!rate) continue;
@@ -165,19 +176,47 @@ private:
         if (cache_ > 0) fill(shape);
         const Curve near = cache_ > 0 ? curve_of(shape, cached_) : Curve{};
         const Curve far = curve_of(shape, uncached_);
-        report(shape, near, far);
+        report(shape, near, far, mixture_of(shape, near, far));
         rates_[shape.name] = {near, far};
     }
 
-    void report(const Shape& shape, const Curve& near, const Curve& far) {
+    /// Of loads that memory serves less often than the cache, which may be because they take longer or because memory serves no more.
+    Mixture mixture_of(const Shape& shape, const Curve& near, const Curve& far) {
+        Mixture mixture;
+        if (cache_ == 0 || far.rate > (1 - kSame) * near.rate) return mixture;
+        mixture.by_rate = std::min(near.rate, 2 * far.rate);
+        mixture.by_places = std::min(near.rate, 2 * far.in_flight() / (near.latency + far.latency));
+        deduce::Trace trace{.name = fmt::format("access_patterns/{}_mixed", shape.name), .experiment = "access_patterns"};
+        trace.columns = {{"loads", "count", {}}, {"warps", "count", {}}, {"in_flight", "loads", {}}, {"rate", "loads/cycle", {}}};
+        trace.plot = {.title = fmt::format("Loads of warps per cycle of one SM, {} in turn from the last cache and from memory", shape.name), .x = "in_flight", .y = {"rate"}};
+        try {
+            for (const int loads : kMixedLoads) {
+                Accesses mixed(context_.device, AccessForm{AccessKind::load, loads, kWord, shape.span, true}, [&](int lane) { return offset_of(shape, lane, cached_.bytes / 2, context_.seed); });
+                for (const int warps : {8, 16, 24, 32}) {
+                    const auto turn = mixed.turn({1, warps, 1}, std::max(kFewestTurns, (context_.quick ? kQuickLoads : kLoadsOfLaunch) / loads), kRuns, uncached_, &cached_);
+                    if (!turn) break;
+                    const double rate = warps * loads / *turn, row[] = {static_cast<double>(loads), static_cast<double>(warps), static_cast<double>(loads * warps), rate};
+                    mixture.rate = std::max(mixture.rate, rate);
+                    for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+                }
+            }
+        } catch (const CodeMismatch& mismatch) {
+            add_mismatch(mismatch, outcome_);
+        }
+        outcome_.traces.push_back(std::move(trace));
+        return mixture;
+    }
+
+    void report(const Shape& shape, const Curve& near, const Curve& far, const Mixture& mixture) {
         const std::string path = fmt::format("patterns.{}.", shape.name);
         const Evidence evidence{"access_patterns: one SM, 1 to 32 warps with 1 to 32 loads each under way, n turns against 2n", kConfidence,
                                 fmt::format("from the cache {:.3g} loads/cycle at {:.0f} cycles ({:.0f} under way), from memory {:.3g} at {:.0f} ({:.0f}); one scheduler's warps {:.3g} and {:.3g}, one warp {:.3g} and {:.3g}",
-                                            near.rate, near.latency, near.in_flight(), far.rate, far.latency, far.in_flight(), near.partition, far.partition, near.warp, far.warp)};
+                                            near.rate, near.latency, near.in_flight(), far.rate, far.latency, far.in_flight(), near.partition, far.partition, near.warp, far.warp) +
+                                    (mixture.rate > 0 ? fmt::format("; in turn from both {:.3g}, where a rate of memory would give {:.3g} and places {:.3g}", mixture.rate, mixture.by_rate, mixture.by_places) : std::string())};
         const auto real = [&](const char* leaf, double value) { outcome_.estimates.push_back(decided_real(path + leaf, {value, (1 - kSame / 5) * value, (1 + kSame / 5) * value}, evidence)); };
         if (cache_ > 0) real("loads_per_cycle", near.rate);
         real("memory_loads_per_cycle", far.rate);
-        if (cache_ > 0) outcome_.estimates.push_back(first_limit(path, near, far, evidence));
+        if (cache_ > 0) outcome_.estimates.push_back(first_limit(path, near, far, mixture, evidence));
         // Little's law with the latency of an idle GPU: what is under way on average is no less.
         const double most = std::max(near.in_flight(), far.in_flight());
         const auto count = [&](const char* leaf, double value) {
@@ -192,11 +231,16 @@ private:
         count("warp_loads", std::max(near.warp * near.latency, far.warp * far.latency));
     }
 
-    static deduce::Estimate first_limit(const std::string& path, const Curve& near, const Curve& far, const Evidence& evidence) {
+    static deduce::Estimate first_limit(const std::string& path, const Curve& near, const Curve& far, const Mixture& mixture, const Evidence& evidence) {
         const auto leaf = path + "first_limit";
         if (std::abs(near.latency - far.latency) < 2 * kSame * far.latency) return undecided(leaf, {}, evidence);
         if (far.rate > (1 - kSame) * near.rate) return decided(leaf, std::string("rate"), evidence);
         if (std::abs(far.in_flight() - near.in_flight()) < kSame * far.in_flight()) return decided(leaf, std::string("places"), evidence);
+        // The mixture tells where the cache, too, has a limit that is not memory's: places would not let as many loads go.
+        if (mixture.by_places < (1 - 2 * kSame) * mixture.by_rate) {
+            if (mixture.rate > (1 - kSame) * mixture.by_rate) return decided(leaf, std::string("rate"), evidence);
+            if (mixture.rate < (1 + kSame) * mixture.by_places) return decided(leaf, std::string("places"), evidence);
+        }
         return undecided(leaf, {std::string("rate"), std::string("places")}, evidence);
     }
 

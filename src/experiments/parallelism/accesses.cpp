@@ -1,6 +1,8 @@
 #include "experiments/parallelism/accesses.hpp"
 
 #include "experiments/device_facts.hpp"
+#include "experiments/issued_together.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +34,7 @@ struct Stamp {
 std::vector<CodeExpectation> expected_code(AccessForm form) {
     if (form.count == 0) return {};
     constexpr std::string_view kOpcodes[] = {"LDG", "STG", "ATOMG|ATOM", "LDGSTS"};
-    return {LoopedCode{{kOpcodes[static_cast<std::size_t>(form.kind)], form.kind == AccessKind::load || form.kind == AccessKind::store ? form.bytes : 0}, form.count}};
+    return {LoopedCode{{kOpcodes[static_cast<std::size_t>(form.kind)], form.kind == AccessKind::load || form.kind == AccessKind::store ? form.bytes : 0}, form.count, true}};
 }
 
 std::int64_t most_blocks(const device::Device& device) { return sms_of(device); }
@@ -40,13 +42,18 @@ std::int64_t most_blocks(const device::Device& device) { return sms_of(device); 
 /// Past the caches of the SM, where the instruction set can say so; older GPUs cache no global memory there (PTX ISA, cache operators).
 std::string_view past_near(ptx::Target target) { return target.sm >= 20 ? ".cg" : ""; }
 
-/// The accesses of a turn at `address` and behind; `sum` is there once they are done.
-void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg sum, const std::vector<Reg>& landing) {
+struct Parting {
+    Reg never;  ///< append_never
+    ptx::Label out;
+};
+
+/// The accesses of a turn at `address` and behind, mixed ones in turn there and at `other`; `sum` is there once they are done. `parting` keeps uses away from them.
+void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg other, Reg sum, const std::vector<Reg>& landing, Parting parting) {
     const int words = form.bytes / 4;
     const auto results = k.regs(Type::b32, form.kind == AccessKind::load || form.kind == AccessKind::atomic ? words * form.count : 0);
     const std::vector<Reg> stored(4, sum);
     for (int i = 0; i < form.count; ++i) {
-        const Mem at{address, std::int64_t{i} * form.span};
+        const Mem at{form.mixed && i % 2 == 1 ? other : address, std::int64_t{i} * form.span};
         const auto first = static_cast<std::size_t>(words * i);
         switch (form.kind) {
             case AccessKind::load:
@@ -66,9 +73,8 @@ void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg su
         k("cvt.u32.u64", low, address);
         k("xor.b32", sum, sum, low);
     }
-    // Each result first meets the last one: else ptxas uses, and so waits for, the first ones before it issues the last.
-    for (std::size_t i = 0; i + 1 < results.size(); ++i) k("add.u32", results[i], results[i], results.back());
-    for (const Reg word : results) k("xor.b32", sum, sum, word);
+    k.when(parting.never)("bra", parting.out);
+    append_use(k, results, sum);
     if (form.kind == AccessKind::store && form.count > 0) k("membar.gl");
     if (form.kind != AccessKind::async || form.count == 0) return;
     k("cp.async.commit_group");
@@ -114,14 +120,16 @@ std::string_view name_of(AccessKind kind) {
 }
 
 ptx::KernelBuilder accesses_kernel(ptx::Target target, AccessForm form) {
-    ptx::KernelBuilder k(fmt::format("{}_{}x{}_span{}", name_of(form.kind), form.count, form.bytes, form.span), target);
+    ptx::KernelBuilder k(fmt::format("{}_{}x{}_span{}{}", name_of(form.kind), form.count, form.bytes, form.span, form.mixed ? "_mixed" : ""), target);
     const Reg base = k.param(Type::u64, "base"), lanes = k.param(Type::u64, "lanes"), start = k.param(Type::u32, "start"), mask = k.param(Type::u32, "mask");
     const Reg step = k.param(Type::u32, "step"), every = k.param(Type::u32, "every"), zero = k.param(Type::u32, "zero"), turns = k.param(Type::u32, "turns");
     const Reg results = k.param(Type::u64, "results");
+    const Reg other_base = form.mixed ? k.param(Type::u64, "other_base") : base, other_mask = form.mixed ? k.param(Type::u32, "other_mask") : mask;
     const Place place = append_place(k, every);
-    const Reg offset = k.reg(Type::u32), mine = k.reg(Type::u64), at = k.reg(Type::u32), sum = k.reg(Type::b32);
+    const Reg offset = k.reg(Type::u32), mine = k.reg(Type::u64), other = k.reg(Type::u64), at = k.reg(Type::u32), sum = k.reg(Type::b32);
     k("ld.global.u32", offset, Mem{k.element(lanes, place.lane, Bytes{4})});
     k("cvt.u64.u32", mine, offset);
+    k("add.u64", other, mine, other_base);
     k("add.u64", mine, mine, base);
     k("mad.lo.u32", at, place.warp, std::max(form.count, 1) * static_cast<std::int64_t>(form.span), start);
     k("mov.b32", sum, 0);
@@ -129,11 +137,17 @@ ptx::KernelBuilder accesses_kernel(ptx::Target target, AccessForm form) {
     const ptx::Label out = k.label();
     k("bar.sync", 0);
     k.unless(place.takes)("bra", out);
-    const Reg begin = k.clock_after(at);
+    const Reg never = append_never(k, base), begin = k.clock_after(at);
     k.loop(turns, [&] {
         const Reg wrapped = k.reg(Type::u32);
         k("and.b32", wrapped, at, mask);
-        append_accesses(k, form, k.element(mine, wrapped, Bytes{1}), sum, landing);
+        const Reg address = k.element(mine, wrapped, Bytes{1});
+        Reg there = address;
+        if (form.mixed) {
+            k("and.b32", wrapped, at, other_mask);
+            there = k.element(other, wrapped, Bytes{1});
+        }
+        append_accesses(k, form, address, there, sum, landing, {never, out});
         // Nothing is added, but nobody knows: the next accesses wait for these.
         const Reg nothing = k.reg(Type::u32);
         k("and.b32", nothing, sum, zero);
@@ -160,7 +174,7 @@ Accesses::Accesses(device::Device& device, AccessForm form, const std::function<
     lanes_.write(offsets);
 }
 
-std::optional<double> Accesses::cycles(AccessShape shape, int turns, AccessArea& area) {
+std::optional<double> Accesses::cycles(AccessShape shape, int turns, AccessArea& area, const AccessArea* other) {
     const auto threads = static_cast<std::uint32_t>(shape.warps * shape.every * kWarp);
     const int most = kernel_.properties().max_threads_per_block;
     if (most > 0 && static_cast<int>(threads) > most) return std::nullopt;
@@ -170,6 +184,7 @@ std::optional<double> Accesses::cycles(AccessShape shape, int turns, AccessArea&
     device::Arguments arguments;
     arguments.add(area.base).add(lanes_.address()).add(static_cast<std::uint32_t>(area.goes_on ? area.at : 0)).add(static_cast<std::uint32_t>(area.bytes - 1));
     arguments.add(static_cast<std::uint32_t>(step)).add(static_cast<std::uint32_t>(shape.every)).add(std::uint32_t{0}).add(static_cast<std::uint32_t>(turns)).add(results_.address());
+    if (form_.mixed) arguments.add(other->base).add(static_cast<std::uint32_t>(other->bytes - 1));
     kernel_.launch({static_cast<std::uint32_t>(shape.blocks)}, {threads}, arguments, Bytes{landing});
     area.at = (area.at + step * turns) & (area.bytes - 1);
     const auto stamps = results_.read<Stamp>(static_cast<std::size_t>(shape.blocks) * static_cast<std::size_t>(shape.warps));
@@ -187,10 +202,10 @@ std::optional<double> Accesses::cycles(AccessShape shape, int turns, AccessArea&
     return sum / shape.blocks;
 }
 
-std::optional<double> Accesses::turn(AccessShape shape, int turns, int runs, AccessArea& area) {
+std::optional<double> Accesses::turn(AccessShape shape, int turns, int runs, AccessArea& area, const AccessArea* other) {
     double shorter = 0, longer = 0;
     for (int run = 0; run < runs; ++run) {
-        const auto once = cycles(shape, turns, area), twice = cycles(shape, 2 * turns, area);
+        const auto once = cycles(shape, turns, area, other), twice = cycles(shape, 2 * turns, area, other);
         if (!once || !twice) return std::nullopt;
         const bool alike = std::abs(*once - shorter) <= kAlike * shorter && std::abs(*twice - longer) <= kAlike * longer;
         shorter = run == 0 ? *once : std::min(shorter, *once);

@@ -25,6 +25,7 @@ struct AccessForm {
     int count = 1;            ///< accesses of a thread; 0 for a turn without any
     int bytes = 16;           ///< of each: 4 or 16
     std::uint32_t span = 512; ///< bytes from one access of a warp to its next
+    bool mixed = false;       ///< every second access goes to another area
 };
 
 /// Blocks, of which one runs on an SM, and the warps of each that take part.
@@ -50,9 +51,10 @@ public:
     Accesses(device::Device& device, AccessForm form, const std::function<std::uint32_t(int)>& offset_of);
 
     /// Cycles of a block, the mean over blocks, in which each warp takes `turns` turns. Nothing where two blocks were on one SM or a block does not fit.
-    std::optional<double> cycles(AccessShape shape, int turns, AccessArea& area);
+    /// `other`: where every second access of a mixed form goes, at the same places within it.
+    std::optional<double> cycles(AccessShape shape, int turns, AccessArea& area, const AccessArea* other = nullptr);
     /// Of a turn, from launches of `turns` and of twice as many; the fastest of at most `runs`, fewer where two agree.
-    std::optional<double> turn(AccessShape shape, int turns, int runs, AccessArea& area);
+    std::optional<double> turn(AccessShape shape, int turns, int runs, AccessArea& area, const AccessArea* other = nullptr);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
     [[nodiscard]] const AccessForm& form() const { return form_; }
 
