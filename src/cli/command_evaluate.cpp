@@ -27,7 +27,7 @@ using Json = nlohmann::ordered_json;
 struct EvaluateOptions {
     std::string device = "auto", machine, surface, access = "global";
     std::vector<int> alphas;
-    int ilp = 1, noise = 0;
+    int ilp = 1, noise = 0, turn = experiments::kTurn;
     std::uint64_t seed = 1;
     bool quick = false, json = false;
 };
@@ -47,9 +47,10 @@ machine::Machine machine_for(const EvaluateOptions& options, device::Device& dev
     return scan::describe(scan);
 }
 
-/// The mixes; where the description does not say what the cache gives, accesses alone too.
+/// The mixes; of memory that SMs share, accesses alone too: they tell its latency under load, and the rate of a cache where the description does not.
 experiments::MixSurface measure(const EvaluateOptions& options, const models::Parameters& p, device::Device& device, Progress& progress) {
-    experiments::MixPlan plan{.accesses = {mix_access(p.access)}, .intensities = {}, .chains = {options.ilp}, .warps = experiments::mix_occupancies(p.schedulers, p.max_warps), .adds_alone = false};
+    experiments::MixPlan plan{.accesses = {mix_access(p.access)}, .intensities = {}, .chains = {options.ilp}, .warps = experiments::mix_occupancies(p.schedulers, p.max_warps), .adds_alone = false, .turn = options.turn};
+    if (p.access == models::Access::global || p.access == models::Access::l2) plan.intensities.push_back({1, 0});
     for (const int alpha : options.alphas.empty() ? experiments::mix_alphas(options.quick) : options.alphas) plan.intensities.push_back({1, alpha});
     const auto show = [&](double fraction, std::string_view what) { progress.show(0.5 + 0.5 * fraction, -1, what); };
     auto surface = experiments::measure_surface(device, plan, show);
@@ -154,6 +155,7 @@ void add_evaluate(CLI::App& parent, Action& action) {
     command->add_option("--access", options->access, "what is mixed with adds: global, shared, sfu or l2")->capture_default_str();
     command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one")->delimiter(',');
     command->add_option("--ilp", options->ilp, "independent chains of a warp")->capture_default_str();
+    command->add_option("--turn", options->turn, "instructions of a turn of the mixes' loop: few fit the smallest instruction cache")->capture_default_str()->check(CLI::Range(16, 1000));
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();
     command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
     command->add_flag("--quick", options->quick, "fewer arithmetic intensities");

@@ -64,7 +64,7 @@ predict::Choices choices_from(const PredictOptions& options) {
 predict::Code code_from(const PredictOptions& options) {
     const auto text = read_file(options.file, "a PTX file or a listing of cuobjdump or nvdisasm");
     if (predict::is_listing(text)) return predict::code_from_listing(predict::parse_listing(text, options.file), options.kernel, options.file);
-    return predict::code_from_ptx(ptx::parse(text, options.file), options.kernel, options.file);
+    return predict::code_from_ptx(ptx::parse_kernel(text, options.kernel, options.file), options.kernel, options.file);
 }
 
 machine::Machine machine_from(const std::string& name) { return name.starts_with("sim:") ? simulated_machine(name) : machine::load(name); }

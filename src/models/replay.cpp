@@ -1,7 +1,11 @@
 #include "models/replay.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
 #include <queue>
 #include <random>
 #include <vector>
@@ -9,131 +13,172 @@
 namespace gputomo::models {
 namespace {
 
-/// Groups of each warp before throughput is looked at, and as many again in which it is.
-constexpr int kSettling = 16;
-constexpr int kCounted = 16;
-/// SMs start, and accesses return, this part of their time apart, at random. Started together to the cycle, identical SMs would stay in
+/// Groups of each warp before throughput is looked at: warps that start together need some until they no longer meet.
+constexpr int kSettling = 14;
+/// Groups of each warp in which it is, and of all together: of few warps more, so that latencies that differ are met in the mean.
+constexpr int kLeastCounted = 6, kMostCounted = 150, kAllCounted = 1200;
+/// SMs start this part of their time apart, at random. Started together to the cycle, identical SMs would stay in
 /// step for ever and ask the memory in turns; far apart, each would find it free. Nothing measured says which; between them lies what GPUs do.
 constexpr double kStartSpread = 0.1;
-constexpr double kLatencySpread = 0.1;
-
-/// Warps that compute on one scheduler, all at the same speed. `progress` is what a warp that was there from the start would have done.
-struct Computing {
-    struct Work {
-        double until = 0;  ///< of `progress`
-        std::uint32_t warp = 0;
-        bool operator>(const Work& other) const { return until > other.until; }
-    };
-    std::priority_queue<Work, std::vector<Work>, std::greater<>> warps;
-    double progress = 0;
-    double time = 0;  ///< of `progress`
-    std::uint32_t version = 0;
-};
 
 class Replay {
 public:
     explicit Replay(const ReplayStations& stations)
-        : s_(stations), schedulers_(static_cast<std::size_t>(s_.sms * s_.schedulers)), warps_(static_cast<std::size_t>(s_.sms * s_.warps)) {
-        servers_.assign(static_cast<std::size_t>(s_.servers), 0);
-    }
+        : s_(stations), schedulers_(static_cast<std::size_t>(s_.sms * s_.schedulers)), warps_(static_cast<std::size_t>(s_.sms * s_.warps)),
+          free_(static_cast<std::size_t>(s_.servers), 0),
+          counted_(std::clamp(kAllCounted / (s_.sms * s_.warps), kLeastCounted, kMostCounted)) {}
 
-    double run() {
+    Replayed run() {
         start();
-        while (running_ > 0) {
-            const Event event = events_.top();
-            events_.pop();
-            if (event.returns) begin_computing(event.index, event.time);
-            else if (event.version == schedulers_[event.index].version) end_computing(event.index, event.time);
+        // No access is answered sooner than its latency, so that schedulers know nothing of each other for so long.
+        const double step = std::max(1.0, s_.access_latency * (1 - s_.latency_spread));
+        for (double now = 0; running_ > 0; now += step) {
+            for (auto& scheduler : schedulers_) issue_until(scheduler, now + step);
+            serve();
         }
         double rate = 0;
-        for (const auto& warp : warps_) rate += kCounted / (warp.last - warp.first);
-        return rate / s_.sms;
+        for (const auto& warp : warps_) rate += counted_ / (warp.last - warp.first);
+        return {.throughput = rate / s_.sms, .waiting = waits_ > 0 ? waited_ / waits_ : 0};
     }
 
 private:
     struct Warp {
         int groups = 0;
+        int adds = 0;       ///< left of this group
+        double carry = 0;   ///< of the fraction of an add
         double first = 0, last = 0;
     };
-    struct Event {
+    struct Ready {
         double time = 0;
-        bool returns = false;  ///< of an access; else the first warp of a scheduler has done its arithmetic
-        std::uint32_t index = 0;
-        std::uint32_t version = 0;
-        bool operator>(const Event& other) const { return time > other.time; }
+        std::uint32_t warp = 0;
+        bool operator<(const Ready& other) const { return time > other.time; }  // the first on top of a heap
+    };
+    struct Scheduler {
+        std::deque<Ready> adding;     ///< who waits for an add, which takes as long for all: in the order of their times
+        std::vector<Ready> answered;  ///< who waited for an access: a heap
+        std::priority_queue<double, std::vector<double>, std::greater<>> held;  ///< cycles in which nothing is added
+        double free = 0;
     };
 
     void start() {
         running_ = warps_.size();
-        const double alone = s_.work * s_.alone + s_.delay;
-        std::uniform_real_distribution<double> any(0, 1);
+        const double alone = s_.adds * s_.add_latency + s_.access_latency;
         for (int sm = 0; sm < s_.sms; ++sm) {
-            const double at = kStartSpread * alone * any(random_);
-            for (int warp = 0; warp < s_.warps; ++warp) events_.push({at + s_.alone * any(random_), true, static_cast<std::uint32_t>(sm * s_.warps + warp), 0});
+            const double at = kStartSpread * alone * any();
+            for (int warp = 0; warp < s_.warps; ++warp) {
+                const auto index = static_cast<std::uint32_t>(sm * s_.warps + warp);
+                begin_group(warps_[index]);
+                answer(index, at + s_.add_latency * any());
+            }
         }
     }
 
-    [[nodiscard]] double speed(const Computing& scheduler) const {
-        return 1 / std::max(s_.alone, s_.slot * static_cast<double>(scheduler.warps.size()));
+    double any() { return std::uniform_real_distribution<double>(0, 1)(random_); }
+    /// A whole number of cycles, in the mean as many as it says.
+    double whole(double cycles) {
+        const double least = std::floor(cycles);
+        return cycles > least && any() < cycles - least ? least + 1 : least;
     }
-    void advance(Computing& scheduler, double now) const {
-        if (!scheduler.warps.empty()) scheduler.progress += speed(scheduler) * (now - scheduler.time);
-        scheduler.time = now;
-    }
-    void expect(std::uint32_t index) {
-        Computing& scheduler = schedulers_[index];
-        ++scheduler.version;
-        if (scheduler.warps.empty()) return;
-        const double left = std::max(0.0, scheduler.warps.top().until - scheduler.progress);
-        events_.push({scheduler.time + left / speed(scheduler), false, index, scheduler.version});
-    }
-    [[nodiscard]] std::uint32_t scheduler_of(std::uint32_t warp) const {
+    [[nodiscard]] std::size_t scheduler_of(std::uint32_t warp) const {
         const auto per_sm = static_cast<std::uint32_t>(s_.warps);
         return warp / per_sm * static_cast<std::uint32_t>(s_.schedulers) + warp % per_sm % static_cast<std::uint32_t>(s_.schedulers);
     }
-
-    void begin_computing(std::uint32_t warp, double now) {
-        const std::uint32_t index = scheduler_of(warp);
-        Computing& scheduler = schedulers_[index];
-        advance(scheduler, now);
-        scheduler.warps.push({scheduler.progress + s_.work, warp});
-        expect(index);
+    void answer(std::uint32_t warp, double time) {
+        auto& answered = schedulers_[scheduler_of(warp)].answered;
+        answered.push_back({time, warp});
+        std::push_heap(answered.begin(), answered.end());
+    }
+    /// The warp that can be issued first, if that is before `end`.
+    static std::optional<Ready> first(Scheduler& scheduler, double end) {
+        auto& adding = scheduler.adding;
+        auto& answered = scheduler.answered;
+        const bool from_adds = !adding.empty() && (answered.empty() || adding.front().time <= answered.front().time);
+        if (!from_adds && answered.empty()) return std::nullopt;
+        const Ready found = from_adds ? adding.front() : answered.front();
+        if (found.time >= end) return std::nullopt;
+        if (from_adds) {
+            adding.pop_front();
+        } else {
+            std::pop_heap(answered.begin(), answered.end());
+            answered.pop_back();
+        }
+        return found;
+    }
+    void begin_group(Warp& warp) const {
+        warp.carry += s_.adds;
+        warp.adds = static_cast<int>(warp.carry + 1e-9);
+        warp.carry -= warp.adds;
     }
 
-    void end_computing(std::uint32_t index, double now) {
-        Computing& scheduler = schedulers_[index];
-        advance(scheduler, now);
-        const std::uint32_t warp = scheduler.warps.top().warp;
-        scheduler.warps.pop();
-        count(warps_[warp], now);
-        double& free = servers_[index * servers_.size() / schedulers_.size()];
-        const double served = std::max(now, free);
-        free = served + s_.service;
-        std::uniform_real_distribution<double> any(-kLatencySpread, kLatencySpread);
-        events_.push({served + s_.delay * (1 + any(random_)), true, warp, 0});
-        expect(index);
+    void hold(Scheduler& scheduler, double from) {
+        for (double cycles = whole(s_.access_holds / 2); cycles > 0; --cycles) scheduler.held.push(from++);
+    }
+    /// The first cycle from `at` on that is not held.
+    static double not_held(Scheduler& scheduler, double at) {
+        auto& held = scheduler.held;
+        for (; !held.empty() && held.top() <= at; held.pop())
+            if (held.top() == at) ++at;
+        return at;
     }
 
-    void count(Warp& warp, double now) {
-        ++warp.groups;
-        if (warp.groups == kSettling) warp.first = now;
-        if (warp.groups == kSettling + kCounted) {
-            warp.last = now;
-            --running_;
+    /// First come, first served.
+    void issue_until(Scheduler& scheduler, double end) {
+        while (const auto next = first(scheduler, end)) {
+            double at = std::max(std::ceil(next->time), scheduler.free);
+            Warp& warp = warps_[next->warp];
+            if (warp.adds > 0) {
+                --warp.adds;
+                at = not_held(scheduler, at);
+                scheduler.free = at + whole(s_.add_slot);
+                scheduler.adding.push_back({at + s_.add_latency, next->warp});
+                if (warp.adds == 0 && s_.accesses == 0) end_group(warp, at);
+            } else {
+                scheduler.free = at + whole(s_.access_slot);
+                hold(scheduler, scheduler.free);
+                asked_.push_back({at, next->warp});
+                end_group(warp, at);
+            }
         }
     }
 
+    void serve() {
+        std::ranges::sort(asked_, [](const Ready& a, const Ready& b) { return a.time < b.time || (a.time == b.time && a.warp < b.warp); });
+        for (const auto& access : asked_) {
+            double& free = free_[scheduler_of(access.warp) * free_.size() / schedulers_.size()];
+            const double served = std::max(access.time, free);
+            free = served + s_.service;
+            if (warps_[access.warp].groups > kSettling) waited_ += served - access.time, ++waits_;
+            const double answered = served + s_.access_latency * (1 + s_.latency_spread * (2 * any() - 1));
+            hold(schedulers_[scheduler_of(access.warp)], std::ceil(answered) - 1);
+            answer(access.warp, answered);
+        }
+        asked_.clear();
+    }
+
+    void end_group(Warp& warp, double now) {
+        ++warp.groups;
+        if (warp.groups == kSettling) warp.first = now;
+        if (warp.groups == kSettling + counted_) {
+            warp.last = now;
+            --running_;
+        }
+        begin_group(warp);
+    }
+
     const ReplayStations& s_;
-    std::vector<Computing> schedulers_;
+    std::vector<Scheduler> schedulers_;
     std::vector<Warp> warps_;
-    std::vector<double> servers_;  ///< when each is free
-    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    std::vector<double> free_;  ///< when each server is
+    int counted_ = 0;           ///< groups of a warp
+    std::vector<Ready> asked_;  ///< accesses that wait to be served
+    double waited_ = 0;  ///< for servers, by accesses that count
+    double waits_ = 0;
     std::size_t running_ = 0;
     std::mt19937 random_{1};
 };
 
 }  // namespace
 
-double replayed_throughput(const ReplayStations& stations) { return Replay(stations).run(); }
+Replayed replayed(const ReplayStations& stations) { return Replay(stations).run(); }
 
 }  // namespace gputomo::models

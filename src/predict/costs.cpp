@@ -37,6 +37,13 @@ double blocks_touched(std::int64_t stride, int bytes, double block) {
     return static_cast<double>(touched.size());
 }
 
+/// Issue slots of an instruction that takes `slots` where its registers share a bank with those around it. Since compute capability 7.0 there are two banks,
+/// and a kernel's registers lie in either as often.
+double slots_among_others(const machine::Machine& machine, double slots) {
+    constexpr std::int64_t kTwoBanksFrom = 7;
+    return machine.identity.compute_capability_major.value_or(0) >= kTwoBanksFrom ? (1 + slots) / 2 : slots;
+}
+
 double hit_latency(const machine::Machine& machine, bool whole_gpu) {
     const auto path = machine.paths.find("global");
     if (path == machine.paths.end()) return 0;
@@ -110,7 +117,7 @@ Cost Costs::arithmetic(const Instruction& instruction) {
 
 double Costs::unit_slots(const std::string& unit) const {
     const auto found = machine_.pipelines.find(unit);
-    return found == machine_.pipelines.end() ? 1 : found->second.issue_slots.value_or(1);
+    return found == machine_.pipelines.end() ? 1 : slots_among_others(machine_, found->second.issue_slots.value_or(1));
 }
 
 /// Bytes that one miss brings from memory into the last cache of the path, which may be more than a sector.
@@ -136,7 +143,10 @@ Costs::Footprint Costs::footprint(const Instruction& instruction) {
         sector = static_cast<double>(*std::min_element(machine_.memory.transaction_sizes.value.begin(), machine_.memory.transaction_sizes.value.end()));
     if (const auto given = choices_.transactions.find(instruction.line); given != choices_.transactions.end()) {
         if (!(given->second >= 1 && given->second <= kWarp)) throw InputError(fmt::format("--transactions {}={}: expected 1 to 32", given->first, given->second));
-        return {given->second, given->second * std::clamp(access.bytes * kWarp / given->second, std::min(sector, kLineBytes), kLineBytes)};
+        // Where no sizes of transactions are described, pieces that lie anywhere take as long as what DRAM reads at once (Volkov 2016, 6.7).
+        const double read = machine_.memory.transaction_sizes ? 0 : static_cast<double>(machine_.memory.fetch_bytes.value_or(0));
+        const double least = std::min(kLineBytes, std::max(sector, read));
+        return {given->second, given->second * std::clamp(access.bytes * kWarp / given->second, least, kLineBytes)};
     }
     if (!access.stride) assumptions_.insert(fmt::format("the access in line {} is coalesced (--transactions {}=N)", instruction.line, instruction.line));
     const std::int64_t stride = access.stride.value_or(access.bytes);
@@ -162,7 +172,7 @@ Cost Costs::global(const Instruction& instruction, double memory_latency) {
     return {.latency = access.load ? served_latency(memory_latency) + diverging * further : 0,
             .resource = Resource::memory,
             .cycles = touched.bytes * missed / bytes_per_cycle * (access.load ? 1 : write_cost()),
-            .reissues = diverging + (path == machine_.paths.end() ? 1 : path->second.issue_slots.value_or(1)) - 1,
+            .reissues = diverging + (path == machine_.paths.end() ? 1 : slots_among_others(machine_, path->second.issue_slots.value_or(1))) - 1,
             .bytes = touched.bytes * missed,
             .use = fmt::format("{} of {:.0f} bytes in {:.3g} transactions", what, touched.bytes, touched.transactions)};
 }
@@ -195,7 +205,7 @@ Cost Costs::shared(const Instruction& instruction) {
     return {.latency = instruction.access->load ? latency + (ways - 1) * static_cast<double>(machine_.shared.conflict_cost.value_or(0)) : 0,
             .resource = Resource::shared,
             .cycles = cycles * ways,
-            .reissues = (ways > 1 ? ways - 1 : 0) + machine_.shared.issue_slots.value_or(1) - 1,
+            .reissues = (ways > 1 ? ways - 1 : 0) + slots_among_others(machine_, machine_.shared.issue_slots.value_or(1)) - 1,
             .use = ways > 1 ? fmt::format("{:.3g}-way conflict", ways) : "no conflict"};
 }
 

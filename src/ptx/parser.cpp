@@ -95,7 +95,7 @@ int version_part(std::string_view text) {
 
 class ModuleParser {
 public:
-    ModuleParser(const Source& source, std::span<const Token> tokens) : in_(source, tokens) {}
+    ModuleParser(const Source& source, std::span<const Token> tokens, std::optional<std::string_view> only) : in_(source, tokens), only_(only) {}
 
     Module run() {
         while (in_.peek().kind != TokenKind::end) statement();
@@ -194,7 +194,8 @@ private:
             in_.expect(")");
         }
         while (in_.peek().kind == TokenKind::dot_word) performance_directive(kernel);
-        KernelParser(in_, module_, kernel).parse_body();
+        if (only_ && kernel.name != *only_) in_.skip_block();
+        else KernelParser(in_, module_, kernel).parse_body();
         module_.kernels.push_back(std::move(kernel));
     }
 
@@ -225,6 +226,7 @@ private:
     }
 
     TokenStream in_;
+    std::optional<std::string_view> only_;  ///< the kernel whose body is read; none: all
     Module module_;
     bool has_version_ = false;
     std::unordered_set<std::string> names_;
@@ -326,11 +328,19 @@ Variable parse_parameter(TokenStream& in) {
     return variable;
 }
 
-Module parse(std::string_view text, std::string_view origin) {
+namespace {
+
+Module parsed(std::string_view text, std::string_view origin, std::optional<std::string_view> only) {
     const Source source{text, origin};
     if (text.size() > kLongestText) source.fail(1, fmt::format("the text has {} bytes; expected at most {}", text.size(), kLongestText));
     const auto tokens = tokenize(source);
-    return ModuleParser(source, tokens).run();
+    return ModuleParser(source, tokens, only).run();
 }
+
+}  // namespace
+
+Module parse(std::string_view text, std::string_view origin) { return parsed(text, origin, std::nullopt); }
+
+Module parse_kernel(std::string_view text, std::string_view kernel, std::string_view origin) { return parsed(text, origin, kernel); }
 
 }  // namespace gputomo::ptx

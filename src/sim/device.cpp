@@ -180,17 +180,19 @@ std::optional<std::int64_t> Gpu::l2_bytes() const {
     return std::nullopt;
 }
 
-/// A bus and a clock that make the described pin rate; only their product is described.
-std::int64_t bus_bits(const machine::Memory& memory) {
-    constexpr std::int64_t kChannelBits = 64, kChannels = 4;
-    return kChannelBits * memory.channels.value_or(kChannels);
+namespace {
+
+/// What a driver knows of the memory's pins. Only their rate is described: 64 bits a channel, and the clock with which that is it.
+std::optional<std::int64_t> memory_attribute(const machine::Memory& memory, Attribute attribute) {
+    constexpr std::int64_t kChannelBits = 64;
+    constexpr double kTransfers = 2, kBits = 8;  // of a clock, of a byte
+    if (!memory.peak_bandwidth) return std::nullopt;
+    const std::int64_t bits = kChannelBits * memory.channels.value_or(1);
+    if (attribute == Attribute::memory_bus_width_bits) return bits;
+    return std::llround(*memory.peak_bandwidth * 1e6 * kBits / kTransfers / static_cast<double>(bits));
 }
 
-std::optional<std::int64_t> memory_clock_khz(const machine::Memory& memory) {
-    if (!memory.peak_bandwidth) return std::nullopt;
-    // Two transfers a clock; GB/s = bytes x kHz / 1e6.
-    return std::llround(*memory.peak_bandwidth * 1e6 / (2.0 * static_cast<double>(bus_bits(memory)) / 8));
-}
+}  // namespace
 
 std::optional<std::int64_t> Gpu::attribute(Attribute attribute) const {
     const auto known = [](const machine::Integer& field) { return field ? std::optional(*field) : std::nullopt; };
@@ -214,8 +216,8 @@ std::optional<std::int64_t> Gpu::attribute(Attribute attribute) const {
         case Attribute::max_grid_x: return 0x7FFFFFFF;
         case Attribute::concurrent_kernels: return 0;
         case Attribute::virtual_memory_management: return virtual_mapping() ? 1 : 0;
-        case Attribute::memory_clock_rate_khz: return memory_clock_khz(machine_.memory);
-        case Attribute::memory_bus_width_bits: return machine_.memory.peak_bandwidth ? std::optional(bus_bits(machine_.memory)) : std::nullopt;
+        case Attribute::memory_clock_rate_khz:
+        case Attribute::memory_bus_width_bits: return memory_attribute(machine_.memory, attribute);
         case Attribute::l2_cache_bytes: return l2_bytes();
     }
     return std::nullopt;

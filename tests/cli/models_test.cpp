@@ -22,13 +22,18 @@ struct Errors {
 
 class Models : public testing::ProgramTest {
 protected:
-    /// Of one model on a recorded surface of an H200, over all of its mixes; the parameters are those that a scan of an H200 measured.
-    [[nodiscard]] Errors errors_of(const std::string& access, const std::string& model) const {
-        const auto ran = run({"evaluate", "--surface", source("recordings/h200-surface-" + access + ".json.gz"), "--machine", source("machines/h200.json"), "--access", access, "--json"});
+    /// Of a recorded surface with the parameters of a machine: "recordings/h200-surface-l2.json.gz", "machines/h200.json".
+    [[nodiscard]] json evaluation_of(const std::string& surface, const std::string& machine, const std::string& access) const {
+        const auto ran = run({"evaluate", "--surface", source(surface), "--machine", source(machine), "--access", access, "--json"});
         EXPECT_EQ(ran.code, 0) << ran.err;
+        return json::parse(ran.out);
+    }
+    /// Of an H200, with the parameters that a scan measured.
+    [[nodiscard]] json evaluation_of(const std::string& access) const { return evaluation_of("recordings/h200-surface-" + access + ".json.gz", "machines/h200.json", access); }
+    /// Of one model over all mixes.
+    static Errors errors_of(const json& evaluation, const std::string& model = "shared-turns") {
         Errors errors;
         double mixes = 0;
-        const auto evaluation = json::parse(ran.out);
         for (const auto& row : evaluation.at("models")) {
             if (row.at("model") != model) continue;
             errors.smallest = std::min(errors.smallest, row.at("smallest").get<double>());
@@ -93,21 +98,29 @@ TEST_F(Models, EvaluateOfOneMix) {
 }
 
 TEST_F(Models, WarpsThatShareTurnsExplainAnH200sStreams) {
-    const auto own = errors_of("global", "shared-turns");
+    const auto evaluation = evaluation_of("global");
+    const auto own = errors_of(evaluation);
     EXPECT_GT(own.smallest, 1 / 1.10);
     EXPECT_LT(own.largest, 1.10);
     EXPECT_LT(own.mean, 1.03);
-    EXPECT_GT(errors_of("global", "volkov-basic").mean, own.mean);
+    EXPECT_GT(errors_of(evaluation, "volkov-basic").mean, own.mean);
 }
 
-TEST_F(Models, IssueSlotsAndForwardLatenciesBringMixesOfAnH200Closer) {
-    const auto shared = errors_of("shared", "shared-turns"), l2 = errors_of("l2", "shared-turns"), sfu = errors_of("sfu", "shared-turns");
-    EXPECT_LT(shared.largest, 1.15);
-    EXPECT_GT(shared.smallest, 1 / 1.15);
-    EXPECT_LT(l2.largest, 1.15);
-    EXPECT_GT(l2.smallest, 1 / 1.15);
-    EXPECT_LT(sfu.largest, 1.25);  // docs/methods.md: not explained
-    EXPECT_GT(sfu.smallest, 1 / 1.15);
+TEST_F(Models, IssueSlotsAndForwardLatenciesExplainItsOtherMixes) {
+    for (const std::string access : {"shared", "l2", "sfu"}) {
+        const auto own = errors_of(evaluation_of(access));
+        EXPECT_LT(own.largest, 1.15) << access;
+        EXPECT_GT(own.smallest, 1 / 1.15) << access;
+        EXPECT_LT(own.mean, 1.03) << access;
+    }
+}
+
+TEST_F(Models, WarpsThatShareTurnsExplainSimulatedGpus) {  // tests/data/surfaces/README.md
+    for (const std::string gpu : {"8800gtx", "gtx280"}) {
+        const auto own = errors_of(evaluation_of("tests/data/surfaces/" + gpu + ".json.gz", "machines/" + gpu + ".json", "global"));
+        EXPECT_LT(own.largest, 1.09) << gpu;
+        EXPECT_GT(own.smallest, 1 / 1.09) << gpu;
+    }
 }
 
 TEST_F(Models, PredictsTheProjectsKernelsOnAnH200) {
@@ -119,7 +132,7 @@ TEST_F(Models, PredictsTheProjectsKernelsOnAnH200) {
     for (const auto& kernel : comparison.at("kernels"))
         for (const auto& point : kernel.at("warps_per_cycle")) {
             const double ratio = point.at("predicted").get<double>() / point.at("measured").get<double>();
-            const double tolerated = kernel.at("kernel") == "permute_random" ? 2.3 : 1.25;  // docs/methods.md says why
+            const double tolerated = kernel.at("kernel") == "permute_random" ? 1.5 : 1.25;  // docs/methods.md says why
             EXPECT_LT(std::max(ratio, 1 / ratio), tolerated) << kernel.at("kernel") << " " << point;
             errors.push_back(std::max(ratio, 1 / ratio));
         }

@@ -25,7 +25,7 @@ inline std::string text_of(const std::string& file) {
 inline machine::Machine machine_named(const std::string& name) { return machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json"); }
 
 inline Code listed(const std::string& text, const std::string& kernel = "k") { return code_from_listing(parse_listing(text), kernel, "listing"); }
-inline Code compiled(const std::string& text, const std::string& kernel = "k") { return code_from_ptx(ptx::parse(text), kernel, "ptx"); }
+inline Code compiled(const std::string& text, const std::string& kernel = "k") { return code_from_ptx(ptx::parse_kernel(text, kernel), kernel, "ptx"); }
 
 inline Prediction predicted(Code code, const std::string& machine, const Choices& choices = {}) { return predict(std::move(code), machine_named(machine), choices, machine); }
 

@@ -143,6 +143,30 @@ TEST(NvccKernels, WithWhatRealKernelsHave) {
     EXPECT_THAT(message_of([] { (void)compiled(text_of("ptx/call.ptx"), "_Z5hellov"); }), HasSubstr("ptx:39: 'call.uni' can't be predicted"));
 }
 
+/// typical.cu, which nothing in predict was written for: shuffles, shared tiles, indirect loads, double precision, packed halves, and a kernel of matrix instructions beside them.
+TEST(NvccKernels, OfManyKindsFromOneFile) {
+    const auto text = text_of("ptx/typical.ptx");
+    const auto of = [&](const std::string& kernel, std::map<std::string, double> trips = {}, std::map<int, double> transactions = {}) {
+        return predicted(compiled(text, kernel), "h200", {.path = {.trip_counts = std::move(trips), .taken = {}}, .access = {.transactions = std::move(transactions), .ways = {}}});
+    };
+    EXPECT_EQ(of("haxpy").bytes, 3 * 128);
+    auto tile = of("transpose");
+    EXPECT_EQ(tile.bytes, 8 * 128);                                          // four rows read and four written: the tile makes both coalesced
+    EXPECT_EQ(tile.worksheet.resource("shared memory banks").total(), 8);    // rows of 33 words: no conflicts
+    const auto rows = [&](double turns) { return of("softmax", {{"$L__BB0_2", turns}, {"$L__BB0_7", turns}, {"$L__BB0_12", turns}}); };
+    EXPECT_EQ(rows(9).bytes - rows(8).bytes, 4 * 128);                       // read three times, written once
+    EXPECT_GT(rows(1).latency, 20 * 23);                                     // twenty shuffles, one after the other
+    const auto bodies = of("nbody", {{"$L__BB3_2", 16}});
+    EXPECT_EQ(bodies.limited_by, "warp scheduler");
+    EXPECT_NEAR(bodies.work.issues() / (16 * 256), 20, 3);                   // Nyland, Harris and Prins 2007: 20 operations for each pair
+    const auto sums = [&](double lines) { return of("spmv", {{"$L__BB2_4", 8}, {"$L__BB2_7", 4}}, {{359, lines}}).latency; };
+    EXPECT_GT(sums(32) - sums(1), 8 * 31 * 10);                              // x[col[j]] anywhere: fifteen cycles for each further line
+    EXPECT_GT(of("dot_double", {{"$L__BB4_2", 20}}).worksheet.resource("double precision units").total(), 20 * 32 / 64);
+    EXPECT_GT(of("scan_block").latency, 20 * 14);                            // twenty barriers
+    EXPECT_THAT(message_of([&] { (void)of("collatz"); }), HasSubstr("ptx:787: this branch goes back into the middle of something that is no loop; expected nested loops"));
+    EXPECT_THAT(message_of([&] { (void)of("wmma_tile"); }), HasSubstr("ptx:1028: unknown instruction 'wmma.load.a"));
+}
+
 TEST(CacheHits, LowerTrafficAndLatency) {
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/tests/data/machines/kepler_like.json");
     const auto code = compiled(ptx_of(kIndex + "mul.wide.s32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2; ld.global.f32 %f1, [%rd3]; add.f32 %f2, %f1, %f1;"));

@@ -1,5 +1,7 @@
 #include "experiments/issue/beside.hpp"
 
+#include "experiments/issue/register_banks.hpp"
+
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -99,13 +101,21 @@ ptx::KernelBuilder beside_kernel(ptx::Target target, Beside beside) {
 }
 
 BesideLoop::BesideLoop(device::Device& device, Beside beside)
-    : kernel_(device, beside_kernel(target_of(device), beside), {LoopedCode{{"FADD"}, kTurn}, LoopedCode{{facts_of(beside).opcode, facts_of(beside).bytes}, kTurn}}) {
+    : beside_(beside), kernel_(device, beside_kernel(target_of(device), beside), {LoopedCode{{"FADD"}, kTurn}, LoopedCode{{facts_of(beside).opcode, facts_of(beside).bytes}, kTurn}}) {
     warps_ = kernel_.properties().max_threads_per_block / kWarp / kGroup * kGroup;
     records_ = device::Buffer(device, Bytes{warps_ * static_cast<std::int64_t>(sizeof(BesideRecord))});
     line_ = device::Buffer(device, Bytes{kPointers * kPointerBytes});
     std::vector<std::uint64_t> pointers(kPointers);
     for (std::size_t i = 0; i < pointers.size(); ++i) pointers[i] = line_.address() + i * kPointerBytes;
     line_.write(pointers);
+}
+
+std::optional<double> BesideLoop::bank_share() const {
+    const auto& machine_code = kernel_.module().machine_code();
+    if (!machine_code) return std::nullopt;
+    const device::Cubin cubin(machine_code->cubin);
+    if (!device::not_supported(cubin).empty()) return std::nullopt;
+    return shared_bank_share(device::decode(cubin, kernel_.name()), "FADD", facts_of(beside_).opcode);
 }
 
 BesideRates BesideLoop::rates(int busy, bool others) {

@@ -4,6 +4,7 @@
 #include "experiments/compiled_kernel.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,8 @@ public:
     [[nodiscard]] BesideRates rates(int busy, bool others);
     [[nodiscard]] int groups() const { return warps_ / kGroup; }
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
+    /// shared_bank_share() of the adds and the other instruction; nothing where there is no machine code.
+    [[nodiscard]] std::optional<double> bank_share() const;
 
     /// Warps side by side, as many for each scheduler of an SM with 1, 2 or 4.
     static constexpr int kGroup = 4;
@@ -46,6 +49,7 @@ public:
     static constexpr int kTurn = 64;
 
 private:
+    Beside beside_;
     CompiledKernel kernel_;
     int warps_ = 1;
     device::Buffer records_;

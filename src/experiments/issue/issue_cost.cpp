@@ -23,6 +23,10 @@ constexpr std::chrono::milliseconds kSlow{20};
 constexpr int kMostBusy = 3;
 /// Adds that do not fill this part of the slots leave room in which others cost nothing.
 constexpr double kFull = 0.9;
+/// Of the slots between launches and registers.
+constexpr double kScatter = 0.02;
+/// Where fewer pairs of registers share a bank, what sharing costs is less than the scatter.
+constexpr double kLeastShare = 0.1;
 /// Others that are rarer than this part of the adds say too little.
 constexpr double kLeastOthers = 0.005;
 
@@ -64,24 +68,37 @@ private:
         return samples[kLaunches / 2];
     }
 
+    /// Issue slots of adds that each of the others displaces; the loops' own instructions come on top of both alike.
+    [[nodiscard]] double displaced(const BesideRates& alone, const BesideRates& together) const {
+        const double add = slots_ > 0 ? slots_ / alone.adds : 1;
+        return (alone.adds - together.adds) / together.others * add - (add - 1);
+    }
+
+    /// An instruction takes a slot at least; less is what the adds had left empty. What is more comes from registers that share a bank.
+    [[nodiscard]] static deduce::Estimate estimate(const Leaf& leaf, double slots, std::optional<double> share) {
+        const bool shares = share.value_or(0) >= kLeastShare;
+        const double value = std::max(1.0, shares ? 1 + (slots - 1) / *share : slots), scatter = kScatter / (shares ? *share : 1);
+        const std::string note = share ? fmt::format("{:.2f} slots with {:.0f}% of the registers in one bank with those of the adds", slots, 100 * *share) : "";
+        return decided_real(std::string(leaf.path), {value, std::max(1.0, value - scatter), value + scatter}, {"issue_cost: dependent adds of other warps that each displaces, where registers share a bank", kConfidence, note});
+    }
+
     void add(const Leaf& leaf) try {
         BesideLoop loop(context_.device, leaf.beside);
         add_code_checks(loop.compiled(), outcome_);
         deduce::Trace trace{.name = fmt::format("issue_cost/{}", leaf.name), .experiment = "issue_cost"};
         trace.columns = {{"others", "instructions/cycle", {}}, {"adds", "instructions/cycle", {}}, {"adds_alone", "instructions/cycle", {}}, {"slots", "count", {}}};
-        std::vector<double> slots;
+        std::optional<double> fewest;  // of the others: most warps are left to add, and none of the others waits for another
         for (int busy = 1; busy <= std::min(context_.quick ? 1 : kMostBusy, loop.groups() - 1); ++busy) {
             context_.progress(static_cast<double>(busy) / kMostBusy, fmt::format("{}, {} warps", leaf.name, busy * BesideLoop::kGroup));
             const auto alone = best(loop, busy, false), together = best(loop, busy, true);
             if (together.others < kLeastOthers * alone.adds) continue;
-            const double row[] = {together.others, together.adds, alone.adds, (alone.adds - together.adds) / together.others};
-            // An instruction takes a slot at least; less is what the adds had left empty.
-            if (slots_ > 0 && alone.adds >= kFull * slots_) slots.push_back(std::max(1.0, row[3]));
+            const double row[] = {together.others, together.adds, alone.adds, displaced(alone, together)};
+            if (slots_ > 0 && alone.adds >= kFull * slots_ && !fewest) fewest = row[3];
             for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
         }
-        trace.plot = {fmt::format("Adds that {} displace", leaf.name), "others", {"adds", "adds_alone"}, false, false};
+        trace.plot = {fmt::format("Issue slots that {} displaces", leaf.name), "others", {"slots"}, false, false};
         outcome_.traces.push_back(std::move(trace));
-        if (!slots.empty()) outcome_.estimates.push_back(decided_real(std::string(leaf.path), summarise(slots), {"issue_cost: dependent adds of other warps that each displaces", kConfidence}));
+        if (fewest) outcome_.estimates.push_back(estimate(leaf, *fewest, loop.bank_share()));
     } catch (const CodeMismatch& mismatch) {
         add_mismatch(mismatch, outcome_);
     }

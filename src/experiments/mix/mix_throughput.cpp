@@ -115,15 +115,15 @@ Timeline timeline_of(const std::vector<MixRecord>& records, int warps_per_sm, do
     return line;
 }
 
-/// Whether the loop with the mix holds little else. Without machine code there is no compiler that leaves anything out.
+/// Whether the loop with the mix holds little else: what a loop takes, and a move for few of the addresses (many chains crowd the registers). Without machine code there is no compiler that leaves anything out.
 bool moves_vanished(const CompiledKernel& kernel, const MixShape& shape) {
-    constexpr int kOthers = 16;  // what a loop and a clock read take
+    const int others = 16 + shape.lines() * shape.chains / 4;
     const auto& machine_code = kernel.module().machine_code();
     if (!machine_code) return false;
     const device::Cubin cubin(machine_code->cubin);
     if (!device::not_supported(cubin).empty()) return false;
     const auto code = device::decode(cubin, kernel.name());
-    const auto fits = [&](device::CodeRange loop) { return static_cast<int>(loop.size()) >= shape.instructions() && static_cast<int>(loop.size()) <= shape.instructions() + kOthers; };
+    const auto fits = [&](device::CodeRange loop) { return static_cast<int>(loop.size()) >= shape.instructions() && static_cast<int>(loop.size()) <= shape.instructions() + others; };
     return std::ranges::any_of(code.loops(), fits);
 }
 
