@@ -8,6 +8,7 @@
 #include "experiments/clock_watch.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/overfill_walks.hpp"
+#include "experiments/settled_latency.hpp"
 
 #include <fmt/format.h>
 
@@ -205,10 +206,10 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
     trace.columns = {{"sm", "id", {}}, {"latency", "cycles", {}}};
     trace.plot = {"Latency of memory by SM", "sm", {"latency"}, false, false};
     for (std::uint32_t sm = 0; sm < sms; sm += every) {
-        const auto latencies = memory_loads(far, offsets, sm, sms, threshold);
-        if (latencies.empty()) continue;
+        const auto settled = settled_latency([&] { return memory_loads(far, offsets, sm, sms, threshold); }, step);
+        if (!settled) continue;
         trace.columns[0].values.push_back(sm);
-        trace.columns[1].values.push_back(deduce::mean_near_median(latencies, step));
+        trace.columns[1].values.push_back(settled->latency);
     }
     const auto& by_sm = trace.columns[1].values;
     if (by_sm.empty()) return;

@@ -22,6 +22,8 @@ constexpr std::uint64_t kMostLoads = 1 << 14;
 constexpr std::uint64_t kGroupTestLoads = 1 << 20;
 /// A load this much slower than all loads of a small range missed a TLB ...
 constexpr double kPlainMargin = 5, kAliasedMargin = 7;
+/// ... and by more than jitter makes of three laps; accidents are no jitter ...
+constexpr double kJitterMargin = 1.5, kNotAccidents = 0.9;
 /// ... if this share of loads did; single loads are slow for other reasons. An entry that spans 32 loads of the sweep over a plain
 /// array, or 16 pages of an aliased one, is still seen.
 constexpr double kPlainShare = 0.025, kAliasedShare = 0.05;
@@ -50,13 +52,22 @@ std::vector<double> of_elements(const std::vector<double>& latencies, std::uint3
     return medians;
 }
 
+/// How far nine of ten readings lie from their element's median: what jitter leaves of a median of a few laps is less.
+double jitter_of(const std::vector<double>& latencies, const std::vector<double>& medians) {
+    std::vector<double> distances;
+    for (std::size_t i = 0; i < latencies.size(); ++i) distances.push_back(std::abs(latencies[i] - medians[i % medians.size()]));
+    return deduce::quantile(std::move(distances), kNotAccidents);
+}
+
 /// Doubles the range; a new level is there when enough loads are slower than any before (not their median: of several loads
 /// within one entry's span only the first can miss).
 std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, double clock_step, deduce::Trace& trace) {
     std::vector<Effort> efforts;
     for (std::uint64_t bytes = kFirstElements * stride; bytes <= chase.window().bytes; bytes *= 2) {
         const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(kLeastLaps, kReadings * stride / bytes));
-        const auto latencies = of_elements(chase({deduce::strided(bytes, stride), 2, laps}).latencies, laps);
+        const auto readings = chase({deduce::strided(bytes, stride), 2, laps}).latencies;
+        const auto latencies = of_elements(readings, laps);
+        const double jitter = kJitterMargin * jitter_of(readings, latencies);
         const double row[] = {static_cast<double>(bytes), deduce::median(latencies), deduce::quantile(latencies, 0.05), deduce::quantile(latencies, 0.99)};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
         if (efforts.empty()) {
@@ -69,7 +80,7 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
             return slow;
         };
         // Loads of one level differ, by the slices of a cache for one, and so do those of the next.
-        const double margin = std::max({chase.window().aliased ? kAliasedMargin : kPlainMargin, efforts.front().spread(), efforts.back().spread()});
+        const double margin = std::max({chase.window().aliased ? kAliasedMargin : kPlainMargin, efforts.front().spread(), efforts.back().spread(), jitter});
         const auto slow = above(efforts.back().ceiling + margin);
         const double share = chase.window().aliased ? kAliasedShare : kPlainShare;
         if (static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {

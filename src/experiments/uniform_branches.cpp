@@ -2,10 +2,14 @@
 #include "experiments/branch_layout.hpp"
 #include "experiments/divergent_paths.hpp"
 
+#include "device/machine_code.hpp"
 #include "experiments/doubled_timing.hpp"
 #include "experiments/estimates.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
 
 namespace gputomo::experiments {
 namespace {
@@ -29,36 +33,39 @@ constexpr int kTimes = 2;
 /// A thread of the stack's kind of warp would spin for ever.
 constexpr std::uint32_t kMostTurns = 20'000;
 
-std::vector<std::uint32_t> marks_of(int branches) {
+std::vector<std::uint32_t> marks_of(int branches, bool taken) {
     std::vector<std::uint32_t> marks;
-    for (int i = 0; i < kGroups * branches; ++i) marks.push_back(kSkippedMark + static_cast<std::uint32_t>(i));
+    for (int i = 0; i < (taken ? kGroups * branches : 1); ++i) marks.push_back(kSkippedMark + static_cast<std::uint32_t>(i));
     return marks;
 }
 
-struct ColdCode {
-    ptx::Label from;
-    ptx::Label back;
-    std::uint32_t mark = 0;
-};
-
 /// Compares first, so that no branch waits for its own predicate; then branches. What isn't executed lies in between where
-/// branches are taken, and far away where they aren't.
-void append_group(ptx::KernelBuilder& k, Reg value, Reg addend, int branches, bool taken, std::vector<ColdCode>& cold, int& number) {
+/// branches are taken. Where they aren't, all go to one and the same piece of code far away, which no compiler can put in line by turning them round.
+void append_group(ptx::KernelBuilder& k, Reg value, Reg addend, int branches, std::optional<ptx::Label> elsewhere, int& number) {
     const std::vector<Reg> conditions = k.regs(Type::pred, kMany);
-    for (int i = 0; i < kMany; ++i) k(taken ? "setp.ne.u32" : "setp.eq.u32", conditions[static_cast<std::size_t>(i)], value, 1000 + kMany * number + i);
+    for (int i = 0; i < kMany; ++i) k(elsewhere ? "setp.eq.u32" : "setp.ne.u32", conditions[static_cast<std::size_t>(i)], value, 1000 + kMany * number + i);
     for (int i = 0; i < branches; ++i) {
         const auto mark = kSkippedMark + static_cast<std::uint32_t>(number++);
-        const ptx::Label skip = k.label();
         const Reg condition = conditions[static_cast<std::size_t>(i)];
-        if (taken) {
-            k.when(condition)("bra", skip);
-            append_marked(k, value, addend, mark, kSkippedPairs);
-        } else {
-            cold.push_back({k.label(), skip, mark});
-            k.when(condition)("bra", cold.back().from);
+        if (elsewhere) {
+            k.when(condition)("bra", *elsewhere);
+            continue;
         }
+        const ptx::Label skip = k.label();
+        k.when(condition)("bra", skip);
+        append_marked(k, value, addend, mark, kSkippedPairs);
         k.place(skip);
     }
+}
+
+/// Conditional branches of the longest piece of code between clock reads.
+int branches_in(const CompiledKernel& kernel) {
+    const auto code = device::decode(device::Cubin(kernel.module().machine_code()->cubin), kernel.name());
+    const auto ranges = code.between_clock_reads();
+    const auto longest = std::ranges::max_element(ranges, {}, &device::CodeRange::size);
+    if (longest == ranges.end()) return 0;
+    const auto timed = code.instructions().subspan(longest->first, longest->size());
+    return static_cast<int>(std::ranges::count_if(timed, [](const auto& instruction) { return instruction.is("BRA") && !instruction.guard().empty(); }));
 }
 
 }  // namespace
@@ -69,26 +76,22 @@ ptx::KernelBuilder uniform_branches_kernel(ptx::Target target, bool taken, int b
     const Reg start = k.param(Type::u32, "start");
     const Reg value = k.reg(Type::u32);
     const std::vector<Reg> times = k.regs(Type::u32, kTimes);
-    std::vector<ColdCode> cold;
-    const ptx::Label end = k.label();
+    const ptx::Label elsewhere = k.label();
     k("mov.u32", value, start);
     k.loop(kTimedPasses, [&] {
         int number = 0;
         k("bar.sync", 0);
         k("mov.u32", times[0], k.clock_after(value));
-        for (int group = 0; group < kGroups; ++group) append_group(k, value, start, branches, taken, cold, number);
+        for (int group = 0; group < kGroups; ++group) append_group(k, value, start, branches, taken ? std::nullopt : std::optional(elsewhere), number);
         k("mov.u32", times[1], k.clock_after(value));
     });
     const Reg mine = k.element(stamps, k.thread_index(), Bytes{12});
     for (int i = 0; i < kTimes; ++i) k("st.global.u32", Mem{mine, 4 * i}, times[static_cast<std::size_t>(i)]);
     k("st.global.u32", Mem{mine, 8}, value);
-    k("bra", end);
-    for (const auto& [from, back, mark] : cold) {
-        k.place(from);
-        append_marked(k, value, start, mark, kSkippedPairs);
-        k("bra", back);
-    }
-    k.place(end);
+    k("ret");
+    k.place(elsewhere);
+    append_marked(k, value, start, kSkippedMark, kSkippedPairs);
+    k("st.global.u32", Mem{stamps}, value);
     k("ret");
     return k;
 }
@@ -115,7 +118,8 @@ double UniformBranches::latency() { return (cycles_of(many_) - cycles_of(few_)) 
 
 bool UniformBranches::as_written() const {
     if (!few_.module().machine_code()) return true;
-    return all_fall_through(few_, marks_of(kFew)) == taken_ && all_fall_through(many_, marks_of(kMany)) == taken_;
+    if (all_fall_through(few_, marks_of(kFew, taken_)) != taken_ || all_fall_through(many_, marks_of(kMany, taken_)) != taken_) return false;
+    return branches_in(few_) == kGroups * kFew && branches_in(many_) == kGroups * kMany;
 }
 
 ptx::KernelBuilder spin_within_warp_kernel(ptx::Target target) {
