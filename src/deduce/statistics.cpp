@@ -24,6 +24,16 @@ double quantile(std::vector<double> values, double q) {
 
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
+std::vector<double> medians_of_elements(const std::vector<double>& readings, std::size_t laps) {
+    const std::size_t size = readings.size() / laps;
+    std::vector<double> medians, of_one(laps);
+    for (std::size_t i = 0; i < size; ++i) {
+        for (std::size_t lap = 0; lap < laps; ++lap) of_one[lap] = readings[lap * size + i];
+        medians.push_back(median(of_one));
+    }
+    return medians;
+}
+
 double mean_near_median(const std::vector<double>& values, double reach) {
     const double middle = median(values);
     double sum = 0;

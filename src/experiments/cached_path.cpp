@@ -1,6 +1,7 @@
 #include "experiments/cached_path.hpp"
 
 #include "deduce/statistics.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/settled_latency.hpp"
 
@@ -54,7 +55,7 @@ struct BySm {
 BySm latencies_by_sm(Context& context, const PathFindings& findings, std::size_t index, const PathQuestion& question) {
     const auto tour = findings.tour_of(index, question);
     const auto [low, high] = findings.borders_of(index);
-    const auto sms = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    const auto sms = sms_of(context.device);
     BySm by_sm;
     for (std::uint32_t sm = 0; sm < sms; ++sm) {
         const auto walk = [&] {

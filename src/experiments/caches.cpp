@@ -6,6 +6,7 @@
 #include "deduce/statistics.hpp"
 #include "experiments/chase_array.hpp"
 #include "experiments/clock_watch.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/overfill_walks.hpp"
 #include "experiments/settled_latency.hpp"
@@ -198,7 +199,7 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
     const bool cached = !hierarchy.caches.empty();
     const double threshold = cached ? (hierarchy.caches.back().level.latency + hierarchy.memory.latency) / 2 : 0;
     const auto offsets = deduce::strided(cached ? largest : kSmallestFar, cached ? std::max(kFarStride, largest / kMostFarLoads) : kFarStride);
-    const auto sms = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    const auto sms = sms_of(context.device);
     const std::uint32_t every = (sms + kMostSms - 1) / kMostSms;
     const double step = clock_step(context.findings);
     far.describe(0.9, "memory latency by SM");

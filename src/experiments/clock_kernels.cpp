@@ -1,5 +1,6 @@
 #include "experiments/clock_kernels.hpp"
 
+#include "experiments/device_facts.hpp"
 #include <map>
 #include <span>
 
@@ -18,10 +19,6 @@ constexpr int kReadings = kReads + kLoads;
 constexpr int kWords = kReadings + 1;  ///< the SM as well
 /// Launches start at moments that have nothing to do with the clock's step.
 constexpr int kLaunches = 12;
-
-std::uint32_t sms_of(const device::Device& device) {
-    return static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1));
-}
 
 /// Two passes; the second one's readings are kept.
 ptx::KernelBuilder readings_kernel(ptx::Target target) {

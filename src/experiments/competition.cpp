@@ -1,5 +1,6 @@
 #include "experiments/competition.hpp"
 
+#include "experiments/device_facts.hpp"
 #include "experiments/pointer_chase_kernels.hpp"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ Competition::Competition(device::Device& device, LoadHint hint, device::Address 
       kernel_(module_, competition_kernel(target_of(device), hint).name(), {}),
       writer_(device),
       results_(device, Bytes{sizeof(CompetitionResults) + 16}),
-      sms_(static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1))) {
+      sms_(sms_of(device)) {
     if (hint == LoadHint::constant) constants_.emplace(device, module_);
     kernel_.prefer_l1();
 }

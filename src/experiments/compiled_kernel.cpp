@@ -41,4 +41,14 @@ void add_mismatch(const CodeMismatch& mismatch, Outcome& outcome) {
     outcome.warnings.push_back(check.kernel + " left out: expected " + check.expected + "; found " + check.found);
 }
 
+Outcome or_left_out(const std::function<Outcome()>& measure) {
+    try {
+        return measure();
+    } catch (const CodeMismatch& mismatch) {
+        Outcome outcome;
+        add_mismatch(mismatch, outcome);
+        return outcome;
+    }
+}
+
 }  // namespace gputomo::experiments

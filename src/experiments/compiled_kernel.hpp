@@ -6,6 +6,7 @@
 #include "ptx/builder.hpp"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,5 +46,7 @@ private:
 void add_code_checks(const CompiledKernel& kernel, Outcome& outcome);
 /// Adds a check that failed, for an experiment that goes on without that kernel, and a warning.
 void add_mismatch(const CodeMismatch& mismatch, Outcome& outcome);
+/// What `measure` finds, or only the check of its kernel where that failed.
+[[nodiscard]] Outcome or_left_out(const std::function<Outcome()>& measure);
 
 }  // namespace gputomo::experiments

@@ -4,6 +4,7 @@
 #include "deduce/levels.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/compiled_kernel.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/pointer_chase.hpp"
 #include "experiments/pointer_chase_kernels.hpp"
@@ -121,7 +122,7 @@ public:
           module_(load(device)),
           kernel_(module_, bandwidth_kernel(target_of(device)).name(), {LoopedCode{.operation = {"LDC"}, .count = kChains}}),
           links_(device, module_),
-          sms_(static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1))),
+          sms_(sms_of(device)),
           results_(device, Bytes{static_cast<std::int64_t>(sizeof(BlockResult)) * sms_ + 16}) {
         const auto bytes = static_cast<std::uint64_t>(kPart * static_cast<double>(subject.capacity)) / kChains / subject.line * subject.line;
         for (std::size_t chain = 0; chain < kChains; ++chain) {

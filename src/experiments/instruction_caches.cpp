@@ -4,6 +4,7 @@
 #include "deduce/statistics.hpp"
 #include "experiments/cached_path.hpp"
 #include "experiments/clock_watch.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/instruction_chase.hpp"
 #include "experiments/scope_report.hpp"
 
@@ -82,7 +83,7 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
 /// Of each cache that is not known by another path: which SMs' code pushes out that of SM 0 (Wong 2010, IV-K1).
 void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& question, const PathFindings& findings, Outcome& outcome) {
     constexpr std::uint32_t kRivalLaps = 3;
-    const auto sms = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    const auto sms = sms_of(context.device);
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         const auto& cache = findings.caches[i];
         if (cache.elsewhere) continue;

@@ -2,6 +2,7 @@
 
 #include "deduce/statistics.hpp"
 #include "device/machine_code.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/instruction_supply/fetch_steps.hpp"
 #include "units/error.hpp"
@@ -297,7 +298,7 @@ InstructionChase::InstructionChase(Context& context, std::uint32_t slots, const 
       slots_(slots),
       instruction_bytes_(bytes_of_instruction(context.device)),
       kernel_(context.device, kernel),
-      sms_(static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1))) {
+      sms_(sms_of(context.device)) {
     const auto layout = layout_in(kernel_, kernel, slots);
     contiguous_ = layout && !layout->apart && layout->first_slot - layout->dispatcher == kHead / instruction_bytes_;
     const auto shared = std::min(kMostShared, context.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384)) - kSharedLeftFree;

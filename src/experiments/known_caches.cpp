@@ -6,6 +6,17 @@
 
 namespace gputomo::experiments {
 
+std::vector<std::string> names_of(const Findings& findings, const std::string& path) {
+    const auto* list = findings.find(path);
+    const auto* names = list == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&list->value);
+    return names == nullptr ? std::vector<std::string>{} : *names;
+}
+
+std::optional<double> least_of(const Findings& findings, const std::string& path) {
+    const auto* found = findings.find(path);
+    return found != nullptr && found->interval ? std::optional((*found->interval)[0]) : findings.number(path);
+}
+
 std::int64_t most_capacity(const Findings& findings, const std::string& key) {
     const auto* capacity = findings.find(fmt::format("caches.{}.capacity", key));
     if (capacity == nullptr) return 0;

@@ -5,7 +5,9 @@
 #include "deduce/partitions.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/compiled_kernel.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
+#include "experiments/known_caches.hpp"
 
 #include <fmt/format.h>
 
@@ -60,7 +62,7 @@ ptx::KernelBuilder map_kernel(ptx::Target target, int loads) {
 class MapOfSms {
 public:
     explicit MapOfSms(Context& context)
-        : context_(context), sms_(static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1))),
+        : context_(context), sms_(sms_of(context.device)),
           memory_(context.device, Bytes{kRange}), lines_(context.device, Bytes{8 * kLines}), results_(context.device, Bytes{std::int64_t{4} * kLines * sms_}),
           few_(compile(kFewLoads)), many_(compile(kManyLoads)) {
         write_lines();
@@ -133,9 +135,7 @@ private:
 
     /// Of the last cache, if all SMs share it.
     void conclude(const deduce::Partitions& partitions, Outcome& outcome) const {
-        const auto* path = context_.findings.find("paths.global.caches");
-        if (path == nullptr || !std::holds_alternative<std::vector<std::string>>(path->value)) return;
-        const auto& caches = std::get<std::vector<std::string>>(path->value);
+        const auto caches = names_of(context_.findings, "paths.global.caches");
         // The loads go past the first cache of an SM.
         if (caches.empty() || caches.back() == "l1") return;
         const auto leaf = [&](std::string_view name) { return fmt::format("caches.{}.{}", caches.back(), name); };

@@ -3,6 +3,7 @@
 
 #include "experiments/clock_watch.hpp"
 #include "experiments/compiled_kernel.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/residency.hpp"
 
@@ -125,7 +126,7 @@ std::vector<double> replacement_gaps(const std::vector<BlockRecord>& records) {
 std::vector<double> measure_replacement(Context& context, Outcome& outcome) {
     using enum device::Attribute;
     auto& device = context.device;
-    const auto sms = static_cast<std::uint32_t>(device.attribute(multiprocessor_count).value_or(1));
+    const auto sms = sms_of(device);
     const Bytes shared = much_shared_memory(device);
     const std::uint32_t blocks = sms * kBlocksPerSm * blocks_that_fit(device, shared);
     CompiledKernel kernel(device, block_kernel(target_of(device)), {ReadInLoop{}});
@@ -141,8 +142,8 @@ std::vector<double> measure_replacement(Context& context, Outcome& outcome) {
 
 /// Cycles of one SM for a block of so many warps of an empty kernel: of a long grid less half of it.
 double cycles_of_block(device::Device& device, CompiledKernel& kernel, int warps) {
-    const auto sms = device.attribute(device::Attribute::multiprocessor_count).value_or(1);
-    const double mhz = device.clock_state().sm_mhz.value_or(static_cast<double>(device.attribute(device::Attribute::clock_rate_khz).value_or(1'000'000)) / 1000);
+    const std::int64_t sms = sms_of(device);
+    const double mhz = current_sm_mhz(device);
     const auto nanoseconds = [&](std::int64_t blocks) {
         std::vector<double> samples;
         for (int i = 0; i < kStartLaunches; ++i) samples.push_back(kernel.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarp)}, {}).elapsed.count());
@@ -162,7 +163,7 @@ double cycles_of_block(device::Device& device, CompiledKernel& kernel, int warps
 void add_starts(Context& context, double replacement, Outcome& outcome) {
     auto& device = context.device;
     CompiledKernel kernel(device, empty_kernel(target_of(device)));
-    const auto sms = static_cast<double>(device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    const auto sms = static_cast<double>(sms_of(device));
     const auto most_threads = device.attribute(device::Attribute::max_threads_per_multiprocessor).value_or(1024);
     const auto most_blocks = device.attribute(device::Attribute::max_blocks_per_multiprocessor).value_or(8);
     deduce::Trace trace{.name = "launch/starts", .experiment = "launch"};

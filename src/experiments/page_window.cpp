@@ -7,6 +7,7 @@
 
 #include "deduce/statistics.hpp"
 #include "experiments/clock_watch.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/tlb_levels.hpp"
 
@@ -69,13 +70,7 @@ private:
         std::vector<std::uint64_t> tour;
         for (const auto* places : {&a, &b})
             for (std::size_t i = 0; i < kRow; ++i) tour.push_back((*places)[i % places->size()]);
-        const auto latencies = array_({tour, kWarmLaps, kLaps}).latencies;
-        std::vector<double> medians;
-        for (std::size_t i = 0; i < tour.size(); ++i) {
-            std::vector<double> readings;
-            for (std::size_t at = i; at < latencies.size(); at += tour.size()) readings.push_back(latencies[at]);
-            medians.push_back(deduce::median(readings));
-        }
+        const auto medians = deduce::medians_of_elements(array_({tour, kWarmLaps, kLaps}).latencies, kLaps);
         std::vector<double> others;
         for (std::size_t i = 0; i < medians.size(); ++i)
             if (i % kRow != 0) others.push_back(medians[i]);
@@ -141,9 +136,8 @@ private:
 
 Outcome measure(Context& context) {
     context.progress(0, "mapping memory");
-    const auto page = static_cast<std::uint64_t>(context.device.mapping_granularity().count());
-    const bool aliases = page > 0 && context.device.attribute(device::Attribute::virtual_memory_management).value_or(0) == 1;
-    if (aliases) return WindowFinder(context, MappedWindow::aliased(context.device, page, kMappings)).run();
+    const std::uint64_t page = aliased_page(context.device);
+    if (page > 0) return WindowFinder(context, MappedWindow::aliased(context.device, page, kMappings)).run();
     const auto memory = static_cast<std::uint64_t>(context.device.attribute(device::Attribute::total_memory_bytes).value_or(0));
     const std::uint64_t bytes = std::min(kMostPlain, memory / 4 * 3 / kPlainPage * kPlainPage);
     if (bytes == 0) return {};

@@ -1,6 +1,7 @@
 #include "experiments/pointer_chase.hpp"
 
 #include "deduce/statistics.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/pointer_chase_kernels.hpp"
 #include "units/error.hpp"
@@ -100,7 +101,7 @@ PointerChase::PointerChase(device::Device& device, Shape shape)
                     {timed_loads(shape.hint, kLonger * shape.unroll)}),
       fine_(module_, fine_chase_kernel(target_of(device), shape).name(), {timed_loads(shape.hint, 1)}),
       results_(device, Bytes{kHeaderBytes + kRecordBytes * shape.records}),
-      sms_(static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1))) {
+      sms_(sms_of(device)) {
     average_.prefer_l1();
     average_long_.prefer_l1();
     fine_.prefer_l1();

@@ -1,5 +1,6 @@
 #include "experiments/residency.hpp"
 
+#include "experiments/device_facts.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -27,10 +28,6 @@ struct Record {
     std::uint32_t start = 0;
     std::uint32_t end = 0;
 };
-
-std::uint32_t sms_of(const device::Device& device) {
-    return static_cast<std::uint32_t>(device.attribute(device::Attribute::multiprocessor_count).value_or(1));
-}
 
 /// Until the block's time is up, looking at it between loads from memory, which keep the number of turns low.
 void append_stay(ptx::KernelBuilder& k, Reg data, Reg start, Reg cycles) {

@@ -1,6 +1,7 @@
 #include "experiments/scope_report.hpp"
 
 #include "experiments/competition.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ constexpr int kRuns = 3;
 constexpr double kUndisturbed = 0.1;
 
 std::string scope_name(const Context& context, std::size_t shared_by) {
-    const auto sms = static_cast<std::size_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    const auto sms = static_cast<std::size_t>(sms_of(context.device));
     if (shared_by == sms) return "gpu";
     if (shared_by <= 1) return "sm";
     const auto* clock = context.findings.find("clock.scope");
@@ -38,7 +39,7 @@ std::string scope_name(const Context& context, std::size_t shared_by) {
 void Sharing::add(std::uint32_t rival, double lost) { (lost > kLost ? sharing : lost < kNothing ? apart : unclear).push_back(rival); }
 
 Sharing compete_with_all(const Context& context, Competition& competition, double cost) {
-    const auto sms = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1));
+    const auto sms = sms_of(context.device);
     Sharing result;
     for (std::uint32_t rival = 0; rival < sms; ++rival) {
         // What disturbs a walk only delays it: of walks that don't agree that nothing was lost, the fastest of several count.

@@ -4,6 +4,7 @@
 #include "deduce/levels.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/competition.hpp"
+#include "experiments/known_caches.hpp"
 #include "experiments/scope_report.hpp"
 
 #include <fmt/format.h>
@@ -36,13 +37,10 @@ struct KnownCache {
 /// The caches of a path; nothing from the first on whose size is not known.
 std::vector<KnownCache> caches_of(const Findings& findings, const std::string& path) {
     std::vector<KnownCache> caches;
-    const auto* list = findings.find(fmt::format("paths.{}.caches", path));
-    if (list == nullptr || !std::holds_alternative<std::vector<std::string>>(list->value)) return caches;
-    const auto& names = std::get<std::vector<std::string>>(list->value);
+    const auto names = names_of(findings, fmt::format("paths.{}.caches", path));
     for (std::size_t i = 0; i < names.size(); ++i) {
         const auto leaf = [&](std::string_view what) { return findings.number(fmt::format("caches.{}.{}", names[i], what)); };
-        const auto* open = findings.find(fmt::format("caches.{}.capacity", names[i]));
-        const auto capacity = open != nullptr && open->interval ? std::optional((*open->interval)[0]) : leaf("capacity");
+        const auto capacity = least_of(findings, fmt::format("caches.{}.capacity", names[i]));
         const auto next = i + 1 < names.size() ? findings.number(fmt::format("caches.{}.latency", names[i + 1])) : findings.number(fmt::format("paths.{}.memory_latency", path));
         if (!capacity || *capacity <= 0 || !leaf("latency") || !next) break;
         const double line = leaf("line").value_or(leaf("sector").value_or(128));

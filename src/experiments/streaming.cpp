@@ -1,5 +1,6 @@
 #include "experiments/streaming.hpp"
 
+#include "experiments/device_facts.hpp"
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ Vec vector_of(const Words& words) { return {words[0], words[1], words[2], words[
 
 std::vector<StreamShape> streaming_shapes(const device::Device& device) {
     using enum device::Attribute;
-    const auto sms = static_cast<int>(device.attribute(multiprocessor_count).value_or(1));
+    const auto sms = static_cast<int>(sms_of(device));
     const auto per_sm = static_cast<int>(device.attribute(max_threads_per_multiprocessor).value_or(512));
     const auto per_block = static_cast<int>(device.attribute(max_threads_per_block).value_or(256));
     std::vector<StreamShape> shapes;

@@ -2,6 +2,7 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock_watch.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/tlb_levels.hpp"
 
 #include <algorithm>
@@ -57,10 +58,9 @@ std::vector<FoundTlb> find_in_plain_array(Context& context, DataCaches caches, O
 Outcome measure(Context& context) {
     Outcome outcome;
     const auto caches = data_caches(context.findings, "global", "l");
-    const auto page = static_cast<std::uint64_t>(context.device.mapping_granularity().count());
-    const bool aliases = page > 0 && context.device.attribute(device::Attribute::virtual_memory_management).value_or(0) == 1;
-    const auto found = aliases ? find_in_aliased_windows(context, page, caches, outcome) : find_in_plain_array(context, caches, outcome);
-    report_tlbs(found, "global", aliases ? kSparse * page * kMappings : kPlainArray, "tlb", outcome);
+    const std::uint64_t page = aliased_page(context.device);
+    const auto found = page > 0 ? find_in_aliased_windows(context, page, caches, outcome) : find_in_plain_array(context, caches, outcome);
+    report_tlbs(found, "global", page > 0 ? kSparse * page * kMappings : kPlainArray, "tlb", outcome);
     return outcome;
 }
 

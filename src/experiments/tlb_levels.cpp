@@ -40,18 +40,6 @@ struct Effort {
     [[nodiscard]] double spread() const { return ceiling - latency; }
 };
 
-/// Each element's median over the laps: single loads are slow by accident.
-std::vector<double> of_elements(const std::vector<double>& latencies, std::uint32_t laps) {
-    const std::size_t size = latencies.size() / laps;
-    std::vector<double> medians;
-    std::vector<double> readings(laps);
-    for (std::size_t i = 0; i < size; ++i) {
-        for (std::size_t lap = 0; lap < laps; ++lap) readings[lap] = latencies[lap * size + i];
-        medians.push_back(deduce::median(readings));
-    }
-    return medians;
-}
-
 /// How far nine of ten readings lie from their element's median: what jitter leaves of a median of a few laps is less.
 double jitter_of(const std::vector<double>& latencies, const std::vector<double>& medians) {
     std::vector<double> distances;
@@ -66,7 +54,7 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
     for (std::uint64_t bytes = kFirstElements * stride; bytes <= chase.window().bytes; bytes *= 2) {
         const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(kLeastLaps, kReadings * stride / bytes));
         const auto readings = chase({deduce::strided(bytes, stride), 2, laps}).latencies;
-        const auto latencies = of_elements(readings, laps);
+        const auto latencies = deduce::medians_of_elements(readings, laps);
         const double jitter = kJitterMargin * jitter_of(readings, latencies);
         const double row[] = {static_cast<double>(bytes), deduce::median(latencies), deduce::quantile(latencies, 0.05), deduce::quantile(latencies, 0.99)};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);

@@ -3,6 +3,7 @@
 
 #include "experiments/clock_watch.hpp"
 #include "experiments/competition.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/known_caches.hpp"
 #include "experiments/scope_report.hpp"
 #include "experiments/translation_chase.hpp"
@@ -39,13 +40,10 @@ struct KnownTlb {
 /// The TLBs of a path as earlier experiments left them; nothing from the first on whose reach is not known.
 std::vector<KnownTlb> tlbs_of(const Findings& findings, const std::string& path) {
     std::vector<KnownTlb> tlbs;
-    const auto* list = findings.find(fmt::format("paths.{}.tlbs", path));
-    if (list == nullptr || !std::holds_alternative<std::vector<std::string>>(list->value)) return tlbs;
     std::uint64_t step = 0;
-    for (const auto& name : std::get<std::vector<std::string>>(list->value)) {
+    for (const auto& name : names_of(findings, fmt::format("paths.{}.tlbs", path))) {
         const auto leaf = [&](std::string_view what) { return fmt::format("tlbs.{}.{}", name, what); };
-        const auto* open = findings.find(leaf("reach"));
-        const auto reach = open != nullptr && open->interval ? std::optional((*open->interval)[0]) : findings.number(leaf("reach"));
+        const auto reach = least_of(findings, leaf("reach"));
         const auto penalty = findings.number(leaf("miss_penalty"));
         if (!reach || !penalty || *reach <= 0 || *penalty <= 0) break;
         const auto span = findings.number(leaf("span"));
@@ -78,9 +76,7 @@ Arrays arrays_in(const Window& window, std::uint64_t page, const KnownTlb& tlb, 
 
 class TlbScopes {
 public:
-    explicit TlbScopes(Context& context) : context_(context), page_(static_cast<std::uint64_t>(context.device.mapping_granularity().count())) {
-        aliases_ = page_ > 0 && context.device.attribute(device::Attribute::virtual_memory_management).value_or(0) == 1;
-    }
+    explicit TlbScopes(Context& context) : context_(context), page_(aliased_page(context.device)) {}
 
     Outcome measure() {
         const auto tlbs = tlbs_of(context_.findings, "global");
@@ -94,11 +90,12 @@ public:
 private:
     void compete(const KnownTlb& tlb) {
         const std::uint64_t both = 2 * std::bit_ceil(tlb.reach);
-        const std::uint64_t word = aliases_ ? std::max(page_, std::bit_ceil(both / kMostMappings)) : kSmallPage;
+        const bool aliases = page_ > 0;
+        const std::uint64_t word = aliases ? std::max(page_, std::bit_ceil(both / kMostMappings)) : kSmallPage;
         const std::uint64_t step = std::max(tlb.step, word);
-        if (!aliases_ && both > kMostMemory) return warn(tlb, "reaches too far for arrays beyond it");
-        const auto mapped = aliases_ ? MappedWindow::aliased(context_.device, word, both / word) : MappedWindow::plain(context_.device, both, word);
-        const auto arrays = arrays_in(mapped.window(), aliases_ ? page_ : kSmallPage, tlb, step);
+        if (!aliases && both > kMostMemory) return warn(tlb, "reaches too far for arrays beyond it");
+        const auto mapped = aliases ? MappedWindow::aliased(context_.device, word, both / word) : MappedWindow::plain(context_.device, both, word);
+        const auto arrays = arrays_in(mapped.window(), aliases ? page_ : kSmallPage, tlb, step);
         if (arrays[0].empty()) return warn(tlb, "has too many entries to be competed for from every SM");
         const auto cache = static_cast<double>(largest_cache(context_));
         if (cache > 0 && static_cast<double>(2 * arrays[0].size() * kSpread) > kPartOfCache * cache) return warn(tlb, "has so many entries that a line for each does not fit the last cache");
@@ -110,8 +107,7 @@ private:
     void warn(const KnownTlb& tlb, std::string_view why) { outcome_.warnings.push_back(fmt::format("tlb_scopes: {} {}: what shares it is left open", tlb.name, why)); }
 
     Context& context_;
-    std::uint64_t page_ = 0;
-    bool aliases_ = false;
+    std::uint64_t page_;  ///< that can be mapped at many addresses; 0: none can
     Outcome outcome_;
 };
 

@@ -419,6 +419,8 @@ void Maker::instruction_path() {
     // One memory lies behind a cache, whoever asks.
     set(machine_.paths["instruction"].memory_latency, std::max(*machine_.paths.at("instruction").memory_latency, *machine_.paths.at("constant").memory_latency));
     set(machine_.instruction_supply.instruction_bytes, instruction);
+    static constexpr std::array<std::int64_t, 2> kBlocks{64, 128};
+    set(machine_.instruction_supply.fetch_block, path_dice_.one_of(kBlocks));
 }
 
 void Maker::launch() {

@@ -71,4 +71,13 @@ inline machine::Cache small_cache(std::int64_t line, std::int64_t ways, std::int
     return cache;
 }
 
+/// Units that take a warp each cycle, so that issue is the limit.
+inline machine::Machine wide_machine() {
+    auto machine = small_machine();
+    machine.issue.issue_interval.set(1);
+    machine.pipelines["sp"].lanes.set(64);
+    add_operation(machine, "add.s32", 10, 64, {"sp"});
+    return machine;
+}
+
 }  // namespace gputomo::sim

@@ -8,15 +8,6 @@
 namespace gputomo::sim::test {
 namespace {
 
-/// Units that take a warp each cycle, so that issue is the limit.
-machine::Machine wide_machine() {
-    auto machine = small_machine();
-    machine.issue.issue_interval.set(1);
-    machine.pipelines["sp"].lanes.set(64);
-    add_operation(machine, "add.s32", 10, 64, {"sp"});
-    return machine;
-}
-
 /// Cycles of 64 independent adds by each of 16 warps.
 double adds(const machine::Machine& machine) {
     return cycles_of(*make_device(machine, {}), [](KernelBuilder& k, Reg) {

@@ -23,15 +23,6 @@ double each(const machine::Machine& machine, const Body& body, int count = 32, s
     return static_cast<double>(more - some) / count;
 }
 
-/// Units that take a warp each cycle, so that issue is the limit.
-machine::Machine wide_machine() {
-    auto machine = small_machine();
-    machine.issue.issue_interval.set(1);
-    machine.pipelines["sp"].lanes.set(64);
-    add_operation(machine, "add.s32", 10, 64, {"sp"});
-    return machine;
-}
-
 /// Independent instructions of one warp.
 void two_adds(KernelBuilder& k, Reg) {
     const Reg a = k.reg(Type::u32), b = k.reg(Type::u32);

@@ -1,5 +1,6 @@
 #include "experiments/contention/latency_samples.hpp"
 
+#include "experiments/device_facts.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -100,7 +101,7 @@ ptx::KernelBuilder latency_samples_kernel(ptx::Target target) {
 
 LatencySamples::LatencySamples(device::Device& device, LinkedArray& array)
     : device_(device), array_(array), kernel_(device, latency_samples_kernel(target_of(device)), {LoopedCode{{"LDG", 8}, kSampledOf}}),
-      sms_(device.attribute(device::Attribute::multiprocessor_count).value_or(1)),
+      sms_(sms_of(device)),
       records_(device, Bytes{sms_ * max_warps_of(device) * static_cast<std::int64_t>(sizeof(WarpRecord))}),
       samples_(device, Bytes{sms_ * kTurns * static_cast<std::int64_t>(sizeof(Sample))}) {}
 

@@ -132,15 +132,7 @@ Outcome measure(Context& context) {
 }
 
 Outcome run(Context& context) {
-    return watched(context, [](Context& c) {
-        try {
-            return measure(c);
-        } catch (const CodeMismatch& mismatch) {
-            Outcome outcome;
-            add_mismatch(mismatch, outcome);
-            return outcome;
-        }
-    });
+    return watched(context, [](Context& c) { return or_left_out([&] { return measure(c); }); });
 }
 
 }  // namespace

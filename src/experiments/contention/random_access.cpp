@@ -3,6 +3,7 @@
 
 #include "experiments/clock_watch.hpp"
 #include "experiments/compiled_kernel.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/mix/occupancy_control.hpp"
 #include "units/error.hpp"
@@ -72,7 +73,7 @@ std::vector<std::uint64_t> chain(device::Address base, std::int64_t bytes) {
 class Walker {
 public:
     Walker(device::Device& device, std::int64_t bytes)
-        : kernel_(device, random_kernel(target_of(device)), {LoopedCode{{"LDG", 8}, kLoads}}), sms_(device.attribute(device::Attribute::multiprocessor_count).value_or(1)),
+        : kernel_(device, random_kernel(target_of(device)), {LoopedCode{{"LDG", 8}, kLoads}}), sms_(sms_of(device)),
           bytes_(bytes), array_(device, Bytes{bytes}), records_(device, Bytes{sms_ * max_warps_of(device) * static_cast<std::int64_t>(sizeof(Record))}) {
         array_.write(chain(array_.address(), bytes));
     }
@@ -183,15 +184,7 @@ private:
 };
 
 Outcome run(Context& context) {
-    return watched(context, [](Context& c) {
-        try {
-            return Study(c).run();
-        } catch (const CodeMismatch& mismatch) {
-            Outcome outcome;
-            add_mismatch(mismatch, outcome);
-            return outcome;
-        }
-    });
+    return watched(context, [](Context& c) { return or_left_out([&] { return Study(c).run(); }); });
 }
 
 }  // namespace

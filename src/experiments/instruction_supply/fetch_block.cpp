@@ -20,7 +20,7 @@ constexpr std::uint64_t kCapacities = 2, kUnknownSweep = 24 * 1024, kMostSweep =
 constexpr int kFillings[] = {0, 1, 2};
 /// Cycles, or steps of the clock, by which a step that waits is slower at least.
 constexpr double kLeastStep = 3, kClockSteps = 1.5;
-/// Accidents that the medians of five launches leave.
+/// Accidents that the medians of three launches leave.
 constexpr double kMostWrong = 0.03;
 constexpr auto kMethod = "fetch_block: two clock reads behind each of 96 barriers, while other warps run through more code than the first cache holds";
 

@@ -19,8 +19,7 @@ constexpr int kWarp = 32;
 /// Of five warps, which schedulers get in turn, the last one shares the first one's scheduler where an SM has one, two or four of them, and with it the cache
 /// that a scheduler may have of its own. The others only come to the barriers.
 constexpr int kWarps = 5;
-constexpr int kPasses = 2;  ///< the first one warms the caches behind the first
-constexpr int kLaunches = 5;
+constexpr int kLaunches = 3;
 constexpr int kSums = 4;
 constexpr std::int64_t kLongSince = 7;
 
@@ -83,10 +82,7 @@ ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shap
     k("mov.u32", filled, thread);
     k("setp.lt.u32", measures, thread, kWarp);
     k("setp.ge.u32", evicts, thread, kWarp * (kWarps - 1));
-    k.loop(kPasses, [&] {
-        k.if_(measures, [&] { append_steps(k, record, filled, shape.filling); },
-              [&] { append_sweeps(k, evicts, sums, shape.sweep / instruction_bytes); });
-    });
+    k.if_(measures, [&] { append_steps(k, record, filled, shape.filling); }, [&] { append_sweeps(k, evicts, sums, shape.sweep / instruction_bytes); });
     const ptx::Label leave = k.label();
     k.unless(measures)("bra", leave);
     k.loop(kSteps, [&](Reg step) {

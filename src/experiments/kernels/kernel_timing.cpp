@@ -1,5 +1,6 @@
 #include "experiments/kernels/kernel_timing.hpp"
 
+#include "experiments/device_facts.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ SharedLimits shared_limits(const device::Device& device) {
 }  // namespace
 
 KernelTiming::KernelTiming(device::Device& device, device::Kernel& kernel, const device::Dim3& block, Bytes dynamic_shared)
-    : device_(device), kernel_(kernel), properties_(kernel.properties()), sms_(device.attribute(multiprocessor_count).value_or(1)) {
+    : device_(device), kernel_(kernel), properties_(kernel.properties()), sms_(sms_of(device)) {
     warps_ = static_cast<int>((block.count() + kWarp - 1) / kWarp);
     std::int64_t blocks = device.attribute(max_threads_per_multiprocessor).value_or(1024) / (std::int64_t{warps_} * kWarp);
     blocks = std::min(blocks, device.attribute(max_blocks_per_multiprocessor).value_or(blocks));
@@ -71,10 +72,6 @@ Bytes KernelTiming::shared_for(int blocks, Bytes least) const {
     return Bytes{std::max(least.count(), std::min(each, limits.block) - own)};
 }
 
-double KernelTiming::sm_mhz() const {
-    return device_.clock_state().sm_mhz.value_or(static_cast<double>(device_.attribute(clock_rate_khz).value_or(1'000'000)) / 1000);
-}
-
 Nanoseconds KernelTiming::time(const KernelLaunch& launch, int blocks) {
     device::Launch each{.grid = launch.grid, .block = launch.block, .dynamic_shared = shared_for(blocks, launch.dynamic_shared), .arguments = launch.arguments};
     return kernel_.launch(each).elapsed;
@@ -95,7 +92,7 @@ KernelSample KernelTiming::sample(const KernelLaunch& whole, const KernelLaunch&
         return times[kLaunches / 2];
     };
     const double nanoseconds = median(whole) - (difference ? median(part) : 0);
-    const double mhz = sm_mhz(), cycles = nanoseconds * mhz / 1000;
+    const double mhz = current_sm_mhz(device_), cycles = nanoseconds * mhz / 1000;
     const auto count = static_cast<double>(whole.grid.count() - (difference ? part.grid.count() : 0)) * warps_;
     return {.blocks = blocks, .warps = blocks * warps_, .warps_per_cycle = count / (cycles * static_cast<double>(sms_)), .sm_mhz = mhz};
 }

@@ -46,7 +46,6 @@ public:
 private:
     /// Dynamic shared memory with which `blocks` fit an SM and not one more.
     [[nodiscard]] Bytes shared_for(int blocks, Bytes least) const;
-    [[nodiscard]] double sm_mhz() const;
 
     device::Device& device_;
     device::Kernel& kernel_;

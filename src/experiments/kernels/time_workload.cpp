@@ -1,3 +1,4 @@
+#include "experiments/device_facts.hpp"
 #include "experiments/kernels/workload.hpp"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ WorkloadTiming time_workload(device::Device& device, const Workload& workload, c
     device::Kernel& kernel = module->kernel(workload.kernel);
     const device::Dim3 block{static_cast<std::uint32_t>(workload.threads)};
     KernelTiming timing(device, kernel, block, Bytes{0});
-    const auto sms = device.attribute(device::Attribute::multiprocessor_count).value_or(1);
+    const std::int64_t sms = sms_of(device);
     const std::int64_t most = most_blocks(device, workload);
     std::int64_t blocks = std::min(most, rounded(workload, sms * timing.most_blocks() * kFirstWaves));
     WorkloadData data;

@@ -1,5 +1,6 @@
 #include "experiments/mix/linked_array.hpp"
 
+#include "experiments/device_facts.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ bool survives_adding(device::Address first, std::int64_t bytes) {
 
 std::int64_t streamed_lines(const device::Device& device, std::int64_t warps, std::int64_t lines) {
     constexpr std::int64_t kStep = std::int64_t{1} << kStreamShift;
-    return (device.attribute(device::Attribute::multiprocessor_count).value_or(1) * warps + kStep - 1) / kStep * kStep * lines;
+    return (std::int64_t{sms_of(device)} * warps + kStep - 1) / kStep * kStep * lines;
 }
 
 }  // namespace

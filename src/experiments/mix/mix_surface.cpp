@@ -1,5 +1,6 @@
 #include "experiments/mix/mix_surface.hpp"
 
+#include "experiments/device_facts.hpp"
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,7 +53,7 @@ public:
 
     MixSurface run(const std::function<void(double, std::string_view)>& progress) {
         surface_.gpu = device_.name();
-        surface_.sms = static_cast<int>(device_.attribute(device::Attribute::multiprocessor_count).value_or(1));
+        surface_.sms = static_cast<int>(sms_of(device_));
         surface_.max_warps = max_warps_of(device_);
         if (const auto khz = device_.attribute(device::Attribute::clock_rate_khz)) surface_.sm_mhz = static_cast<double>(*khz) / 1000;
         const auto shapes = shapes_of_plan();

@@ -1,5 +1,6 @@
 #include "experiments/mix/mix_throughput.hpp"
 
+#include "experiments/device_facts.hpp"
 #include "device/machine_code.hpp"
 #include "units/error.hpp"
 
@@ -143,7 +144,7 @@ CompiledKernel compile(device::Device& device, MixShape& shape) {
 
 MixThroughput::MixThroughput(device::Device& device, const MixShape& shape, LinkedArray& array)
     : device_(device), shape_(shape), array_(array), kernel_(compile(device, shape_)),
-      sms_(device.attribute(device::Attribute::multiprocessor_count).value_or(1)) {
+      sms_(sms_of(device)) {
     const auto most = device.attribute(device::Attribute::max_threads_per_multiprocessor).value_or(1024) / kWarp;
     records_ = device::Buffer(device, Bytes{sms_ * most * static_cast<std::int64_t>(sizeof(MixRecord))});
     gate_ = device::Buffer(device, Bytes{sizeof(std::uint32_t)});

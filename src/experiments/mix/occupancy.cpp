@@ -3,6 +3,7 @@
 
 #include "experiments/clock_watch.hpp"
 #include "experiments/contention/contention_curve.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/mix/mix_surface.hpp"
 
@@ -93,7 +94,7 @@ std::vector<deduce::LoadedLatency> unsaturated(std::vector<deduce::LoadedLatency
 /// GB/s of the whole GPU for each instruction per cycle and SM: a warp reads 128 bytes.
 double gigabytes_of(const Context& context) {
     using enum device::Attribute;
-    return LinkedArray::kLineBytes * static_cast<double>(context.device.attribute(multiprocessor_count).value_or(1)) * sm_mhz_of(context) / 1000;
+    return LinkedArray::kLineBytes * static_cast<double>(sms_of(context.device)) * sm_mhz_of(context) / 1000;
 }
 
 /// The smallest over all occupancies (6.1); its interval is that of occupancies that leave a unit mostly idle.

@@ -1,5 +1,6 @@
 #include "experiments/parallelism/accesses.hpp"
 
+#include "experiments/device_facts.hpp"
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +35,7 @@ std::vector<CodeExpectation> expected_code(AccessForm form) {
     return {LoopedCode{{kOpcodes[static_cast<std::size_t>(form.kind)], form.kind == AccessKind::load || form.kind == AccessKind::store ? form.bytes : 0}, form.count}};
 }
 
-std::int64_t most_blocks(const device::Device& device) { return device.attribute(device::Attribute::multiprocessor_count).value_or(1); }
+std::int64_t most_blocks(const device::Device& device) { return sms_of(device); }
 
 /// Past the caches of the SM, where the instruction set can say so; older GPUs cache no global memory there (PTX ISA, cache operators).
 std::string_view past_near(ptx::Target target) { return target.sm >= 20 ? ".cg" : ""; }

@@ -2,6 +2,7 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock_watch.hpp"
+#include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/known_caches.hpp"
 #include "experiments/parallelism/accesses.hpp"
@@ -78,7 +79,7 @@ int bytes_of(AccessKind kind) { return kind == AccessKind::atomic ? 4 : 16; }
 
 class Study {
 public:
-    explicit Study(Context& context) : context_(context), sms_(static_cast<int>(context.device.attribute(device::Attribute::multiprocessor_count).value_or(1))) {}
+    explicit Study(Context& context) : context_(context), sms_(static_cast<int>(sms_of(context.device))) {}
 
     Outcome run() {
         const auto cache = largest_cache(context_);
