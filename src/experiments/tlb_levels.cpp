@@ -27,6 +27,8 @@ constexpr double kJitterMargin = 1.5, kNotAccidents = 0.9;
 /// ... if this share of loads did; single loads are slow for other reasons. An entry that spans 32 loads of the sweep over a plain
 /// array, or 16 pages of an aliased one, is still seen.
 constexpr double kPlainShare = 0.025, kAliasedShare = 0.05;
+/// Of a small range, one element may be slow in half of its laps by accident.
+constexpr std::size_t kFewestSlow = 2;
 
 /// Loads that are answered after a certain translation effort.
 struct Effort {
@@ -37,6 +39,7 @@ struct Effort {
     /// Latencies by range. Where the clock steps in several cycles, all slow loads of one range may begin at the same part of a step, and read
     /// up to half a step too little or too much.
     std::vector<double> by_range;
+    double uncertainty = 0;  ///< where jitter decides which steps of the clock are read
     [[nodiscard]] double spread() const { return ceiling - latency; }
 };
 
@@ -59,7 +62,7 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
         const double row[] = {static_cast<double>(bytes), deduce::median(latencies), deduce::quantile(latencies, 0.05), deduce::quantile(latencies, 0.99)};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
         if (efforts.empty()) {
-            efforts.push_back({deduce::mean_near_median(latencies, clock_step), row[3], bytes, 0, {}});
+            efforts.push_back({deduce::mean_near_median(latencies, clock_step), row[3], bytes, 0, {}, jitter > 0 ? clock_step / 2 : 0});
             continue;
         }
         const auto above = [&](double limit) {
@@ -71,9 +74,9 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
         const double margin = std::max({chase.window().aliased ? kAliasedMargin : kPlainMargin, efforts.front().spread(), efforts.back().spread(), jitter});
         const auto slow = above(efforts.back().ceiling + margin);
         const double share = chase.window().aliased ? kAliasedShare : kPlainShare;
-        if (static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {
+        if (slow.size() >= kFewestSlow && static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {
             efforts.back().overflows = bytes;
-            efforts.push_back({deduce::mean_near_median(slow, clock_step), deduce::quantile(slow, 0.98), bytes, 0, {}});
+            efforts.push_back({deduce::mean_near_median(slow, clock_step), deduce::quantile(slow, 0.98), bytes, 0, {}, jitter > 0 ? clock_step / 2 : 0});
             efforts.back().by_range.push_back(efforts.back().latency);
         } else {
             efforts.back().fits = bytes;
@@ -145,7 +148,8 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
         question.fits = efforts[level].fits;
         question.overflows = efforts[level].overflows;
         translation.describe(0.3 + 0.3 * static_cast<double>(level), fmt::format("geometry of level {}", level + 1));
-        found.push_back({deduce::deduce_geometry(chase, question), efforts[level + 1].latency - efforts[level].latency, efforts.front().spread()});
+        found.push_back({deduce::deduce_geometry(chase, question), efforts[level + 1].latency - efforts[level].latency,
+                         std::max(efforts.front().spread(), efforts[level].uncertainty + efforts[level + 1].uncertainty)});
         if (!found.back().has_geometry()) continue;
         near.push_back(near_tlb(found.back().findings));
         const UnhiddenChase unhidden(translation, near);

@@ -29,12 +29,11 @@ std::uint64_t sweep_bytes(const Findings& findings) {
     return known ? std::min(kMostSweep, kCapacities * static_cast<std::uint64_t>(*known)) : kUnknownSweep;
 }
 
-/// Slow steps lie beyond the middle between the fastest and the slowest one, where these differ by more than the clock's reading does.
+/// Steps that don't wait take equally long, the others as long as the level takes that has their code.
 std::vector<deduce::FetchPlace> places_of(const std::vector<FetchStep>& steps, double least) {
-    const auto [fastest, slowest] = std::ranges::minmax(steps, {}, &FetchStep::cycles);
-    const double border = (fastest.cycles + slowest.cycles) / 2;
+    const double fastest = std::ranges::min(steps, {}, &FetchStep::cycles).cycles;
     std::vector<deduce::FetchPlace> places;
-    for (const auto& step : steps) places.push_back({step.offset, slowest.cycles - fastest.cycles > least && step.cycles > border});
+    for (const auto& step : steps) places.push_back({step.offset, step.cycles - fastest > least});
     return places;
 }
 
