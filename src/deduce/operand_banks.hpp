@@ -20,7 +20,7 @@ struct OperandFile {
 };
 
 struct OperandFindings {
-    bool alike = false;              ///< all loops took as long as each other: operands never wait
+    bool alike = false;              ///< all loops of two operands took as long as each other, and all of three: operands never wait
     std::vector<OperandFile> files;  ///< that explain the times about equally well, the best first
     double explained = 0;            ///< part of the variance, by the best one
     double runner_up = 0;            ///< the same of the best of those that are not among `files`

@@ -1,6 +1,7 @@
 // What a warp does whose threads go different ways, and what branches cost.
 #include "experiments/experiments.hpp"
 
+#include "deduce/statistics.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/divergent_paths.hpp"
 #include "experiments/estimates.hpp"
@@ -8,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -161,12 +164,15 @@ void divergence_cost(Context& context, Outcome& outcome) {
         outcome.warnings.emplace_back("control_flow: the compiler laid out nested branches in another way; nothing is said of issue.divergence_latency");
         return;
     }
-    auto each = summarise(steps);
-    // Steps of a clock cancel in the whole nest.
-    const auto& cycles = outcome.traces.back().columns[1].values;
-    each.value = (cycles.back() - cycles.front()) / NestedIfs::kNests;
+    // What most splits add: beyond some depth a GPU may run out of places to keep its paths in. Steps of the clock cancel in the mean.
+    const auto all = summarise(steps);
+    const double reach = std::max(1.0, clock_step(context.findings));
+    std::vector<double> usual;
+    std::ranges::copy_if(steps, std::back_inserter(usual), [&](double step) { return std::abs(step - all.value) <= reach; });
+    auto each = usual.empty() ? all : summarise(usual);
+    each.value = deduce::mean_near_median(steps, reach);
     const Evidence evidence{"control_flow: a nest of sixteen ifs, of which 0 to 16 split the warp", kConfidence,
-                            fmt::format("{:.2f} cycles for each of {} splits; one more costs {:.0f} to {:.0f}", each.value, NestedIfs::kNests, each.low, each.high)};
+                            fmt::format("{} of {} splits cost that, all of them {:.0f} to {:.0f} cycles", usual.size(), steps.size(), all.low, all.high)};
     outcome.estimates.push_back(decided_integer("issue.divergence_latency", each, evidence));
 }
 
@@ -189,6 +195,7 @@ void branches(Context& context, Outcome& outcome) {
         UniformBranches kernel(context.device, taken);
         if (!kernel.as_written()) {
             outcome.warnings.push_back(fmt::format("control_flow: the compiler laid out the branches of {} in another way; nothing is said of it", path));
+            outcome.code_checks.push_back(kernel.layout());
             continue;
         }
         const double latency = kernel.latency();

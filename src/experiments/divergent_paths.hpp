@@ -67,6 +67,8 @@ public:
     [[nodiscard]] double latency();
     [[nodiscard]] const CompiledKernel& few() const { return few_; }
     [[nodiscard]] const CompiledKernel& many() const { return many_; }
+    /// The check that failed, with the listing, where as_written() says so.
+    [[nodiscard]] CodeCheck layout() const;
     /// Whether the compiler left the branches as they were written.
     [[nodiscard]] bool as_written() const;
 

@@ -17,7 +17,7 @@ constexpr auto kLeaf = "instruction_supply.fetch_block";
 /// A run through so many times what the first cache holds evicts it, whatever the policy; so much code where nothing is known of that cache.
 constexpr std::uint64_t kCapacities = 2, kUnknownSweep = 24 * 1024, kMostSweep = 96 * 1024;
 /// Steps of several lengths: of a single one, sizes that share a factor with it may look alike.
-constexpr int kFillings[] = {0, 1, 2};
+constexpr int kFillings[] = {1, 2, 3};
 /// Cycles, or steps of the clock, by which a step that waits is slower at least.
 constexpr double kLeastStep = 3, kClockSteps = 1.5;
 /// Accidents that the medians of three launches leave.
@@ -65,7 +65,7 @@ Outcome measure(Context& context) {
     std::vector<std::vector<deduce::FetchPlace>> kernels;
     std::size_t places = 0;
     for (const int filling : kFillings) {
-        context.progress(static_cast<double>(filling) / std::size(kFillings), fmt::format("steps with {} further instructions", filling));
+        context.progress(static_cast<double>(filling - 1) / std::size(kFillings), fmt::format("steps with {} further instructions", filling));
         FetchSteps kernel(context.device, {filling, sweep_bytes(context.findings)});
         add_code_checks(kernel.compiled(), outcome);
         const auto steps = kernel.run();

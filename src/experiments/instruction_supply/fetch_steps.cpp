@@ -15,6 +15,7 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 constexpr int kSteps = 96;
+constexpr int kStepBytes = 8;  ///< both readings
 constexpr int kWarp = 32;
 /// Of five warps, which schedulers get in turn, the last one shares the first one's scheduler where an SM has one, two or four of them, and with it the cache
 /// that a scheduler may have of its own. The others only come to the barriers.
@@ -24,12 +25,11 @@ constexpr int kSums = 4;
 constexpr std::int64_t kLongSince = 7;
 
 void append_steps(ptx::KernelBuilder& k, Reg record, Reg filled, int filling) {
-    const Reg spent = k.reg(Type::u32);
     for (int step = 0; step < kSteps; ++step) {
         k("bar.sync", 0);
+        // Both are stored: of a difference, ptxas reads one by a slower instruction, apart from the other.
         const Reg first = k.clock32(), second = k.clock32();
-        k("sub.u32", spent, second, first);
-        k("st.volatile.shared.u32", Mem{record, 4 * step}, spent);
+        k("st.volatile.shared.v2.u32", Mem{record, kStepBytes * step}, ptx::Vec{first, second});
         for (int i = 0; i < filling; ++i) k("add.u32", filled, filled, 0x1235 + step);
     }
 }
@@ -74,7 +74,7 @@ std::uint64_t bytes_of_instruction(const device::Device& device) {
 ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shape& shape, std::uint64_t instruction_bytes) {
     ptx::KernelBuilder k(fmt::format("fetch_steps_{}", shape.filling), target);
     const Reg results = k.param(Type::u64, "results");
-    const Reg record = k.shared("record", Bytes{4 * kSteps});
+    const Reg record = k.shared("record", Bytes{kStepBytes * kSteps});
     const Reg thread = k.special(SpecialRegister::tid_x);
     const Reg measures = k.reg(Type::pred), evicts = k.reg(Type::pred), filled = k.reg(Type::u32);
     const std::vector<Reg> sums = k.regs(Type::u32, kSums);
@@ -85,22 +85,22 @@ ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shap
     k.if_(measures, [&] { append_steps(k, record, filled, shape.filling); }, [&] { append_sweeps(k, evicts, sums, shape.sweep / instruction_bytes); });
     const ptx::Label leave = k.label();
     k.unless(measures)("bra", leave);
-    k.loop(kSteps, [&](Reg step) {
+    k.loop(2 * kSteps, [&](Reg reading) {
         const Reg from = k.reg(Type::u32), word = k.reg(Type::u32);
-        k("mad.lo.u32", from, step, 4, record);
+        k("mad.lo.u32", from, reading, 4, record);
         k("ld.volatile.shared.u32", word, Mem{from});
-        k("st.global.u32", Mem{k.element(results, step, Bytes{4})}, word);
+        k("st.global.u32", Mem{k.element(results, reading, Bytes{4})}, word);
     });
     k.place(leave);
     const Reg sink = k.element(results, thread, Bytes{4});
     for (const Reg sum : sums) k("add.u32", filled, filled, sum);
-    k("st.global.u32", Mem{sink, 4 * kSteps}, filled);
+    k("st.global.u32", Mem{sink, kStepBytes * kSteps}, filled);
     return k;
 }
 
 FetchSteps::FetchSteps(device::Device& device, Shape shape)
     : kernel_(device, fetch_steps_kernel(target_of(device), shape, bytes_of_instruction(device)), {ReadsBackToBack{kSteps}}),
-      results_(device, Bytes{4 * (kSteps + kWarp * kWarps)}),
+      results_(device, Bytes{kStepBytes * kSteps + 4 * kWarp * kWarps}),
       threads_(kWarp * kWarps) {
     const auto bytes = bytes_of_instruction(device);
     if (const auto& code = kernel_.module().machine_code()) offsets_ = offsets_of_seconds(device::decode(device::Cubin(code->cubin), kernel_.name()), bytes);
@@ -114,8 +114,8 @@ std::vector<FetchStep> FetchSteps::run() {
     std::vector<std::vector<double>> samples(kSteps);
     for (int launch = 0; launch < kLaunches; ++launch) {
         kernel_.launch({1}, {threads_}, arguments);
-        const auto words = results_.read<std::uint32_t>(kSteps);
-        for (std::size_t i = 0; i < kSteps; ++i) samples[i].push_back(words[i]);
+        const auto words = results_.read<std::uint32_t>(2 * kSteps);
+        for (std::size_t i = 0; i < kSteps; ++i) samples[i].push_back(words[2 * i + 1] - words[2 * i]);
     }
     std::vector<FetchStep> steps;
     for (std::size_t i = 0; i < kSteps; ++i) steps.push_back({offsets_[i], deduce::median(samples[i])});

@@ -15,7 +15,8 @@ using ptx::Type;
 constexpr int kRegisters = 12;
 /// Instructions of a turn: of three operands each is the destination equally often.
 constexpr int kInstructions = 18;
-constexpr std::uint32_t kMostThreads = 512;
+/// Eight warps for each of four schedulers: the instructions of a loop depend on each other.
+constexpr std::uint32_t kMostThreads = 1024;
 constexpr std::uint32_t kFewTurns = 4, kManyTurns = 12;
 constexpr int kLaunches = 3;
 /// A loop's code may hold a few more than were written.
