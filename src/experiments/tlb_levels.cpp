@@ -62,12 +62,19 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
         const double row[] = {static_cast<double>(bytes), deduce::median(latencies), deduce::quantile(latencies, 0.05), deduce::quantile(latencies, 0.99)};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
         if (efforts.empty()) {
-            efforts.push_back({deduce::mean_near_median(latencies, clock_step), row[3], bytes, 0, {}, jitter > 0 ? clock_step / 2 : 0});
+            efforts.push_back({deduce::mean_near_median(readings, clock_step), row[3], bytes, 0, {}, jitter > 0 ? clock_step / 2 : 0});
             continue;
         }
         const auto above = [&](double limit) {
             std::vector<double> slow;
             std::ranges::copy_if(latencies, std::back_inserter(slow), [limit](double latency) { return latency > limit; });
+            return slow;
+        };
+        // What a level takes is the mean of all readings of its elements: medians of few laps lie on the steps of the clock.
+        const auto readings_above = [&](double limit) {
+            std::vector<double> slow;
+            for (std::size_t i = 0; i < readings.size(); ++i)
+                if (latencies[i % latencies.size()] > limit) slow.push_back(readings[i]);
             return slow;
         };
         // Loads of one level differ, by the slices of a cache for one, and so do those of the next.
@@ -76,11 +83,11 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
         const double share = chase.window().aliased ? kAliasedShare : kPlainShare;
         if (slow.size() >= kFewestSlow && static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {
             efforts.back().overflows = bytes;
-            efforts.push_back({deduce::mean_near_median(slow, clock_step), deduce::quantile(slow, 0.98), bytes, 0, {}, jitter > 0 ? clock_step / 2 : 0});
+            efforts.push_back({deduce::mean_near_median(readings_above(efforts.back().ceiling + margin), clock_step), deduce::quantile(slow, 0.98), bytes, 0, {}, jitter > 0 ? clock_step / 2 : 0});
             efforts.back().by_range.push_back(efforts.back().latency);
         } else {
             efforts.back().fits = bytes;
-            if (efforts.size() > 1) efforts.back().by_range.push_back(deduce::mean_near_median(above(efforts[efforts.size() - 2].ceiling + margin), clock_step));
+            if (efforts.size() > 1) efforts.back().by_range.push_back(deduce::mean_near_median(readings_above(efforts[efforts.size() - 2].ceiling + margin), clock_step));
         }
     }
     if (clock_step > 1) {
