@@ -6,8 +6,8 @@
 namespace gputomo::deduce {
 namespace {
 
-/// A window no longer than this many times the shortest is as dense.
-constexpr double kNearlyShortest = 2;
+/// A window no longer than this many times the shortest is as dense: a quarter of the values may be nearly all of the lowest cluster, and half of the next.
+constexpr double kNearlyShortest = 4;
 
 }  // namespace
 
@@ -44,6 +44,17 @@ double mean_near_median(const std::vector<double>& values, double reach) {
         ++count;
     }
     return count == 0 ? middle : sum / static_cast<double>(count);
+}
+
+double median_of_steps(const std::vector<double>& values, double step) {
+    const double middle = median(values);
+    std::size_t below = 0, within = 0;
+    for (const double value : values) {
+        below += value < middle - step / 2 ? 1 : 0;
+        within += std::abs(value - middle) <= step / 2 ? 1 : 0;
+    }
+    if (within == 0) return middle;
+    return middle - step / 2 + step * (static_cast<double>(values.size()) / 2 - static_cast<double>(below)) / static_cast<double>(within);
 }
 
 double mean_of_lowest_cluster(std::vector<double> values) {

@@ -16,6 +16,8 @@ namespace gputomo::deduce {
 [[nodiscard]] std::vector<double> medians_of_elements(const std::vector<double>& readings, std::size_t laps);
 /// Mean of the values within `reach` of the median: free of outliers, and exact where readings are quantised to steps of `reach`.
 [[nodiscard]] double mean_near_median(const std::vector<double>& values, double reach);
+/// Median of values that were rounded to steps, as if each lay anywhere within its step.
+[[nodiscard]] double median_of_steps(const std::vector<double>& values, double step);
 /// Mean of the lowest dense cluster of values: of sums of many readings, of which a quarter or more holds no outlier, those that don't.
 [[nodiscard]] double mean_of_lowest_cluster(std::vector<double> values);
 /// Median absolute deviation from the median.

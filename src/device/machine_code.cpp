@@ -79,6 +79,18 @@ bool MachineInstruction::reads_clock() const {
     return number && is_clock(*number);
 }
 
+std::vector<std::uint8_t> MachineInstruction::three_operands() const {
+    constexpr std::uint64_t kForm = 0xe00, kAllRegisters = 0x200;
+    constexpr std::uint8_t kZero = 255;
+    std::vector<std::uint8_t> numbers;
+    if ((low & kForm) != kAllRegisters) return numbers;
+    for (const std::uint64_t field : {low >> 24, low >> 32, high}) {
+        const auto number = static_cast<std::uint8_t>(field & 0xff);
+        if (number != kZero && std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
+    }
+    return numbers;
+}
+
 std::string MachineInstruction::guard() const {
     const std::uint64_t predicate = low >> 12 & 7;
     const bool negated = (low >> 15 & 1) != 0;

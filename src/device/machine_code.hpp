@@ -34,6 +34,9 @@ struct MachineInstruction {
     /// The register that CS2R, CS2UR, S2R and S2UR read.
     [[nodiscard]] std::optional<std::uint8_t> special_register() const;
     [[nodiscard]] bool reads_clock() const;
+    /// Numbers of the general registers that an instruction of three such operands (FFMA, IMAD) reads, each once and
+    /// without the zero register; empty where one of the operands is something else.
+    [[nodiscard]] std::vector<std::uint8_t> three_operands() const;
     /// "@!P0 "; empty for an instruction that is always carried out.
     [[nodiscard]] std::string guard() const;
     /// "@!P0 BRA 0x40", "LDG.64"

@@ -3,6 +3,7 @@
 #include "deduce/statistics.hpp"
 #include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
+#include "experiments/settled_latency.hpp"
 #include "experiments/trace_map.hpp"
 
 #include <fmt/format.h>
@@ -22,9 +23,8 @@ constexpr std::uint64_t kWarmLaps = 4;
 constexpr std::uint64_t kLoads = 1024, kLoadsPerSm = 256;
 /// Of the latency of global memory; below it a load is served by a cache.
 constexpr double kOfMemory = 0.7;
-/// Standard deviation of a median, in median deviations of the readings and over the root of their number; how many of them the
-/// medians of a hundred equal SMs differ by.
-constexpr double kDeviation = 1.86, kSpreadOfMany = 6;
+/// Standard deviations of a median by which those of a hundred equal SMs differ.
+constexpr double kSpreadOfMany = 6;
 /// Behind a cache, single loads are placed no finer than this, or than its line.
 constexpr std::uint64_t kFinestBehind = 64;
 /// Geometry of small caches takes no more loads than this a lap.
@@ -59,12 +59,16 @@ BySm latencies_by_sm(Context& context, const PathFindings& findings, std::size_t
     const auto sms = sms_of(context.device);
     BySm by_sm;
     for (std::uint32_t sm = 0; sm < sms; ++sm) {
-        auto latencies = question.walk(tour, kWarmLaps * tour.size(), std::max<std::uint64_t>(kLoadsPerSm, std::min<std::uint64_t>(tour.size(), kLoads)), sm);
-        std::erase_if(latencies, [low, high](double latency) { return latency < low || latency > high; });
-        if (latencies.empty()) continue;
+        const auto walk = [&] {
+            auto latencies = question.walk(tour, kWarmLaps * tour.size(), std::max<std::uint64_t>(kLoadsPerSm, std::min<std::uint64_t>(tour.size(), kLoads)), sm);
+            std::erase_if(latencies, [low, high](double latency) { return latency < low || latency > high; });
+            return latencies;
+        };
+        const auto of_sm = settled_latency(walk, clock_step(context.findings));
+        if (!of_sm) continue;
         by_sm.sms.push_back(sm);
-        by_sm.latencies.push_back(deduce::mean_near_median(latencies, clock_step(context.findings)));
-        by_sm.uncertainty = std::max(by_sm.uncertainty, kDeviation * deduce::median_deviation(latencies) / std::sqrt(static_cast<double>(latencies.size())));
+        by_sm.latencies.push_back(of_sm->latency);
+        by_sm.uncertainty = std::max(by_sm.uncertainty, of_sm->uncertainty);
     }
     return by_sm;
 }

@@ -9,6 +9,7 @@
 #include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/overfill_walks.hpp"
+#include "experiments/settled_latency.hpp"
 #include "experiments/trace_map.hpp"
 
 #include <fmt/format.h>
@@ -209,10 +210,10 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
     trace.columns = {{"sm", "id", {}}, {"latency", "cycles", {}}};
     trace.plot = {"Latency of memory by SM", "sm", {"latency"}, false, false};
     for (std::uint32_t sm = 0; sm < sms; sm += every) {
-        const auto latencies = memory_loads(far, offsets, sm, sms, threshold);
-        if (latencies.empty()) continue;
+        const auto settled = settled_latency([&] { return memory_loads(far, offsets, sm, sms, threshold); }, step);
+        if (!settled) continue;
         trace.columns[0].values.push_back(sm);
-        trace.columns[1].values.push_back(deduce::mean_near_median(latencies, step));
+        trace.columns[1].values.push_back(settled->latency);
     }
     const auto& by_sm = trace.columns[1].values;
     if (by_sm.empty()) return;

@@ -20,6 +20,8 @@ std::span<const Experiment> catalogue() {
         constant_bandwidth_experiment(),
         texture_caches_experiment(),
         instruction_caches_experiment(),
+        fetch_block_experiment(),
+        operand_banks_experiment(),
         tlb_experiment(),
         page_window_experiment(),
         page_walk_experiment(),

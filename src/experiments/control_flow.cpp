@@ -1,6 +1,7 @@
 // What a warp does whose threads go different ways, and what branches cost.
 #include "experiments/experiments.hpp"
 
+#include "deduce/statistics.hpp"
 #include "experiments/clock_watch.hpp"
 #include "experiments/divergent_paths.hpp"
 #include "experiments/estimates.hpp"
@@ -8,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -143,6 +146,36 @@ deduce::Trace cost_against_paths(DivergentPaths& kernel) {
     return trace;
 }
 
+/// Cycles of a nest of ifs against how many of its branches split the warp, and what one more split adds.
+void divergence_cost(Context& context, Outcome& outcome) {
+    NestedIfs kernel(context.device);
+    deduce::Trace trace{.name = "control_flow/depth", .experiment = "control_flow"};
+    trace.columns = {{"splits", "count", {}}, {"cycles", "cycles", {}}};
+    std::vector<double> steps;
+    for (int splits = 0; splits <= NestedIfs::kNests; ++splits) {
+        const double cycles = kernel.cycles(splits);
+        if (splits > 0) steps.push_back(cycles - trace.columns[1].values.back());
+        trace.columns[0].values.push_back(splits);
+        trace.columns[1].values.push_back(cycles);
+    }
+    trace.plot = {.title = "Cycles of sixteen ifs within each other, against how many of them split the warp", .x = "splits", .y = {"cycles"}};
+    outcome.traces.push_back(std::move(trace));
+    if (!kernel.as_written()) {
+        outcome.warnings.emplace_back("control_flow: the compiler laid out nested branches in another way; nothing is said of issue.divergence_latency");
+        return;
+    }
+    // What most splits add: beyond some depth a GPU may run out of places to keep its paths in. Steps of the clock cancel in the mean.
+    const auto all = summarise(steps);
+    const double reach = std::max(1.0, clock_step(context.findings));
+    std::vector<double> usual;
+    std::ranges::copy_if(steps, std::back_inserter(usual), [&](double step) { return std::abs(step - all.value) <= reach; });
+    auto each = usual.empty() ? all : summarise(usual);
+    each.value = deduce::mean_near_median(steps, reach);
+    const Evidence evidence{"control_flow: a nest of sixteen ifs, of which 0 to 16 split the warp", kConfidence,
+                            fmt::format("{} of {} splits cost that, all of them {:.0f} to {:.0f} cycles", usual.size(), steps.size(), all.low, all.high)};
+    outcome.estimates.push_back(decided_integer("issue.divergence_latency", each, evidence));
+}
+
 /// Threads that wait for others of their warp make progress only where each is scheduled on its own.
 void spin(Context& context, Outcome& outcome) {
     const int through = threads_that_got_through(context.device, outcome);
@@ -162,6 +195,7 @@ void branches(Context& context, Outcome& outcome) {
         UniformBranches kernel(context.device, taken);
         if (!kernel.as_written()) {
             outcome.warnings.push_back(fmt::format("control_flow: the compiler laid out the branches of {} in another way; nothing is said of it", path));
+            outcome.code_checks.push_back(kernel.layout());
             continue;
         }
         const double latency = kernel.latency();
@@ -181,6 +215,7 @@ Outcome measure(Context& context) {
     outcome.traces.push_back(timeline(kernel, outcome));
     context.progress(0.4, "cost of divergence");
     outcome.traces.push_back(cost_against_paths(kernel));
+    divergence_cost(context, outcome);
     context.progress(0.6, "a warp that waits for itself");
     spin(context, outcome);
     context.progress(0.8, "branches");
@@ -198,7 +233,7 @@ Experiment control_flow_experiment() {
             .source = "Wong 2010, IV-C, Figs. 7 and 8, Listings 3 and 4; Volkov 2016, 3.7",
             .needs = {},
             .provides = {"issue.divergence", "issue.first_path", "issue.reconvergence", "issue.spin_within_warp",
-                         "issue.branch_latency_taken", "issue.branch_latency_untaken"},
+                         "issue.branch_latency_taken", "issue.branch_latency_untaken", "issue.divergence_latency"},
             .run = run};
 }
 

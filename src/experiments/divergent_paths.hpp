@@ -38,6 +38,26 @@ private:
     device::Buffer times_;
 };
 
+/// Ifs within each other, kNests deep: each thread goes as far in as its number says and runs the rest of each level on its way out, so that all join in the
+/// innermost if that they share.
+class NestedIfs {
+public:
+    static constexpr int kNests = 16;
+    explicit NestedIfs(device::Device& device);
+    /// Cycles of the whole nest, where `splits` of its branches, the outermost ones, each lose one thread and all others go in to the end.
+    [[nodiscard]] double cycles(int splits);
+    [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
+    /// Whether each level is what its branch falls through to, as written.
+    [[nodiscard]] bool as_written() const;
+
+private:
+    CompiledKernel kernel_;
+    device::Buffer depths_;
+    device::Buffer stamps_;
+};
+
+[[nodiscard]] ptx::KernelBuilder nested_ifs_kernel(ptx::Target target);
+
 [[nodiscard]] ptx::KernelBuilder divergent_paths_kernel(ptx::Target target);
 
 /// Cycles of one branch that all threads of a warp take, or that none takes (Volkov 2016, 3.7).
@@ -47,6 +67,8 @@ public:
     [[nodiscard]] double latency();
     [[nodiscard]] const CompiledKernel& few() const { return few_; }
     [[nodiscard]] const CompiledKernel& many() const { return many_; }
+    /// The check that failed, with the listing, where as_written() says so.
+    [[nodiscard]] CodeCheck layout() const;
     /// Whether the compiler left the branches as they were written.
     [[nodiscard]] bool as_written() const;
 

@@ -19,6 +19,8 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment constant_bandwidth_experiment();
 [[nodiscard]] Experiment texture_caches_experiment();
 [[nodiscard]] Experiment instruction_caches_experiment();
+[[nodiscard]] Experiment fetch_block_experiment();
+[[nodiscard]] Experiment operand_banks_experiment();
 [[nodiscard]] Experiment tlb_experiment();
 [[nodiscard]] Experiment page_window_experiment();
 [[nodiscard]] Experiment page_walk_experiment();

@@ -4,6 +4,7 @@
 #include "device/machine_code.hpp"
 #include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
+#include "experiments/instruction_supply/fetch_steps.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -30,8 +31,6 @@ constexpr std::uint32_t kMostSpins = 1 << 20;
 constexpr std::uint32_t kConstantsSlot = 0, kMeetingSlot = 1, kFurtherSlots = 2;
 constexpr std::int64_t kMostShared = 48 * 1024, kSharedLeftFree = 1024;
 constexpr std::uint32_t kMostBlocksPerSm = 16;
-/// Since compute capability 7.0 an instruction takes 16 bytes, before 8 (with control words beside it on some).
-constexpr std::int64_t kLongSince = 7;
 constexpr std::uint32_t kRegisters = InstructionChase::kSlotInstructions - 1;
 constexpr Bytes kConstants{64 * 1024};
 constexpr std::int64_t kConstantStride = 64;
@@ -276,10 +275,6 @@ Filling find_filling(device::Device& device, std::uint64_t instruction_bytes) {
         else filling.before = static_cast<std::uint32_t>((filling.before + aligned - layout->first_slot % aligned) % aligned);
     }
     return filling;
-}
-
-std::uint64_t bytes_of_instruction(const device::Device& device) {
-    return device.attribute(device::Attribute::compute_capability_major).value_or(0) >= kLongSince ? 16 : 8;
 }
 
 /// The tour is dense where it goes on in equal steps of a line or less; then it is walked in another order, so that prefetching

@@ -22,7 +22,7 @@ constexpr std::uint32_t kCalibrationWarm = 16;
 constexpr int kCalibrationRuns = 3;
 /// Runs that differ by more than this a load are disturbed; then many short ones are timed.
 constexpr double kQuiet = 0.5;
-constexpr int kNoisyRuns = 128;
+constexpr int kNoisyRuns = 512;
 constexpr std::uint32_t kWriterThreads = 128;
 /// Grids of this many blocks an SM, then of more, are launched until one block lands on the wanted SM.
 constexpr std::array kBlocksPerSm = {2U, 8U, 32U};

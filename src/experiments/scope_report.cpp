@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 namespace gputomo::experiments {
@@ -18,9 +19,22 @@ constexpr double kConfidence = 0.95;
 /// More than this is a loss, and less than kNothing is none.
 constexpr double kLost = 0.5, kNothing = 0.2;
 constexpr std::uint32_t kLaps = 3;
-constexpr int kRuns = 3;
+/// Walks of each kind where single loads are slow by accident, of which some walk has none; elsewhere fewer do.
+constexpr int kRuns = 3, kDisturbedRuns = 12;
 /// Part of what it had that a quiet walk may seem to lose.
 constexpr double kUndisturbed = 0.1;
+
+/// Whether walks that nobody competes with differ from each other by more than they may.
+bool disturbed(Competition& competition, double cost) {
+    double fastest = std::numeric_limits<double>::infinity(), slowest = 0;
+    for (int i = 0; i < kDisturbedRuns; ++i) {
+        const auto cycles = competition.cycles(0, 0, 0);
+        if (!cycles) return false;
+        fastest = std::min(fastest, *cycles);
+        slowest = std::max(slowest, *cycles);
+    }
+    return slowest - fastest > kUndisturbed * cost;
+}
 
 std::string scope_name(const Context& context, std::size_t shared_by) {
     const auto sms = static_cast<std::size_t>(sms_of(context.device));
@@ -41,19 +55,20 @@ void Sharing::add(std::uint32_t rival, double lost) { (lost > kLost ? sharing : 
 Sharing compete_with_all(const Context& context, Competition& competition, double cost) {
     const auto sms = sms_of(context.device);
     Sharing result;
+    const bool noisy = disturbed(competition, cost);
+    const int runs = noisy ? kDisturbedRuns : kRuns;
     for (std::uint32_t rival = 0; rival < sms; ++rival) {
-        // What disturbs a walk only delays it: of walks that don't agree that nothing was lost, the fastest of several count.
+        // What disturbs a walk only delays it: the fastest of several count.
         std::optional<double> alone, beside;
         double lost = 0;
-        for (int i = 0; i < kRuns && (i == 0 || std::abs(lost) > kUndisturbed); ++i) {
+        for (int i = 0; i < runs && (i == 0 || noisy || std::abs(lost) > kUndisturbed); ++i) {
             const auto a = competition.cycles(0, rival, 0), b = competition.cycles(0, rival, kLaps);
             if (!a || !b) break;
             alone = std::min(alone.value_or(*a), *a);
             beside = std::min(beside.value_or(*b), *b);
             lost = (*beside - *alone) / cost;
         }
-        if (!alone || !beside) continue;
-        result.add(rival, lost);
+        if (alone && beside) result.add(rival, lost);
     }
     return result;
 }

@@ -22,9 +22,13 @@ constexpr std::uint64_t kMostLoads = 1 << 14;
 constexpr std::uint64_t kGroupTestLoads = 1 << 20;
 /// A load this much slower than all loads of a small range missed a TLB ...
 constexpr double kPlainMargin = 5, kAliasedMargin = 7;
+/// ... and by more than jitter makes of three laps; accidents are no jitter ...
+constexpr double kJitterMargin = 1.5, kNotAccidents = 0.9;
 /// ... if this share of loads did; single loads are slow for other reasons. An entry that spans 32 loads of the sweep over a plain
 /// array, or 16 pages of an aliased one, is still seen.
 constexpr double kPlainShare = 0.025, kAliasedShare = 0.05;
+/// Of a small range, one element may be slow in half of its laps by accident.
+constexpr std::size_t kFewestSlow = 2;
 
 /// Loads that are answered after a certain translation effort.
 struct Effort {
@@ -35,8 +39,16 @@ struct Effort {
     /// Latencies by range. Where the clock steps in several cycles, all slow loads of one range may begin at the same part of a step, and read
     /// up to half a step too little or too much.
     std::vector<double> by_range;
+    double uncertainty = 0;  ///< where jitter decides which steps of the clock are read
     [[nodiscard]] double spread() const { return ceiling - latency; }
 };
+
+/// How far nine of ten readings lie from their element's median: what jitter leaves of a median of a few laps is less.
+double jitter_of(const std::vector<double>& latencies, const std::vector<double>& medians) {
+    std::vector<double> distances;
+    for (std::size_t i = 0; i < latencies.size(); ++i) distances.push_back(std::abs(latencies[i] - medians[i % medians.size()]));
+    return deduce::quantile(std::move(distances), kNotAccidents);
+}
 
 /// Doubles the range; a new level is there when enough loads are slower than any before (not their median: of several loads
 /// within one entry's span only the first can miss).
@@ -44,11 +56,13 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
     std::vector<Effort> efforts;
     for (std::uint64_t bytes = kFirstElements * stride; bytes <= chase.window().bytes; bytes *= 2) {
         const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(kLeastLaps, kReadings * stride / bytes));
-        const auto latencies = deduce::medians_of_elements(chase({deduce::strided(bytes, stride), 2, laps}).latencies, laps);
+        const auto readings = chase({deduce::strided(bytes, stride), 2, laps}).latencies;
+        const auto latencies = deduce::medians_of_elements(readings, laps);
+        const double jitter = kJitterMargin * jitter_of(readings, latencies);
         const double row[] = {static_cast<double>(bytes), deduce::median(latencies), deduce::quantile(latencies, 0.05), deduce::quantile(latencies, 0.99)};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
         if (efforts.empty()) {
-            efforts.push_back({deduce::mean_near_median(latencies, clock_step), row[3], bytes, 0, {}});
+            efforts.push_back({deduce::mean_near_median(readings, clock_step), row[3], bytes, 0, {}, jitter > 0 ? clock_step / 2 : 0});
             continue;
         }
         const auto above = [&](double limit) {
@@ -56,17 +70,24 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
             std::ranges::copy_if(latencies, std::back_inserter(slow), [limit](double latency) { return latency > limit; });
             return slow;
         };
+        // What a level takes is the mean of all readings of its elements: medians of few laps lie on the steps of the clock.
+        const auto readings_above = [&](double limit) {
+            std::vector<double> slow;
+            for (std::size_t i = 0; i < readings.size(); ++i)
+                if (latencies[i % latencies.size()] > limit) slow.push_back(readings[i]);
+            return slow;
+        };
         // Loads of one level differ, by the slices of a cache for one, and so do those of the next.
-        const double margin = std::max({chase.window().aliased ? kAliasedMargin : kPlainMargin, efforts.front().spread(), efforts.back().spread()});
+        const double margin = std::max({chase.window().aliased ? kAliasedMargin : kPlainMargin, efforts.front().spread(), efforts.back().spread(), jitter});
         const auto slow = above(efforts.back().ceiling + margin);
         const double share = chase.window().aliased ? kAliasedShare : kPlainShare;
-        if (static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {
+        if (slow.size() >= kFewestSlow && static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {
             efforts.back().overflows = bytes;
-            efforts.push_back({deduce::mean_near_median(slow, clock_step), deduce::quantile(slow, 0.98), bytes, 0, {}});
+            efforts.push_back({deduce::mean_near_median(readings_above(efforts.back().ceiling + margin), clock_step), deduce::quantile(slow, 0.98), bytes, 0, {}, jitter > 0 ? clock_step / 2 : 0});
             efforts.back().by_range.push_back(efforts.back().latency);
         } else {
             efforts.back().fits = bytes;
-            if (efforts.size() > 1) efforts.back().by_range.push_back(deduce::mean_near_median(above(efforts[efforts.size() - 2].ceiling + margin), clock_step));
+            if (efforts.size() > 1) efforts.back().by_range.push_back(deduce::mean_near_median(readings_above(efforts[efforts.size() - 2].ceiling + margin), clock_step));
         }
     }
     if (clock_step > 1) {
@@ -134,7 +155,8 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
         question.fits = efforts[level].fits;
         question.overflows = efforts[level].overflows;
         translation.describe(0.3 + 0.3 * static_cast<double>(level), fmt::format("geometry of level {}", level + 1));
-        found.push_back({deduce::deduce_geometry(chase, question), efforts[level + 1].latency - efforts[level].latency, efforts.front().spread()});
+        found.push_back({deduce::deduce_geometry(chase, question), efforts[level + 1].latency - efforts[level].latency,
+                         std::max(efforts.front().spread(), efforts[level].uncertainty + efforts[level + 1].uncertainty)});
         if (!found.back().has_geometry()) continue;
         near.push_back(near_tlb(found.back().findings));
         const UnhiddenChase unhidden(translation, near);

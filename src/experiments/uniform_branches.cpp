@@ -2,10 +2,13 @@
 #include "experiments/branch_layout.hpp"
 #include "experiments/divergent_paths.hpp"
 
+#include "device/machine_code.hpp"
 #include "experiments/doubled_timing.hpp"
 #include "experiments/estimates.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace gputomo::experiments {
 namespace {
@@ -29,36 +32,44 @@ constexpr int kTimes = 2;
 /// A thread of the stack's kind of warp would spin for ever.
 constexpr std::uint32_t kMostTurns = 20'000;
 
-std::vector<std::uint32_t> marks_of(int branches) {
+/// Of code to which untaken branches lead.
+int pieces_of(int branches) { return std::max(2, branches); }
+
+std::vector<std::uint32_t> marks_of(int branches, bool taken) {
     std::vector<std::uint32_t> marks;
-    for (int i = 0; i < kGroups * branches; ++i) marks.push_back(kSkippedMark + static_cast<std::uint32_t>(i));
+    for (int i = 0; i < (taken ? kGroups * branches : pieces_of(branches)); ++i) marks.push_back(kSkippedMark + static_cast<std::uint32_t>(i));
     return marks;
 }
 
-struct ColdCode {
-    ptx::Label from;
-    ptx::Label back;
-    std::uint32_t mark = 0;
-};
-
 /// Compares first, so that no branch waits for its own predicate; then branches. What isn't executed lies in between where
-/// branches are taken, and far away where they aren't.
-void append_group(ptx::KernelBuilder& k, Reg value, Reg addend, int branches, bool taken, std::vector<ColdCode>& cold, int& number) {
+/// branches are taken. Where they aren't, they go to one of some pieces of code far away: each is that of several branches, so that no compiler can put it in line by
+/// turning them round, and two branches that follow each other go to different ones, or it would make one of them.
+void append_group(ptx::KernelBuilder& k, Reg value, Reg addend, int branches, const std::vector<ptx::Label>& elsewhere, int& number) {
+    const bool taken = elsewhere.empty();
     const std::vector<Reg> conditions = k.regs(Type::pred, kMany);
     for (int i = 0; i < kMany; ++i) k(taken ? "setp.ne.u32" : "setp.eq.u32", conditions[static_cast<std::size_t>(i)], value, 1000 + kMany * number + i);
     for (int i = 0; i < branches; ++i) {
         const auto mark = kSkippedMark + static_cast<std::uint32_t>(number++);
-        const ptx::Label skip = k.label();
         const Reg condition = conditions[static_cast<std::size_t>(i)];
-        if (taken) {
-            k.when(condition)("bra", skip);
-            append_marked(k, value, addend, mark, kSkippedPairs);
-        } else {
-            cold.push_back({k.label(), skip, mark});
-            k.when(condition)("bra", cold.back().from);
+        if (!taken) {
+            k.when(condition)("bra", elsewhere[static_cast<std::size_t>(number - 1) % elsewhere.size()]);
+            continue;
         }
+        const ptx::Label skip = k.label();
+        k.when(condition)("bra", skip);
+        append_marked(k, value, addend, mark, kSkippedPairs);
         k.place(skip);
     }
+}
+
+/// Conditional branches of the longest piece of code between clock reads.
+int branches_in(const CompiledKernel& kernel) {
+    const auto code = device::decode(device::Cubin(kernel.module().machine_code()->cubin), kernel.name());
+    const auto ranges = code.between_clock_reads();
+    const auto longest = std::ranges::max_element(ranges, {}, &device::CodeRange::size);
+    if (longest == ranges.end()) return 0;
+    const auto timed = code.instructions().subspan(longest->first, longest->size());
+    return static_cast<int>(std::ranges::count_if(timed, [](const auto& instruction) { return instruction.is("BRA") && !instruction.guard().empty(); }));
 }
 
 }  // namespace
@@ -69,27 +80,26 @@ ptx::KernelBuilder uniform_branches_kernel(ptx::Target target, bool taken, int b
     const Reg start = k.param(Type::u32, "start");
     const Reg value = k.reg(Type::u32);
     const std::vector<Reg> times = k.regs(Type::u32, kTimes);
-    std::vector<ColdCode> cold;
-    const ptx::Label end = k.label();
+    std::vector<ptx::Label> elsewhere;
+    for (int i = 0; i < (taken ? 0 : pieces_of(branches)); ++i) elsewhere.push_back(k.label());
     k("mov.u32", value, start);
     k.loop(kTimedPasses, [&] {
         int number = 0;
         k("bar.sync", 0);
         k("mov.u32", times[0], k.clock_after(value));
-        for (int group = 0; group < kGroups; ++group) append_group(k, value, start, branches, taken, cold, number);
+        for (int group = 0; group < kGroups; ++group) append_group(k, value, start, branches, elsewhere, number);
         k("mov.u32", times[1], k.clock_after(value));
     });
     const Reg mine = k.element(stamps, k.thread_index(), Bytes{12});
     for (int i = 0; i < kTimes; ++i) k("st.global.u32", Mem{mine, 4 * i}, times[static_cast<std::size_t>(i)]);
     k("st.global.u32", Mem{mine, 8}, value);
-    k("bra", end);
-    for (const auto& [from, back, mark] : cold) {
-        k.place(from);
-        append_marked(k, value, start, mark, kSkippedPairs);
-        k("bra", back);
-    }
-    k.place(end);
     k("ret");
+    for (std::size_t i = 0; i < elsewhere.size(); ++i) {
+        k.place(elsewhere[i]);
+        append_marked(k, value, start, kSkippedMark + static_cast<std::uint32_t>(i), kSkippedPairs);
+        k("st.global.u32", Mem{stamps}, value);
+        k("ret");
+    }
     return k;
 }
 
@@ -113,9 +123,17 @@ double UniformBranches::cycles_of(CompiledKernel& kernel) {
 
 double UniformBranches::latency() { return (cycles_of(many_) - cycles_of(few_)) / (kGroups * (kMany - kFew)); }
 
+CodeCheck UniformBranches::layout() const {
+    CodeCheck check{many_.name(), CodeResult::failed, fmt::format("{} conditional branches between the clock reads, {} fall through", kGroups * kMany, taken_ ? "none to its end" : "all"), "another layout", {}};
+    const auto code = device::decode(device::Cubin(many_.module().machine_code()->cubin), many_.name());
+    check.listing = code.listing(code.all());
+    return check;
+}
+
 bool UniformBranches::as_written() const {
     if (!few_.module().machine_code()) return true;
-    return all_fall_through(few_, marks_of(kFew)) == taken_ && all_fall_through(many_, marks_of(kMany)) == taken_;
+    if (all_fall_through(few_, marks_of(kFew, taken_)) != taken_ || all_fall_through(many_, marks_of(kMany, taken_)) != taken_) return false;
+    return branches_in(few_) == kGroups * kFew && branches_in(many_) == kGroups * kMany;
 }
 
 ptx::KernelBuilder spin_within_warp_kernel(ptx::Target target) {

@@ -65,6 +65,8 @@ struct Topology {
     Integer thread_allocation_unit;
     Integer register_partitions;
     Integer register_banks;
+    Integer operand_banks;
+    Integer operand_ports;
     Integer sms_per_gpc;
     Integer max_blocks_per_cluster;
 
@@ -81,8 +83,11 @@ struct Topology {
         visit({.name = "max_registers_per_thread", .unit = Unit::count, .doc = "limit of a kernel"}, self.max_registers_per_thread);
         visit({.name = "thread_allocation_unit", .unit = Unit::count, .doc = "threads of a block are rounded up to a multiple of this when registers are handed out (Wong 2010, Fig. 9)"}, self.thread_allocation_unit);
         visit({.name = "register_partitions", .unit = Unit::count, .doc = "equal parts of the register file; a warp's registers lie within one"}, self.register_partitions);
-        visit({.name = "register_banks", .unit = Unit::count, .doc = "logical banks of the register file (Wong 2010, IV-E)",
-               .internal = "determined by operand pairs that conflict, which no experiment does yet"}, self.register_banks);
+        visit({.name = "register_banks", .unit = Unit::count, .doc = "logical banks of the register file, to which threads are dealt (Wong 2010, IV-E)",
+               .internal = "the authors infer it from thread_allocation_unit; a thread's operands lie in one bank and show nothing of it"}, self.register_banks);
+        visit({.name = "operand_banks", .unit = Unit::count, .doc = "banks to which the registers of a thread are dealt by number; operands of one instruction in the same bank may have to wait for each other"},
+              self.operand_banks);
+        visit({.name = "operand_ports", .unit = Unit::count, .doc = "different registers of one bank that an instruction reads at once; further ones take an issue slot each time"}, self.operand_ports);
         visit({.name = "sms_per_gpc", .unit = Unit::count, .doc = "SMs of a processing cluster, the most of any, since faulty ones are switched off"}, self.sms_per_gpc);
         visit({.name = "max_blocks_per_cluster", .unit = Unit::count, .doc = "limit of a launch with block clusters",
                .internal = "determined by launches that fail, which no experiment does yet"}, self.max_blocks_per_cluster);
@@ -106,6 +111,7 @@ struct Issue {
     Integer warp_barrier_latency;
     Integer branch_latency_taken;
     Integer branch_latency_untaken;
+    Integer divergence_latency;
     Integer reissue_transactions;
 
     template <class Self, class Visitor>
@@ -127,6 +133,8 @@ struct Issue {
         visit({.name = "warp_barrier_latency", .unit = Unit::cycles, .doc = "cycles of bar.warp.sync for a whole warp that is together"}, self.warp_barrier_latency);
         visit({.name = "branch_latency_taken", .unit = Unit::cycles, .doc = "cycles from a branch that is taken to the next instruction of the warp (Volkov 2016, 3.7)"}, self.branch_latency_taken);
         visit({.name = "branch_latency_untaken", .unit = Unit::cycles, .doc = "the same for a branch that falls through (Volkov 2016, 3.7)"}, self.branch_latency_untaken);
+        visit({.name = "divergence_latency", .unit = Unit::cycles, .doc = "cycles that a branch which splits its warp, and the joining behind it, take more than one that falls through (Wong 2010, IV-C)"},
+              self.divergence_latency);
         visit({.name = "reissue_transactions", .unit = Unit::count, .doc = "transactions or bank-conflict ways of a memory instruction that one issue serves; for the rest it is issued again (Volkov 2016, 3.6)",
                .internal = "determined by issue slots that diverging loads take, which no experiment does yet"}, self.reissue_transactions);
     }
@@ -488,8 +496,7 @@ struct InstructionSupply {
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
-        visit({.name = "fetch_block", .unit = Unit::bytes, .doc = "bytes fetched from the first instruction cache at once (Wong 2010, Fig. 24)",
-               .internal = "determined by eviction from other warps, which no experiment does yet"}, self.fetch_block);
+        visit({.name = "fetch_block", .unit = Unit::bytes, .doc = "bytes fetched from the first instruction cache at once (Wong 2010, Fig. 24)"}, self.fetch_block);
         visit({.name = "prefetch_lines", .unit = Unit::count, .doc = "lines prefetched ahead",
                .internal = "hides the first level; no experiment separates it yet"}, self.prefetch_lines);
         visit({.name = "instruction_bytes", .unit = Unit::bytes, .doc = "bytes of one machine instruction",

@@ -49,6 +49,7 @@ public:
         texture_path();
         instruction_path();
         launch();
+        divergence();
         return std::move(machine_);
     }
 
@@ -78,6 +79,7 @@ private:
     void tlb(const std::string& key, std::int64_t entries, std::int64_t ways, std::int64_t span);
     void path_and_memory();
     void launch();
+    void divergence();
 
     static std::string policy(Dice& dice, std::int64_t ways) {
         static constexpr std::array<std::string_view, 3> kOthers{"fifo", "random", "tree-plru"};
@@ -419,12 +421,17 @@ void Maker::instruction_path() {
     // One memory lies behind a cache, whoever asks.
     set(machine_.paths["instruction"].memory_latency, std::max(*machine_.paths.at("instruction").memory_latency, *machine_.paths.at("constant").memory_latency));
     set(machine_.instruction_supply.instruction_bytes, instruction);
+    static constexpr std::array<std::int64_t, 2> kBlocks{64, 128};
+    set(machine_.instruction_supply.fetch_block, path_dice_.one_of(kBlocks));
 }
 
 void Maker::launch() {
     set(machine_.launch.empty_kernel, static_cast<double>(dice_.between(2000, 10000)));
     set(machine_.launch.block_replacement, dice_.between(100, 400));
 }
+
+/// The last draw, so that the others of a seed's machine stay what they were.
+void Maker::divergence() { set(machine_.issue.divergence_latency, path_dice_.between(0, 60)); }
 
 }  // namespace
 

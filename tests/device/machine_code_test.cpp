@@ -77,6 +77,14 @@ TEST(MachineCodeTest, AccessesHaveTheirWidth) {
     }
 }
 
+TEST(MachineCodeTest, OperandsOfAMultiplyAddAreThoseOfItsListing) {
+    EXPECT_EQ(first(kernel("opcodes", 90), "FFMA").three_operands(), (std::vector<std::uint8_t>{7, 5, 0}));  // FFMA R0, R7, R5, R0
+    const MachineInstruction same_twice{0x0000'0005'05ff'7223, 0xff, {}};
+    EXPECT_EQ(same_twice.three_operands(), std::vector<std::uint8_t>{5});
+    const MachineInstruction with_literal{0x3f80'0000'0507'7423, 0x02, {}};
+    EXPECT_TRUE(with_literal.three_operands().empty());
+}
+
 TEST(MachineCodeTest, SlowInstructionsAreThoseThatWait) {
     const auto code = kernel("opcodes", 90);
     for (const auto* name : {"LDG", "STS", "MUFU", "DADD", "BAR", "ATOMG", "POPC"}) EXPECT_TRUE(first(code, name).slow()) << name;

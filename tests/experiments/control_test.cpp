@@ -87,11 +87,27 @@ TEST(ControlFlow, CostsAWarpAsMuchMoreForEachFurtherPath) {
     for (std::size_t i = 16; i < 32; ++i) EXPECT_GE(cycles[i] - cycles[i - 1], cycles[1] - cycles[0] - 24) << "and the code leaves the L1 instruction cache";
 }
 
+TEST(ControlFlow, CostsAGtx280NothingForABranchThatSplitsItsWarpHoweverDeepItLies) {
+    const Found found("control_flow", gtx280(), kNoise);
+    EXPECT_EQ(found.number("issue.divergence_latency"), 0);
+    EXPECT_EQ(found.column("control_flow/depth", "splits").size(), 17U);
+}
+
+TEST(ControlFlow, CostsAStackAsMuchAtEachDepth) {
+    auto machine = gtx280();
+    machine.issue.divergence_latency.set(33);
+    const Found found("control_flow", machine);
+    EXPECT_EQ(found.number("issue.divergence_latency"), 33);
+    const auto& cycles = found.column("control_flow/depth", "cycles");
+    for (std::size_t i = 1; i < cycles.size(); ++i) EXPECT_NEAR(cycles[i] - cycles[i - 1], 33, 2) << i << " splits";
+}
+
 TEST(ControlFlow, OfOtherMachinesIsFoundAsWell) {
     for (const auto* first : {"taken", "fall-through"}) {
         auto machine = independent(first);
         machine.issue.branch_latency_taken.set(31);
         machine.issue.branch_latency_untaken.set(9);
+        machine.issue.divergence_latency.set(17);
         const Found found("control_flow", machine, kNoise);
         EXPECT_EQ(found.text("issue.divergence"), "independent");
         EXPECT_EQ(found.text("issue.first_path"), first);
@@ -99,6 +115,7 @@ TEST(ControlFlow, OfOtherMachinesIsFoundAsWell) {
         EXPECT_EQ(found.text("issue.reconvergence"), "post-dominator");
         EXPECT_EQ(found.number("issue.branch_latency_taken"), 31);
         EXPECT_EQ(found.number("issue.branch_latency_untaken"), 9);
+        EXPECT_EQ(found.number("issue.divergence_latency"), 17);
     }
     auto machine = gtx280();
     machine.issue.first_path.set("fall-through");

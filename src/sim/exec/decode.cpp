@@ -88,9 +88,9 @@ public:
         program_.texts.emplace_back("(end of kernel)");
         if (program_.cost_keys.empty()) program_.cost_keys.emplace_back("ret");
         find_reconvergence(program_.operations);
-        std::vector<std::uint8_t> words(program_.slots, 0);
-        for (std::size_t i = 0; i < kernel_.registers.size(); ++i) words[i] = words_of(kernel_.registers[i].type);
-        program_.registers_per_thread = register_pressure(program_.operations, words);
+        program_.register_words.assign(program_.slots, 0);
+        for (std::size_t i = 0; i < kernel_.registers.size(); ++i) program_.register_words[i] = words_of(kernel_.registers[i].type);
+        program_.registers_per_thread = register_pressure(program_.operations, program_.register_words);
         return std::move(program_);
     }
 

@@ -99,6 +99,7 @@ struct Program {
     std::uint64_t static_shared = 0;
     std::uint64_t local_bytes = 0;  ///< of one thread
     int registers_per_thread = 0;   ///< most 32-bit registers that live at once
+    std::vector<std::uint8_t> register_words;  ///< 32-bit registers that each slot takes: 0 for predicates and constants
     int max_threads = 0;            ///< .maxntid; 0: not said
 };
 

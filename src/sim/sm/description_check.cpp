@@ -44,6 +44,8 @@ void check_topology(const machine::Topology& topology) {
     check_count(topology.register_allocation_unit, "topology.register_allocation_unit");
     check_count(topology.thread_allocation_unit, "topology.thread_allocation_unit");
     check_count(topology.register_partitions, "topology.register_partitions", 64);
+    check_count(topology.operand_banks, "topology.operand_banks", 64);
+    check_count(topology.operand_ports, "topology.operand_ports", 64);
 }
 
 void check_issue(const machine::Issue& issue) {
@@ -55,6 +57,7 @@ void check_issue(const machine::Issue& issue) {
     check_cycles(issue.barrier_latency, "issue.barrier_latency");
     check_cycles(issue.branch_latency_taken, "issue.branch_latency_taken");
     check_cycles(issue.branch_latency_untaken, "issue.branch_latency_untaken");
+    check_cycles(issue.divergence_latency, "issue.divergence_latency");
     check_choice(issue.divergence, "issue.divergence", {"stack", "independent"});
     check_choice(issue.first_path, "issue.first_path", {"taken", "fall-through"});
     check_cycles(issue.warp_barrier_latency, "issue.warp_barrier_latency");

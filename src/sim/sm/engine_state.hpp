@@ -4,6 +4,7 @@
 
 #include "sim/sm/coalescer.hpp"
 #include "sim/sm/engine.hpp"
+#include "sim/sm/operand_banks.hpp"
 #include "sim/sm/shared_banks.hpp"
 #include "sim/sm/warp.hpp"
 
@@ -38,6 +39,8 @@ private:
         double warp_barrier_latency = 0;
         double branch_taken = -1;        ///< cycles to the next instruction; negative: as described for the operation
         double branch_untaken = -1;
+        double divergence = -1;          ///< what a branch that splits the warp takes more than one that falls through; negative: as one that is taken
+        OperandBanks operand_banks;
         double clock_cost = 0;
         std::int64_t clock_resolution = 1;
         double cycles_per_ns = 1;
@@ -164,6 +167,7 @@ private:
     static constexpr std::uint16_t kNoResource = 0, kSharedBanks = 1, kFirstUnitSet = 2;
     std::vector<std::vector<std::uint16_t>> unit_sets_;
     std::vector<std::uint16_t> resources_;  ///< by operation
+    std::vector<std::uint8_t> operand_waits_;  ///< by operation: further issue slots
 
     std::vector<Sm> sms_;
     std::vector<Scheduler> schedulers_;

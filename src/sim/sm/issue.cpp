@@ -32,7 +32,8 @@ double Engine::occupy_unit(const Warp& warp, const Operation& op, double now) {
         double& free = scheduler.unit_free[best->unit];
         free = std::max(free, now - rules_.issue_interval) + best->interval;
     }
-    take_slots(scheduler, cost.issue_slots, now);
+    const auto at = static_cast<std::size_t>(&op - program_.operations.data());
+    take_slots(scheduler, cost.issue_slots + operand_waits_[at], now);
     return warp.step + 1 == cost.steps ? cost.last_latency : cost.latency;
 }
 
@@ -182,10 +183,13 @@ std::uint64_t Engine::special_value(const Warp& warp, SpecialRegister which, int
 
 void Engine::issue_branch(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     const double latency = occupy_unit(warp, op, now);
-    const double described = mask != 0 ? rules_.branch_taken : rules_.branch_untaken;
-    warp.hold = std::max(warp.hold, now + (described < 0 ? latency : described));
+    const auto or_own = [latency](double described) { return described < 0 ? latency : described; };
     const auto pc = warp.paths.current().pc;
-    if (warp.paths.branch(mask, {.taken = op.target, .not_taken = pc + 1, .reconverge = op.reconverge})) ++counters_.divergent_branches;
+    const bool split = warp.paths.branch(mask, {.taken = op.target, .not_taken = pc + 1, .reconverge = op.reconverge});
+    counters_.divergent_branches += split ? 1 : 0;
+    double described = or_own(mask != 0 ? rules_.branch_taken : rules_.branch_untaken);
+    if (split && rules_.divergence >= 0) described = or_own(rules_.branch_untaken) + rules_.divergence;
+    warp.hold = std::max(warp.hold, now + described);
 }
 
 /// The threads that go where the first one goes branch; the others stay at this instruction and issue it again.

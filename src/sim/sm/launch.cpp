@@ -120,6 +120,8 @@ Engine::Rules Engine::rules_of(const machine::Machine& machine) {
     rules.barrier_counts_threads = issue.barrier_granularity.value_or(independent ? "thread" : "warp") == "thread";
     rules.branch_taken = cycles(issue.branch_latency_taken, -1);
     rules.branch_untaken = cycles(issue.branch_latency_untaken, -1);
+    rules.divergence = cycles(issue.divergence_latency, -1);
+    rules.operand_banks = {static_cast<std::uint32_t>(machine.topology.operand_banks.value_or(0)), static_cast<std::uint32_t>(machine.topology.operand_ports.value_or(1))};
     rules.clock_cost = cycles(machine.clock.read_cost, 1);
     rules.clock_resolution = std::max<std::int64_t>(1, machine.clock.resolution.value_or(1));
     rules.cycles_per_ns = *machine.clock.sm_mhz / 1e3;
@@ -157,6 +159,7 @@ Engine::Engine(const LaunchSetup& setup, Counters& counters)
       deadline_(std::chrono::steady_clock::now() + setup.launch.time_limit) {
     size_launch();
     find_resources();
+    operand_waits_ = operand_waits(program_, rules_.operand_banks);
     const std::size_t per_sm = setup.costs.schedulers();
     sms_.resize(static_cast<std::size_t>(*setup.machine.topology.sms));
     schedulers_.resize(sms_.size() * per_sm);

@@ -1,0 +1,25 @@
+// The blocks in which a warp gets its code: where in the code it had to wait.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gputomo::deduce {
+
+/// One place in a kernel's code at which a warp waited for its next instruction, or did not.
+struct FetchPlace {
+    std::uint64_t offset = 0;  ///< bytes
+    bool waited = false;
+};
+
+struct FetchBlocks {
+    std::vector<std::uint64_t> sizes;  ///< that explain most places equally well, smallest first; none where no place waited
+    std::size_t explained = 0;         ///< places of all
+    std::size_t runner_up = 0;         ///< places that the next best size explains
+};
+
+/// Of each kernel's places. A size of n instructions, each `unit` bytes, says that a warp waits at every n-th of them; where the first one is may differ from kernel to kernel.
+[[nodiscard]] FetchBlocks fetch_blocks(std::span<const std::vector<FetchPlace>> kernels, std::uint64_t unit);
+
+}  // namespace gputomo::deduce

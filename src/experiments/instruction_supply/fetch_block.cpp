@@ -1,0 +1,97 @@
+// How much code a warp gets from the first instruction cache at once.
+#include "experiments/experiments.hpp"
+
+#include "deduce/fetch_blocks.hpp"
+#include "experiments/clock_watch.hpp"
+#include "experiments/estimates.hpp"
+#include "experiments/instruction_supply/fetch_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr auto kLeaf = "instruction_supply.fetch_block";
+/// A run through so many times what the first cache holds evicts it, whatever the policy; so much code where nothing is known of that cache.
+constexpr std::uint64_t kCapacities = 2, kUnknownSweep = 24 * 1024, kMostSweep = 96 * 1024;
+/// Steps of several lengths: of a single one, sizes that share a factor with it may look alike.
+constexpr int kFillings[] = {1, 2, 3};
+/// Cycles, or steps of the clock, by which a step that waits is slower at least.
+constexpr double kLeastStep = 3, kClockSteps = 1.5;
+/// Accidents that the medians of three launches leave.
+constexpr double kMostWrong = 0.03;
+constexpr auto kMethod = "fetch_block: two clock reads behind each of 96 barriers, while other warps run through more code than the first cache holds";
+
+std::uint64_t sweep_bytes(const Findings& findings) {
+    const auto known = findings.number("caches.instruction_l1.capacity");
+    return known ? std::min(kMostSweep, kCapacities * static_cast<std::uint64_t>(*known)) : kUnknownSweep;
+}
+
+/// Steps that don't wait take equally long, the others as long as the level takes that has their code.
+std::vector<deduce::FetchPlace> places_of(const std::vector<FetchStep>& steps, double least) {
+    const double fastest = std::ranges::min(steps, {}, &FetchStep::cycles).cycles;
+    std::vector<deduce::FetchPlace> places;
+    for (const auto& step : steps) places.push_back({step.offset, step.cycles - fastest > least});
+    return places;
+}
+
+deduce::Trace trace_of(const std::vector<FetchStep>& steps, int filling) {
+    deduce::Trace trace{.name = fmt::format("fetch_block/steps_{}", filling), .experiment = "fetch_block"};
+    trace.columns = {{"offset", "bytes", {}}, {"cycles", "cycles", {}}};
+    for (const auto& step : steps) {
+        trace.columns[0].values.push_back(static_cast<double>(step.offset - steps.front().offset));
+        trace.columns[1].values.push_back(step.cycles);
+    }
+    trace.plot = {.title = "Cycles between two clock reads, by where the second one lies in the code", .x = "offset", .y = {"cycles"}};
+    return trace;
+}
+
+deduce::Estimate estimate_of(const deduce::FetchBlocks& found, std::size_t places) {
+    const auto wrong = static_cast<double>(places - found.explained) / static_cast<double>(places);
+    const Evidence evidence{kMethod, static_cast<double>(found.explained + 1) / static_cast<double>(places + 2),
+                            fmt::format("explains {} of {} steps, the next best size {}", found.explained, places, found.runner_up)};
+    if (found.sizes.size() == 1 && wrong <= kMostWrong) return decided(kLeaf, static_cast<std::int64_t>(found.sizes.front()), evidence);
+    std::vector<deduce::Value> candidates;
+    if (wrong <= kMostWrong)
+        for (const auto size : found.sizes) candidates.emplace_back(static_cast<std::int64_t>(size));
+    return undecided(kLeaf, std::move(candidates), evidence);
+}
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    const double least = std::max(kLeastStep, kClockSteps * clock_step(context.findings));
+    std::vector<std::vector<deduce::FetchPlace>> kernels;
+    std::size_t places = 0;
+    for (const int filling : kFillings) {
+        context.progress(static_cast<double>(filling - 1) / std::size(kFillings), fmt::format("steps with {} further instructions", filling));
+        FetchSteps kernel(context.device, {filling, sweep_bytes(context.findings)});
+        add_code_checks(kernel.compiled(), outcome);
+        const auto steps = kernel.run();
+        if (steps.empty()) continue;
+        outcome.traces.push_back(trace_of(steps, filling));
+        kernels.push_back(places_of(steps, least));
+        places += steps.size();
+    }
+    const auto found = deduce::fetch_blocks(kernels, bytes_of_instruction(context.device));
+    if (found.sizes.empty()) outcome.warnings.emplace_back("fetch_block: no step waited for its code: nothing is said of how much is fetched at once");
+    else outcome.estimates.push_back(estimate_of(found, places));
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment fetch_block_experiment() {
+    return {.id = "fetch_block",
+            .title = "code that a warp gets from the first instruction cache at once",
+            .source = "Wong 2010, IV-K4, Fig. 24",
+            .needs = {},
+            .after = {"clock", "instruction_caches"},
+            .provides = {kLeaf},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

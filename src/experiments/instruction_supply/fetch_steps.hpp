@@ -1,0 +1,42 @@
+// Code that other warps evict between any two of its steps, so that each step that begins another fetch block waits for it.
+#pragma once
+
+#include "experiments/compiled_kernel.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace gputomo::experiments {
+
+/// Time from one clock read to the next one in the code.
+struct FetchStep {
+    std::uint64_t offset = 0;  ///< of the second read in the code, bytes
+    double cycles = 0;
+};
+
+/// One warp comes to a barrier again and again, and reads the clock twice behind each; meanwhile other warps run through `sweep` bytes of code, more than the
+/// first instruction cache holds (Wong 2010, IV-K4, where seven warps evict one line at any time). Nothing of the reads' code is in that cache then; what the
+/// warp itself holds is its last fetch.
+class FetchSteps {
+public:
+    struct Shape {
+        int filling = 0;  ///< further instructions of a step: steps of different lengths meet different boundaries
+        std::uint64_t sweep = 0;
+    };
+    FetchSteps(device::Device& device, Shape shape);
+    /// The median of several launches; empty where the compiler made something else of the steps.
+    [[nodiscard]] std::vector<FetchStep> run();
+    [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
+
+private:
+    CompiledKernel kernel_;
+    device::Buffer results_;
+    std::vector<std::uint64_t> offsets_;  ///< of the second read of each step
+    std::uint32_t threads_;
+};
+
+[[nodiscard]] ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shape& shape, std::uint64_t instruction_bytes);
+/// Before compute capability 7.0 an instruction takes 8 bytes (with control words beside it on some), since then 16.
+[[nodiscard]] std::uint64_t bytes_of_instruction(const device::Device& device);
+
+}  // namespace gputomo::experiments

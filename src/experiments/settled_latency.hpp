@@ -1,0 +1,19 @@
+// The latency that single loads have in common, from as many of them as their jitter asks for.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace gputomo::experiments {
+
+struct SettledLatency {
+    double latency = 0;      ///< mean of the loads about the median; where jitter spreads them over several steps of the clock, the median between steps
+    double uncertainty = 0;  ///< standard deviation of that, cycles
+};
+
+/// Calls `walk` for some hundred latencies, and up to five times more as long as jitter leaves a fifth of a cycle uncertain. `step` is that of the clock. Nothing where
+/// the walk has no latencies.
+[[nodiscard]] std::optional<SettledLatency> settled_latency(const std::function<std::vector<double>()>& walk, double step);
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,49 @@
+#include "deduce/fetch_blocks.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gputomo::deduce {
+namespace {
+
+using Kernels = std::vector<std::vector<FetchPlace>>;
+
+/// Places every `step` instructions, of which those wait that begin a block of `size` bytes.
+std::vector<FetchPlace> places(std::uint64_t unit, std::uint64_t step, std::uint64_t size, std::uint64_t first) {
+    std::vector<FetchPlace> all;
+    for (std::uint64_t i = 0; i < 96; ++i) {
+        const std::uint64_t offset = first + i * step * unit;
+        all.push_back({offset, offset % size == 0});
+    }
+    return all;
+}
+
+TEST(FetchBlocks, AreFoundFromStepsOfSeveralLengths) {
+    for (const std::uint64_t size : {32, 64, 96, 128, 256}) {
+        const auto found = fetch_blocks(Kernels{places(8, 5, size, 104), places(8, 6, size, 416), places(8, 7, size, 32)}, 8);
+        EXPECT_EQ(found.sizes, std::vector<std::uint64_t>{size});
+        EXPECT_EQ(found.explained, 288U);
+        EXPECT_LT(found.runner_up, 288U);
+    }
+}
+
+TEST(FetchBlocks, OfOneLengthOfStepsLeaveOpenWhatThatLengthHides) {
+    const auto found = fetch_blocks(Kernels{places(8, 5, 64, 104)}, 8);
+    EXPECT_EQ(found.sizes, (std::vector<std::uint64_t>{64, 320}));
+}
+
+TEST(FetchBlocks, AreNotSpokenOfWhereNoPlaceWaits) {
+    auto none = places(8, 5, 64, 104);
+    for (auto& place : none) place.waited = false;
+    EXPECT_TRUE(fetch_blocks(Kernels{none}, 8).sizes.empty());
+}
+
+TEST(FetchBlocks, SurviveAccidents) {
+    auto kernels = Kernels{places(16, 5, 128, 64), places(16, 6, 128, 16), places(16, 7, 128, 160)};
+    for (const std::size_t at : {3, 40, 77}) kernels[at % 3][at].waited = !kernels[at % 3][at].waited;
+    const auto found = fetch_blocks(kernels, 16);
+    EXPECT_EQ(found.sizes, std::vector<std::uint64_t>{128});
+    EXPECT_EQ(found.explained, 285U);
+}
+
+}  // namespace
+}  // namespace gputomo::deduce
