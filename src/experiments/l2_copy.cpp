@@ -84,8 +84,8 @@ double mean_span(std::span<const BlockTime> blocks) {
 class Copies {
 public:
     Copies(Context& context, std::int64_t cache)
-        : context_(context), most_(kTimesCache * cache), arrays_(context.device, Bytes{most_}), times_(context.device, Bytes{most_ / kUnit * static_cast<std::int64_t>(sizeof(BlockTime))}), dummy_(context.device, Bytes{kFlush * cache}),
-          copy_(context.device, copy_kernel(target_of(context.device))), flush_(context.device, StreamKind::read, flush_shape(context.device), dummy_.address(), Bytes{kFlush * cache}) {}
+        : context_(context), most_(kTimesCache * cache), arrays_(context.device, Bytes{most_}), times_(context.device, Bytes{most_ / kUnit * static_cast<std::int64_t>(sizeof(BlockTime))}), dummy_(context.device, flush_bytes(flush_shape(context.device), cache)),
+          copy_(context.device, copy_kernel(target_of(context.device))), flush_(context.device, StreamKind::read, flush_shape(context.device), dummy_.address(), dummy_.size()) {}
 
     /// Bytes of source and destination together.
     [[nodiscard]] std::int64_t most() const { return most_; }
@@ -110,6 +110,11 @@ public:
 
 private:
     static StreamShape flush_shape(const device::Device& device) { return streaming_shapes(device).front(); }
+    /// In whole turns of the stream.
+    static Bytes flush_bytes(const StreamShape& shape, std::int64_t cache) {
+        const std::int64_t turn = shape.turn_bytes();
+        return Bytes{(kFlush * cache + turn - 1) / turn * turn};
+    }
 
     double copied(std::int64_t bytes) {
         const auto blocks = static_cast<std::uint32_t>(bytes / kUnit);

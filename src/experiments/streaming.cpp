@@ -82,22 +82,22 @@ bool Streaming::fits() const {
     return registers_ == 0 || std::int64_t{kernel_.properties().registers_per_thread} * shape_.threads <= registers_;
 }
 
-std::int64_t Streaming::turn_bytes() const { return std::int64_t{shape_.threads} * shape_.blocks * shape_.unroll * kAccessBytes; }
+std::int64_t StreamShape::turn_bytes() const { return std::int64_t{threads} * blocks * unroll * kAccessBytes; }
 
 std::uint32_t Streaming::turns(Bytes size) const {
-    return static_cast<std::uint32_t>(std::max<std::int64_t>(1, size.count() / turn_bytes()));
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(1, size.count() / shape_.turn_bytes()));
 }
 
 Nanoseconds Streaming::run(Bytes size) {
     device::Arguments arguments;
     arguments.add(arrays_)
         .add(arrays_ + static_cast<device::Address>(size_.count()))
-        .add(static_cast<std::uint64_t>(turn_bytes() / shape_.unroll))
+        .add(static_cast<std::uint64_t>(shape_.turn_bytes() / shape_.unroll))
         .add(turns(size));
     return kernel_.launch({static_cast<std::uint32_t>(shape_.blocks)}, {static_cast<std::uint32_t>(shape_.threads)}, arguments).elapsed;
 }
 
-Bytes Streaming::moved(Bytes size) const { return Bytes{turns(size) * turn_bytes() * (kind_ == StreamKind::copy ? 2 : 1)}; }
+Bytes Streaming::moved(Bytes size) const { return Bytes{turns(size) * shape_.turn_bytes() * (kind_ == StreamKind::copy ? 2 : 1)}; }
 
 std::string Streaming::name() const {
     return fmt::format("{} of 16 bytes, {} in flight a thread, {} blocks of {} threads", kind_ == StreamKind::read ? "reads" : "copies",

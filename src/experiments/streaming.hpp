@@ -14,6 +14,9 @@ struct StreamShape {
     int threads = 256;  ///< a block
     int blocks = 1;
     int unroll = 4;     ///< independent 16-byte accesses of a thread in flight
+
+    /// Bytes of an array that one turn of the grid's loop reads: no run takes less.
+    [[nodiscard]] std::int64_t turn_bytes() const;
 };
 
 /// Shapes worth trying on this device: they fill every SM.
@@ -32,9 +35,7 @@ public:
     [[nodiscard]] Bytes moved(Bytes size) const;
     [[nodiscard]] std::string name() const;
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
-
-    /// Bytes of an array that one turn of the grid's loop reads.
-    [[nodiscard]] std::int64_t turn_bytes() const;
+    [[nodiscard]] std::int64_t turn_bytes() const { return shape_.turn_bytes(); }
 
 private:
     [[nodiscard]] std::uint32_t turns(Bytes size) const;

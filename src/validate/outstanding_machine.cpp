@@ -107,6 +107,7 @@ Machine random_outstanding_machine(std::uint64_t seed) {
     made.caches.clear();
     made.tlbs.clear();
     made.paths.erase("instruction");
+    made.instruction_supply = {};
     for (const char* other : {"constant", "texture"}) {
         made.paths[other] = {};
         made.paths[other].caches.set({}, kDrawn);

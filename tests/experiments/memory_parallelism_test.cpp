@@ -88,6 +88,8 @@ TEST(Accesses, MixedOnesTakeAsLongAsTheSlowerHalf) {
 TEST(L2Copy, GainsGrowUpToTheSizeOfTheCache) {
     constexpr std::int64_t bytes = 192 << 10;
     auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/m2070.json");
+    // Few SMs: what all blocks copy at once is far less than the cache.
+    machine.topology.sms.set(2);
     auto& l2 = machine.caches.at("l2");
     l2.capacity.set(bytes);
     l2.sets.set(bytes / (*l2.line * *l2.ways));

@@ -79,7 +79,10 @@ Stamped append_passes(ptx::KernelBuilder& k, InFlightShape shape, Reg first_addr
         k.when(idle)("bra", skip);
         const auto results = append_accesses(k, shape, at, sum);
         k.when(never)("bra", skip);
-        if (shape.access == InFlightAccess::store) k("membar.gl");
+        if (shape.access == InFlightAccess::store) {
+            k("xor.b32", sum, sum, k.clock32());  // parts the stores from the fence, for the check of the machine code
+            k("membar.gl");
+        }
         k("mov.u32", stamped.last, k.clock_after(results.empty() ? sum : results.back()));
         k.when(never)("bra", skip);
         append_use(k, results, sum);
