@@ -4,9 +4,9 @@
 #include "cli/exits.hpp"
 #include "units/error.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <exception>

@@ -3,8 +3,8 @@
 #include "machine/json.hpp"
 #include "units/error.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cmath>
 #include <memory>
@@ -22,11 +22,13 @@ int print_diff(const DiffArguments& arguments) {
     // CLI11 takes nan for a number in any range.
     if (!std::isfinite(arguments.tolerance)) throw InputError(fmt::format("--tolerance: found {}; expected a number of 0 or more", arguments.tolerance));
     const auto result = machine::diff(machine::load(arguments.a), machine::load(arguments.b), {.tolerance = arguments.tolerance});
-    for (const auto& row : result.differing) fmt::print("differs    {:<44} {} | {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b), machine::unit_name(row.unit));
+    for (const auto& row : result.differing)
+        fmt::print("differs    {:<44} {} | {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b), machine::unit_name(row.unit));
     for (const auto& path : result.undecided) fmt::print("undecided  {}\n", path);
     for (const auto& path : result.only_a) fmt::print("only first {}\n", path);
     for (const auto& path : result.only_b) fmt::print("only second {}\n", path);
-    fmt::print("{} equal, {} differ, {} undecided, {} only in the first, {} only in the second\n", result.equal, result.differing.size(), result.undecided.size(), result.only_a.size(), result.only_b.size());
+    fmt::print("{} equal, {} differ, {} undecided, {} only in the first, {} only in the second\n", result.equal, result.differing.size(),
+               result.undecided.size(), result.only_a.size(), result.only_b.size());
     const bool extra = arguments.strict && !(result.only_a.empty() && result.only_b.empty());
     return result.differing.empty() && !extra ? 0 : 1;
 }

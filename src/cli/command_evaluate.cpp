@@ -11,8 +11,8 @@
 #include "scan/surface_file.hpp"
 #include "units/error.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -33,7 +33,8 @@ struct EvaluateOptions {
 };
 
 /// What the models need of a GPU, and no more.
-const std::vector<std::string> kParameterExperiments{"attributes", "clock", "arithmetic_latency", "arithmetic_throughput", "shared_latency", "shared_throughput", "caches", "dram_bandwidth"};
+const std::vector<std::string> kParameterExperiments{"attributes",        "clock",  "arithmetic_latency", "arithmetic_throughput", "shared_latency",
+                                                     "shared_throughput", "caches", "dram_bandwidth"};
 
 /// From the file, or measured here and now.
 machine::Machine machine_for(const EvaluateOptions& options, device::Device& device, Progress& progress) {
@@ -49,14 +50,20 @@ machine::Machine machine_for(const EvaluateOptions& options, device::Device& dev
 
 /// The mixes; of memory that SMs share, accesses alone too: they tell its latency under load, and the rate of a cache where the description does not.
 experiments::MixSurface measure(const EvaluateOptions& options, const models::Parameters& p, device::Device& device, Progress& progress) {
-    experiments::MixPlan plan{.accesses = {mix_access(p.access)}, .intensities = {}, .chains = {options.ilp}, .warps = experiments::mix_occupancies(p.schedulers, p.max_warps), .adds_alone = false, .turn = options.turn};
+    experiments::MixPlan plan{.accesses = {mix_access(p.access)},
+                              .intensities = {},
+                              .chains = {options.ilp},
+                              .warps = experiments::mix_occupancies(p.schedulers, p.max_warps),
+                              .adds_alone = false,
+                              .turn = options.turn};
     if (p.access == models::Access::global || p.access == models::Access::l2) plan.intensities.push_back({1, 0});
     for (const int alpha : options.alphas.empty() ? experiments::mix_alphas(options.quick) : options.alphas) plan.intensities.push_back({1, alpha});
     const auto show = [&](double fraction, std::string_view what) { progress.show(0.5 + 0.5 * fraction, -1, what); };
     auto surface = experiments::measure_surface(device, plan, show);
     if (p.memory.throughput > 0) return surface;
     constexpr int kMostChains = 8;  // what saturates a cache of the whole GPU
-    const auto saturated = experiments::measure_surface(device, {.accesses = plan.accesses, .intensities = {{1, 0}}, .chains = {kMostChains}, .warps = {p.max_warps}, .adds_alone = false}, show);
+    const auto saturated = experiments::measure_surface(
+        device, {.accesses = plan.accesses, .intensities = {{1, 0}}, .chains = {kMostChains}, .warps = {p.max_warps}, .adds_alone = false}, show);
     surface.curves.insert(surface.curves.end(), saturated.curves.begin(), saturated.curves.end());
     return surface;
 }
@@ -65,7 +72,8 @@ experiments::MixSurface measure(const EvaluateOptions& options, const models::Pa
 std::vector<models::MeasuredMix> judged(const EvaluateOptions& options, const experiments::MixSurface& measured, models::Parameters& p) {
     auto mixes = judged_mixes(measured, {.chains = options.ilp, .alphas = options.alphas}, p);
     if (mixes.empty() || p.memory.throughput == 0)
-        throw InputError(fmt::format("{}: no {} of {} and adds with {} chains; expected some", options.surface.empty() ? options.device : options.surface, mixes.empty() ? "mixes" : "accesses alone", options.access, options.ilp));
+        throw InputError(fmt::format("{}: no {} of {} and adds with {} chains; expected some", options.surface.empty() ? options.device : options.surface,
+                                     mixes.empty() ? "mixes" : "accesses alone", options.access, options.ilp));
     return mixes;
 }
 
@@ -80,7 +88,13 @@ Json json_from(const models::Parameters& p, const std::vector<models::MeasuredMi
         mixes.push_back({{"alpha", measured.mix.alpha}, {"ilp", measured.mix.ilp}, {"throughput", points}});
     }
     for (const auto& e : evaluations)
-        rows.push_back({{"model", e.model}, {"alpha", e.mix.alpha}, {"smallest", finite(e.smallest)}, {"largest", finite(e.largest)}, {"mean_error", finite(e.mean_error)}, {"needed_warps", needed(e.needed_estimated)}, {"needed_warps_measured", needed(e.needed_measured)}});
+        rows.push_back({{"model", e.model},
+                        {"alpha", e.mix.alpha},
+                        {"smallest", finite(e.smallest)},
+                        {"largest", finite(e.largest)},
+                        {"mean_error", finite(e.mean_error)},
+                        {"needed_warps", needed(e.needed_estimated)},
+                        {"needed_warps_measured", needed(e.needed_measured)}});
     return {{"schema", "gputomo-evaluation-1"}, {"gpu", p.gpu}, {"access", models::name_of(p.access)}, {"surface", mixes}, {"models", rows}};
 }
 
@@ -92,17 +106,21 @@ void print_text(const models::Parameters& p, const std::vector<models::Evaluatio
     for (const auto& e : evaluations) {
         if (e.model != model) fmt::print("\n{}\n  {:>6} {:>9} {:>9} {:>9} {:>9}\n", e.model, "alpha", "smallest", "largest", "needed", "measured");
         model = e.model;
-        fmt::print("  {:>6} {:>9.3f} {:>9.3f} {:>9} {:>9}\n", e.mix.alpha, e.smallest, e.largest, needed_text(e.needed_estimated), needed_text(e.needed_measured));
+        fmt::print("  {:>6} {:>9.3f} {:>9.3f} {:>9} {:>9}\n", e.mix.alpha, e.smallest, e.largest, needed_text(e.needed_estimated),
+                   needed_text(e.needed_measured));
     }
-    fmt::print("\nall mixes together; the mean error is estimate over measured or its reciprocal, whichever is larger\n  {:<22} {:>9} {:>9} {:>10}\n", "model", "smallest", "largest", "mean error");
-    for (const auto& model : models::overall(evaluations)) fmt::print("  {:<22} {:>9.3f} {:>9.3f} {:>10.3f}\n", model.model, model.smallest, model.largest, model.mean_error);
+    fmt::print("\nall mixes together; the mean error is estimate over measured or its reciprocal, whichever is larger\n  {:<22} {:>9} {:>9} {:>10}\n", "model",
+               "smallest", "largest", "mean error");
+    for (const auto& model : models::overall(evaluations))
+        fmt::print("  {:<22} {:>9.3f} {:>9.3f} {:>10.3f}\n", model.model, model.smallest, model.largest, model.mean_error);
 }
 
 void check(const EvaluateOptions& options) {
     static_cast<void>(models::access_named(options.access));  // before anything is measured
     for (const int alpha : options.alphas)
         if (alpha < 1 || alpha > 4096) throw InputError(fmt::format("--alpha {}: expected 1 to 4096", alpha));
-    if (!options.surface.empty() && options.machine.empty()) throw InputError("--surface: expected --machine with the parameters of the GPU that it was measured on");
+    if (!options.surface.empty() && options.machine.empty())
+        throw InputError("--surface: expected --machine with the parameters of the GPU that it was measured on");
     if (options.ilp < 1 || options.ilp > 8) throw InputError(fmt::format("--ilp {}: expected 1 to 8", options.ilp));
 }
 
@@ -114,8 +132,10 @@ models::Parameters parameters_for(const EvaluateOptions& options, const machine:
 
 void print(const EvaluateOptions& options, const models::Parameters& parameters, const std::vector<models::MeasuredMix>& surface) {
     const auto evaluations = models::evaluate(parameters, surface);
-    if (options.json) fmt::print("{}\n", json_from(parameters, surface, evaluations).dump(1));
-    else print_text(parameters, evaluations);
+    if (options.json)
+        fmt::print("{}\n", json_from(parameters, surface, evaluations).dump(1));
+    else
+        print_text(parameters, evaluations);
 }
 
 int evaluate_recorded(const EvaluateOptions& options) {
@@ -155,7 +175,9 @@ void add_evaluate(CLI::App& parent, Action& action) {
     command->add_option("--access", options->access, "what is mixed with adds: global, shared, sfu or l2")->capture_default_str();
     command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one")->delimiter(',');
     command->add_option("--ilp", options->ilp, "independent chains of a warp")->capture_default_str();
-    command->add_option("--turn", options->turn, "instructions of a turn of the mixes' loop: few fit the smallest instruction cache")->capture_default_str()->check(CLI::Range(16, 1000));
+    command->add_option("--turn", options->turn, "instructions of a turn of the mixes' loop: few fit the smallest instruction cache")
+        ->capture_default_str()
+        ->check(CLI::Range(16, 1000));
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();
     command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
     command->add_flag("--quick", options->quick, "fewer arithmetic intensities");

@@ -2,8 +2,8 @@
 #include "exports/exports.hpp"
 #include "machine/json.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <string>

@@ -2,8 +2,8 @@
 #include "history/history.hpp"
 #include "machine/json.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -20,9 +20,7 @@ struct HistoryArguments {
     bool changes = false, outliers = false, json = false;
 };
 
-Json entry_json(const history::Entry& entry) {
-    return {{"scan", entry.id}, {"time", entry.time}, {"gpu", entry.kind}, {"specimen", entry.specimen}};
-}
+Json entry_json(const history::Entry& entry) { return {{"scan", entry.id}, {"time", entry.time}, {"gpu", entry.kind}, {"specimen", entry.specimen}}; }
 
 std::string entry_text(const history::Entry& entry) { return fmt::format("{}  {}  {}", entry.time, entry.kind, entry.specimen); }
 
@@ -111,9 +109,13 @@ void add_history(CLI::App& parent, Action& action) {
     add->needs(specimen);
     command->add_option("--time", arguments->time, "when it was scanned, UTC as 2026-11-21T10:44:49Z; now where left out")->needs(add);
     auto* leaf = command->add_option("--leaf", arguments->leaf, "one leaf in every scan, caches.l1.latency say")->excludes(add);
-    auto* changes = command->add_flag("--changes", arguments->changes, "what changed between the last two scans of each GPU; exit 1 where something did")->excludes(add)->excludes(leaf);
+    auto* changes = command->add_flag("--changes", arguments->changes, "what changed between the last two scans of each GPU; exit 1 where something did")
+                        ->excludes(add)
+                        ->excludes(leaf);
     command->add_flag("--outliers", arguments->outliers, "what differs from the other GPUs of a kind by more than its interval; exit 1 where something does")
-        ->excludes(add)->excludes(leaf)->excludes(changes);
+        ->excludes(add)
+        ->excludes(leaf)
+        ->excludes(changes);
     command->add_flag("--json", arguments->json, "as JSON")->excludes(add);
     command->callback([&action, arguments] { action = [arguments] { return show(*arguments); }; });
 }

@@ -5,8 +5,8 @@
 #include "experiments/experiment.hpp"
 #include "models/model.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -38,8 +38,13 @@ Json paper_list() {
     for (const auto& paper : shipped_papers()) {
         std::size_t reproducible = 0;
         for (const auto& entry : paper.entries) reproducible += entry.recipe ? 1 : 0;
-        list.push_back({{"id", paper.id}, {"title", paper.title}, {"authors", paper.authors}, {"year", paper.year}, {"venue", paper.venue},
-                        {"results", paper.entries.size()}, {"reproducible", reproducible}});
+        list.push_back({{"id", paper.id},
+                        {"title", paper.title},
+                        {"authors", paper.authors},
+                        {"year", paper.year},
+                        {"venue", paper.venue},
+                        {"results", paper.entries.size()},
+                        {"reproducible", reproducible}});
     }
     return list;
 }

@@ -1,8 +1,8 @@
 #include "cli/command.hpp"
 #include "cli/manual/outline.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 namespace gputomo::cli {
 

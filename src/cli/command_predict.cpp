@@ -11,9 +11,9 @@
 #include "units/error.hpp"
 #include "units/file.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -55,7 +55,10 @@ predict::Choices choices_from(const PredictOptions& options) {
     predict::Choices choices;
     for (const auto& text : options.trip_counts) choices.path.trip_counts.insert(assignment(text, "--trip-count"));
     choices.path.taken.insert(options.taken.begin(), options.taken.end());
-    choices.access = {.transactions = by_line(options.transactions, "--transactions"), .ways = by_line(options.ways, "--ways"), .l1_hit_rate = options.l1_hit_rate, .l2_hit_rate = options.l2_hit_rate};
+    choices.access = {.transactions = by_line(options.transactions, "--transactions"),
+                      .ways = by_line(options.ways, "--ways"),
+                      .l1_hit_rate = options.l1_hit_rate,
+                      .l2_hit_rate = options.l2_hit_rate};
     constexpr int kWarp = 32;
     if (!options.beside.block.empty()) choices.warps_of_block = static_cast<int>((dimensions(options.beside.block, "--block").count() + kWarp - 1) / kWarp);
     return choices;
@@ -76,7 +79,8 @@ Json worksheet_json(const predict::Worksheet& sheet) {
     Json resources = Json::array();
     for (const auto& resource : sheet.resources) {
         Json uses = Json::array();
-        for (const auto& use : resource.uses) uses.push_back({{"by", use.by}, {"cycles_each", use.cycles_each}, {"count", use.count}, {"cycles", use.cycles()}});
+        for (const auto& use : resource.uses)
+            uses.push_back({{"by", use.by}, {"cycles_each", use.cycles_each}, {"count", use.count}, {"cycles", use.cycles()}});
         resources.push_back({{"resource", resource.resource}, {"uses", uses}, {"cycles", resource.total()}});
     }
     return resources;
@@ -85,18 +89,38 @@ Json worksheet_json(const predict::Worksheet& sheet) {
 Json instructions_json(const predict::Prediction& p) {
     Json list = Json::array();
     for (std::size_t i = 0; i < p.code.instructions.size(); ++i)
-        list.push_back({{"line", p.code.instructions[i].line}, {"text", p.code.instructions[i].text}, {"executions", p.executions[i]}, {"first_issue", p.issue_times[i] < 0 ? Json() : Json(p.issue_times[i])}});
+        list.push_back({{"line", p.code.instructions[i].line},
+                        {"text", p.code.instructions[i].text},
+                        {"executions", p.executions[i]},
+                        {"first_issue", p.issue_times[i] < 0 ? Json() : Json(p.issue_times[i])}});
     return list;
 }
 
 Json json_from(const predict::Prediction& p) {
     Json points = Json::array(), changes = Json::array();
-    for (const auto& point : p.points) points.push_back({{"warps", point.warps}, {"warps_per_cycle", point.warps_per_cycle}, {"contended_warps_per_cycle", point.contended_warps_per_cycle}, {"queued_warps_per_cycle", point.queued_warps_per_cycle}});
-    for (const auto& change : p.changes) changes.push_back({{"what", change.what}, {"needed_warps", change.needed_warps}, {"cycles_per_warp", change.cycles_per_warp}});
-    return {{"schema", "gputomo-prediction-1"}, {"kernel", p.kernel}, {"gpu", p.gpu}, {"limited_by", p.limited_by}, {"latency_cycles", p.latency}, {"cycles_per_warp", p.bound},
-            {"needed_warps", p.needed_warps}, {"needed_warps_contended", finite(p.needed_contended)}, {"max_warps", p.max_warps}, {"dram_bytes_per_warp", p.bytes},
-            {"dram_gigabytes_per_second", p.gigabytes_per_second}, {"throughput", points}, {"worksheet", worksheet_json(p.worksheet)}, {"changes", changes},
-            {"instructions", instructions_json(p)}, {"assumptions", p.assumptions}};
+    for (const auto& point : p.points)
+        points.push_back({{"warps", point.warps},
+                          {"warps_per_cycle", point.warps_per_cycle},
+                          {"contended_warps_per_cycle", point.contended_warps_per_cycle},
+                          {"queued_warps_per_cycle", point.queued_warps_per_cycle}});
+    for (const auto& change : p.changes)
+        changes.push_back({{"what", change.what}, {"needed_warps", change.needed_warps}, {"cycles_per_warp", change.cycles_per_warp}});
+    return {{"schema", "gputomo-prediction-1"},
+            {"kernel", p.kernel},
+            {"gpu", p.gpu},
+            {"limited_by", p.limited_by},
+            {"latency_cycles", p.latency},
+            {"cycles_per_warp", p.bound},
+            {"needed_warps", p.needed_warps},
+            {"needed_warps_contended", finite(p.needed_contended)},
+            {"max_warps", p.max_warps},
+            {"dram_bytes_per_warp", p.bytes},
+            {"dram_gigabytes_per_second", p.gigabytes_per_second},
+            {"throughput", points},
+            {"worksheet", worksheet_json(p.worksheet)},
+            {"changes", changes},
+            {"instructions", instructions_json(p)},
+            {"assumptions", p.assumptions}};
 }
 
 void print_worksheet(const predict::Worksheet& sheet, const std::string& limited_by) {
@@ -110,11 +134,13 @@ void print_worksheet(const predict::Worksheet& sheet, const std::string& limited
 /// Every occupancy would be a long table; these show the shape. The last is always among them.
 void print_points(const predict::Prediction& p) {
     constexpr std::size_t kRows = 12;
-    fmt::print("\nThroughput against occupancy, warps per 1000 cycles and SM\n  {:>6} {:>12} {:>16} {:>12}\n", "warps", "bounds", "with contention", "with queues");
+    fmt::print("\nThroughput against occupancy, warps per 1000 cycles and SM\n  {:>6} {:>12} {:>16} {:>12}\n", "warps", "bounds", "with contention",
+               "with queues");
     const std::size_t count = p.points.size(), rows = std::min(kRows, count);
     for (std::size_t row = 1; row <= rows; ++row) {
         const auto& point = p.points[row * count / rows - 1];
-        fmt::print("  {:>6} {:>12.4g} {:>16.4g} {:>12.4g}\n", point.warps, 1000 * point.warps_per_cycle, 1000 * point.contended_warps_per_cycle, 1000 * point.queued_warps_per_cycle);
+        fmt::print("  {:>6} {:>12.4g} {:>16.4g} {:>12.4g}\n", point.warps, 1000 * point.warps_per_cycle, 1000 * point.contended_warps_per_cycle,
+                   1000 * point.queued_warps_per_cycle);
     }
 }
 
@@ -122,7 +148,8 @@ std::string needed_text(double warps) { return std::isfinite(warps) ? fmt::forma
 
 void print_text(const predict::Prediction& p) {
     fmt::print("{} on {}\n\n", p.kernel, p.gpu);
-    fmt::print("  latency of a warp alone   {:.6g} cycles\n  throughput bound          {:.4g} cycles for a warp and SM\n  limited by                {}\n", p.latency, p.bound, p.limited_by);
+    fmt::print("  latency of a warp alone   {:.6g} cycles\n  throughput bound          {:.4g} cycles for a warp and SM\n  limited by                {}\n",
+               p.latency, p.bound, p.limited_by);
     fmt::print("  needed occupancy          {:.1f} warps per SM{}\n", p.needed_warps, p.max_warps > 0 ? fmt::format(" of {}", p.max_warps) : "");
     fmt::print("  with memory contention    {} warps per SM\n", needed_text(p.needed_contended));
     if (p.max_warps > 0 && p.needed_warps > p.max_warps) fmt::print("  an SM does not hold that many: latency limits the kernel at any occupancy\n");
@@ -130,14 +157,17 @@ void print_text(const predict::Prediction& p) {
     print_worksheet(p.worksheet, p.limited_by);
     print_points(p);
     fmt::print("\nWhat would change it\n");
-    for (const auto& change : p.changes) fmt::print("  {:<52} {:>8.1f} warps needed, {:.4g} cycles a warp\n", change.what, change.needed_warps, change.cycles_per_warp);
+    for (const auto& change : p.changes)
+        fmt::print("  {:<52} {:>8.1f} warps needed, {:.4g} cycles a warp\n", change.what, change.needed_warps, change.cycles_per_warp);
     fmt::print("\nAssumed\n");
     for (const auto& assumption : p.assumptions) fmt::print("  {}\n", assumption);
 }
 
 int print_comparisons(const PredictOptions& options, const std::vector<KernelComparison>& comparisons) {
-    if (options.json) fmt::print("{}\n", Json{{"schema", "gputomo-kernel-comparison-1"}, {"kernels", comparison_json(comparisons)}}.dump(1));
-    else print(comparisons);
+    if (options.json)
+        fmt::print("{}\n", Json{{"schema", "gputomo-kernel-comparison-1"}, {"kernels", comparison_json(comparisons)}}.dump(1));
+    else
+        print(comparisons);
     return 0;
 }
 
@@ -151,8 +181,10 @@ int run_prediction(const PredictOptions& options) {
     if (options.kernel.empty()) throw InputError(fmt::format("--kernel: missing; expected an entry of {}", options.file));
     const auto prediction = predict::predict(code_from(options), machine_from(options.machine), choices_from(options), options.machine);
     if (options.beside.device.empty()) {
-        if (options.json) fmt::print("{}\n", json_from(prediction).dump(1));
-        else print_text(prediction);
+        if (options.json)
+            fmt::print("{}\n", json_from(prediction).dump(1));
+        else
+            print_text(prediction);
         return 0;
     }
     const std::vector comparisons{KernelComparison{prediction, measure_kernel(options.file, options.kernel, options.beside)}};
@@ -186,13 +218,17 @@ void add_beside(CLI::App& command, const std::shared_ptr<PredictOptions>& option
 void add_predict(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<PredictOptions>();
     auto* command = parent.add_subcommand("predict", "Throughput of a kernel against occupancy, from PTX or a listing of machine code");
-    command->add_option("file", options->file, fmt::format("PTX, or what cuobjdump -sass or nvdisasm print; or kernels of the project: {}", fmt::join(workload_names(), ", ")))->required();
+    command
+        ->add_option("file", options->file,
+                     fmt::format("PTX, or what cuobjdump -sass or nvdisasm print; or kernels of the project: {}", fmt::join(workload_names(), ", ")))
+        ->required();
     command->add_option("--kernel", options->kernel, "entry to predict");
     command->add_option("--machine", options->machine, "machine.json, or sim:NAME for a shipped one")->required();
     command->add_flag("--json", options->json, "as JSON");
     command->add_option("--trip-count", options->trip_counts, "LABEL=N turns of the loop that starts there")->allow_extra_args(false);
     command->add_option("--taken", options->taken, "LABEL that conditional branches forward go to")->allow_extra_args(false);
-    command->add_option("--transactions", options->transactions, "LINE=N lines of 128 bytes that a warp's access in that line touches")->allow_extra_args(false);
+    command->add_option("--transactions", options->transactions, "LINE=N lines of 128 bytes that a warp's access in that line touches")
+        ->allow_extra_args(false);
     command->add_option("--ways", options->ways, "LINE=N bank-conflict ways of the shared memory access in that line")->allow_extra_args(false);
     command->add_option("--l1-hit", options->l1_hit_rate, "share of loads that hit in the SM's cache")->capture_default_str();
     command->add_option("--l2-hit", options->l2_hit_rate, "share of the others that hit in the GPU's cache")->capture_default_str();

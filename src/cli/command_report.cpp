@@ -11,8 +11,8 @@
 #include "units/error.hpp"
 #include "units/file.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -82,7 +82,8 @@ std::vector<experiments::MixSurface> surfaces_of(const std::vector<std::string>&
         surfaces.push_back(scan::load_surface(file));
         const auto& gpu = surfaces.back().gpu;
         const auto name_of = [&](const auto& named) { return named.second.identity.name.value_or(gpu); };
-        if (std::ranges::none_of(machines, [&](const auto& named) { return name_of(named) == gpu; })) throw InputError(fmt::format("{}: of {}; expected a surface of {}", file, gpu, name_of(machines.front())));
+        if (std::ranges::none_of(machines, [&](const auto& named) { return name_of(named) == gpu; }))
+            throw InputError(fmt::format("{}: of {}; expected a surface of {}", file, gpu, name_of(machines.front())));
     }
     return surfaces;
 }
@@ -111,8 +112,13 @@ int report_files(const ReportOptions& options) {
 void add_report(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ReportOptions>();
     auto* command = parent.add_subcommand("report", "Make the report of a scan.json or a machine description, or compare up to ten");
-    command->add_option("file", options->files, "scan.json, a machine description, or sim:NAME; compressed or not; several are put side by side")->required()->expected(1, kMostMachines);
-    command->add_option("--surface", options->surfaces, "throughputs that `gputomo surface` recorded on that GPU, to draw with models over them; may be given several times")->delimiter(',');
+    command->add_option("file", options->files, "scan.json, a machine description, or sim:NAME; compressed or not; several are put side by side")
+        ->required()
+        ->expected(1, kMostMachines);
+    command
+        ->add_option("--surface", options->surfaces,
+                     "throughputs that `gputomo surface` recorded on that GPU, to draw with models over them; may be given several times")
+        ->delimiter(',');
     command->add_option("--out", options->out, "HTML file to write")->capture_default_str();
     command->callback([&action, options] { action = [options] { return report_files(*options); }; });
 }

@@ -6,8 +6,8 @@
 #include "scan/files.hpp"
 #include "units/file.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <memory>

@@ -7,9 +7,9 @@
 #include "scan/files.hpp"
 #include "scan/plan.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -43,7 +43,8 @@ std::string csv_of(const scan::Scan& scan) {
         out += "\n";
         for (std::size_t r = 0; r < rows; ++r)
             for (std::size_t c = 0; c < trace.columns.size(); ++c)
-                out += fmt::format("{}{}{}", c == 0 ? "" : ",", r < trace.columns[c].values.size() ? fmt::format("{}", trace.columns[c].values[r]) : "", c + 1 == trace.columns.size() ? "\n" : "");
+                out += fmt::format("{}{}{}", c == 0 ? "" : ",", r < trace.columns[c].values.size() ? fmt::format("{}", trace.columns[c].values[r]) : "",
+                                   c + 1 == trace.columns.size() ? "\n" : "");
     }
     return out;
 }
@@ -74,7 +75,8 @@ int run_experiment(const RunOptions& options) {
     const auto& outcome = result.records.back().outcome;
     for (const auto& e : outcome.estimates) fmt::print("{:<44} {} ({:.0f}%) {}\n", e.path, verdict_text(e), 100 * e.confidence, e.method);
     for (const auto& check : outcome.code_checks)
-        if (check.result != experiments::CodeResult::unavailable) fmt::print("code check {}: {} (expected {}; found {})\n", check.kernel, experiments::name_of(check.result), check.expected, check.found);
+        if (check.result != experiments::CodeResult::unavailable)
+            fmt::print("code check {}: {} (expected {}; found {})\n", check.kernel, experiments::name_of(check.result), check.expected, check.found);
     for (const auto& warning : outcome.warnings) fmt::print(stderr, "warning: {}: {}\n", options.experiment, warning);
     return 0;
 }

@@ -10,8 +10,8 @@
 #include "scan/files.hpp"
 #include "scan/plan.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <unistd.h>
 

@@ -7,9 +7,9 @@
 #include "units/error.hpp"
 #include "units/file.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -61,7 +61,8 @@ std::unique_ptr<device::Module> load(device::Device& gpu, std::string_view ptx, 
 
 void check_limit(const device::Device& gpu, device::Attribute attribute, std::uint64_t asked, std::string_view what) {
     const auto most = gpu.attribute(attribute);
-    if (most && asked > static_cast<std::uint64_t>(*most)) throw InputError(fmt::format("{}: found {}; expected no more than the {} of {}", what, asked, *most, gpu.name()));
+    if (most && asked > static_cast<std::uint64_t>(*most))
+        throw InputError(fmt::format("{}: found {}; expected no more than the {} of {}", what, asked, *most, gpu.name()));
 }
 
 /// A simulated GPU does not fail, so what ends a launch before its time limit is the kernel's fault: the answer is "failed".

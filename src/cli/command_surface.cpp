@@ -7,9 +7,9 @@
 #include "scan/surface_file.hpp"
 #include "units/error.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -54,7 +54,12 @@ experiments::MixPlan plan_of(const SurfaceOptions& options, const device::Device
     check_all(options.alphas, "--alpha", 0, 512);
     check_all(options.ilp, "--ilp", 1, 8);
     check_all(options.warps, "--warps", 1, most);
-    experiments::MixPlan plan{.accesses = accesses_of(options.accesses), .intensities = experiments::mix_intensities(), .chains = options.ilp, .warps = options.warps, .turn = options.turn, .seconds = options.seconds};
+    experiments::MixPlan plan{.accesses = accesses_of(options.accesses),
+                              .intensities = experiments::mix_intensities(),
+                              .chains = options.ilp,
+                              .warps = options.warps,
+                              .turn = options.turn,
+                              .seconds = options.seconds};
     if (!options.alphas.empty()) plan.intensities.clear();
     for (const int alpha : options.alphas) plan.intensities.push_back({1, alpha});
     if (plan.warps.empty()) plan.warps.resize(static_cast<std::size_t>(most)), std::iota(plan.warps.begin(), plan.warps.end(), 1);
@@ -72,8 +77,10 @@ int run_surface(const SurfaceOptions& options) {
         surface = experiments::measure_surface(*device, plan, [&](double fraction, std::string_view what) { progress.show(fraction, -1, what); });
     }
     scan::save_surface(surface, options.out);
-    const auto samples = std::accumulate(surface.curves.begin(), surface.curves.end(), std::size_t{0}, [](std::size_t sum, const auto& curve) { return sum + curve.samples.size(); });
-    fmt::print("{}: {} samples of {} mixes, machine code of {} kernels as written: {}\n", surface.gpu, samples, surface.curves.size(), surface.checked_kernels, options.out);
+    const auto samples = std::accumulate(surface.curves.begin(), surface.curves.end(), std::size_t{0},
+                                         [](std::size_t sum, const auto& curve) { return sum + curve.samples.size(); });
+    fmt::print("{}: {} samples of {} mixes, machine code of {} kernels as written: {}\n", surface.gpu, samples, surface.curves.size(), surface.checked_kernels,
+               options.out);
     for (const auto& warning : surface.warnings) fmt::print(stderr, "warning: {}\n", warning);
     return 0;
 }
@@ -85,11 +92,14 @@ void add_surface(CLI::App& parent, Action& action) {
     auto* command = parent.add_subcommand("surface", "Throughput of mixes of instructions over occupancy, arithmetic intensity and parallelism");
     command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
     command->add_option("--out", options->out, "file to write; compressed where the name ends in .gz")->capture_default_str();
-    command->add_option("--access", options->accesses, "what is mixed with adds: global, shared, sfu, l1, l2, shared_conflict; all if not given")->delimiter(',');
+    command->add_option("--access", options->accesses, "what is mixed with adds: global, shared, sfu, l1, l2, shared_conflict; all if not given")
+        ->delimiter(',');
     command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one; 1/8 to 512 if not given")->delimiter(',');
     command->add_option("--ilp", options->ilp, "independent chains of a warp")->delimiter(',')->capture_default_str();
     command->add_option("--warps", options->warps, "occupancies, warps on each SM; all if not given")->delimiter(',');
-    command->add_option("--turn", options->turn, "instructions of a turn of the loop: few fit the smallest instruction cache")->capture_default_str()->check(CLI::Range(16, 1000));
+    command->add_option("--turn", options->turn, "instructions of a turn of the loop: few fit the smallest instruction cache")
+        ->capture_default_str()
+        ->check(CLI::Range(16, 1000));
     command->add_option("--seconds", options->seconds, "begin no mix after this time; 0: none")->capture_default_str()->check(CLI::NonNegativeNumber);
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str()->check(kSeeds);
     command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();

@@ -7,8 +7,8 @@
 #include "validate/cache_campaign.hpp"
 #include "validate/campaign.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -46,19 +46,27 @@ int validate_deduction(const ValidateOptions& options) {
     validate::Result result;
     {
         Progress progress(false);
-        validate::Campaign campaign{options.machines, options.seed, noise_level(options.noise), std::max(1U, std::thread::hardware_concurrency()), subject_of(options), nullptr, InterruptGuard::interrupted};
-        campaign.progress = [&](int done) { if (!InterruptGuard::interrupted()) progress.show(static_cast<double>(done) / options.machines, -1, fmt::format("{} of {} machines scanned", done, options.machines)); };
+        validate::Campaign campaign{options.machines,    options.seed, noise_level(options.noise), std::max(1U, std::thread::hardware_concurrency()),
+                                    subject_of(options), nullptr,      InterruptGuard::interrupted};
+        campaign.progress = [&](int done) {
+            if (!InterruptGuard::interrupted())
+                progress.show(static_cast<double>(done) / options.machines, -1, fmt::format("{} of {} machines scanned", done, options.machines));
+        };
         result = validate::run(campaign);
     }
     const auto covered = validate::covered(result.tallies);
     const auto all = validate::sum(covered);
     if (options.json) {
-        nlohmann::ordered_json json = {{"schema", "gputomo-validate-1"}, {"machines", options.machines}, {"seed", options.seed}, {"parameters", nlohmann::ordered_json::object()}};
+        nlohmann::ordered_json json = {
+            {"schema", "gputomo-validate-1"}, {"machines", options.machines}, {"seed", options.seed}, {"parameters", nlohmann::ordered_json::object()}};
         for (const auto& [parameter, tally] : covered)
-            json["parameters"][parameter] = {{"exact", tally.exact}, {"total", tally.total()}, {"undecided", tally.undecided}, {"wrong", tally.wrong}, {"missing", tally.missing}};
+            json["parameters"][parameter] = {
+                {"exact", tally.exact}, {"total", tally.total()}, {"undecided", tally.undecided}, {"wrong", tally.wrong}, {"missing", tally.missing}};
         fmt::print("{}\n", json.dump(1));
     } else {
-        for (const auto& [parameter, tally] : covered) fmt::print("{:<44} {:>4} exact of {:>4}, {} undecided, {} wrong, {} missing\n", parameter, tally.exact, tally.total(), tally.undecided, tally.wrong, tally.missing);
+        for (const auto& [parameter, tally] : covered)
+            fmt::print("{:<44} {:>4} exact of {:>4}, {} undecided, {} wrong, {} missing\n", parameter, tally.exact, tally.total(), tally.undecided, tally.wrong,
+                       tally.missing);
         fmt::print("{} of {} exact; {} of {} decided values wrong\n", all.exact, all.total(), all.wrong, all.decided());
     }
     if (!options.keep.empty()) keep_machines(result, subject_of(options), options.keep);
@@ -81,12 +89,27 @@ struct CacheTally {
 };
 
 void print_json(const ValidateOptions& options, const std::vector<validate::CacheCase>& cases, const CacheTally& all) {
-    nlohmann::ordered_json json = {{"schema", "gputomo-validate-caches-1"}, {"caches", cases.size()}, {"seed", options.seed},   {"noise", options.noise},
-                                   {"geometry", all.geometry},              {"index", all.index},     {"policy", all.policy},   {"odds_wrong", all.odds_wrong},
-                                   {"surely_wrong", all.surely_wrong},      {"loads", all.loads},     {"cases", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json json = {{"schema", "gputomo-validate-caches-1"},
+                                   {"caches", cases.size()},
+                                   {"seed", options.seed},
+                                   {"noise", options.noise},
+                                   {"geometry", all.geometry},
+                                   {"index", all.index},
+                                   {"policy", all.policy},
+                                   {"odds_wrong", all.odds_wrong},
+                                   {"surely_wrong", all.surely_wrong},
+                                   {"loads", all.loads},
+                                   {"cases", nlohmann::ordered_json::array()}};
     for (const auto& one : cases)
-        json["cases"].push_back({{"seed", one.seed}, {"truth", one.truth}, {"found", one.found}, {"geometry", one.geometry}, {"index", one.index}, {"policy", one.policy}, {"odds", one.odds},
-                                 {"surely_wrong", one.surely_wrong}, {"loads", one.loads}});
+        json["cases"].push_back({{"seed", one.seed},
+                                 {"truth", one.truth},
+                                 {"found", one.found},
+                                 {"geometry", one.geometry},
+                                 {"index", one.index},
+                                 {"policy", one.policy},
+                                 {"odds", one.odds},
+                                 {"surely_wrong", one.surely_wrong},
+                                 {"loads", one.loads}});
     fmt::print("{}\n", json.dump(1));
 }
 
@@ -96,8 +119,11 @@ int validate_caches(const ValidateOptions& options) {
     {
         Progress progress(false);
         const auto noise = noise_level(options.noise);
-        validate::CacheCampaign campaign{options.caches, options.seed, {noise.jitter_cycles, noise.outlier_fraction}, std::max(1U, std::thread::hardware_concurrency()), nullptr};
-        campaign.progress = [&](int done) { progress.show(static_cast<double>(done) / options.caches, -1, fmt::format("{} of {} caches deduced", done, options.caches)); };
+        validate::CacheCampaign campaign{
+            options.caches, options.seed, {noise.jitter_cycles, noise.outlier_fraction}, std::max(1U, std::thread::hardware_concurrency()), nullptr};
+        campaign.progress = [&](int done) {
+            progress.show(static_cast<double>(done) / options.caches, -1, fmt::format("{} of {} caches deduced", done, options.caches));
+        };
         cases = validate::run(campaign);
     }
     CacheTally all;
@@ -108,12 +134,16 @@ int validate_caches(const ValidateOptions& options) {
         all.odds_wrong += one.odds ? 0 : 1;
         all.surely_wrong += one.surely_wrong.size();
         all.loads += one.loads;
-        if (!one.geometry || !one.index || !one.policy || !one.odds || !one.surely_wrong.empty()) fmt::print(stderr, "cache {}: {}\n  found {}\n", one.seed, one.truth, one.found);
+        if (!one.geometry || !one.index || !one.policy || !one.odds || !one.surely_wrong.empty())
+            fmt::print(stderr, "cache {}: {}\n  found {}\n", one.seed, one.truth, one.found);
     }
-    if (options.json) print_json(options, cases, all);
+    if (options.json)
+        print_json(options, cases, all);
     else
-        fmt::print("of {} caches: geometry {}, index {}, policy {}; odds of single ways wrong {}; wrong with confidence above 0.95 {}; {:.1f} million loads a cache\n", cases.size(), all.geometry,
-                   all.index, all.policy, all.odds_wrong, all.surely_wrong, static_cast<double>(all.loads) / 1e6 / static_cast<double>(cases.size()));
+        fmt::print(
+            "of {} caches: geometry {}, index {}, policy {}; odds of single ways wrong {}; wrong with confidence above 0.95 {}; {:.1f} million loads a cache\n",
+            cases.size(), all.geometry, all.index, all.policy, all.odds_wrong, all.surely_wrong,
+            static_cast<double>(all.loads) / 1e6 / static_cast<double>(cases.size()));
     const auto total = static_cast<double>(cases.size());
     const bool enough = static_cast<double>(all.geometry) >= kGeometryWanted * total && static_cast<double>(all.policy) >= kPolicyWanted * total;
     return enough && all.surely_wrong == 0 ? 0 : 1;

@@ -66,8 +66,11 @@ report::TrendPlot plot_of(const Curves& curves) {
     for (const auto& [name, warps] : curves.all)
         for (const auto& [alpha, needed] : warps) alphas.insert(alpha);
     deduce::Trace trace{.name = "trends/cusp", .experiment = "trends"};
-    trace.plot = {.title = "Warps per SM that hide the latencies of one 4-byte load and alpha adds together, by the basic model (Volkov 2016, Fig. 4.5); points: the fewest that attained 90% of the peak (Fig. 4.6)",
-                  .x = "alpha", .log_x = true};
+    trace.plot = {.title =
+                      "Warps per SM that hide the latencies of one 4-byte load and alpha adds together, by the basic model (Volkov 2016, Fig. 4.5); points: "
+                      "the fewest that attained 90% of the peak (Fig. 4.6)",
+                  .x = "alpha",
+                  .log_x = true};
     trace.columns = {{"alpha", "adds per load", {alphas.begin(), alphas.end()}}};
     for (const auto& [name, warps] : curves.all) {
         auto& column = trace.columns.emplace_back(deduce::Trace::Column{name, "warps per SM", {}});
@@ -79,7 +82,8 @@ report::TrendPlot plot_of(const Curves& curves) {
 
 }  // namespace
 
-std::vector<report::TrendPlot> cusp(const std::vector<std::pair<std::string, machine::Machine>>& machines, const std::vector<experiments::MixSurface>& surfaces) {
+std::vector<report::TrendPlot> cusp(const std::vector<std::pair<std::string, machine::Machine>>& machines,
+                                    const std::vector<experiments::MixSurface>& surfaces) {
     Curves curves;
     for (const auto& [name, machine] : machines) {
         const auto parameters = parameters_for(machine);

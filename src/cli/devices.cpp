@@ -48,7 +48,8 @@ machine::Machine simulated_machine(const std::string& name) {
     for (const auto& machine : embedded_machines())
         if (machine.name == what) return machine::from_json(machine.text, name);
     if (what.ends_with(".json")) return machine::load(what);
-    throw InputError(fmt::format("device '{}': no such machine; expected sim:NAME with NAME one of {}, or sim:FILE.json", name, fmt::join(shipped_machines(), ", ")));
+    throw InputError(
+        fmt::format("device '{}': no such machine; expected sim:NAME with NAME one of {}, or sim:FILE.json", name, fmt::join(shipped_machines(), ", ")));
 }
 
 std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& name, std::uint64_t seed, int noise) {

@@ -19,7 +19,9 @@ struct Scalar {
     void (*add)(device::Arguments&, std::string_view text, const std::string& where);
 };
 template <class T>
-void add_scalar(device::Arguments& to, std::string_view text, const std::string& where) { to.add(number<T>(text, where)); }
+void add_scalar(device::Arguments& to, std::string_view text, const std::string& where) {
+    to.add(number<T>(text, where));
+}
 constexpr Scalar kScalars[] = {{"u32", add_scalar<std::uint32_t>}, {"s32", add_scalar<std::int32_t>}, {"u64", add_scalar<std::uint64_t>},
                                {"s64", add_scalar<std::int64_t>},  {"f32", add_scalar<float>},        {"f64", add_scalar<double>}};
 
@@ -64,7 +66,8 @@ KernelArguments kernel_arguments(const std::vector<std::string>& texts, const pt
         const auto given = arguments.packed.bytes().size() - arguments.packed.offsets()[i];
         const auto& parameter = kernel.parameters[i];
         if (given != static_cast<std::size_t>(parameter.size.count()))
-            throw InputError(fmt::format("--arg {}: has {} bytes; expected the {} of {} in {}", texts[i], given, parameter.size.count(), parameter.name, signature(kernel)));
+            throw InputError(
+                fmt::format("--arg {}: has {} bytes; expected the {} of {} in {}", texts[i], given, parameter.size.count(), parameter.name, signature(kernel)));
     }
     return arguments;
 }
@@ -88,7 +91,8 @@ const ptx::Kernel& find_kernel(const ptx::Module& module, const std::string& nam
     if (found != module.kernels.end()) return *found;
     std::vector<std::string_view> names;
     for (const auto& kernel : module.kernels) names.emplace_back(kernel.name);
-    throw InputError(fmt::format("{}: no kernel '{}'; expected {}", file, name, names.empty() ? "a file with an .entry" : fmt::format("one of {}", fmt::join(names, ", "))));
+    throw InputError(
+        fmt::format("{}: no kernel '{}'; expected {}", file, name, names.empty() ? "a file with an .entry" : fmt::format("one of {}", fmt::join(names, ", "))));
 }
 
 void refuse_number(std::string_view text, const std::string& where, std::string_view expected) {

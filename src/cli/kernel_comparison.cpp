@@ -36,7 +36,8 @@ struct Errors {
 Errors errors_of(const std::vector<KernelComparison>& comparisons) {
     Errors errors;
     for (const auto& comparison : comparisons) {
-        for (const auto& sample : comparison.measured.samples) errors.throughput.push_back(error_of(warps_per_cycle_at(comparison.prediction, sample.warps) / sample.warps_per_cycle));
+        for (const auto& sample : comparison.measured.samples)
+            errors.throughput.push_back(error_of(warps_per_cycle_at(comparison.prediction, sample.warps) / sample.warps_per_cycle));
         const auto warps = needed_warps(comparison);
         errors.needed.push_back(error_of(warps.predicted / warps.measured));
     }
@@ -79,14 +80,17 @@ void print(const std::vector<KernelComparison>& comparisons) {
     for (const auto& comparison : comparisons) {
         for (const auto& sample : comparison.measured.samples) {
             const double predicted = warps_per_cycle_at(comparison.prediction, sample.warps);
-            fmt::print("  {:<20} {:>6} {:>10.4g} {:>10.4g} {:>8.3f}\n", comparison.measured.id, sample.warps, 1000 * predicted, 1000 * sample.warps_per_cycle, predicted / sample.warps_per_cycle);
+            fmt::print("  {:<20} {:>6} {:>10.4g} {:>10.4g} {:>8.3f}\n", comparison.measured.id, sample.warps, 1000 * predicted, 1000 * sample.warps_per_cycle,
+                       predicted / sample.warps_per_cycle);
         }
         const auto warps = needed_warps(comparison);
-        fmt::print("  {:<20} {:>6} {:>10.1f} {:>10.1f} {:>8.3f}  limited by {}\n", "", "needed", warps.predicted, warps.measured, warps.predicted / warps.measured, comparison.prediction.limited_by);
+        fmt::print("  {:<20} {:>6} {:>10.1f} {:>10.1f} {:>8.3f}  limited by {}\n", "", "needed", warps.predicted, warps.measured,
+                   warps.predicted / warps.measured, comparison.prediction.limited_by);
     }
     const auto errors = errors_of(comparisons);
-    fmt::print("\nthroughput: median error {:.1f}%, largest {:.1f}%; needed occupancy: median {:.1f}%, largest {:.1f}%\n", 100 * errors.throughput[errors.throughput.size() / 2], 100 * errors.throughput.back(),
-               100 * errors.needed[errors.needed.size() / 2], 100 * errors.needed.back());
+    fmt::print("\nthroughput: median error {:.1f}%, largest {:.1f}%; needed occupancy: median {:.1f}%, largest {:.1f}%\n",
+               100 * errors.throughput[errors.throughput.size() / 2], 100 * errors.throughput.back(), 100 * errors.needed[errors.needed.size() / 2],
+               100 * errors.needed.back());
 }
 
 Json comparison_json(const std::vector<KernelComparison>& comparisons) {
@@ -94,9 +98,14 @@ Json comparison_json(const std::vector<KernelComparison>& comparisons) {
     for (const auto& comparison : comparisons) {
         Json points = Json::array();
         for (const auto& sample : comparison.measured.samples)
-            points.push_back({{"warps", sample.warps}, {"predicted", warps_per_cycle_at(comparison.prediction, sample.warps)}, {"measured", sample.warps_per_cycle}});
+            points.push_back(
+                {{"warps", sample.warps}, {"predicted", warps_per_cycle_at(comparison.prediction, sample.warps)}, {"measured", sample.warps_per_cycle}});
         const auto warps = needed_warps(comparison);
-        list.push_back({{"kernel", comparison.measured.id}, {"limited_by", comparison.prediction.limited_by}, {"warps_per_cycle", points}, {"needed_predicted", warps.predicted}, {"needed_measured", warps.measured}});
+        list.push_back({{"kernel", comparison.measured.id},
+                        {"limited_by", comparison.prediction.limited_by},
+                        {"warps_per_cycle", points},
+                        {"needed_predicted", warps.predicted},
+                        {"needed_measured", warps.measured}});
     }
     return list;
 }

@@ -46,7 +46,8 @@ std::vector<report::ModelledMix> measured_mixes(const experiments::MixSurface& s
     for (const auto& curve : surface.curves) {
         const auto& shape = curve.shape;
         if (shape.arithmetic_only || shape.alpha == 0 || shape.chains != kChains || shape.access != access || curve.samples.empty()) continue;
-        auto& mix = mixes.emplace_back(report::ModelledMix{.alpha = static_cast<double>(shape.alpha) / shape.accesses, .measured = {}, .estimated = {}, .needed_measured = {}, .needed_estimated = {}});
+        auto& mix = mixes.emplace_back(report::ModelledMix{
+            .alpha = static_cast<double>(shape.alpha) / shape.accesses, .measured = {}, .estimated = {}, .needed_measured = {}, .needed_estimated = {}});
         for (const auto& sample : curve.samples) mix.measured[sample.warps] = sample.instructions_per_cycle;
     }
     std::ranges::sort(mixes, {}, &report::ModelledMix::alpha);
@@ -78,7 +79,8 @@ void add_access(report::Modelled& all, const AccessTitle& row, const experiments
     if (mixes.empty()) return;
     const std::string id(experiments::name_of(row.access));
     if (std::ranges::any_of(all.accesses, [&](const auto& other) { return other.id == id; })) return;
-    auto& access = all.accesses.emplace_back(report::ModelledAccess{.id = id, .title = std::string(row.title), .why_no_models = "none knows this access", .mixes = std::move(mixes), .mean_error = {}});
+    auto& access = all.accesses.emplace_back(report::ModelledAccess{
+        .id = id, .title = std::string(row.title), .why_no_models = "none knows this access", .mixes = std::move(mixes), .mean_error = {}});
     if (!row.judged) return;
     try {
         add_models(access, surface, models::parameters_of(machine, *row.judged));
@@ -94,7 +96,8 @@ report::Modelled modelled(const std::vector<experiments::MixSurface>& surfaces, 
     for (const auto& row : kAccesses)
         for (const auto& surface : surfaces) add_access(all, row, surface, machine);
     for (const auto* model : models_in_order())
-        all.models.push_back({std::string(model->id), std::string(model->title), std::string(model->source), std::find(std::begin(kShown), std::end(kShown), model->id) != std::end(kShown)});
+        all.models.push_back({std::string(model->id), std::string(model->title), std::string(model->source),
+                              std::find(std::begin(kShown), std::end(kShown), model->id) != std::end(kShown)});
     return all;
 }
 

@@ -28,12 +28,14 @@ scan::MeasuredKernels measure_workloads(const std::string& name, const BesideOpt
     const InterruptGuard guard;
     if (!options.out.empty()) scan::check_writable_file(options.out);
     const auto device = open_device(options.device, options.seed, options.noise);
-    scan::MeasuredKernels measured{.gpu = device->name(), .sms = static_cast<int>(device->attribute(device::Attribute::multiprocessor_count).value_or(1)), .kernels = {}};
+    scan::MeasuredKernels measured{
+        .gpu = device->name(), .sms = static_cast<int>(device->attribute(device::Attribute::multiprocessor_count).value_or(1)), .kernels = {}};
     Progress progress(false);
     const auto all = chosen(name);
     for (const auto* workload : all) {
         const double done = static_cast<double>(measured.kernels.size()) / static_cast<double>(all.size());
-        const auto timing = experiments::time_workload(*device, *workload, [&](double fraction, std::string_view what) { progress.show(done + fraction / static_cast<double>(all.size()), -1, what); });
+        const auto timing = experiments::time_workload(
+            *device, *workload, [&](double fraction, std::string_view what) { progress.show(done + fraction / static_cast<double>(all.size()), -1, what); });
         measured.kernels.push_back({std::string(workload->id), workload->threads, timing.registers, timing.samples});
         if (!options.out.empty()) scan::write_file(options.out, to_json(measured));  // after each: a device may be taken away
     }
@@ -50,8 +52,10 @@ std::vector<std::string> workload_names() {
     return names;
 }
 
-std::vector<KernelComparison> compare_workloads(const std::string& name, const BesideOptions& options, const machine::Machine& machine, const std::string& origin) {
-    if (options.device.empty() && options.measured.empty()) throw InputError(fmt::format("predict {}: expected --device to measure on, or --measured FILE", name));
+std::vector<KernelComparison> compare_workloads(const std::string& name, const BesideOptions& options, const machine::Machine& machine,
+                                                const std::string& origin) {
+    if (options.device.empty() && options.measured.empty())
+        throw InputError(fmt::format("predict {}: expected --device to measure on, or --measured FILE", name));
     const auto measured = options.measured.empty() ? measure_workloads(name, options) : scan::load_kernels(options.measured);
     std::vector<KernelComparison> comparisons;
     for (const auto* workload : chosen(name)) {
@@ -76,7 +80,8 @@ scan::MeasuredKernel measure_kernel(const std::string& file, const std::string& 
     experiments::KernelTiming timing(*device, module->kernel(kernel), launch.block, launch.dynamic_shared);
     experiments::KernelLaunch none = launch;
     none.grid = {0, 0, 0};
-    scan::MeasuredKernel measured{.id = kernel, .threads = static_cast<int>(launch.block.count()), .registers = module->kernel(kernel).properties().registers_per_thread, .samples = {}};
+    scan::MeasuredKernel measured{
+        .id = kernel, .threads = static_cast<int>(launch.block.count()), .registers = module->kernel(kernel).properties().registers_per_thread, .samples = {}};
     for (const int blocks : timing.occupancies()) measured.samples.push_back(timing.sample(launch, none, blocks));
     return measured;
 }

@@ -11,9 +11,9 @@
 namespace gputomo::cli {
 
 struct BesideOptions {
-    std::string device;    ///< to measure on; empty: nothing is measured
-    std::string measured;  ///< file of an earlier run, instead
-    std::string out;       ///< file for what is measured
+    std::string device;       ///< to measure on; empty: nothing is measured
+    std::string measured;     ///< file of an earlier run, instead
+    std::string out;          ///< file for what is measured
     std::string grid, block;  ///< X[,Y,Z]
     std::vector<std::string> arguments;
     std::int64_t shared = 0;
@@ -26,7 +26,8 @@ struct BesideOptions {
 [[nodiscard]] std::vector<std::string> workload_names();
 
 /// Measured here or read from a file; those of `name` that there are. Throws InputError where neither device nor file is given.
-[[nodiscard]] std::vector<KernelComparison> compare_workloads(const std::string& name, const BesideOptions& options, const machine::Machine& machine, const std::string& origin);
+[[nodiscard]] std::vector<KernelComparison> compare_workloads(const std::string& name, const BesideOptions& options, const machine::Machine& machine,
+                                                              const std::string& origin);
 
 /// The user's kernel at five occupancies.
 [[nodiscard]] scan::MeasuredKernel measure_kernel(const std::string& file, const std::string& kernel, const BesideOptions& options);

@@ -12,7 +12,8 @@ void read_alone(const experiments::MixCurve& curve, models::Curve& throughput, m
     double most = 0;
     for (const auto& sample : curve.samples) {
         throughput[sample.warps] = sample.instructions_per_cycle;
-        if (latencies != nullptr && sample.instructions_per_cycle > most) (*latencies)[sample.instructions_per_cycle] = sample.warps * curve.shape.chains / sample.instructions_per_cycle;
+        if (latencies != nullptr && sample.instructions_per_cycle > most)
+            (*latencies)[sample.instructions_per_cycle] = sample.warps * curve.shape.chains / sample.instructions_per_cycle;
         most = std::max(most, sample.instructions_per_cycle);
     }
 }

@@ -165,7 +165,8 @@ private:
 
 class TreePlru : public PolicyModel {
 public:
-    explicit TreePlru(const WayTree& tree) : tree_(std::make_shared<const WayTree>(tree)), path_(tree.nodes.front().ways.size()), last_(tree.nodes.size(), kUnknown) {
+    explicit TreePlru(const WayTree& tree)
+        : tree_(std::make_shared<const WayTree>(tree)), path_(tree.nodes.front().ways.size()), last_(tree.nodes.size(), kUnknown) {
         for (auto& path : path_) path.assign(1, {0, 0});
         for (std::size_t n = 0; n < tree.nodes.size(); ++n)
             for (int half = 0; half < 2 && tree.nodes[n].halves[0] >= 0; ++half)
@@ -213,7 +214,8 @@ std::unique_ptr<PolicyModel> segmented(std::uint32_t ways) { return std::make_un
 std::unique_ptr<PolicyModel> even(std::uint32_t ways) { return make_odds_model(std::vector<double>(ways, 1.0 / ways)); }
 
 constexpr Candidate kCandidates[] = {
-    {"lru", ranked<Lru>}, {"fifo", ranked<Fifo>}, {"bit-plru", ranked<BitPlru>}, {"nru", ranked<Nru>}, {"srrip", ranked<Rrip<false>>}, {"brrip", ranked<Rrip<true>>}, {"slru", segmented}, {"random", even},
+    {"lru", ranked<Lru>},           {"fifo", ranked<Fifo>},        {"bit-plru", ranked<BitPlru>}, {"nru", ranked<Nru>},
+    {"srrip", ranked<Rrip<false>>}, {"brrip", ranked<Rrip<true>>}, {"slru", segmented},           {"random", even},
 };
 
 constexpr auto kNames = [] {

@@ -8,7 +8,7 @@
 namespace gputomo::deduce {
 
 struct Step {
-    double last_before = 0;    ///< the x of the last value before the step
+    double last_before = 0;  ///< the x of the last value before the step
     double first_after = 0;
     double height = 0;
     bool significant = false;  ///< far above what the best step in mere scatter around a line would be
@@ -22,7 +22,7 @@ struct Step {
 [[nodiscard]] std::optional<Step> first_jump(std::span<const double> x, std::span<const double> y);
 
 struct Stairs {
-    int width = 0;             ///< from one step to the next
+    int width = 0;  ///< from one step to the next
     double height = 0;
     bool significant = false;  ///< as of Step
     double error = 0;          ///< root of the mean square that they leave, and that a line without steps leaves

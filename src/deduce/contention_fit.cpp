@@ -40,7 +40,8 @@ std::optional<ContentionFit> fit_contention(std::span<const LoadedLatency> sampl
     if (samples.size() < kLeast) return std::nullopt;
     const double largest = std::ranges::max(samples, {}, &LoadedLatency::throughput).throughput;
     std::vector<Line> lines;
-    for (int i = 0; i <= kLimits; ++i) lines.push_back(line_at(largest * (1 + (kNearest - 1) * std::pow((kFarthest - 1) / (kNearest - 1), i / double{kLimits})), samples));
+    for (int i = 0; i <= kLimits; ++i)
+        lines.push_back(line_at(largest * (1 + (kNearest - 1) * std::pow((kFarthest - 1) / (kNearest - 1), i / double{kLimits})), samples));
     const Line best = std::ranges::min(lines, {}, &Line::error);
     if (!(best.b > 0)) return std::nullopt;
     ContentionFit fit{.a = {best.a, {best.a, best.a}}, .b = {best.b, {best.b, best.b}}, .c = {best.limit, {best.limit, best.limit}}};

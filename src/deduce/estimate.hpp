@@ -10,8 +10,7 @@
 
 namespace gputomo::deduce {
 
-using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<double>,
-                           std::vector<std::string>>;
+using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>>;
 
 enum class Verdict {
     decided,    ///< `value` explains the data and nothing else does nearly as well
@@ -35,8 +34,8 @@ struct Estimate {
 
 /// A measured series kept as evidence: named columns of equal length.
 struct Trace {
-    std::string name;         ///< unique within a scan: "global_chase/levels"
-    std::string experiment;   ///< id
+    std::string name;        ///< unique within a scan: "global_chase/levels"
+    std::string experiment;  ///< id
     struct Column {
         std::string name;
         std::string unit;

@@ -165,17 +165,22 @@ private:
         const std::uint64_t line = find_line(probe_, *overfull, least, std::min(step() * kMostSectors, std::max(step(), q_.overflows)));
         if (line == 0) return remark(fmt::format("{} lines overflow together, and so do their neighbours: this is no set of lines", overfull->lines.size()));
         const auto index = find_index(probe_, *overfull, line);
-        if (!index) return remark(fmt::format("a set of {} lines of {} bytes; neither a modulus nor XORs of address bits explain which lines share it", overfull->ways(), line));
+        if (!index)
+            return remark(
+                fmt::format("a set of {} lines of {} bytes; neither a modulus nor XORs of address bits explain which lines share it", overfull->ways(), line));
         return predicts(*index, overfull->ways());
     }
 
     /// The ways of all sets, and whether that predicts what other lines do.
     bool predicts(const Index& index, std::uint64_t expected) {
         auto ways = find_set_ways(probe_, index, expected).ways;
-        if (ways.empty()) return remark(fmt::format("sets differ from the one of {} lines of {} bytes that was found first, and there are too many to measure", expected, index.line()));
+        if (ways.empty())
+            return remark(fmt::format("sets differ from the one of {} lines of {} bytes that was found first, and there are too many to measure", expected,
+                                      index.line()));
         const auto trials = predict_groups(probe_, index, ways);
         const std::uint64_t capacity = std::accumulate(ways.begin(), ways.end(), std::uint64_t{0}) * index.line();
-        const std::string picture = fmt::format("{} sets of up to {} lines of {} bytes", index.sets(), *std::max_element(ways.begin(), ways.end()), index.line());
+        const std::string picture =
+            fmt::format("{} sets of up to {} lines of {} bytes", index.sets(), *std::max_element(ways.begin(), ways.end()), index.line());
         if (trials.confidence() < kPredicts) return remark(fmt::format("{} predict {} of {} groups of lines", picture, trials.agreed, trials.made));
         const bool more_tags = lacks_data(index, ways);
         if (!is_of_this_level(capacity) && !(more_tags && capacity > q_.overflows)) return remark(fmt::format("{} are not the size of this level", picture));

@@ -24,20 +24,20 @@
 namespace gputomo::deduce {
 
 struct CacheQuestion {
-    double threshold = 0;            ///< cycles; a slower load missed this level
-    std::uint64_t fits = 0;          ///< bytes; an array that it serves
-    std::uint64_t overflows = 0;     ///< bytes; an array that it does not serve
-    std::uint64_t largest = 0;       ///< bytes available for arrays
-    std::uint64_t word = 8;          ///< bytes; the finest step (8 for data, a small page for TLBs)
+    double threshold = 0;         ///< cycles; a slower load missed this level
+    std::uint64_t fits = 0;       ///< bytes; an array that it serves
+    std::uint64_t overflows = 0;  ///< bytes; an array that it does not serve
+    std::uint64_t largest = 0;    ///< bytes available for arrays
+    std::uint64_t word = 8;       ///< bytes; the finest step (8 for data, a small page for TLBs)
     /// Stride at which every sector is looked up; `word` if nothing nearer hides lookups, the span of the level before for a TLB.
     std::uint64_t visible = 0;
-    bool behind = false;             ///< a nearer level hides lookups, so that the chase puts other lines in between
-    std::uint64_t occupied = 0;      ///< bytes that the chase's own code takes there, visited with each load: a line of some sets, or of all
+    bool behind = false;                 ///< a nearer level hides lookups, so that the chase puts other lines in between
+    std::uint64_t occupied = 0;          ///< bytes that the chase's own code takes there, visited with each load: a line of some sets, or of all
     std::uint64_t most_loads = 1 << 18;  ///< of one lap; larger arrays are bracketed, not measured to the line
     /// Loads for group tests, where walks through arrays explain nothing; a GPU takes about a second for two million.
     std::uint64_t group_test_loads = std::uint64_t{8} << 20;
     std::uint64_t seed = 1;
-    std::uint64_t base = 0;              ///< address of offset 0, or any with the same alignment: which address bits choose the set depends on it
+    std::uint64_t base = 0;  ///< address of offset 0, or any with the same alignment: which address bits choose the set depends on it
 };
 
 /// A number with how sure it is; confidence 0: not determined.
@@ -49,18 +49,18 @@ struct Finding {
 };
 
 struct PolicyFinding {
-    std::string name;          ///< empty: not determined
+    std::string name;  ///< empty: not determined
     double confidence = 0;
-    std::vector<std::string> candidates;  ///< where several explain the walk equally well
-    std::vector<double> odds;  ///< of each way, largest first, where they differ
-    std::string evidence;      ///< why it is none of the candidates, or chance
+    std::vector<std::string> candidates;                    ///< where several explain the walk equally well
+    std::vector<double> odds;                               ///< of each way, largest first, where they differ
+    std::string evidence;                                   ///< why it is none of the candidates, or chance
     std::vector<std::pair<std::string, double>> agreement;  ///< share of the victims that each candidate explains
 };
 
 struct CacheFindings {
     Finding sector, line, capacity, ways, sets;
-    std::vector<std::int64_t> set_ways;  ///< where sets are unequal
-    std::string index;                   ///< "modulo", "bits", "hash" or empty
+    std::vector<std::int64_t> set_ways;    ///< where sets are unequal
+    std::string index;                     ///< "modulo", "bits", "hash" or empty
     std::vector<std::int64_t> index_bits;  ///< with index "bits": address bits
     std::vector<std::int64_t> index_hash;  ///< with index "hash": masks of address bits, each with a lowest bit that no other has
     PolicyFinding policy;

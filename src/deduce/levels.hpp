@@ -9,20 +9,20 @@
 namespace gputomo::deduce {
 
 struct LevelQuestion {
-    std::uint64_t smallest = 512;    ///< bytes of the first array
-    std::uint64_t largest = 0;       ///< bytes available
-    std::uint64_t stride = 256;      ///< bytes; about a line, so that most loads of an array too large miss
-    double least_step = 3;           ///< cycles between two levels, at least; more where the clock steps in several cycles
-    bool half_octaves = false;       ///< sizes 1, 1.5, 2, 3, 4, ... instead of 1, 2, 4: for levels no larger than twice the one before
+    std::uint64_t smallest = 512;  ///< bytes of the first array
+    std::uint64_t largest = 0;     ///< bytes available
+    std::uint64_t stride = 256;    ///< bytes; about a line, so that most loads of an array too large miss
+    double least_step = 3;         ///< cycles between two levels, at least; more where the clock steps in several cycles
+    bool half_octaves = false;     ///< sizes 1, 1.5, 2, 3, 4, ... instead of 1, 2, 4: for levels no larger than twice the one before
     /// Arrays of more loads than this are walked with a doubled stride.
     std::uint64_t most_loads = 1 << 19;
 };
 
 struct Level {
-    double latency = 0;               ///< median, cycles
-    double low = 0, high = 0;         ///< 5% and 95% of the readings of this level
-    std::uint64_t fits = 0;           ///< largest array tried that this level (or a nearer one) serves
-    std::uint64_t overflows = 0;      ///< next larger array tried, which it does not; 0: none
+    double latency = 0;           ///< median, cycles
+    double low = 0, high = 0;     ///< 5% and 95% of the readings of this level
+    std::uint64_t fits = 0;       ///< largest array tried that this level (or a nearer one) serves
+    std::uint64_t overflows = 0;  ///< next larger array tried, which it does not; 0: none
 };
 
 struct LevelSweep {

@@ -79,8 +79,10 @@ OperandFindings operand_banks(std::span<const OperandLoop> loops) {
     found.explained = fits.front().explained;
     found.conflict = fits.front().slope;
     for (const auto& one : fits) {
-        if (one.explained >= found.explained - kTie) found.files.push_back(one.file);
-        else found.runner_up = std::max(found.runner_up, one.explained);
+        if (one.explained >= found.explained - kTie)
+            found.files.push_back(one.file);
+        else
+            found.runner_up = std::max(found.runner_up, one.explained);
     }
     return found;
 }

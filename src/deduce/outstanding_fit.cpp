@@ -39,8 +39,8 @@ constexpr double kSurelyWorse = 1e-4;
 constexpr double kFarOff = 0.3;
 
 using Times = double OutstandingModel::*;
-constexpr Times kTimes[] = {&OutstandingModel::latency, &OutstandingModel::overhead, &OutstandingModel::spacing,
-                            &OutstandingModel::issue,   &OutstandingModel::gap,      &OutstandingModel::service,
+constexpr Times kTimes[] = {&OutstandingModel::latency, &OutstandingModel::overhead,  &OutstandingModel::spacing,
+                            &OutstandingModel::issue,   &OutstandingModel::gap,       &OutstandingModel::service,
                             &OutstandingModel::use,     &OutstandingModel::warp_turn, &OutstandingModel::load_turn};
 
 struct Weighted {
@@ -61,7 +61,8 @@ Curves curves_of(std::span<const OutstandingPoint> points) {
 std::vector<Weighted> weighted(const Curves& curves, std::size_t most) {
     std::vector<Weighted> all;
     for (const auto& [curve, points] : curves) {
-        const auto large = std::find_if(points.begin(), points.end(), [&](const OutstandingPoint& p) { return units_of(p.launch, OutstandingUnit::lines) > kSmallLaunch; });
+        const auto large =
+            std::find_if(points.begin(), points.end(), [&](const OutstandingPoint& p) { return units_of(p.launch, OutstandingUnit::lines) > kSmallLaunch; });
         const auto usable = most >= points.size() ? points.size() : static_cast<std::size_t>(std::max<std::ptrdiff_t>(2, large - points.begin()));
         const std::size_t count = std::min({most, usable, points.size()});
         for (std::size_t i = 0; i < count; ++i) {
@@ -138,7 +139,12 @@ public:
         }
         keep_best(candidates);
         if (about > 0) {
-            for (const double share : kLatencyShares) candidates.push_back({{.unit = unit, .entries = about, .warp_loads = warp_loads_, .overhead = (1 - share) * fastest_, .latency = share * fastest_}, 0, about, about});
+            for (const double share : kLatencyShares)
+                candidates.push_back(
+                    {{.unit = unit, .entries = about, .warp_loads = warp_loads_, .overhead = (1 - share) * fastest_, .latency = share * fastest_},
+                     0,
+                     about,
+                     about});
         }
         for (auto& candidate : candidates) tune(candidate, thin_);
         keep_best(candidates);

@@ -20,9 +20,9 @@ struct OutstandingFit {
 /// How many loads one warp can have under way, from launches of 1, 2, 3, ... loads of each warp; 0 where there is no limit within them.
 struct WarpLoadsFit {
     int limit = 0;
-    int most = 0;             ///< loads that were tried
-    double error = 0;         ///< root of the mean square of what the description leaves unexplained, as a share of the mean latency
-    double error_without = 0; ///< of the one without a limit
+    int most = 0;              ///< loads that were tried
+    double error = 0;          ///< root of the mean square of what the description leaves unexplained, as a share of the mean latency
+    double error_without = 0;  ///< of the one without a limit
 };
 [[nodiscard]] WarpLoadsFit fit_warp_loads(std::span<const OutstandingPoint> points);
 

@@ -113,8 +113,10 @@ std::vector<StepVotes> votes_of_steps(std::span<const OutstandingPoint> points) 
         if (curve.size() < kFewest) continue;
         const auto step = first_rise(cycles_of(curve));
         for (const auto unit : units) {
-            if (!step) reached[unit].push_back(units_of(curve.back().launch, unit));
-            else bounds[unit].push_back({std::max(1, units_of(curve[(*step)[0]].launch, unit)), units_of(curve[(*step)[1]].launch, unit) - 1});
+            if (!step)
+                reached[unit].push_back(units_of(curve.back().launch, unit));
+            else
+                bounds[unit].push_back({std::max(1, units_of(curve[(*step)[0]].launch, unit)), units_of(curve[(*step)[1]].launch, unit) - 1});
         }
     }
     std::vector<StepVotes> votes;

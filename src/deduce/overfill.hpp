@@ -29,8 +29,8 @@ struct Overfill {
     /// Where a constant share of the misses beyond the capacity is faster than memory, and no longer so in arrays some times as large: a
     /// cache in so many equal parts, of which one is near, and a copy of what others hold is kept in the near one. Else 0.
     std::int64_t partitions = 0;
-    double far_latency = 0;                 ///< of such a load, median, cycles
-    std::array<double, 2> far_interval{};   ///< that holds 90% of them
+    double far_latency = 0;                ///< of such a load, median, cycles
+    std::array<double, 2> far_interval{};  ///< that holds 90% of them
 };
 
 /// `border`: loads slower than this, in cycles, missed. The largest array has to be several times the cache.

@@ -11,10 +11,10 @@ namespace gputomo::deduce {
 using LatencyMap = std::vector<std::vector<double>>;
 
 struct Partitions {
-    std::size_t count = 0;          ///< 0: undecided
-    double near = 0, far = 0;       ///< cycles; medians of an SM's own partition and of the other
+    std::size_t count = 0;             ///< 0: undecided
+    double near = 0, far = 0;          ///< cycles; medians of an SM's own partition and of the other
     std::vector<bool> of_sm, of_line;  ///< which of two
-    std::string why;                ///< what was seen
+    std::string why;                   ///< what was seen
 };
 
 /// From two maps of the same SMs and lines, measured one after the other: what differs between them is noise. What the mean of an SM and the mean

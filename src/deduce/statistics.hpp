@@ -2,9 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <cstddef>
 #include <vector>
 
 namespace gputomo::deduce {

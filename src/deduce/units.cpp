@@ -32,8 +32,10 @@ UnitVerdict judge_units(const std::map<std::size_t, Interference>& by_unit) {
     std::vector<std::pair<double, std::size_t>> used;
     std::vector<std::size_t> hidden;
     for (const auto& [unit, found] : by_unit) {
-        if (!found.visible) hidden.push_back(unit);
-        else if (found.share >= kUsed) used.emplace_back(found.share, unit);
+        if (!found.visible)
+            hidden.push_back(unit);
+        else if (found.share >= kUsed)
+            used.emplace_back(found.share, unit);
         if (found.visible && found.share >= kUsed) verdict.total += found.share;
     }
     std::ranges::stable_sort(used, std::ranges::greater{}, [](const auto& entry) { return entry.first; });

@@ -11,7 +11,7 @@ namespace gputomo::deduce {
 
 /// Two operations, each of which alone would take some time for its part of the work, and both together.
 struct PairTiming {
-    double first = 0;     ///< cycles for the first one's part alone
+    double first = 0;  ///< cycles for the first one's part alone
     double second = 0;
     double together = 0;  ///< cycles for both, interleaved and independent
     double issue = 0;     ///< fewest cycles in which the instructions of both can be issued, as far as is known

@@ -84,7 +84,10 @@ Cubin::Cubin(std::span<const std::byte> bytes) : bytes_(bytes) {
 void Cubin::read_header() {
     const auto header = range(bytes_, 0, kHeaderBytes, "an ELF header");
     const auto byte = [&](std::uint64_t at) { return static_cast<unsigned>(header[at]); };
-    if (std::memcmp(header.data(), "\x7f" "ELF", 4) != 0)
+    if (std::memcmp(header.data(),
+                    "\x7f"
+                    "ELF",
+                    4) != 0)
         unexpected(0, "7f 45 4c 46, the mark of an ELF file", fmt::format("{:02x} {:02x} {:02x} {:02x}", byte(0), byte(1), byte(2), byte(3)));
     if (byte(kClassAt) != 2) unexpected(kClassAt, "2, a 64-bit ELF file", fmt::to_string(byte(kClassAt)));
     if (byte(kByteOrderAt) != 1) unexpected(kByteOrderAt, "1, little-endian", fmt::to_string(byte(kByteOrderAt)));

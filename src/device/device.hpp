@@ -57,8 +57,7 @@ struct Dim3 {
 class Arguments {
 public:
     template <class T>
-        requires std::is_trivially_copyable_v<T>
-    Arguments& add(const T& value) {
+    requires std::is_trivially_copyable_v<T> Arguments& add(const T& value) {
         offsets_.push_back(align_to(alignof(T)));
         const auto* raw = reinterpret_cast<const std::byte*>(&value);
         bytes_.insert(bytes_.end(), raw, raw + sizeof(T));
@@ -204,7 +203,10 @@ public:
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
     Buffer(Buffer&& other) noexcept { swap(other); }
-    Buffer& operator=(Buffer&& other) noexcept { swap(other); return *this; }
+    Buffer& operator=(Buffer&& other) noexcept {
+        swap(other);
+        return *this;
+    }
     ~Buffer() {
         if (device_ != nullptr) device_->free(address_);
     }
@@ -212,9 +214,13 @@ public:
     [[nodiscard]] Bytes size() const { return size_; }
 
     template <class T>
-    void write(std::span<const T> values) { device_->copy_to_device(address_, std::as_bytes(values)); }
+    void write(std::span<const T> values) {
+        device_->copy_to_device(address_, std::as_bytes(values));
+    }
     template <class T>
-    void write(const std::vector<T>& values) { write(std::span<const T>(values)); }
+    void write(const std::vector<T>& values) {
+        write(std::span<const T>(values));
+    }
     template <class T>
     [[nodiscard]] std::vector<T> read(std::size_t count) const {
         std::vector<T> values(count);

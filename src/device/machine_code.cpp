@@ -159,8 +159,8 @@ KernelCode decode(const Cubin& cubin, std::string_view kernel) {
     if (const auto reason = not_supported(cubin); !reason.empty()) throw InputError("cubin: " + reason);
     const auto text = cubin.text(kernel);
     if (text.bytes.size() % kInstructionBytes != 0)
-        throw InputError(fmt::format("cubin: at offset {:#x}: expected instructions of {} bytes each in the code of '{}'; found {} bytes",
-                                     text.offset, kInstructionBytes, kernel, text.bytes.size()));
+        throw InputError(fmt::format("cubin: at offset {:#x}: expected instructions of {} bytes each in the code of '{}'; found {} bytes", text.offset,
+                                     kInstructionBytes, kernel, text.bytes.size()));
     KernelCode code;
     code.name_ = kernel;
     const std::size_t count = text.bytes.size() / kInstructionBytes;

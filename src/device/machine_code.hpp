@@ -16,7 +16,7 @@ namespace gputomo::device {
 
 /// One 16-byte instruction of compute capability 7.0 or newer.
 struct MachineInstruction {
-    std::uint64_t low = 0;   ///< its first 8 bytes
+    std::uint64_t low = 0;  ///< its first 8 bytes
     std::uint64_t high = 0;
     std::optional<std::size_t> target;  ///< index of the instruction that a branch goes to, where that is in the kernel
 

@@ -48,9 +48,7 @@ std::string text_of(const MachineOperation& operation) {
     return fmt::format("{} of {} bytes", operation.opcodes, operation.access_bytes);
 }
 
-std::span<const MachineInstruction> instructions_of(const KernelCode& code, CodeRange range) {
-    return code.instructions().subspan(range.first, range.size());
-}
+std::span<const MachineInstruction> instructions_of(const KernelCode& code, CodeRange range) { return code.instructions().subspan(range.first, range.size()); }
 
 int count_of(const KernelCode& code, CodeRange range, const MachineOperation& operation) {
     return static_cast<int>(std::ranges::count_if(instructions_of(code, range), [&](const auto& i) { return matches(i, operation); }));
@@ -94,9 +92,12 @@ bool holds(const KernelCode& code, CodeRange section, const TimedCode& timed, in
     int operations = 0;
     int others = 0;
     for (const auto& instruction : instructions_of(code, section)) {
-        if (matches(instruction, timed.operation)) ++operations;
-        else if (instruction.slow()) return false;
-        else if (!instruction.is("NOP")) ++others;  // compilers wait with them where double precision is slow
+        if (matches(instruction, timed.operation))
+            ++operations;
+        else if (instruction.slow())
+            return false;
+        else if (!instruction.is("NOP"))
+            ++others;  // compilers wait with them where double precision is slow
     }
     return operations >= count && operations - count + others <= kMostOthers + timed.companions * count;
 }
@@ -106,15 +107,17 @@ Verdict judge(const KernelCode& code, const TimedCode& timed) {
     std::vector<CodeRange> sections = code.between_clock_reads();
     std::erase_if(sections, [&](CodeRange section) { return count_of(code, section, timed.operation) < least; });
     Verdict verdict{.passed = sections.size() == timed.counts.size(),
-                    .expected = fmt::format("between clock reads {} x {}{}, nothing else that is slow", text_of(timed.counts),
-                                            text_of(timed.operation), timed.together ? " one after the other" : "")};
+                    .expected = fmt::format("between clock reads {} x {}{}, nothing else that is slow", text_of(timed.counts), text_of(timed.operation),
+                                            timed.together ? " one after the other" : "")};
     std::vector<std::string> found;
     for (std::size_t i = 0; i < sections.size(); ++i) {
         found.push_back(text_of(code.counts(sections[i])));
         verdict.passed = verdict.passed && holds(code, sections[i], timed, timed.counts[i]);
     }
-    if (found.empty()) verdict.found = fmt::format("no {} between clock reads", text_of(timed.operation));
-    else verdict.found = joined(found);
+    if (found.empty())
+        verdict.found = fmt::format("no {} between clock reads", text_of(timed.operation));
+    else
+        verdict.found = joined(found);
     return verdict;
 }
 
@@ -123,7 +126,8 @@ bool groups_stand_together(std::span<const MachineInstruction> loop, const Loope
     for (auto first = loop.begin(); first != loop.end(); ++first) {
         if (!matches(*first, looped.operation)) continue;
         auto last = first;
-        for (int seen = 1; seen < looped.count && last != loop.end(); ++seen) last = std::find_if(last + 1, loop.end(), [&](const auto& i) { return matches(i, looped.operation); });
+        for (int seen = 1; seen < looped.count && last != loop.end(); ++seen)
+            last = std::find_if(last + 1, loop.end(), [&](const auto& i) { return matches(i, looped.operation); });
         if (last == loop.end() || !stand_together({first, last + 1}, looped.operation)) return false;
         first = last;
     }
@@ -174,9 +178,8 @@ Verdict judge(const KernelCode& code, const ReadsBackToBack& reads) {
 
 Verdict judge(const KernelCode& code, const ReadInLoop&) {
     const auto loops = code.loops();
-    const auto reads = std::ranges::count_if(loops, [&](CodeRange loop) {
-        return std::ranges::any_of(instructions_of(code, loop), &MachineInstruction::reads_clock);
-    });
+    const auto reads =
+        std::ranges::count_if(loops, [&](CodeRange loop) { return std::ranges::any_of(instructions_of(code, loop), &MachineInstruction::reads_clock); });
     return {.passed = reads > 0, .expected = "a loop that reads the clock", .found = fmt::format("{} of {} loops", reads, loops.size())};
 }
 
@@ -231,8 +234,8 @@ std::optional<Expansion> expansion_of(const std::optional<device::MachineCode>& 
 }
 
 CodeMismatch::CodeMismatch(CodeCheck check)
-    : Error(fmt::format("kernel {}: the driver compiled something else than what was written: expected {}; found {}\n{}", check.kernel,
-                        check.expected, check.found, check.listing)),
+    : Error(fmt::format("kernel {}: the driver compiled something else than what was written: expected {}; found {}\n{}", check.kernel, check.expected,
+                        check.found, check.listing)),
       check_(std::move(check)) {}
 
 void require(const CodeCheck& check) {

@@ -63,16 +63,15 @@ private:
 };
 
 /// Unavailable where the device has no machine code (a simulated GPU) or code that can't be decoded; the reason is in `found`.
-[[nodiscard]] CodeCheck check_code(const std::optional<device::MachineCode>& code, std::string_view kernel,
-                                   const CodeExpectation& expectation);
+[[nodiscard]] CodeCheck check_code(const std::optional<device::MachineCode>& code, std::string_view kernel, const CodeExpectation& expectation);
 
 /// Throws CodeMismatch with expectation, finding and listing where the check failed.
 void require(const CodeCheck& check);
 
 /// Machine instructions that a driver made of each of n operations: what 2n have more than n.
 struct Expansion {
-    double instructions = 0;                 ///< of each operation
-    std::map<std::string, double> opcodes;   ///< by name
+    double instructions = 0;                ///< of each operation
+    std::map<std::string, double> opcodes;  ///< by name
 };
 /// Of a kernel that GrowingCode or TimedCode describes; nothing where the device has no machine code, or none that can be decoded.
 [[nodiscard]] std::optional<Expansion> expansion_of(const std::optional<device::MachineCode>& code, std::string_view kernel, int operations);

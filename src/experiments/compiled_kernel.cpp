@@ -20,8 +20,7 @@ CompiledKernel::CompiledKernel(std::shared_ptr<device::Module> module, std::stri
     }
 }
 
-device::LaunchResult CompiledKernel::launch(device::Dim3 grid, device::Dim3 block, const device::Arguments& arguments,
-                                            Bytes dynamic_shared) {
+device::LaunchResult CompiledKernel::launch(device::Dim3 grid, device::Dim3 block, const device::Arguments& arguments, Bytes dynamic_shared) {
     device::Launch launch;
     launch.grid = grid;
     launch.block = block;

@@ -59,8 +59,10 @@ double Stamps::cycles_of_n(int threads) const {
     for (std::size_t i = 0; i < raw.size(); ++i) {
         const std::int64_t time = static_cast<std::int32_t>(raw[i] - origin);
         auto& kept = extreme[i % kStamps];
-        if (i < kStamps) kept = time;
-        else kept = i % 2 == 0 ? std::min(kept, time) : std::max(kept, time);
+        if (i < kStamps)
+            kept = time;
+        else
+            kept = i % 2 == 0 ? std::min(kept, time) : std::max(kept, time);
     }
     return static_cast<double>((extreme[3] - extreme[2]) - (extreme[1] - extreme[0]));
 }

@@ -13,9 +13,9 @@ namespace gputomo::experiments {
 inline constexpr int kTimedPasses = 3;
 
 struct DoubledBody {
-    ptx::Reg stamps;      ///< u64: where each thread stores its four clock readings
-    ptx::Reg waited;      ///< register that the body reads first and writes last
-    int length = 0;       ///< n
+    ptx::Reg stamps;                        ///< u64: where each thread stores its four clock readings
+    ptx::Reg waited;                        ///< register that the body reads first and writes last
+    int length = 0;                         ///< n
     std::function<void(int count)> append;  ///< appends `count` copies
 };
 

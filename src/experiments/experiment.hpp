@@ -62,9 +62,9 @@ struct Outcome {
 };
 
 struct Experiment {
-    std::string_view id;        ///< "global_chase"
-    std::string_view title;     ///< one line for `gputomo list experiments`
-    std::string_view source;    ///< "Wong 2010, IV-G; Mei 2014, 3.2"
+    std::string_view id;                     ///< "global_chase"
+    std::string_view title;                  ///< one line for `gputomo list experiments`
+    std::string_view source;                 ///< "Wong 2010, IV-G; Mei 2014, 3.2"
     std::vector<std::string_view> needs;     ///< ids of experiments without whose findings it cannot run
     std::vector<std::string_view> after;     ///< ids of experiments whose findings make it better; their failure does not stop it
     std::vector<std::string_view> provides;  ///< paths, with * for map keys: "caches.*.capacity"

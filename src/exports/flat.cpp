@@ -70,10 +70,11 @@ std::string csv(const machine::Machine& machine) {
     std::string text = "path,knowledge,value,unit,low,high,confidence,provenance\n";
     for (const auto& [path, info, leaf] : machine::all_leaves(machine)) {
         const auto& from = leaf.provenance;
-        const std::string low = from.interval ? fmt::format("{}", from.interval->front()) : "", high = from.interval ? fmt::format("{}", from.interval->back()) : "";
-        text += fmt::format("{},{},{},{},{},{},{},{}\n", csv_cell(path), knowledge_name(leaf.knowledge), csv_cell(value_cell(leaf)),
-                            machine::unit_name(info.unit), low, high, from.confidence ? fmt::format("{}", *from.confidence) : "",
-                            csv_cell(from.source.empty() ? from.method : from.source));
+        const std::string low = from.interval ? fmt::format("{}", from.interval->front()) : "",
+                          high = from.interval ? fmt::format("{}", from.interval->back()) : "";
+        text +=
+            fmt::format("{},{},{},{},{},{},{},{}\n", csv_cell(path), knowledge_name(leaf.knowledge), csv_cell(value_cell(leaf)), machine::unit_name(info.unit),
+                        low, high, from.confidence ? fmt::format("{}", *from.confidence) : "", csv_cell(from.source.empty() ? from.method : from.source));
     }
     return text;
 }

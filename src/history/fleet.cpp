@@ -59,8 +59,8 @@ std::optional<std::string> unlike_values(const Leaf& leaf, std::span<const Leaf>
     std::size_t most = 0;
     const Leaf* common = nullptr;
     for (const auto& candidate : others) {
-        const auto same = static_cast<std::size_t>(
-            std::count_if(others.begin(), others.end(), [&](const Leaf& other) { return machine::same_value(candidate, other, 0); }));
+        const auto same =
+            static_cast<std::size_t>(std::count_if(others.begin(), others.end(), [&](const Leaf& other) { return machine::same_value(candidate, other, 0); }));
         if (same > most) most = same, common = &candidate;
     }
     if (most < 2 || most * 2 <= others.size() || machine::same_value(leaf, *common, 0)) return std::nullopt;

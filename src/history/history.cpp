@@ -79,7 +79,8 @@ void prepare(const std::string& file, sqlite3* db) {
         execute(file, db, fmt::format("BEGIN; PRAGMA application_id = {}; PRAGMA user_version = {}; {}; COMMIT", kApplication, kVersion, kLayout));
         return;
     }
-    if (pragma(file, db, "application_id") != kApplication) throw InputError(fmt::format("{}: a database of another program; expected a history file of gputomo", file));
+    if (pragma(file, db, "application_id") != kApplication)
+        throw InputError(fmt::format("{}: a database of another program; expected a history file of gputomo", file));
     const auto version = pragma(file, db, "user_version");
     if (version != kVersion) throw InputError(fmt::format("{}: history of version {}; expected version {}", file, version, kVersion));
 }
@@ -150,9 +151,8 @@ std::vector<Point> History::series(std::string_view path) const {
     for (const auto& entry : entries())
         if (auto leaf = machine::get_leaf(machine(entry.id), path); leaf && leaf->knowledge != machine::Knowledge::unknown)
             points.push_back({entry, std::move(*leaf)});
-    std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
-        return std::tie(a.entry.kind, a.entry.specimen) < std::tie(b.entry.kind, b.entry.specimen);
-    });
+    std::stable_sort(points.begin(), points.end(),
+                     [](const Point& a, const Point& b) { return std::tie(a.entry.kind, a.entry.specimen) < std::tie(b.entry.kind, b.entry.specimen); });
     return points;
 }
 

@@ -46,8 +46,8 @@ struct Outlier {
     Entry entry;
     std::string path;
     machine::Leaf leaf;
-    std::string fleet;         ///< what the others have: their median and how far they spread, or the value that most of them share
-    std::size_t specimens = 0; ///< of this kind, this one included
+    std::string fleet;          ///< what the others have: their median and how far they spread, or the value that most of them share
+    std::size_t specimens = 0;  ///< of this kind, this one included
 };
 
 /// A history file. Every member throws InputError (file, what is wrong, what was expected) where the file is not one.

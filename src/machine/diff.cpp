@@ -21,13 +21,9 @@ std::optional<std::vector<double>> as_numbers(const Value& value) {
     return std::nullopt;
 }
 
-bool within(double a, double b, double tolerance) {
-    return a == b || std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
-}
+bool within(double a, double b, double tolerance) { return a == b || std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b)); }
 
-std::array<double, 2> interval_of(const Leaf& leaf, double value) {
-    return leaf.provenance.interval.value_or(std::array<double, 2>{value, value});
-}
+std::array<double, 2> interval_of(const Leaf& leaf, double value) { return leaf.provenance.interval.value_or(std::array<double, 2>{value, value}); }
 
 /// Whether the candidates of an undecided leaf leave room for the other leaf; no candidates at all rule nothing out.
 bool compatible(const Leaf& undecided, const Leaf& other, double tolerance) {
@@ -39,8 +35,7 @@ bool compatible(const Leaf& undecided, const Leaf& other, double tolerance) {
         });
     };
     if (undecided.candidates.empty() || (other.knowledge == Knowledge::undecided && other.candidates.empty())) return true;
-    return other.knowledge != Knowledge::absent &&
-           std::any_of(undecided.candidates.begin(), undecided.candidates.end(), matches);
+    return other.knowledge != Knowledge::absent && std::any_of(undecided.candidates.begin(), undecided.candidates.end(), matches);
 }
 
 /// A policy known only not to be LRU leaves room for every other one.
@@ -62,9 +57,7 @@ bool same_value(const Leaf& a, const Leaf& b, double tolerance) {
         return within(*x, *y, tolerance) || (ia[0] <= ib[1] && ib[0] <= ia[1]);
     }
     const auto xs = as_numbers(a.value), ys = as_numbers(b.value);
-    if (xs && ys)
-        return std::equal(xs->begin(), xs->end(), ys->begin(), ys->end(),
-                          [&](double p, double q) { return within(p, q, tolerance); });
+    if (xs && ys) return std::equal(xs->begin(), xs->end(), ys->begin(), ys->end(), [&](double p, double q) { return within(p, q, tolerance); });
     return a.value == b.value;
 }
 
@@ -103,11 +96,14 @@ std::string value_text(const Value& value) {
     return std::visit(
         [](const auto& v) -> std::string {
             using T = std::remove_cvref_t<decltype(v)>;
-            if constexpr (std::is_same_v<T, double>) return fmt::format("{:.6g}", v);
-            else if constexpr (std::is_same_v<T, std::vector<double>>) return fmt::format("[{:.4g}]", fmt::join(v, ", "));
+            if constexpr (std::is_same_v<T, double>)
+                return fmt::format("{:.6g}", v);
+            else if constexpr (std::is_same_v<T, std::vector<double>>)
+                return fmt::format("[{:.4g}]", fmt::join(v, ", "));
             else if constexpr (std::is_same_v<T, std::vector<std::int64_t>> || std::is_same_v<T, std::vector<std::string>>)
                 return fmt::format("[{}]", fmt::join(v, ", "));
-            else return fmt::format("{}", v);
+            else
+                return fmt::format("{}", v);
         },
         value);
 }

@@ -26,10 +26,10 @@ enum class Unit {
 
 /// Where a value comes from: a citation, or a measurement.
 struct Provenance {
-    std::string source;  ///< "Wong 2010, Table III"; empty for a measurement
-    std::string method;  ///< experiment and method; empty for a citation
-    std::optional<double> confidence;                 ///< 0..1, measurements only
-    std::optional<std::array<double, 2>> interval;    ///< [low, high] in the leaf's unit, measurements of numbers only
+    std::string source;                             ///< "Wong 2010, Table III"; empty for a measurement
+    std::string method;                             ///< experiment and method; empty for a citation
+    std::optional<double> confidence;               ///< 0..1, measurements only
+    std::optional<std::array<double, 2>> interval;  ///< [low, high] in the leaf's unit, measurements of numbers only
     std::string note;
 };
 

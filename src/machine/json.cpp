@@ -59,8 +59,7 @@ Json struct_json(const Struct& from) {
 }  // namespace
 
 std::string_view unit_name(Unit unit) {
-    static constexpr std::array<std::string_view, 9> kNames{"", "bytes", "cycles", "ns", "MHz", "GB/s", "bytes/cycle",
-                                                            "ops/cycle", "count"};
+    static constexpr std::array<std::string_view, 9> kNames{"", "bytes", "cycles", "ns", "MHz", "GB/s", "bytes/cycle", "ops/cycle", "count"};
     return kNames.at(static_cast<std::size_t>(unit));
 }
 
@@ -82,9 +81,7 @@ std::string to_json(const Machine& machine) {
     return text + "\n}\n";
 }
 
-Machine load(const std::filesystem::path& file) {
-    return from_json(read_file(file, "a machine description"), file.string());
-}
+Machine load(const std::filesystem::path& file) { return from_json(read_file(file, "a machine description"), file.string()); }
 
 void save(const Machine& machine, const std::filesystem::path& file) {
     std::ofstream out(file, std::ios::binary);

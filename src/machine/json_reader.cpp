@@ -39,8 +39,7 @@ constexpr std::string_view type_name() {
 template <class T>
 bool holds(const Json& json) {
     if constexpr (std::is_same_v<T, std::int64_t>) {
-        return json.is_number_integer() &&
-               !(json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
+        return json.is_number_integer() && !(json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
     } else if constexpr (std::is_same_v<T, double>) {
         return json.is_number();
     } else if constexpr (std::is_same_v<T, bool>) {
@@ -64,13 +63,11 @@ bool is_negative(const Value& value) {
 /// Reads one leaf object of a file, whose name starts the error messages.
 class LeafReader {
 public:
-    LeafReader(std::string_view origin, std::string path, const FieldInfo& info)
-        : origin_(origin), path_(std::move(path)), info_(info) {}
+    LeafReader(std::string_view origin, std::string path, const FieldInfo& info) : origin_(origin), path_(std::move(path)), info_(info) {}
 
     template <class T>
     void read(const Json& json, Field<T>& field) const {
-        if (!json.is_object())
-            error(fmt::format("found {}; expected an object with \"value\", \"absent\" or \"candidates\"", json.type_name()));
+        if (!json.is_object()) error(fmt::format("found {}; expected an object with \"value\", \"absent\" or \"candidates\"", json.type_name()));
         check_members(json);
         check_unit(json);
         read_provenance(json, field.provenance);
@@ -92,8 +89,7 @@ private:
     [[noreturn]] void error(std::string_view what) const { fail(origin_, path_, what); }
 
     void check_members(const Json& json) const {
-        static constexpr std::array<std::string_view, 9> kKnown{
-            "value", "unit", "source", "method", "confidence", "interval", "candidates", "absent", "note"};
+        static constexpr std::array<std::string_view, 9> kKnown{"value", "unit", "source", "method", "confidence", "interval", "candidates", "absent", "note"};
         for (const auto& [name, unused] : json.items())
             if (std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end())
                 error(fmt::format("unknown member \"{}\"; expected {}", name, fmt::join(kKnown, ", ")));
@@ -143,9 +139,7 @@ private:
 
     template <class T>
     T element(const Json& json, std::string_view member) const {
-        if (!holds<T>(json))
-            error(fmt::format("{}: found {}; expected {}", member, json.dump(-1, ' ', false, Json::error_handler_t::replace),
-                              type_name<T>()));
+        if (!holds<T>(json)) error(fmt::format("{}: found {}; expected {}", member, json.dump(-1, ' ', false, Json::error_handler_t::replace), type_name<T>()));
         T value = json.get<T>();
         if (is_negative(Value(value))) error(fmt::format("{}: found {}; expected nothing negative", member, json.dump()));
         if constexpr (std::is_same_v<T, std::string>) {
@@ -168,8 +162,7 @@ void read_struct(const Json& json, Struct& to, std::string_view origin, std::str
     std::vector<std::string> known;
     Struct::fields(to, [&](const FieldInfo& info, auto& field) {
         known.emplace_back(info.name);
-        if (json.contains(known.back()))
-            LeafReader(origin, join_path(section, key, info.name), info).read(json.at(known.back()), field);
+        if (json.contains(known.back())) LeafReader(origin, join_path(section, key, info.name), info).read(json.at(known.back()), field);
     });
     for (const auto& [name, unused] : json.items())
         if (std::find(known.begin(), known.end(), name) == known.end())

@@ -12,6 +12,9 @@
 
 namespace gputomo::machine {
 
+// A table: one line a leaf.
+// clang-format off
+
 using Integer = Field<std::int64_t>;
 using Real = Field<double>;
 using Flag = Field<bool>;
@@ -542,5 +545,7 @@ struct Machine {
         visit("launch", self.launch);
     }
 };
+
+// clang-format on
 
 }  // namespace gputomo::machine

@@ -13,8 +13,7 @@
 namespace gputomo::machine {
 
 /// The value of any leaf.
-using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<double>,
-                           std::vector<std::string>>;
+using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>>;
 
 /// "section.key.leaf", the key in brackets where it has dots itself: operations[add.s32].latency.
 [[nodiscard]] std::string join_path(std::string_view section, std::string_view key, std::string_view leaf);
@@ -26,13 +25,10 @@ void visit_leaves(M& machine, Visitor&& visit) {
         using Content = std::remove_cvref_t<decltype(content)>;
         if constexpr (requires { typename Content::mapped_type; }) {
             for (auto& entry : content)
-                Content::mapped_type::fields(entry.second, [&](const FieldInfo& info, auto& field) {
-                    visit(join_path(section, entry.first, info.name), info, field);
-                });
+                Content::mapped_type::fields(entry.second,
+                                             [&](const FieldInfo& info, auto& field) { visit(join_path(section, entry.first, info.name), info, field); });
         } else {
-            Content::fields(content, [&](const FieldInfo& info, auto& field) {
-                visit(join_path(section, {}, info.name), info, field);
-            });
+            Content::fields(content, [&](const FieldInfo& info, auto& field) { visit(join_path(section, {}, info.name), info, field); });
         }
     });
 }

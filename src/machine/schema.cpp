@@ -13,9 +13,12 @@ using Json = nlohmann::ordered_json;
 /// What a value of T looks like; numbers are never negative.
 template <class T>
 Json value_schema(const FieldInfo& info) {
-    if constexpr (std::is_same_v<T, std::int64_t>) return {{"type", "integer"}, {"minimum", 0}};
-    else if constexpr (std::is_same_v<T, double>) return {{"type", "number"}, {"minimum", 0}};
-    else if constexpr (std::is_same_v<T, bool>) return {{"type", "boolean"}};
+    if constexpr (std::is_same_v<T, std::int64_t>)
+        return {{"type", "integer"}, {"minimum", 0}};
+    else if constexpr (std::is_same_v<T, double>)
+        return {{"type", "number"}, {"minimum", 0}};
+    else if constexpr (std::is_same_v<T, bool>)
+        return {{"type", "boolean"}};
     else if constexpr (std::is_same_v<T, std::string>) {
         Json schema = {{"type", "string"}};
         if (!info.choices.empty()) schema["enum"] = info.choices;
@@ -63,9 +66,8 @@ Json common_leaf_schema() {
               {"confidence", {{"type", "number"}, {"minimum", 0}, {"maximum", 1}}},
               {"interval", {{"type", "array"}, {"minItems", 2}, {"maxItems", 2}, {"items", {{"type", "number"}}}}},
               {"note", {{"type", "string"}}}}},
-            {"allOf",
-             Json::array({{{"oneOf", Json::array({{{"required", {"value"}}}, {{"required", {"absent"}}}, {{"required", {"candidates"}}}})}},
-                          {{"oneOf", Json::array({cited, measured})}}})}};
+            {"allOf", Json::array({{{"oneOf", Json::array({{{"required", {"value"}}}, {{"required", {"absent"}}}, {{"required", {"candidates"}}}})}},
+                                   {{"oneOf", Json::array({cited, measured})}}})}};
 }
 
 }  // namespace
@@ -86,8 +88,9 @@ std::string json_schema() {
     });
     const Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                          {"title", "gputomo machine description"},
-                         {"description", "Leaves marked internal cannot be determined by timing, for the reason given: a scan never "
-                                         "fills them and a diff skips them."},
+                         {"description",
+                          "Leaves marked internal cannot be determined by timing, for the reason given: a scan never "
+                          "fills them and a diff skips them."},
                          {"type", "object"},
                          {"required", {"schema"}},
                          {"additionalProperties", false},

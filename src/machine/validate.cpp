@@ -18,11 +18,32 @@ namespace gputomo::machine {
 namespace {
 
 /// Leaves for which 0 makes no sense: sizes and counts that others are divided by, and rates.
-constexpr std::array<std::string_view, 26> kPositive{
-    "sms",  "sms_per_tpc", "warp_size", "max_threads_per_block", "max_threads_per_sm", "max_blocks_per_sm", "registers_per_sm",
-    "line", "sector",      "capacity",  "ways",                  "sets",               "span",              "entries", "page",
-    "reach", "banks",      "bank_width", "access_group",         "lanes",              "throughput",        "instructions",
-    "schedulers_per_sm",   "sm_mhz",    "read_bandwidth",        "peak_bandwidth"};
+constexpr std::array<std::string_view, 26> kPositive{"sms",
+                                                     "sms_per_tpc",
+                                                     "warp_size",
+                                                     "max_threads_per_block",
+                                                     "max_threads_per_sm",
+                                                     "max_blocks_per_sm",
+                                                     "registers_per_sm",
+                                                     "line",
+                                                     "sector",
+                                                     "capacity",
+                                                     "ways",
+                                                     "sets",
+                                                     "span",
+                                                     "entries",
+                                                     "page",
+                                                     "reach",
+                                                     "banks",
+                                                     "bank_width",
+                                                     "access_group",
+                                                     "lanes",
+                                                     "throughput",
+                                                     "instructions",
+                                                     "schedulers_per_sm",
+                                                     "sm_mhz",
+                                                     "read_bandwidth",
+                                                     "peak_bandwidth"};
 
 /// Far beyond what was or will be built, and near enough for arithmetic with them to stay exact and simulations to end.
 struct Range {
@@ -50,9 +71,7 @@ class Checker {
 public:
     explicit Checker(std::string_view origin) : origin_(origin) {}
 
-    [[noreturn]] void fail(const std::string& path, const std::string& what) const {
-        throw InputError(fmt::format("{}: {}: {}", origin_, path, what));
-    }
+    [[noreturn]] void fail(const std::string& path, const std::string& what) const { throw InputError(fmt::format("{}: {}: {}", origin_, path, what)); }
 
     void positive(const std::string& path, const FieldInfo& info, const Leaf& leaf) const {
         if (leaf.knowledge != Knowledge::known || std::find(kPositive.begin(), kPositive.end(), info.name) == kPositive.end()) return;
@@ -74,8 +93,7 @@ public:
     }
 
     void at_most(const std::string& path, const Integer& small, const std::string& limit_path, const Integer& limit) const {
-        if (small && limit && *small > *limit)
-            fail(path, fmt::format("found {}; expected at most {} as in {}", *small, *limit, limit_path));
+        if (small && limit && *small > *limit) fail(path, fmt::format("found {}; expected at most {} as in {}", *small, *limit, limit_path));
     }
 
     void low_high(const std::string& path, const Integers& range) const {
@@ -94,8 +112,8 @@ public:
         }
         const auto& list = part.set_ways.value;
         if (list.empty() || (part.sets && static_cast<std::uint64_t>(*part.sets) != list.size()))
-            fail(where + ".set_ways", fmt::format("found {} sets; expected {}", list.size(),
-                                                  part.sets ? fmt::format("{} as in {}.sets", *part.sets, where) : "at least 1"));
+            fail(where + ".set_ways",
+                 fmt::format("found {} sets; expected {}", list.size(), part.sets ? fmt::format("{} as in {}.sets", *part.sets, where) : "at least 1"));
         if (part.ways && *std::max_element(list.begin(), list.end()) != *part.ways)
             fail(where + ".ways", fmt::format("found {}; expected the largest of set_ways", *part.ways));
         std::int64_t total = 0;
@@ -151,8 +169,10 @@ public:
         const auto lines = total_ways(where, cache);
         if (!cache.capacity || !lines || !cache.line) return;
         const auto most = product(*lines, *cache.line);
-        if (most && *cache.capacity > *most) fail(where + ".capacity", fmt::format("found {}; expected at most {} lines of {} bytes, {}", *cache.capacity, *lines, *cache.line, *most));
-        if (*cache.capacity % *cache.line != 0) fail(where + ".capacity", fmt::format("found {}; expected a multiple of the line, {}", *cache.capacity, *cache.line));
+        if (most && *cache.capacity > *most)
+            fail(where + ".capacity", fmt::format("found {}; expected at most {} lines of {} bytes, {}", *cache.capacity, *lines, *cache.line, *most));
+        if (*cache.capacity % *cache.line != 0)
+            fail(where + ".capacity", fmt::format("found {}; expected a multiple of the line, {}", *cache.capacity, *cache.line));
     }
 
     void cache(const std::string& where, const Cache& cache) const {
@@ -210,10 +230,8 @@ void validate(const Machine& machine, std::string_view origin) {
     for (const auto& [key, cache] : machine.caches) check.cache("caches." + key, cache);
     for (const auto& [key, tlb] : machine.tlbs) check.tlb("tlbs." + key, tlb);
     check_paths(machine, check);
-    for (const auto& [key, operation] : machine.operations)
-        check.names_exist(join_path("operations", key, "units"), operation.units, machine.pipelines);
-    check.at_most("topology.max_threads_per_block", machine.topology.max_threads_per_block, "topology.max_threads_per_sm",
-                  machine.topology.max_threads_per_sm);
+    for (const auto& [key, operation] : machine.operations) check.names_exist(join_path("operations", key, "units"), operation.units, machine.pipelines);
+    check.at_most("topology.max_threads_per_block", machine.topology.max_threads_per_block, "topology.max_threads_per_sm", machine.topology.max_threads_per_sm);
     check.at_most("topology.warp_size", machine.topology.warp_size, "topology.max_threads_per_block", machine.topology.max_threads_per_block);
     check.at_most("shared.max_per_block", machine.shared.max_per_block, "shared.capacity", machine.shared.capacity);
     if (machine.shared.unified_cache && !machine.caches.contains(*machine.shared.unified_cache))

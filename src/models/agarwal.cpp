@@ -11,13 +11,20 @@ double needed(const Parameters& p, const Group& group) {
 }
 
 Solution solve_threads(const Parameters& p, const Group& group, double warps) {
-    return {linear_to_peak(p, warps, needed(p, group)), {{"R", instruction_time(p) * group.instructions(), "cycles"}, {"L", group.memory * p.memory.latency, "cycles"}, {"threads_needed", needed(p, group), "warps/SM"}}};
+    return {linear_to_peak(p, warps, needed(p, group)),
+            {{"R", instruction_time(p) * group.instructions(), "cycles"},
+             {"L", group.memory * p.memory.latency, "cycles"},
+             {"threads_needed", needed(p, group), "warps/SM"}}};
 }
 
 }  // namespace
 
 Model agarwal() {
-    return {.id = "agarwal", .title = "coarse-grained multithreading, n switches hide a stall", .source = "Agarwal 1989, Section 2; Volkov 2016, 4.9", .solve = solve_threads, .needed_warps = needed};
+    return {.id = "agarwal",
+            .title = "coarse-grained multithreading, n switches hide a stall",
+            .source = "Agarwal 1989, Section 2; Volkov 2016, 4.9",
+            .solve = solve_threads,
+            .needed_warps = needed};
 }
 
 }  // namespace gputomo::models

@@ -35,11 +35,17 @@ Model chen_aamodt_1() {
 }
 
 Model chen_aamodt_2() {
-    return {.id = "chen-aamodt-2", .title = "throughput of one thread times threads", .source = "Chen and Aamodt 2009; Volkov 2016, 4.13: n lambda", .solve = solve_2};
+    return {.id = "chen-aamodt-2",
+            .title = "throughput of one thread times threads",
+            .source = "Chen and Aamodt 2009; Volkov 2016, 4.13: n lambda",
+            .solve = solve_2};
 }
 
 Model chen_aamodt_3() {
-    return {.id = "chen-aamodt-3", .title = "a cycle is lost when no thread can issue", .source = "Chen and Aamodt 2009; Volkov 2016, 4.13: 1 - (1 - lambda)^n", .solve = solve_3};
+    return {.id = "chen-aamodt-3",
+            .title = "a cycle is lost when no thread can issue",
+            .source = "Chen and Aamodt 2009; Volkov 2016, 4.13: 1 - (1 - lambda)^n",
+            .solve = solve_3};
 }
 
 }  // namespace gputomo::models

@@ -7,7 +7,13 @@ namespace gputomo::models {
 namespace {
 
 Evaluation evaluated(const Model& model, const Parameters& parameters, const MeasuredMix& measured) {
-    Evaluation result{.model = model.id, .mix = measured.mix, .smallest = std::numeric_limits<double>::infinity(), .largest = -std::numeric_limits<double>::infinity(), .needed_estimated = {}, .needed_measured = {}, .estimated = {}};
+    Evaluation result{.model = model.id,
+                      .mix = measured.mix,
+                      .smallest = std::numeric_limits<double>::infinity(),
+                      .largest = -std::numeric_limits<double>::infinity(),
+                      .needed_estimated = {},
+                      .needed_measured = {},
+                      .estimated = {}};
     const double target = kHidden * peak_instructions_per_cycle(parameters, measured.mix);
     for (const auto& [warps, throughput] : measured.throughput) {
         const double estimate = solve(model, parameters, measured.mix, warps).instructions_per_cycle;

@@ -20,7 +20,7 @@ struct Evaluation {
     Mix mix;
     double smallest = 0;  ///< of estimate / measured over occupancies
     double largest = 0;
-    double mean_error = 0;  ///< of estimate / measured or its reciprocal, whichever is larger, over occupancies; 1 where all are right
+    double mean_error = 0;                ///< of estimate / measured or its reciprocal, whichever is larger, over occupancies; 1 where all are right
     std::optional<int> needed_estimated;  ///< warps per SM for 90% of the peak; nothing where no measured occupancy has it
     std::optional<int> needed_measured;
     Curve estimated;  ///< instructions per cycle and SM by warps, where it was measured

@@ -43,7 +43,11 @@ Solution solve_hong_kim(const Parameters& p, const Group& group, double warps) {
 }  // namespace
 
 Model hong_kim() {
-    return {.id = "hong-kim", .title = "memory against computation warp parallelism", .source = "Hong and Kim 2009, Eq. 6-9, 22-24; Volkov 2016, 7.1", .solve = solve_hong_kim, .needed_warps = cwp_full};
+    return {.id = "hong-kim",
+            .title = "memory against computation warp parallelism",
+            .source = "Hong and Kim 2009, Eq. 6-9, 22-24; Volkov 2016, 7.1",
+            .solve = solve_hong_kim,
+            .needed_warps = cwp_full};
 }
 
 }  // namespace gputomo::models

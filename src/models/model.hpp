@@ -63,8 +63,8 @@ struct Model {
 [[nodiscard]] Solution solve(const Model& model, const Parameters& parameters, const Mix& mix, double warps);
 
 /// Throughputs of the parts of a mix, from its instructions per cycle and SM.
-[[nodiscard]] double adds_per_cycle(const Mix& mix, double instructions_per_cycle);          ///< thread operations per cycle and SM
-[[nodiscard]] double accesses_per_cycle(const Mix& mix, double instructions_per_cycle);      ///< memory instructions per cycle and SM
+[[nodiscard]] double adds_per_cycle(const Mix& mix, double instructions_per_cycle);      ///< thread operations per cycle and SM
+[[nodiscard]] double accesses_per_cycle(const Mix& mix, double instructions_per_cycle);  ///< memory instructions per cycle and SM
 
 /// The most that the throughput limits allow, instructions per cycle and SM (Volkov 2016, 4.1).
 [[nodiscard]] double peak_instructions_per_cycle(const Parameters& parameters, const Mix& mix);

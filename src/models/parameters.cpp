@@ -26,10 +26,12 @@ public:
     template <class T>
     [[nodiscard]] double need(const machine::Field<T>& field, std::string_view path) const {
         // Two neighbours of which a scan could not tell which: their mean is off by less than any model is.
-        if (field.knowledge == machine::Knowledge::undecided && field.candidates.size() == 2 && std::abs(field.candidates[1] - field.candidates[0]) <= kNeighbours * std::abs(field.candidates[0]))
+        if (field.knowledge == machine::Knowledge::undecided && field.candidates.size() == 2 &&
+            std::abs(field.candidates[1] - field.candidates[0]) <= kNeighbours * std::abs(field.candidates[0]))
             return (static_cast<double>(field.candidates[0]) + static_cast<double>(field.candidates[1])) / 2;
-        if (!field) throw InputError(fmt::format("{}: {}: {}; expected a number, because models need it", origin_, path,
-                                                 field.knowledge == machine::Knowledge::undecided ? "undecided" : "missing"));
+        if (!field)
+            throw InputError(fmt::format("{}: {}: {}; expected a number, because models need it", origin_, path,
+                                         field.knowledge == machine::Knowledge::undecided ? "undecided" : "missing"));
         return static_cast<double>(*field);
     }
     template <class Map>
@@ -67,7 +69,8 @@ public:
         const auto& cache = entry(machine_.caches, "caches", names.back());
         p.memory.latency = need(cache.latency, "caches." + names.back() + ".latency");
         p.memory.throughput = cache.bytes_per_cycle.value_or(0) / p.sms / p.access_bytes;
-        if (cache.sm_bytes_per_cycle && p.memory.throughput > 0) p.memory.throughput = std::min(p.memory.throughput, *cache.sm_bytes_per_cycle / p.access_bytes);
+        if (cache.sm_bytes_per_cycle && p.memory.throughput > 0)
+            p.memory.throughput = std::min(p.memory.throughput, *cache.sm_bytes_per_cycle / p.access_bytes);
         p.access_slots = path.issue_slots.value_or(1);
     }
     void shared(Parameters& p) const {
@@ -91,7 +94,8 @@ private:
         const auto& slopes = memory.contention_slopes.value;
         const auto& limits = memory.contention_limits.value;
         if (slopes.empty() || slopes.size() != limits.size())
-            throw InputError(fmt::format("{}: memory.contention_limits: found {} numbers; expected {} as in memory.contention_slopes, and at least 1", origin_, limits.size(), slopes.size()));
+            throw InputError(fmt::format("{}: memory.contention_limits: found {} numbers; expected {} as in memory.contention_slopes, and at least 1", origin_,
+                                         limits.size(), slopes.size()));
         Contention contention{.base = *memory.contention_base, .terms = {}};
         for (std::size_t i = 0; i < slopes.size(); ++i) contention.terms.push_back({slopes[i], limits[i]});
         p.contention = std::move(contention);

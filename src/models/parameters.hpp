@@ -50,12 +50,12 @@ struct Parameters {
     std::string gpu;
     Access access = Access::global;
     int sms = 1;
-    int schedulers = 1;           ///< of an SM
-    int max_warps = 0;            ///< of an SM; 0 where unknown
+    int schedulers = 1;  ///< of an SM
+    int max_warps = 0;   ///< of an SM; 0 where unknown
     double clock_ghz = 1;
-    Rate arithmetic;              ///< floating-point adds; the rate of instructions that depend on each other, so without dual issue
-    Rate memory;                  ///< the other instruction of the mix; throughput 0 where the description of an L2 has none, for who measured it to fill in
-    double access_slots = 1;      ///< issue slots that the other instruction takes (Volkov 2016, 4.7)
+    Rate arithmetic;          ///< floating-point adds; the rate of instructions that depend on each other, so without dual issue
+    Rate memory;              ///< the other instruction of the mix; throughput 0 where the description of an L2 has none, for who measured it to fill in
+    double access_slots = 1;  ///< issue slots that the other instruction takes (Volkov 2016, 4.7)
     /// Latency of the other instruction where an add depends on it, if that differs (Volkov 2016, 4.7).
     std::optional<double> latency_to_arithmetic;
     double issue_throughput = 1;  ///< issues per cycle and SM

@@ -24,7 +24,9 @@ constexpr double kStartSpread = 0.1;
 class Replay {
 public:
     explicit Replay(const ReplayStations& stations)
-        : s_(stations), schedulers_(static_cast<std::size_t>(s_.sms * s_.schedulers)), warps_(static_cast<std::size_t>(s_.sms * s_.warps)),
+        : s_(stations),
+          schedulers_(static_cast<std::size_t>(s_.sms * s_.schedulers)),
+          warps_(static_cast<std::size_t>(s_.sms * s_.warps)),
           free_(static_cast<std::size_t>(s_.servers), 0),
           counted_(std::clamp(kAllCounted / (s_.sms * s_.warps), kLeastCounted, kMostCounted)) {}
 
@@ -44,8 +46,8 @@ public:
 private:
     struct Warp {
         int groups = 0;
-        int adds = 0;       ///< left of this group
-        double carry = 0;   ///< of the fraction of an add
+        int adds = 0;      ///< left of this group
+        double carry = 0;  ///< of the fraction of an add
         double first = 0, last = 0;
     };
     struct Ready {
@@ -171,7 +173,7 @@ private:
     std::vector<double> free_;  ///< when each server is
     int counted_ = 0;           ///< groups of a warp
     std::vector<Ready> asked_;  ///< accesses that wait to be served
-    double waited_ = 0;  ///< for servers, by accesses that count
+    double waited_ = 0;         ///< for servers, by accesses that count
     double waits_ = 0;
     std::size_t running_ = 0;
     std::mt19937 random_{1};

@@ -6,18 +6,23 @@ namespace {
 
 /// Threads run for R cycles, here (alpha + 1) instructions at the full rate, and wait for L. A GPU switches in no time: C = 0.
 /// Eq. 4: L / (R + C) + 1.
-double needed(const Parameters& p, const Group& group) {
-    return group.memory * p.memory.latency / (instruction_time(p) * group.instructions()) + 1;
-}
+double needed(const Parameters& p, const Group& group) { return group.memory * p.memory.latency / (instruction_time(p) * group.instructions()) + 1; }
 
 Solution solve_threads(const Parameters& p, const Group& group, double warps) {
-    return {linear_to_peak(p, warps, needed(p, group)), {{"R", instruction_time(p) * group.instructions(), "cycles"}, {"L", group.memory * p.memory.latency, "cycles"}, {"threads_needed", needed(p, group), "warps/SM"}}};
+    return {linear_to_peak(p, warps, needed(p, group)),
+            {{"R", instruction_time(p) * group.instructions(), "cycles"},
+             {"L", group.memory * p.memory.latency, "cycles"},
+             {"threads_needed", needed(p, group), "warps/SM"}}};
 }
 
 }  // namespace
 
 Model saavedra_barrera() {
-    return {.id = "saavedra-barrera", .title = "coarse-grained multithreading, n - 1 switches hide a stall", .source = "Saavedra-Barrera et al. 1990, Eq. 4; Volkov 2016, 4.9", .solve = solve_threads, .needed_warps = needed};
+    return {.id = "saavedra-barrera",
+            .title = "coarse-grained multithreading, n - 1 switches hide a stall",
+            .source = "Saavedra-Barrera et al. 1990, Eq. 4; Volkov 2016, 4.9",
+            .solve = solve_threads,
+            .needed_warps = needed};
 }
 
 }  // namespace gputomo::models

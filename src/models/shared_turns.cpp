@@ -62,7 +62,10 @@ Solution solve_shared_turns(const Parameters& p, const Group& group, double warp
 }  // namespace
 
 Model shared_turns() {
-    return {.id = "shared-turns", .title = "warps that take turns at issue and queue for memory, replayed", .source = "gputomo; Volkov 2016, 4.12, 6.5, 7.10 for what it explains", .solve = solve_shared_turns};
+    return {.id = "shared-turns",
+            .title = "warps that take turns at issue and queue for memory, replayed",
+            .source = "gputomo; Volkov 2016, 4.12, 6.5, 7.10 for what it explains",
+            .solve = solve_shared_turns};
 }
 
 }  // namespace gputomo::models

@@ -11,7 +11,8 @@ Solution solve_basic(const Parameters& p, const Group& group, double warps) {
     const double latency = group_latency(p, group);
     const double bound = group_throughput(p, group);
     const double groups = std::min(warps / latency, bound);
-    return {groups * group.instructions(), {{"latency", latency, "cycles"}, {"latency_bound", warps / latency, "groups/cycle"}, {"throughput_bound", bound, "groups/cycle"}}};
+    return {groups * group.instructions(),
+            {{"latency", latency, "cycles"}, {"latency_bound", warps / latency, "groups/cycle"}, {"throughput_bound", bound, "groups/cycle"}}};
 }
 
 /// n = Latency min(mem_thru, alu_thru / alpha, issue_thru / (alpha + 1)) (4.5).
@@ -20,7 +21,11 @@ double needed_basic(const Parameters& p, const Group& group) { return group_late
 }  // namespace
 
 Model volkov_basic() {
-    return {.id = "volkov-basic", .title = "latency bound and throughput bound, whichever is tighter", .source = "Volkov 2016, 3.5, 4.1, 4.5", .solve = solve_basic, .needed_warps = needed_basic};
+    return {.id = "volkov-basic",
+            .title = "latency bound and throughput bound, whichever is tighter",
+            .source = "Volkov 2016, 3.5, 4.1, 4.5",
+            .solve = solve_basic,
+            .needed_warps = needed_basic};
 }
 
 }  // namespace gputomo::models

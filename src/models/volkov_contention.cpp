@@ -30,7 +30,10 @@ Solution solve_contention(const Parameters& p, const Group& group, double warps)
     const double latency_bound = balanced(p, group, warps);
     const double bound = group_throughput(p, group);
     const double groups = std::min(latency_bound, bound);
-    return {groups * group.instructions(), {{"latency", loaded_latency(p, group, latency_bound * group.memory), "cycles"}, {"latency_bound", latency_bound, "groups/cycle"}, {"throughput_bound", bound, "groups/cycle"}}};
+    return {groups * group.instructions(),
+            {{"latency", loaded_latency(p, group, latency_bound * group.memory), "cycles"},
+             {"latency_bound", latency_bound, "groups/cycle"},
+             {"throughput_bound", bound, "groups/cycle"}}};
 }
 
 /// Little's law at the throughput bound, with the latency that is found there. Where the fit's pole lies below the bound, as that
@@ -44,7 +47,11 @@ double needed_contention(const Parameters& p, const Group& group) {
 }  // namespace
 
 Model volkov_contention() {
-    return {.id = "volkov-contention", .title = "the basic model with memory latency that grows with throughput", .source = "Volkov 2016, 6.4, 6.5", .solve = solve_contention, .needed_warps = needed_contention};
+    return {.id = "volkov-contention",
+            .title = "the basic model with memory latency that grows with throughput",
+            .source = "Volkov 2016, 6.4, 6.5",
+            .solve = solve_contention,
+            .needed_warps = needed_contention};
 }
 
 }  // namespace gputomo::models

@@ -13,7 +13,9 @@ struct Times {
 
 /// Cycles per group from measured throughput of each kind alone, or from its latency and throughput (Volkov 2016, 4.11).
 Times times_of(const Parameters& p, const Group& group, double warps) {
-    const auto rate = [&](const Curve& curve, const Rate& unit) { return curve.empty() ? std::min(warps / unit.latency, unit.throughput) : value_at(curve, warps); };
+    const auto rate = [&](const Curve& curve, const Rate& unit) {
+        return curve.empty() ? std::min(warps / unit.latency, unit.throughput) : value_at(curve, warps);
+    };
     return {group.arithmetic / rate(p.arithmetic_curve, p.arithmetic), group.memory / rate(p.memory_curve, p.memory)};
 }
 
@@ -34,7 +36,10 @@ Solution solve_add(const Parameters& p, const Group& group, double warps) {
 }  // namespace
 
 Model zhang_owens_max() {
-    return {.id = "zhang-owens", .title = "arithmetic and memory time in isolation, overlapping", .source = "Zhang and Owens 2011; Volkov 2016, 4.11, 7.3", .solve = solve_max};
+    return {.id = "zhang-owens",
+            .title = "arithmetic and memory time in isolation, overlapping",
+            .source = "Zhang and Owens 2011; Volkov 2016, 4.11, 7.3",
+            .solve = solve_max};
 }
 
 Model zhang_owens_add() {

@@ -15,24 +15,24 @@ enum class Kind : std::uint8_t {
     barrier,  ///< of the block
     branch,
     exit,
-    free,     ///< takes no issue slot: what a compiler turns into an operand
+    free,  ///< takes no issue slot: what a compiler turns into an operand
 };
 
 enum class Place : std::uint8_t { global, local, shared, constant };
 
 struct Access {
     Place place = Place::global;
-    int bytes = 4;      ///< of one thread
-    bool load = true;   ///< also atomics that return a value
+    int bytes = 4;     ///< of one thread
+    bool load = true;  ///< also atomics that return a value
     /// Bytes from the address of one thread to that of the next, where known; 0: all threads access one address.
     std::optional<std::int64_t> stride;
 };
 
 struct Instruction {
     Kind kind = Kind::arithmetic;
-    std::string text;      ///< as the file has it, for messages and tables
+    std::string text;  ///< as the file has it, for messages and tables
     int line = 0;
-    std::string operation; ///< PTX mnemonic that costs, a key of machine.operations or a relative of one
+    std::string operation;  ///< PTX mnemonic that costs, a key of machine.operations or a relative of one
     std::optional<Access> access;
     std::vector<std::uint32_t> reads, writes;  ///< registers
     bool guarded = false;

@@ -49,7 +49,8 @@ double hit_latency(const machine::Machine& machine, bool whole_gpu) {
     if (path == machine.paths.end()) return 0;
     for (const auto& key : path->second.caches.value_or({}))
         if (const auto cache = machine.caches.find(key); cache != machine.caches.end() && cache->second.latency)
-            if (const bool far = cache->second.scope.value_or(key == "l2" ? "gpu" : "sm") == "gpu"; far == whole_gpu) return static_cast<double>(*cache->second.latency);
+            if (const bool far = cache->second.scope.value_or(key == "l2" ? "gpu" : "sm") == "gpu"; far == whole_gpu)
+                return static_cast<double>(*cache->second.latency);
     return 0;
 }
 
@@ -67,8 +68,10 @@ Costs::Costs(const machine::Machine& machine, const AccessChoices& choices, std:
     };
     check(choices.l1_hit_rate, "--l1-hit");
     check(choices.l2_hit_rate, "--l2-hit");
-    if (choices.l1_hit_rate > 0 && hit_latency(machine, false) == 0) throw InputError(fmt::format("--l1-hit {}: {} describes no cache of the SM with a latency on paths.global; expected 0", choices.l1_hit_rate, origin));
-    if (choices.l2_hit_rate > 0 && hit_latency(machine, true) == 0) throw InputError(fmt::format("--l2-hit {}: {} describes no cache of the GPU with a latency on paths.global; expected 0", choices.l2_hit_rate, origin));
+    if (choices.l1_hit_rate > 0 && hit_latency(machine, false) == 0)
+        throw InputError(fmt::format("--l1-hit {}: {} describes no cache of the SM with a latency on paths.global; expected 0", choices.l1_hit_rate, origin));
+    if (choices.l2_hit_rate > 0 && hit_latency(machine, true) == 0)
+        throw InputError(fmt::format("--l2-hit {}: {} describes no cache of the GPU with a latency on paths.global; expected 0", choices.l2_hit_rate, origin));
     if (choices.l1_hit_rate == 0 && choices.l2_hit_rate == 0) assumptions_.insert("no access hits in a cache (--l1-hit, --l2-hit)");
 }
 
@@ -102,8 +105,10 @@ Cost Costs::arithmetic(const Instruction& instruction) {
     if (!latency || !row->second.throughput) {
         const auto unit = machine_.pipelines.find(resource == Resource::sfu ? "sfu" : resource == Resource::double_precision ? "dpu" : "sp");
         if (unit == machine_.pipelines.end() || !unit->second.latency || !unit->second.lanes)
-            throw InputError(fmt::format("{}: operations[{}]: missing, and no relative or pipeline is described; expected latency and throughput", origin_, instruction.operation));
-        return {.latency = static_cast<double>(*unit->second.latency), .resource = resource, .cycles = kWarp / *unit->second.lanes, .use = instruction.operation};
+            throw InputError(fmt::format("{}: operations[{}]: missing, and no relative or pipeline is described; expected latency and throughput", origin_,
+                                         instruction.operation));
+        return {
+            .latency = static_cast<double>(*unit->second.latency), .resource = resource, .cycles = kWarp / *unit->second.lanes, .use = instruction.operation};
     }
     if (resource_of(row->first) != resource) {
         assumptions_.insert(fmt::format("'{}' costs as much as {}, the nearest operation that the machine description has", instruction.operation, row->first));
@@ -142,7 +147,8 @@ Costs::Footprint Costs::footprint(const Instruction& instruction) {
     if (machine_.memory.transaction_sizes && !machine_.memory.transaction_sizes.value.empty())
         sector = static_cast<double>(*std::min_element(machine_.memory.transaction_sizes.value.begin(), machine_.memory.transaction_sizes.value.end()));
     if (const auto given = choices_.transactions.find(instruction.line); given != choices_.transactions.end()) {
-        if (!(given->second >= 1 && given->second <= kWarp)) throw InputError(fmt::format("--transactions {}={}: expected 1 to 32", given->first, given->second));
+        if (!(given->second >= 1 && given->second <= kWarp))
+            throw InputError(fmt::format("--transactions {}={}: expected 1 to 32", given->first, given->second));
         // Where no sizes of transactions are described, pieces that lie anywhere take as long as what DRAM reads at once (Volkov 2016, 6.7).
         const double read = machine_.memory.transaction_sizes ? 0 : static_cast<double>(machine_.memory.fetch_bytes.value_or(0));
         const double least = std::min(kLineBytes, std::max(sector, read));
@@ -180,14 +186,17 @@ Cost Costs::global(const Instruction& instruction, double memory_latency) {
 double Costs::conflict_ways(const Instruction& instruction) {
     const auto banks = machine_.shared.banks.value_or(kWarp);
     if (const auto given = choices_.ways.find(instruction.line); given != choices_.ways.end()) {
-        if (!(given->second >= 1 && given->second <= static_cast<double>(banks))) throw InputError(fmt::format("--ways {}={}: expected 1 to {}", given->first, given->second, banks));
+        if (!(given->second >= 1 && given->second <= static_cast<double>(banks)))
+            throw InputError(fmt::format("--ways {}={}: expected 1 to {}", given->first, given->second, banks));
         return given->second;
     }
     const Access& access = *instruction.access;
-    if (!access.stride) assumptions_.insert(fmt::format("the shared memory access in line {} has no bank conflicts (--ways {}=N)", instruction.line, instruction.line));
+    if (!access.stride)
+        assumptions_.insert(fmt::format("the shared memory access in line {} has no bank conflicts (--ways {}=N)", instruction.line, instruction.line));
     const std::int64_t width = machine_.shared.bank_width.value_or(4);
     const std::int64_t stride = std::abs(access.stride.value_or(access.bytes));
-    const auto group = machine_.shared.access_group.value_or(kWarp) * std::min<std::int64_t>(4, access.bytes) / std::max(1, access.bytes);  // wide accesses go in parts
+    const auto group =
+        machine_.shared.access_group.value_or(kWarp) * std::min<std::int64_t>(4, access.bytes) / std::max(1, access.bytes);  // wide accesses go in parts
     std::map<std::int64_t, std::set<std::int64_t>> words;  // by bank; threads that want one word share it
     for (std::int64_t lane = 0; lane < std::max<std::int64_t>(1, group); ++lane)
         for (std::int64_t at = lane * stride; at < lane * stride + access.bytes; at += width) words[at / width % banks].insert(at / width);
@@ -198,7 +207,8 @@ double Costs::conflict_ways(const Instruction& instruction) {
 
 Cost Costs::shared(const Instruction& instruction) {
     if (!machine_.shared.latency || !machine_.shared.bytes_per_cycle)
-        throw InputError(fmt::format("{}: shared.latency, shared.bytes_per_cycle: missing; expected numbers, because line {} accesses shared memory", origin_, instruction.line));
+        throw InputError(fmt::format("{}: shared.latency, shared.bytes_per_cycle: missing; expected numbers, because line {} accesses shared memory", origin_,
+                                     instruction.line));
     const double ways = conflict_ways(instruction);
     const double latency = static_cast<double>((machine_.shared.warp_latency ? machine_.shared.warp_latency : machine_.shared.latency).value);
     const double cycles = std::max(4, instruction.access->bytes) * kWarp / *machine_.shared.bytes_per_cycle;

@@ -18,7 +18,7 @@ struct AccessChoices {
     std::map<int, double> transactions;  ///< lines of 128 bytes that one access of a warp touches
     std::map<int, double> ways;          ///< bank-conflict ways of one access of a warp
     double l1_hit_rate = 0;
-    double l2_hit_rate = 0;              ///< of what misses in the L1
+    double l2_hit_rate = 0;  ///< of what misses in the L1
 };
 
 /// Groups of instructions that share a throughput limit (Volkov 2016, 3.6).
@@ -26,7 +26,7 @@ enum class Resource : std::uint8_t { cores, sfu, double_precision, shared, memor
 [[nodiscard]] std::string_view name_of(Resource resource);
 
 struct Cost {
-    double latency = 0;   ///< cycles from issue to the issue of a dependent instruction
+    double latency = 0;  ///< cycles from issue to the issue of a dependent instruction
     Resource resource = Resource::cores;
     double cycles = 0;    ///< that the resource of one SM is busy
     double reissues = 0;  ///< further issues of the same instruction
@@ -51,7 +51,7 @@ public:
     /// Cycles of one SM for each warp of blocks of so many that start; 0 where unknown.
     [[nodiscard]] double start_cycles(int warps_of_block) const;
     [[nodiscard]] bool dual_issue() const;
-    [[nodiscard]] std::int64_t most_loads() const;   ///< outstanding of one warp; 0: not limited
+    [[nodiscard]] std::int64_t most_loads() const;  ///< outstanding of one warp; 0: not limited
 
     /// What was taken for granted so far.
     [[nodiscard]] const std::set<std::string>& assumptions() const { return assumptions_; }

@@ -56,7 +56,8 @@ LaneValue shift_left(const LaneValue& a, const LaneValue& b) {
 
 /// Uniform operands give a uniform result, whatever the instruction computes.
 LaneValue uniform_or_unknown(const ptx::Instruction& instruction, const Known& known) {
-    const bool uniform = std::all_of(instruction.sources.begin(), instruction.sources.end(), [&](const auto& operand) { return value_of(operand, known).stride == 0; });
+    const bool uniform =
+        std::all_of(instruction.sources.begin(), instruction.sources.end(), [&](const auto& operand) { return value_of(operand, known).stride == 0; });
     return uniform ? kUniform : kUnknown;
 }
 

@@ -20,7 +20,9 @@ std::string_view trimmed(std::string_view text) {
     return text;
 }
 
-bool all_digits(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }); }
+bool all_digits(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
 
 /// "R12", "UR4", "P0", "UP1": prefix and number.
 bool is_numbered(std::string_view text, std::string_view prefix) { return text.starts_with(prefix) && all_digits(text.substr(prefix.size())); }
@@ -58,10 +60,12 @@ ListedOperand memory_operand(std::string_view text) {
 }
 
 ListedOperand operand_from(std::string_view text) {
-    if (text.find('[') != std::string_view::npos && !text.starts_with("c[") && !text.starts_with("-c[") && !text.starts_with("|c[")) return memory_operand(text);
+    if (text.find('[') != std::string_view::npos && !text.starts_with("c[") && !text.starts_with("-c[") && !text.starts_with("|c["))
+        return memory_operand(text);
     ListedOperand operand{.kind = ListedOperand::Kind::other, .text = std::string(text), .reg = {}, .also = {}};
     std::string_view name = text;
-    while (!name.empty() && (name.front() == '-' || name.front() == '|' || name.front() == '!' || name.front() == '~' || name.front() == '+')) name.remove_prefix(1);
+    while (!name.empty() && (name.front() == '-' || name.front() == '|' || name.front() == '!' || name.front() == '~' || name.front() == '+'))
+        name.remove_prefix(1);
     operand.wide = name.find(".64") != std::string_view::npos;
     name = base_name(name.substr(0, std::min(name.find('|'), name.size())));
     if (is_register(name) || is_constant_register(name)) operand.kind = ListedOperand::Kind::reg;
@@ -101,7 +105,9 @@ public:
     }
 
 private:
-    [[noreturn]] void fail(std::string_view what, std::string_view line) const { throw InputError(fmt::format("{}:{}: {}\n    {}", origin_, line_, what, line)); }
+    [[noreturn]] void fail(std::string_view what, std::string_view line) const {
+        throw InputError(fmt::format("{}:{}: {}\n    {}", origin_, line_, what, line));
+    }
 
     void start(std::string_view name) { functions_.emplace_back().name = name; }
     ListedFunction& function() {
@@ -119,7 +125,7 @@ private:
         if (line.starts_with("code for") || line.starts_with("Fatbin") || line.starts_with("//") || line.find('=') != std::string_view::npos) return;
         if (line.starts_with(".text.") && line.back() == ':') return start(line.substr(6, line.size() - 7));
         if (line.back() == ':') return add_label(line.substr(0, line.size() - 1));
-        if (line.front() == '.') return;  // directives
+        if (line.front() == '.') return;                                                                       // directives
         while (!line.empty() && (line.front() == '{' || line.front() == '}')) line = trimmed(line.substr(1));  // dual-issue marks of Kepler and Maxwell
         while (!line.empty() && (line.back() == ';' || line.back() == '}' || line.back() == ' ')) line.remove_suffix(1);
         if (!line.empty()) add_instruction(line, address, raw);
@@ -151,7 +157,8 @@ private:
     void add_label(std::string_view label) {
         const std::string name(trimmed(label));
         if (name.empty()) fail("a label without a name; expected NAME:", label);
-        if (!function().labels.emplace(name, function().instructions.size()).second) fail(fmt::format("label '{}' is placed twice; expected another name", name), label);
+        if (!function().labels.emplace(name, function().instructions.size()).second)
+            fail(fmt::format("label '{}' is placed twice; expected another name", name), label);
     }
 
     void add_instruction(std::string_view line, std::optional<std::uint64_t> address, std::string_view raw) {

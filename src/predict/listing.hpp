@@ -15,17 +15,17 @@ struct ListedOperand {
     enum class Kind : std::uint8_t { reg, predicate, memory, other };
     Kind kind = Kind::other;
     std::string text;
-    std::string reg;                    ///< "R2", "UR4", "P0", "UP1"; of memory: the base; empty for RZ, PT and none
-    std::vector<std::string> also;      ///< further registers of a memory operand: desc[UR4][R2.64]
-    bool wide = false;                  ///< ".64"
+    std::string reg;                ///< "R2", "UR4", "P0", "UP1"; of memory: the base; empty for RZ, PT and none
+    std::vector<std::string> also;  ///< further registers of a memory operand: desc[UR4][R2.64]
+    bool wide = false;              ///< ".64"
 };
 
 struct ListedInstruction {
     int line = 0;
     std::optional<std::uint64_t> address;
-    std::string guard;                  ///< "P0", "UP2"; empty without one or for PT
-    std::string opcode;                 ///< "LDG", "IMAD"
-    std::vector<std::string> modifiers; ///< "E", "64"
+    std::string guard;                   ///< "P0", "UP2"; empty without one or for PT
+    std::string opcode;                  ///< "LDG", "IMAD"
+    std::vector<std::string> modifiers;  ///< "E", "64"
     std::vector<ListedOperand> operands;
     std::string text;
 };

@@ -6,7 +6,8 @@ namespace gputomo::predict {
 namespace {
 
 bool is_load(const Instruction& instruction) {
-    return instruction.kind == Kind::memory && instruction.access && instruction.access->load && instruction.access->place == Place::global && !instruction.guarded;
+    return instruction.kind == Kind::memory && instruction.access && instruction.access->load && instruction.access->place == Place::global &&
+           !instruction.guarded;
 }
 
 bool shares(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
@@ -29,7 +30,8 @@ void hoist_loads(Code& code) {
         if (is_load(all[i])) {
             std::size_t to = i;
             while (to > first && passes(all[i], all[to - 1])) --to;
-            std::rotate(all.begin() + static_cast<std::ptrdiff_t>(to), all.begin() + static_cast<std::ptrdiff_t>(i), all.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+            std::rotate(all.begin() + static_cast<std::ptrdiff_t>(to), all.begin() + static_cast<std::ptrdiff_t>(i),
+                        all.begin() + static_cast<std::ptrdiff_t>(i) + 1);
         }
         if (all[i].kind == Kind::branch || all[i].kind == Kind::exit) first = i + 1;
     }

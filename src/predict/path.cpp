@@ -28,7 +28,8 @@ public:
         Path path;
         path.steps = steps(0, code_.instructions.size(), 0);
         if (!unknown_.empty())
-            throw InputError(fmt::format("{}: kernel '{}': no trip count of {}; expected {}", code_.origin, code_.kernel, fmt::join(unknown_, ", "), fmt::join(wanted_, " ")));
+            throw InputError(fmt::format("{}: kernel '{}': no trip count of {}; expected {}", code_.origin, code_.kernel, fmt::join(unknown_, ", "),
+                                         fmt::join(wanted_, " ")));
         path.assumptions = std::move(assumptions_);
         return path;
     }
@@ -39,7 +40,8 @@ private:
         for (const auto& [index, label] : code_.labels) known.push_back(label);
         const auto check = [&](const std::string& label, std::string_view option) {
             if (std::find(known.begin(), known.end(), label) == known.end())
-                throw InputError(fmt::format("{} {}: kernel '{}' has no such label; expected {}", option, label, code_.kernel, known.empty() ? "none, it has none" : fmt::format("one of {}", fmt::join(known, ", "))));
+                throw InputError(fmt::format("{} {}: kernel '{}' has no such label; expected {}", option, label, code_.kernel,
+                                             known.empty() ? "none, it has none" : fmt::format("one of {}", fmt::join(known, ", "))));
         };
         for (const auto& [label, trips] : choices_.trip_counts) {
             check(label, "--trip-count");
@@ -84,7 +86,8 @@ private:
 
     /// From `begin` to `end`, or to the end of the thread, or to a jump that leaves the range.
     std::vector<Step> steps(std::size_t begin, std::size_t end, int depth) {
-        if (depth > kMostDepth) throw InputError(fmt::format("{}: kernel '{}': loops nest more than {} deep; expected fewer", code_.origin, code_.kernel, kMostDepth));
+        if (depth > kMostDepth)
+            throw InputError(fmt::format("{}: kernel '{}': loops nest more than {} deep; expected fewer", code_.origin, code_.kernel, kMostDepth));
         std::vector<Step> found;
         for (std::size_t i = begin; i < end && !ended_;) {
             if (const auto back = back_edge_to(i, end)) {
@@ -106,7 +109,8 @@ private:
                 continue;
             }
             if (instruction.target <= i)
-                throw InputError(fmt::format("{}:{}: this branch goes back into the middle of something that is no loop; expected nested loops", code_.origin, instruction.line));
+                throw InputError(fmt::format("{}:{}: this branch goes back into the middle of something that is no loop; expected nested loops", code_.origin,
+                                             instruction.line));
             i = instruction.target;
         }
         return found;
@@ -121,8 +125,10 @@ private:
 
 void count(const std::vector<Step>& steps, double times, std::vector<double>& counts) {
     for (const auto& step : steps) {
-        if (const auto* index = std::get_if<std::size_t>(&step)) counts[*index] += times;
-        else count(std::get<1>(step)->body, times * std::get<1>(step)->trips, counts);
+        if (const auto* index = std::get_if<std::size_t>(&step))
+            counts[*index] += times;
+        else
+            count(std::get<1>(step)->body, times * std::get<1>(step)->trips, counts);
     }
 }
 

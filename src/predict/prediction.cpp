@@ -51,8 +51,12 @@ private:
     void check_lines(const AccessChoices& choices) const {
         const auto check = [&](const std::map<int, double>& given, bool shared, std::string_view option) {
             for (const auto& [line, value] : given) {
-                const bool fits = std::any_of(to_.code.instructions.begin(), to_.code.instructions.end(), [&, wanted = line](const auto& i) { return i.line == wanted && i.access && (i.access->place == Place::shared) == shared; });
-                if (!fits) throw InputError(fmt::format("{} {}={}: line {} of {} has no such access; expected a line with a {} access", option, line, value, line, to_.code.origin, shared ? "shared memory" : "global memory"));
+                const bool fits = std::any_of(to_.code.instructions.begin(), to_.code.instructions.end(), [&, wanted = line](const auto& i) {
+                    return i.line == wanted && i.access && (i.access->place == Place::shared) == shared;
+                });
+                if (!fits)
+                    throw InputError(fmt::format("{} {}={}: line {} of {} has no such access; expected a line with a {} access", option, line, value, line,
+                                                 to_.code.origin, shared ? "shared memory" : "global memory"));
             }
         };
         check(choices.transactions, false, "--transactions");
@@ -77,7 +81,9 @@ private:
         if (costs_.dual_issue()) sheet.resource(std::string(name_of(Resource::cores))).at_least = to_.work.core_issues / p.issue_throughput;
     }
 
-    [[nodiscard]] double bandwidth(double warps_per_cycle) const { return warps_per_cycle * to_.bytes * costs_.parameters().sms * costs_.parameters().clock_ghz; }
+    [[nodiscard]] double bandwidth(double warps_per_cycle) const {
+        return warps_per_cycle * to_.bytes * costs_.parameters().sms * costs_.parameters().clock_ghz;
+    }
 
     [[nodiscard]] double latency_at(double memory_latency) { return warp_timing(to_.code, path_, costs_, {memory_latency, warps_of_block_}).latency; }
 
@@ -156,7 +162,8 @@ Prediction predict(Code code, const machine::Machine& machine, const Choices& ch
     Prediction prediction;
     prediction.kernel = code.kernel;
     prediction.code = std::move(code);
-    if (prediction.code.instructions.empty()) throw InputError(fmt::format("{}: kernel '{}' has no instructions; expected at least one", prediction.code.origin, prediction.kernel));
+    if (prediction.code.instructions.empty())
+        throw InputError(fmt::format("{}: kernel '{}' has no instructions; expected at least one", prediction.code.origin, prediction.kernel));
     Predictor(prediction, machine, choices, machine_origin).predict();
     return prediction;
 }

@@ -11,10 +11,10 @@ namespace gputomo::predict {
 
 /// One occupancy.
 struct Point {
-    int warps = 0;                        ///< per SM
-    double warps_per_cycle = 0;           ///< finished per SM: min(n / latency, 1 / bound) (Volkov 2016, 3.5)
-    double contended_warps_per_cycle = 0; ///< the same with memory latency that grows with load (6.5); equal where that is not described
-    double queued_warps_per_cycle = 0;    ///< of blocks that wait for each other at every resource; of warps where their size is not given
+    int warps = 0;                         ///< per SM
+    double warps_per_cycle = 0;            ///< finished per SM: min(n / latency, 1 / bound) (Volkov 2016, 3.5)
+    double contended_warps_per_cycle = 0;  ///< the same with memory latency that grows with load (6.5); equal where that is not described
+    double queued_warps_per_cycle = 0;     ///< of blocks that wait for each other at every resource; of warps where their size is not given
 };
 
 /// What if a resource or a latency were better? (Volkov 2016, 3.10)
@@ -32,7 +32,7 @@ struct Prediction {
     double needed_contended = 0;  ///< the same with the memory latency at that throughput; infinite where it can't be reached
     int max_warps = 0;            ///< that an SM holds; 0 where unknown
     std::string limited_by;
-    double bytes = 0;             ///< of DRAM traffic per warp
+    double bytes = 0;                 ///< of DRAM traffic per warp
     double gigabytes_per_second = 0;  ///< at the bound
     Worksheet worksheet;
     Work work;

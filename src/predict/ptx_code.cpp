@@ -20,7 +20,8 @@ namespace {
 using ptx::Opcode;
 
 /// Nothing in a machine description says what these take.
-constexpr std::array kUnpredictable = {Opcode::brx, Opcode::call, Opcode::tex, Opcode::mma, Opcode::wgmma, Opcode::ldmatrix, Opcode::cp_async, Opcode::mbarrier, Opcode::nanosleep};
+constexpr std::array kUnpredictable = {Opcode::brx,      Opcode::call,     Opcode::tex,      Opcode::mma,      Opcode::wgmma,
+                                       Opcode::ldmatrix, Opcode::cp_async, Opcode::mbarrier, Opcode::nanosleep};
 
 const ptx::Kernel& kernel_named(const ptx::Module& module, std::string_view name, std::string_view origin) {
     std::vector<std::string_view> names;
@@ -28,20 +29,27 @@ const ptx::Kernel& kernel_named(const ptx::Module& module, std::string_view name
         if (kernel.name == name) return kernel;
         names.emplace_back(kernel.name);
     }
-    throw InputError(fmt::format("{}: no kernel '{}'; expected {}", origin, name, names.empty() ? "a file with an .entry" : fmt::format("one of {}", fmt::join(names, ", "))));
+    throw InputError(fmt::format("{}: no kernel '{}'; expected {}", origin, name,
+                                 names.empty() ? "a file with an .entry" : fmt::format("one of {}", fmt::join(names, ", "))));
 }
 
 class Translator {
 public:
-    Translator(const ptx::Kernel& kernel, std::string_view origin)
-        : kernel_(kernel), origin_(origin), values_(lane_values(kernel)) {}
+    Translator(const ptx::Kernel& kernel, std::string_view origin) : kernel_(kernel), origin_(origin), values_(lane_values(kernel)) {}
 
     [[nodiscard]] Code translate() const {
-        Code code{.kernel = kernel_.name, .origin = std::string(origin_), .instructions = {}, .labels = {}, .trip_counts = trip_counts(kernel_), .registers = kernel_.registers.size(), .assumptions = {}};
+        Code code{.kernel = kernel_.name,
+                  .origin = std::string(origin_),
+                  .instructions = {},
+                  .labels = {},
+                  .trip_counts = trip_counts(kernel_),
+                  .registers = kernel_.registers.size(),
+                  .assumptions = {}};
         for (const auto& instruction : kernel_.body) code.instructions.push_back(translated(instruction));
         for (const auto& [name, index] : kernel_.labels) code.labels.insert({index, name});
         hoist_loads(code);
-        code.assumptions.emplace_back("PTX is not machine code: loads of parameters, moves and address conversions take nothing; a listing of the machine code says more");
+        code.assumptions.emplace_back(
+            "PTX is not machine code: loads of parameters, moves and address conversions take nothing; a listing of the machine code says more");
         code.assumptions.emplace_back("the compiler issues loads as soon as their addresses are known");
         return code;
     }
@@ -49,8 +57,17 @@ public:
 private:
     [[nodiscard]] Instruction translated(const ptx::Instruction& from) const {
         if (std::find(kUnpredictable.begin(), kUnpredictable.end(), from.opcode) != kUnpredictable.end())
-            throw InputError(fmt::format("{}:{}: '{}' can't be predicted, because nothing says what it takes; expected a kernel without it", origin_, from.line, ptx::mnemonic_of(from)));
-        Instruction to{.kind = kind_of(from), .text = text_of(from), .line = from.line, .operation = ptx::mnemonic_of(from), .access = access_of(from), .reads = {}, .writes = {}, .guarded = from.guard.has_value(), .target = 0};
+            throw InputError(fmt::format("{}:{}: '{}' can't be predicted, because nothing says what it takes; expected a kernel without it", origin_, from.line,
+                                         ptx::mnemonic_of(from)));
+        Instruction to{.kind = kind_of(from),
+                       .text = text_of(from),
+                       .line = from.line,
+                       .operation = ptx::mnemonic_of(from),
+                       .access = access_of(from),
+                       .reads = {},
+                       .writes = {},
+                       .guarded = from.guard.has_value(),
+                       .target = 0};
         if (to.access && to.access->place == Place::constant) to.access.reset();
         if (from.guard) to.reads.push_back(from.guard->predicate.index);
         for (const auto& operand : from.sources) collect(operand, to.reads);
@@ -75,7 +92,8 @@ private:
             case Opcode::cvta:
             case Opcode::prefetch:
             case Opcode::pmevent: return Kind::free;
-            case Opcode::mov: return from.sources.empty() || !std::holds_alternative<ptx::SpecialRegister>(from.sources.front().value) ? Kind::free : Kind::arithmetic;
+            case Opcode::mov:
+                return from.sources.empty() || !std::holds_alternative<ptx::SpecialRegister>(from.sources.front().value) ? Kind::free : Kind::arithmetic;
             default: return Kind::arithmetic;
         }
     }
@@ -83,7 +101,10 @@ private:
     [[nodiscard]] std::optional<Access> access_of(const ptx::Instruction& from) const {
         const auto kind = kind_of(from);
         if (kind != Kind::memory) return std::nullopt;
-        Access access{.place = place_of(from), .bytes = static_cast<int>(ptx::size_of(from.type).count()) * from.vector_width, .load = from.opcode != Opcode::st && from.opcode != Opcode::red, .stride = {}};
+        Access access{.place = place_of(from),
+                      .bytes = static_cast<int>(ptx::size_of(from.type).count()) * from.vector_width,
+                      .load = from.opcode != Opcode::st && from.opcode != Opcode::red,
+                      .stride = {}};
         for (const auto& source : from.sources)
             if (const auto* address = std::get_if<ptx::AddressRef>(&source.value)) access.stride = address_stride(*address, values_);
         if (access.place == Place::local) access.stride = access.bytes;  // interleaved by thread

@@ -22,7 +22,8 @@ std::optional<std::int64_t> literal_of(const ptx::Operand& operand) {
 }
 
 bool writes(const ptx::Instruction& instruction, ptx::Register reg) {
-    return std::any_of(instruction.destinations.begin(), instruction.destinations.end(), [&](const auto& d) { return register_of(d) != nullptr && *register_of(d) == reg; });
+    return std::any_of(instruction.destinations.begin(), instruction.destinations.end(),
+                       [&](const auto& d) { return register_of(d) != nullptr && *register_of(d) == reg; });
 }
 
 struct Range {

@@ -25,27 +25,84 @@ struct Row {
 constexpr auto kArithmetic = Kind::arithmetic;
 constexpr auto kMemory = Kind::memory;
 constexpr Row kRows[] = {
-    {"FADD", "add.f32"}, {"FMUL", "mul.f32"}, {"FFMA", "fma.rn.f32"}, {"FSWZADD", "add.f32"}, {"FSETP", "setp.lt.f32"}, {"FSET", "setp.lt.f32"}, {"FMNMX", "max.f32"},
-    {"FSEL", "selp.f32"}, {"FCHK", "setp.lt.f32"}, {"FCMP", "selp.f32"},
-    {"DADD", "add.f64"}, {"DMUL", "mul.f64"}, {"DFMA", "fma.rn.f64"}, {"DSETP", "setp.lt.f64"}, {"DMNMX", "max.f64"},
-    {"HADD2", "add.f32"}, {"HMUL2", "mul.f32"}, {"HFMA2", "fma.rn.f32"}, {"HSETP2", "setp.lt.f32"},
-    {"MUFU", "rsqrt.approx.f32"}, {"RRO", "add.f32"},
-    {"IMAD", "mad.lo.s32"}, {"UIMAD", "mad.lo.s32"}, {"IMUL", "mul.lo.s32"}, {"XMAD", "mad.lo.s32"}, {"IDP", "mad.lo.s32"},
-    {"LDGSTS", ""}, {"LDSM", ""}, {"LDGDEPBAR", ""},
-    {"LDG", "ld", kMemory, Place::global, true}, {"LDS", "ld", kMemory, Place::shared, true}, {"LDL", "ld", kMemory, Place::local, true},
-    {"LDC", "mov.b32"}, {"LDU", "ld", kMemory, Place::global, true}, {"ULDC", "mov.b32"}, {"LD", "ld", kMemory, Place::global, true},
-    {"STG", "st", kMemory, Place::global}, {"STS", "st", kMemory, Place::shared}, {"STL", "st", kMemory, Place::local}, {"ST", "st", kMemory, Place::global},
-    {"ATOMS", "atom", kMemory, Place::shared, true}, {"ATOM", "atom", kMemory, Place::global, true}, {"REDUX", "add.s32"}, {"RED", "red", kMemory, Place::global},
-    {"BAR", "bar.sync", Kind::barrier}, {"BRA", "bra", Kind::branch}, {"JMP", "bra", Kind::branch}, {"EXIT", "exit", Kind::exit}, {"RET", ""}, {"CALL", ""}, {"BRX", ""}, {"JCAL", ""}, {"CAL", ""},
-    {"HMMA", ""}, {"IMMA", ""}, {"DMMA", ""}, {"BMMA", ""}, {"HGMMA", ""}, {"QGMMA", ""}, {"TEX", ""}, {"TLD", ""}, {"SULD", ""}, {"SUST", ""}, {"NANOSLEEP", ""}, {"UTMA", ""}, {"SYNCS", ""}, {"UCGABAR", ""},
+    {"FADD", "add.f32"},
+    {"FMUL", "mul.f32"},
+    {"FFMA", "fma.rn.f32"},
+    {"FSWZADD", "add.f32"},
+    {"FSETP", "setp.lt.f32"},
+    {"FSET", "setp.lt.f32"},
+    {"FMNMX", "max.f32"},
+    {"FSEL", "selp.f32"},
+    {"FCHK", "setp.lt.f32"},
+    {"FCMP", "selp.f32"},
+    {"DADD", "add.f64"},
+    {"DMUL", "mul.f64"},
+    {"DFMA", "fma.rn.f64"},
+    {"DSETP", "setp.lt.f64"},
+    {"DMNMX", "max.f64"},
+    {"HADD2", "add.f32"},
+    {"HMUL2", "mul.f32"},
+    {"HFMA2", "fma.rn.f32"},
+    {"HSETP2", "setp.lt.f32"},
+    {"MUFU", "rsqrt.approx.f32"},
+    {"RRO", "add.f32"},
+    {"IMAD", "mad.lo.s32"},
+    {"UIMAD", "mad.lo.s32"},
+    {"IMUL", "mul.lo.s32"},
+    {"XMAD", "mad.lo.s32"},
+    {"IDP", "mad.lo.s32"},
+    {"LDGSTS", ""},
+    {"LDSM", ""},
+    {"LDGDEPBAR", ""},
+    {"LDG", "ld", kMemory, Place::global, true},
+    {"LDS", "ld", kMemory, Place::shared, true},
+    {"LDL", "ld", kMemory, Place::local, true},
+    {"LDC", "mov.b32"},
+    {"LDU", "ld", kMemory, Place::global, true},
+    {"ULDC", "mov.b32"},
+    {"LD", "ld", kMemory, Place::global, true},
+    {"STG", "st", kMemory, Place::global},
+    {"STS", "st", kMemory, Place::shared},
+    {"STL", "st", kMemory, Place::local},
+    {"ST", "st", kMemory, Place::global},
+    {"ATOMS", "atom", kMemory, Place::shared, true},
+    {"ATOM", "atom", kMemory, Place::global, true},
+    {"REDUX", "add.s32"},
+    {"RED", "red", kMemory, Place::global},
+    {"BAR", "bar.sync", Kind::barrier},
+    {"BRA", "bra", Kind::branch},
+    {"JMP", "bra", Kind::branch},
+    {"EXIT", "exit", Kind::exit},
+    {"RET", ""},
+    {"CALL", ""},
+    {"BRX", ""},
+    {"JCAL", ""},
+    {"CAL", ""},
+    {"HMMA", ""},
+    {"IMMA", ""},
+    {"DMMA", ""},
+    {"BMMA", ""},
+    {"HGMMA", ""},
+    {"QGMMA", ""},
+    {"TEX", ""},
+    {"TLD", ""},
+    {"SULD", ""},
+    {"SUST", ""},
+    {"NANOSLEEP", ""},
+    {"UTMA", ""},
+    {"SYNCS", ""},
+    {"UCGABAR", ""},
     {"", "add.s32"},  // integer, logic, moves, conversions, shuffles, convergence: the plain integer pipeline
 };
 
 /// Instructions without a result in their first operand, besides stores and branches.
-constexpr std::array<std::string_view, 14> kWithoutResult{"NOP", "SSY", "BSSY", "BSYNC", "SYNC", "PBK", "BRK", "PCNT", "CONT", "WARPSYNC", "MEMBAR", "DEPBAR", "ERRBAR", "CCTL"};
+constexpr std::array<std::string_view, 14> kWithoutResult{"NOP",  "SSY",  "BSSY",     "BSYNC",  "SYNC",   "PBK",    "BRK",
+                                                          "PCNT", "CONT", "WARPSYNC", "MEMBAR", "DEPBAR", "ERRBAR", "CCTL"};
 
 const Row& row_of(std::string_view opcode) {
-    return *std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& row) { return row.opcode.empty() || opcode == row.opcode || (row.operation.empty() && opcode.starts_with(row.opcode)); });
+    return *std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& row) {
+        return row.opcode.empty() || opcode == row.opcode || (row.operation.empty() && opcode.starts_with(row.opcode));
+    });
 }
 
 bool has(const ListedInstruction& instruction, std::string_view modifier) {
@@ -55,7 +112,13 @@ bool has(const ListedInstruction& instruction, std::string_view modifier) {
 /// "MUFU.EX2" and the like by name.
 std::string operation_of(const ListedInstruction& from, const Row& row) {
     if (from.opcode != "MUFU") return std::string(row.operation);
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFunctions{{{"RSQ", "rsqrt.approx.f32"}, {"RCP", "rcp.approx.f32"}, {"SQRT", "sqrt.approx.f32"}, {"SIN", "sin.approx.f32"}, {"COS", "cos.approx.f32"}, {"LG2", "lg2.approx.f32"}, {"EX2", "ex2.approx.f32"}}};
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFunctions{{{"RSQ", "rsqrt.approx.f32"},
+                                                                                              {"RCP", "rcp.approx.f32"},
+                                                                                              {"SQRT", "sqrt.approx.f32"},
+                                                                                              {"SIN", "sin.approx.f32"},
+                                                                                              {"COS", "cos.approx.f32"},
+                                                                                              {"LG2", "lg2.approx.f32"},
+                                                                                              {"EX2", "ex2.approx.f32"}}};
     for (const auto& [name, operation] : kFunctions)
         if (has(from, name)) return std::string(operation);
     return std::string(row.operation);
@@ -75,7 +138,13 @@ public:
     Translator(const ListedFunction& function, std::string_view origin) : function_(function), origin_(origin) {}
 
     Code translate(std::string_view kernel) {
-        Code code{.kernel = std::string(kernel), .origin = std::string(origin_), .instructions = {}, .labels = {}, .trip_counts = {}, .registers = 0, .assumptions = {}};
+        Code code{.kernel = std::string(kernel),
+                  .origin = std::string(origin_),
+                  .instructions = {},
+                  .labels = {},
+                  .trip_counts = {},
+                  .registers = 0,
+                  .assumptions = {}};
         for (const auto& [name, index] : function_.labels) code.labels.insert({index, name});
         for (const auto& instruction : function_.instructions) code.instructions.push_back(translated(instruction, code));
         code.registers = numbers_.size();
@@ -83,12 +152,23 @@ public:
     }
 
 private:
-    [[noreturn]] void fail(const ListedInstruction& at, const std::string& what) const { throw InputError(fmt::format("{}:{}: {}\n    {}", origin_, at.line, what, at.text)); }
+    [[noreturn]] void fail(const ListedInstruction& at, const std::string& what) const {
+        throw InputError(fmt::format("{}:{}: {}\n    {}", origin_, at.line, what, at.text));
+    }
 
     Instruction translated(const ListedInstruction& from, Code& code) {
         const Row& row = row_of(from.opcode);
-        if (row.operation.empty()) fail(from, fmt::format("'{}' can't be predicted, because nothing says what it takes; expected a kernel without it", from.opcode));
-        Instruction to{.kind = row.kind, .text = from.text, .line = from.line, .operation = operation_of(from, row), .access = {}, .reads = {}, .writes = {}, .guarded = !from.guard.empty(), .target = 0};
+        if (row.operation.empty())
+            fail(from, fmt::format("'{}' can't be predicted, because nothing says what it takes; expected a kernel without it", from.opcode));
+        Instruction to{.kind = row.kind,
+                       .text = from.text,
+                       .line = from.line,
+                       .operation = operation_of(from, row),
+                       .access = {},
+                       .reads = {},
+                       .writes = {},
+                       .guarded = !from.guard.empty(),
+                       .target = 0};
         if (!from.guard.empty()) to.reads.push_back(number(from.guard));
         if (row.kind == Kind::memory) to.access = Access{.place = row.place, .bytes = access_bytes(from), .load = row.load, .stride = {}};
         if (row.place == Place::local && to.access) to.access->stride = to.access->bytes;
@@ -109,7 +189,8 @@ private:
         const auto digits = name.find_first_of("0123456789");
         std::uint32_t first = 0;
         std::from_chars(name.data() + digits, name.data() + name.size(), first);
-        for (int i = 1; i < words; ++i) into.push_back(number(fmt::format("{}{}", name.substr(0, digits), static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(i))));
+        for (int i = 1; i < words; ++i)
+            into.push_back(number(fmt::format("{}{}", name.substr(0, digits), static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(i))));
     }
 
     /// The first operand is the result, with the predicates beside it; all others are read.
@@ -119,9 +200,11 @@ private:
         std::size_t i = 0;
         if (results) {
             const bool compares = from.opcode.find("SETP") != std::string::npos;
-            while (i < from.operands.size() && from.operands[i].kind == ListedOperand::Kind::predicate && (!compares || i < 2)) add(from.operands[i++].reg, 1, to.writes);
+            while (i < from.operands.size() && from.operands[i].kind == ListedOperand::Kind::predicate && (!compares || i < 2))
+                add(from.operands[i++].reg, 1, to.writes);
             if (!compares && i < from.operands.size() && from.operands[i].kind == ListedOperand::Kind::reg) add(from.operands[i++].reg, words, to.writes);
-            while (!compares && i + 1 < from.operands.size() && from.operands[i].kind == ListedOperand::Kind::predicate && i > 0 && i < 3) add(from.operands[i++].reg, 1, to.writes);
+            while (!compares && i + 1 < from.operands.size() && from.operands[i].kind == ListedOperand::Kind::predicate && i > 0 && i < 3)
+                add(from.operands[i++].reg, 1, to.writes);
         }
         const int read_words = to.access ? words : from.opcode.front() == 'D' ? 2 : 1;
         for (; i < from.operands.size(); ++i) {
@@ -145,7 +228,8 @@ private:
         std::uint64_t address = 0;
         const std::string_view digits = name.starts_with("0x") ? std::string_view(name).substr(2) : std::string_view();
         const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), address, 16);
-        if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size()) fail(from, fmt::format("found the target '{}'; expected a label of the function or an address", name));
+        if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size())
+            fail(from, fmt::format("found the target '{}'; expected a label of the function or an address", name));
         for (std::size_t i = 0; i < function_.instructions.size(); ++i) {
             if (function_.instructions[i].address != address) continue;
             code.labels.insert({i, name});
@@ -168,7 +252,8 @@ Code code_from_listing(const std::vector<ListedFunction>& functions, std::string
         if (function.name == kernel || (function.name.empty() && functions.size() == 1)) return Translator(function, origin).translate(kernel);
         names.emplace_back(function.name);
     }
-    throw InputError(fmt::format("{}: no function '{}'; expected {}", origin, kernel, names.empty() ? "a listing with code" : fmt::format("one of {}", fmt::join(names, ", "))));
+    throw InputError(fmt::format("{}: no function '{}'; expected {}", origin, kernel,
+                                 names.empty() ? "a listing with code" : fmt::format("one of {}", fmt::join(names, ", "))));
 }
 
 }  // namespace gputomo::predict

@@ -12,7 +12,8 @@ constexpr int kFollowed = 16;
 
 class Issue {
 public:
-    Issue(const Code& code, Costs& costs, const WarpConditions& conditions) : code_(code), costs_(costs), conditions_(conditions), ready_(code.registers), known_(code.instructions.size()) {
+    Issue(const Code& code, Costs& costs, const WarpConditions& conditions)
+        : code_(code), costs_(costs), conditions_(conditions), ready_(code.registers), known_(code.instructions.size()) {
         timing_.issue_times.assign(code.instructions.size(), -1);
     }
 
@@ -25,8 +26,10 @@ public:
 private:
     void follow(const std::vector<Step>& steps) {
         for (const auto& step : steps) {
-            if (const auto* index = std::get_if<std::size_t>(&step)) issue(*index);
-            else turn(*std::get<1>(step));
+            if (const auto* index = std::get_if<std::size_t>(&step))
+                issue(*index);
+            else
+                turn(*std::get<1>(step));
         }
     }
 
@@ -120,8 +123,10 @@ private:
 
     void account(const Cost& cost, bool paired) {
         Work& work = timing_.work;
-        if (paired) work.single_issues -= 1, work.dual_issues += 1;
-        else work.single_issues += 1;
+        if (paired)
+            work.single_issues -= 1, work.dual_issues += 1;
+        else
+            work.single_issues += 1;
         work.reissues += cost.reissues;
         const bool cores = cost.resource == Resource::cores;
         if (cores && !(paired && last_.resource == Resource::cores)) work.core_issues += 1;
@@ -145,11 +150,11 @@ private:
     const Code& code_;
     Costs& costs_;
     WarpConditions conditions_;
-    double phase_start_ = 0;           ///< of what lies behind the last barrier
-    std::array<double, 6> phase_{};    ///< cycles of each resource in it, issues last
-    std::vector<double> ready_;  ///< by register
+    double phase_start_ = 0;         ///< of what lies behind the last barrier
+    std::array<double, 6> phase_{};  ///< cycles of each resource in it, issues last
+    std::vector<double> ready_;      ///< by register
     std::vector<std::optional<Cost>> known_;
-    std::deque<double> loads_;   ///< when loads in flight are done, oldest first
+    std::deque<double> loads_;  ///< when loads in flight are done, oldest first
     Last last_;
     double last_issue_ = 0;
     double next_ = 0;

@@ -21,8 +21,10 @@ void Worksheet::add(const std::string& resource_name, const std::string& by, dou
     if (count <= 0) return;
     auto& uses = resource(resource_name).uses;
     const auto found = std::find_if(uses.begin(), uses.end(), [&](const Use& use) { return use.by == by && use.cycles_each == cycles_each; });
-    if (found != uses.end()) found->count += count;
-    else uses.push_back({by, cycles_each, count});
+    if (found != uses.end())
+        found->count += count;
+    else
+        uses.push_back({by, cycles_each, count});
 }
 
 const ResourceUse& Worksheet::tightest() const {

@@ -5,9 +5,9 @@
 #include "ptx/names.hpp"
 #include "ptx/printer.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <bit>
-#include <fmt/format.h>
 #include <numeric>
 #include <stdexcept>
 
@@ -19,8 +19,7 @@ constexpr std::string_view kDynamicShared = "dynamic_shared";
 constexpr std::uint32_t kClockGuard = 0x7fdeadb0;
 
 bool equal(const Variable& a, const Variable& b) {
-    return a.space == b.space && a.type == b.type && a.size == b.size && a.alignment == b.alignment &&
-           a.is_extern == b.is_extern && a.initial == b.initial;
+    return a.space == b.space && a.type == b.type && a.size == b.size && a.alignment == b.alignment && a.is_extern == b.is_extern && a.initial == b.initial;
 }
 
 /// Adds a module variable unless it is there already. False where another one has its name.
@@ -91,9 +90,7 @@ std::size_t destination_count(const Form& form, std::size_t given) {
     return std::min(given, destinations + (has_second ? 1 : 0));
 }
 
-bool ends_kernel(const Instruction& instruction) {
-    return !instruction.guard && (instruction.opcode == Opcode::ret || instruction.opcode == Opcode::exit);
-}
+bool ends_kernel(const Instruction& instruction) { return !instruction.guard && (instruction.opcode == Opcode::ret || instruction.opcode == Opcode::exit); }
 
 Type bits_type(Type type) {
     switch (size_of(type).count()) {

@@ -107,10 +107,10 @@ struct Vec {
 /// A module-scope variable: constants, tables, global buffers that live in the module.
 struct ModuleArray {
     std::string name;
-    Space space = Space::constant;  ///< Space::constant or Space::global
-    Type type = Type::u32;          ///< element type
-    Bytes size{0};                  ///< whole array; may exceed `initial` (the rest is zero)
-    Bytes alignment{0};             ///< 0: that of the element
+    Space space = Space::constant;      ///< Space::constant or Space::global
+    Type type = Type::u32;              ///< element type
+    Bytes size{0};                      ///< whole array; may exceed `initial` (the rest is zero)
+    Bytes alignment{0};                 ///< 0: that of the element
     std::vector<std::uint8_t> initial;  ///< little-endian bytes; empty: zero
 };
 
@@ -192,8 +192,7 @@ public:
     void loop(const Arg& count, const std::function<void(Reg)>& body);
     /// while (condition()) body(): `condition` appends the instructions that compute the predicate it returns.
     void while_(const std::function<Condition()>& condition, const std::function<void()>& body);
-    void if_(Condition condition, const std::function<void()>& then_body,
-             const std::function<void()>& else_body = nullptr);
+    void if_(Condition condition, const std::function<void()>& then_body, const std::function<void()>& else_body = nullptr);
     /// brx.idx: jumps to targets[index]; index must be below targets.size().
     void branch_table(Reg index, const std::vector<Label>& targets);
 
@@ -236,11 +235,11 @@ private:
     void counted_loop(const Arg& count, const std::function<void(Reg)>& body);
 
     Target target_;
-    Kernel kernel_;                            ///< body without the prologue, label positions relative to it
-    std::vector<Instruction> prologue_;        ///< parameter loads and addresses of variables
+    Kernel kernel_;                      ///< body without the prologue, label positions relative to it
+    std::vector<Instruction> prologue_;  ///< parameter loads and addresses of variables
     std::vector<Variable> module_variables_;
     std::vector<std::optional<std::size_t>> labels_;  ///< label -> position
-    std::uint32_t clock_guards_ = 0;  ///< clock_after calls so far
+    std::uint32_t clock_guards_ = 0;                  ///< clock_after calls so far
 };
 
 /// Several kernels, one module.

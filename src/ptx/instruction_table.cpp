@@ -125,8 +125,8 @@ constexpr Form kTable[] = {
     // Data movement and conversion (9.7.9).
     {mov, "T", "pred " WORDS, "", ">M M", "9.7.9.1"},
     {cvt, ROUND " relu? T S", "f16x2 bf16x2", "f32", ">T S S", "9.7.9.21"},
-    {cvt, ROUND "|rna|rni|rzi|rmi|rpi? relu? ftz? sat? T S", "u8 u16 u32 u64 s8 s16 s32 s64 f16 bf16 f32 f64",
-     "u8 u16 u32 u64 s8 s16 s32 s64 f16 bf16 f32 f64", ">T~ S~", "9.7.9.21"},
+    {cvt, ROUND "|rna|rni|rzi|rmi|rpi? relu? ftz? sat? T S", "u8 u16 u32 u64 s8 s16 s32 s64 f16 bf16 f32 f64", "u8 u16 u32 u64 s8 s16 s32 s64 f16 bf16 f32 f64",
+     ">T~ S~", "9.7.9.21"},
     {cvta, "to SP T", "u32 u64", "", ">T M", "9.7.9.20"},
     {cvta, "SP T", "u32 u64", "", ">T M", "9.7.9.20"},
     {isspacep, "SP", "", "", ">P A", "9.7.9.19"},

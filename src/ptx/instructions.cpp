@@ -2,8 +2,8 @@
 
 #include "ptx/names.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 namespace gputomo::ptx {
 namespace {
@@ -109,10 +109,8 @@ std::optional<std::string> render(const Form& form, const Instruction& instructi
         return true;
     };
     const bool fits = for_each_slot(form, [&](const Slot& slot) {
-        if (slot.choices == "T")
-            return contains(form.types, ' ', name_of(instruction.type)) && append(name_of(instruction.type));
-        if (slot.choices == "S")
-            return contains(form.source_types, ' ', name_of(instruction.source_type)) && append(name_of(instruction.source_type));
+        if (slot.choices == "T") return contains(form.types, ' ', name_of(instruction.type)) && append(name_of(instruction.type));
+        if (slot.choices == "S") return contains(form.source_types, ' ', name_of(instruction.source_type)) && append(name_of(instruction.source_type));
         if (slot.choices == "SP") {
             if (space_written) return slot.optional;
             space_written = true;
@@ -123,8 +121,7 @@ std::optional<std::string> render(const Form& form, const Instruction& instructi
             width_written = true;
             return append(fmt::format("v{}", instruction.vector_width));
         }
-        if (next < instruction.modifiers.size() && contains(slot.choices, '|', instruction.modifiers[next]))
-            return append(instruction.modifiers[next++]);
+        if (next < instruction.modifiers.size() && contains(slot.choices, '|', instruction.modifiers[next])) return append(instruction.modifiers[next++]);
         return slot.optional;
     });
     if (!fits || next != instruction.modifiers.size() || !space_written || !width_written) return std::nullopt;
@@ -190,8 +187,7 @@ private:
     }
 
     [[nodiscard]] std::optional<std::string> movable(const OperandRule& rule, const Operand& operand) const {
-        if (!rule.destination && (std::holds_alternative<SymbolRef>(operand.value) ||
-                                  std::holds_alternative<SpecialRegister>(operand.value)))
+        if (!rule.destination && (std::holds_alternative<SymbolRef>(operand.value) || std::holds_alternative<SpecialRegister>(operand.value)))
             return expect(instruction.type != Type::pred, "a predicate");
         return scalar(rule, operand);
     }
@@ -221,17 +217,17 @@ private:
         const Type asked = required_type(rule, instruction);
         if (const auto* reg = std::get_if<Register>(&operand.value)) {
             const RegisterInfo& info = registers[reg->index];
-            const bool fits = rule.type == "A" ? agree(Type::b32, info.type, false) || agree(Type::b64, info.type, false)
-                                               : agree(asked, info.type, rule.may_be_wider);
+            const bool fits =
+                rule.type == "A" ? agree(Type::b32, info.type, false) || agree(Type::b64, info.type, false) : agree(asked, info.type, rule.may_be_wider);
             return expect(fits, fmt::format("{}, not {} of type {}", rule.type == "A" ? "u32 or u64" : name_of(asked), info.name, name_of(info.type)));
         }
-        if (std::holds_alternative<SinkRef>(operand.value))
-            return expect(rule.destination || instruction.vector_width > 1, "a value, not '_'");
+        if (std::holds_alternative<SinkRef>(operand.value)) return expect(rule.destination || instruction.vector_width > 1, "a value, not '_'");
         if (rule.destination) return "expected a register";
         if (std::holds_alternative<PredicateRef>(operand.value)) return expect(asked == Type::pred, fmt::format("{}, not a predicate", name_of(asked)));
         if (const auto* immediate = std::get_if<Immediate>(&operand.value)) {
             if (immediate->is_float)
-                return expect(size_of(asked) >= Bytes{4} && (is_float(asked) || is_bits(asked)), fmt::format("{}, not a floating-point number", name_of(asked)));
+                return expect(size_of(asked) >= Bytes{4} && (is_float(asked) || is_bits(asked)),
+                              fmt::format("{}, not a floating-point number", name_of(asked)));
             return expect(!is_float(asked) || asked == Type::f16 || asked == Type::f16x2, fmt::format("a floating-point number for {}", name_of(asked)));
         }
         return fmt::format("expected a register or a number of type {}", name_of(asked));
@@ -256,9 +252,10 @@ std::optional<std::string> count_fault(std::span<const OperandRule> rules, const
     const std::size_t have_sources = instruction.sources.size();
     if (have_destinations >= destinations && have_destinations <= destinations + extra && have_sources >= required && have_sources <= sources)
         return std::nullopt;
-    return fmt::format("takes {} operands, not {}", required == sources ? fmt::format("{}", destinations + sources)
-                                                                         : fmt::format("{} to {}", destinations + required, destinations + sources),
-                       have_destinations + have_sources);
+    return fmt::format(
+        "takes {} operands, not {}",
+        required == sources ? fmt::format("{}", destinations + sources) : fmt::format("{} to {}", destinations + required, destinations + sources),
+        have_destinations + have_sources);
 }
 
 }  // namespace
@@ -356,8 +353,7 @@ std::optional<std::string> operand_fault(const Form& form, const Instruction& in
         ++position;
         if (auto fault = checker.check(rule, operand)) return fmt::format("operand {}: {}", position, *fault);
         if (rule.optional_second && destination < instruction.destinations.size())
-            if (auto fault = checker.check(second, instruction.destinations[destination++]))
-                return fmt::format("second destination: {}", *fault);
+            if (auto fault = checker.check(second, instruction.destinations[destination++])) return fmt::format("second destination: {}", *fault);
     }
     return std::nullopt;
 }

@@ -28,7 +28,7 @@ struct Form {
     std::string_view types;         ///< what T may be, separated by spaces
     std::string_view source_types;  ///< what S may be
     std::string_view operands;
-    std::string_view section;       ///< of the PTX ISA
+    std::string_view section;  ///< of the PTX ISA
 };
 
 /// All rows; rows of one opcode are neighbours and the first that fits is meant.
@@ -37,7 +37,7 @@ struct Form {
 
 /// One operand position of a form.
 struct OperandRule {
-    std::string_view type;        ///< "T", "P", "[]", ...
+    std::string_view type;  ///< "T", "P", "[]", ...
     bool destination = false;
     bool optional = false;
     bool may_be_wider = false;
@@ -63,8 +63,7 @@ struct Lookup {
 [[nodiscard]] Type required_type(const OperandRule& rule, const Instruction& instruction);
 
 /// What is wrong with the operands ("operand 2 is %f1 of type f32; expected s32"); nothing where they fit.
-[[nodiscard]] std::optional<std::string> operand_fault(const Form& form, const Instruction& instruction,
-                                                       std::span<const RegisterInfo> registers);
+[[nodiscard]] std::optional<std::string> operand_fault(const Form& form, const Instruction& instruction, std::span<const RegisterInfo> registers);
 
 /// Several forms may differ in their operands only (bar.red); tries each that shares the suffixes.
 [[nodiscard]] std::optional<std::string> operand_fault(const Instruction& instruction, std::span<const RegisterInfo> registers);

@@ -15,7 +15,27 @@ namespace gputomo::ptx {
 
 /// Fundamental types of PTX (PTX ISA, 5.2).
 enum class Type : std::uint8_t {
-    none, pred, b8, b16, b32, b64, b128, u8, u16, u32, u64, s8, s16, s32, s64, f16, f16x2, bf16, bf16x2, f32, f64,
+    none,
+    pred,
+    b8,
+    b16,
+    b32,
+    b64,
+    b128,
+    u8,
+    u16,
+    u32,
+    u64,
+    s8,
+    s16,
+    s32,
+    s64,
+    f16,
+    f16x2,
+    bf16,
+    bf16x2,
+    f32,
+    f64,
 };
 
 /// State spaces (PTX ISA, 5.1).
@@ -23,22 +43,127 @@ enum class Space : std::uint8_t { none, generic, reg, param, global, shared, loc
 
 /// Instructions, named as PTX names them before the first dot; a trailing underscore avoids a C++ keyword.
 enum class Opcode : std::uint16_t {
-    add, sub, mul, mul24, mad, mad24, sad, div, rem, abs, neg, min, max, fma, addc, subc, madc,
-    rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh, copysign, testp,
-    and_, or_, xor_, not_, cnot, shl, shr, shf, lop3, prmt, bfe, bfi, brev, popc, clz, bfind, szext, dp4a, dp2a,
-    setp, set, selp, slct,
-    mov, cvt, cvta, isspacep, ld, ldu, st, prefetch, atom, red, tex, cp_async,
-    bra, brx, call, ret, exit, trap,
-    bar, barrier, membar, fence, vote, match, shfl, redux, activemask, elect, nanosleep, mapa, istypep,
-    mbarrier, ldmatrix, mma, wgmma,
+    add,
+    sub,
+    mul,
+    mul24,
+    mad,
+    mad24,
+    sad,
+    div,
+    rem,
+    abs,
+    neg,
+    min,
+    max,
+    fma,
+    addc,
+    subc,
+    madc,
+    rcp,
+    sqrt,
+    rsqrt,
+    sin,
+    cos,
+    lg2,
+    ex2,
+    tanh,
+    copysign,
+    testp,
+    and_,
+    or_,
+    xor_,
+    not_,
+    cnot,
+    shl,
+    shr,
+    shf,
+    lop3,
+    prmt,
+    bfe,
+    bfi,
+    brev,
+    popc,
+    clz,
+    bfind,
+    szext,
+    dp4a,
+    dp2a,
+    setp,
+    set,
+    selp,
+    slct,
+    mov,
+    cvt,
+    cvta,
+    isspacep,
+    ld,
+    ldu,
+    st,
+    prefetch,
+    atom,
+    red,
+    tex,
+    cp_async,
+    bra,
+    brx,
+    call,
+    ret,
+    exit,
+    trap,
+    bar,
+    barrier,
+    membar,
+    fence,
+    vote,
+    match,
+    shfl,
+    redux,
+    activemask,
+    elect,
+    nanosleep,
+    mapa,
+    istypep,
+    mbarrier,
+    ldmatrix,
+    mma,
+    wgmma,
     pmevent,
 };
 
 /// Special registers (PTX ISA, 10), with the component for the vectors.
 enum class SpecialRegister : std::uint8_t {
-    tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
-    laneid, warpid, nwarpid, smid, nsmid, gridid, lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt,
-    clock, clock_hi, clock64, globaltimer, globaltimer_lo, globaltimer_hi, dynamic_smem_size, total_smem_size,
+    tid_x,
+    tid_y,
+    tid_z,
+    ntid_x,
+    ntid_y,
+    ntid_z,
+    ctaid_x,
+    ctaid_y,
+    ctaid_z,
+    nctaid_x,
+    nctaid_y,
+    nctaid_z,
+    laneid,
+    warpid,
+    nwarpid,
+    smid,
+    nsmid,
+    gridid,
+    lanemask_eq,
+    lanemask_le,
+    lanemask_lt,
+    lanemask_ge,
+    lanemask_gt,
+    clock,
+    clock_hi,
+    clock64,
+    globaltimer,
+    globaltimer_lo,
+    globaltimer_hi,
+    dynamic_smem_size,
+    total_smem_size,
 };
 
 /// A virtual register, by its index in Kernel::registers.
@@ -104,8 +229,8 @@ struct Instruction {
     std::uint8_t vector_width = 1;  ///< 2 or 4 for .v2 and .v4
     std::optional<Guard> guard;
     std::vector<Operand> destinations;
-    std::vector<Operand> sources;   ///< in PTX's order; the address operand of ld, st, atom and red is among them
-    int line = 0;                   ///< line in the text it came from; 0 when built
+    std::vector<Operand> sources;  ///< in PTX's order; the address operand of ld, st, atom and red is among them
+    int line = 0;                  ///< line in the text it came from; 0 when built
 
     [[nodiscard]] bool has(std::string_view modifier) const {
         for (const auto& m : modifiers)
@@ -125,9 +250,9 @@ struct Variable {
     std::string name;
     Space space = Space::none;
     Type type = Type::none;
-    Bytes size{0};        ///< whole array
+    Bytes size{0};  ///< whole array
     Bytes alignment{0};
-    bool is_extern = false;  ///< `.extern .shared x[]`: the launch's dynamic shared memory
+    bool is_extern = false;             ///< `.extern .shared x[]`: the launch's dynamic shared memory
     std::vector<std::uint8_t> initial;  ///< empty: zero
 };
 
@@ -137,10 +262,10 @@ struct Kernel {
     std::vector<RegisterInfo> registers;
     std::vector<Variable> variables;  ///< .shared and .local of this kernel
     std::vector<Instruction> body;
-    std::map<std::string, std::size_t> labels;  ///< label -> index into body of the instruction behind it (may equal body.size())
+    std::map<std::string, std::size_t> labels;                       ///< label -> index into body of the instruction behind it (may equal body.size())
     std::map<std::string, std::vector<std::string>> branch_targets;  ///< .branchtargets lists, for brx.idx
-    std::optional<int> max_threads;  ///< .maxntid product
-    std::vector<std::string> pragmas;  ///< .pragma of the whole kernel, e.g. "nounroll"
+    std::optional<int> max_threads;                                  ///< .maxntid product
+    std::vector<std::string> pragmas;                                ///< .pragma of the whole kernel, e.g. "nounroll"
 };
 
 struct Module {

@@ -3,8 +3,8 @@
 #include "ptx/literals.hpp"
 #include "ptx/names.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 namespace gputomo::ptx {
 namespace {
@@ -102,8 +102,10 @@ void KernelParser::variables() {
     const int line = in_.peek().line;
     for (Variable& variable : parse_variables(in_, false)) {
         const std::string name = unused(variable.name);
-        if (!scopes_[scope_].variables.emplace(variable.name, name).second) in_.fail_at(line, fmt::format("'{}' is declared twice; expected another name", variable.name));
-        if (!variable.initial.empty()) in_.fail_at(line, fmt::format("'{}' has initial values; expected them of .global and .const variables only", variable.name));
+        if (!scopes_[scope_].variables.emplace(variable.name, name).second)
+            in_.fail_at(line, fmt::format("'{}' is declared twice; expected another name", variable.name));
+        if (!variable.initial.empty())
+            in_.fail_at(line, fmt::format("'{}' has initial values; expected them of .global and .const variables only", variable.name));
         variable.name = name;
         kernel_.variables.push_back(std::move(variable));
     }
@@ -120,8 +122,10 @@ bool KernelParser::label() {
     if (scopes_[scope_].labels.contains(name)) in_.fail_last(fmt::format("label '{}' is placed twice; expected another name", name));
     const std::string own = unused(name);
     scopes_[scope_].labels.emplace(name, own);
-    if (in_.is(".branchtargets")) branch_targets(own);
-    else kernel_.labels.emplace(own, kernel_.body.size());
+    if (in_.is(".branchtargets"))
+        branch_targets(own);
+    else
+        kernel_.labels.emplace(own, kernel_.body.size());
     return true;
 }
 
@@ -191,8 +195,10 @@ void KernelParser::instruction() {
     Instruction instruction = found.instruction;
     instruction.guard = guarded.guard;
     instruction.line = line;
-    if (instruction.opcode == Opcode::call) call_operands(instruction);
-    else operands(*found.form, instruction);
+    if (instruction.opcode == Opcode::call)
+        call_operands(instruction);
+    else
+        operands(*found.form, instruction);
     if (!in_.is(";")) in_.fail_at(line, fmt::format("unexpected '{}' after '{}'; expected ';'", in_.peek().text, mnemonic));
     round_literals(instruction);
     if (const auto fault = operand_fault(instruction, kernel_.registers)) in_.fail_at(line, fmt::format("'{}': {}", mnemonic, *fault));
@@ -299,9 +305,12 @@ Operand KernelParser::address() {
     AddressRef result;
     if (in_.peek().kind == TokenKind::word) {
         Operand base = word(false);
-        if (const auto* reg = std::get_if<Register>(&base.value)) result.base = *reg;
-        else if (auto* symbol = std::get_if<SymbolRef>(&base.value)) result.base = std::move(*symbol);
-        else in_.fail_last("unexpected operand as an address; expected a register or a variable");
+        if (const auto* reg = std::get_if<Register>(&base.value))
+            result.base = *reg;
+        else if (auto* symbol = std::get_if<SymbolRef>(&base.value))
+            result.base = std::move(*symbol);
+        else
+            in_.fail_last("unexpected operand as an address; expected a register or a variable");
     }
     const bool has_base = result.base.index() != 0;
     bool minus = false;
@@ -355,7 +364,8 @@ void KernelParser::resolve_labels() {
         while (scope != 0 && !scopes_[scope].labels.contains(name)) scope = scopes_[scope].parent;
         const auto found = scopes_[scope].labels.find(name);
         if (found == scopes_[scope].labels.end() || kernel_.branch_targets.contains(found->second) != wants_table)
-            in_.fail_at(use.line, fmt::format("unknown label '{}'; expected {} of kernel '{}'", name, wants_table ? "a .branchtargets list" : "a label", kernel_.name));
+            in_.fail_at(use.line,
+                        fmt::format("unknown label '{}'; expected {} of kernel '{}'", name, wants_table ? "a .branchtargets list" : "a label", kernel_.name));
         name = found->second;
     }
 }

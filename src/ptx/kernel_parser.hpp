@@ -67,7 +67,7 @@ private:
         std::string* name = nullptr;  ///< what to replace; filled in when all instructions are read
         std::size_t instruction = 0;
         std::size_t source = 0;
-        std::string table;            ///< instead of an instruction: this branch target list
+        std::string table;  ///< instead of an instruction: this branch target list
         std::size_t scope = 0;
         int line = 0;
     };
@@ -106,7 +106,7 @@ private:
     std::vector<Scope> scopes_;
     std::size_t scope_ = 0;
     std::size_t depth_ = 0;
-    std::unordered_set<std::string> names_;  ///< of registers, variables and labels, so that nested scopes do not clash
+    std::unordered_set<std::string> names_;          ///< of registers, variables and labels, so that nested scopes do not clash
     std::unordered_map<std::string, int> suffixes_;  ///< last number that made a name of another scope unique
     std::vector<LabelUse> label_uses_;
     std::unordered_map<std::string, Lookup> known_;

@@ -2,8 +2,8 @@
 
 #include "units/error.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 namespace gputomo::ptx {
 namespace {
@@ -106,7 +106,8 @@ void Source::fail(int line, const std::string& what) const {
     const std::size_t first = std::min(quote.find_first_not_of(" \t"), quote.size());
     quote.erase(0, first);
     if (quote.size() > kLongestQuote) quote = quote.substr(0, kLongestQuote) + "...";
-    std::ranges::replace_if(quote, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+    std::ranges::replace_if(
+        quote, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
     throw InputError(fmt::format("{}:{}: {}\n    {}", origin, line, what, quote));
 }
 

@@ -1,9 +1,9 @@
 #include "ptx/literals.hpp"
 
+#include <fmt/format.h>
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <fmt/format.h>
 
 namespace gputomo::ptx {
 
@@ -55,9 +55,12 @@ std::optional<Immediate> parse_literal(std::string_view text) {
     if (!hexadecimal && text.find_first_of(".eE") != std::string_view::npos) return decimal_float(text);
     if (text.ends_with('U')) text.remove_suffix(1);
     int base = 10;
-    if (hexadecimal) base = 16;
-    else if (text.starts_with("0b") || text.starts_with("0B")) base = 2;
-    else if (text.size() > 1 && text[0] == '0') base = 8;
+    if (hexadecimal)
+        base = 16;
+    else if (text.starts_with("0b") || text.starts_with("0B"))
+        base = 2;
+    else if (text.size() > 1 && text[0] == '0')
+        base = 8;
     text.remove_prefix(base == 10 ? 0 : base == 8 ? 1 : 2);
     const auto value = whole<std::uint64_t>(text, base);
     if (!value) return std::nullopt;
@@ -69,9 +72,7 @@ Immediate negated(Immediate value) {
     return {std::uint64_t{0} - value.bits, false};
 }
 
-Type literal_type(const Instruction& instruction) {
-    return instruction.opcode == Opcode::slct ? instruction.type : instruction.source_type;
-}
+Type literal_type(const Instruction& instruction) { return instruction.opcode == Opcode::slct ? instruction.type : instruction.source_type; }
 
 std::string float_literal(std::uint64_t double_bits) { return fmt::format("0f{:08X}", narrow_float_bits(double_bits)); }
 std::string double_literal(std::uint64_t double_bits) { return fmt::format("0d{:016X}", double_bits); }

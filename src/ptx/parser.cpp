@@ -4,8 +4,8 @@
 #include "ptx/literals.hpp"
 #include "ptx/names.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 namespace gputomo::ptx {
 namespace {
@@ -32,7 +32,8 @@ void initial_values(TokenStream& in, Type type, std::size_t limit, std::vector<s
         if (!value) in.fail(fmt::format("unexpected '{}' as an initial value; expected a number (addresses are not supported)", in.peek().text));
         in.next();
         if (minus) value = negated(*value);
-        if (value->is_float != (type == Type::f32 || type == Type::f64)) in.fail_last("the initial value is not of the variable's type; expected integers, or fractions for f32 and f64");
+        if (value->is_float != (type == Type::f32 || type == Type::f64))
+            in.fail_last("the initial value is not of the variable's type; expected integers, or fractions for f32 and f64");
         const std::uint64_t bits = type == Type::f32 ? narrow_float_bits(value->bits) : value->bits;
         for (std::int64_t i = 0; i < size_of(type).count(); ++i) bytes.push_back(i < 8 ? static_cast<std::uint8_t>(bits >> (8 * i)) : 0);
         if (bytes.size() > limit) in.fail_last("too many initial values; expected no more than the variable holds");
@@ -41,7 +42,8 @@ void initial_values(TokenStream& in, Type type, std::size_t limit, std::vector<s
 
 Type element_type(TokenStream& in) {
     const auto type = in.peek().kind == TokenKind::dot_word ? type_named(in.peek().text.substr(1)) : std::nullopt;
-    if (!type || *type == Type::pred) in.fail(fmt::format("unknown type '{}'; expected .b8, .u32, .f32, ... (texture and surface references are not supported)", in.peek().text));
+    if (!type || *type == Type::pred)
+        in.fail(fmt::format("unknown type '{}'; expected .b8, .u32, .f32, ... (texture and surface references are not supported)", in.peek().text));
     in.next();
     return *type;
 }
@@ -63,7 +65,8 @@ std::optional<std::int64_t> dimensions(TokenStream& in) {
         }
         const std::int64_t dimension = in.whole_number("the number of elements", kLargestVariable);
         in.expect("]");
-        if (dimension != 0 && elements > kLargestVariable / dimension) in.fail_last(fmt::format("the array is too large; expected at most {} elements", kLargestVariable));
+        if (dimension != 0 && elements > kLargestVariable / dimension)
+            in.fail_last(fmt::format("the array is too large; expected at most {} elements", kLargestVariable));
         elements *= dimension;
     }
     if (open) return std::nullopt;
@@ -194,8 +197,10 @@ private:
             in_.expect(")");
         }
         while (in_.peek().kind == TokenKind::dot_word) performance_directive(kernel);
-        if (only_ && kernel.name != *only_) in_.skip_block();
-        else KernelParser(in_, module_, kernel).parse_body();
+        if (only_ && kernel.name != *only_)
+            in_.skip_block();
+        else
+            KernelParser(in_, module_, kernel).parse_body();
         module_.kernels.push_back(std::move(kernel));
     }
 
@@ -220,7 +225,8 @@ private:
             if (product > (1 << 16)) in_.fail_last("too many threads or registers; expected at most 65536");
             in_.take(",");
         }
-        if (name == ".maxntid" || name == ".reqntid") kernel.max_threads = static_cast<int>(product);
+        if (name == ".maxntid" || name == ".reqntid")
+            kernel.max_threads = static_cast<int>(product);
         else if (!name.starts_with(".min") && !name.starts_with(".max") && !name.starts_with(".req") && name != ".noreturn" && name != ".explicitcluster")
             in_.fail_last(fmt::format("unknown directive '{}' of a kernel; expected .maxntid, .reqntid, .minnctapersm, .maxnreg or .pragma", name));
     }
@@ -259,7 +265,8 @@ std::string TokenStream::name(std::string_view what) {
 
 std::int64_t TokenStream::whole_number(std::string_view what, std::int64_t largest) {
     const auto value = peek().kind == TokenKind::number ? parse_literal(peek().text) : std::nullopt;
-    if (!value || value->is_float || value->bits > static_cast<std::uint64_t>(largest)) fail(fmt::format("unexpected '{}'; expected {}, at most {}", peek().text, what, largest));
+    if (!value || value->is_float || value->bits > static_cast<std::uint64_t>(largest))
+        fail(fmt::format("unexpected '{}'; expected {}, at most {}", peek().text, what, largest));
     next();
     return static_cast<std::int64_t>(value->bits);
 }

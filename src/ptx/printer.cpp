@@ -4,8 +4,8 @@
 #include "ptx/literals.hpp"
 #include "ptx/names.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <map>
 #include <span>
 
@@ -119,9 +119,12 @@ private:
             std::uint64_t bits = 0;
             for (std::size_t i = 0; i < size; ++i) bits |= std::uint64_t{v.initial[at + i]} << (8 * i);
             if (at != 0) text += ", ";
-            if (v.type == Type::f32) text += fmt::format("0f{:08X}", bits);
-            else if (v.type == Type::f64) text += fmt::format("0d{:016X}", bits);
-            else text += fmt::format("{}", bits);
+            if (v.type == Type::f32)
+                text += fmt::format("0f{:08X}", bits);
+            else if (v.type == Type::f64)
+                text += fmt::format("0d{:016X}", bits);
+            else
+                text += fmt::format("{}", bits);
         }
         return text + "}";
     }
@@ -160,7 +163,8 @@ void print(std::string& out, const Kernel& kernel) {
 }  // namespace
 
 std::string to_text(const Module& module) {
-    std::string out = fmt::format(".version {}.{}\n.target sm_{}\n.address_size {}\n", module.version_major, module.version_minor, module.target_sm, module.address_size);
+    std::string out =
+        fmt::format(".version {}.{}\n.target sm_{}\n.address_size {}\n", module.version_major, module.version_minor, module.target_sm, module.address_size);
     for (const std::string& function : module.functions) out += fmt::format(".extern .func {};\n", function);
     for (const Variable& variable : module.variables) out += KernelPrinter::declaration(variable) + ";\n";
     for (const Kernel& kernel : module.kernels) print(out, kernel);

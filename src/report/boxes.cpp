@@ -44,7 +44,8 @@ std::string squares(const Box& box, double x, double y, double width) {
 std::string draw_box(const Box& box, double x, double y, double width, double height) {
     std::string out;
     if (!box.link.empty()) out += fmt::format("<a href='#{}'>", escaped(box.link));
-    out += fmt::format("<g class='box {}{}'><rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' rx=5></rect>", box.kind, box.undecided ? " undecided" : "", x, y, width, height);
+    out += fmt::format("<g class='box {}{}'><rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' rx=5></rect>", box.kind,
+                       box.undecided ? " undecided" : "", x, y, width, height);
     double baseline = y + kPad + 10;
     out += fmt::format("<text class=name x='{:.1f}' y='{:.1f}'>{}</text>", x + kPad, baseline, escaped(box.title));
     for (const auto& line : box.lines) out += fmt::format("<text x='{:.1f}' y='{:.1f}'>{}</text>", x + kPad, baseline += kLine, escaped(line));
@@ -86,8 +87,8 @@ std::string draw(const std::vector<BoxFrame>& frames, double width, std::string_
         std::string inside;
         for (const auto& row : frames[i].rows) inside += draw_row(row, 1 + kPad, y, width - 2 - 2 * kPad);
         y += kPad - kGap;
-        out += fmt::format("<rect class=frame x=1 y='{:.1f}' width='{:.1f}' height='{:.1f}' rx=8></rect><text class=frame-name x='{}' y='{:.1f}'>{}</text>{}", top, width - 2, y - top, 1 + kPad, top + kPad + 11,
-                           escaped(frames[i].title), inside);
+        out += fmt::format("<rect class=frame x=1 y='{:.1f}' width='{:.1f}' height='{:.1f}' rx=8></rect><text class=frame-name x='{}' y='{:.1f}'>{}</text>{}",
+                           top, width - 2, y - top, 1 + kPad, top + kPad + 11, escaped(frames[i].title), inside);
         if (i + 1 == frames.size()) break;
         out += fmt::format("<path class=wire d='M{0:.1f} {1:.1f}v{2}'/>", width / 2, y, kBetweenFrames);
         y += kBetweenFrames;

@@ -34,8 +34,11 @@ std::string limit_of_warps(const Facts& facts, double warps) {
 std::string warps_card(const Facts& facts, const Facts* earlier) {
     const auto warps = warps_for_memory(facts), was = earlier == nullptr ? std::nullopt : warps_for_memory(*earlier);
     if (!warps) return {};
-    return fmt::format("<a class='card long' href='#{}'><b>{:.0f} warps</b><span>per SM hide DRAM latency at full bandwidth, each with one 4-byte load per thread in flight (Little's law){}</span>{}</a>",
-                       anchor("leaf", "paths.global.memory_latency"), std::ceil(*warps), limit_of_warps(facts, std::ceil(*warps)), was ? fmt::format("<small>was {:.0f} warps</small>", std::ceil(*was)) : "");
+    return fmt::format(
+        "<a class='card long' href='#{}'><b>{:.0f} warps</b><span>per SM hide DRAM latency at full bandwidth, each with one 4-byte load per thread in flight "
+        "(Little's law){}</span>{}</a>",
+        anchor("leaf", "paths.global.memory_latency"), std::ceil(*warps), limit_of_warps(facts, std::ceil(*warps)),
+        was ? fmt::format("<small>was {:.0f} warps</small>", std::ceil(*was)) : "");
 }
 
 std::string cards(const Facts& facts, const Page& page) {
@@ -45,8 +48,10 @@ std::string cards(const Facts& facts, const Page& page) {
     std::string out = "<div class=cards>" + warps_card(facts, was);
     for (const auto& headline : headlines())
         if (const auto* leaf = facts.find(headline.path); leaf != nullptr && (headline.path != kGlobalCaches || leaf_text(*leaf) == "none"))
-            out += fmt::format("<a class=card href='#{}'><b>{}</b><span>{}</span>{}</a>", anchor("leaf", headline.path), escaped(leaf_text(*leaf)), headline.label, before(headline.path, was));
-    return out + "</div>" + (was == nullptr ? "" : fmt::format("<p class=m>was: on a {}, the last earlier generation known here</p>", escaped(page.earlier->name)));
+            out += fmt::format("<a class=card href='#{}'><b>{}</b><span>{}</span>{}</a>", anchor("leaf", headline.path), escaped(leaf_text(*leaf)),
+                               headline.label, before(headline.path, was));
+    return out + "</div>" +
+           (was == nullptr ? "" : fmt::format("<p class=m>was: on a {}, the last earlier generation known here</p>", escaped(page.earlier->name)));
 }
 
 std::string warnings(const Page& page) {
@@ -60,21 +65,27 @@ std::string warnings(const Page& page) {
 }
 
 std::string first_screen(const machine::Machine& machine, const Facts& facts, const Page& page) {
-    return fmt::format("<div class=first><div><div class=wide>{}</div><div class=narrow>{}</div><p class=m>Latencies are those of a load that is served there, from the SM. Dashed: not decided; what is left is shown. Each box leads to its section.</p></div><div class=beside>{}{}</div></div>", picture(machine, facts, kWide), picture(machine, facts, kNarrow), cards(facts, page),
-                       warnings(page));
+    return fmt::format(
+        "<div class=first><div><div class=wide>{}</div><div class=narrow>{}</div><p class=m>Latencies are those of a load that is served there, from the SM. "
+        "Dashed: not decided; what is left is shown. Each box leads to its section.</p></div><div class=beside>{}{}</div></div>",
+        picture(machine, facts, kWide), picture(machine, facts, kNarrow), cards(facts, page), warnings(page));
 }
 
 }  // namespace
 
 std::string page_start(std::string_view title) {
-    return fmt::format("<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width,initial-scale=1'><title>gputomo: {0}</title><style>{1}</style><h1>{0}</h1>", escaped(title), kStyle);
+    return fmt::format(
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width,initial-scale=1'><title>gputomo: "
+        "{0}</title><style>{1}</style><h1>{0}</h1>",
+        escaped(title), kStyle);
 }
 
 std::string html(const machine::Machine& machine, const Page& page) {
     const Facts facts(machine);
     const auto earlier = page.earlier ? differences({page.device, &machine}, {page.earlier->name, &page.earlier->machine}) : "";
     const auto body = sections(facts, page);
-    return page_start(page.device) + contents(facts, page, !earlier.empty()) + first_screen(machine, facts, page) + earlier + body + plot_scripts(body) + "</html>\n";
+    return page_start(page.device) + contents(facts, page, !earlier.empty()) + first_screen(machine, facts, page) + earlier + body + plot_scripts(body) +
+           "</html>\n";
 }
 
 }  // namespace gputomo::report

@@ -53,8 +53,9 @@ std::string row(const NamedLeaf& leaf, const Page& page) {
     const auto& from = leaf.leaf.provenance;
     const std::string basis = from.source.empty() ? from.method : from.source;
     const auto confidence = from.confidence ? fmt::format("{:.0f}%", 100 * *from.confidence) : "";
-    return fmt::format("<tr id='{}'><th scope=row title='{}'>{}</th><td class=v>{}</td><td class=c>{}</td><td>{}</td><td class=m>{}{}{}{}</td>", anchor("leaf", leaf.path), escaped(leaf.info.doc), escaped(leaf.info.name),
-                       escaped(leaf_text(leaf)), confidence, interval_text(leaf), escaped(basis), from.note.empty() ? "" : ". ", escaped(from.note), links(leaf, page));
+    return fmt::format("<tr id='{}'><th scope=row title='{}'>{}</th><td class=v>{}</td><td class=c>{}</td><td>{}</td><td class=m>{}{}{}{}</td>",
+                       anchor("leaf", leaf.path), escaped(leaf.info.doc), escaped(leaf.info.name), escaped(leaf_text(leaf)), confidence, interval_text(leaf),
+                       escaped(basis), from.note.empty() ? "" : ". ", escaped(from.note), links(leaf, page));
 }
 
 std::string list(const std::vector<NamedLeaf>& leaves, const Page& page) {
@@ -87,7 +88,9 @@ std::string matrix(const std::vector<NamedLeaf>& leaves) {
         out += fmt::format("<tr><th scope=row>{}</th>", escaped(key_of(owner)));
         for (const auto column : columns) {
             const auto found = cells[owner].find(column);
-            out += found == cells[owner].end() ? "<td></td>" : fmt::format("<td><a href='#{}'>{}</a></td>", anchor("leaf", found->second->path), escaped(leaf_text(*found->second)));
+            out += found == cells[owner].end()
+                       ? "<td></td>"
+                       : fmt::format("<td><a href='#{}'>{}</a></td>", anchor("leaf", found->second->path), escaped(leaf_text(*found->second)));
         }
     }
     return out + "</tbody></table></div>";

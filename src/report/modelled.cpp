@@ -47,7 +47,8 @@ deduce::Trace mix_trace(const ModelledAccess& access, const ModelledMix& mix, co
     for (const double count : warps) {
         trace.columns[0].values.push_back(count);
         trace.columns[1].values.push_back(or_nothing(mix.measured, count));
-        for (std::size_t m = 0; m < models.size(); ++m) trace.columns[m + 2].values.push_back(m < mix.estimated.size() ? or_nothing(mix.estimated[m], count) : kNothing);
+        for (std::size_t m = 0; m < models.size(); ++m)
+            trace.columns[m + 2].values.push_back(m < mix.estimated.size() ? or_nothing(mix.estimated[m], count) : kNothing);
     }
     return trace;
 }
@@ -57,12 +58,14 @@ double or_nothing(const std::optional<int>& warps) { return warps ? *warps : kNo
 /// The cusp: where arithmetic and accesses both take time, hiding both needs the most warps (Volkov 2016, 4.5).
 deduce::Trace cusp_trace(const ModelledAccess& access, const std::vector<ModelName>& models) {
     auto trace = empty_trace(fmt::format("models/{}_needed", access.id), models, column("alpha", "adds per access"), "warps per SM");
-    trace.plot.title = fmt::format("Fewest warps for 90% of the peak over alpha, adds and {}; none where all warps that fit do not attain it (Volkov 2016, Fig. 4.6)", access.title);
+    trace.plot.title = fmt::format(
+        "Fewest warps for 90% of the peak over alpha, adds and {}; none where all warps that fit do not attain it (Volkov 2016, Fig. 4.6)", access.title);
     trace.plot.log_x = true;
     for (const auto& mix : access.mixes) {
         trace.columns[0].values.push_back(mix.alpha);
         trace.columns[1].values.push_back(or_nothing(mix.needed_measured));
-        for (std::size_t m = 0; m < models.size(); ++m) trace.columns[m + 2].values.push_back(m < mix.needed_estimated.size() ? or_nothing(mix.needed_estimated[m]) : kNothing);
+        for (std::size_t m = 0; m < models.size(); ++m)
+            trace.columns[m + 2].values.push_back(m < mix.needed_estimated.size() ? or_nothing(mix.needed_estimated[m]) : kNothing);
     }
     return trace;
 }
@@ -112,8 +115,11 @@ std::string model_table(const Modelled& modelled) {
     for (const auto m : best_first(modelled)) {
         const auto& model = modelled.models[m];
         // Without scripts there is nothing to choose.
-        if (vega_scripts().empty()) out += fmt::format("<tr><th scope=row>{}</th>", escaped(model.id));
-        else out += fmt::format("<tr><th scope=row><label><input type=checkbox data-model='{0}'{1}> {0}</label></th>", escaped(model.id), model.shown ? " checked" : "");
+        if (vega_scripts().empty())
+            out += fmt::format("<tr><th scope=row>{}</th>", escaped(model.id));
+        else
+            out += fmt::format("<tr><th scope=row><label><input type=checkbox data-model='{0}'{1}> {0}</label></th>", escaped(model.id),
+                               model.shown ? " checked" : "");
         for (const auto& access : modelled.accesses)
             if (!access.mean_error.empty()) out += fmt::format("<td>{:.1f}%</td>", 100 * (access.mean_error[m] - 1));
         out += fmt::format("<td class=m>{} ({})</td>", escaped(model.title), escaped(model.source));
@@ -125,10 +131,14 @@ std::string model_table(const Modelled& modelled) {
 
 std::string modelled_section(const Modelled& modelled) {
     if (modelled.empty()) return {};
-    std::string out = "<h2 id=models>Throughput against occupancy, and models</h2><p>Every warp repeats one load, or another instruction, and alpha adds, each waiting for the last one. Points were measured; lines are what models say "
-                      "that know the latency and the rate of each kind of instruction alone.";
+    std::string out =
+        "<h2 id=models>Throughput against occupancy, and models</h2><p>Every warp repeats one load, or another instruction, and alpha adds, each waiting for "
+        "the last one. Points were measured; lines are what models say "
+        "that know the latency and the rate of each kind of instruction alone.";
     const bool judged = std::any_of(modelled.accesses.begin(), modelled.accesses.end(), [](const auto& access) { return !access.mean_error.empty(); });
-    out += judged ? fmt::format(" How far off each is on average, over all mixes and occupancies{}:</p>{}", vega_scripts().empty() ? "" : ", and which to draw", model_table(modelled)) : "</p>";
+    out += judged ? fmt::format(" How far off each is on average, over all mixes and occupancies{}:</p>{}", vega_scripts().empty() ? "" : ", and which to draw",
+                                model_table(modelled))
+                  : "</p>";
     for (const auto& access : modelled.accesses) out += access_section(access, modelled);
     return out;
 }

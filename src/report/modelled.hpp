@@ -9,7 +9,7 @@
 namespace gputomo::report {
 
 struct ModelName {
-    std::string id;      ///< "volkov-basic"
+    std::string id;  ///< "volkov-basic"
     std::string title;
     std::string source;
     bool shown = false;  ///< before the reader chooses

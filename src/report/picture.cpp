@@ -68,13 +68,17 @@ private:
         line(another, path, before);
         if (another.lines.empty()) return;
         box.undecided |= another.undecided;
-        if (box.lines.empty() || box.lines.back().size() + another.lines[0].size() > kShortLine) box.lines.push_back(another.lines[0]);
-        else box.lines.back() += ", " + another.lines[0];
+        if (box.lines.empty() || box.lines.back().size() + another.lines[0].size() > kShortLine)
+            box.lines.push_back(another.lines[0]);
+        else
+            box.lines.back() += ", " + another.lines[0];
     }
     /// Behind the size. What other work hides as a whole measures as nothing.
     void latency(Box& box, std::string_view path) const {
-        if (facts_.number(path) == 0.0) box.lines.emplace_back("latency hidden");
-        else more(box, path, open(path) ? "latency " : "");
+        if (facts_.number(path) == 0.0)
+            box.lines.emplace_back("latency hidden");
+        else
+            more(box, path, open(path) ? "latency " : "");
     }
 
     [[nodiscard]] BoxFrame sm() const {

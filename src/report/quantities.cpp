@@ -8,9 +8,19 @@ namespace {
 constexpr double kWordBytes = 4;
 
 constexpr Headline kHeadlines[] = {
-    {kGlobalCaches, "caches of global loads"}, {"caches.l1.capacity", "L1 capacity"}, {"caches.l1.latency", "L1 latency"}, {"caches.l2.capacity", "L2 capacity"}, {"caches.l2.latency", "L2 latency"},
-    {"paths.global.memory_latency", "DRAM latency"}, {"memory.read_bandwidth", "DRAM read bandwidth"}, {"topology.sms", "SMs"}, {"clock.sm_mhz", "SM clock"}, {"operations[add.f32].latency", "FP32 add latency"},
-    {"operations[add.f32].throughput", "FP32 adds per SM"}, {"shared.latency", "shared memory latency"}, {"shared.bytes_per_cycle", "shared memory per SM"},
+    {kGlobalCaches, "caches of global loads"},
+    {"caches.l1.capacity", "L1 capacity"},
+    {"caches.l1.latency", "L1 latency"},
+    {"caches.l2.capacity", "L2 capacity"},
+    {"caches.l2.latency", "L2 latency"},
+    {"paths.global.memory_latency", "DRAM latency"},
+    {"memory.read_bandwidth", "DRAM read bandwidth"},
+    {"topology.sms", "SMs"},
+    {"clock.sm_mhz", "SM clock"},
+    {"operations[add.f32].latency", "FP32 add latency"},
+    {"operations[add.f32].throughput", "FP32 adds per SM"},
+    {"shared.latency", "shared memory latency"},
+    {"shared.bytes_per_cycle", "shared memory per SM"},
 };
 
 /// Cycles per nanosecond.
@@ -39,7 +49,8 @@ std::optional<double> warps_for_arithmetic(const Facts& facts) {
     const auto latency = facts.number("operations[add.f32].latency"), warp = positive(facts, "topology.warp_size");
     auto rate = facts.number("operations[add.f32].throughput");
     if (!latency || !rate || !warp) return std::nullopt;
-    const auto width = facts.number("issue.dual_issue"), schedulers = facts.number("issue.schedulers_per_sm"), interval = positive(facts, "issue.issue_interval");
+    const auto width = facts.number("issue.dual_issue"), schedulers = facts.number("issue.schedulers_per_sm"),
+               interval = positive(facts, "issue.issue_interval");
     if (width && *width > 1 && schedulers && interval) rate = std::min(*rate, *schedulers * *warp / *interval);
     return *latency * *rate / *warp;
 }

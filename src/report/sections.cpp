@@ -30,14 +30,16 @@ const Subsystem* home_of(const std::string& experiment, const Page& page) {
 std::vector<Method> experiments_of(const Page& page) {
     auto all = page.methods;
     for (const auto& trace : page.traces)
-        if (std::none_of(all.begin(), all.end(), [&](const auto& m) { return m.id == trace.experiment; })) all.push_back({trace.experiment, trace.experiment, "", ""});
+        if (std::none_of(all.begin(), all.end(), [&](const auto& m) { return m.id == trace.experiment; }))
+            all.push_back({trace.experiment, trace.experiment, "", ""});
     return all;
 }
 
 std::string without_plot(const deduce::Trace& trace) {
     std::string columns;
     for (const auto& column : trace.columns) columns += (columns.empty() ? "" : ", ") + column.name;
-    return fmt::format("<li id='{}'>{}: {} rows of {}</li>", anchor("trace", trace.name), escaped(trace.name), trace.columns.empty() ? 0 : trace.columns.front().values.size(), escaped(columns));
+    return fmt::format("<li id='{}'>{}: {} rows of {}</li>", anchor("trace", trace.name), escaped(trace.name),
+                       trace.columns.empty() ? 0 : trace.columns.front().values.size(), escaped(columns));
 }
 
 std::string evidence(const Method& method, const Page& page) {
@@ -45,8 +47,10 @@ std::string evidence(const Method& method, const Page& page) {
     std::string others;
     for (const auto& trace : page.traces) {
         if (trace.experiment != method.id) continue;
-        if (auto plot = plot_element(trace); !plot.empty()) plots.push_back(std::move(plot));
-        else others += without_plot(trace);
+        if (auto plot = plot_element(trace); !plot.empty())
+            plots.push_back(std::move(plot));
+        else
+            others += without_plot(trace);
     }
     std::string out = plots.empty() ? "" : "<div class=plots>";
     for (std::size_t i = 0; i < plots.size(); ++i) {
@@ -118,13 +122,14 @@ std::string code_checks(const Page& page) {
         ++counts[check.experiment][check.result];
         if (check.result == "unavailable") why_not.insert(check.found);
         if (check.result != "failed") continue;
-        failed += fmt::format("<details open><summary class=fail>{} ({}): expected {}; found {}</summary><pre>{}</pre></details>", escaped(check.kernel), escaped(check.experiment), escaped(check.expected),
-                              escaped(check.found), escaped(check.listing));
+        failed += fmt::format("<details open><summary class=fail>{} ({}): expected {}; found {}</summary><pre>{}</pre></details>", escaped(check.kernel),
+                              escaped(check.experiment), escaped(check.expected), escaped(check.found), escaped(check.listing));
     }
     std::string out = "<h2 id=code>Machine code</h2><p>Did the driver compile the kernels to what was written? A kernel that fails is not timed.</p>" + failed;
     out += "<div class=scroll><table><thead><tr><th>experiment<th>passed<th>failed<th>not checked</thead><tbody>";
     for (auto& [id, results] : counts)
-        out += fmt::format("<tr><th scope=row>{}</th><td class=pass>{}</td><td class={}>{}</td><td>{}</td>", escaped(id), results["passed"], results["failed"] > 0 ? "fail" : "c", results["failed"], results["unavailable"]);
+        out += fmt::format("<tr><th scope=row>{}</th><td class=pass>{}</td><td class={}>{}</td><td>{}</td>", escaped(id), results["passed"],
+                           results["failed"] > 0 ? "fail" : "c", results["failed"], results["unavailable"]);
     out += "</tbody></table></div>";
     for (const auto& reason : why_not) out += fmt::format("<p class=m>Not checked: {}</p>", escaped(reason));
     return out;

@@ -8,7 +8,7 @@
 namespace gputomo::report {
 
 struct Subsystem {
-    std::string_view id;     ///< of its heading
+    std::string_view id;  ///< of its heading
     std::string_view title;
     std::array<std::string_view, 3> parts;  ///< sections of the description
 };

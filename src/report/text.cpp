@@ -27,10 +27,14 @@ std::string value_in_words(const machine::Value& value, Unit unit) {
     return std::visit(
         [&](const auto& v) -> std::string {
             using T = std::remove_cvref_t<decltype(v)>;
-            if constexpr (std::is_same_v<T, bool>) return v ? "yes" : "no";
-            else if constexpr (std::is_same_v<T, std::string>) return v;
-            else if constexpr (std::is_arithmetic_v<T>) return number_text(static_cast<double>(v), unit);
-            else if constexpr (std::is_same_v<T, std::vector<std::string>>) return v.empty() ? "none" : fmt::format("{}", fmt::join(v, ", "));
+            if constexpr (std::is_same_v<T, bool>)
+                return v ? "yes" : "no";
+            else if constexpr (std::is_same_v<T, std::string>)
+                return v;
+            else if constexpr (std::is_arithmetic_v<T>)
+                return number_text(static_cast<double>(v), unit);
+            else if constexpr (std::is_same_v<T, std::vector<std::string>>)
+                return v.empty() ? "none" : fmt::format("{}", fmt::join(v, ", "));
             else {
                 std::vector<std::string> texts;
                 for (const auto element : v) texts.push_back(number_text(static_cast<double>(element), unit));
@@ -78,8 +82,10 @@ std::string anchor(std::string_view kind, std::string_view name) {
     std::string out = fmt::format("{}-", kind);
     for (const char c : name) {
         const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x80 && (std::isalnum(byte) != 0 || c == '.' || c == '-' || c == '_')) out += c;
-        else out += fmt::format("~{:02x}", byte);  // no two names share an id
+        if (byte < 0x80 && (std::isalnum(byte) != 0 || c == '.' || c == '-' || c == '_'))
+            out += c;
+        else
+            out += fmt::format("~{:02x}", byte);  // no two names share an id
     }
     return out;
 }
@@ -103,7 +109,8 @@ std::string leaf_text(const machine::NamedLeaf& named) {
     const auto& leaf = named.leaf;
     if (leaf.knowledge == Knowledge::unknown) return "unknown";
     if (leaf.knowledge == Knowledge::absent) return "absent";
-    if (leaf.knowledge == Knowledge::known) return named.info.name == "index_hash" ? masks_text(std::get<std::vector<std::int64_t>>(leaf.value)) : value_in_words(leaf.value, named.info.unit);
+    if (leaf.knowledge == Knowledge::known)
+        return named.info.name == "index_hash" ? masks_text(std::get<std::vector<std::int64_t>>(leaf.value)) : value_in_words(leaf.value, named.info.unit);
     std::vector<std::string> candidates;
     for (const auto& candidate : leaf.candidates) candidates.push_back(value_in_words(candidate, named.info.unit));
     if (one_after_the_other(leaf.candidates)) return fmt::format("{} to {}", candidates.front(), candidates.back());

@@ -156,7 +156,9 @@ private:
             at_ = start;
             fail(expected);
         };
-        const auto all = [&](Node::Kind kind) { return std::all_of(node.arguments.begin(), node.arguments.end(), [&](const Node& a) { return a.kind == kind; }); };
+        const auto all = [&](Node::Kind kind) {
+            return std::all_of(node.arguments.begin(), node.arguments.end(), [&](const Node& a) { return a.kind == kind; });
+        };
         if (is_of_leaf(node.name)) {
             if (node.arguments.size() != 1 || !all(Node::Kind::leaf)) refuse(node.name + "(leaf)");
         } else if (node.name == kColumn) {

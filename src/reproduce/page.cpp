@@ -56,7 +56,8 @@ std::string row_html(const Row& row, bool several_gpus) {
     std::string published = with_unit(entry.value, entry.unit);
     if (!entry.recipe->expected.is_null()) published += fmt::format("<br><small>here: {}</small>", escaped(text_of(entry.recipe->expected)));
     return fmt::format("<tr id='{0}{6}'{8}><td class=w>{1}{7}<td>{2}<td class=v>{3}{4}<td class=m>{5}", escaped(entry.id), escaped(entry.quantity), published,
-                       with_unit(row.reproduced, row.reproduced.is_null() ? "" : entry.unit), mark(row), how(row), several_gpus ? fmt::format("@{}", escaped(row.gpu)) : std::string(),
+                       with_unit(row.reproduced, row.reproduced.is_null() ? "" : entry.unit), mark(row), how(row),
+                       several_gpus ? fmt::format("@{}", escaped(row.gpu)) : std::string(),
                        several_gpus ? fmt::format("<br><small>{}</small>", escaped(row.gpu)) : std::string(), row.agrees ? " class=agreeing" : "");
 }
 
@@ -87,19 +88,23 @@ std::vector<Group> groups_of(const Reproduction& reproduction) {
 std::string overview(const std::vector<Group>& groups) {
     std::string out = "<div class=scroll><table class=overview><thead><tr><th>table or figure<th>agree<th>share</thead><tbody>";
     for (const auto& group : groups)
-        out += fmt::format("<tr><th scope=row><a href='#{}'>{}</a></th><td class=c>{} of {}<td><div class=rest><i class=share style='width:{:.0f}%'></i></div>", group.id(), escaped(group.where), group.agreeing(), group.rows.size(),
+        out += fmt::format("<tr><th scope=row><a href='#{}'>{}</a></th><td class=c>{} of {}<td><div class=rest><i class=share style='width:{:.0f}%'></i></div>",
+                           group.id(), escaped(group.where), group.agreeing(), group.rows.size(),
                            100.0 * static_cast<double>(group.agreeing()) / static_cast<double>(group.rows.size()));
     return out + "</tbody></table></div>";
 }
 
 /// Rows under the table or figure that they are from.
 std::string sections(const Reproduction& reproduction, const std::vector<Group>& groups) {
-    const bool several = std::any_of(reproduction.rows.begin(), reproduction.rows.end(), [&](const Row& row) { return row.gpu != reproduction.rows.front().gpu; });
+    const bool several =
+        std::any_of(reproduction.rows.begin(), reproduction.rows.end(), [&](const Row& row) { return row.gpu != reproduction.rows.front().gpu; });
     std::string out;
     for (const auto& group : groups) {
         const bool all = group.agreeing() == group.rows.size();
-        out += fmt::format("<div{}><h2 id='{}'>{}: {} of {} agree</h2><div class=scroll><table class=rows><thead><tr><th>quantity<th>published<th>reproduced<th>agreement<th>how</thead><tbody>", all ? " class=agreeing" : "", group.id(),
-                           escaped(group.where), group.agreeing(), group.rows.size());
+        out += fmt::format(
+            "<div{}><h2 id='{}'>{}: {} of {} agree</h2><div class=scroll><table "
+            "class=rows><thead><tr><th>quantity<th>published<th>reproduced<th>agreement<th>how</thead><tbody>",
+            all ? " class=agreeing" : "", group.id(), escaped(group.where), group.agreeing(), group.rows.size());
         for (const auto* row : group.rows) out += row_html(*row, several);
         out += "</tbody></table></div></div>";
     }
@@ -108,17 +113,21 @@ std::string sections(const Reproduction& reproduction, const std::vector<Group>&
 
 std::string reasons(const Reproduction& reproduction) {
     if (reproduction.not_reproducible.empty()) return {};
-    std::string out = "<h2 id=not-reproducible>Not reproducible</h2><div class=scroll><table><thead><tr><th>where<th>quantity<th>published<th>why not</thead><tbody>";
+    std::string out =
+        "<h2 id=not-reproducible>Not reproducible</h2><div class=scroll><table><thead><tr><th>where<th>quantity<th>published<th>why not</thead><tbody>";
     for (const auto* entry : reproduction.not_reproducible)
-        out += fmt::format("<tr><td>{}<td class=w>{}<td>{}<td class=m>{}", escaped(entry->where), escaped(entry->quantity), with_unit(entry->value, entry->unit), escaped(entry->not_reproducible));
+        out += fmt::format("<tr><td>{}<td class=w>{}<td>{}<td class=m>{}", escaped(entry->where), escaped(entry->quantity),
+                           with_unit(entry->value, entry->unit), escaped(entry->not_reproducible));
     return out + "</tbody></table></div>";
 }
 
 std::string discrepancies(const Paper& paper) {
     if (paper.discrepancies.empty()) return {};
-    std::string out = "<h2>Where the paper contradicts itself or another</h2><div class=scroll><table><thead><tr><th>where<th>what<th>readings<th>taken here</thead><tbody>";
+    std::string out =
+        "<h2>Where the paper contradicts itself or another</h2><div class=scroll><table><thead><tr><th>where<th>what<th>readings<th>taken here</thead><tbody>";
     for (const auto& found : paper.discrepancies)
-        out += fmt::format("<tr><td>{}<td class=w>{}<td>{}<td>{}", escaped(found.where), escaped(found.issue), escaped(text_of(found.readings)), escaped(found.suggestion));
+        out += fmt::format("<tr><td>{}<td class=w>{}<td>{}<td>{}", escaped(found.where), escaped(found.issue), escaped(text_of(found.readings)),
+                           escaped(found.suggestion));
     return out + "</tbody></table></div>";
 }
 
@@ -127,12 +136,16 @@ std::string discrepancies(const Paper& paper) {
 std::string results_page(const Reproduction& reproduction) {
     const auto& paper = *reproduction.paper;
     std::string out = report::page_start(paper.title) + std::string(kPageStyle);
-    out += fmt::format("<nav><a href='index.html'>All papers</a></nav><p>{}. {}, {}.</p>", escaped(fmt::format("{}", fmt::join(paper.authors, ", "))), escaped(paper.venue), paper.year);
-    out += fmt::format("<div class=cards><div class=card><b>{} of {}</b><span>published values agree</span></div>", reproduction.agreeing(), reproduction.rows.size());
-    if (const auto count = reproduction.not_reproducible.size(); count > 0) out += fmt::format("<a class=card href='#not-reproducible'><b>{}</b><span>cannot be reproduced</span></a>", count);
+    out += fmt::format("<nav><a href='index.html'>All papers</a></nav><p>{}. {}, {}.</p>", escaped(fmt::format("{}", fmt::join(paper.authors, ", "))),
+                       escaped(paper.venue), paper.year);
+    out += fmt::format("<div class=cards><div class=card><b>{} of {}</b><span>published values agree</span></div>", reproduction.agreeing(),
+                       reproduction.rows.size());
+    if (const auto count = reproduction.not_reproducible.size(); count > 0)
+        out += fmt::format("<a class=card href='#not-reproducible'><b>{}</b><span>cannot be reproduced</span></a>", count);
     out += "</div>";
     out += "<p>Each value was measured again by experiments that know nothing of the GPU, on a simulated GPU.";
-    if (const auto models = reproduction.of_models(); models > 0) out += fmt::format(" Of the rows, {} hold built-in models against the paper's equations and examples.", models);
+    if (const auto models = reproduction.of_models(); models > 0)
+        out += fmt::format(" Of the rows, {} hold built-in models against the paper's equations and examples.", models);
     out += "</p>";
     for (const auto& warning : reproduction.warnings) out += fmt::format("<div class=warn>{}</div>", escaped(warning));
     const auto groups = groups_of(reproduction);

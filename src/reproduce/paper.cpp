@@ -66,8 +66,14 @@ Recipe recipe_from(const JsonNode& entry, const JsonNode& expression) {
 }
 
 Entry entry_from(const JsonNode& node, const Paper& paper) {
-    Entry entry{.id = node.at("id").text(), .where = node.at("where").text(), .gpu = node.at("gpu").text(), .quantity = node.at("quantity").text(),
-                .value = node.at("value").json(), .unit = text_or_empty(node, "unit"), .kind = node.at("kind").text(), .note = text_or_empty(node, "note")};
+    Entry entry{.id = node.at("id").text(),
+                .where = node.at("where").text(),
+                .gpu = node.at("gpu").text(),
+                .quantity = node.at("quantity").text(),
+                .value = node.at("value").json(),
+                .unit = text_or_empty(node, "unit"),
+                .kind = node.at("kind").text(),
+                .note = text_or_empty(node, "note")};
     if (!entry.id.starts_with(paper.id + ".")) node.at("id").fail(fmt::format("an id that starts with '{}.'", paper.id));
     if (std::find(kKinds.begin(), kKinds.end(), entry.kind) == kKinds.end()) node.at("kind").fail(fmt::format("one of {}", fmt::join(kKinds, ", ")));
     const auto expression = node.find("reproduce"), reason = node.find("not_reproducible");
@@ -90,8 +96,11 @@ Entry entry_from(const JsonNode& node, const Paper& paper) {
 
 Paper paper_from(const JsonNode& node) {
     if (node.at("schema").text() != kPaperSchema) node.at("schema").fail(fmt::format("\"{}\"", kPaperSchema));
-    Paper paper{.id = node.at("id").text(), .title = node.at("title").text(), .authors = node.at("authors").texts(),
-                .year = static_cast<std::int64_t>(node.at("year").natural()), .venue = node.at("venue").text()};
+    Paper paper{.id = node.at("id").text(),
+                .title = node.at("title").text(),
+                .authors = node.at("authors").texts(),
+                .year = static_cast<std::int64_t>(node.at("year").natural()),
+                .venue = node.at("venue").text()};
     const auto gpus = node.at("gpus");
     for (const auto& [name, ignored] : gpus.json().items()) paper.gpus.emplace(name, gpu_from(gpus.at(name)));
     std::set<std::string> ids;
@@ -100,7 +109,8 @@ Paper paper_from(const JsonNode& node) {
         if (!ids.insert(paper.entries.back().id).second) result.at("id").fail("an id that no other entry has");
     }
     for (const auto& found : node.at("discrepancies").elements())
-        paper.discrepancies.push_back({found.at("id").text(), found.at("where").text(), found.at("issue").text(), found.at("values").json(), text_or_empty(found, "suggestion")});
+        paper.discrepancies.push_back(
+            {found.at("id").text(), found.at("where").text(), found.at("issue").text(), found.at("values").json(), text_or_empty(found, "suggestion")});
     return paper;
 }
 

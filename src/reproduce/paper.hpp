@@ -34,17 +34,17 @@ struct Recipe {
 
 /// One published value.
 struct Entry {
-    std::string id;        ///< "wong2010.table2.sp.latency"
-    std::string where;     ///< table, figure or section
-    std::string gpu;       ///< as the paper has it
+    std::string id;     ///< "wong2010.table2.sp.latency"
+    std::string where;  ///< table, figure or section
+    std::string gpu;    ///< as the paper has it
     std::string quantity;
     Json value;
-    std::string unit;      ///< empty where it has none
-    std::string kind;      ///< number, range, ratio, behaviour, formula or curve-feature
+    std::string unit;  ///< empty where it has none
+    std::string kind;  ///< number, range, ratio, behaviour, formula or curve-feature
     std::string note;
-    std::vector<std::string> on;       ///< keys of Paper::gpus that a recipe is tried on
+    std::vector<std::string> on;  ///< keys of Paper::gpus that a recipe is tried on
     std::optional<Recipe> recipe;
-    std::string not_reproducible;      ///< why there is no recipe
+    std::string not_reproducible;  ///< why there is no recipe
 };
 
 /// A contradiction or a misprint of the paper.

@@ -26,10 +26,10 @@ struct Options {
 /// One published value on one GPU.
 struct Row {
     const Entry* entry = nullptr;
-    std::string gpu;         ///< key of Paper::gpus
-    Json reproduced;         ///< null where it was not measured
+    std::string gpu;  ///< key of Paper::gpus
+    Json reproduced;  ///< null where it was not measured
     bool agrees = false;
-    std::string why;         ///< of a value that was not measured
+    std::string why;  ///< of a value that was not measured
 };
 
 struct Reproduction {

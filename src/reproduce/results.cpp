@@ -9,8 +9,15 @@ namespace {
 
 Json row_json(const Row& row) {
     const auto& entry = *row.entry;
-    Json json = {{"id", entry.id}, {"gpu", row.gpu}, {"where", entry.where}, {"quantity", entry.quantity}, {"published", entry.value}, {"reproduced", row.reproduced},
-                 {"unit", entry.unit}, {"agrees", row.agrees}, {"from", entry.recipe->expression.text()}};
+    Json json = {{"id", entry.id},
+                 {"gpu", row.gpu},
+                 {"where", entry.where},
+                 {"quantity", entry.quantity},
+                 {"published", entry.value},
+                 {"reproduced", row.reproduced},
+                 {"unit", entry.unit},
+                 {"agrees", row.agrees},
+                 {"from", entry.recipe->expression.text()}};
     if (!entry.recipe->expected.is_null()) json["expected"] = entry.recipe->expected;
     if (entry.recipe->tolerance > 0) json["tolerance"] = entry.recipe->tolerance;
     if (!entry.recipe->remark.empty()) json["remark"] = entry.recipe->remark;
@@ -30,7 +37,11 @@ std::string row_line(const Row& row, std::size_t id_width) {
 }  // namespace
 
 std::string results_json(const Reproduction& reproduction) {
-    Json json = {{"schema", kReproductionSchema}, {"paper", reproduction.paper->id}, {"agreeing", reproduction.agreeing()}, {"results", Json::array()}, {"not_reproducible", Json::array()}};
+    Json json = {{"schema", kReproductionSchema},
+                 {"paper", reproduction.paper->id},
+                 {"agreeing", reproduction.agreeing()},
+                 {"results", Json::array()},
+                 {"not_reproducible", Json::array()}};
     for (const auto& row : reproduction.rows) json["results"].push_back(row_json(row));
     for (const auto* entry : reproduction.not_reproducible) json["not_reproducible"].push_back({{"id", entry->id}, {"reason", entry->not_reproducible}});
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -45,8 +56,8 @@ std::string results_table(const Reproduction& reproduction) {
         gpu = row.gpu;
         out += row_line(row, width);
     }
-    return out + fmt::format("\n{} of {} published values agree ({} are of built-in models against equations and examples); {} cannot be reproduced\n", reproduction.agreeing(), reproduction.rows.size(),
-                             reproduction.of_models(), reproduction.not_reproducible.size());
+    return out + fmt::format("\n{} of {} published values agree ({} are of built-in models against equations and examples); {} cannot be reproduced\n",
+                             reproduction.agreeing(), reproduction.rows.size(), reproduction.of_models(), reproduction.not_reproducible.size());
 }
 
 }  // namespace gputomo::reproduce

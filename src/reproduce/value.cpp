@@ -22,9 +22,12 @@ Value value_of(const deduce::Value& measured) {
     return std::visit(
         [](const auto& value) -> Value {
             using T = std::remove_cvref_t<decltype(value)>;
-            if constexpr (std::is_same_v<T, std::int64_t>) return static_cast<double>(value);
-            else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) return std::vector<double>(value.begin(), value.end());
-            else return value;
+            if constexpr (std::is_same_v<T, std::int64_t>)
+                return static_cast<double>(value);
+            else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>)
+                return std::vector<double>(value.begin(), value.end());
+            else
+                return value;
         },
         measured);
 }

@@ -45,9 +45,7 @@ void write_temporary(const fs::path& file, std::string_view content) {
 
 }  // namespace
 
-Scan load_scan(const fs::path& file) {
-    return scan_from_json(read_file(file, "a scan.json"), file.string());
-}
+Scan load_scan(const fs::path& file) { return scan_from_json(read_file(file, "a scan.json"), file.string()); }
 
 void write_file(const fs::path& file, std::string_view content) {
     if (is_special(file)) {
@@ -70,7 +68,8 @@ void check_writable_file(const fs::path& file) {
 void check_writable(const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
-    if (error || !fs::is_directory(folder, error)) throw InputError(fmt::format("{}: cannot be made a folder; expected one to write results to", folder.string()));
+    if (error || !fs::is_directory(folder, error))
+        throw InputError(fmt::format("{}: cannot be made a folder; expected one to write results to", folder.string()));
     check_writable_file(folder / "scan.json");
 }
 

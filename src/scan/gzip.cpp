@@ -30,7 +30,8 @@ bool is_gzip(std::string_view data) { return data.starts_with(kMagic); }
 
 std::string gzip(std::string_view data) {
     z_stream stream = stream_over(data);
-    if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzipWindow, kMemoryLevel, Z_DEFAULT_STRATEGY) != Z_OK) throw std::runtime_error("zlib: deflateInit2 failed");
+    if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzipWindow, kMemoryLevel, Z_DEFAULT_STRATEGY) != Z_OK)
+        throw std::runtime_error("zlib: deflateInit2 failed");
     std::string out(deflateBound(&stream, static_cast<uLong>(data.size())), '\0');
     stream.next_out = reinterpret_cast<Bytef*>(out.data());
     stream.avail_out = static_cast<uInt>(out.size());
@@ -54,7 +55,8 @@ std::string gunzip(std::string_view data, std::string_view origin) {
         out.append(piece.data(), piece.size() - stream.avail_out);
     }
     inflateEnd(&stream);
-    if (result != Z_STREAM_END) throw InputError(fmt::format("{}: found compressed data that are damaged, cut off or too large; expected a whole gzip file", origin));
+    if (result != Z_STREAM_END)
+        throw InputError(fmt::format("{}: found compressed data that are damaged, cut off or too large; expected a whole gzip file", origin));
     return out;
 }
 

@@ -79,8 +79,7 @@ public:
         std::vector<double> all;
         all.reserve(json_->size());
         for (const auto& element : *json_) {
-            if (!element.is_number() && !element.is_null())
-                JsonNode(element, fmt::format("{}[{}]", path_, all.size())).fail("a number or null");
+            if (!element.is_number() && !element.is_null()) JsonNode(element, fmt::format("{}[{}]", path_, all.size())).fail("a number or null");
             all.push_back(element.is_null() ? std::numeric_limits<double>::quiet_NaN() : element.get<double>());
         }
         return all;

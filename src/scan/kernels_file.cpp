@@ -8,7 +8,8 @@ namespace {
 
 Json kernel_json(const MeasuredKernel& kernel) {
     Json samples = Json::array();
-    for (const auto& s : kernel.samples) samples.push_back({{"blocks", s.blocks}, {"warps", s.warps}, {"warps_per_cycle", s.warps_per_cycle}, {"sm_mhz", s.sm_mhz}});
+    for (const auto& s : kernel.samples)
+        samples.push_back({{"blocks", s.blocks}, {"warps", s.warps}, {"warps_per_cycle", s.warps_per_cycle}, {"sm_mhz", s.sm_mhz}});
     return {{"id", kernel.id}, {"threads", kernel.threads}, {"registers", kernel.registers}, {"samples", samples}};
 }
 
@@ -28,7 +29,10 @@ double positive(const JsonNode& node) {
 MeasuredKernel kernel_from(const JsonNode& node) {
     MeasuredKernel kernel{.id = node.at("id").text(), .threads = count(node.at("threads")), .registers = count(node.at("registers")), .samples = {}};
     for (const auto& s : node.at("samples").elements())
-        kernel.samples.push_back({.blocks = count(s.at("blocks")), .warps = count(s.at("warps")), .warps_per_cycle = positive(s.at("warps_per_cycle")), .sm_mhz = positive(s.at("sm_mhz"))});
+        kernel.samples.push_back({.blocks = count(s.at("blocks")),
+                                  .warps = count(s.at("warps")),
+                                  .warps_per_cycle = positive(s.at("warps_per_cycle")),
+                                  .sm_mhz = positive(s.at("sm_mhz"))});
     if (kernel.samples.empty()) node.at("samples").fail("at least one sample");
     return kernel;
 }

@@ -13,9 +13,9 @@ namespace gputomo::scan {
 inline constexpr std::string_view kKernelsSchema = "gputomo-kernels-1";
 
 struct MeasuredKernel {
-    std::string id;      ///< of a workload, or the entry's name
-    int threads = 0;     ///< of a block
-    int registers = 0;   ///< of a thread
+    std::string id;     ///< of a workload, or the entry's name
+    int threads = 0;    ///< of a block
+    int registers = 0;  ///< of a thread
     std::vector<experiments::KernelSample> samples;
 };
 

@@ -37,7 +37,8 @@ experiments::Outcome describable(experiments::Outcome outcome) {
 
 class Runner {
 public:
-    Runner(device::Device& device, const std::vector<const experiments::Experiment*>& plan, const Options& options) : device_(device), plan_(plan), options_(options) {
+    Runner(device::Device& device, const std::vector<const experiments::Experiment*>& plan, const Options& options)
+        : device_(device), plan_(plan), options_(options) {
         scan_.device_name = device.name();
         scan_.device_id = device.id();
         scan_.seed = options.seed;
@@ -115,8 +116,7 @@ private:
 }  // namespace
 
 std::string_view status_name(Status status) {
-    static constexpr std::array<std::string_view, 6> kNames{"done",       "failed",  "device failed",
-                                                            "time limit", "skipped", "interrupted"};
+    static constexpr std::array<std::string_view, 6> kNames{"done", "failed", "device failed", "time limit", "skipped", "interrupted"};
     return kNames.at(static_cast<std::size_t>(status));
 }
 
@@ -131,6 +131,8 @@ const Record* Scan::first_failure() const {
     return found == records.end() ? nullptr : &*found;
 }
 
-Scan run(device::Device& device, const std::vector<const experiments::Experiment*>& plan, const Options& options) { return Runner(device, plan, options).run(); }
+Scan run(device::Device& device, const std::vector<const experiments::Experiment*>& plan, const Options& options) {
+    return Runner(device, plan, options).run();
+}
 
 }  // namespace gputomo::scan

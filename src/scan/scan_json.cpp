@@ -18,7 +18,9 @@ Json value_json(const std::vector<std::int64_t>& list) { return list.empty() ? e
 Json value_json(const std::vector<double>& list) { return list.empty() ? empty_list("numbers") : Json(list); }
 Json value_json(const std::vector<std::string>& list) { return list.empty() ? empty_list("strings") : Json(list); }
 template <class Scalar>
-Json value_json(const Scalar& scalar) { return Json(scalar); }
+Json value_json(const Scalar& scalar) {
+    return Json(scalar);
+}
 Json any_value_json(const deduce::Value& value) {
     return std::visit([](const auto& v) { return value_json(v); }, value);
 }
@@ -31,9 +33,7 @@ deduce::Value empty_list_from(const JsonNode& of) {
     of.fail("integers, numbers or strings");
 }
 
-bool is_int64(const Json& json) {
-    return json.is_number_integer() && !(json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
-}
+bool is_int64(const Json& json) { return json.is_number_integer() && !(json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{INT64_MAX}); }
 
 deduce::Value value_from(const JsonNode& node) {
     const Json& json = node.json();

@@ -69,8 +69,10 @@ MixCurve curve_from(const JsonNode& node) {
     if (const auto clock = node.find("sm_mhz")) curve.sm_mhz = clock->number();
     const auto warps = node.at("warps").elements();
     const auto rates = node.at("instructions_per_cycle").samples(), slowest = node.at("slowest").samples();
-    if (rates.size() != warps.size() || slowest.size() != warps.size()) node.at("instructions_per_cycle").fail(fmt::format("{} numbers, as in warps and slowest", warps.size()));
-    for (std::size_t i = 0; i < warps.size(); ++i) curve.samples.push_back({.warps = small(warps[i], 1), .instructions_per_cycle = rates[i], .slowest = slowest[i]});
+    if (rates.size() != warps.size() || slowest.size() != warps.size())
+        node.at("instructions_per_cycle").fail(fmt::format("{} numbers, as in warps and slowest", warps.size()));
+    for (std::size_t i = 0; i < warps.size(); ++i)
+        curve.samples.push_back({.warps = small(warps[i], 1), .instructions_per_cycle = rates[i], .slowest = slowest[i]});
     return curve;
 }
 
@@ -93,7 +95,8 @@ MixSurface surface_from_json(std::string_view text, std::string_view origin) {
         const Json json = Json::parse(text);
         const JsonNode node(json, "");
         if (node.at("schema").text() != kSurfaceSchema) node.at("schema").fail(kSurfaceSchema);
-        MixSurface surface{.gpu = node.at("gpu").text(), .sms = small(node.at("sms"), 1), .max_warps = small(node.at("max_warps"), 1), .sm_mhz = {}, .curves = {}};
+        MixSurface surface{
+            .gpu = node.at("gpu").text(), .sms = small(node.at("sms"), 1), .max_warps = small(node.at("max_warps"), 1), .sm_mhz = {}, .curves = {}};
         if (const auto clock = node.find("sm_mhz")) surface.sm_mhz = clock->number();
         surface.checked_kernels = small(node.at("checked_kernels"), 0);
         surface.warnings = node.at("warnings").texts();

@@ -41,8 +41,10 @@ private:
 
     template <class T>
     void set(machine::Field<T>& field, const std::string& path, T value) {
-        if constexpr (std::is_same_v<T, std::vector<std::string>>) assumed_.push_back(fmt::format("{} = [{}]", path, fmt::join(value, ", ")));
-        else assumed_.push_back(fmt::format("{} = {}", path, value));
+        if constexpr (std::is_same_v<T, std::vector<std::string>>)
+            assumed_.push_back(fmt::format("{} = [{}]", path, fmt::join(value, ", ")));
+        else
+            assumed_.push_back(fmt::format("{} = {}", path, value));
         machine::Provenance why;
         why.method = "assumed for simulation";
         field.set(std::move(value), std::move(why));
@@ -85,14 +87,13 @@ void Completion::topology() {
     auto& topology = machine_.topology;
     if (*machine_.clock.scope == "gpc") assume(topology.sms_per_gpc, "topology.sms_per_gpc", kSmsPerGpc);
     if (*machine_.clock.scope == "tpc") assume(topology.sms_per_tpc, "topology.sms_per_tpc", std::int64_t{1});
-    if (machine_.identity.compute_capability_major.value_or(0) >= kIndependentFrom) assume(machine_.issue.divergence, "issue.divergence", std::string("independent"));
+    if (machine_.identity.compute_capability_major.value_or(0) >= kIndependentFrom)
+        assume(machine_.issue.divergence, "issue.divergence", std::string("independent"));
 }
 
 /// Operations that a scan timed have no units: those of doubles, approximations and everything else run on different ones.
 void Completion::operation_rows() {
-    const auto pipeline_of = [](const std::string& key) {
-        return key.ends_with("f64") ? "dpu" : key.find(".approx") != std::string::npos ? "sfu" : "sp";
-    };
+    const auto pipeline_of = [](const std::string& key) { return key.ends_with("f64") ? "dpu" : key.find(".approx") != std::string::npos ? "sfu" : "sp"; };
     std::size_t placed = 0;
     for (auto row = machine_.operations.begin(); row != machine_.operations.end();) {
         auto& [key, operation] = *row;
@@ -105,7 +106,8 @@ void Completion::operation_rows() {
             continue;
         }
         const std::string unit = pipeline_of(key);
-        const bool listed = std::ranges::any_of(machine_.pipelines, [&](const auto& p) { return std::ranges::count(p.second.executes.value_or({}), key) != 0; });
+        const bool listed =
+            std::ranges::any_of(machine_.pipelines, [&](const auto& p) { return std::ranges::count(p.second.executes.value_or({}), key) != 0; });
         if (!operation.units && !listed && machine_.pipelines.contains(unit)) {
             operation.units.set({unit});
             ++placed;

@@ -74,8 +74,12 @@ private:
 class Gpu final : public SimulatedDevice {
 public:
     Gpu(const machine::Machine& machine, Options options)
-        : machine_(machine), options_(std::move(options)), costs_(machine_), memory_(memory_bytes()),
-          memory_system_(make_memory_system(machine_, memory_, options_)), random_(options_.seed) {
+        : machine_(machine),
+          options_(std::move(options)),
+          costs_(machine_),
+          memory_(memory_bytes()),
+          memory_system_(make_memory_system(machine_, memory_, options_)),
+          random_(options_.seed) {
         check_description(machine_);
         (void)SharedBanks(machine_.shared);
         set_clock_offsets();
@@ -107,7 +111,8 @@ public:
         if (!virtual_mapping()) throw DeviceError("map_aliased: this device has no virtual memory management");
         if (!multiple(physical) || !multiple(stride) || !multiple(window) || stride < physical)
             throw DeviceError(fmt::format("map_aliased: sizes must be multiples of {} bytes, stride no less than physical", kMappingGranularity));
-        return memory_.map_aliased(static_cast<std::uint64_t>(physical.count()), static_cast<std::uint64_t>(stride.count()), static_cast<std::uint64_t>(window.count()));
+        return memory_.map_aliased(static_cast<std::uint64_t>(physical.count()), static_cast<std::uint64_t>(stride.count()),
+                                   static_cast<std::uint64_t>(window.count()));
     }
     device::Texture linear_texture(device::Address address, Bytes size, device::TexelFormat) override {
         const device::Texture handle = textures_.size() + 1;
@@ -134,7 +139,9 @@ public:
     }
 
 private:
-    [[nodiscard]] std::uint64_t memory_bytes() const { return machine_.memory.capacity ? need_count(machine_.memory.capacity, "memory.capacity") : kDefaultMemory; }
+    [[nodiscard]] std::uint64_t memory_bytes() const {
+        return machine_.memory.capacity ? need_count(machine_.memory.capacity, "memory.capacity") : kDefaultMemory;
+    }
     [[nodiscard]] bool virtual_mapping() const { return machine_.identity.compute_capability_major.value_or(0) >= 6; }
     void set_clock_offsets();
     [[nodiscard]] std::optional<std::int64_t> l2_bytes() const;
@@ -164,8 +171,10 @@ void Gpu::set_clock_offsets() {
     if (scope == "gpc" && per_gpc == 0) throw InputError("topology.sms_per_gpc: missing; the simulator needs it with clock.scope gpc");
     const std::size_t shared_by = scope == "gpu" ? sms : scope == "gpc" ? per_gpc : scope == "tpc" ? per_tpc : 1;
     for (std::size_t sm = 0; sm < sms; ++sm) {
-        if (sm % shared_by == 0) clock_offsets_.push_back(static_cast<std::int64_t>(random_() % 1'000'000'000) + 1'000'000);
-        else clock_offsets_.push_back(clock_offsets_.back());
+        if (sm % shared_by == 0)
+            clock_offsets_.push_back(static_cast<std::int64_t>(random_() % 1'000'000'000) + 1'000'000);
+        else
+            clock_offsets_.push_back(clock_offsets_.back());
     }
 }
 
@@ -235,8 +244,7 @@ std::uint64_t Gpu::local_memory(const Program& program) {
 
 device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& launch) {
     counters_ = {};
-    const LaunchSetup setup{machine_, kernel, launch, memory_, *memory_system_, textures_, costs_, clock_offsets_, now_ns_,
-                            local_memory(kernel.program)};
+    const LaunchSetup setup{machine_, kernel, launch, memory_, *memory_system_, textures_, costs_, clock_offsets_, now_ns_, local_memory(kernel.program)};
     const double cycles = run_launch(setup, counters_);
     double drift = 1;
     if (options_.noise.clock_drift > 0) drift += options_.noise.clock_drift * (2 * static_cast<double>(random_() >> 11) * 0x1p-53 - 1);
@@ -257,7 +265,8 @@ device::KernelProperties SimulatedKernel::properties() const {
     const int asked = loaded_.program.max_threads;  // .maxntid
     properties.max_threads_per_block = asked == 0 ? most : std::min(most, asked);
     const auto fits = [&](int threads) {
-        return resident_blocks(gpu_.machine(), {.threads = static_cast<std::uint64_t>(threads), .registers_per_thread = properties.registers_per_thread}).blocks != 0;
+        return resident_blocks(gpu_.machine(), {.threads = static_cast<std::uint64_t>(threads), .registers_per_thread = properties.registers_per_thread})
+                   .blocks != 0;
     };
     while (properties.max_threads_per_block > kWarpSize && !fits(properties.max_threads_per_block)) properties.max_threads_per_block -= kWarpSize;
     return properties;
@@ -268,8 +277,10 @@ device::LaunchResult SimulatedKernel::launch(const device::Launch& launch) { ret
 /// A compiler would keep the rest in local memory; which of them, nobody can say.
 void check_registers(const Program& program, const machine::Topology& topology) {
     if (topology.max_registers_per_thread && program.registers_per_thread > *topology.max_registers_per_thread)
-        throw InputError(fmt::format("kernel {}: needs {} registers per thread; topology.max_registers_per_thread is {}, and spilling "
-                                     "cannot be simulated", program.name, program.registers_per_thread, *topology.max_registers_per_thread));
+        throw InputError(
+            fmt::format("kernel {}: needs {} registers per thread; topology.max_registers_per_thread is {}, and spilling "
+                        "cannot be simulated",
+                        program.name, program.registers_per_thread, *topology.max_registers_per_thread));
 }
 
 SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu) {
@@ -298,8 +309,6 @@ SimulatedModule::~SimulatedModule() {
 
 }  // namespace
 
-std::unique_ptr<SimulatedDevice> make_device(const machine::Machine& machine, Options options) {
-    return std::make_unique<Gpu>(machine, std::move(options));
-}
+std::unique_ptr<SimulatedDevice> make_device(const machine::Machine& machine, Options options) { return std::make_unique<Gpu>(machine, std::move(options)); }
 
 }  // namespace gputomo::sim

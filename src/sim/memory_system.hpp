@@ -36,8 +36,8 @@ enum class CacheHint : std::uint8_t { all, l2_only, none };
 
 /// One coalesced transaction of a warp (or half-warp).
 struct Transaction {
-    std::uint64_t address = 0;   ///< virtual, first byte
-    std::uint32_t bytes = 0;     ///< at least 1; may span lines
+    std::uint64_t address = 0;  ///< virtual, first byte
+    std::uint32_t bytes = 0;    ///< at least 1; may span lines
     std::uint32_t sm = 0;
     PathKind path = PathKind::global;
     AccessKind kind = AccessKind::load;
@@ -71,7 +71,6 @@ public:
 
 /// Builds the model; `addresses` must outlive it. Uses options.seed (policies that throw dice) and options.noise.
 /// Throws InputError naming the leaf when the description lacks what simulation needs or asks for what it cannot do.
-[[nodiscard]] std::unique_ptr<MemorySystem> make_memory_system(const machine::Machine& machine,
-                                                               const AddressSpace& addresses, const Options& options);
+[[nodiscard]] std::unique_ptr<MemorySystem> make_memory_system(const machine::Machine& machine, const AddressSpace& addresses, const Options& options);
 
 }  // namespace gputomo::sim

@@ -21,8 +21,14 @@ public:
 
     constexpr auto operator<=>(const Quantity&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy takes <=> for a comparison with 0
 
-    constexpr Quantity& operator+=(Quantity other) { value_ += other.value_; return *this; }
-    constexpr Quantity& operator-=(Quantity other) { value_ -= other.value_; return *this; }
+    constexpr Quantity& operator+=(Quantity other) {
+        value_ += other.value_;
+        return *this;
+    }
+    constexpr Quantity& operator-=(Quantity other) {
+        value_ -= other.value_;
+        return *this;
+    }
     friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value_ + b.value_); }
     friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value_ - b.value_); }
     friend constexpr Quantity operator*(Quantity a, Rep scale) { return Quantity(a.value_ * scale); }
@@ -30,9 +36,7 @@ public:
     friend constexpr Quantity operator/(Quantity a, Rep scale) { return Quantity(a.value_ / scale); }
     /// A ratio of two quantities of one unit has no unit.
     friend constexpr Rep operator/(Quantity a, Quantity b) { return a.value_ / b.value_; }
-    friend constexpr Quantity operator%(Quantity a, Quantity b) requires std::is_integral_v<Rep> {
-        return Quantity(a.value_ % b.value_);
-    }
+    friend constexpr Quantity operator%(Quantity a, Quantity b) requires std::is_integral_v<Rep> { return Quantity(a.value_ % b.value_); }
 
 private:
     Rep value_{};

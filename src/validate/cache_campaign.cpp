@@ -34,7 +34,9 @@ struct Truth {
         if (cache.way_odds) odds = *cache.way_odds;
         std::sort(odds.begin(), odds.end(), std::greater<>());
     }
-    [[nodiscard]] bool unequal() const { return std::any_of(set_ways.begin(), set_ways.end(), [&](auto w) { return w != ways; }); }
+    [[nodiscard]] bool unequal() const {
+        return std::any_of(set_ways.begin(), set_ways.end(), [&](auto w) { return w != ways; });
+    }
     std::int64_t line = 0, sector = 0, sets = 0, ways = 0, capacity = 0;
     std::vector<std::int64_t> set_ways;
     std::vector<std::uint64_t> masks;
@@ -45,7 +47,8 @@ struct Truth {
 /// Row echelon form by lowest bits: the same for all masks that part addresses into the same sets.
 std::vector<std::uint64_t> reduced(std::vector<std::uint64_t> masks) {
     for (std::size_t i = 0; i < masks.size(); ++i) {
-        std::swap(masks[i], *std::min_element(masks.begin() + static_cast<std::ptrdiff_t>(i), masks.end(), [](auto a, auto b) { return std::countr_zero(a) < std::countr_zero(b); }));
+        std::swap(masks[i], *std::min_element(masks.begin() + static_cast<std::ptrdiff_t>(i), masks.end(),
+                                              [](auto a, auto b) { return std::countr_zero(a) < std::countr_zero(b); }));
         const std::uint64_t lowest = masks[i] & (~masks[i] + 1);
         for (std::size_t j = 0; j < masks.size(); ++j)
             if (j != i && (masks[j] & lowest) != 0) masks[j] ^= masks[i];
@@ -66,7 +69,8 @@ std::vector<std::uint64_t> masks_of(const deduce::CacheFindings& found) {
 bool index_right(const Truth& truth, const deduce::CacheFindings& found) {
     if (truth.masks.empty() && !std::has_single_bit(static_cast<std::uint64_t>(truth.sets))) return found.index == "modulo";
     std::vector<std::uint64_t> masks = truth.masks;
-    for (std::uint64_t i = 1; truth.masks.empty() && i < static_cast<std::uint64_t>(truth.sets); i *= 2) masks.push_back(static_cast<std::uint64_t>(truth.line) * i);
+    for (std::uint64_t i = 1; truth.masks.empty() && i < static_cast<std::uint64_t>(truth.sets); i *= 2)
+        masks.push_back(static_cast<std::uint64_t>(truth.line) * i);
     return reduced(masks) == reduced(masks_of(found));
 }
 
@@ -77,7 +81,8 @@ bool policy_right(const Truth& truth, const deduce::PolicyFinding& found) {
 }
 
 bool odds_right(const Truth& truth, const deduce::PolicyFinding& found) {
-    return std::equal(truth.odds.begin(), truth.odds.end(), found.odds.begin(), found.odds.end(), [](double a, double b) { return std::abs(a - b) <= kOddsOff; });
+    return std::equal(truth.odds.begin(), truth.odds.end(), found.odds.begin(), found.odds.end(),
+                      [](double a, double b) { return std::abs(a - b) <= kOddsOff; });
 }
 
 void judge(const Truth& truth, const deduce::CacheFindings& found, CacheCase& result) {
@@ -102,14 +107,15 @@ void judge(const Truth& truth, const deduce::CacheFindings& found, CacheCase& re
 }
 
 std::string in_words(const Truth& t) {
-    return fmt::format("{} B: line {} ({}), {} sets of {}{}, {}{}, {}", t.capacity, t.line, t.sector, t.sets, t.ways, t.unequal() ? " (unequal)" : "", t.masks.empty() ? "modulo" : "masks ",
-                       t.masks.empty() ? "" : fmt::format("{:#x}", fmt::join(t.masks, " ")), t.policy);
+    return fmt::format("{} B: line {} ({}), {} sets of {}{}, {}{}, {}", t.capacity, t.line, t.sector, t.sets, t.ways, t.unequal() ? " (unequal)" : "",
+                       t.masks.empty() ? "modulo" : "masks ", t.masks.empty() ? "" : fmt::format("{:#x}", fmt::join(t.masks, " ")), t.policy);
 }
 
 std::string in_words(const deduce::CacheFindings& f) {
-    return fmt::format("{} B ({:.3f}): line {} ({}), {} sets of {}{}, {}{}, {}{} ({:.3f}){}{}", f.capacity.value, f.capacity.confidence, f.line.value, f.sector.value, f.sets.value, f.ways.value,
-                       f.set_ways.empty() ? "" : " (unequal)", f.index, f.index_hash.empty() ? "" : fmt::format(" {:#x}", fmt::join(f.index_hash, " ")), f.policy.name,
-                       fmt::join(f.policy.candidates, "/"), f.policy.confidence, f.remarks.empty() ? "" : "; ", fmt::join(f.remarks, "; "));
+    return fmt::format("{} B ({:.3f}): line {} ({}), {} sets of {}{}, {}{}, {}{} ({:.3f}){}{}", f.capacity.value, f.capacity.confidence, f.line.value,
+                       f.sector.value, f.sets.value, f.ways.value, f.set_ways.empty() ? "" : " (unequal)", f.index,
+                       f.index_hash.empty() ? "" : fmt::format(" {:#x}", fmt::join(f.index_hash, " ")), f.policy.name, fmt::join(f.policy.candidates, "/"),
+                       f.policy.confidence, f.remarks.empty() ? "" : "; ", fmt::join(f.remarks, "; "));
 }
 
 }  // namespace
@@ -119,7 +125,13 @@ CacheCase deduce_random_cache(std::uint64_t seed, ReadingNoise noise) {
     const Truth truth(cache);
     CachePath path(cache, noise, seed);
     const auto fits = std::bit_floor(static_cast<std::uint64_t>(truth.capacity));
-    const auto found = deduce::deduce_geometry(std::ref(path), {.threshold = path.threshold(), .fits = fits / (1 + seed % 2), .overflows = 2 * fits, .largest = kRoom, .group_test_loads = kGroupTestLoads, .seed = seed, .base = path.base()});
+    const auto found = deduce::deduce_geometry(std::ref(path), {.threshold = path.threshold(),
+                                                                .fits = fits / (1 + seed % 2),
+                                                                .overflows = 2 * fits,
+                                                                .largest = kRoom,
+                                                                .group_test_loads = kGroupTestLoads,
+                                                                .seed = seed,
+                                                                .base = path.base()});
     CacheCase result{.seed = seed, .truth = in_words(truth), .found = in_words(found), .loads = path.loads()};
     judge(truth, found, result);
     return result;
@@ -127,7 +139,9 @@ CacheCase deduce_random_cache(std::uint64_t seed, ReadingNoise noise) {
 
 std::vector<CacheCase> run(const CacheCampaign& campaign) {
     std::vector<CacheCase> cases(static_cast<std::size_t>(campaign.caches));
-    const auto deduce = [&](int i) { cases[static_cast<std::size_t>(i)] = deduce_random_cache(campaign.seed * 1'000'003 + static_cast<std::uint64_t>(i), campaign.noise); };
+    const auto deduce = [&](int i) {
+        cases[static_cast<std::size_t>(i)] = deduce_random_cache(campaign.seed * 1'000'003 + static_cast<std::uint64_t>(i), campaign.noise);
+    };
     spread(campaign.caches, campaign.threads, deduce, campaign.progress);
     return cases;
 }

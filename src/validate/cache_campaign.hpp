@@ -22,11 +22,11 @@ struct CacheCampaign {
 
 struct CacheCase {
     std::uint64_t seed = 0;
-    std::string truth, found;     ///< in words
-    bool geometry = false;        ///< capacity, line, ways and sets are right, unequal sets included
-    bool index = false;           ///< the sets are chosen as said
-    bool policy = false;          ///< right, or left between policies that do the same with so few ways
-    bool odds = true;             ///< of each way within 0.02, where ways differ
+    std::string truth, found;               ///< in words
+    bool geometry = false;                  ///< capacity, line, ways and sets are right, unequal sets included
+    bool index = false;                     ///< the sets are chosen as said
+    bool policy = false;                    ///< right, or left between policies that do the same with so few ways
+    bool odds = true;                       ///< of each way within 0.02, where ways differ
     std::vector<std::string> surely_wrong;  ///< what is wrong with a confidence above 0.95
     std::uint64_t loads = 0;
 };

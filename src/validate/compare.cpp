@@ -23,7 +23,7 @@ constexpr std::int64_t kRangeTolerance = 1;
 using Names = std::map<std::string, std::string>;
 
 /// scanned name -> true name, by place on the paths that both describe.
-Names align(const Machine& truth, const Machine& scanned, machine::Texts machine::Path::* list) {
+Names align(const Machine& truth, const Machine& scanned, machine::Texts machine::Path::*list) {
     Names names;
     for (const auto& [key, path] : truth.paths) {
         const auto theirs = scanned.paths.find(key);
@@ -43,8 +43,10 @@ std::map<std::string, Part> renamed(const std::map<std::string, Part>& parts, co
     for (const auto& [key, part] : parts) {
         const auto name = names.find(key);
         // A further one must not take the place of an aligned one that the truth calls the same.
-        if (name != names.end()) result.insert_or_assign(name->second, part);
-        else result.emplace(taken.contains(key) ? key + "-further" : key, part);
+        if (name != names.end())
+            result.insert_or_assign(name->second, part);
+        else
+            result.emplace(taken.contains(key) ? key + "-further" : key, part);
     }
     return result;
 }
@@ -101,9 +103,9 @@ Verdict judge(const Leaf& truth, const Leaf& scanned, std::string_view leaf, std
     if (scanned.knowledge == Knowledge::unknown) return Verdict::missing;
     if (scanned.knowledge == Knowledge::undecided) {
         if (scanned.candidates.empty()) return Verdict::undecided;
-        const bool has_truth = truth.knowledge == Knowledge::known &&
-                               std::any_of(scanned.candidates.begin(), scanned.candidates.end(),
-                                           [&](const auto& candidate) { return same(truth.value, candidate, leaf, tolerance); });
+        const bool has_truth =
+            truth.knowledge == Knowledge::known && std::any_of(scanned.candidates.begin(), scanned.candidates.end(),
+                                                               [&](const auto& candidate) { return same(truth.value, candidate, leaf, tolerance); });
         return has_truth ? Verdict::undecided : Verdict::wrong;
     }
     if (truth.knowledge != scanned.knowledge) return Verdict::wrong;

@@ -22,7 +22,7 @@ struct Comparison {
     std::string path;       ///< as the truth spells it: "caches.l1.ways"
     std::string parameter;  ///< the path with the map key as *: "caches.*.ways"
     Verdict verdict = Verdict::missing;
-    std::string truth;      ///< values as text
+    std::string truth;  ///< values as text
     std::string scanned;
 };
 

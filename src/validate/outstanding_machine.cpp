@@ -57,7 +57,9 @@ struct TableLeaves {
 };
 
 template <class Part>
-TableLeaves leaves_of(const Part& part) { return {part.outstanding_design, part.outstanding_entries, part.outstanding_merge}; }
+TableLeaves leaves_of(const Part& part) {
+    return {part.outstanding_design, part.outstanding_entries, part.outstanding_merge};
+}
 
 TableLeaves table_of(const Machine& machine, bool of_cache) {
     if (of_cache) return machine.caches.contains("l1") ? leaves_of(machine.caches.at("l1")) : TableLeaves{};
@@ -134,8 +136,10 @@ Machine random_outstanding_machine(std::uint64_t seed) {
     const auto merge = dice.logarithmic(1, 32);
     // Nor does anybody let one warp have more loads under way than the table takes.
     made.issue.scoreboard_loads.set(std::min(most_loads, entries), kDrawn);
-    if (of_cache) set_table(made.caches["l1"], lines, entries, merge);
-    else set_table(path, lines, entries, merge);
+    if (of_cache)
+        set_table(made.caches["l1"], lines, entries, merge);
+    else
+        set_table(path, lines, entries, merge);
     return made;
 }
 

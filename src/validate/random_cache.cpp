@@ -31,7 +31,8 @@ public:
         const auto line = std::int64_t{16} << dice_.between(0, 4);
         const auto capacity = dice_.octaves(kSmallest, kLargest);
         const auto lines = std::max<std::int64_t>(1, capacity / line);
-        const auto ways = std::min(dice_.chance(50) ? std::int64_t{1} << dice_.between(0, 7) : dice_.between(1, dice_.one_of(std::array<std::int64_t, 4>{8, 16, 32, 128})), lines);
+        const auto ways = std::min(
+            dice_.chance(50) ? std::int64_t{1} << dice_.between(0, 7) : dice_.between(1, dice_.one_of(std::array<std::int64_t, 4>{8, 16, 32, 128})), lines);
         auto sets = static_cast<std::uint64_t>(lines / ways);
         const auto kind = dice_.between(0, 14);  // 0 - 4: bits of the address, 5 - 7: unequal sets
         const bool linear = kind < 5 && sets >= 2, unequal = kind >= 5 && kind < 8;
@@ -41,8 +42,10 @@ public:
         set(cache_.sector, line >= 64 && dice_.chance(25) ? line / 2 : line);
         set(cache_.sets, static_cast<std::int64_t>(sets));
         unequal ? make_unequal(static_cast<std::int64_t>(sets), ways) : set(cache_.ways, ways);
-        if (linear) make_index(std::countr_zero(static_cast<std::uint64_t>(line)), std::countr_zero(sets));
-        else set(cache_.index, "modulo");
+        if (linear)
+            make_index(std::countr_zero(static_cast<std::uint64_t>(line)), std::countr_zero(sets));
+        else
+            set(cache_.index, "modulo");
         make_policy(ways, unequal);
         return std::move(cache_);
     }
@@ -54,7 +57,8 @@ private:
     }
     void make_unequal(std::int64_t sets, std::int64_t ways) {
         std::vector<std::int64_t> set_ways(static_cast<std::size_t>(sets), ways);
-        if (dice_.chance(50)) set_ways[static_cast<std::size_t>(dice_.between(0, sets - 1))] = 2 * ways + 1;
+        if (dice_.chance(50))
+            set_ways[static_cast<std::size_t>(dice_.between(0, sets - 1))] = 2 * ways + 1;
         else
             for (auto& w : set_ways) w = std::max<std::int64_t>(1, ways + dice_.between(-(ways / 2), ways / 2));
         set_ways.front() += 1;
@@ -82,7 +86,8 @@ private:
         set(cache_.index_hash, masks);
     }
     void make_policy(std::int64_t ways, bool unequal) {
-        static constexpr std::array<std::string_view, 10> kPolicies{"lru", "fifo", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "slru", "random", "way-odds"};
+        static constexpr std::array<std::string_view, 10> kPolicies{"lru",   "fifo",  "tree-plru", "bit-plru", "nru",
+                                                                    "srrip", "brrip", "slru",      "random",   "way-odds"};
         auto policy = dice_.one_of(kPolicies);
         if (policy == "way-odds" && (unequal || ways < 2 || ways > kMostOdds)) policy = "random";
         set(cache_.policy, std::string(policy));
@@ -103,7 +108,10 @@ private:
 machine::Cache random_cache(std::uint64_t seed) { return Maker(seed).make(); }
 
 CachePath::CachePath(const machine::Cache& cache, ReadingNoise noise, std::uint64_t seed)
-    : tags_(std::make_shared<const sim::Geometry>(sim::geometry_of(cache, "cache")), seed), noise_(noise), random_(seed), jitter_(0, std::max(1e-9, noise.jitter_cycles)) {
+    : tags_(std::make_shared<const sim::Geometry>(sim::geometry_of(cache, "cache")), seed),
+      noise_(noise),
+      random_(seed),
+      jitter_(0, std::max(1e-9, noise.jitter_cycles)) {
     Dice dice(seed);
     hit_ = static_cast<double>(dice.between(20, 120));
     miss_ = hit_ + static_cast<double>(dice.between(40, 500));

@@ -35,7 +35,8 @@ constexpr std::uint64_t kOfPaths = 0x9e37'79b9'7f4a'7c15;
 /// Sets leaves, all with the seed as their source.
 class Maker {
 public:
-    explicit Maker(std::uint64_t seed) : dice_(seed), later_dice_(~seed), path_dice_(seed ^ kOfPaths), seed_(seed), source_(fmt::format("random machine, seed {}", seed)) {}
+    explicit Maker(std::uint64_t seed)
+        : dice_(seed), later_dice_(~seed), path_dice_(seed ^ kOfPaths), seed_(seed), source_(fmt::format("random machine, seed {}", seed)) {}
 
     Machine make() {
         identity_and_topology();
@@ -98,11 +99,14 @@ private:
 };
 
 void Maker::identity_and_topology() {
-    struct Generation { std::int64_t major, minor; std::string_view name, divergence; };
-    static constexpr std::array kGenerations{
-        Generation{1, 3, "gt200", "stack"},    Generation{2, 0, "fermi", "stack"},        Generation{3, 5, "kepler", "stack"},
-        Generation{5, 2, "maxwell", "stack"},  Generation{6, 0, "pascal", "stack"},       Generation{7, 0, "volta", "independent"},
-        Generation{8, 0, "ampere", "independent"}, Generation{9, 0, "hopper", "independent"}};
+    struct Generation {
+        std::int64_t major, minor;
+        std::string_view name, divergence;
+    };
+    static constexpr std::array kGenerations{Generation{1, 3, "gt200", "stack"},        Generation{2, 0, "fermi", "stack"},
+                                             Generation{3, 5, "kepler", "stack"},       Generation{5, 2, "maxwell", "stack"},
+                                             Generation{6, 0, "pascal", "stack"},       Generation{7, 0, "volta", "independent"},
+                                             Generation{8, 0, "ampere", "independent"}, Generation{9, 0, "hopper", "independent"}};
     const auto generation = dice_.one_of(kGenerations);
     auto& identity = machine_.identity;
     set(identity.name, fmt::format("Random GPU {}", seed_));
@@ -143,10 +147,11 @@ void Maker::clock() {
 
 void Maker::issue_and_arithmetic() {
     /// Lanes of the main pipeline with the schedulers that can feed them.
-    struct Width { std::int64_t lanes, schedulers, interval, dual; };
-    static constexpr std::array kWidths{Width{8, 1, 2, 1},  Width{16, 1, 2, 1}, Width{16, 1, 1, 1},  Width{32, 1, 1, 1},
-                                        Width{32, 2, 2, 1}, Width{64, 2, 1, 1}, Width{64, 4, 1, 1},  Width{128, 4, 1, 1},
-                                        Width{192, 4, 1, 2}};
+    struct Width {
+        std::int64_t lanes, schedulers, interval, dual;
+    };
+    static constexpr std::array kWidths{Width{8, 1, 2, 1},  Width{16, 1, 2, 1}, Width{16, 1, 1, 1},  Width{32, 1, 1, 1}, Width{32, 2, 2, 1},
+                                        Width{64, 2, 1, 1}, Width{64, 4, 1, 1}, Width{128, 4, 1, 1}, Width{192, 4, 1, 2}};
     const auto width = dice_.one_of(kWidths);
     auto& issue = machine_.issue;
     set(issue.schedulers_per_sm, width.schedulers);
@@ -258,7 +263,8 @@ void Maker::caches() {
     std::vector<std::string> keys;
     if (levels >= 1) {
         const bool private_to_sm = levels == 2 || dice_.chance(50);
-        cache(dice_, "l1", kKiB, private_to_sm ? 128 * kKiB : 4 * kMiB, private_to_sm ? dice_.one_of(kLines) : dice_.one_of(kSharedLines), private_to_sm ? 1 : kLeastSharedWays);
+        cache(dice_, "l1", kKiB, private_to_sm ? 128 * kKiB : 4 * kMiB, private_to_sm ? dice_.one_of(kLines) : dice_.one_of(kSharedLines),
+              private_to_sm ? 1 : kLeastSharedWays);
         set(machine_.caches["l1"].scope, private_to_sm ? "sm" : "gpu");
         set(machine_.caches["l1"].latency, dice_.between(20, 120));
         keys.emplace_back("l1");
@@ -374,7 +380,15 @@ void Maker::constant_path() {
     for (std::int64_t level = 1; level <= levels; ++level) {
         keys.push_back(fmt::format("constant_l{}", level));
         const bool last = level == 3;
-        path_cache(keys.back(), last ? "gpu" : level == 1 && clusters_ > 1 ? "sm" : near_scope(), low, last ? 40 * kKiB : level == 2 ? 12 * kKiB : 3 * kKiB, line, latency);
+        path_cache(keys.back(),
+                   last                          ? "gpu"
+                   : level == 1 && clusters_ > 1 ? "sm"
+                                                 : near_scope(),
+                   low,
+                   last         ? 40 * kKiB
+                   : level == 2 ? 12 * kKiB
+                                : 3 * kKiB,
+                   line, latency);
         // Of a cache of the whole GPU none follows that is less.
         if (*machine_.caches.at(keys.back()).scope == "gpu") break;
         low = *machine_.caches.at(keys.back()).capacity * 2;
@@ -395,8 +409,8 @@ void Maker::texture_path() {
         keys.emplace_back("texture_l1");
     }
     if (levels > 1) {
-        path_cache("texture_l2", "gpu", 4 * *machine_.caches.at("texture_l1").capacity, 512 * kKiB, std::max<std::int64_t>(line, path_dice_.chance(50) ? 256 : 32),
-                   latency + path_dice_.octaves(kLevelStep, 150));
+        path_cache("texture_l2", "gpu", 4 * *machine_.caches.at("texture_l1").capacity, 512 * kKiB,
+                   std::max<std::int64_t>(line, path_dice_.chance(50) ? 256 : 32), latency + path_dice_.octaves(kLevelStep, 150));
         keys.emplace_back("texture_l2");
     }
     path("texture", keys);
@@ -419,7 +433,8 @@ void Maker::instruction_path() {
             if (*machine_.caches.at(constant[i]).capacity >= 2 * *machine_.caches.at("instruction_l1").capacity) keys.push_back(constant[i]);
     path("instruction", keys);
     // One memory lies behind a cache, whoever asks.
-    set(machine_.paths["instruction"].memory_latency, std::max(*machine_.paths.at("instruction").memory_latency, *machine_.paths.at("constant").memory_latency));
+    set(machine_.paths["instruction"].memory_latency,
+        std::max(*machine_.paths.at("instruction").memory_latency, *machine_.paths.at("constant").memory_latency));
     set(machine_.instruction_supply.instruction_bytes, instruction);
     static constexpr std::array<std::int64_t, 2> kBlocks{64, 128};
     set(machine_.instruction_supply.fetch_block, path_dice_.one_of(kBlocks));

@@ -97,7 +97,9 @@ TEST_F(Commands, HistoryRefusesWhatIsNone) {
 }
 
 TEST_F(Commands, AScanIsKeptInAHistory) {
-    const auto scan = [&] { return run({"scan", "--device", "sim:gtx280", "--only", "attributes", "--quiet", "--out", path("out"), "--history", path("h.sqlite")}).code; };
+    const auto scan = [&] {
+        return run({"scan", "--device", "sim:gtx280", "--only", "attributes", "--quiet", "--out", path("out"), "--history", path("h.sqlite")}).code;
+    };
     EXPECT_EQ(scan(), 0);
     const auto scans = json::parse(run({"history", "--db", path("h.sqlite"), "--json"}).out).at("scans");
     ASSERT_EQ(scans.size(), 1);
@@ -140,7 +142,8 @@ TEST_F(Commands, ScanPrintsTheTableAndWritesThreeFiles) {
     const auto ran = run({"scan", "--device", "sim:gtx280", "--only", "attributes,clock", "--quick", "--out", "new/folder"});
     EXPECT_EQ(ran.code, 0);
     EXPECT_THAT(ran.out, AllOf(StartsWith("GeForce GTX 280 (sim:gtx280)\n"), HasSubstr("clock.read_cost"), HasSubstr("28 cycles"), Not(HasSubstr("written"))));
-    EXPECT_THAT(ran.err, AllOf(HasSubstr("  0% attributes"), HasSubstr(" 50% clock"), HasSubstr("written: new/folder/machine.json"), Not(HasSubstr("28 cycles")), Not(HasSubstr("\033"))));
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("  0% attributes"), HasSubstr(" 50% clock"), HasSubstr("written: new/folder/machine.json"),
+                               Not(HasSubstr("28 cycles")), Not(HasSubstr("\033"))));
     EXPECT_EQ(run({"diff", "new/folder/machine.json", source("machines/gtx280.json")}).code, 0);
     const auto scan = json::parse(read("new/folder/scan.json"));
     EXPECT_EQ(scan.at("schema"), "gputomo-scan-1");
@@ -165,7 +168,8 @@ TEST_F(Commands, ScanReadsADescriptionFromAFile) {
 }
 
 TEST_F(Commands, ASeedMakesTheSameScanAgain) {
-    for (const char* out : {"one", "two"}) EXPECT_EQ(run({"scan", "--device", "sim:gtx280", "--only", "clock", "--noise", "2", "--seed", "5", "--out", out}).code, 0);
+    for (const char* out : {"one", "two"})
+        EXPECT_EQ(run({"scan", "--device", "sim:gtx280", "--only", "clock", "--noise", "2", "--seed", "5", "--out", out}).code, 0);
     EXPECT_EQ(read("one/machine.json"), read("two/machine.json"));
 }
 
@@ -192,7 +196,9 @@ TEST_F(Commands, ValidateCountsWhatIsRecovered) {
     EXPECT_EQ(result.at("machines"), 1);
     double wrong = 0, decided = 0;
     for (const auto& [parameter, tally] : result.at("parameters").items()) {
-        EXPECT_EQ(tally.at("total"), tally.at("exact").get<int>() + tally.at("undecided").get<int>() + tally.at("wrong").get<int>() + tally.at("missing").get<int>()) << parameter;
+        EXPECT_EQ(tally.at("total"),
+                  tally.at("exact").get<int>() + tally.at("undecided").get<int>() + tally.at("wrong").get<int>() + tally.at("missing").get<int>())
+            << parameter;
         wrong += tally.at("wrong").get<double>();
         decided += tally.at("wrong").get<double>() + tally.at("exact").get<double>();
     }
@@ -207,8 +213,8 @@ TEST_F(Commands, SimulateRunsAKernelAndWritesItsBuffers) {
     const auto raw = [](const auto& values) { return std::string(reinterpret_cast<const char*>(values.data()), sizeof values); };
     write("a", raw(a));
     write("b", raw(b));
-    const auto ran = run({"simulate", source("tests/data/ptx/vector_add.ptx"), "--kernel", "vector_add", "--grid", "2", "--block", "32",
-                          "--arg", "buf:16:a", "--arg", "buf:16:b", "--arg", "buf:16", "--arg", "u32:4", "--dump", "2:sum"});
+    const auto ran = run({"simulate", source("tests/data/ptx/vector_add.ptx"), "--kernel", "vector_add", "--grid", "2", "--block", "32", "--arg", "buf:16:a",
+                          "--arg", "buf:16:b", "--arg", "buf:16", "--arg", "u32:4", "--dump", "2:sum"});
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_EQ(ran.err, "");
     EXPECT_THAT(lines(ran.out), Each(MatchesRegex("[a-z0-9_.]+ [0-9.]+")));
@@ -234,7 +240,8 @@ TEST_F(Interrupts, AScanKeepsWhatItMeasured) {
     EXPECT_THAT(ran.out, HasSubstr("clock.read_cost"));
     const auto scan = json::parse(read("out/scan.json"));
     std::string statuses;
-    for (const auto& experiment : scan.at("experiments")) statuses += experiment.at("id").get<std::string>() + " " + experiment.at("status").get<std::string>() + "\n";
+    for (const auto& experiment : scan.at("experiments"))
+        statuses += experiment.at("id").get<std::string>() + " " + experiment.at("status").get<std::string>() + "\n";
     EXPECT_THAT(statuses, AllOf(StartsWith("clock done\n"), HasSubstr("tlb interrupted\nlaunch skipped\n")));
     EXPECT_THAT(run({"diff", "out/machine.json", source("machines/gtx280.json")}).out, HasSubstr(", 0 differ"));
     EXPECT_THAT(read("out/report.html"), AllOf(HasSubstr("clock.read_cost"), HasSubstr("tlb interrupted")));

@@ -64,7 +64,8 @@ TEST_F(Documents, TheTourCanBeFollowed) {
         EXPECT_THAT(WEXITSTATUS(status), AnyOf(0, 1)) << command << "\n" << read("err");
         EXPECT_TRUE(read("err").find("gputomo:") == std::string::npos) << command << "\n" << read("err");
     }
-    for (const char* written : {"compared.html", "h200.html", "pages/wong2010.html", "pages/index.html", "scan/history.sqlite"}) EXPECT_TRUE(exists(written)) << written;
+    for (const char* written : {"compared.html", "h200.html", "pages/wong2010.html", "pages/index.html", "scan/history.sqlite"})
+        EXPECT_TRUE(exists(written)) << written;
 }
 
 /// Alternatives stand as a|b, what may be left out in brackets.
@@ -89,7 +90,8 @@ TEST_F(Documents, TheReadmeNamesEveryCommandAndExitCode) {
     const auto help = run({"--help"}).out;
     std::istringstream lines(help.substr(help.find("Subcommands:")));
     std::string line;
-    for (std::getline(lines, line); std::getline(lines, line) && line.starts_with("  ");) EXPECT_THAT(readme, ::testing::HasSubstr("build/gputomo " + line.substr(2, line.find(' ', 2) - 2)));
+    for (std::getline(lines, line); std::getline(lines, line) && line.starts_with("  ");)
+        EXPECT_THAT(readme, ::testing::HasSubstr("build/gputomo " + line.substr(2, line.find(' ', 2) - 2)));
 }
 
 TEST_F(Documents, LinksLeadToFiles) {
@@ -133,7 +135,8 @@ TEST_F(Documents, PathsThatExperimentsProvideAreLeavesOfTheDescription) {
             EXPECT_NO_THROW(machine::set_leaf(machine, path, {machine::Knowledge::absent, {}, {}, {}})) << experiment.id << " provides " << pattern;
         }
     machine::Machine machine;
-    EXPECT_THROW(machine::set_leaf(machine, "caches.some.no_such_leaf", {machine::Knowledge::absent, {}, {}, {}}), std::logic_error) << "so that the test can fail";
+    EXPECT_THROW(machine::set_leaf(machine, "caches.some.no_such_leaf", {machine::Knowledge::absent, {}, {}, {}}), std::logic_error)
+        << "so that the test can fail";
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 namespace gputomo::cli {
 namespace {
 
-using testing::Ran;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::Ran;
 using ::testing::StartsWith;
 
 class Errors : public testing::ProgramTest {

@@ -2,10 +2,10 @@
 #include "cli/manual/outline.hpp"
 #include "program.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <CLI/CLI.hpp>
 
 #include <array>
 #include <cstdio>
@@ -23,7 +23,8 @@ protected:
     /// What bash would offer at the end of a line. Runs the program's own script.
     [[nodiscard]] std::vector<std::string> offered(const std::string& line, const std::string& breaks = " ") const {
         write("completion.bash", run({"manual", "bash"}).out);
-        write("ask.bash", fmt::format("source '{}'\nCOMP_LINE='{}' COMP_POINT={} COMP_WORDBREAKS='{}'\n_gputomo\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n", path("completion.bash"), line, line.size(), breaks));
+        write("ask.bash", fmt::format("source '{}'\nCOMP_LINE='{}' COMP_POINT={} COMP_WORDBREAKS='{}'\n_gputomo\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n",
+                                      path("completion.bash"), line, line.size(), breaks));
         FILE* bash = popen(fmt::format("bash '{}' 2>&1", path("ask.bash")).c_str(), "r");
         if (bash == nullptr) return {"bash does not start"};
         std::string text;
@@ -65,7 +66,8 @@ TEST(Outline, HasWhatCommandsRegister) {
 
 TEST(Outline, TextIsSafeForRoff) {
     const auto page = man_page(made_up());
-    EXPECT_THAT(page, AllOf(HasSubstr("\\fB\\-\\-lid\\fR\n\\-closed\\e\n"), HasSubstr("\\fBgputomo cook\\fR \\fIDISH\\fR ... [\\fIoptions\\fR]"), HasSubstr("how hot (default: low)")));
+    EXPECT_THAT(page, AllOf(HasSubstr("\\fB\\-\\-lid\\fR\n\\-closed\\e\n"), HasSubstr("\\fBgputomo cook\\fR \\fIDISH\\fR ... [\\fIoptions\\fR]"),
+                            HasSubstr("how hot (default: low)")));
 }
 
 TEST_F(Manual, HasEveryCommandThatHelpNames) {
@@ -74,7 +76,8 @@ TEST_F(Manual, HasEveryCommandThatHelpNames) {
     std::istringstream help(run({"--help"}).out.substr(run({"--help"}).out.find("Subcommands:")));
     std::string line;
     int commands = 0;
-    for (std::getline(help, line); std::getline(help, line) && !line.empty(); ++commands) EXPECT_THAT(page.out, HasSubstr("\n.SS " + line.substr(2, line.find(' ', 2) - 2))) << line;
+    for (std::getline(help, line); std::getline(help, line) && !line.empty(); ++commands)
+        EXPECT_THAT(page.out, HasSubstr("\n.SS " + line.substr(2, line.find(' ', 2) - 2))) << line;
     EXPECT_GT(commands, 10);
     EXPECT_THAT(page.out, AllOf(HasSubstr("\\fB\\-\\-history\\fR \\fIHISTORY\\fR"), HasSubstr("\n.TP\n130\n")));
 }

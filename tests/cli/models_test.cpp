@@ -29,7 +29,9 @@ protected:
         return json::parse(ran.out);
     }
     /// Of an H200, with the parameters that a scan measured.
-    [[nodiscard]] json evaluation_of(const std::string& access) const { return evaluation_of("recordings/h200-surface-" + access + ".json.gz", "machines/h200.json", access); }
+    [[nodiscard]] json evaluation_of(const std::string& access) const {
+        return evaluation_of("recordings/h200-surface-" + access + ".json.gz", "machines/h200.json", access);
+    }
     /// Of one model over all mixes.
     static Errors errors_of(const json& evaluation, const std::string& model = "shared-turns") {
         Errors errors;
@@ -56,7 +58,8 @@ TEST_F(Models, PredictOfAListing) {
     EXPECT_EQ(prediction.at("limited_by"), "memory system");
     EXPECT_EQ(prediction.at("instructions").size(), 12U);
     EXPECT_EQ(prediction.at("throughput").back().at("warps"), 64);
-    EXPECT_THAT(run({"predict", file, "--kernel", "add", "--machine", source("machines/gtx680.json")}).out, AllOf(HasSubstr("544 cycles"), HasSubstr("<- the limit"), HasSubstr("Assumed")));
+    EXPECT_THAT(run({"predict", file, "--kernel", "add", "--machine", source("machines/gtx680.json")}).out,
+                AllOf(HasSubstr("544 cycles"), HasSubstr("<- the limit"), HasSubstr("Assumed")));
 }
 
 TEST_F(Models, PredictOfPtxAsksForTripCounts) {
@@ -141,8 +144,17 @@ TEST_F(Models, PredictsTheProjectsKernelsOnAnH200) {
 }
 
 TEST_F(Models, PredictMeasuresAKernelBesideThePrediction) {
-    const auto ran = run({"predict", source("tests/data/ptx/vector_add.ptx"), "--kernel", "vector_add", "--machine", "sim:gtx980", "--device", "sim:gtx980", "--grid", "1024", "--block", "128",
-                          "--arg", "buf:524288", "--arg", "buf:524288", "--arg", "buf:524288", "--arg", "s32:131072", "--json"});
+    const auto ran = run({"predict",   source("tests/data/ptx/vector_add.ptx"),
+                          "--kernel",  "vector_add",
+                          "--machine", "sim:gtx980",
+                          "--device",  "sim:gtx980",
+                          "--grid",    "1024",
+                          "--block",   "128",
+                          "--arg",     "buf:524288",
+                          "--arg",     "buf:524288",
+                          "--arg",     "buf:524288",
+                          "--arg",     "s32:131072",
+                          "--json"});
     ASSERT_EQ(ran.code, 0) << ran.err;
     const auto measured = json::parse(ran.out).at("measured");
     EXPECT_EQ(measured.at("warps_per_cycle").size(), 5U);
@@ -155,8 +167,9 @@ TEST_F(Models, PredictMeasuresAKernelBesideThePrediction) {
 
 TEST_F(Models, EvaluateNeedsAMachineForASurface) {
     EXPECT_THAT(run({"evaluate", "--surface", source("recordings/h200-surface-sfu.json.gz")}).err, HasSubstr("--surface: expected --machine"));
-    EXPECT_THAT(run({"evaluate", "--surface", source("recordings/h200-surface-sfu.json.gz"), "--machine", source("machines/h200.json"), "--access", "shared"}).err,
-                HasSubstr("no mixes of shared and adds"));
+    EXPECT_THAT(
+        run({"evaluate", "--surface", source("recordings/h200-surface-sfu.json.gz"), "--machine", source("machines/h200.json"), "--access", "shared"}).err,
+        HasSubstr("no mixes of shared and adds"));
     EXPECT_EQ(run({"evaluate", "--surface", "none.json", "--machine", "sim:gtx980"}).code, 2);
 }
 

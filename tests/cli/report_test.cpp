@@ -18,7 +18,8 @@ using ::testing::Not;
 class Report : public testing::ProgramTest {};
 
 TEST_F(Report, EveryExperimentIsExplained) {
-    for (const auto& experiment : experiments::catalogue()) EXPECT_GT(explanation_of(experiment.id).size(), 40U) << experiment.id << ": add a row to kExplanations";
+    for (const auto& experiment : experiments::catalogue())
+        EXPECT_GT(explanation_of(experiment.id).size(), 40U) << experiment.id << ": add a row to kExplanations";
     EXPECT_EQ(explanation_of("no such"), "");
 }
 
@@ -52,7 +53,8 @@ TEST_F(Report, OfSeveralIsAComparison) {
     write("m.json", R"({"schema":"gputomo-machine-1","shared":{"latency":{"value":31,"unit":"cycles","source":"made up"}}})");
     const auto result = run({"report", "sim:gtx280", path("m.json"), source("machines/h200.json"), "--out", path("r.html")});
     EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_THAT(read("r.html"), AllOf(HasSubstr("<th>GeForce GTX 280<th>m<th>NVIDIA H200"), HasSubstr("31 cycles"), HasSubstr("38 cycles"), HasSubstr("id=trends")));
+    EXPECT_THAT(read("r.html"),
+                AllOf(HasSubstr("<th>GeForce GTX 280<th>m<th>NVIDIA H200"), HasSubstr("31 cycles"), HasSubstr("38 cycles"), HasSubstr("id=trends")));
     EXPECT_EQ(run({"report", "sim:none", "--out", path("r.html")}).code, 2);
     const std::vector<std::string> many(11, "sim:gtx280");
     std::vector<std::string> arguments{"report"};
@@ -61,17 +63,21 @@ TEST_F(Report, OfSeveralIsAComparison) {
 }
 
 TEST_F(Report, OfARecordedScanWithModelsOverASurface) {
-    const auto result = run({"report", source("recordings/h200-scan-3.json.gz"), "--surface", source("recordings/h200-surface-sfu.json.gz") + "," + source("recordings/h200-surface-shared_conflict.json.gz"), "--out", path("r.html")});
+    const auto result =
+        run({"report", source("recordings/h200-scan-3.json.gz"), "--surface",
+             source("recordings/h200-surface-sfu.json.gz") + "," + source("recordings/h200-surface-shared_conflict.json.gz"), "--out", path("r.html")});
     EXPECT_EQ(result.code, 0) << result.err;
     const auto page = read("r.html");
     EXPECT_LT(page.size(), 8U << 20);
-    EXPECT_THAT(page, AllOf(HasSubstr("id='trace-latency_map~2fmap'"), HasSubstr("(models/sfu_needed)"), HasSubstr("(models/sfu_alpha_512)"), HasSubstr("data-model='shared-turns' checked")));
+    EXPECT_THAT(page, AllOf(HasSubstr("id='trace-latency_map~2fmap'"), HasSubstr("(models/sfu_needed)"), HasSubstr("(models/sfu_alpha_512)"),
+                            HasSubstr("data-model='shared-turns' checked")));
     EXPECT_THAT(page, Not(HasSubstr("models/shared_conflict"))) << "that surface has no mixes";
 }
 
 TEST_F(Report, ASurfaceBelongsToTheGpu) {
     const auto surface = source("recordings/h200-surface-sfu.json.gz");
-    EXPECT_THAT(run({"report", "sim:gtx980", "--surface", surface, "--out", path("r.html")}).err, HasSubstr("of NVIDIA H200; expected a surface of GeForce GTX 980"));
+    EXPECT_THAT(run({"report", "sim:gtx980", "--surface", surface, "--out", path("r.html")}).err,
+                HasSubstr("of NVIDIA H200; expected a surface of GeForce GTX 980"));
     EXPECT_EQ(run({"report", "sim:gtx980", "--surface", path("none.json"), "--out", path("r.html")}).code, 2);
     write("bad.json.gz", "\x1f\x8b not gzip");
     EXPECT_EQ(run({"report", path("bad.json.gz"), "--out", path("r.html")}).code, 2);
@@ -80,7 +86,8 @@ TEST_F(Report, ASurfaceBelongsToTheGpu) {
 TEST_F(Report, AComparisonDrawsTheCusp) {
     const auto result = run({"report", "sim:gtx980", "sim:h200", "--surface", source("recordings/h200-surface-global.json.gz"), "--out", path("r.html")});
     EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_THAT(read("r.html"), AllOf(HasSubstr("(trends/cusp)"), HasSubstr(R"("models":["GeForce GTX 980","NVIDIA H200"])"), HasSubstr(R"("name":"NVIDIA H200, measured")")));
+    EXPECT_THAT(read("r.html"),
+                AllOf(HasSubstr("(trends/cusp)"), HasSubstr(R"("models":["GeForce GTX 980","NVIDIA H200"])"), HasSubstr(R"("name":"NVIDIA H200, measured")")));
 }
 
 TEST_F(Report, TheGenerationBeforeHasAnotherArchitecture) {

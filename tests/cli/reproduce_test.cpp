@@ -49,7 +49,8 @@ TEST_F(Reproduce, PutsPublishedBesideReproduced) {
 TEST_F(Reproduce, EndsWithOneWhereAValueWasNotMeasured) {
     const auto ran = run({"reproduce", "volkov2016", "--only", "volkov2016.table2_8.issue_width.g80", "--quiet"});
     EXPECT_EQ(ran.code, 1);
-    EXPECT_THAT(ran.out, AllOf(HasSubstr("missing volkov2016.table2_8.issue_width.g80"), HasSubstr("not measured: issue.dual_issue"), HasSubstr("0 of 1 published values agree")));
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("missing volkov2016.table2_8.issue_width.g80"), HasSubstr("not measured: issue.dual_issue"),
+                               HasSubstr("0 of 1 published values agree")));
 }
 
 TEST_F(Reproduce, WritesAPageAndItsResults) {
@@ -66,7 +67,8 @@ TEST_F(Reproduce, TheIndexHasEachPaperOfTheFolderAndWhatDiffers) {
     write("pages/lashgar2015.json", R"({"schema":"something else"})");
     EXPECT_EQ(run({"reproduce", "wong2010", "--only", "wong2010.sec4f.latency", "--quiet", "--out", "pages"}).code, 0);
     const auto index = read("pages/index.html");
-    EXPECT_THAT(index, AllOf(HasSubstr("<a href='wong2010.html'>"), HasSubstr("<td class=c>1 of 1"), HasSubstr("<a href='volkov2016.html'>"), HasSubstr("<td class=c>0 of 1"), HasSubstr("not measured: issue.dual_issue")));
+    EXPECT_THAT(index, AllOf(HasSubstr("<a href='wong2010.html'>"), HasSubstr("<td class=c>1 of 1"), HasSubstr("<a href='volkov2016.html'>"),
+                             HasSubstr("<td class=c>0 of 1"), HasSubstr("not measured: issue.dual_issue")));
     EXPECT_THAT(index, AllOf(HasSubstr("gputomo reproduce lashgar2015 --out ."), HasSubstr("gputomo reproduce mei2014 --out .")));
 }
 

@@ -42,8 +42,7 @@ TEST_F(CudaDeviceTest, AFailureNamesCallAndSizeAndTheDeviceGoesOn) {
                 AllOf(HasSubstr("cuda:0: cuMemAlloc_v2 (1099511627776 B) failed"), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY (2)")));
     Buffer buffer(*device, Bytes{16});
     fail("cuMemcpyHtoDAsync_v2", 1);
-    EXPECT_THAT(said([&] { buffer.write(std::vector<std::uint32_t>(4)); }),
-                AllOf(HasSubstr("cuMemcpyHtoDAsync_v2"), HasSubstr("copy of 16 B to 0x")));
+    EXPECT_THAT(said([&] { buffer.write(std::vector<std::uint32_t>(4)); }), AllOf(HasSubstr("cuMemcpyHtoDAsync_v2"), HasSubstr("copy of 16 B to 0x")));
     fail("cuMemcpyDtoHAsync_v2", 1);
     EXPECT_THAT(said([&] { (void)buffer.read<std::uint32_t>(2); }), AllOf(HasSubstr("cuMemcpyDtoHAsync_v2"), HasSubstr("copy of 8 B from 0x")));
     fail("cuMemsetD32Async", 1);

@@ -75,8 +75,7 @@ TEST_F(LaunchTest, AFailingCallIsNamedWithKernelAndLaunch) {
         EXPECT_EQ(state().events, 0);
     }
     fail("cuFuncGetAttribute", 1);
-    EXPECT_THAT(said([&] { (void)open_fake()->load(kPtx)->kernel("chase"); }),
-                AllOf(HasSubstr("cuFuncGetAttribute"), HasSubstr("kernel chase, registers")));
+    EXPECT_THAT(said([&] { (void)open_fake()->load(kPtx)->kernel("chase"); }), AllOf(HasSubstr("cuFuncGetAttribute"), HasSubstr("kernel chase, registers")));
     fail(nullptr, 0);
     EXPECT_NO_THROW(kernel.launch(two_blocks()));
 }

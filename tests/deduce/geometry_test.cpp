@@ -1,5 +1,5 @@
-#include "deduce/cache_model.hpp"
 #include "deduce/geometry.hpp"
+#include "deduce/cache_model.hpp"
 #include "deduce/levels.hpp"
 #include "deduce/statistics.hpp"
 
@@ -77,7 +77,8 @@ CacheFindings deduce(const Truth& truth, std::uint64_t seed = 1) {
         EXPECT_EQ(std::set(r.offsets.begin(), r.offsets.end()).size(), r.offsets.size());
         return oracle(r);
     };
-    return deduce_geometry(chase, {.threshold = (truth.hit + truth.miss) / 2, .fits = truth.capacity() / 2, .overflows = truth.capacity() * 2, .largest = truth.capacity() * 32});
+    return deduce_geometry(
+        chase, {.threshold = (truth.hit + truth.miss) / 2, .fits = truth.capacity() / 2, .overflows = truth.capacity() * 2, .largest = truth.capacity() * 32});
 }
 
 void expect_exact(const Truth& truth, const CacheFindings& found) {
@@ -89,11 +90,17 @@ void expect_exact(const Truth& truth, const CacheFindings& found) {
     EXPECT_EQ(found.policy.name, truth.policy);
 }
 
-TEST(Geometry, WongsExampleCacheOfTwelveLines) { expect_exact({.line = 32, .sector = 32, .ways = 3, .sets = 4}, deduce({.line = 32, .sector = 32, .ways = 3, .sets = 4})); }
+TEST(Geometry, WongsExampleCacheOfTwelveLines) {
+    expect_exact({.line = 32, .sector = 32, .ways = 3, .sets = 4}, deduce({.line = 32, .sector = 32, .ways = 3, .sets = 4}));
+}
 
-TEST(Geometry, TextureL1OfTheGt200) { expect_exact({.line = 32, .sector = 32, .ways = 20, .sets = 8}, deduce({.line = 32, .sector = 32, .ways = 20, .sets = 8})); }
+TEST(Geometry, TextureL1OfTheGt200) {
+    expect_exact({.line = 32, .sector = 32, .ways = 20, .sets = 8}, deduce({.line = 32, .sector = 32, .ways = 20, .sets = 8}));
+}
 
-TEST(Geometry, SectorsAreToldFromLines) { expect_exact({.line = 128, .sector = 32, .ways = 4, .sets = 32}, deduce({.line = 128, .sector = 32, .ways = 4, .sets = 32})); }
+TEST(Geometry, SectorsAreToldFromLines) {
+    expect_exact({.line = 128, .sector = 32, .ways = 4, .sets = 32}, deduce({.line = 128, .sector = 32, .ways = 4, .sets = 32}));
+}
 
 TEST(Geometry, FifoAndRandomAreNotTakenForLru) {
     for (const auto* policy : {"fifo", "random"}) {
@@ -102,9 +109,13 @@ TEST(Geometry, FifoAndRandomAreNotTakenForLru) {
     }
 }
 
-TEST(Geometry, SetsNeedNotBeAPowerOfTwo) { expect_exact({.line = 64, .sector = 64, .ways = 5, .sets = 12}, deduce({.line = 64, .sector = 64, .ways = 5, .sets = 12})); }
+TEST(Geometry, SetsNeedNotBeAPowerOfTwo) {
+    expect_exact({.line = 64, .sector = 64, .ways = 5, .sets = 12}, deduce({.line = 64, .sector = 64, .ways = 5, .sets = 12}));
+}
 
-TEST(Geometry, AFullyAssociativeCacheHasOneSet) { expect_exact({.line = 64, .sector = 64, .ways = 16, .sets = 1}, deduce({.line = 64, .sector = 64, .ways = 16, .sets = 1})); }
+TEST(Geometry, AFullyAssociativeCacheHasOneSet) {
+    expect_exact({.line = 64, .sector = 64, .ways = 16, .sets = 1}, deduce({.line = 64, .sector = 64, .ways = 16, .sets = 1}));
+}
 
 /// A chase whose own code is read with each load. Arrays walked from their begin on hold it; other loads lie behind it.
 CacheFindings deduce_beside_code(const Truth& truth, std::uint64_t code) {
@@ -118,14 +129,21 @@ CacheFindings deduce_beside_code(const Truth& truth, std::uint64_t code) {
         }
         const auto both = oracle(all).latencies;
         ChaseTrace trace;
-        for (std::size_t i = 1; i <= r.offsets.size() * r.recorded_laps; ++i) trace.latencies.push_back(both[i * (1 + (code + truth.line - 1) / truth.line) - 1]);
+        for (std::size_t i = 1; i <= r.offsets.size() * r.recorded_laps; ++i)
+            trace.latencies.push_back(both[i * (1 + (code + truth.line - 1) / truth.line) - 1]);
         return trace;
     };
-    return deduce_geometry(chase, {.threshold = (truth.hit + truth.miss) / 2, .fits = truth.capacity() / 2, .overflows = truth.capacity() * 2, .largest = truth.capacity() * 8, .word = 64, .occupied = code});
+    return deduce_geometry(chase, {.threshold = (truth.hit + truth.miss) / 2,
+                                   .fits = truth.capacity() / 2,
+                                   .overflows = truth.capacity() * 2,
+                                   .largest = truth.capacity() * 8,
+                                   .word = 64,
+                                   .occupied = code});
 }
 
 TEST(Geometry, CodeThatTakesWaysOfEachSetIsCountedAndOfSomeSetsToo) {
-    for (const auto& truth : {Truth{.line = 256, .sector = 256, .ways = 32, .sets = 1}, Truth{.line = 128, .sector = 128, .ways = 16, .sets = 2}, Truth{.line = 128, .sector = 128, .ways = 6, .sets = 8}}) {
+    for (const auto& truth : {Truth{.line = 256, .sector = 256, .ways = 32, .sets = 1}, Truth{.line = 128, .sector = 128, .ways = 16, .sets = 2},
+                              Truth{.line = 128, .sector = 128, .ways = 6, .sets = 8}}) {
         SCOPED_TRACE(truth.sets);
         const auto found = deduce_beside_code(truth, 256);
         EXPECT_EQ(found.capacity.value, static_cast<std::int64_t>(truth.capacity()));
@@ -141,15 +159,23 @@ TEST(Geometry, RandomCachesWithOutliersAreRecoveredAndNeverWronglySure) {
     int exact = 0, wrong_but_sure = 0;
     constexpr int kCaches = 40;
     for (int i = 0; i < kCaches; ++i) {
-        Truth truth{.line = pick({32, 64, 128, 256}), .ways = 1 + random() % 20, .sets = pick({1, 4, 8, 16, 24, 32, 64, 96}), .policy = random() % 4 == 0 ? "fifo" : "lru",
-                    .outliers = 0.01, .jitter = 4};
+        Truth truth{.line = pick({32, 64, 128, 256}),
+                    .ways = 1 + random() % 20,
+                    .sets = pick({1, 4, 8, 16, 24, 32, 64, 96}),
+                    .policy = random() % 4 == 0 ? "fifo" : "lru",
+                    .outliers = 0.01,
+                    .jitter = 4};
         truth.sector = random() % 3 == 0 ? 32 : truth.line;
         if (truth.ways == 1) truth.policy = "lru";
         const auto found = deduce(truth, random());
         const bool same = found.capacity.value == static_cast<std::int64_t>(truth.capacity()) && found.line.value == static_cast<std::int64_t>(truth.line) &&
                           found.ways.value == static_cast<std::int64_t>(truth.ways) && found.sets.value == static_cast<std::int64_t>(truth.sets);
         exact += same ? 1 : 0;
-        for (const auto& [finding, value] : {std::pair{found.capacity, truth.capacity()}, {found.line, truth.line}, {found.ways, truth.ways}, {found.sets, truth.sets}, {found.sector, truth.sector}})
+        for (const auto& [finding, value] : {std::pair{found.capacity, truth.capacity()},
+                                             {found.line, truth.line},
+                                             {found.ways, truth.ways},
+                                             {found.sets, truth.sets},
+                                             {found.sector, truth.sector}})
             if (finding.confidence > 0.95 && finding.value != static_cast<std::int64_t>(value)) ++wrong_but_sure;
         EXPECT_TRUE(same || found.capacity.confidence <= 0.95) << "cache " << i << ": " << (found.remarks.empty() ? "" : found.remarks.back());
     }
@@ -201,8 +227,10 @@ CacheFindings deduce_behind(const Unequal& truth) {
         const auto found = std::ranges::find(those, line);
         const bool hit = found != those.end();
         if (hit && truth.fifo) return true;
-        if (hit) those.erase(found);
-        else if (those.size() == truth.ways[set]) those.erase(those.begin());
+        if (hit)
+            those.erase(found);
+        else if (those.size() == truth.ways[set])
+            those.erase(those.begin());
         those.push_back(line);
         return hit;
     };
@@ -210,12 +238,19 @@ CacheFindings deduce_behind(const Unequal& truth) {
         ChaseTrace trace;
         for (std::uint32_t lap = 0; lap < request.warm_laps + request.recorded_laps; ++lap)
             for (const auto offset : request.offsets) {
-                const double latency = (hits(offset / kLine + truth.first) ? 10 : 60) + (static_cast<double>(random() % 1000) < 1000 * truth.outliers ? 500 : 0);
+                const double latency =
+                    (hits(offset / kLine + truth.first) ? 10 : 60) + (static_cast<double>(random() % 1000) < 1000 * truth.outliers ? 500 : 0);
                 if (lap >= request.warm_laps) trace.latencies.push_back(latency);
             }
         return trace;
     };
-    return deduce_geometry(chase, {.threshold = 35, .fits = lines / 2 * kLine, .overflows = lines * 4 * kLine, .largest = lines * 16 * kLine, .word = 64, .visible = kLine, .behind = true});
+    return deduce_geometry(chase, {.threshold = 35,
+                                   .fits = lines / 2 * kLine,
+                                   .overflows = lines * 4 * kLine,
+                                   .largest = lines * 16 * kLine,
+                                   .word = 64,
+                                   .visible = kLine,
+                                   .behind = true});
 }
 
 TEST(UnequalSetsBehindANearerLevel, AreReadOffGrowingArrays) {
@@ -258,7 +293,9 @@ TEST(Levels, WhereTwoLevelsMixIsNoLevel) {
         const double bytes = static_cast<double>(r.offsets.size()) * 256;
         const double hits = bytes <= 32768 ? 1 : bytes <= 65536 ? 0.7 : bytes <= 131072 ? 0.3 : 0;
         for (std::size_t i = 0; i < r.offsets.size(); ++i)
-            trace.latencies.push_back(static_cast<double>(random() % 1000) < 1000 * hits ? 30 : bytes <= 65536 ? 200 + static_cast<double>(random() % 20) : 300 + static_cast<double>(random() % 20));
+            trace.latencies.push_back(static_cast<double>(random() % 1000) < 1000 * hits ? 30
+                                      : bytes <= 65536                                   ? 200 + static_cast<double>(random() % 20)
+                                                                                         : 300 + static_cast<double>(random() % 20));
         return trace;
     };
     const auto sweep = deduce_levels(chase, {.largest = 1 << 20});

@@ -38,9 +38,7 @@ TEST(OperandBanks, AreThoseThatExplainTheTimes) {
     }
 }
 
-TEST(OperandBanks, AreNotSpokenOfWhereAllLoopsTakeAsLong) {
-    EXPECT_TRUE(operand_banks(loops_on(1, 3, 0.01)).alike);
-}
+TEST(OperandBanks, AreNotSpokenOfWhereAllLoopsTakeAsLong) { EXPECT_TRUE(operand_banks(loops_on(1, 3, 0.01)).alike); }
 
 TEST(OperandBanks, AreNotBelievedOfTimesThatTheyDoNotExplain) {
     auto loops = loops_on(1, 3, 0.01);

@@ -1,7 +1,7 @@
 // Queueing descriptions of outstanding loads: what they predict, and that the right one is found in data made by any of them.
 #include "deduce/change_point.hpp"
-#include "deduce/outstanding_bound.hpp"
 #include "deduce/gain_limit.hpp"
+#include "deduce/outstanding_bound.hpp"
 #include "deduce/outstanding_fit.hpp"
 #include "deduce/outstanding_steps.hpp"
 
@@ -50,7 +50,8 @@ std::vector<OutstandingPoint> surface_of(const OutstandingModel& model, int most
 }
 
 TEST(OutstandingBoundTest, OneLatencyProvesThatAllWereUnderWay) {
-    const OutstandingPoint points[] = {{{.threads = 32, .share = 32}, 310}, {{.threads = 32, .loads = 29, .share = 32}, 590}, {{.threads = 32, .loads = 30, .share = 32}, 620}};
+    const OutstandingPoint points[] = {
+        {{.threads = 32, .share = 32}, 310}, {{.threads = 32, .loads = 29, .share = 32}, 590}, {{.threads = 32, .loads = 30, .share = 32}, 620}};
     EXPECT_EQ(bound_of(points, OutstandingUnit::lines, 300).proven, 29) << "the last of 29 cannot have waited for another's end; of 30 it can";
     EXPECT_EQ(bound_of({}, OutstandingUnit::lines, 300).proven, 0);
 }
@@ -66,8 +67,14 @@ TEST(OutstandingBoundTest, LittlesLawGivesWhatTheServerKeepsUnderWay) {
 /// Whatever fills up first, what is proven is no more than the table holds; the slope over its steps is not far off.
 TEST(OutstandingBoundTest, NeverExceedsATable) {
     for (int seed = 1; seed <= 40; ++seed) {
-        const OutstandingModel model{.unit = seed % 2 == 0 ? OutstandingUnit::lines : OutstandingUnit::instructions, .entries = 8 + 37 * seed % 200, .overhead = 10.0 + seed, .latency = 150.0 + 17 * seed,
-                                     .spacing = 0.1 * (seed % 7), .issue = 0.3 * (seed % 5), .gap = 2.0 * (seed % 3), .service = 0.2 * (seed % 4)};
+        const OutstandingModel model{.unit = seed % 2 == 0 ? OutstandingUnit::lines : OutstandingUnit::instructions,
+                                     .entries = 8 + 37 * seed % 200,
+                                     .overhead = 10.0 + seed,
+                                     .latency = 150.0 + 17 * seed,
+                                     .spacing = 0.1 * (seed % 7),
+                                     .issue = 0.3 * (seed % 5),
+                                     .gap = 2.0 * (seed % 3),
+                                     .service = 0.2 * (seed % 4)};
         const auto bound = bound_of(surface_of(model, 2), model.unit, model.latency);
         EXPECT_LE(bound.proven, model.entries) << seed;
         EXPECT_LE(bound.by_rate, 1.25 * model.entries) << seed;
@@ -104,7 +111,8 @@ TEST(FitWarpLoads, FindsTheLimitOfAWarp) {
     for (const int limit : {2, 7, 40}) {
         std::vector<OutstandingPoint> points;
         const OutstandingModel truth{.warp_loads = limit, .overhead = 70, .latency = 420, .gap = 5};
-        for (int loads = 1; loads <= 64; ++loads) points.push_back({{.threads = 32, .loads = loads, .share = 32}, truth.predict({.threads = 32, .loads = loads, .share = 32})});
+        for (int loads = 1; loads <= 64; ++loads)
+            points.push_back({{.threads = 32, .loads = loads, .share = 32}, truth.predict({.threads = 32, .loads = loads, .share = 32})});
         EXPECT_EQ(fit_warp_loads(points).limit, limit);
     }
 }
@@ -112,7 +120,8 @@ TEST(FitWarpLoads, FindsTheLimitOfAWarp) {
 TEST(FitWarpLoads, ForgivesAccidentsAndSeesNoLimitInALine) {
     std::vector<OutstandingPoint> points;
     const OutstandingModel truth{.warp_loads = 11, .overhead = 70, .latency = 420, .gap = 5};
-    for (int loads = 1; loads <= 64; ++loads) points.push_back({{.threads = 32, .loads = loads, .share = 32}, truth.predict({.threads = 32, .loads = loads, .share = 32})});
+    for (int loads = 1; loads <= 64; ++loads)
+        points.push_back({{.threads = 32, .loads = loads, .share = 32}, truth.predict({.threads = 32, .loads = loads, .share = 32})});
     points[40].cycles += 2000;
     points[7].cycles += 2000;
     EXPECT_EQ(fit_warp_loads(points).limit, 11);
@@ -122,7 +131,8 @@ TEST(FitWarpLoads, ForgivesAccidentsAndSeesNoLimitInALine) {
 
 /// In the unit that fills up, all curves step at the same number, also with one slow access in twenty launches.
 TEST(VotesOfSteps, AreForTheUnitThatFillsUp) {
-    for (const auto& [unit, entries] : {std::pair{OutstandingUnit::lines, 71}, std::pair{OutstandingUnit::instructions, 37}, std::pair{OutstandingUnit::sectors, 205}}) {
+    for (const auto& [unit, entries] :
+         {std::pair{OutstandingUnit::lines, 71}, std::pair{OutstandingUnit::instructions, 37}, std::pair{OutstandingUnit::sectors, 205}}) {
         auto points = surface_of({.unit = unit, .entries = entries, .overhead = 40, .latency = 400, .spacing = 1, .issue = 1, .gap = 4, .load_turn = 1}, 4);
         for (std::size_t i = 9; i < points.size(); i += 20) points[i].cycles += 2000;
         const auto votes = votes_of_steps(points);

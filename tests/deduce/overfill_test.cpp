@@ -76,7 +76,8 @@ TEST(Overfill, AnH200KeepsThirtyMebibytesForOneSmInTwoPartitions) {
     std::vector<OverfillReading> readings;
     for (const auto& recorded : json.at("readings")) {
         OverfillReading one{recorded.at("bytes").get<std::uint64_t>(), {}};
-        for (std::size_t i = 0; i < recorded.at("loads").size(); ++i) one.latencies.insert(one.latencies.end(), recorded.at("loads").at(i).get<std::size_t>(), recorded.at("latency").at(i).get<double>());
+        for (std::size_t i = 0; i < recorded.at("loads").size(); ++i)
+            one.latencies.insert(one.latencies.end(), recorded.at("loads").at(i).get<std::size_t>(), recorded.at("latency").at(i).get<double>());
         readings.push_back(std::move(one));
     }
     const auto found = deduce_overfill(readings, kBorder);

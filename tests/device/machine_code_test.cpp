@@ -26,8 +26,8 @@ TEST(MachineCodeTest, OpcodesHaveTheirNames) {
     for (const int sm : {75, 90, 120}) {
         const auto code = kernel("opcodes", sm);
         const auto counts = code.counts(code.all());
-        for (const auto* name : {"FADD", "FMUL", "FFMA", "MUFU", "DADD", "DMUL", "DFMA", "LOP3", "SHF", "POPC", "PRMT", "I2F.F64", "HADD2",
-                                 "STS", "LDS", "BAR", "VOTE", "MEMBAR", "ATOMG", "ISETP", "EXIT", "S2R"})
+        for (const auto* name : {"FADD",    "FMUL",  "FFMA", "MUFU", "DADD", "DMUL", "DFMA",   "LOP3",  "SHF",   "POPC", "PRMT",
+                                 "I2F.F64", "HADD2", "STS",  "LDS",  "BAR",  "VOTE", "MEMBAR", "ATOMG", "ISETP", "EXIT", "S2R"})
             EXPECT_EQ(counts.count(name), 1U) << name << " for sm_" << sm;
         for (const auto* name : {"FADD", "FMUL", "FFMA", "MUFU", "DADD", "DMUL", "DFMA", "BAR", "ATOMG", "LDS", "STS", "EXIT"})
             EXPECT_EQ(counts.at(name), 1) << name << " for sm_" << sm;

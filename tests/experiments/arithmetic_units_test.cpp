@@ -58,8 +58,7 @@ TEST(ArithmeticUnits, OfTheGtx280AreThoseOfTables3And4) {
     for (const auto* key : {"add.s32", "min.u32", "mul.lo.s32", "mad.lo.u32", "fma.rn.f32", "mul24.lo.u32", "sad.s32", "add.rz.f32"})
         EXPECT_THAT(scan.units(key), ElementsAre("sp")) << key;
     for (const auto* key : {"mul.f32", "mul.rn.f32", "mul.rz.f32"}) EXPECT_THAT(scan.units(key), ElementsAre("sp", "sfu")) << key;
-    for (const auto* key : {"rsqrt.approx.f32", "sin.approx.f32", "ex2.approx.f32", "lg2.approx.f32"})
-        EXPECT_THAT(scan.units(key), ElementsAre("sfu")) << key;
+    for (const auto* key : {"rsqrt.approx.f32", "sin.approx.f32", "ex2.approx.f32", "lg2.approx.f32"}) EXPECT_THAT(scan.units(key), ElementsAre("sfu")) << key;
     for (const auto* key : {"add.f64", "fma.rn.f64", "max.f64"}) EXPECT_THAT(scan.units(key), ElementsAre("dpu")) << key;
     EXPECT_EQ(scan.number("operations[add.s32].instructions"), 1);
 }

@@ -1,6 +1,6 @@
 #include "scripted_device.hpp"
 
-#include "experiments/clock_watch.hpp"
+#include "experiments/clock/clock_watch.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/experiment.hpp"
 

@@ -1,4 +1,4 @@
-#include "experiments/clock_scope.hpp"
+#include "experiments/clock/clock_scope.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ std::string scope_of(const std::vector<BlockStart>& starts) {
 
 TEST(ClockScopeTest, SmsThatReadAlikeShareARegister) {
     // The counters of three TPCs of three SMs, one of them about to wrap.
-    const std::vector<BlockStart> starts = {{0, 1000},   {1, 1010},          {2, 1030},          {3, 500'000}, {4, 500'040},
+    const std::vector<BlockStart> starts = {{0, 1000},    {1, 1010},         {2, 1030},         {3, 500'000},     {4, 500'040},
                                             {5, 500'001}, {6, 0xffff'0000U}, {7, 0xffff'0010U}, {8, 0xffff'0020U}};
     EXPECT_EQ(scope_of(starts), "tpc");
     EXPECT_EQ(std::get<std::int64_t>(clock_scope_estimates(clock_groups(starts)).at(1).value), 3);

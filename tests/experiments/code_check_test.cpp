@@ -2,11 +2,11 @@
 #include "scripted_device.hpp"
 
 #include "experiments/arithmetic/loops.hpp"
-#include "experiments/clock_kernels.hpp"
+#include "experiments/bandwidth/streaming.hpp"
+#include "experiments/chase/pointer_chase.hpp"
+#include "experiments/clock/clock_kernels.hpp"
 #include "experiments/code_check.hpp"
-#include "experiments/pointer_chase.hpp"
-#include "experiments/shared_kernel.hpp"
-#include "experiments/streaming.hpp"
+#include "experiments/shared_memory/shared_kernel.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -140,7 +140,8 @@ TEST(CodeCheckTest, LoadsThatACompilerPartsByWaitsAreNotTogether) {
     EXPECT_EQ(check_code(code("load_32x4_span128"), kName, LoopedCode{{"LDG", 4}, 31, true}).result, CodeResult::failed) << "32 are no multiple";
     EXPECT_EQ(check_code(code("early_uses"), kName, LoopedCode{{"LDG", 4}, 32}).result, CodeResult::passed);
     EXPECT_EQ(check_code(code("early_uses"), kName, LoopedCode{{"LDG", 4}, 32, true}).result, CodeResult::failed);
-    EXPECT_EQ(check_code(code("early_uses"), kName, LoopedCode{{"LDG", 4}, 8, true}).result, CodeResult::failed) << "the first 8 stand together, later ones don't";
+    EXPECT_EQ(check_code(code("early_uses"), kName, LoopedCode{{"LDG", 4}, 8, true}).result, CodeResult::failed)
+        << "the first 8 stand together, later ones don't";
 }
 
 TEST(CodeCheckTest, LoopsAndPairsOfReadsThatAreMissingFail) {

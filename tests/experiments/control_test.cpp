@@ -1,7 +1,7 @@
 // Control flow, barriers and the register file of the simulated GeForce GTX 280 (Wong 2010, IV-C to IV-E), and of GPUs that differ from it.
-#include "experiments/barrier_kernels.hpp"
+#include "experiments/control/barrier_kernels.hpp"
 #include "experiments/experiment.hpp"
-#include "experiments/residency.hpp"
+#include "experiments/launch/residency.hpp"
 #include "machine/json.hpp"
 #include "ptx/parser.hpp"
 #include "sim/simulator.hpp"
@@ -128,8 +128,9 @@ TEST(Barriers, OfAGtx280CountWarpsAndTake20Cycles) {
         EXPECT_EQ(found.number("issue.barrier_latency"), 20);
         EXPECT_EQ(found.text("issue.barrier_granularity"), "warp");
         const auto* granularity = found.findings.find("issue.barrier_granularity");
-        EXPECT_EQ(granularity->note, "Listing 5: no deadlock, 16 of 16 threads read old values; Listing 7: 1 with 4, 2 with 3; Listing 6: deadlocks; "
-                                     "warps and threads that ended are not waited for");
+        EXPECT_EQ(granularity->note,
+                  "Listing 5: no deadlock, 16 of 16 threads read old values; Listing 7: 1 with 4, 2 with 3; Listing 6: deadlocks; "
+                  "warps and threads that ended are not waited for");
         EXPECT_EQ(found.findings.find("issue.warp_barrier_latency")->verdict, deduce::Verdict::absent);
     }
 }
@@ -165,7 +166,9 @@ TEST(RegisterFile, OfAGtx280IsHandedOutIn4RegistersAnd64Threads) {
 }
 
 TEST(RegisterFile, OfOtherMachinesIsFoundAsWell) {
-    struct Rule { int file, unit, threads, parts, most; };
+    struct Rule {
+        int file, unit, threads, parts, most;
+    };
     for (const Rule rule : {Rule{65536, 8, 32, 4, 255}, Rule{32768, 2, 64, 1, 63}, Rule{65536, 8, 128, 1, 255}, Rule{16384, 8, 32, 4, 255}}) {
         auto machine = gtx280();
         auto& topology = machine.topology;

@@ -36,7 +36,8 @@ TEST(KernelTiming, EachOccupancyIsHeldByWhatSharedMemoryTheKernelDoesNotUse) {
 
 TEST(KernelTiming, WritingCostsWhatReadingAloneDoesNot) {
     const auto device = sim::make_device(one_sm(), {.id = "sim:one"});
-    const auto read = time_workload(*device, find_workload("vector_abs_positive"), no_progress), both = time_workload(*device, find_workload("vector_abs_negative"), no_progress);
+    const auto read = time_workload(*device, find_workload("vector_abs_positive"), no_progress),
+               both = time_workload(*device, find_workload("vector_abs_negative"), no_progress);
     EXPECT_GT(read.samples.back().warps_per_cycle, 1.3 * both.samples.back().warps_per_cycle);
 }
 

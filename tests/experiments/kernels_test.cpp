@@ -1,8 +1,8 @@
 // Every kernel is PTX that the parser, and so the simulated GPU, reads.
 #include "experiments/arithmetic/loops.hpp"
-#include "experiments/pointer_chase_kernels.hpp"
-#include "experiments/shared_kernel.hpp"
-#include "experiments/streaming.hpp"
+#include "experiments/bandwidth/streaming.hpp"
+#include "experiments/chase/pointer_chase_kernels.hpp"
+#include "experiments/shared_memory/shared_kernel.hpp"
 #include "ptx/instructions.hpp"
 #include "ptx/parser.hpp"
 

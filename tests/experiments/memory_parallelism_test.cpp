@@ -51,7 +51,9 @@ TEST(MemoryParallelism, OneSmGetsWhatItsPortGivesOnceEnoughBytesAreInFlight) {
     EXPECT_GE((*needed.interval)[1], little);
     EXPECT_LE((*needed.interval)[0], 1.35 * little);
     for (const auto* kind : {"store", "atomic"})
-        EXPECT_NE(std::ranges::find(outcome.estimates, std::string("accesses.l2_") + kind + ".bytes_per_cycle", &deduce::Estimate::path), outcome.estimates.end()) << kind;
+        EXPECT_NE(std::ranges::find(outcome.estimates, std::string("accesses.l2_") + kind + ".bytes_per_cycle", &deduce::Estimate::path),
+                  outcome.estimates.end())
+            << kind;
 }
 
 TEST(Accesses, GpuWithoutThatManyThreadsIsNotAsked) {
@@ -111,7 +113,8 @@ TEST(AccessPatterns, PlacesAreToldFromARate) {
     const auto outcome = access_patterns_experiment().run(context);
     for (const auto* shape : {"one_word", "unique"}) {
         EXPECT_EQ(std::get<std::string>(estimate(outcome, std::string("patterns.") + shape + ".first_limit").value), "places") << shape;
-        EXPECT_NEAR(static_cast<double>(std::get<std::int64_t>(estimate(outcome, std::string("patterns.") + shape + ".outstanding_loads").value)), 43, 5) << shape;
+        EXPECT_NEAR(static_cast<double>(std::get<std::int64_t>(estimate(outcome, std::string("patterns.") + shape + ".outstanding_loads").value)), 43, 5)
+            << shape;
     }
     EXPECT_LE(std::get<std::int64_t>(estimate(outcome, "patterns.one_word.warp_loads").value), 3);
 }

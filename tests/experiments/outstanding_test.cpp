@@ -84,9 +84,7 @@ TEST(SimulatedM2070, WithoutATableAndWithASmallL2TellsWhatWasUnderWayAtOnce) {
     EXPECT_GE(std::get<std::int64_t>(estimate(outcome, "issue.scoreboard_at_least").value), 8);
 }
 
-TEST(NeighbourVariance, IsUnbiasedOverThreePoints) {
-    EXPECT_EQ(neighbour_variance({1, 1, 4, 4}), (std::vector<double>{0, 3, 3, 0}));
-}
+TEST(NeighbourVariance, IsUnbiasedOverThreePoints) { EXPECT_EQ(neighbour_variance({1, 1, 4, 4}), (std::vector<double>{0, 3, 3, 0})); }
 
 }  // namespace
 }  // namespace gputomo::experiments

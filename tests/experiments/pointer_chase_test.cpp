@@ -1,7 +1,7 @@
 #include "scripted_device.hpp"
 
-#include "experiments/pointer_chase.hpp"
-#include "experiments/pointer_chase_kernels.hpp"
+#include "experiments/chase/pointer_chase.hpp"
+#include "experiments/chase/pointer_chase_kernels.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using testing::ScriptedDevice;
 constexpr std::uint32_t kAverageOverhead = 46;
 constexpr std::uint32_t kRecordOverhead = 19;
 constexpr std::uint32_t kStartToStart = 83;  ///< from the start of a load to the next one's, without its latency
-constexpr std::uint32_t kTurnOverhead = 7;  ///< of the averaging loops
+constexpr std::uint32_t kTurnOverhead = 7;   ///< of the averaging loops
 
 /// Loads take 30 cycles, those of an address that 24 divides 300, and a turn of an averaging loop some more; the kernels do what
 /// the PTX does.
@@ -27,11 +27,11 @@ public:
             ArgumentReader arguments(launch.arguments);
             const auto order = arguments.next<device::Address>();
             const auto count = arguments.next<std::uint32_t>();
-            for (std::uint32_t i = 0; i < count; ++i)
-                d.store(d.load<device::Address>(order + 8 * i), d.load<device::Address>(order + 8 * (i + 1)));
+            for (std::uint32_t i = 0; i < count; ++i) d.store(d.load<device::Address>(order + 8 * i), d.load<device::Address>(order + 8 * (i + 1)));
         });
         for (const std::uint32_t loads : {unroll, 3 * unroll})
-            script("average_chase_ca_x" + std::to_string(loads), [this, loads](ScriptedDevice& d, const device::Launch& launch) { chase(d, launch, loads, false); });
+            script("average_chase_ca_x" + std::to_string(loads),
+                   [this, loads](ScriptedDevice& d, const device::Launch& launch) { chase(d, launch, loads, false); });
         script("fine_chase", [this](ScriptedDevice& d, const device::Launch& launch) { chase(d, launch, 1, true); });
     }
     std::uint32_t sm_of_lone_block = 0;

@@ -47,7 +47,9 @@ public:
         return value;
     }
     template <class T>
-    void store(device::Address address, T value) { std::memcpy(&memory_.at(address), &value, sizeof(T)); }
+    void store(device::Address address, T value) {
+        std::memcpy(&memory_.at(address), &value, sizeof(T));
+    }
 
     std::string name() const override { return "Scripted"; }
     std::string id() const override { return "scripted:0"; }
@@ -98,9 +100,7 @@ private:
     class ScriptedModule : public device::Module {
     public:
         ScriptedModule(ScriptedDevice& device, std::optional<device::MachineCode> code) : device_(device), code_(std::move(code)) {}
-        device::Kernel& kernel(std::string_view name) override {
-            return kernels_.try_emplace(std::string(name), device_, std::string(name)).first->second;
-        }
+        device::Kernel& kernel(std::string_view name) override { return kernels_.try_emplace(std::string(name), device_, std::string(name)).first->second; }
         const std::optional<device::MachineCode>& machine_code() const override { return code_; }
         Symbol symbol(std::string_view) override { return {}; }
 

@@ -1,4 +1,4 @@
-#include "experiments/shared_conflicts.hpp"
+#include "experiments/shared_memory/shared_conflicts.hpp"
 
 #include <gtest/gtest.h>
 

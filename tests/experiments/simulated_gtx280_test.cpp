@@ -1,6 +1,6 @@
 // Experiments on the simulated GeForce GTX 280 of Wong 2010: what they find is what went in.
+#include "experiments/chase/pointer_chase.hpp"
 #include "experiments/experiment.hpp"
-#include "experiments/pointer_chase.hpp"
 #include "machine/json.hpp"
 #include "sim/simulator.hpp"
 
@@ -14,9 +14,7 @@
 namespace gputomo::experiments {
 namespace {
 
-std::unique_ptr<sim::SimulatedDevice> gtx280() {
-    return sim::make_device(machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json"), {.id = "sim:gtx280"});
-}
+std::unique_ptr<sim::SimulatedDevice> gtx280() { return sim::make_device(machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json"), {.id = "sim:gtx280"}); }
 
 /// Runs one experiment and keeps what it found.
 class Scanned {
@@ -70,7 +68,8 @@ TEST(SimulatedGtx280Test, TextureCachesAreThoseOfTable5) {
 
 TEST(SimulatedGtx280Test, InstructionCachesBehindTheFirstHaveTheGeometryOfTable5) {
     const Scanned scan("instruction_caches");
-    const std::tuple<std::string, double, double, std::string> rows[] = {{"instruction_l1", 4096, 4, "sm"}, {"instruction_l2", 8192, 4, "tpc"}, {"instruction_l3", 32768, 8, "gpu"}};
+    const std::tuple<std::string, double, double, std::string> rows[] = {
+        {"instruction_l1", 4096, 4, "sm"}, {"instruction_l2", 8192, 4, "tpc"}, {"instruction_l3", 32768, 8, "gpu"}};
     for (const auto& [name, capacity, ways, scope] : rows) {
         const auto* found = scan.findings.find("caches." + name + ".scope");
         ASSERT_NE(found, nullptr) << name;
@@ -92,8 +91,8 @@ TEST(SimulatedGtx280Test, ClockReadsCost28CyclesAndStepBy2) {
 
 TEST(SimulatedGtx280Test, LatenciesAreThoseOfTables2To4) {
     const Scanned scan("arithmetic_latency");
-    for (const auto* path : {"operations[add.s32].latency", "operations[add.f32].latency", "operations[mul.f32].latency",
-                             "operations[fma.rn.f32].latency", "pipelines.sp.latency"})
+    for (const auto* path : {"operations[add.s32].latency", "operations[add.f32].latency", "operations[mul.f32].latency", "operations[fma.rn.f32].latency",
+                             "pipelines.sp.latency"})
         EXPECT_EQ(scan[path], 24) << path;
     for (const auto* path : {"operations[add.f64].latency", "operations[mul.f64].latency", "operations[fma.rn.f64].latency", "pipelines.dpu.latency"})
         EXPECT_EQ(scan[path], 48) << path;
@@ -137,10 +136,9 @@ TEST(SimulatedGtx280Test, GlobalMemoryIsUncachedAndTakes436To443Cycles) {
 TEST(SimulatedGtx280Test, TlbsAreThoseOfTable5) {
     const Scanned scan("tlb");
     const std::pair<std::string_view, double> truth[] = {
-        {"tlbs.global_l1.reach", 8 << 20},  {"tlbs.global_l1.span", 512 << 10}, {"tlbs.global_l1.ways", 16},
-        {"tlbs.global_l1.entries", 16},     {"tlbs.global_l1.miss_penalty", 47}, {"tlbs.global_l2.reach", 32 << 20},
-        {"tlbs.global_l2.span", 4096},      {"tlbs.global_l2.ways", 8},          {"tlbs.global_l2.entries", 8192},
-        {"tlbs.global_l2.miss_penalty", 211},
+        {"tlbs.global_l1.reach", 8 << 20},   {"tlbs.global_l1.span", 512 << 10},   {"tlbs.global_l1.ways", 16},   {"tlbs.global_l1.entries", 16},
+        {"tlbs.global_l1.miss_penalty", 47}, {"tlbs.global_l2.reach", 32 << 20},   {"tlbs.global_l2.span", 4096}, {"tlbs.global_l2.ways", 8},
+        {"tlbs.global_l2.entries", 8192},    {"tlbs.global_l2.miss_penalty", 211},
     };
     for (const auto& [path, value] : truth) EXPECT_EQ(scan[path], value) << path;
 }
@@ -148,9 +146,8 @@ TEST(SimulatedGtx280Test, TlbsAreThoseOfTable5) {
 TEST(SimulatedGtx280Test, TextureTlbsAreThoseOfTable5AndFig16) {
     const Scanned scan("texture_tlb");
     const std::pair<std::string_view, double> truth[] = {
-        {"tlbs.texture_l1.reach", 8 << 20},  {"tlbs.texture_l1.span", 512 << 10}, {"tlbs.texture_l1.ways", 16},
-        {"tlbs.texture_l1.entries", 16},     {"tlbs.texture_l2.reach", 16 << 20}, {"tlbs.texture_l2.span", 4096},
-        {"tlbs.texture_l2.ways", 8},         {"tlbs.texture_l2.entries", 4096},
+        {"tlbs.texture_l1.reach", 8 << 20},  {"tlbs.texture_l1.span", 512 << 10}, {"tlbs.texture_l1.ways", 16}, {"tlbs.texture_l1.entries", 16},
+        {"tlbs.texture_l2.reach", 16 << 20}, {"tlbs.texture_l2.span", 4096},      {"tlbs.texture_l2.ways", 8},  {"tlbs.texture_l2.entries", 4096},
     };
     for (const auto& [path, value] : truth) EXPECT_EQ(scan[path], value) << path;
     EXPECT_NEAR(scan["tlbs.texture_l1.miss_penalty"], 47, 1);
@@ -163,9 +160,7 @@ TEST(SimulatedGtx280Test, ReadsComeNearTheBandwidthOfTheChannels) {
     EXPECT_LE(scan["memory.read_bandwidth"], 141.8);
 }
 
-TEST(SimulatedGtx280Test, BlocksAreReplacedAfter225Cycles) {
-    EXPECT_NEAR(Scanned("launch")["launch.block_replacement"], 225, 60);
-}
+TEST(SimulatedGtx280Test, BlocksAreReplacedAfter225Cycles) { EXPECT_NEAR(Scanned("launch")["launch.block_replacement"], 225, 60); }
 
 TEST(SimulatedGtx280Test, ChaseLatencyDependsNeitherOnUnrollingNorOnRecording) {
     const auto device = gtx280();

@@ -91,7 +91,8 @@ TEST(AccelSim, TheGtx280ComesWithItsSources) {
     EXPECT_FALSE(found.contains("-gpgpu_l1_latency"));
     EXPECT_THAT(text, HasSubstr("# shared.latency = 38: Wong 2010, IV-F\n-gpgpu_smem_latency 38\n"));
     EXPECT_THAT(text, Not(HasSubstr("\n-gpgpu_cache:dl1")));
-    EXPECT_THAT(text, HasSubstr("# topology.warp_size = 32: Wong 2010, Table I\n# issue.schedulers_per_sm = 1: Volkov 2016, Table 2.6\n-trace_opcode_latency_initiation_sfu 28,16\n"));
+    EXPECT_THAT(text, HasSubstr("# topology.warp_size = 32: Wong 2010, Table I\n# issue.schedulers_per_sm = 1: Volkov 2016, Table "
+                                "2.6\n-trace_opcode_latency_initiation_sfu 28,16\n"));
 }
 
 TEST(Flat, EveryLeafComesBack) {
@@ -109,7 +110,8 @@ TEST(Flat, EveryLeafComesBack) {
             continue;
         }
         ASSERT_EQ(leaf.at("knowledge"), "known") << named.path;
-        std::visit([&](const auto& value) { EXPECT_EQ(leaf.at("value").template get<std::remove_cvref_t<decltype(value)>>(), value) << named.path; }, named.leaf.value);
+        std::visit([&](const auto& value) { EXPECT_EQ(leaf.at("value").template get<std::remove_cvref_t<decltype(value)>>(), value) << named.path; },
+                   named.leaf.value);
     }
 }
 
@@ -128,10 +130,11 @@ TEST(Csv, HasOneRowALeafAndQuotesWhatNeedsIt) {
     machine.shared.latency.set(38, {.source = "Wong 2010, \"IV-F\""});
     machine.paths["global"].caches.set({"l1", "l2"}, {.method = "chase", .confidence = 0.5});
     machine.shared.banks.set(32, {.method = "m", .confidence = 0.9, .interval = {{31.5, 32}}});
-    EXPECT_EQ(csv(machine), "path,knowledge,value,unit,low,high,confidence,provenance\n"
-                            "shared.banks,known,32,count,31.5,32,0.9,m\n"
-                            "shared.latency,known,38,cycles,,,,\"Wong 2010, \"\"IV-F\"\"\"\n"
-                            "paths.global.caches,known,\"[\"\"l1\"\",\"\"l2\"\"]\",,,,0.5,chase\n");
+    EXPECT_EQ(csv(machine),
+              "path,knowledge,value,unit,low,high,confidence,provenance\n"
+              "shared.banks,known,32,count,31.5,32,0.9,m\n"
+              "shared.latency,known,38,cycles,,,,\"Wong 2010, \"\"IV-F\"\"\"\n"
+              "paths.global.caches,known,\"[\"\"l1\"\",\"\"l2\"\"]\",,,,0.5,chase\n");
 }
 
 TEST(Exports, EveryFormatHasItsOwnName) {

@@ -31,7 +31,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             static_cast<void>(code.counts(code.all()));
             static_cast<void>(code.listing(code.all()));
         }
-    } catch (const gputomo::InputError&) {
-    }
+    } catch (const gputomo::InputError&) {}
     return 0;
 }

@@ -15,10 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             try {
                 const auto code = predict::code_from_listing(functions, function.name, "listing");
                 (void)predict::executions(code, predict::path_of(code, {}));
-            } catch (const InputError&) {
-            }
+            } catch (const InputError&) {}
         }
-    } catch (const InputError&) {
-    }
+    } catch (const InputError&) {}
     return 0;
 }

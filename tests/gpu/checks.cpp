@@ -59,8 +59,7 @@ void copies(Device& device, Report& report) {
     report.expect("1 MiB comes back as it went", buffer.read<std::uint32_t>(values.size()) == values);
     device.fill_u32(buffer.address() + 8, 0x12345678, 2);
     const auto head = buffer.read<std::uint32_t>(5);
-    report.expect("fill_u32 fills its words and no others",
-                  head == std::vector<std::uint32_t>{values[0], values[1], 0x12345678, 0x12345678, values[4]});
+    report.expect("fill_u32 fills its words and no others", head == std::vector<std::uint32_t>{values[0], values[1], 0x12345678, 0x12345678, values[4]});
 }
 
 void arguments(Device& device, Module& module, Report& report) {
@@ -148,9 +147,9 @@ void aliases(Device& device, Module& module, Report& report) {
     module.kernel("write_to").launch(launch);
     std::array<std::uint32_t, 3> words{};
     device.copy_to_host(std::as_writable_bytes(std::span(words)), base);
-    report.expect(fmt::format("a write through alias 1000 of 2048 is seen through alias 0 (window {} GiB, memory {} B)", window.count() >> 30,
-                              before.value_or(0)),
-                  words == std::array<std::uint32_t, 3>{kUntouched, 7, kUntouched}, fmt::format("{:x} {:x} {:x}", words[0], words[1], words[2]));
+    report.expect(
+        fmt::format("a write through alias 1000 of 2048 is seen through alias 0 (window {} GiB, memory {} B)", window.count() >> 30, before.value_or(0)),
+        words == std::array<std::uint32_t, 3>{kUntouched, 7, kUntouched}, fmt::format("{:x} {:x} {:x}", words[0], words[1], words[2]));
     device.free(base);
     const device::Address dense = device.map_aliased(unit * 2, unit * 2, unit * 64);
     device.fill_u32(dense + 62 * offset, 99, 1);
@@ -169,7 +168,8 @@ void machine_code(Device& device, Module& module, const std::string& dump, Repor
     const auto& code = module.machine_code();
     report.expect(fmt::format("the cubin is in hand, {} B", code ? code->cubin.size() : 0), code && !code->cubin.empty());
     if (code && !dump.empty())
-        std::ofstream(dump + "/smoke.cubin", std::ios::binary).write(reinterpret_cast<const char*>(code->cubin.data()), static_cast<std::streamsize>(code->cubin.size()));
+        std::ofstream(dump + "/smoke.cubin", std::ios::binary)
+            .write(reinterpret_cast<const char*>(code->cubin.data()), static_cast<std::streamsize>(code->cubin.size()));
     Buffer out(device, Bytes(16));
     Launch launch;
     launch.arguments.add(out.address()).add(1.0f);

@@ -54,8 +54,7 @@ TEST(MachineJson, TheSchemaFileIsWhatTheStructsSay) { expect_golden(kSource / "d
 
 TEST(MachineJson, MachineFilesAreWrittenAsToJsonWritesThem) {
     for (const char* folder : {"machines", "tests/data/machines"})
-        for (const auto& entry : std::filesystem::directory_iterator(kSource / folder))
-            expect_golden(entry.path(), to_json(load(entry.path())));
+        for (const auto& entry : std::filesystem::directory_iterator(kSource / folder)) expect_golden(entry.path(), to_json(load(entry.path())));
 }
 
 TEST(MachineJson, ErrorsNameFileFieldAndWhatWasExpected) {
@@ -104,7 +103,8 @@ TEST(MachineJson, EveryLeafHasOneKindOfKnowledgeAndOneKindOfProvenance) {
     EXPECT_EQ(leaf(R"("value":2,"method":"m","confidence":0.9,"interval":[1,3],"note":"n")"), "no error");
     EXPECT_EQ(leaf(R"("absent":true,"method":"m")"), "no error");
     EXPECT_EQ(leaf(R"("candidates":[],"method":"m")"), "no error");
-    EXPECT_THAT(leaf(R"("value":2,"absent":true,"source":"s")"), HasSubstr("clock.resolution: found 2 of \"value\", \"absent\" and \"candidates\"; expected one"));
+    EXPECT_THAT(leaf(R"("value":2,"absent":true,"source":"s")"),
+                HasSubstr("clock.resolution: found 2 of \"value\", \"absent\" and \"candidates\"; expected one"));
     EXPECT_THAT(leaf(R"("source":"s")"), HasSubstr("found 0 of"));
     EXPECT_THAT(leaf(R"("value":2,"source":"s","method":"m")"), HasSubstr("found \"source\" and \"method\"; expected either"));
     EXPECT_THAT(leaf(R"("value":2,"source":"s","confidence":1)"), HasSubstr("expected them with \"method\" only"));
@@ -115,8 +115,7 @@ TEST(MachineJson, EveryLeafHasOneKindOfKnowledgeAndOneKindOfProvenance) {
 }
 
 TEST(MachineJson, ANameGivenTwiceIsAnError) {
-    EXPECT_THAT(error_of(R"({"schema":"gputomo-machine-1","caches":{"l1":{},"l1":{}}})"),
-                HasSubstr("card.json: found \"l1\" twice in one object"));
+    EXPECT_THAT(error_of(R"({"schema":"gputomo-machine-1","caches":{"l1":{},"l1":{}}})"), HasSubstr("card.json: found \"l1\" twice in one object"));
     EXPECT_EQ(error_of(R"({"schema":"gputomo-machine-1","caches":{"l1":{}},"tlbs":{"l1":{}}})"), "no error");
 }
 
@@ -174,7 +173,8 @@ TEST(MachineJson, UnequalSetsAddUp) {
 }
 
 TEST(MachineJson, ZeroIsRefusedWhereItMakesNoSense) {
-    EXPECT_THAT(error_of(with(R"("topology":{"sms":{"value":0,"unit":"count","source":"s"}})")), HasSubstr("topology.sms: found 0; expected a positive number"));
+    EXPECT_THAT(error_of(with(R"("topology":{"sms":{"value":0,"unit":"count","source":"s"}})")),
+                HasSubstr("topology.sms: found 0; expected a positive number"));
     EXPECT_EQ(error_of(with(R"("instruction_supply":{"prefetch_lines":{"value":0,"unit":"count","source":"s"}})")), "no error");
 }
 
@@ -211,11 +211,14 @@ TEST(Validation, ValuesFarFromAnythingBuiltAreRefusedWithTheRange) {
         }
         return std::string();
     };
-    EXPECT_THAT(complaint(R"("clock":{"sm_mhz":{"value":1e18,"unit":"MHz","source":"s"}})"), ::testing::HasSubstr("clock.sm_mhz: found 1e+18 MHz; expected 0.01 to 1000000"));
-    EXPECT_THAT(complaint(R"("memory":{"read_bandwidth":{"value":5e-324,"unit":"GB/s","source":"s"}})"), ::testing::HasSubstr("memory.read_bandwidth: found 5e-324"));
+    EXPECT_THAT(complaint(R"("clock":{"sm_mhz":{"value":1e18,"unit":"MHz","source":"s"}})"),
+                ::testing::HasSubstr("clock.sm_mhz: found 1e+18 MHz; expected 0.01 to 1000000"));
+    EXPECT_THAT(complaint(R"("memory":{"read_bandwidth":{"value":5e-324,"unit":"GB/s","source":"s"}})"),
+                ::testing::HasSubstr("memory.read_bandwidth: found 5e-324"));
     EXPECT_THAT(complaint(R"("shared":{"latency":{"value":1000000000000,"unit":"cycles","source":"s"}})"), ::testing::HasSubstr("shared.latency"));
     EXPECT_THAT(complaint(R"("tlbs":{"t":{"page":{"value":0,"unit":"bytes","source":"s"}}})"), ::testing::HasSubstr("tlbs.t.page: found 0"));
-    EXPECT_THAT(complaint(R"("caches":{"c":{"index":{"value":"bits","source":"s"},"index_bits":{"value":[7,7],"source":"s"}}})"), ::testing::HasSubstr("index_bits: found [7, 7]; expected different"));
+    EXPECT_THAT(complaint(R"("caches":{"c":{"index":{"value":"bits","source":"s"},"index_bits":{"value":[7,7],"source":"s"}}})"),
+                ::testing::HasSubstr("index_bits: found [7, 7]; expected different"));
 }
 
 }  // namespace

@@ -41,8 +41,10 @@ TEST(Volkov, Table42IsTheBasicModel) {
     for (const auto& row : kTable41)
         for (const double alpha : {1.0, 8.0, 32.0, 49.0, 512.0})
             for (const double warps : {1.0, 12.0, 24.0}) {
-                const double expected = 32 * alpha * std::min({warps / (row.memory_latency + row.add_latency * alpha), row.memory_throughput, bound(row, alpha)});
-                EXPECT_NEAR(adds("volkov-basic", gpu(row.gpu), alpha, warps), expected, 0.002 * expected) << row.gpu << " alpha " << alpha << " warps " << warps;
+                const double expected =
+                    32 * alpha * std::min({warps / (row.memory_latency + row.add_latency * alpha), row.memory_throughput, bound(row, alpha)});
+                EXPECT_NEAR(adds("volkov-basic", gpu(row.gpu), alpha, warps), expected, 0.002 * expected)
+                    << row.gpu << " alpha " << alpha << " warps " << warps;
             }
 }
 
@@ -101,7 +103,8 @@ TEST(Volkov, Table61IsReadForTheOtherUnits) {
         const char* gpu;
         double sfu, sfu_latency, shared, shared_latency;
     };
-    for (const auto& row : {Row{"8800gtx", 2, 32, 6, 38}, {"gtx280", 2, 34, 8, 40}, {"gtx480", 2, 22, 8, 26}, {"gtx680", 8, 9, 8, 24}, {"gtx980", 8, 13, 8, 24}}) {
+    for (const auto& row :
+         {Row{"8800gtx", 2, 32, 6, 38}, {"gtx280", 2, 34, 8, 40}, {"gtx480", 2, 22, 8, 26}, {"gtx680", 8, 9, 8, 24}, {"gtx980", 8, 13, 8, 24}}) {
         const auto sfu = gpu(row.gpu, Access::sfu), shared = gpu(row.gpu, Access::shared);
         EXPECT_DOUBLE_EQ(sfu.memory.throughput * 32 / sfu.schedulers, row.sfu) << row.gpu;
         EXPECT_EQ(sfu.memory.latency, row.sfu_latency) << row.gpu;
@@ -123,7 +126,11 @@ TEST(CudaGuide, Table43) {
         const char* gpu;
         double alpha, estimate, tolerance, better;
     };
-    for (const auto& row : {Row{"8800gtx", 16, 6.9, 0.05, 11.9}, {"gtx280", 16, 6.8, 0.05, 12.8}, {"gtx480", 32, 16, 0.5, 34.0}, {"gtx680", 32, 38, 0.5, 73.6}, {"gtx980", 64, 23, 0.5, 47.0}}) {
+    for (const auto& row : {Row{"8800gtx", 16, 6.9, 0.05, 11.9},
+                            {"gtx280", 16, 6.8, 0.05, 12.8},
+                            {"gtx480", 32, 16, 0.5, 34.0},
+                            {"gtx680", 32, 38, 0.5, 73.6},
+                            {"gtx980", 64, 23, 0.5, 47.0}}) {
         const auto p = gpu(row.gpu);
         const double estimate = *needed_warps(find_model("cuda-guide"), p, {row.alpha});
         EXPECT_NEAR(estimate, row.estimate, row.tolerance) << row.gpu;
@@ -237,7 +244,8 @@ TEST(Models, ErrorsNameWhatIsMissing) {
     EXPECT_THAT(message([] { (void)find_model("crystal-ball"); }), ::testing::HasSubstr("expected one of volkov-basic, "));
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx480.json");
     machine.memory.read_bandwidth = {};
-    EXPECT_EQ(message([&] { (void)parameters_of(machine, Access::global, "mine.json"); }), "mine.json: memory.read_bandwidth: missing; expected a number, because models need it");
+    EXPECT_EQ(message([&] { (void)parameters_of(machine, Access::global, "mine.json"); }),
+              "mine.json: memory.read_bandwidth: missing; expected a number, because models need it");
     EXPECT_NO_THROW((void)parameters_of(machine, Access::shared));
     auto scanned = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx980.json");
     scanned.issue.schedulers_per_sm = {};
@@ -245,7 +253,8 @@ TEST(Models, ErrorsNameWhatIsMissing) {
     machine.operations.clear();
     EXPECT_EQ(parameters_of(machine, Access::shared).arithmetic.latency, 18);
     machine.pipelines.erase("sfu");
-    EXPECT_EQ(message([&] { (void)parameters_of(machine, Access::sfu, "mine.json"); }), "mine.json: pipelines.sfu: missing; expected an entry, because models need it");
+    EXPECT_EQ(message([&] { (void)parameters_of(machine, Access::sfu, "mine.json"); }),
+              "mine.json: pipelines.sfu: missing; expected an entry, because models need it");
 }
 
 }  // namespace

@@ -95,7 +95,8 @@ TEST(Sim, FermiFormulas) {  // 7.4
         const double cpi = std::max(18 / n, 1.0);
         EXPECT_DOUBLE_EQ(term("sim", p, 32, n, "T_comp"), 33 * n * cpi);
         EXPECT_DOUBLE_EQ(term("sim", p, 32, n, "CWP"), std::min(n, 1 + 513 / (33 * cpi)));
-        EXPECT_DOUBLE_EQ(term("sim", p, 32, n, "T_mem"), n * 513 / std::min(std::min(n, 513 * p.memory.throughput), std::max(1.0, term("sim", p, 32, n, "CWP") - 1)));
+        EXPECT_DOUBLE_EQ(term("sim", p, 32, n, "T_mem"),
+                         n * 513 / std::min(std::min(n, 513 * p.memory.throughput), std::max(1.0, term("sim", p, 32, n, "CWP") - 1)));
     }
 }
 

@@ -45,9 +45,7 @@ TEST(Evaluation, NeededOccupancyIsTheFirstThatHas90PercentOfThePeak) {
     EXPECT_FALSE(row(rows, "chen-aamodt-1", 1).needed_estimated.has_value());
 }
 
-TEST(Evaluation, MixesWithoutSamplesAreLeftOut) {
-    EXPECT_TRUE(evaluate(gpu("gtx980"), {{{1}, {}}}).empty());
-}
+TEST(Evaluation, MixesWithoutSamplesAreLeftOut) { EXPECT_TRUE(evaluate(gpu("gtx980"), {{{1}, {}}}).empty()); }
 
 }  // namespace
 }  // namespace gputomo::models::testing

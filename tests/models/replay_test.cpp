@@ -20,7 +20,8 @@ TEST(Replay, AloneAWarpHasItsLatency) {
 }
 
 TEST(Replay, WhatNeverWaitsAddsUp) {
-    const ReplayStations stations{.schedulers = 4, .warps = 24, .adds = 10, .add_latency = 6, .access_latency = 400, .service = 0.01};  // six a scheduler: each finds its slot free
+    const ReplayStations stations{
+        .schedulers = 4, .warps = 24, .adds = 10, .add_latency = 6, .access_latency = 400, .service = 0.01};  // six a scheduler: each finds its slot free
     EXPECT_NEAR(throughput_of(stations), 24.0 / 460, 0.02 * 24 / 460);
     EXPECT_LT(replayed(stations).waiting, 1);
 }

@@ -85,14 +85,15 @@ TEST(VectorAdd, ThroughputBoundIsMemory) {
 
 /// Listing 3.6 as machine code: three accesses, of which line 7 is the permuted one.
 constexpr const char* kPermute =
-    "S2R R0, SR_CTAID.X\nS2R R3, SR_TID.X\nIMAD R2, R0, c[0x0][0x28], R3\nISCADD R3, R2, c[0x0][0x150], 0x2\nLD R3, [R3]\nISCADD R3, R3, c[0x0][0x148], 0x2\nLD R4, [R3]\n"
+    "S2R R0, SR_CTAID.X\nS2R R3, SR_TID.X\nIMAD R2, R0, c[0x0][0x28], R3\nISCADD R3, R2, c[0x0][0x150], 0x2\nLD R3, [R3]\nISCADD R3, R3, c[0x0][0x148], "
+    "0x2\nLD R4, [R3]\n"
     "ISCADD R2, R2, c[0x0][0x140], 0x2\nST [R2], R4\nEXIT\n";
 
 TEST(BackOfTheEnvelope, RandomPermutationNeedsFarFewerWarps) {  // 3.10
     const auto ordered = predicted(listed(kPermute), "gtx980");
     const auto random = predicted(listed(kPermute), "gtx980", {.path = {}, .access = {.transactions = {{7, 32}}, .ways = {}}});
     EXPECT_EQ(ordered.bytes, 3 * 128);
-    EXPECT_EQ(random.bytes, 2 * 128 + 32 * 32);  // 32-byte transactions
+    EXPECT_EQ(random.bytes, 2 * 128 + 32 * 32);            // 32-byte transactions
     EXPECT_NEAR(random.bound / ordered.bound, 3.3, 0.06);  // of the bytes; the one write costs more than a read
     EXPECT_GT(random.latency, ordered.latency);
     EXPECT_LT(random.latency / ordered.latency, 1.3);
@@ -108,7 +109,8 @@ TEST(BackOfTheEnvelope, WritesHalveTheOccupancyNeeded) {  // 3.10, Listing 3.7
 TEST(BackOfTheEnvelope, MoreInstructionsNeedMoreWarps) {  // 3.10, the same memory traffic
     std::string longer;
     for (int i = 0; i < 60; ++i) longer += "FADD R1, R1, R2\n";
-    EXPECT_GT(predicted(listed("LD R1, [R1]\n" + longer + "EXIT\n"), "gtx980").needed_warps, 1.3 * predicted(listed("LD R1, [R1]\nEXIT\n"), "gtx980").needed_warps);
+    EXPECT_GT(predicted(listed("LD R1, [R1]\n" + longer + "EXIT\n"), "gtx980").needed_warps,
+              1.3 * predicted(listed("LD R1, [R1]\nEXIT\n"), "gtx980").needed_warps);
 }
 
 }  // namespace

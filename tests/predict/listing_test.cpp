@@ -66,18 +66,19 @@ TEST(Listing, ResultsAreTheFirstOperands) {
     EXPECT_EQ(listed("STG.E.64 desc[UR4][R2.64], R6").instructions[0].reads.size(), 5U);
 }
 
-TEST(Listing, DualIssueMarksOfOldGpusAreRead) {
-    EXPECT_EQ(listed("   {  FADD R1, R1, R2;\n      MOV R4, R5;  }\n EXIT;\n").instructions.size(), 3U);
-}
+TEST(Listing, DualIssueMarksOfOldGpusAreRead) { EXPECT_EQ(listed("   {  FADD R1, R1, R2;\n      MOV R4, R5;  }\n EXIT;\n").instructions.size(), 3U); }
 
 TEST(Listing, RefusalsNameTheLine) {
-    EXPECT_THAT(message_of([] { (void)parse_listing("MOV R1, R2\nhello world\n", "f.sass"); }), HasSubstr("f.sass:2: found 'hello'; expected an instruction of machine code"));
-    EXPECT_THAT(message_of([] { (void)parse_listing("@X MOV R1, R2\n", "f.sass"); }), HasSubstr("f.sass:1: found the guard 'X'; expected a predicate register"));
+    EXPECT_THAT(message_of([] { (void)parse_listing("MOV R1, R2\nhello world\n", "f.sass"); }),
+                HasSubstr("f.sass:2: found 'hello'; expected an instruction of machine code"));
+    EXPECT_THAT(message_of([] { (void)parse_listing("@X MOV R1, R2\n", "f.sass"); }),
+                HasSubstr("f.sass:1: found the guard 'X'; expected a predicate register"));
     EXPECT_THAT(message_of([] { (void)parse_listing("a:\na:\n", "f.sass"); }), HasSubstr("label 'a' is placed twice"));
     EXPECT_THAT(message_of([] { (void)listed("HMMA.16816.F32 R4, R8, R10, R4\n"); }), HasSubstr("listing:1: 'HMMA' can't be predicted"));
     EXPECT_THAT(message_of([] { (void)listed("BRA `(.L_x_9)\n"); }), HasSubstr("found the target '.L_x_9'; expected a label"));
     EXPECT_THAT(message_of([] { (void)listed("/*0000*/ BRA 0x40 ;\n"); }), HasSubstr("found the target 0x40; expected the address of an instruction"));
-    EXPECT_THAT(message_of([] { (void)code_from_listing(parse_listing(text_of("sass/sum_sm_90.sass")), "product", "f"); }), HasSubstr("no function 'product'; expected one of sum, nothing"));
+    EXPECT_THAT(message_of([] { (void)code_from_listing(parse_listing(text_of("sass/sum_sm_90.sass")), "product", "f"); }),
+                HasSubstr("no function 'product'; expected one of sum, nothing"));
     EXPECT_THAT(message_of([] { (void)code_from_listing(parse_listing(""), "k", "f"); }), HasSubstr("expected a listing with code"));
 }
 

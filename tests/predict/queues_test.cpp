@@ -42,7 +42,8 @@ TEST(LoadOrder, IndependentLoadsOverlapAlthoughEachIsUsedAtOnce) {
     const double one = latency("ld.global.f32 %f1, [%rd1]; add.f32 %f9, %f1, %f1;");
     const double two = latency("ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, %f1; ld.global.f32 %f3, [%rd1+128]; add.f32 %f9, %f2, %f3;");
     EXPECT_LT(two, one + 20);
-    const double behind_a_store = latency("ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, %f1; st.global.f32 [%rd1], %f2; ld.global.f32 %f3, [%rd1+128]; add.f32 %f9, %f2, %f3;");
+    const double behind_a_store =
+        latency("ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, %f1; st.global.f32 [%rd1], %f2; ld.global.f32 %f3, [%rd1+128]; add.f32 %f9, %f2, %f3;");
     EXPECT_GT(behind_a_store, one + 300);
     const double chased = latency("ld.global.u64 %rd2, [%rd1]; ld.global.f32 %f3, [%rd2]; add.f32 %f9, %f3, %f3;");
     EXPECT_GT(chased, one + 300);
@@ -52,7 +53,8 @@ TEST(Barriers, ABlockMeetsWhenItsWarpsHaveHadTheirTurnAtTheBanks) {
     std::string body;
     for (int i = 0; i < 32; ++i) body += "ld.shared.f32 %f1, [s+" + std::to_string(4 * i) + "];";
     const auto code = compiled(ptx_of("mov.u32 %r1, %tid.x;" + body + "bar.sync 0; st.global.f32 [%rd1], %f1;"));
-    const double alone = predicted(code, "gtx980").latency, few = predicted(code, "gtx980", {.warps_of_block = 1}).latency, many = predicted(code, "gtx980", {.warps_of_block = 32}).latency;
+    const double alone = predicted(code, "gtx980").latency, few = predicted(code, "gtx980", {.warps_of_block = 1}).latency,
+                 many = predicted(code, "gtx980", {.warps_of_block = 32}).latency;
     EXPECT_DOUBLE_EQ(alone, few);
     EXPECT_GT(many, 32 * 31);  // a load of a warp takes the banks a cycle
 }

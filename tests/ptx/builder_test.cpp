@@ -47,8 +47,8 @@ TEST(Builder, LoadsParametersAndAddressesBeforeTheBody) {
     const Reg shared = k.shared("buffer", Bytes{64});
     k("st.shared.u32", Mem{shared, 8}, d);
     k("st.global.u32", Mem{out, -4}, d);
-    EXPECT_THAT(lines(k), ElementsAre("ld.param.u64 %u64_0, [out];", "mov.u32 %u32_1, buffer;", "mov.u32 %u32_0, 1;",
-                                      "st.shared.u32 [%u32_1+8], %u32_0;", "st.global.u32 [%u64_0+-4], %u32_0;"));
+    EXPECT_THAT(lines(k), ElementsAre("ld.param.u64 %u64_0, [out];", "mov.u32 %u32_1, buffer;", "mov.u32 %u32_0, 1;", "st.shared.u32 [%u32_1+8], %u32_0;",
+                                      "st.global.u32 [%u64_0+-4], %u32_0;"));
     expect_round_trip(k.build());
 }
 
@@ -68,13 +68,12 @@ TEST(Builder, WritesEveryKindOfOperand) {
     k.when(p)("st.shared.u32", Mem{r[1]}, r[0]);
     k.unless(p)("st.shared.u32", Mem{r[1]}, r[0]);
     const auto text = lines(k);
-    EXPECT_THAT(std::vector(text.begin() + 1, text.end()),
-                ElementsAre("tex.1d.v4.u32.s32 {%u32_0, %u32_1, %u32_2, %u32_3}, [%u64_0, {%u32_0}];",
-                            "setp.lt.and.u32 %pred_0|%pred_1, %u32_0, 7, !%pred_0;", "shfl.sync.idx.b32 %u32_0|%pred_1, %u32_1, 0, 31, -1;",
-                            "shfl.sync.idx.b32 %u32_0, %u32_1, 0, 31, -1;", "selp.b32 %u32_0, %u32_1, %u32_2, %pred_0;",
-                            "add.f32 %f32_0, %f32_0, 0f3F800000;", "mul.f32 %f32_0, %f32_0, 0f3DCCCCCD;",
-                            "ld.shared.v2.u32 {%u32_0, _}, [%u32_1];", "@%pred_0 st.shared.u32 [%u32_1], %u32_0;",
-                            "@!%pred_0 st.shared.u32 [%u32_1], %u32_0;"));
+    EXPECT_THAT(
+        std::vector(text.begin() + 1, text.end()),
+        ElementsAre("tex.1d.v4.u32.s32 {%u32_0, %u32_1, %u32_2, %u32_3}, [%u64_0, {%u32_0}];", "setp.lt.and.u32 %pred_0|%pred_1, %u32_0, 7, !%pred_0;",
+                    "shfl.sync.idx.b32 %u32_0|%pred_1, %u32_1, 0, 31, -1;", "shfl.sync.idx.b32 %u32_0, %u32_1, 0, 31, -1;",
+                    "selp.b32 %u32_0, %u32_1, %u32_2, %pred_0;", "add.f32 %f32_0, %f32_0, 0f3F800000;", "mul.f32 %f32_0, %f32_0, 0f3DCCCCCD;",
+                    "ld.shared.v2.u32 {%u32_0, _}, [%u32_1];", "@%pred_0 st.shared.u32 [%u32_1], %u32_0;", "@!%pred_0 st.shared.u32 [%u32_1], %u32_0;"));
     expect_round_trip(k.build());
 }
 
@@ -83,9 +82,9 @@ TEST(Builder, RepeatUnrollsAndLoopCounts) {
     const Reg n = k.param(Type::u32, "n");
     const Reg a = k.reg(Type::u32);
     k.loop(n, [&](Reg turn) { k.repeat(2, [&](int i) { k("add.u32", a, turn, i); }); });
-    EXPECT_THAT(lines(k), ElementsAre("ld.param.u32 %u32_0, [n];", "mov.u32 %u32_2, 0;", "setp.lt.u32 %pred_0, %u32_2, %u32_0;",
-                                      "@!%pred_0 bra $L1;", "add.u32 %u32_1, %u32_2, 0;", "add.u32 %u32_1, %u32_2, 1;",
-                                      "add.u32 %u32_2, %u32_2, 1;", "setp.lt.u32 %pred_0, %u32_2, %u32_0;", "@%pred_0 bra $L0;"));
+    EXPECT_THAT(lines(k), ElementsAre("ld.param.u32 %u32_0, [n];", "mov.u32 %u32_2, 0;", "setp.lt.u32 %pred_0, %u32_2, %u32_0;", "@!%pred_0 bra $L1;",
+                                      "add.u32 %u32_1, %u32_2, 0;", "add.u32 %u32_1, %u32_2, 1;", "add.u32 %u32_2, %u32_2, 1;",
+                                      "setp.lt.u32 %pred_0, %u32_2, %u32_0;", "@%pred_0 bra $L0;"));
     const Kernel kernel = k.build().kernels.at(0);
     EXPECT_EQ(kernel.labels.at("$L0"), 4u);
     EXPECT_EQ(kernel.labels.at("$L1"), 9u);
@@ -96,8 +95,14 @@ TEST(Builder, RepeatUnrollsAndLoopCounts) {
 TEST(Builder, BranchesBothWays) {
     KernelBuilder k("k", kTarget);
     const Reg a = k.reg(Type::s32), p = k.reg(Type::pred);
-    k.if_(!p, [&] { k("add.s32", a, a, 1); }, [&] { k("add.s32", a, a, 2); });
-    k.while_([&] { k("setp.lt.s32", p, a, 9); return Condition(p); }, [&] { k("add.s32", a, a, 3); });
+    k.if_(
+        !p, [&] { k("add.s32", a, a, 1); }, [&] { k("add.s32", a, a, 2); });
+    k.while_(
+        [&] {
+            k("setp.lt.s32", p, a, 9);
+            return Condition(p);
+        },
+        [&] { k("add.s32", a, a, 3); });
     EXPECT_THAT(lines(k), ElementsAre("@%pred_0 bra $L0;", "add.s32 %s32_0, %s32_0, 1;", "bra $L1;", "add.s32 %s32_0, %s32_0, 2;",
                                       "setp.lt.s32 %pred_0, %s32_0, 9;", "@!%pred_0 bra $L3;", "add.s32 %s32_0, %s32_0, 3;", "bra $L2;"));
     const auto labels = k.build().kernels.at(0).labels;
@@ -179,8 +184,17 @@ TEST(Builder, MisuseNamesKernelAndInstruction) {
     EXPECT_THAT(misuse_of([](auto& k) { k("add.s32", k.reg(Type::f32), 1, 2); }), HasSubstr("operand 1: expected s32"));
     EXPECT_THAT(misuse_of([](auto& k) { k.when(k.reg(Type::u32))("ret"); }), HasSubstr("the guard must be a predicate"));
     EXPECT_THAT(misuse_of([](auto& k) { k("bra", k.label()); }), HasSubstr("'$L0': the label was never placed"));
-    EXPECT_THAT(misuse_of([](auto& k) { const Label l = k.label(); k.place(l); k.place(l); }), HasSubstr("a label is placed once"));
-    EXPECT_THAT(misuse_of([](auto& k) { k.param(Type::u32, "a"); k.shared("a", Bytes{4}); }), HasSubstr("'a': a variable needs a name"));
+    EXPECT_THAT(misuse_of([](auto& k) {
+                    const Label l = k.label();
+                    k.place(l);
+                    k.place(l);
+                }),
+                HasSubstr("a label is placed once"));
+    EXPECT_THAT(misuse_of([](auto& k) {
+                    k.param(Type::u32, "a");
+                    k.shared("a", Bytes{4});
+                }),
+                HasSubstr("'a': a variable needs a name"));
     EXPECT_THAT(misuse_of([](auto& k) { k.clock_after(k.reg(Type::pred)); }), HasSubstr("16, 32 or 64 bits"));
 }
 

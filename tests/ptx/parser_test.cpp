@@ -3,10 +3,10 @@
 #include "ptx/printer.hpp"
 #include "units/error.hpp"
 
-#include <filesystem>
-#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 namespace gputomo::ptx {
@@ -64,8 +64,7 @@ TEST_P(CompiledByNvcc, SurvivesTheRoundTrip) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, CompiledByNvcc,
-                         testing::Values("vector_add", "reduction", "matrix_multiply", "option_price", "histogram", "switch_table",
-                                         "local_and_texture"),
+                         testing::Values("vector_add", "reduction", "matrix_multiply", "option_price", "histogram", "switch_table", "local_and_texture"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(Parser, ReadsHeaderAndParameters) {
@@ -184,22 +183,18 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Broken{"add.f33 %f1, %f1, %f1;", "unknown instruction 'add.f33'; expected 'add T' with T one of u16"},
                     Broken{"add.s32 %r1, %r2;", "x.ptx:15: 'add.s32': takes 3 operands, not 2"},
                     Broken{"add.s32 %r1, %f2, %r2;", "operand 2: expected s32, not %f2 of type f32"},
-                    Broken{"add.s32 %r1, %r9, %r2;", "unknown register '%r9'"},
-                    Broken{"add.f32 %f1, %f1, 1;", "expected a floating-point number for f32"},
-                    Broken{"mov.u32 %r1, %nosuch.x;", "unknown register '%nosuch.x'"},
-                    Broken{"mov.u64 %rd1, nosuch;", "unknown name 'nosuch'"},
+                    Broken{"add.s32 %r1, %r9, %r2;", "unknown register '%r9'"}, Broken{"add.f32 %f1, %f1, 1;", "expected a floating-point number for f32"},
+                    Broken{"mov.u32 %r1, %nosuch.x;", "unknown register '%nosuch.x'"}, Broken{"mov.u64 %rd1, nosuch;", "unknown name 'nosuch'"},
                     Broken{"bra nowhere;", "unknown label 'nowhere'; expected a label of kernel 'k'"},
-                    Broken{"brx.idx %r1, T;", "unknown label 'T'; expected a .branchtargets list"},
-                    Broken{"T: ret;", "label 'T' is placed twice"},
-                    Broken{"add.s32 %r1, %r1, 1", "unexpected '}' after 'add.s32'; expected ';'"},
-                    Broken{"@%r1 ret;", "the guard is no predicate"},
+                    Broken{"brx.idx %r1, T;", "unknown label 'T'; expected a .branchtargets list"}, Broken{"T: ret;", "label 'T' is placed twice"},
+                    Broken{"add.s32 %r1, %r1, 1", "unexpected '}' after 'add.s32'; expected ';'"}, Broken{"@%r1 ret;", "the guard is no predicate"},
                     Broken{".reg .b32 %r<3>;", "register '%r0' is declared twice"},
                     Broken{".reg .b32 %z<99999999999>;", "expected the number of registers, at most 1048576"},
                     Broken{"ld.global.v2.u32 {%r1, %r2, %r3}, [%rd1];", "expected a vector of 2 elements"},
                     Broken{"ld.global.u32 %r1, %rd1;", "expected an address in brackets"},
                     Broken{"mov.b64 %rd1, {%r1, %rs1};", "expected a vector that makes up 8 bytes"},
-                    Broken{"mov.u32 %r1, 0x1ffffffffffffffff;", "expected an operand"},
-                    Broken{"mov.u32 %r1, \"s\";", "expected an operand"}, Broken{"{ ret;", "the text ends inside kernel 'k'"}));
+                    Broken{"mov.u32 %r1, 0x1ffffffffffffffff;", "expected an operand"}, Broken{"mov.u32 %r1, \"s\";", "expected an operand"},
+                    Broken{"{ ret;", "the text ends inside kernel 'k'"}));
 
 TEST(ParserErrors, NeedAHeader) {
     EXPECT_THAT(error_of(""), testing::HasSubstr("x.ptx:1: no .version directive"));

@@ -65,9 +65,7 @@ public:
     void copy_to_host(std::span<std::byte> to, device::Address from) override { inner_->copy_to_host(to, from); }
     void fill_u32(device::Address to, std::uint32_t value, std::size_t count) override { inner_->fill_u32(to, value, count); }
     [[nodiscard]] Bytes mapping_granularity() const override { return inner_->mapping_granularity(); }
-    [[nodiscard]] device::Address map_aliased(Bytes physical, Bytes stride, Bytes window) override {
-        return inner_->map_aliased(physical, stride, window);
-    }
+    [[nodiscard]] device::Address map_aliased(Bytes physical, Bytes stride, Bytes window) override { return inner_->map_aliased(physical, stride, window); }
     [[nodiscard]] device::Texture linear_texture(device::Address address, Bytes size, device::TexelFormat format) override {
         return inner_->linear_texture(address, size, format);
     }

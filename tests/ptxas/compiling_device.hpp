@@ -10,9 +10,9 @@
 namespace gputomo::ptxas_check {
 
 struct Compiler {
-    std::string ptxas;             ///< path of the program
+    std::string ptxas;                 ///< path of the program
     device::Device::PtxTarget target;  ///< what kernels are written for; compiled for the same compute capability
-    std::filesystem::path folder;  ///< keeps KERNEL.ptx and KERNEL.cubin
+    std::filesystem::path folder;      ///< keeps KERNEL.ptx and KERNEL.cubin
 };
 
 /// `inner` runs the kernels. load() throws DeviceError with the compiler's output when it refuses a kernel.

@@ -2,9 +2,9 @@
 
 #include "machine/paths.hpp"
 #include "machines.hpp"
+#include "report/plot/vega.hpp"
 #include "report/sections.hpp"
 #include "report/text.hpp"
-#include "report/plot/vega.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,8 @@ using ::testing::StartsWith;
 
 Page page() {
     Page page{.device = "R&D <GPU> (sim:x)", .warnings = {"clock: 1 < 2 && \"so\""}};
-    page.traces.push_back({"a/levels", "a", {{"size", "bytes", {1, 2, 4}}, {"latency", "cycles", {10, 20, 40}}}, {"Latency <of> a & b", "size", {"latency"}, true, false}});
+    page.traces.push_back(
+        {"a/levels", "a", {{"size", "bytes", {1, 2, 4}}, {"latency", "cycles", {10, 20, 40}}}, {"Latency <of> a & b", "size", {"latency"}, true, false}});
     page.traces.push_back({"a/raw<1>", "a", {{"size", "bytes", {1}}}, {}});
     page.traces.push_back({"a/none", "a", {{"size", "bytes", {}}, {"latency", "", {}}}, {"Nothing to see", "size", {"latency"}, false, false}});
     page.traces.push_back({"b/banks", "b", {{"stride", "", {1, 2}}, {"latency", "cycles", {3, 4}}}, {"Banks", "stride", {"latency"}, false, false}});
@@ -78,7 +79,8 @@ TEST(Html, IsOneWholePageThatNeedsNoOtherFile) {
     const auto text = html(testing::described(), page());
     EXPECT_THAT(text, AllOf(StartsWith("<!doctype html>"), EndsWith("</html>\n")));
     expect_balanced(text);
-    for (const char* outside : {"http:", "https:", "//", "src=", "@import", "url(", "<link", "<iframe"}) EXPECT_THAT(without_scripts(text), Not(HasSubstr(outside)));
+    for (const char* outside : {"http:", "https:", "//", "src=", "@import", "url(", "<link", "<iframe"})
+        EXPECT_THAT(without_scripts(text), Not(HasSubstr(outside)));
     EXPECT_THAT(text, Not(HasSubstr("<script src")));
 }
 
@@ -119,7 +121,8 @@ TEST(Html, EachSubsystemHasOneHeadingAndContentsNameIt) {
 TEST(Html, AnExperimentIsShownWhereItsFindingsAre) {
     const auto text = html(testing::described(), page());
     const auto shared = text.find("<h2 id=shared>"), caches = text.find("<h2 id=caches>"), other = text.find("<h2 id=evidence>");
-    for (const char* there : {"How it was measured: shared &lt;memory&gt;", "A warp reads with strides &amp; waits.", "after Doe &amp; Roe 2010", "<figcaption>Banks (b/banks)</figcaption>"}) {
+    for (const char* there : {"How it was measured: shared &lt;memory&gt;", "A warp reads with strides &amp; waits.", "after Doe &amp; Roe 2010",
+                              "<figcaption>Banks (b/banks)</figcaption>"}) {
         EXPECT_GT(text.find(there), shared) << there;
         EXPECT_LT(text.find(there), caches) << there;
     }
@@ -137,7 +140,8 @@ TEST(Html, FailedMachineCodeIsListed) {
 TEST(Html, NamesAreEscaped) {
     const auto text = without_scripts(html(testing::described(), page()));
     for (const char* raw : {"<GPU>", "R&D", "Table <1>", "<of>", "1 < 2", "&& \"so\"", "a & b", "raw<1>", "<memory>"}) EXPECT_THAT(text, Not(HasSubstr(raw)));
-    for (const char* safe : {"<title>gputomo: R&amp;D &lt;GPU&gt; (sim:x)</title>", "<div class=warn>clock: 1 &lt; 2 &amp;&amp; &quot;so&quot;</div>", "Doe 2010, Table &lt;1&gt;", "Latency &lt;of&gt; a &amp; b"})
+    for (const char* safe : {"<title>gputomo: R&amp;D &lt;GPU&gt; (sim:x)</title>", "<div class=warn>clock: 1 &lt; 2 &amp;&amp; &quot;so&quot;</div>",
+                             "Doe 2010, Table &lt;1&gt;", "Latency &lt;of&gt; a &amp; b"})
         EXPECT_THAT(text, HasSubstr(safe));
 }
 

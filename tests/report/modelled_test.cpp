@@ -29,14 +29,16 @@ Modelled modelled() {
 TEST(Modelled, ModelsAreRankedByTheirErrorsAndChosenByCheckBoxes) {
     const auto text = modelled_section(modelled());
     EXPECT_LT(text.find("just right (Roe 2010)"), text.find("a roof &lt;high&gt; (Doe 2009)"));
-    EXPECT_THAT(text, AllOf(HasSubstr("<td>2.0%</td>"), HasSubstr("<td>200.0%</td>"), HasSubstr("<h3>Adds and loads &amp; hits</h3><p class=m>Without models: none knows this access</p>")));
+    EXPECT_THAT(text, AllOf(HasSubstr("<td>2.0%</td>"), HasSubstr("<td>200.0%</td>"),
+                            HasSubstr("<h3>Adds and loads &amp; hits</h3><p class=m>Without models: none knows this access</p>")));
     EXPECT_EQ(text.find("data-model='best' checked") != std::string::npos, !vega_scripts().empty());
     EXPECT_THAT(text, Not(HasSubstr("data-model='roof' checked")));
 }
 
 TEST(Modelled, EachAccessHasThePlotOfNeededWarpsAndItsMixes) {
     const auto text = modelled_section(modelled());
-    for (const char* plot : {"models/global_needed", "models/global_alpha_0.5", "models/global_alpha_4", "models/l1_alpha_4"}) EXPECT_THAT(text, HasSubstr(std::string(plot).append(")</figcaption>")));
+    for (const char* plot : {"models/global_needed", "models/global_alpha_0.5", "models/global_alpha_4", "models/l1_alpha_4"})
+        EXPECT_THAT(text, HasSubstr(std::string(plot).append(")</figcaption>")));
     EXPECT_THAT(text, Not(HasSubstr("models/l1_needed"))) << "no peak is known of it";
 }
 

@@ -45,8 +45,9 @@ machine::Machine odd() {
 
 TEST(Picture, HasWhatTheDescriptionKnowsWithSizesAndLatencies) {
     const auto text = drawn(odd());
-    for (const char* there : {"One of 7 SMs", ">Scheduler 3<", ">XU<", ">12 lanes, 9 cycles<", ">0.5 ops/cycle<", ">11.72 KiB<", ">Shared memory<", ">48 KiB, 29 cycles<", "SMs of a TPC", "SMs of a GPC",
-                              "Shared by all SMs", ">In gpu<", ">reaches 2 MiB<", ">a miss adds 33 cycles<", ">global: 512 cycles<"})
+    for (const char* there :
+         {"One of 7 SMs", ">Scheduler 3<", ">XU<", ">12 lanes, 9 cycles<", ">0.5 ops/cycle<", ">11.72 KiB<", ">Shared memory<", ">48 KiB, 29 cycles<",
+          "SMs of a TPC", "SMs of a GPC", "Shared by all SMs", ">In gpu<", ">reaches 2 MiB<", ">a miss adds 33 cycles<", ">global: 512 cycles<"})
         EXPECT_THAT(text, HasSubstr(there));
     EXPECT_THAT(text, Not(HasSubstr("Scheduler 4")));
 }

@@ -51,7 +51,8 @@ void expect_inside_the_frame(const std::string& picture) {
 
 TEST(Plot, AxesPointsAndLegend) {
     const auto picture = svg(trace({0, 5, 10}, {20, 40, 60}));
-    EXPECT_THAT(picture, AllOf(StartsWith("<svg "), EndsWith("</svg>"), HasSubstr(">size, bytes<"), HasSubstr(">latency, cycles<"), HasSubstr("<title>5, 40</title>")));
+    EXPECT_THAT(picture,
+                AllOf(StartsWith("<svg "), EndsWith("</svg>"), HasSubstr(">size, bytes<"), HasSubstr(">latency, cycles<"), HasSubstr("<title>5, 40</title>")));
     EXPECT_EQ(numbers(picture, "cx"), (std::vector<double>{64, 344, 624}));
     EXPECT_EQ(numbers(picture, "cy"), (std::vector<double>{176, 96, 16}));
     expect_inside_the_frame(picture);
@@ -84,7 +85,8 @@ TEST(Plot, WhatCannotBePlacedIsLeftOut) {
 /// Ranges of no width, of a width below the precision of their values, and within one power of two.
 TEST(Plot, EveryRangeHasAFrameAndTicks) {
     const double far = 1.7e18;  // a timer in nanoseconds since 1970
-    const std::vector<std::vector<double>> ranges{{5}, {5, 5}, {0, 0}, {far, far}, {far, far + 512}, {1e300, 1e300}, {1e-20, 2e-20}, {1100, 1900}, {-1, 1}, {1, 1e12}};
+    const std::vector<std::vector<double>> ranges{{5},          {5, 5},  {0, 0},   {far, far}, {far, far + 512}, {1e300, 1e300}, {1e-20, 2e-20},
+                                                  {1100, 1900}, {-1, 1}, {1, 1e12}};
     for (const auto& range : ranges)
         for (const bool log : {false, true}) {
             SCOPED_TRACE(::testing::PrintToString(range) + (log ? " log" : ""));

@@ -1,6 +1,6 @@
 // When a reproduced value says what was printed.
-#include "fakes.hpp"
 #include "reproduce/agreement.hpp"
+#include "fakes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,22 +8,28 @@ namespace gputomo::reproduce {
 namespace {
 
 using testing::decided;
-using testing::scan_with;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::scan_with;
 
 scan::Scan measured() {
-    auto scan = scan_with({decided("shared.latency", std::int64_t{38}), decided("shared.banks", std::int64_t{16}), decided("clock.scope", std::string("tpc")),
-                           decided("paths.global.caches", std::vector<std::string>{"l1", "l2"}), decided("operations[add.f32].throughput", 7.96),
+    auto scan = scan_with({decided("shared.latency", std::int64_t{38}),
+                           decided("shared.banks", std::int64_t{16}),
+                           decided("clock.scope", std::string("tpc")),
+                           decided("paths.global.caches", std::vector<std::string>{"l1", "l2"}),
+                           decided("operations[add.f32].throughput", 7.96),
                            {.path = "shared.conflict_cost", .verdict = deduce::Verdict::absent},
                            {.path = "shared.access_group", .verdict = deduce::Verdict::undecided, .candidates = {std::int64_t{16}, std::int64_t{32}}}});
     scan::Record record{.id = "chase", .status = scan::Status::done};
-    record.outcome.traces.push_back({.name = "chase/curve", .experiment = "chase", .columns = {{"size", "bytes", {1, 2, 4, 8}}, {"latency", "cycles", {10, 10, 30, 40}}}});
+    record.outcome.traces.push_back(
+        {.name = "chase/curve", .experiment = "chase", .columns = {{"size", "bytes", {1, 2, 4, 8}}, {"latency", "cycles", {10, 10, 30, 40}}}});
     scan.records.push_back(record);
     return scan;
 }
 
-std::string value(const std::string& text) { return text_of(Expression(text).evaluate({{"G", measured()}, {"H", scan_with({decided("shared.latency", std::int64_t{19})})}}, "G")); }
+std::string value(const std::string& text) {
+    return text_of(Expression(text).evaluate({{"G", measured()}, {"H", scan_with({decided("shared.latency", std::int64_t{19})})}}, "G"));
+}
 
 std::string refusal(const std::string& text) {
     try {

@@ -14,7 +14,9 @@
 
 namespace gputomo::reproduce::testing {
 
-inline deduce::Estimate decided(std::string path, deduce::Value value) { return {.path = std::move(path), .value = std::move(value), .method = "by hand", .confidence = 1}; }
+inline deduce::Estimate decided(std::string path, deduce::Value value) {
+    return {.path = std::move(path), .value = std::move(value), .method = "by hand", .confidence = 1};
+}
 
 inline scan::Scan scan_with(const std::vector<deduce::Estimate>& estimates) {
     scan::Scan scan;
@@ -43,7 +45,8 @@ inline machine::Machine machine_of(const PaperGpu& gpu) {
 /// A paper of one GPU with these members of its one entry, besides id, where, gpu, quantity and kind.
 inline std::string paper_text(const std::string& members) {
     return R"({"schema":"gputomo-paper-1","id":"p","title":"T","authors":["A"],"year":2000,"venue":"V","gpus":{"G":{"machine":"gtx280"}},"results":[
-        {"id":"p.x","where":"Table 1","gpu":"G","quantity":"q","kind":"number",)" + members + R"(}],"discrepancies":[]})";
+        {"id":"p.x","where":"Table 1","gpu":"G","quantity":"q","kind":"number",)" +
+           members + R"(}],"discrepancies":[]})";
 }
 
 }  // namespace gputomo::reproduce::testing

@@ -7,8 +7,8 @@
 namespace gputomo::reproduce {
 namespace {
 
-using testing::paper_text;
 using ::testing::HasSubstr;
+using testing::paper_text;
 using ::testing::StartsWith;
 
 std::string refusal(const std::string& text) {
@@ -24,7 +24,8 @@ std::string refusal(const std::string& text) {
 std::string replaced(std::string text, const std::string& what, const std::string& by) { return text.replace(text.find(what), what.size(), by); }
 
 TEST(Paper, IsReadWithItsRecipes) {
-    const auto paper = paper_from_json(paper_text(R"("value":38,"unit":"cycle","note":"n","reproduce":"shared.latency / 2","tolerance":0.1,"remark":"why","expected":19)"), "p.json");
+    const auto paper = paper_from_json(
+        paper_text(R"("value":38,"unit":"cycle","note":"n","reproduce":"shared.latency / 2","tolerance":0.1,"remark":"why","expected":19)"), "p.json");
     EXPECT_EQ(paper.id, "p");
     ASSERT_EQ(paper.entries.size(), 1U);
     const auto& entry = paper.entries.front();
@@ -45,9 +46,12 @@ TEST(Paper, IsRefusedWithTheFieldThatIsWrong) {
     EXPECT_THAT(refusal(replaced(good, "\"title\":\"T\",", "")), HasSubstr("title: missing"));
     EXPECT_THAT(refusal(replaced(good, "\"p.x\"", "\"q.x\"")), HasSubstr("results[0].id: found \"q.x\"; expected an id that starts with 'p.'"));
     EXPECT_THAT(refusal(replaced(good, "\"kind\":\"number\"", "\"kind\":\"guess\"")), HasSubstr("results[0].kind: found \"guess\"; expected one of number"));
-    EXPECT_THAT(refusal(replaced(good, "\"gpu\":\"G\"", "\"gpu\":\"H\"")), HasSubstr("results[0].gpu: found \"H\"; expected a GPU that the paper's 'gpus' has"));
-    EXPECT_THAT(refusal(replaced(good, "\"machine\":\"gtx280\"", "\"machine\":\"gtx280\",\"settings\":{\"shared.colour\":1}")), HasSubstr("gpus.G.settings.shared.colour: found 1; expected a leaf"));
-    EXPECT_THAT(refusal(replaced(good, "\"machine\":\"gtx280\"", "\"machine\":\"gtx280\",\"settings\":{\"shared.latency\":\"x\"}")), HasSubstr("with a value of its type"));
+    EXPECT_THAT(refusal(replaced(good, "\"gpu\":\"G\"", "\"gpu\":\"H\"")),
+                HasSubstr("results[0].gpu: found \"H\"; expected a GPU that the paper's 'gpus' has"));
+    EXPECT_THAT(refusal(replaced(good, "\"machine\":\"gtx280\"", "\"machine\":\"gtx280\",\"settings\":{\"shared.colour\":1}")),
+                HasSubstr("gpus.G.settings.shared.colour: found 1; expected a leaf"));
+    EXPECT_THAT(refusal(replaced(good, "\"machine\":\"gtx280\"", "\"machine\":\"gtx280\",\"settings\":{\"shared.latency\":\"x\"}")),
+                HasSubstr("with a value of its type"));
 }
 
 TEST(Paper, SaysOfEachEntryEitherHowOrWhyNot) {

@@ -8,11 +8,11 @@
 namespace gputomo::reproduce {
 namespace {
 
-using testing::machine_of;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::machine_of;
 using ::testing::Not;
 
 Paper wong() { return paper_from_json(testing::content(std::string(GPUTOMO_SOURCE_DIR) + "/papers/wong2010.json"), "wong2010"); }
@@ -118,7 +118,9 @@ TEST(Reproduction, IsAPageWithEachRowAndReason) {
     const auto result = run(paper, options(kQuick));
     const auto page = results_page(result);
     for (const auto& row : result.rows) EXPECT_THAT(page, HasSubstr("id='" + row.entry->id + "'"));
-    EXPECT_THAT(page, AllOf(HasSubstr("Demystifying GPU Microarchitecture"), HasSubstr(">Section IV-F: 1 of 1 agree</h2>"), HasSubstr("href='#from-Section~20IV-F'"), HasSubstr("id='from-Section~20IV-F'"), HasSubstr("channels are not told apart"), Not(HasSubstr("&#10007; differs"))));
+    EXPECT_THAT(page,
+                AllOf(HasSubstr("Demystifying GPU Microarchitecture"), HasSubstr(">Section IV-F: 1 of 1 agree</h2>"), HasSubstr("href='#from-Section~20IV-F'"),
+                      HasSubstr("id='from-Section~20IV-F'"), HasSubstr("channels are not told apart"), Not(HasSubstr("&#10007; differs"))));
 }
 
 TEST(Reproduction, ADifferenceIsExplainedOrSaidToBeUnexplained) {

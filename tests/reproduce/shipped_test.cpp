@@ -2,8 +2,8 @@
 #include "fakes.hpp"
 #include "reproduce/agreement.hpp"
 
-#include <gmock/gmock.h>
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -153,7 +153,9 @@ TEST_F(Shipped, EveryRowOfModelsHoldsWithItsModelAndNotWithAnother) {
             if (!entry.recipe || entry.recipe->expression.models().empty()) continue;
             ++rows;
             // roofline knows no latency and agarwal no bandwidth; a row that all pass says nothing.
-            const auto passes = [&](std::string_view another) { return entry.recipe->expression.models().contains(std::string(another)) || agrees_with_another(entry, another, findings); };
+            const auto passes = [&](std::string_view another) {
+                return entry.recipe->expression.models().contains(std::string(another)) || agrees_with_another(entry, another, findings);
+            };
             EXPECT_FALSE(passes("roofline") && passes("agarwal") && passes("volkov-basic")) << entry.id << ": " << entry.recipe->expression.text();
         }
     }

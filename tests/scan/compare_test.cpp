@@ -13,9 +13,7 @@ using machine::Knowledge;
 using machine::Machine;
 using machine::set_leaf;
 
-void put(Machine& machine, const char* path, machine::Value value) {
-    set_leaf(machine, path, {Knowledge::known, std::move(value), {}, {.method = "m"}});
-}
+void put(Machine& machine, const char* path, machine::Value value) { set_leaf(machine, path, {Knowledge::known, std::move(value), {}, {.method = "m"}}); }
 
 Verdict verdict(const Machine& truth, const Machine& scanned, std::string_view path) {
     for (const auto& comparison : compare(truth, scanned))

@@ -53,7 +53,9 @@ private:
         return all;
     }
     template <std::size_t I>
-    static experiments::Outcome run(experiments::Context& context) { return bodies()[I](context); }
+    static experiments::Outcome run(experiments::Context& context) {
+        return bodies()[I](context);
+    }
 };
 
 /// Once lost it refuses everything, as a CUDA context does after an illegal address.

@@ -18,8 +18,8 @@
 namespace gputomo::scan {
 namespace {
 
-using testing::decided;
 using ::testing::AllOf;
+using testing::decided;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -74,7 +74,10 @@ Record measured() {
     out.estimates.front().note = "by one warp";
     auto& gone = out.estimates.emplace_back(decided("caches.l3.capacity", std::int64_t{}));
     gone.verdict = deduce::Verdict::absent;
-    out.traces = {{"a/levels", "a", {{"size", "bytes", {1, 2, 3}}, {"latency", "cycles", {0.1, 1.0 / 3, 1e300}}}, {"Title", "size", {"latency"}, true, false, "", "latency"}},
+    out.traces = {{"a/levels",
+                   "a",
+                   {{"size", "bytes", {1, 2, 3}}, {"latency", "cycles", {0.1, 1.0 / 3, 1e300}}},
+                   {"Title", "size", {"latency"}, true, false, "", "latency"}},
                   {"a/empty", "a", {{"size", "", {}}}, {}}};
     using enum experiments::CodeResult;
     out.code_checks = {{"chase", failed, "8 x LD", "7 x LD", "LD R0\nEXIT"},
@@ -86,7 +89,8 @@ Record measured() {
 
 Scan example() {
     Scan scan{.device_name = "GeForce \"X\"", .device_id = "cuda:0", .seed = UINT64_MAX, .quick = true};
-    scan.records = {measured(), {.id = "b", .status = Status::device_failed, .error = "cuLaunchKernel: no"}, {.id = "c", .error = "needs b, which did not finish"}};
+    scan.records = {
+        measured(), {.id = "b", .status = Status::device_failed, .error = "cuLaunchKernel: no"}, {.id = "c", .error = "needs b, which did not finish"}};
     for (const auto& e : scan.records.front().outcome.estimates) scan.findings.add(e);
     return scan;
 }
@@ -196,7 +200,8 @@ TEST(ScanJson, ABrokenFileNamesTheField) {
     for (const auto& one : cases) {
         SCOPED_TRACE(one.to);
         const auto broken = replaced(text, one.from, one.to);
-        EXPECT_THAT([&] { (void)scan_from_json(broken, "x.json"); }, ThrowsMessage<InputError>(AllOf(StartsWith(std::string("x.json: ") + one.field), HasSubstr(one.expected))));
+        EXPECT_THAT([&] { (void)scan_from_json(broken, "x.json"); },
+                    ThrowsMessage<InputError>(AllOf(StartsWith(std::string("x.json: ") + one.field), HasSubstr(one.expected))));
     }
 }
 

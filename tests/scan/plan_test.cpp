@@ -12,9 +12,9 @@
 namespace gputomo::scan {
 namespace {
 
-using testing::FakeExperiments;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using testing::FakeExperiments;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -25,7 +25,8 @@ std::vector<std::string_view> ids(const std::vector<const experiments::Experimen
 }
 
 TEST(Plan, WhatAnExperimentNeedsComesBeforeIt) {
-    const std::array catalogue{FakeExperiments::make('a', {"c", "b"}), FakeExperiments::make('b', {"d"}), FakeExperiments::make('c', {"d"}), FakeExperiments::make('d')};
+    const std::array catalogue{FakeExperiments::make('a', {"c", "b"}), FakeExperiments::make('b', {"d"}), FakeExperiments::make('c', {"d"}),
+                               FakeExperiments::make('d')};
     EXPECT_THAT(ids(plan(catalogue)), ElementsAre("d", "c", "b", "a"));
 }
 

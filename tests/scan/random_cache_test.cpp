@@ -17,7 +17,9 @@ namespace {
 
 deduce::CacheFindings deduce(const machine::Cache& cache, std::uint64_t capacity, double outliers = 0.01) {
     CachePath path(cache, {2, outliers}, 17);
-    return deduce::deduce_geometry(std::ref(path), {.threshold = path.threshold(), .fits = capacity / 2, .overflows = capacity * 2, .largest = std::uint64_t{32} << 20, .base = path.base()});
+    return deduce::deduce_geometry(
+        std::ref(path),
+        {.threshold = path.threshold(), .fits = capacity / 2, .overflows = capacity * 2, .largest = std::uint64_t{32} << 20, .base = path.base()});
 }
 
 machine::Cache cache_of(std::int64_t line, std::int64_t sets, std::string policy) {
@@ -98,7 +100,8 @@ TEST(SegmentedLru, AnswersEachLoadAsAnH200Did) {
         sim::TagArray set(std::make_shared<const sim::Geometry>(sim::Geometry{7, 7, {4}, {}, "slru", {}}), 1);
         const auto missed = walk.at("missed").get<std::string>();
         const auto tour = walk.at("tour").get<std::vector<std::uint64_t>>();
-        for (std::size_t i = 0; i < missed.size(); ++i, ++loads) ASSERT_EQ(set.lookup(tour[i % tour.size()] << 7, 1, true).missing != 0, missed[i] == '1') << "load " << i;
+        for (std::size_t i = 0; i < missed.size(); ++i, ++loads)
+            ASSERT_EQ(set.lookup(tour[i % tour.size()] << 7, 1, true).missing != 0, missed[i] == '1') << "load " << i;
     }
     EXPECT_EQ(loads, 28'656U);
 }

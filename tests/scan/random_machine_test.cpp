@@ -45,8 +45,12 @@ TEST(RandomMachine, IsTheSameForASeedAndAnotherForAnotherSeed) {
 TEST(RandomMachine, DoesNotChangeFromOnePlatformToAnother) {
     const auto machine = random_machine(1);
     const auto fingerprint = [](const machine::Machine& m) {
-        return std::vector<std::int64_t>{*m.topology.sms, *m.clock.read_cost, *m.pipelines.at("sp").latency, *m.shared.latency,
-                                         *m.tlbs.at("global_l1").reach, *m.paths.at("global").memory_latency};
+        return std::vector<std::int64_t>{*m.topology.sms,
+                                         *m.clock.read_cost,
+                                         *m.pipelines.at("sp").latency,
+                                         *m.shared.latency,
+                                         *m.tlbs.at("global_l1").reach,
+                                         *m.paths.at("global").memory_latency};
     };
     EXPECT_EQ(fingerprint(machine), (std::vector<std::int64_t>{11, 25, 39, 33, 2097152, 239}));
 }
@@ -84,9 +88,8 @@ TEST(RandomMachine, AllWarpsTogetherCanFillEveryPipeline) {
 }
 
 TEST(RandomMachine, ConflictsCostAtLeastWhatTheBanksAreBusy) {
-    for_all_seeds([](const machine::Machine& machine) {
-        EXPECT_GE(static_cast<double>(*machine.shared.conflict_cost) * *machine.shared.bytes_per_cycle, 128.0);
-    });
+    for_all_seeds(
+        [](const machine::Machine& machine) { EXPECT_GE(static_cast<double>(*machine.shared.conflict_cost) * *machine.shared.bytes_per_cycle, 128.0); });
 }
 
 TEST(RandomMachine, HasNothingThatNoLoadShows) {
@@ -103,7 +106,7 @@ TEST(RandomMachine, EveryKindOfMachineComesUp) {
     std::map<std::string, int> seen;
     for_all_seeds([&](const machine::Machine& machine) {
         ++seen["levels " + std::to_string(machine.paths.at("global").caches.value.size())];
-        for (const char* path : {"constant", "texture", "instruction"}) 
+        for (const char* path : {"constant", "texture", "instruction"})
             if (machine.paths.contains(path)) ++seen[path + (" " + std::to_string(machine.paths.at(path).caches.value.size()))];
         ++seen["tlbs " + std::to_string(machine.tlbs.size())];
         ++seen["tpc " + std::to_string(*machine.topology.sms_per_tpc)];
@@ -120,12 +123,47 @@ TEST(RandomMachine, EveryKindOfMachineComesUp) {
         }
         EXPECT_LE(*machine.topology.sms, 16);
     });
-    for (const char* kind : {"levels 0", "levels 1", "levels 2", "tlbs 1", "tlbs 2", "constant 0", "constant 1", "constant 2", "constant 3", "texture 0", "texture 1",
-                             "texture 2", "instruction 1", "instruction 2", "tpc 1", "tpc 2", "tpc 3", "clock sm", "clock tpc", "clock gpu",
-                             "banks 16x4", "banks 16x8", "banks 32x4", "banks 32x8", "expanded multiply", "policy lru", "policy fifo", "policy random",
-                             "policy tree-plru", "sectors", "odd sets", "stack taken", "stack fall-through", "independent taken",
-                             "independent fall-through", "stack, barriers of warp", "stack, barriers of thread", "independent, barriers of thread",
-                             "threads 32", "threads 64", "threads 128"})
+    for (const char* kind : {"levels 0",
+                             "levels 1",
+                             "levels 2",
+                             "tlbs 1",
+                             "tlbs 2",
+                             "constant 0",
+                             "constant 1",
+                             "constant 2",
+                             "constant 3",
+                             "texture 0",
+                             "texture 1",
+                             "texture 2",
+                             "instruction 1",
+                             "instruction 2",
+                             "tpc 1",
+                             "tpc 2",
+                             "tpc 3",
+                             "clock sm",
+                             "clock tpc",
+                             "clock gpu",
+                             "banks 16x4",
+                             "banks 16x8",
+                             "banks 32x4",
+                             "banks 32x8",
+                             "expanded multiply",
+                             "policy lru",
+                             "policy fifo",
+                             "policy random",
+                             "policy tree-plru",
+                             "sectors",
+                             "odd sets",
+                             "stack taken",
+                             "stack fall-through",
+                             "independent taken",
+                             "independent fall-through",
+                             "stack, barriers of warp",
+                             "stack, barriers of thread",
+                             "independent, barriers of thread",
+                             "threads 32",
+                             "threads 64",
+                             "threads 128"})
         EXPECT_GE(seen[kind], 20) << kind;
 }
 

@@ -13,8 +13,8 @@ namespace gputomo::scan {
 namespace {
 
 using testing::decided;
-using testing::FakeExperiments;
 using ::testing::ElementsAre;
+using testing::FakeExperiments;
 using ::testing::HasSubstr;
 
 class RunnerTest : public ::testing::Test {

@@ -1,6 +1,6 @@
 // Surfaces as files: written and read, plain and compressed, with complaints that name the field.
-#include "scan/gzip.hpp"
 #include "scan/surface_file.hpp"
+#include "scan/gzip.hpp"
 
 #include "units/error.hpp"
 
@@ -21,7 +21,8 @@ using ::testing::ThrowsMessage;
 experiments::MixSurface surface() {
     experiments::MixSurface made{.gpu = "GPU", .sms = 4, .max_warps = 64, .sm_mhz = 1980, .curves = {}, .checked_kernels = 2, .warnings = {"one"}};
     made.curves.push_back({.shape = {.chains = 2, .arithmetic_only = true}, .sm_mhz = {}, .samples = {{1, 0.25, 1}, {4, 1, 0.5}}});
-    made.curves.push_back({.shape = {.access = experiments::MixAccess::l2, .alpha = 3, .chains = 1, .accesses = 2}, .sm_mhz = 1965, .samples = {{7, 0.125, 0.9}}});
+    made.curves.push_back(
+        {.shape = {.access = experiments::MixAccess::l2, .alpha = 3, .chains = 1, .accesses = 2}, .sm_mhz = 1965, .samples = {{7, 0.125, 0.9}}});
     return made;
 }
 
@@ -47,7 +48,8 @@ TEST(SurfaceFile, ComesBackAsItWasWritten) {
 TEST(SurfaceFile, ComplaintsNameTheField) {
     auto text = to_json(surface());
     text.replace(text.find("\"l2\""), 4, "\"l9\"");
-    EXPECT_THAT([&] { (void)surface_from_json(text, "file"); }, ThrowsMessage<InputError>(AllOf(HasSubstr("file: curves[1].access"), HasSubstr("expected a kind of access"))));
+    EXPECT_THAT([&] { (void)surface_from_json(text, "file"); },
+                ThrowsMessage<InputError>(AllOf(HasSubstr("file: curves[1].access"), HasSubstr("expected a kind of access"))));
     EXPECT_THROW((void)surface_from_json("{", "file"), InputError);
 }
 

@@ -66,13 +66,16 @@ TEST_P(EveryDivergence, ReductionsTakeComplements) {
 TEST_P(EveryDivergence, ArrivingDoesNotWait) {
     const auto found = results(gpu(), [](KernelBuilder& k, Reg tid, Reg result) {
         const Reg word = k.shared("word", Bytes(4)), producer = below(k, tid, 32);
-        k.if_(producer, [&] {  // warp 0 writes and goes on; the others wait for it
-            k("st.shared.u32", Mem(word), 42);
-            k("bar.arrive", 3, kThreads);
-        }, [&] {
-            k("bar.sync", 3, kThreads);
-            k("ld.shared.u32", result, Mem(word));
-        });
+        k.if_(
+            producer,
+            [&] {  // warp 0 writes and goes on; the others wait for it
+                k("st.shared.u32", Mem(word), 42);
+                k("bar.arrive", 3, kThreads);
+            },
+            [&] {
+                k("bar.sync", 3, kThreads);
+                k("ld.shared.u32", result, Mem(word));
+            });
     });
     for (std::uint32_t t = 32; t < kThreads; ++t) EXPECT_EQ(found[t], 42U);
 }
@@ -88,7 +91,16 @@ TEST_P(EveryDivergence, WarpsThatEndedAreNotWaitedFor) {
 TEST_P(EveryDivergence, NamedBarriersAreSeparate) {
     const auto found = results(gpu(), [](KernelBuilder& k, Reg tid, Reg result) {
         const Reg first = below(k, tid, 64);
-        k.if_(first, [&] { k("bar.sync", 1, 64); k("mov.u32", result, 1); }, [&] { k("bar.sync", 2, 32); k("mov.u32", result, 2); });
+        k.if_(
+            first,
+            [&] {
+                k("bar.sync", 1, 64);
+                k("mov.u32", result, 1);
+            },
+            [&] {
+                k("bar.sync", 2, 32);
+                k("mov.u32", result, 2);
+            });
         k("bar.sync", 0);
     });
     for (std::uint32_t t = 0; t < kThreads; ++t) EXPECT_EQ(found[t], t < 64 ? 1U : 2U);
@@ -98,7 +110,8 @@ TEST_P(EveryDivergence, ADeadlockNamesWarpsPlacesAndArrivals) {
     const auto message = message_of([] {
         (void)results(gpu(), [](KernelBuilder& k, Reg tid, Reg) {
             const Reg first = below(k, tid, 32);
-            k.if_(first, [&] { k("bar.sync", 5, 96); }, [&] { k("bar.sync", 6, 96); });
+            k.if_(
+                first, [&] { k("bar.sync", 5, 96); }, [&] { k("bar.sync", 6, 96); });
         });
     });
     EXPECT_THAT(message, HasSubstr("launch of threads: deadlock: 3 warps left"));
@@ -121,7 +134,8 @@ TEST_P(EveryDivergence, WrongNumbersAreErrors) {
 TEST(Barriers, OneNumberWithTwoCountsIsAnError) {
     const auto message = message_of([] {
         (void)results(small_machine(), [](KernelBuilder& k, Reg tid, Reg) {
-            k.if_(below(k, tid, 32), [&] { k("bar.sync", 1, 64); }, [&] { k("bar.sync", 1, 96); });
+            k.if_(
+                below(k, tid, 32), [&] { k("bar.sync", 1, 64); }, [&] { k("bar.sync", 1, 96); });
         });
     });
     EXPECT_THAT(message, HasSubstr("while others wait there for another number"));
@@ -132,7 +146,16 @@ void barrier_in_both_branches(KernelBuilder& k, Reg tid, Reg result) {
     const Reg half = k.reg(Type::u32), p = k.reg(Type::pred);
     k("and.b32", half, tid, 16);
     k("setp.eq.u32", p, half, 0);
-    k.if_(p, [&] { k("bar.sync", 0); k("add.u32", result, result, 1); }, [&] { k("bar.sync", 0); k("add.u32", result, result, 2); });
+    k.if_(
+        p,
+        [&] {
+            k("bar.sync", 0);
+            k("add.u32", result, result, 1);
+        },
+        [&] {
+            k("bar.sync", 0);
+            k("add.u32", result, result, 2);
+        });
 }
 
 TEST(Barriers, OfWarpsLetEachHalfThroughAndOfThreadsJoinThem) {

@@ -103,7 +103,8 @@ TEST(CrossLane, GroupsWithMembersOfTheirOwnDoNotMix) {
 void shuffle_inside_a_branch(KernelBuilder& k, Reg tid, Reg result) {
     const Reg p = k.reg(Type::pred);
     k("setp.lt.u32", p, tid, 16);
-    k.if_(p, [&] { k("shfl.sync.idx.b32", result, tid, 20, 31, 0xFFFFFFFFU); }, [&] { k("shfl.sync.idx.b32", result, tid, 3, 31, 0xFFFFFFFFU); });
+    k.if_(
+        p, [&] { k("shfl.sync.idx.b32", result, tid, 20, 31, 0xFFFFFFFFU); }, [&] { k("shfl.sync.idx.b32", result, tid, 3, 31, 0xFFFFFFFFU); });
 }
 
 TEST(CrossLane, MembersThatCannotComeAreAnErrorWithoutIndependentScheduling) {
@@ -120,9 +121,8 @@ TEST(CrossLane, MembersAtDifferentInstructionsAreADeadlockOfTheirWarp) {
 }
 
 TEST(CrossLane, AThreadMustBeAmongItsMembers) {
-    const auto message = message_of([] {
-        (void)results(small_machine(), [](KernelBuilder& k, Reg tid, Reg result) { k("shfl.sync.idx.b32", result, tid, 0, 31, 0xFFFEU); });
-    });
+    const auto message =
+        message_of([] { (void)results(small_machine(), [](KernelBuilder& k, Reg tid, Reg result) { k("shfl.sync.idx.b32", result, tid, 0, 31, 0xFFFEU); }); });
     EXPECT_THAT(message, HasSubstr("not in its own member mask 0x0000fffe"));
     EXPECT_THAT(message, HasSubstr("thread 0"));
 }
@@ -131,19 +131,20 @@ TEST(CrossLane, AThreadMustBeAmongItsMembers) {
 void warp_barriers(KernelBuilder& k, Reg tid, Reg result) {
     const Reg p = k.reg(Type::pred), word = k.shared("word", Bytes(4));
     k("setp.lt.u32", p, tid, 16);
-    k.if_(p, [&] {
-        k.repeat(8, [&](int) { k("add.u32", result, result, 1); });
-        k("st.shared.u32", Mem(word), result);
-        k("bar.warp.sync", 0xFFFFFFFFU);
-    }, [&] {
-        k("bar.warp.sync", 0xFFFFFFFFU);
-        k("ld.shared.u32", result, Mem(word));
-    });
+    k.if_(
+        p,
+        [&] {
+            k.repeat(8, [&](int) { k("add.u32", result, result, 1); });
+            k("st.shared.u32", Mem(word), result);
+            k("bar.warp.sync", 0xFFFFFFFFU);
+        },
+        [&] {
+            k("bar.warp.sync", 0xFFFFFFFFU);
+            k("ld.shared.u32", result, Mem(word));
+        });
 }
 
-TEST(CrossLane, WarpBarriersJoinThreadsOfDifferentInstructions) {
-    EXPECT_THAT(results(independent_machine(), warp_barriers), Each(8U));
-}
+TEST(CrossLane, WarpBarriersJoinThreadsOfDifferentInstructions) { EXPECT_THAT(results(independent_machine(), warp_barriers), Each(8U)); }
 
 TEST(CrossLane, ThreadsThatEndedAreNotWaitedFor) {
     for (const auto& machine : {small_machine(), independent_machine()}) {

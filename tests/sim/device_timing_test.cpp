@@ -34,7 +34,8 @@ TEST(SimulatedTiming, TwoClockReadsAreReadCostApart) {
 TEST(SimulatedTiming, ManyWarpsReachTheLanesOfTheUnit) {
     const auto gpu = make_device(small_machine(), {});
     const auto elapsed = [&](const char* mnemonic, int n) {
-        return cycles_of(*gpu, [&](KernelBuilder& k, Reg r) { k.repeat(n, [&](int) { k(mnemonic, r, r, r); }); }, 512);
+        return cycles_of(
+            *gpu, [&](KernelBuilder& k, Reg r) { k.repeat(n, [&](int) { k(mnemonic, r, r, r); }); }, 512);
     };
     // 16 warps x 64 instructions x 32 threads at 8 a cycle; the first warp's clocks see all but the others' tails.
     const double cycles = elapsed("add.u32", 512) - elapsed("add.u32", 256);
@@ -44,14 +45,17 @@ TEST(SimulatedTiming, ManyWarpsReachTheLanesOfTheUnit) {
 TEST(SimulatedTiming, SharedChaseCostsLatencyAndConflictsAddToIt) {
     const auto gpu = make_device(small_machine(), {});
     const auto chase = [&](int loads, int stride) {
-        return cycles_of(*gpu, [&](KernelBuilder& k, Reg r) {
-            const Reg base = k.shared("words", Bytes(8192));
-            const Reg address = k.reg(Type::u32);
-            k("mad.lo.u32", address, k.special(SpecialRegister::tid_x), stride, base);
-            k("st.shared.u32", Mem(address), address);
-            k("mov.u32", r, address);
-            k.repeat(loads, [&](int) { k("ld.shared.u32", r, Mem(r)); });
-        }, 16);
+        return cycles_of(
+            *gpu,
+            [&](KernelBuilder& k, Reg r) {
+                const Reg base = k.shared("words", Bytes(8192));
+                const Reg address = k.reg(Type::u32);
+                k("mad.lo.u32", address, k.special(SpecialRegister::tid_x), stride, base);
+                k("st.shared.u32", Mem(address), address);
+                k("mov.u32", r, address);
+                k.repeat(loads, [&](int) { k("ld.shared.u32", r, Mem(r)); });
+            },
+            16);
     };
     EXPECT_EQ(chase(64, 4) - chase(32, 4), 32U * 38);
     EXPECT_EQ(chase(64, 8) - chase(32, 8), 32U * (38 + 16));
@@ -152,7 +156,8 @@ TEST(SimulatedBarrier, AWarpThatNeverArrivesIsADeadlockWithItsPlaces) {
 TEST(SimulatedBarrier, AChainOfOneWarpCostsTheBarrierLatency) {
     const auto gpu = make_device(small_machine(), {});
     const auto chain = [&](int n) {
-        return cycles_of(*gpu, [&](KernelBuilder& k, Reg) { k.repeat(n, [&](int) { k("bar.sync", 0); }); }, 32);
+        return cycles_of(
+            *gpu, [&](KernelBuilder& k, Reg) { k.repeat(n, [&](int) { k("bar.sync", 0); }); }, 32);
     };
     EXPECT_EQ(chain(32) - chain(16), 16U * 20);
 }

@@ -21,20 +21,24 @@ machine::Machine fall_through_first() {
 
 class EveryKind : public testing::TestWithParam<Kind> {
 protected:
-    static std::vector<std::uint32_t> results(const std::function<void(KernelBuilder&, Reg, Reg)>& body) {
-        return stored_by_threads(GetParam().gpu, 64, body);
-    }
+    static std::vector<std::uint32_t> results(const std::function<void(KernelBuilder&, Reg, Reg)>& body) { return stored_by_threads(GetParam().gpu, 64, body); }
 };
 INSTANTIATE_TEST_SUITE_P(Divergence, EveryKind,
-                         testing::Values(Kind{"TakenFirst", small_machine()}, Kind{"FallThroughFirst", fall_through_first()}, Kind{"Independent", independent_machine()}),
+                         testing::Values(Kind{"TakenFirst", small_machine()}, Kind{"FallThroughFirst", fall_through_first()},
+                                         Kind{"Independent", independent_machine()}),
                          [](const auto& info) { return info.param.name; });
 
 TEST_P(EveryKind, LoopsRunAsOftenAsEachThreadWants) {
     const auto found = results([](KernelBuilder& k, Reg tid, Reg result) {
         const Reg turns = k.reg(Type::u32);
         k("and.b32", turns, tid, 7);
-        k.while_([&] { const Reg p = k.reg(Type::pred); k("setp.lt.u32", p, result, turns); return ptx::Condition(p); },
-                 [&] { k("add.u32", result, result, 1); });
+        k.while_(
+            [&] {
+                const Reg p = k.reg(Type::pred);
+                k("setp.lt.u32", p, result, turns);
+                return ptx::Condition(p);
+            },
+            [&] { k("add.u32", result, result, 1); });
         k("mad.lo.u32", result, result, 10, 1);
     });
     for (std::uint32_t t = 0; t < 64; ++t) EXPECT_EQ(found[t], t % 8 * 10 + 1);
@@ -49,7 +53,15 @@ TEST_P(EveryKind, NestedBranchesMeetAgain) {
             return p;
         };
         const auto add = [&](int value) { k("add.u32", result, result, value); };
-        k.if_(bit(1), [&] { add(1); k.if_(bit(2), [&] { add(2); }, [&] { add(100); }); add(1000); }, [&] { k.if_(bit(4), [&] { add(4); }); });
+        k.if_(
+            bit(1),
+            [&] {
+                add(1);
+                k.if_(
+                    bit(2), [&] { add(2); }, [&] { add(100); });
+                add(1000);
+            },
+            [&] { k.if_(bit(4), [&] { add(4); }); });
         add(10000);
     });
     for (std::uint32_t t = 0; t < 64; ++t) {

@@ -33,11 +33,16 @@ std::string mnemonic_for(const ptx::Form& form, const std::string& type, const s
         if (optional && !with_options) continue;
         if (optional) slot.pop_back();
         const auto choices = words(slot, '|');
-        if (slot == "T") slot = type;
-        else if (slot == "S") slot = source;
-        else if (slot == "SP") slot = "shared";
-        else if (slot == "V") slot = "v2";
-        else slot = choices[std::min(pick, choices.size() - 1)];
+        if (slot == "T")
+            slot = type;
+        else if (slot == "S")
+            slot = source;
+        else if (slot == "SP")
+            slot = "shared";
+        else if (slot == "V")
+            slot = "v2";
+        else
+            slot = choices[std::min(pick, choices.size() - 1)];
         mnemonic += "." + slot;
     }
     return mnemonic;
@@ -102,8 +107,8 @@ TEST(EveryInstruction, IsExecutedOrRefusedByName) {
     }
     EXPECT_GT(executed, 2000);
     // atom.cas.b16, barrier.cluster, L1::no_allocate, .relu, .rna, .xorsign and float coordinates are refused; the others as a whole.
-    EXPECT_THAT(refused, testing::ElementsAre("atom", "barrier", "cp", "cvt", "istypep", "ld", "ldmatrix", "mapa", "max", "mbarrier", "min",
-                                              "mma", "st", "tex", "wgmma"));
+    EXPECT_THAT(refused, testing::ElementsAre("atom", "barrier", "cp", "cvt", "istypep", "ld", "ldmatrix", "mapa", "max", "mbarrier", "min", "mma", "st", "tex",
+                                              "wgmma"));
 }
 
 }  // namespace

@@ -33,12 +33,18 @@ inline constexpr std::size_t kThreads = 80;
 
 template <class T>
 constexpr Type type_of() {
-    if constexpr (std::is_same_v<T, bool>) return Type::pred;
-    else if constexpr (std::is_same_v<T, float>) return Type::f32;
-    else if constexpr (std::is_same_v<T, double>) return Type::f64;
-    else if constexpr (sizeof(T) == 2) return std::is_signed_v<T> ? Type::s16 : Type::u16;
-    else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? Type::s32 : Type::u32;
-    else return std::is_signed_v<T> ? Type::s64 : Type::u64;
+    if constexpr (std::is_same_v<T, bool>)
+        return Type::pred;
+    else if constexpr (std::is_same_v<T, float>)
+        return Type::f32;
+    else if constexpr (std::is_same_v<T, double>)
+        return Type::f64;
+    else if constexpr (sizeof(T) == 2)
+        return std::is_signed_v<T> ? Type::s16 : Type::u16;
+    else if constexpr (sizeof(T) == 4)
+        return std::is_signed_v<T> ? Type::s32 : Type::u32;
+    else
+        return std::is_signed_v<T> ? Type::s64 : Type::u64;
 }
 
 /// Awkward values, small ones and random ones, in an order of its own for each operand.
@@ -47,13 +53,17 @@ std::vector<T> samples(std::uint64_t seed) {
     using limits = std::numeric_limits<T>;
     std::vector<T> values{T{0}, T{1}, limits::min(), limits::max(), limits::lowest(), static_cast<T>(7)};
     if constexpr (std::is_floating_point_v<T>)
-        values.insert(values.end(), {T(-0.0), T(-1), T(0.5), T(1.5), T(2.5), T(1e10), limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::denorm_min()});
+        values.insert(values.end(),
+                      {T(-0.0), T(-1), T(0.5), T(1.5), T(2.5), T(1e10), limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::denorm_min()});
     std::mt19937_64 random(seed);
     while (values.size() < kThreads) {
         const auto bits = random();
-        if constexpr (std::is_same_v<T, bool>) values.push_back((bits & 1) != 0);
-        else if constexpr (std::is_floating_point_v<T>) values.push_back(static_cast<T>(static_cast<double>(static_cast<std::int64_t>(bits)) * 0x1p-58));
-        else values.push_back(static_cast<T>((bits & 3) == 0 ? bits >> 4 & 63 : bits >> 5));
+        if constexpr (std::is_same_v<T, bool>)
+            values.push_back((bits & 1) != 0);
+        else if constexpr (std::is_floating_point_v<T>)
+            values.push_back(static_cast<T>(static_cast<double>(static_cast<std::int64_t>(bits)) * 0x1p-58));
+        else
+            values.push_back(static_cast<T>((bits & 3) == 0 ? bits >> 4 & 63 : bits >> 5));
     }
     std::shuffle(values.begin(), values.end(), random);
     return values;
@@ -61,8 +71,10 @@ std::vector<T> samples(std::uint64_t seed) {
 
 template <class T>
 bool same(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
-    else return a == b;
+    if constexpr (std::is_floating_point_v<T>)
+        return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
+    else
+        return a == b;
 }
 
 class Execution : public testing::Test {
@@ -94,11 +106,14 @@ protected:
     /// `mnemonic result, operands...`.
     template <class R, class... T>
     void check(const std::string& mnemonic, R (*host)(T...)) {
-        check_body(mnemonic, [&](KernelBuilder& k, Reg result, const std::vector<Reg>& operands) {
-            std::vector<ptx::Arg> args{result};
-            args.insert(args.end(), operands.begin(), operands.end());
-            k.emit(mnemonic, args);
-        }, host);
+        check_body(
+            mnemonic,
+            [&](KernelBuilder& k, Reg result, const std::vector<Reg>& operands) {
+                std::vector<ptx::Arg> args{result};
+                args.insert(args.end(), operands.begin(), operands.end());
+                k.emit(mnemonic, args);
+            },
+            host);
     }
 
     std::vector<std::uint64_t> run(const KernelBuilder& k, const std::vector<std::uint64_t>& inputs) {

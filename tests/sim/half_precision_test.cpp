@@ -31,33 +31,33 @@ std::uint32_t result(const std::string& mnemonic, int operands, std::uint32_t a,
 constexpr bool kNarrow = true;
 
 TEST(HalfPrecision, ComputesAndRoundsToNearestEven) {
-    EXPECT_EQ(result("add.f16", 2, 0x3C00, 0x3C00, 0, kNarrow), 0x4000U);                // 1 + 1
-    EXPECT_EQ(result("add.f16", 2, 0x6400, 0x3800, 0, kNarrow), 0x6400U);                // 1024 + 0.5: a tie, to even
-    EXPECT_EQ(result("add.f16", 2, 0x6401, 0x3800, 0, kNarrow), 0x6402U);                // 1025 + 0.5: a tie, to even
-    EXPECT_EQ(result("sub.f16", 2, 0x3C01, 0x3C00, 0, kNarrow), 0x1400U);                // 2^-10
-    EXPECT_EQ(result("mul.f16", 2, 0x3E00, 0x3E00, 0, kNarrow), 0x4080U);                // 1.5 * 1.5
-    EXPECT_EQ(result("mul.f16", 2, 0x0001, 0x3800, 0, kNarrow), 0x0000U);                // half the smallest: a tie, to zero
-    EXPECT_EQ(result("mul.f16", 2, 0x0003, 0x3800, 0, kNarrow), 0x0002U);                // 1.5 of the smallest: to two
-    EXPECT_EQ(result("add.bf16x2", 2, 0x3F803F80, 0x40003F80), 0x40404000U);             // {1, 1} + {2, 1}
-    EXPECT_EQ(result("mul.bf16x2", 2, 0x3F80C000, 0x40404040), 0x4040C0C0U);             // {1, -2} * {3, 3}
+    EXPECT_EQ(result("add.f16", 2, 0x3C00, 0x3C00, 0, kNarrow), 0x4000U);     // 1 + 1
+    EXPECT_EQ(result("add.f16", 2, 0x6400, 0x3800, 0, kNarrow), 0x6400U);     // 1024 + 0.5: a tie, to even
+    EXPECT_EQ(result("add.f16", 2, 0x6401, 0x3800, 0, kNarrow), 0x6402U);     // 1025 + 0.5: a tie, to even
+    EXPECT_EQ(result("sub.f16", 2, 0x3C01, 0x3C00, 0, kNarrow), 0x1400U);     // 2^-10
+    EXPECT_EQ(result("mul.f16", 2, 0x3E00, 0x3E00, 0, kNarrow), 0x4080U);     // 1.5 * 1.5
+    EXPECT_EQ(result("mul.f16", 2, 0x0001, 0x3800, 0, kNarrow), 0x0000U);     // half the smallest: a tie, to zero
+    EXPECT_EQ(result("mul.f16", 2, 0x0003, 0x3800, 0, kNarrow), 0x0002U);     // 1.5 of the smallest: to two
+    EXPECT_EQ(result("add.bf16x2", 2, 0x3F803F80, 0x40003F80), 0x40404000U);  // {1, 1} + {2, 1}
+    EXPECT_EQ(result("mul.bf16x2", 2, 0x3F80C000, 0x40404040), 0x4040C0C0U);  // {1, -2} * {3, 3}
 }
 
 TEST(HalfPrecision, FusedProductsAreRoundedOnce) {
     // (1 + 2^-10)^2 - (1 + 2^-9) = 2^-20, which two roundings would lose.
     EXPECT_EQ(result("fma.rn.f16", 3, 0x3C01, 0x3C01, 0xBC02, kNarrow), 0x0010U);
     // 1024 * 1 + 0.5, and as much more as a double's sum cannot hold: above the tie.
-    EXPECT_EQ(result("fma.rn.bf16", 3, 0x4380, 0x3F80, 0x3F81, kNarrow), 0x4381U);       // 256 + 1.0078: above the tie at 257
-    EXPECT_EQ(result("fma.rn.bf16", 3, 0x4380, 0x3F80, 0x3F80, kNarrow), 0x4380U);       // 256 + 1: a tie, to even
+    EXPECT_EQ(result("fma.rn.bf16", 3, 0x4380, 0x3F80, 0x3F81, kNarrow), 0x4381U);          // 256 + 1.0078: above the tie at 257
+    EXPECT_EQ(result("fma.rn.bf16", 3, 0x4380, 0x3F80, 0x3F80, kNarrow), 0x4380U);          // 256 + 1: a tie, to even
     EXPECT_EQ(result("fma.rn.f16x2", 3, 0x3C003E00, 0x40003E00, 0x3C00BC00), 0x42003D00U);  // {1 * 2 + 1, 1.5 * 1.5 - 1}
 }
 
 TEST(HalfPrecision, InfinitiesNaNAndFlushing) {
-    EXPECT_EQ(result("add.f16", 2, 0x7BFF, 0x7BFF, 0, kNarrow), 0x7C00U);                // overflow
-    EXPECT_EQ(result("add.f16", 2, 0x7C00, 0xFC00, 0, kNarrow), 0x7FFFU);                // inf - inf
+    EXPECT_EQ(result("add.f16", 2, 0x7BFF, 0x7BFF, 0, kNarrow), 0x7C00U);  // overflow
+    EXPECT_EQ(result("add.f16", 2, 0x7C00, 0xFC00, 0, kNarrow), 0x7FFFU);  // inf - inf
     EXPECT_EQ(result("add.ftz.f16", 2, 0x0003, 0x0005, 0, kNarrow), 0x0000U);
     EXPECT_EQ(result("add.f16", 2, 0x0003, 0x0005, 0, kNarrow), 0x0008U);
     EXPECT_EQ(result("add.sat.f16", 2, 0x3C00, 0x3C00, 0, kNarrow), 0x3C00U);
-    EXPECT_EQ(result("min.f16x2", 2, 0x3C007E00, 0x40003C00), 0x3C003C00U);              // {min(1, 2), min(NaN, 1)}
+    EXPECT_EQ(result("min.f16x2", 2, 0x3C007E00, 0x40003C00), 0x3C003C00U);  // {min(1, 2), min(NaN, 1)}
 }
 
 TEST(HalfPrecision, ConvertsFromAndToSinglePrecision) {

@@ -23,7 +23,7 @@ inline const ptx::Target kTarget{8, 0, 13};
 
 /// Runs a kernel whose first parameter is a buffer of u32 results; returns `results` of them.
 inline std::vector<std::uint32_t> run(device::Device& gpu, const KernelBuilder& k, std::size_t results, device::Dim3 grid, device::Dim3 block,
-                               std::uint64_t second = 0, std::chrono::milliseconds limit = std::chrono::milliseconds(5000)) {
+                                      std::uint64_t second = 0, std::chrono::milliseconds limit = std::chrono::milliseconds(5000)) {
     device::Buffer out(gpu, Bytes(static_cast<std::int64_t>(4 * results)));
     const auto module = gpu.load(k.text());
     device::Launch launch{.grid = grid, .block = block, .time_limit = limit};

@@ -8,8 +8,8 @@
 
 namespace gputomo::sim {
 
-inline void add_operation(machine::Machine& m, const std::string& key, std::int64_t latency, double throughput,
-                          std::vector<std::string> units, std::int64_t instructions = 1) {
+inline void add_operation(machine::Machine& m, const std::string& key, std::int64_t latency, double throughput, std::vector<std::string> units,
+                          std::int64_t instructions = 1) {
     auto& row = m.operations[key];
     row.latency.set(latency);
     row.throughput.set(throughput);

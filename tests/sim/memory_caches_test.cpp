@@ -222,8 +222,8 @@ TEST(CacheSectors, OnTheirWayAreWaitedForAndTheOthersOfTheLineAreNot) {
 
 TEST(CacheSectors, LargerInTheNextLevelFillThatLevelWhole) {
     // GT200's texture path: 32-byte lines before 256-byte lines.
-    Rig rig(machine_with({{"l1", make_cache({.scope = "tpc", .line = 32, .sector = 32})},
-                          {"l2", make_cache({.scope = "gpu", .line = 256, .sector = 256, .latency = 200})}}));
+    Rig rig(machine_with(
+        {{"l1", make_cache({.scope = "tpc", .line = 32, .sector = 32})}, {"l2", make_cache({.scope = "gpu", .line = 256, .sector = 256, .latency = 200})}}));
     EXPECT_EQ(rig.load(0), 400);
     EXPECT_EQ(rig.counters().dram_bytes, 256U);
     EXPECT_EQ(rig.load(224), 200);
@@ -232,7 +232,8 @@ TEST(CacheSectors, LargerInTheNextLevelFillThatLevelWhole) {
 }
 
 TEST(CacheSectors, SpanningLinesAreAllLookedUp) {
-    Rig rig(machine_with({{"l1", make_cache({.line = 256, .sector = 256})}, {"l2", make_cache({.scope = "gpu", .line = 64, .sector = 64, .ways = 8, .latency = 200})}}));
+    Rig rig(machine_with(
+        {{"l1", make_cache({.line = 256, .sector = 256})}, {"l2", make_cache({.scope = "gpu", .line = 64, .sector = 64, .ways = 8, .latency = 200})}}));
     EXPECT_EQ(rig.latency({.address = 0, .bytes = 4}), 400);
     const auto counters = rig.counters();
     EXPECT_EQ(counters.cache_misses.at("l1"), 1U);
@@ -376,8 +377,7 @@ TEST(MemoryPaths, ShareTheCachesTheyName) {
     EXPECT_EQ(rig.latency({.address = 0, .bytes = 4, .path = PathKind::constant}), 476);
     EXPECT_EQ(rig.latency({.address = 0, .bytes = 4, .path = PathKind::instruction}), 200);
     EXPECT_EQ(rig.latency({.address = 0, .bytes = 4, .path = PathKind::constant}), 8);
-    EXPECT_THAT([&] { rig.latency({.address = 0, .bytes = 4, .path = PathKind::texture}); },
-                testing::ThrowsMessage<InputError>(HasSubstr("paths.texture")));
+    EXPECT_THAT([&] { rig.latency({.address = 0, .bytes = 4, .path = PathKind::texture}); }, testing::ThrowsMessage<InputError>(HasSubstr("paths.texture")));
 }
 
 TEST(Stores, ThroughANearCacheDoNotAllocateUnlessDescribed) {

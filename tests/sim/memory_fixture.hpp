@@ -112,9 +112,7 @@ struct Rig {
         return taken;
     }
     double load(std::uint64_t address, std::uint32_t sm = 0) { return latency({.address = address, .bytes = 4, .sm = sm}); }
-    double store(std::uint64_t address, std::uint32_t bytes = 4) {
-        return latency({.address = address, .bytes = bytes, .kind = AccessKind::store});
-    }
+    double store(std::uint64_t address, std::uint32_t bytes = 4) { return latency({.address = address, .bytes = bytes, .kind = AccessKind::store}); }
     Counters counters() {
         Counters c;
         memory->drain_counters(c);

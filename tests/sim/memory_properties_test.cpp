@@ -38,7 +38,8 @@ Geometry random_geometry(Dice& dice, const std::string& policy) {
         const std::size_t bits = dice.between(1, 4);
         sets = std::size_t{1} << bits;
         // Each mask owns one bit above the line, so that all sets are in use, and may have others further up.
-        for (std::size_t bit = 0; bit < bits; ++bit) g.index_masks.push_back(std::uint64_t{1} << (g.block_shift + bit) | dice.below(256) << (g.block_shift + bits));
+        for (std::size_t bit = 0; bit < bits; ++bit)
+            g.index_masks.push_back(std::uint64_t{1} << (g.block_shift + bit) | dice.below(256) << (g.block_shift + bits));
     }
     const bool equal = dice.below(2) == 0 || policy == "way-odds";
     const auto ways = static_cast<std::uint32_t>(dice.between(1, 40));
@@ -147,10 +148,16 @@ TEST(MemoryProperty, ASecondLookupRightAfterTheFirstHitsUnderEveryPolicy) {
 machine::Machine random_machine(Dice& dice) {
     const auto policies = replacement_policies();
     const auto policy = [&] { return std::string(policies[dice.below(policies.size() - 1)]); };  // the last one needs odds
-    auto l1 = make_cache({.sector = std::int64_t{32} << dice.below(3), .ways = static_cast<std::int64_t>(dice.between(1, 6)),
-                          .sets = static_cast<std::int64_t>(dice.between(1, 9)), .policy = policy()});
-    auto l2 = make_cache({.scope = "gpu", .sector = std::int64_t{32} << dice.below(3), .ways = static_cast<std::int64_t>(dice.between(1, 16)),
-                          .sets = static_cast<std::int64_t>(dice.between(1, 30)), .policy = policy(), .latency = 200});
+    auto l1 = make_cache({.sector = std::int64_t{32} << dice.below(3),
+                          .ways = static_cast<std::int64_t>(dice.between(1, 6)),
+                          .sets = static_cast<std::int64_t>(dice.between(1, 9)),
+                          .policy = policy()});
+    auto l2 = make_cache({.scope = "gpu",
+                          .sector = std::int64_t{32} << dice.below(3),
+                          .ways = static_cast<std::int64_t>(dice.between(1, 16)),
+                          .sets = static_cast<std::int64_t>(dice.between(1, 30)),
+                          .policy = policy(),
+                          .latency = 200});
     l1.bytes_per_cycle.set(static_cast<double>(dice.between(8, 128)));
     l2.bytes_per_cycle.set(static_cast<double>(dice.between(16, 512)));
     l1.outstanding_design.set(dice.below(2) == 0 ? "mshr" : "prt");

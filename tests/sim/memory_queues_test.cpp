@@ -123,7 +123,9 @@ TEST(Bandwidth, OfAnSmIsThatOfItsPort) {
     Rig all(m);
     EXPECT_NEAR(rate(*all.memory, {.transactions = 100'000, .next = sequential}), 48, 0.48);
     Rig stores(m);
-    EXPECT_NEAR(rate(*stores.memory, {.sms = 1, .transactions = 50'000, .next = [](std::uint64_t i) { return Transaction{.address = i * 128, .kind = AccessKind::store}; }}), 8, 0.08);
+    EXPECT_NEAR(rate(*stores.memory,
+                     {.sms = 1, .transactions = 50'000, .next = [](std::uint64_t i) { return Transaction{.address = i * 128, .kind = AccessKind::store}; }}),
+                8, 0.08);
 }
 
 TEST(Bandwidth, OfHitsIsThatOfTheCache) {
@@ -134,7 +136,9 @@ TEST(Bandwidth, OfHitsIsThatOfTheCache) {
     Rig near_hits(machine_with({{"l1", l1}, {"l2", l2}}));
     EXPECT_NEAR(rate(*near_hits.memory, {.transactions = 100'000, .next = [](std::uint64_t i) { return Transaction{.address = i % 16 * 128}; }}), 6 * 24, 1.44);
     Rig far_hits(machine_with({{"l1", l1}, {"l2", l2}}));
-    EXPECT_NEAR(rate(*far_hits.memory, {.transactions = 100'000, .next = [](std::uint64_t i) { return Transaction{.address = i % 64 * 128, .hint = CacheHint::l2_only}; }}), 50, 0.5);
+    EXPECT_NEAR(rate(*far_hits.memory,
+                     {.transactions = 100'000, .next = [](std::uint64_t i) { return Transaction{.address = i % 64 * 128, .hint = CacheHint::l2_only}; }}),
+                50, 0.5);
 }
 
 TEST(Bandwidth, OfStridesOfPowersOfTwoUsesAllChannels) {
@@ -142,7 +146,8 @@ TEST(Bandwidth, OfStridesOfPowersOfTwoUsesAllChannels) {
         auto m = bare_machine();
         m.memory.channels.set(8);
         Rig rig(m);
-        EXPECT_GT(rate(*rig.memory, {.transactions = 100'000, .next = [=](std::uint64_t i) { return Transaction{.address = (i % 4096) << shift}; }}), 85) << "stride 2^" << shift;
+        EXPECT_GT(rate(*rig.memory, {.transactions = 100'000, .next = [=](std::uint64_t i) { return Transaction{.address = (i % 4096) << shift}; }}), 85)
+            << "stride 2^" << shift;
     }
 }
 
@@ -292,8 +297,11 @@ TEST(MemorySystem, RepeatsItselfForASeed) {
         std::mt19937_64 random(5);
         std::vector<double> done;
         for (int i = 0; i < 20'000; ++i)
-            done.push_back(rig.memory->access({.address = random() % 512 * 128, .bytes = 128, .sm = static_cast<std::uint32_t>(random() % 6),
-                                               .kind = random() % 4 == 0 ? AccessKind::store : AccessKind::load}, i));
+            done.push_back(rig.memory->access({.address = random() % 512 * 128,
+                                               .bytes = 128,
+                                               .sm = static_cast<std::uint32_t>(random() % 6),
+                                               .kind = random() % 4 == 0 ? AccessKind::store : AccessKind::load},
+                                              i));
         return done;
     };
     EXPECT_EQ(times(1), times(1));

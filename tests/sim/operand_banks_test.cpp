@@ -26,9 +26,7 @@ TEST(OperandWaits, CountARegisterOnceAndNeitherPredicatesNorConstants) {
     EXPECT_EQ(operand_waits(program, {2, 1}), (std::vector<std::uint8_t>{0, 0, 0, 1})) << "a 64-bit register lies in both banks";
 }
 
-TEST(OperandWaits, AreNoneWhereNoBanksAreDescribed) {
-    EXPECT_EQ(operand_waits(program_of({{0, 2, 4, kNoSlot}}), {}), std::vector<std::uint8_t>{0});
-}
+TEST(OperandWaits, AreNoneWhereNoBanksAreDescribed) { EXPECT_EQ(operand_waits(program_of({{0, 2, 4, kNoSlot}}), {}), std::vector<std::uint8_t>{0}); }
 
 }  // namespace
 }  // namespace gputomo::sim

@@ -26,8 +26,7 @@ std::vector<double> latencies(const machine::Machine& machine, const Options& op
     const auto gpu = make_device(machine, options);
     device::Buffer ring(*gpu, Bytes(bytes));
     std::vector<std::uint64_t> words(static_cast<std::size_t>(bytes) / 8);
-    for (int at = 0; at < bytes; at += 64)
-        words[static_cast<std::size_t>(at) / 8] = ring.address() + static_cast<std::uint64_t>((at + 64) % bytes);
+    for (int at = 0; at < bytes; at += 64) words[static_cast<std::size_t>(at) / 8] = ring.address() + static_cast<std::uint64_t>((at + 64) % bytes);
     ring.write(words);
     KernelBuilder k("chase", kTarget);
     const Reg out = k.param(Type::u64, "out"), p = k.param(Type::u64, "ring");

@@ -10,9 +10,12 @@ namespace {
 
 /// Cycles of 64 independent adds by each of 16 warps.
 double adds(const machine::Machine& machine) {
-    return cycles_of(*make_device(machine, {}), [](KernelBuilder& k, Reg) {
-        for (int i = 0; i < 64; ++i) k("add.u32", k.reg(Type::u32), i, 2);
-    }, 512);
+    return cycles_of(
+        *make_device(machine, {}),
+        [](KernelBuilder& k, Reg) {
+            for (int i = 0; i < 64; ++i) k("add.u32", k.reg(Type::u32), i, 2);
+        },
+        512);
 }
 
 TEST(IssueSlots, AnInstructionThatTakesTwoHalvesTheRateOfIssue) {

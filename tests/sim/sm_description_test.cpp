@@ -44,7 +44,12 @@ const std::vector<Case> kCases{
     {"ClockCountsNothing", [](Machine& m) { m.clock.resolution.set(0); }, "clock.resolution", "found 0"},
     {"ClockReadsBackwards", [](Machine& m) { m.clock.read_cost.set(-1); }, "clock.read_cost", "found -1"},
     {"ClockScopeIsUnknown", [](Machine& m) { m.clock.scope.set("cluster"); }, "clock.scope", "\"cluster\""},
-    {"ClockOfATpcOfUnknownSize", [](Machine& m) { m.clock.scope.set("tpc"); m.topology.sms_per_tpc = {}; }, "topology.sms_per_tpc", "missing"},
+    {"ClockOfATpcOfUnknownSize",
+     [](Machine& m) {
+         m.clock.scope.set("tpc");
+         m.topology.sms_per_tpc = {};
+     },
+     "topology.sms_per_tpc", "missing"},
     {"WarpsOfSixtyFour", [](Machine& m) { m.topology.warp_size.set(64); }, "topology.warp_size", "found 64"},
     {"NoThreads", [](Machine& m) { m.topology.max_threads_per_sm.set(0); }, "topology.max_threads_per_sm", "found 0"},
     {"NoSchedulers", [](Machine& m) { m.issue.schedulers_per_sm.set(0); }, "issue.schedulers_per_sm", "found 0"},
@@ -59,24 +64,35 @@ const std::vector<Case> kCases{
     {"DivergenceIsUnknown", [](Machine& m) { m.issue.divergence.set("magic"); }, "issue.divergence", "\"magic\""},
     {"FirstPathIsUnknown", [](Machine& m) { m.issue.first_path.set("shorter"); }, "issue.first_path", "\"shorter\""},
     {"WarpBarriersOfIndependentThreads", [](Machine& m) { m.issue.divergence.set("independent"); }, "issue.barrier_granularity", "\"warp\""},
-    {"NoOperations", [](Machine& m) { m.pipelines.clear(); m.operations.clear(); }, "operations", "missing"},
+    {"NoOperations",
+     [](Machine& m) {
+         m.pipelines.clear();
+         m.operations.clear();
+     },
+     "operations", "missing"},
     {"UnitWithoutLanes", [](Machine& m) { m.pipelines["sp"].lanes = {}; }, "pipelines.sp.lanes", "missing"},
     {"BanksAreMissing", [](Machine& m) { m.shared.banks = {}; }, "shared.banks", "missing"},
     {"BanksAreTooNarrow", [](Machine& m) { m.shared.bank_width.set(2); }, "shared.bank_width", "found 2"},
     {"SharedLatencyIsMissing", [](Machine& m) { m.shared.latency = {}; }, "shared.latency", "missing"},
     {"ThirdsOfAWarp", [](Machine& m) { m.shared.access_group.set(11); }, "shared.access_group", "found 11"},
     {"CoalescingOfTwentyThreads", [](Machine& m) { m.memory.coalescing_group.set(20); }, "memory.coalescing_group", "found 20"},
-    {"TransactionsOfFortyBytes", [](Machine& m) { m.memory.transaction_sizes.set({32, 40}); }, "memory.transaction_sizes", "found 40"},
+    {"TransactionsOfFortyBytes",
+     [](Machine& m) {
+         m.memory.transaction_sizes.set({32, 40});
+     },
+     "memory.transaction_sizes", "found 40"},
     {"NoTransactions", [](Machine& m) { m.memory.transaction_sizes.set({}); }, "memory.transaction_sizes", "empty"},
     {"FetchWithoutAPath", [](Machine& m) { m.instruction_supply.fetch_block.set(64); }, "paths.instruction", "instruction_supply.fetch_block"},
     {"PrefetchWithoutAPath", [](Machine& m) { m.instruction_supply.prefetch_lines.set(1); }, "paths.instruction", "instruction_supply.prefetch_lines"},
     {"InstructionsWithoutACache", [](Machine& m) { m.paths["instruction"].memory_latency.set(100); }, "paths.instruction.caches", "no cache"},
-    {"FetchOfPartOfALine", [](Machine& m) {
+    {"FetchOfPartOfALine",
+     [](Machine& m) {
          m.caches["i1"] = small_cache(64, 2, 8, 10);
          m.paths["instruction"].memory_latency.set(100);
          m.paths["instruction"].caches.set({"i1"});
          m.instruction_supply.fetch_block.set(48);
-     }, "instruction_supply.fetch_block", "found 48"},
+     },
+     "instruction_supply.fetch_block", "found 48"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Cases, UnfitDescription, testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
@@ -114,12 +130,15 @@ TEST(OperationCosts, AnOperationWithoutUnitsHasOneOfItsOwn) {
     machine.operations["mul.lo.s32"].instructions = {};
     const auto gpu = make_device(machine, {});
     const auto time = [&](int products) {
-        return cycles_of(*gpu, [&](KernelBuilder& k, Reg r) {
-            k.repeat(64, [&](int) {
-                k("add.u32", r, r, 1);
-                for (int i = 0; i < products; ++i) k("mul.lo.s32", k.reg(Type::s32), 3, 4);
-            });
-        }, 256);
+        return cycles_of(
+            *gpu,
+            [&](KernelBuilder& k, Reg r) {
+                k.repeat(64, [&](int) {
+                    k("add.u32", r, r, 1);
+                    for (int i = 0; i < products; ++i) k("mul.lo.s32", k.reg(Type::s32), 3, 4);
+                });
+            },
+            256);
     };
     EXPECT_NEAR(time(1), 64 * 16 * 8, 500) << "8 warps, 16 cycles for each product; the sums run beside them";
 }

@@ -18,8 +18,10 @@ std::uint32_t cycles(const machine::Machine& machine, const Body& body, std::uin
 
 /// Cycles that `count` further copies of `body` take.
 double each(const machine::Machine& machine, const Body& body, int count = 32, std::uint32_t threads = 1) {
-    const auto some = cycles(machine, [&](KernelBuilder& k, Reg r) { k.repeat(count, [&](int) { body(k, r); }); }, threads);
-    const auto more = cycles(machine, [&](KernelBuilder& k, Reg r) { k.repeat(2 * count, [&](int) { body(k, r); }); }, threads);
+    const auto some = cycles(
+        machine, [&](KernelBuilder& k, Reg r) { k.repeat(count, [&](int) { body(k, r); }); }, threads);
+    const auto more = cycles(
+        machine, [&](KernelBuilder& k, Reg r) { k.repeat(2 * count, [&](int) { body(k, r); }); }, threads);
     return static_cast<double>(more - some) / count;
 }
 
@@ -89,11 +91,14 @@ TEST(SmTiming, ConflictsBeyondWhatOneIssueServesTakeIssueSlots) {
     machine.shared.conflict_cost.set(0);
     machine.shared.bytes_per_cycle.set(1024);
     const auto issue_slots = [&](int loads) {
-        return cycles(machine, [&](KernelBuilder& k, Reg) {
-            const Reg words = k.shared("words", Bytes(16384)), at = k.reg(Type::u32);
-            k("mad.lo.u32", at, k.special(SpecialRegister::tid_x), 4 * 16, words);
-            k.repeat(loads, [&](int) { k("ld.shared.u32", k.reg(Type::u32), Mem(at)); });
-        }, 16);
+        return cycles(
+            machine,
+            [&](KernelBuilder& k, Reg) {
+                const Reg words = k.shared("words", Bytes(16384)), at = k.reg(Type::u32);
+                k("mad.lo.u32", at, k.special(SpecialRegister::tid_x), 4 * 16, words);
+                k.repeat(loads, [&](int) { k("ld.shared.u32", k.reg(Type::u32), Mem(at)); });
+            },
+            16);
     };
     const auto without = issue_slots(64) - issue_slots(32);
     machine.issue.reissue_transactions.set(4);
@@ -316,11 +321,14 @@ TEST(MemoryPaths, LocalMemoryTakesTheGlobalPathUnlessItHasItsOwn) {
 TEST(MemoryPaths, AtomicsOnOneWordOfSharedMemoryAreServedOneByOne) {
     const auto atomics = [](int stride) {
         const auto chain = [&](int count) {
-            return cycles(small_machine(), [&](KernelBuilder& k, Reg r) {
-                const Reg words = k.shared("words", Bytes(64)), at = k.reg(Type::u32);
-                k("mad.lo.u32", at, k.special(SpecialRegister::tid_x), stride, words);
-                k.repeat(count, [&](int) { k("atom.shared.add.u32", r, Mem(at), r); });
-            }, 16);
+            return cycles(
+                small_machine(),
+                [&](KernelBuilder& k, Reg r) {
+                    const Reg words = k.shared("words", Bytes(64)), at = k.reg(Type::u32);
+                    k("mad.lo.u32", at, k.special(SpecialRegister::tid_x), stride, words);
+                    k.repeat(count, [&](int) { k("atom.shared.add.u32", r, Mem(at), r); });
+                },
+                16);
         };
         return (chain(16) - chain(8)) / 8;
     };

@@ -62,10 +62,13 @@ std::string value_case(const OutlineCommand& command, const OutlineOption& optio
 std::string option_case(const OutlineCommand& command) {
     std::vector<std::string> options, words;
     for (const auto& option : command.options) {
-        if (!option.positional) options.push_back(option.name);
-        else if (const auto own = words_of(command, option); !own.empty()) words.insert(words.end(), own.begin(), own.end());
+        if (!option.positional)
+            options.push_back(option.name);
+        else if (const auto own = words_of(command, option); !own.empty())
+            words.insert(words.end(), own.begin(), own.end());
     }
-    return fmt::format("        \"{}\") if [[ $current == -* ]]; then choices=\"{}\"; else choices=\"{}\"; fi ;;\n", command.name, fmt::join(options, " "), fmt::join(words, " "));
+    return fmt::format("        \"{}\") if [[ $current == -* ]]; then choices=\"{}\"; else choices=\"{}\"; fi ;;\n", command.name, fmt::join(options, " "),
+                       fmt::join(words, " "));
 }
 
 }  // namespace
@@ -78,7 +81,9 @@ std::string bash_completion(const std::vector<OutlineCommand>& commands) {
         for (const auto& option : command.options)
             if (!option.positional && option.takes_value) values += value_case(command, option);
     }
-    return fmt::format("{}{}    else case \"$command $previous\" in\n{}        *) case \"$command\" in\n{}        esac ;;\n    esac; fi\n{}_gputomo_groups=\"{}\"\n", kStart, first, values, options, kEnd, groups);
+    return fmt::format(
+        "{}{}    else case \"$command $previous\" in\n{}        *) case \"$command\" in\n{}        esac ;;\n    esac; fi\n{}_gputomo_groups=\"{}\"\n", kStart,
+        first, values, options, kEnd, groups);
 }
 
 }  // namespace gputomo::cli

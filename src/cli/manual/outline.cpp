@@ -5,8 +5,8 @@
 #include "experiments/experiment.hpp"
 #include "exports/exports.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 namespace gputomo::cli {
 namespace {
@@ -68,8 +68,8 @@ struct Words {
     std::vector<std::string> (*list)();
 };
 constexpr Words kWords[] = {
-    {"simulate", "--device", simulated}, {"", "--device", devices}, {"", "--machine", simulated}, {"run", "experiment", experiment_ids},
-    {"scan", "--only", experiment_ids}, {"reproduce", "paper", paper_ids}, {"export", "--to", forms},
+    {"simulate", "--device", simulated}, {"", "--device", devices},         {"", "--machine", simulated}, {"run", "experiment", experiment_ids},
+    {"scan", "--only", experiment_ids},  {"reproduce", "paper", paper_ids}, {"export", "--to", forms},
 };
 
 }  // namespace

@@ -11,17 +11,17 @@ class App;
 namespace gputomo::cli {
 
 struct OutlineOption {
-    std::string name;         ///< "--device"; of a positional argument "paper"
+    std::string name;  ///< "--device"; of a positional argument "paper"
     std::string help;
-    std::string fallback;     ///< the default; empty for none
+    std::string fallback;  ///< the default; empty for none
     bool positional = false;
     bool takes_value = false;
     bool required = false;
-    bool several = false;     ///< may have more than one value
+    bool several = false;  ///< may have more than one value
 };
 
 struct OutlineCommand {
-    std::string name;         ///< "scan", "list devices"
+    std::string name;  ///< "scan", "list devices"
     std::string help;
     std::vector<OutlineOption> options;
 };

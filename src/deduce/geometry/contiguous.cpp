@@ -49,7 +49,8 @@ public:
     Contiguous run() {
         const bool many = q_.overflows / step() > kManyLoads;
         try {
-            static_cast<void>((many && find_sets_by_distance()) || (find_capacity() && find_sets()) || (!many && find_sets_by_distance()) || (fitted_ > 0 && find_one_set()));
+            static_cast<void>((many && find_sets_by_distance()) || (find_capacity() && find_sets()) || (!many && find_sets_by_distance()) ||
+                              (fitted_ > 0 && find_one_set()));
         } catch (const Exhausted& exhausted) {
             remark(exhausted.what());
         }
@@ -144,7 +145,8 @@ private:
         const std::uint64_t ways = one_set ? lone.ways : capacity / way;
         if (!verify_ways(way, ways)) return remark(fmt::format("{} lines {} bytes apart do not behave as one set of {} ways", ways + 1, way, ways));
         const std::uint64_t line = one_set ? line_of(lone) : find_line(way, ways);
-        if (one_set && !scattered_lines_stay(line, ways)) return remark("lines at random places overflow before the capacity is reached: the set is a hash of the address");
+        if (one_set && !scattered_lines_stay(line, ways))
+            return remark("lines at random places overflow before the capacity is reached: the set is a hash of the address");
         if (!one_set && (line >= way || way % line != 0)) return remark("no line size explains which lines overflow together");
         return decide(way, ways, line, one_set);
     }

@@ -37,7 +37,10 @@ std::string policy_note(const PolicyFinding& policy) {
 
 void add_policy(std::vector<Estimate>& to, const PolicyFinding& policy, const std::string& prefix, const std::string& method) {
     if (policy.name.empty() && policy.candidates.empty()) return;
-    Estimate estimate{.path = prefix + ".policy", .method = method + ": candidates explain which lines a full set evicts", .confidence = policy.confidence, .note = policy_note(policy)};
+    Estimate estimate{.path = prefix + ".policy",
+                      .method = method + ": candidates explain which lines a full set evicts",
+                      .confidence = policy.confidence,
+                      .note = policy_note(policy)};
     if (policy.name.empty()) {
         estimate.verdict = Verdict::undecided;
         estimate.candidates.assign(policy.candidates.begin(), policy.candidates.end());
@@ -66,9 +69,11 @@ std::vector<Estimate> cache_estimates(const CacheFindings& findings, const std::
     add_set_ways(estimates, findings, prefix, method);
     if (!findings.index.empty()) add(estimates, prefix + ".index", findings.index, confidence, method + ": which lines share a set");
     if (!findings.index_bits.empty()) add(estimates, prefix + ".index_bits", findings.index_bits, confidence, method + ": address bits that change the set");
-    if (!findings.index_hash.empty()) add(estimates, prefix + ".index_hash", findings.index_hash, confidence, method + ": combinations of address bits that leave the set as it is, GF(2)");
+    if (!findings.index_hash.empty())
+        add(estimates, prefix + ".index_hash", findings.index_hash, confidence, method + ": combinations of address bits that leave the set as it is, GF(2)");
     add_policy(estimates, findings.policy, prefix, method);
-    if (!findings.policy.odds.empty()) add(estimates, prefix + ".way_odds", findings.policy.odds, findings.policy.confidence, method + ": victims counted by way");
+    if (!findings.policy.odds.empty())
+        add(estimates, prefix + ".way_odds", findings.policy.odds, findings.policy.confidence, method + ": victims counted by way");
     return estimates;
 }
 

@@ -106,8 +106,10 @@ Overflowing first_to_overflow(Probe& probe, const Offsets& lines, std::uint64_t 
         const std::uint64_t middle = low + (most.tour.size() - low) / 2;
         Overflowing now{Offsets(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(middle)), {}};
         now.missing = missing_lines(probe, now.tour);
-        if (now.missing.empty()) low = middle;
-        else most = std::move(now);
+        if (now.missing.empty())
+            low = middle;
+        else
+            most = std::move(now);
     }
     return most;
 }
@@ -130,7 +132,9 @@ Offsets with_lines_that_stay(Probe& probe, const Overflowing& found) {
     Offsets others;
     for (const auto line : found.tour)
         if (std::ranges::find(found.missing, line) == found.missing.end()) others.push_back(line);
-    return others.empty() || probe.full_set_fits(joined(found.missing, others), found.missing.size()) ? Offsets{} : joined(found.missing, company_in_the_way(probe, found.missing, {}, others));
+    return others.empty() || probe.full_set_fits(joined(found.missing, others), found.missing.size())
+               ? Offsets{}
+               : joined(found.missing, company_in_the_way(probe, found.missing, {}, others));
 }
 
 /// `count` different multiples of `alignment` within reach.

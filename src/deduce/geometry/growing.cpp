@@ -28,7 +28,8 @@ public:
         if (!grow()) return std::move(result_);
         std::stable_sort(found_.sets.begin(), found_.sets.end(), [](const Offsets& a, const Offsets& b) { return a.size() > b.size(); });
         if (const auto agreement = predict(); agreement < kPredicts)
-            return against(fmt::format("{} sets of up to {} lines: what is predicted of one of them is right in {:.0f}% of the trials", found_.sets.size(), found_.ways().front(), agreement * 100));
+            return against(fmt::format("{} sets of up to {} lines: what is predicted of one of them is right in {:.0f}% of the trials", found_.sets.size(),
+                                       found_.ways().front(), agreement * 100));
         result_.found = std::move(found_);
         return std::move(result_);
     }

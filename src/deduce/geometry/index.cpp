@@ -36,8 +36,10 @@ public:
         while (lines.size() > 1) {
             const auto half = lines.begin() + static_cast<std::ptrdiff_t>(lines.size() / 2);
             const Offsets first(lines.begin(), half);
-            if (any_collides(first)) lines = first;
-            else lines.erase(lines.begin(), half);
+            if (any_collides(first))
+                lines = first;
+            else
+                lines.erase(lines.begin(), half);
         }
         return lines.front();
     }
@@ -54,7 +56,8 @@ std::uint64_t period(Probe& probe, const FullSet& set, const Overfull& overfull,
     std::uint64_t common = 0;
     for (const auto offset : overfull.lines) common = std::gcd(common, (offset > set.start() ? offset - set.start() : set.start() - offset) / line);
     for (std::uint64_t factor = 2; factor <= kLargestFactor; ++factor)
-        while (common % factor == 0 && common > 1 && set.start() + common / factor * line < probe.span() && set.collides(set.start() + common / factor * line)) common /= factor;
+        while (common % factor == 0 && common > 1 && set.start() + common / factor * line < probe.span() && set.collides(set.start() + common / factor * line))
+            common /= factor;
     return common;
 }
 

@@ -7,8 +7,8 @@ namespace gputomo::deduce::geometry {
 
 /// What a walk through a window shows that an eviction emptied: one miss for each piece that is filled.
 struct FilledPiece {
-    std::uint64_t bytes = 0;     ///< 0: no misses where eviction was expected
-    double agreement = 0;        ///< share of the pieces that have this size; 0: the whole window is one piece
+    std::uint64_t bytes = 0;  ///< 0: no misses where eviction was expected
+    double agreement = 0;     ///< share of the pieces that have this size; 0: the whole window is one piece
 };
 [[nodiscard]] FilledPiece find_sector(Probe& probe);
 

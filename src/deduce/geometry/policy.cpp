@@ -91,7 +91,8 @@ public:
     }
 
     PolicyFinding run() {
-        if (visits_ == 0) return {.evidence = "lines are too short for as many visits as lines of other sets need between those of one: the policy is not determined"};
+        if (visits_ == 0)
+            return {.evidence = "lines are too short for as many visits as lines of other sets need between those of one: the policy is not determined"};
         const std::uint64_t rounds = std::max<std::uint64_t>(kFewestRounds, kRoundsPerWay * ways_);
         std::uint64_t loads = std::min(kMostLoads / kWalks, rounds * lines_.size());
         for (int batch = 0; batch < kBatches && !decided(); ++batch, loads *= 2) {
@@ -243,8 +244,8 @@ private:
     /// Nothing known fits better than chance: it is chance only if the set does not repeat itself and prefers no line.
     void judge_unexplained(const Candidate& best) {
         const double again = repeating(), preference = preference_for_old_lines();
-        found_.evidence = fmt::format("{} evictions; the set repeats {:.0f}% of its misses from lap to lap; victims are {:.2f} of the way from the oldest line", best.victims, again * 100,
-                                      0.5 - preference);
+        found_.evidence = fmt::format("{} evictions; the set repeats {:.0f}% of its misses from lap to lap; victims are {:.2f} of the way from the oldest line",
+                                      best.victims, again * 100, 0.5 - preference);
         if (probe_.hidden()) return;  // what comes between to reach this level may be what does not fit
         if (again > kRepeating || std::abs(preference) > kPreference) {
             found_.name = "not-lru";
@@ -298,7 +299,8 @@ private:
     /// A long walk in pieces, in which each way's victims are counted. An accident that reads like a miss swaps two ways for good, so
     /// pieces are as short as leaves most of them without one; ways of a piece that chance may part have one and the same odds.
     void find_odds() {
-        const auto wanted = static_cast<std::size_t>(std::clamp(kAccidentsInPiece / std::max(accidental_, 1e-6), kShortestPiece * ways_, static_cast<double>(kOddsLoads)));
+        const auto wanted =
+            static_cast<std::size_t>(std::clamp(kAccidentsInPiece / std::max(accidental_, 1e-6), kShortestPiece * ways_, static_cast<double>(kOddsLoads)));
         std::vector<std::vector<double>> by_rank(ways_);
         double gain = 0, total = 0;
         for (const auto& episode : walk(kOddsLoads).episodes) {
@@ -325,7 +327,9 @@ private:
         found_.confidence = (total + 1) / (total + 2) / (1 + std::exp(-gain)) * kOneWalk;
     }
     static Episode piece_of(const Episode& whole, std::size_t at, std::size_t loads) {
-        const auto cut = [&](const auto& v) { return std::vector(v.begin() + static_cast<std::ptrdiff_t>(at), v.begin() + static_cast<std::ptrdiff_t>(at + loads)); };
+        const auto cut = [&](const auto& v) {
+            return std::vector(v.begin() + static_cast<std::ptrdiff_t>(at), v.begin() + static_cast<std::ptrdiff_t>(at + loads));
+        };
         return {cut(whole.lines), cut(whole.missed), cut(whole.odd)};
     }
     [[nodiscard]] std::vector<double> victims_by_way(const Episode& episode) const {
@@ -343,7 +347,8 @@ private:
         std::size_t cut = 0;
         for (std::size_t i = 1; i < counts.size(); ++i) {
             head += counts[i - 1];
-            const double gain = likelihood(head, static_cast<double>(i)) + likelihood(total - head, size - static_cast<double>(i)) - likelihood(total, size) - std::log(total) / 2 - 2 * std::log(size);
+            const double gain = likelihood(head, static_cast<double>(i)) + likelihood(total - head, size - static_cast<double>(i)) - likelihood(total, size) -
+                                std::log(total) / 2 - 2 * std::log(size);
             if (gain > best) best = gain, cut = i;
         }
         if (cut > 0) return best + pool_equal_ways(counts.first(cut)) + pool_equal_ways(counts.subspan(cut));
@@ -366,6 +371,8 @@ private:
 
 }  // namespace
 
-PolicyFinding find_policy(Probe& probe, const Offsets& lines, const Offsets& company, std::uint64_t piece) { return PolicyFinder(probe, lines, company, piece).run(); }
+PolicyFinding find_policy(Probe& probe, const Offsets& lines, const Offsets& company, std::uint64_t piece) {
+    return PolicyFinder(probe, lines, company, piece).run();
+}
 
 }  // namespace gputomo::deduce::geometry

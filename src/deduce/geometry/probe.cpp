@@ -75,20 +75,24 @@ public:
             if (slow[i + some] <= most && slow[i + some] - slow[i] <= std::max(2 * width, kLeastPart)) add({slow[i] - wide, slow[i + some] + wide});
     }
     [[nodiscard]] bool holds(double latency) const {
-        return intervals_.empty() || std::ranges::any_of(intervals_, [latency](const auto& interval) { return latency >= interval[0] && latency <= interval[1]; });
+        return intervals_.empty() ||
+               std::ranges::any_of(intervals_, [latency](const auto& interval) { return latency >= interval[0] && latency <= interval[1]; });
     }
 
 private:
     void add(std::array<double, 2> interval) {
-        if (!intervals_.empty() && interval[0] <= intervals_.back()[1]) intervals_.back()[1] = std::max(intervals_.back()[1], interval[1]);
-        else intervals_.push_back(interval);
+        if (!intervals_.empty() && interval[0] <= intervals_.back()[1])
+            intervals_.back()[1] = std::max(intervals_.back()[1], interval[1]);
+        else
+            intervals_.push_back(interval);
     }
     std::vector<std::array<double, 2>> intervals_;  ///< empty: too few misses to tell
 };
 
 }  // namespace
 
-Probe::Probe(const Chase& chase, const CacheQuestion& question) : chase_(chase), question_(question), span_(std::bit_floor(question.largest)), random_(question.seed) {
+Probe::Probe(const Chase& chase, const CacheQuestion& question)
+    : chase_(chase), question_(question), span_(std::bit_floor(question.largest)), random_(question.seed) {
     if (question_.visible == 0) question_.visible = question_.word;
     move_origin(span_);
 }
@@ -107,7 +111,8 @@ Probe::Recorded Probe::record(const Offsets& offsets, std::uint32_t warm, std::u
     for (auto& offset : request.offsets) offset += origin_;
     const auto trace = chase_(request);
     loads_ += offsets.size() * (std::uint64_t{warm} + laps);
-    Recorded recorded{std::vector<bool>(trace.latencies.size()), std::vector<bool>(trace.latencies.size()), std::max<std::size_t>(1, trace.unbroken == 0 ? trace.latencies.size() : trace.unbroken)};
+    Recorded recorded{std::vector<bool>(trace.latencies.size()), std::vector<bool>(trace.latencies.size()),
+                      std::max<std::size_t>(1, trace.unbroken == 0 ? trace.latencies.size() : trace.unbroken)};
     const UsualMisses usual(trace.latencies, question_.threshold);
     for (std::size_t i = 0; i < trace.latencies.size(); ++i) {
         recorded.missed[i] = trace.latencies[i] > question_.threshold;

@@ -96,7 +96,8 @@ SetWays find_set_ways(Probe& probe, const Index& index, std::uint64_t expected) 
     const auto full_fits = probe.groups_fit(full);
     auto overfull_fits = probe.groups_fit(overfull);
     // Few sets may well be unequal: each is given its time.
-    for (std::size_t i = 0; i < chosen.size() && found.every_set && chosen.size() <= kFewSets; ++i) overfull_fits[i] = overfull_fits[i] || probe.fits(overfull[i]);
+    for (std::size_t i = 0; i < chosen.size() && found.every_set && chosen.size() <= kFewSets; ++i)
+        overfull_fits[i] = overfull_fits[i] || probe.fits(overfull[i]);
     std::vector<std::size_t> odd;
     for (std::size_t i = 0; i < chosen.size(); ++i)
         if (overfull_fits[i] || (!full_fits[i] && !probe.fits(full[i]))) odd.push_back(i);

@@ -33,7 +33,7 @@ struct Reading {
     std::vector<std::uint32_t> way_of;  ///< by line; the state before `miss`
     std::size_t miss = 0;               ///< the last load that really missed; its victim is not known yet
     double score = 0;
-    double counted = 0;                 ///< of the second half
+    double counted = 0;  ///< of the second half
     int victims = 0, explained = 0;
     std::shared_ptr<const Eviction> evictions;
 
@@ -177,7 +177,8 @@ private:
 };
 
 /// Splits a node's ways in the two halves that victims show; false where they show none.
-bool split(const std::vector<Step>& steps, std::size_t end, std::uint32_t ways, const std::vector<std::uint32_t>& node, std::vector<std::uint32_t> (&halves)[2]) {
+bool split(const std::vector<Step>& steps, std::size_t end, std::uint32_t ways, const std::vector<std::uint32_t>& node,
+           std::vector<std::uint32_t> (&halves)[2]) {
     constexpr std::uint32_t kNone = ~0U;
     std::vector<bool> member(ways, false);
     for (const auto way : node) member[way] = true;
@@ -209,7 +210,9 @@ bool split(const std::vector<Step>& steps, std::size_t end, std::uint32_t ways, 
 
 }  // namespace
 
-Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental) { return Explainer(episode, ways, accidental).run(policy); }
+Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental) {
+    return Explainer(episode, ways, accidental).run(policy);
+}
 
 std::vector<std::uint32_t> learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy) {
     const auto model = policy.clone();
@@ -225,7 +228,8 @@ std::vector<std::uint32_t> learn_places(const std::vector<Step>& steps, std::uin
     }
     std::vector<int> lead(ways, 0);
     for (std::uint32_t a = 0; a < ways; ++a)
-        for (std::uint32_t b = 0; b < ways; ++b) lead[a] += (before[a * ways + b] > before[b * ways + a] ? 1 : 0) - (before[a * ways + b] < before[b * ways + a] ? 1 : 0);
+        for (std::uint32_t b = 0; b < ways; ++b)
+            lead[a] += (before[a * ways + b] > before[b * ways + a] ? 1 : 0) - (before[a * ways + b] < before[b * ways + a] ? 1 : 0);
     std::vector<std::uint32_t> order(ways), places(ways);
     std::iota(order.begin(), order.end(), 0U);
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return lead[a] > lead[b]; });

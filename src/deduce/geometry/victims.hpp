@@ -22,9 +22,9 @@ struct Step {
 };
 
 struct Explanation {
-    double likelihood = 0;  ///< natural logarithm; of what happened in the second half of the episode
-    int victims = 0;        ///< there
-    int explained = 0;      ///< of those, evicted ways that the policy does evict
+    double likelihood = 0;    ///< natural logarithm; of what happened in the second half of the episode
+    int victims = 0;          ///< there
+    int explained = 0;        ///< of those, evicted ways that the policy does evict
     std::vector<Step> steps;  ///< of the whole episode, under the best reading of its slow loads
 };
 

@@ -25,8 +25,7 @@ Bytes AliasedMemory::granularity() const {
     if (call.mem_get_allocation_granularity == nullptr || call.mem_map == nullptr || call.mem_set_access == nullptr) return Bytes{0};
     if (!session_.try_enter()) return Bytes{0};
     int supported = 0;
-    if (call.device_get_attribute(&supported, abi::kAttributeVirtualMemoryManagement, session_.device()) != abi::kSuccess || supported == 0)
-        return Bytes{0};
+    if (call.device_get_attribute(&supported, abi::kAttributeVirtualMemoryManagement, session_.device()) != abi::kSuccess || supported == 0) return Bytes{0};
     std::size_t granularity = 0;
     const auto wanted = properties();
     if (call.mem_get_allocation_granularity(&granularity, &wanted, abi::kGranularityMinimum) != abi::kSuccess) return Bytes{0};
@@ -38,9 +37,10 @@ void AliasedMemory::check_request(Bytes physical, Bytes stride, Bytes window) co
     if (unit == Bytes{0}) throw DeviceError(fmt::format("{}: this GPU or driver has no virtual memory management", session_.id()));
     const bool aligned = physical % unit == Bytes{0} && stride % unit == Bytes{0} && window % unit == Bytes{0};
     if (aligned && physical > Bytes{0} && stride >= physical && window >= physical) return;
-    throw DeviceError(fmt::format("{}: map_aliased of {} B every {} B in a window of {} B: expected multiples of {} B with "
-                                  "0 < physical <= stride and physical <= window",
-                                  session_.id(), physical.count(), stride.count(), window.count(), unit.count()));
+    throw DeviceError(
+        fmt::format("{}: map_aliased of {} B every {} B in a window of {} B: expected multiples of {} B with "
+                    "0 < physical <= stride and physical <= window",
+                    session_.id(), physical.count(), stride.count(), window.count(), unit.count()));
 }
 
 Address AliasedMemory::map(Bytes physical, Bytes stride, Bytes size) {

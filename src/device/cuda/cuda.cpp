@@ -162,8 +162,7 @@ std::optional<std::int64_t> CudaDevice::attribute(Attribute attribute) const {
 Address CudaDevice::allocate(Bytes size) {
     session_->enter("cuMemAlloc_v2");
     Address address = 0;
-    session_->check(session_->call().mem_alloc(&address, static_cast<std::size_t>(size.count())), "cuMemAlloc_v2",
-                    fmt::format("{} B", size.count()));
+    session_->check(session_->call().mem_alloc(&address, static_cast<std::size_t>(size.count())), "cuMemAlloc_v2", fmt::format("{} B", size.count()));
     return address;
 }
 

@@ -69,8 +69,8 @@ abi::DeviceOrdinal Driver::device(int index) const {
     const int devices = count();
     if (devices == 0) throw DeviceError(fmt::format("cuda:{}: the CUDA driver {} finds no GPU", index, library_));
     if (index < 0 || index >= devices) {
-        const std::string expected = devices == 1 ? "expected cuda:0, the only GPU"
-                                                  : fmt::format("expected cuda:0 to cuda:{}, there are {} GPUs", devices - 1, devices);
+        const std::string expected =
+            devices == 1 ? "expected cuda:0, the only GPU" : fmt::format("expected cuda:0 to cuda:{}, there are {} GPUs", devices - 1, devices);
         throw DeviceError(fmt::format("cuda:{}: no such GPU; {}", index, expected));
     }
     abi::DeviceOrdinal device = 0;
@@ -80,8 +80,7 @@ abi::DeviceOrdinal Driver::device(int index) const {
 
 std::string Driver::device_name(int index) const {
     std::array<char, 256> name{};
-    check(functions_.device_get_name(name.data(), static_cast<int>(name.size()) - 1, device(index)), "cuDeviceGetName",
-          fmt::format("cuda:{}", index));
+    check(functions_.device_get_name(name.data(), static_cast<int>(name.size()) - 1, device(index)), "cuDeviceGetName", fmt::format("cuda:{}", index));
     return name.data();
 }
 

@@ -33,15 +33,12 @@ Nvml::~Nvml() {
     if (available_ && functions_.shutdown != nullptr) functions_.shutdown();
 }
 
-NvmlGpu::NvmlGpu(std::shared_ptr<const Nvml> nvml, const std::vector<std::string>& uuids, const std::string& pci_bus_id)
-    : nvml_(std::move(nvml)) {
+NvmlGpu::NvmlGpu(std::shared_ptr<const Nvml> nvml, const std::vector<std::string>& uuids, const std::string& pci_bus_id) : nvml_(std::move(nvml)) {
     if (nvml_ == nullptr || !nvml_->available()) return;
     const auto& call = nvml_->functions();
     for (const std::string& uuid : uuids)
         if (device_ == nullptr && call.device_by_uuid != nullptr && call.device_by_uuid(uuid.c_str(), &device_) != 0) device_ = nullptr;
-    if (device_ == nullptr && !pci_bus_id.empty() && call.device_by_pci != nullptr &&
-        call.device_by_pci(pci_bus_id.c_str(), &device_) != 0)
-        device_ = nullptr;
+    if (device_ == nullptr && !pci_bus_id.empty() && call.device_by_pci != nullptr && call.device_by_pci(pci_bus_id.c_str(), &device_) != 0) device_ = nullptr;
 }
 
 std::optional<double> NvmlGpu::clock_mhz(int domain) const {

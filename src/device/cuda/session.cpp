@@ -23,8 +23,7 @@ constexpr auto kNap = std::chrono::microseconds(50);
 
 }  // namespace
 
-Session::Session(std::shared_ptr<const Driver> driver, int index)
-    : driver_(std::move(driver)), index_(index), device_(driver_->device(index)) {
+Session::Session(std::shared_ptr<const Driver> driver, int index) : driver_(std::move(driver)), index_(index), device_(driver_->device(index)) {
     check(call().primary_context_retain(&context_, device_), "cuDevicePrimaryCtxRetain");
     try {
         enter("cuCtxSetCurrent");

@@ -37,8 +37,8 @@ public:
     void fail(std::string reason) { failure_ = std::move(reason); }
 
     struct Wait {
-        std::string_view call;     ///< what is waited for, in the driver's words
-        std::string context;       ///< kernel or copy
+        std::string_view call;  ///< what is waited for, in the driver's words
+        std::string context;    ///< kernel or copy
         std::chrono::milliseconds limit;
     };
     /// Polls `event` until it is done. Throws TimeLimitError when the limit has passed; the session is then no longer alive.

@@ -32,8 +32,10 @@ template <class T>
 std::optional<T> number(std::string_view text, int base) {
     T value{};
     std::from_chars_result result{};
-    if constexpr (std::is_floating_point_v<T>) result = std::from_chars(text.data(), text.data() + text.size(), value);
-    else result = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if constexpr (std::is_floating_point_v<T>)
+        result = std::from_chars(text.data(), text.data() + text.size(), value);
+    else
+        result = std::from_chars(text.data(), text.data() + text.size(), value, base);
     if (result.ec != std::errc{} || result.ptr != text.data() + text.size()) return std::nullopt;
     return value;
 }
@@ -94,7 +96,8 @@ void append_step(ptx::KernelBuilder& k, const TimedOperation& operation, const C
     const auto operand = [&](std::string_view word) -> ptx::Arg {
         if (word.size() > 1 || (word[0] >= '0' && word[0] <= '9')) return literal(word);
         switch (word[0]) {
-            case 'd': case 'b': return older;
+            case 'd':
+            case 'b': return older;
             case 'a': return last;
             case 'x': return shared.x;
             case 'y': return shared.y;
@@ -117,9 +120,12 @@ std::vector<std::uint64_t> initial_operands(const TimedOperation& operation, int
     std::vector<std::uint64_t> bits;
     for (int i = 0; i < 2 * chains; ++i) {
         const double value = 1.0 + 0.125 * i;
-        if (operation.type == Type::f64) bits.push_back(std::bit_cast<std::uint64_t>(value));
-        else if (operation.type == Type::f32) bits.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(value)));
-        else bits.push_back(static_cast<std::uint64_t>(2 * i + 3));
+        if (operation.type == Type::f64)
+            bits.push_back(std::bit_cast<std::uint64_t>(value));
+        else if (operation.type == Type::f32)
+            bits.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(value)));
+        else
+            bits.push_back(static_cast<std::uint64_t>(2 * i + 3));
     }
     return bits;
 }

@@ -2,7 +2,7 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/arithmetic/loops.hpp"
-#include "experiments/clock_watch.hpp"
+#include "experiments/clock/clock_watch.hpp"
 #include "experiments/estimates.hpp"
 
 #include <fmt/format.h>
@@ -63,7 +63,8 @@ deduce::Estimate instructions_estimate(const TimedOperation& operation, const Ex
     const Evidence evidence{"arithmetic_latency: machine code of 2n operations less that of n", kConfidence, text_of(expansion)};
     const double nearest = std::round(expansion.instructions);
     if (std::abs(expansion.instructions - nearest) <= kWhole) return decided(path, static_cast<std::int64_t>(nearest), evidence);
-    return undecided(path, {static_cast<std::int64_t>(std::floor(expansion.instructions)), static_cast<std::int64_t>(std::ceil(expansion.instructions))}, evidence);
+    return undecided(path, {static_cast<std::int64_t>(std::floor(expansion.instructions)), static_cast<std::int64_t>(std::ceil(expansion.instructions))},
+                     evidence);
 }
 
 /// Takes off what closes the chain; nothing where that was not timed.

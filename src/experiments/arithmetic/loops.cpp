@@ -23,7 +23,8 @@ constexpr double kMostTurns = 4096;
 
 std::string kernel_name(std::string_view what, const TimedOperation& operation, int chains) {
     std::string name = fmt::format("{}_{}_ilp{}", what, operation.name, chains);
-    std::ranges::replace_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+    std::ranges::replace_if(
+        name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
     return name;
 }
 

@@ -49,7 +49,7 @@ private:
 /// Operations of one kind in the body of a loop.
 struct LoopPart {
     TimedOperation operation;
-    int count = 0;   ///< a thread and turn, in all chains together; an even multiple of `chains`
+    int count = 0;  ///< a thread and turn, in all chains together; an even multiple of `chains`
     int chains = 1;
 };
 

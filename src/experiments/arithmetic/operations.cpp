@@ -147,8 +147,7 @@ constexpr TimedOperation kOperations[] = {
 };
 
 bool has(const ptx::Target& target, const TimedOperation& operation) {
-    return target.sm >= operation.from_sm && target.sm <= operation.until_sm &&
-           10 * target.version_major + target.version_minor >= operation.from_ptx;
+    return target.sm >= operation.from_sm && target.sm <= operation.until_sm && 10 * target.version_major + target.version_minor >= operation.from_ptx;
 }
 
 }  // namespace

@@ -22,13 +22,13 @@ struct TimedOperation {
     ///   t u  scratch of the chain's type    l  scratch of 32 bits    q  scratch predicate    x y  32-bit values that stay    p  a predicate that stays
     ///   m  a word of shared memory
     std::string_view code;
-    std::string_view family;  ///< names the unit that executes it, where it is one of its own: "int", "half", ...
+    std::string_view family;        ///< names the unit that executes it, where it is one of its own: "int", "half", ...
     std::string_view opcodes = {};  ///< machine instructions that current GPUs have for it, one of them each: "IADD3|IMAD"; empty: not said
-    int companions = 0;       ///< other machine instructions that each may take
-    int size = 1;             ///< machine instructions of one step, roughly; long ones are timed in shorter chains
-    int from_sm = 0;          ///< compute capability that has it, 20 for 2.0
-    int until_sm = 999;       ///< the last one
-    int from_ptx = 0;         ///< PTX ISA version that has it, 62 for 6.2
+    int companions = 0;             ///< other machine instructions that each may take
+    int size = 1;                   ///< machine instructions of one step, roughly; long ones are timed in shorter chains
+    int from_sm = 0;                ///< compute capability that has it, 20 for 2.0
+    int until_sm = 999;             ///< the last one
+    int from_ptx = 0;               ///< PTX ISA version that has it, 62 for 6.2
     /// An operation that the step needs besides to close the chain ("selp.b32" after a comparison): its time is taken off, and no
     /// rate is measured.
     std::string_view bridge = {};

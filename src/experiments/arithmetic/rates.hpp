@@ -2,8 +2,8 @@
 #pragma once
 
 #include "experiments/arithmetic/operations.hpp"
-#include "experiments/experiment.hpp"
 #include "experiments/estimates.hpp"
+#include "experiments/experiment.hpp"
 
 namespace gputomo::experiments {
 

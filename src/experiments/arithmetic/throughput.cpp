@@ -3,7 +3,7 @@
 
 #include "experiments/arithmetic/loops.hpp"
 #include "experiments/arithmetic/rates.hpp"
-#include "experiments/clock_watch.hpp"
+#include "experiments/clock/clock_watch.hpp"
 #include "experiments/estimates.hpp"
 
 #include <fmt/format.h>
@@ -98,7 +98,8 @@ public:
         deduce::Trace trace{.name = fmt::format("arithmetic_throughput/{}/loops", operation_.name), .experiment = "arithmetic_throughput"};
         trace.columns = {{"operations", "count", {}}, {"chains", "count", {}}, {"warps", "count", {}}, {"rate", "operations/cycle", {}}};
         for (const auto& loop : measured_) {
-            const double row[] = {static_cast<double>(loop.shape.operations), static_cast<double>(loop.shape.chains), static_cast<double>(loop.warps), loop.rate};
+            const double row[] = {static_cast<double>(loop.shape.operations), static_cast<double>(loop.shape.chains), static_cast<double>(loop.warps),
+                                  loop.rate};
             for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
         }
         return trace;
@@ -146,8 +147,7 @@ private:
 deduce::Trace trace_of(const TimedOperation& operation, const Sweep& sweep) {
     deduce::Trace trace{.name = fmt::format("arithmetic_throughput/{}", operation.name), .experiment = "arithmetic_throughput"};
     trace.columns.push_back({"warps", "count", {sweep.warps.begin(), sweep.warps.end()}});
-    for (std::size_t i = 0; i < sweep.rates.size(); ++i)
-        trace.columns.push_back({fmt::format("ilp{}", kChains[i]), "operations/cycle", sweep.rates[i]});
+    for (std::size_t i = 0; i < sweep.rates.size(); ++i) trace.columns.push_back({fmt::format("ilp{}", kChains[i]), "operations/cycle", sweep.rates[i]});
     trace.plot = {fmt::format("{}: operations per cycle of one SM", operation.name), "warps", {"ilp1", "ilp4"}, false, false};
     return trace;
 }
@@ -174,9 +174,7 @@ std::string filling(const Sweep& sweep, std::optional<double> latency, int warp_
 }
 
 Evidence evidence_for(const TimedOperation& operation) {
-    return {fmt::format("arithmetic_throughput: long loops of {} in chains, from the timestamps of a block's warps",
-                        operation.name),
-            kConfidence};
+    return {fmt::format("arithmetic_throughput: long loops of {} in chains, from the timestamps of a block's warps", operation.name), kConfidence};
 }
 
 Outcome measure(Context& context) {
@@ -194,7 +192,8 @@ Outcome measure(Context& context) {
             if (!operation.opcodes.empty()) {
                 const Sweep over_warps = sweep(context, operation, outcome);
                 outcome.traces.push_back(trace_of(operation, over_warps));
-                evidence.note = filling(over_warps, context.findings.number(fmt::format("operations[{}].latency", operation.name)), warp_size_of(context.device));
+                evidence.note =
+                    filling(over_warps, context.findings.number(fmt::format("operations[{}].latency", operation.name)), warp_size_of(context.device));
             }
             LoopRates loops(context, operation, outcome);
             outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.name), loops.best(), evidence));

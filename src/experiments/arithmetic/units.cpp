@@ -4,7 +4,7 @@
 #include "deduce/units.hpp"
 #include "experiments/arithmetic/loops.hpp"
 #include "experiments/arithmetic/rates.hpp"
-#include "experiments/clock_watch.hpp"
+#include "experiments/clock/clock_watch.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -91,9 +91,7 @@ private:
         }
     }
 
-    void add_row(const TimedOperation& operation, double rate) {
-        rows_.push_back({operation, warp_size_ / rate, size_of(context_.findings, operation)});
-    }
+    void add_row(const TimedOperation& operation, double rate) { rows_.push_back({operation, warp_size_ / rate, size_of(context_.findings, operation)}); }
 
     /// Units seldom fill the issue slots by themselves; loads that keep none of them busy come between. What pairs issue faster corrects it.
     /// Compilers drop loads of what they loaded before, so the loads count only where the machine code has them all.
@@ -141,7 +139,8 @@ private:
     }
 
     void trace_row(std::size_t one, std::size_t other, const deduce::PairTiming& timing, const deduce::Interference& found) {
-        const double values[] = {static_cast<double>(one), static_cast<double>(other), timing.first, timing.second, timing.together, found.visible ? found.share : -1};
+        const double values[] = {static_cast<double>(one), static_cast<double>(other),      timing.first, timing.second,
+                                 timing.together,          found.visible ? found.share : -1};
         for (std::size_t i = 0; i < std::size(values); ++i) trace_.columns[i].values.push_back(values[i]);
     }
 
@@ -198,7 +197,8 @@ private:
                 auto with_other = names(verdict.units);
                 with_other.emplace_back("unknown");
                 // Warps that issue two instructions at once do so less often in a mixture: that looks like a partly shared unit too.
-                outcome_.estimates.push_back(undecided(path, {names(verdict.units), with_other, std::vector{std::string(rows_[row].operation.family)}}, evidence));
+                outcome_.estimates.push_back(
+                    undecided(path, {names(verdict.units), with_other, std::vector{std::string(rows_[row].operation.family)}}, evidence));
                 break;
             }
             case deduce::UnitUse::none: outcome_.estimates.push_back(undecided(path, {}, evidence)); break;
@@ -284,8 +284,12 @@ private:
     Outcome outcome_;
     deduce::Trace trace_{.name = "arithmetic_units/pairs",
                          .experiment = "arithmetic_units",
-                         .columns = {{"first", "row", {}}, {"second", "row", {}}, {"first alone", "cycles", {}}, {"second alone", "cycles", {}},
-                                     {"together", "cycles", {}}, {"share", "", {}}}};
+                         .columns = {{"first", "row", {}},
+                                     {"second", "row", {}},
+                                     {"first alone", "cycles", {}},
+                                     {"second alone", "cycles", {}},
+                                     {"together", "cycles", {}},
+                                     {"share", "", {}}}};
 };
 
 Outcome measure(Context& context) { return UnitExperiment(context).run(); }

@@ -68,7 +68,8 @@ double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast
 ptx::KernelBuilder latency_samples_kernel(ptx::Target target) {
     ptx::KernelBuilder k("latency_samples", target);
     const LineArguments lines = line_parameters(k);
-    const Reg turns = k.param(Type::u32, "turns"), samplers = k.param(Type::u32, "samplers"), records = k.param(Type::u64, "records"), samples = k.param(Type::u64, "samples");
+    const Reg turns = k.param(Type::u32, "turns"), samplers = k.param(Type::u32, "samplers"), records = k.param(Type::u64, "records"),
+              samples = k.param(Type::u64, "samples");
     const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), early = k.reg(Type::pred), sampling = k.reg(Type::pred), slot = k.reg(Type::u32);
     const Reg shared = k.dynamic_shared();
     k("shr.u32", warp, k.thread_index(), 5);
@@ -100,7 +101,9 @@ ptx::KernelBuilder latency_samples_kernel(ptx::Target target) {
 }
 
 LatencySamples::LatencySamples(device::Device& device, LinkedArray& array)
-    : device_(device), array_(array), kernel_(device, latency_samples_kernel(target_of(device)), {LoopedCode{{"LDG", 8}, kSampledOf}}),
+    : device_(device),
+      array_(array),
+      kernel_(device, latency_samples_kernel(target_of(device)), {LoopedCode{{"LDG", 8}, kSampledOf}}),
       sms_(sms_of(device)),
       records_(device, Bytes{sms_ * max_warps_of(device) * static_cast<std::int64_t>(sizeof(WarpRecord))}),
       samples_(device, Bytes{sms_ * kTurns * static_cast<std::int64_t>(sizeof(Sample))}) {}

@@ -1,7 +1,7 @@
 // How long single loads take while the memory is more and more busy: not a mean, but the distribution of latencies.
 #include "experiments/experiments.hpp"
 
-#include "experiments/clock_watch.hpp"
+#include "experiments/clock/clock_watch.hpp"
 #include "experiments/contention/contention_curve.hpp"
 #include "experiments/contention/latency_samples.hpp"
 #include "units/error.hpp"
@@ -44,7 +44,8 @@ double percentile(const Histogram& histogram, int percent) {
 }
 
 double mean(const Histogram& histogram) {
-    return std::accumulate(histogram.begin(), histogram.end(), 0.0, [](double sum, const auto& entry) { return sum + static_cast<double>(entry.first * entry.second); }) /
+    return std::accumulate(histogram.begin(), histogram.end(), 0.0,
+                           [](double sum, const auto& entry) { return sum + static_cast<double>(entry.first * entry.second); }) /
            static_cast<double>(count_of(histogram));
 }
 
@@ -83,7 +84,8 @@ deduce::Trace percentiles_of(const std::vector<Level>& levels, double gigabytes)
     column("warps", "warp/SM", [](const Level& level) { return level.warps; });
     column("mean", "cycles", [](const Level& level) { return mean(level.histogram); });
     column("min", "cycles", [](const Level& level) { return static_cast<double>(level.histogram.begin()->first); });
-    for (const int percent : kPercentiles) column(fmt::format("p{}", percent), "cycles", [&](const Level& level) { return percentile(level.histogram, percent); });
+    for (const int percent : kPercentiles)
+        column(fmt::format("p{}", percent), "cycles", [&](const Level& level) { return percentile(level.histogram, percent); });
     column("max", "cycles", [](const Level& level) { return static_cast<double>(level.histogram.rbegin()->first); });
     column("samples", "count", [](const Level& level) { return static_cast<double>(count_of(level.histogram)); });
     trace.plot = {"Latency of single loads over throughput", "throughput", {"p5", "p25", "p50", "p75", "p95", "mean"}, false, false};

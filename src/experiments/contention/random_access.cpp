@@ -1,7 +1,7 @@
 // Loads of which each thread follows its own chain through memory: latency, throughput, and how both depend on the array's size.
 #include "experiments/experiments.hpp"
 
-#include "experiments/clock_watch.hpp"
+#include "experiments/clock/clock_watch.hpp"
 #include "experiments/compiled_kernel.hpp"
 #include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
@@ -45,7 +45,8 @@ struct Record {
 /// Each thread begins `stride` pointers behind the one before it, the first one at `begin`. Arguments: array, begin, stride, turns, records.
 ptx::KernelBuilder random_kernel(ptx::Target target) {
     ptx::KernelBuilder k("random_access", target);
-    const Reg array = k.param(Type::u64, "array"), begin = k.param(Type::u32, "begin"), stride = k.param(Type::u32, "stride"), turns = k.param(Type::u32, "turns"), records = k.param(Type::u64, "records");
+    const Reg array = k.param(Type::u64, "array"), begin = k.param(Type::u32, "begin"), stride = k.param(Type::u32, "stride"),
+              turns = k.param(Type::u32, "turns"), records = k.param(Type::u64, "records");
     const Reg index = k.thread_index(), first = k.reg(Type::u32), warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), at = k.reg(Type::b64);
     k("mad.lo.u32", first, index, stride, begin);
     k("mov.b64", at, k.element(array, first, Bytes{kPointerBytes}));
@@ -73,8 +74,11 @@ std::vector<std::uint64_t> chain(device::Address base, std::int64_t bytes) {
 class Walker {
 public:
     Walker(device::Device& device, std::int64_t bytes)
-        : kernel_(device, random_kernel(target_of(device)), {LoopedCode{{"LDG", 8}, kLoads}}), sms_(sms_of(device)),
-          bytes_(bytes), array_(device, Bytes{bytes}), records_(device, Bytes{sms_ * max_warps_of(device) * static_cast<std::int64_t>(sizeof(Record))}) {
+        : kernel_(device, random_kernel(target_of(device)), {LoopedCode{{"LDG", 8}, kLoads}}),
+          sms_(sms_of(device)),
+          bytes_(bytes),
+          array_(device, Bytes{bytes}),
+          records_(device, Bytes{sms_ * max_warps_of(device) * static_cast<std::int64_t>(sizeof(Record))}) {
         array_.write(chain(array_.address(), bytes));
     }
 
@@ -163,8 +167,9 @@ private:
         if (!coalesced) return;
         const int transactions = kWarp - coalesced_transactions(context_.device);
         const double cost = (latency - *coalesced) / transactions;
-        outcome_.estimates.push_back(decided_real("paths.global.transaction_cost", {cost, cost, cost},
-                                                  {"random_access: latency of one warp's random loads less that of coalesced ones, by transaction", kConfidence}));
+        outcome_.estimates.push_back(
+            decided_real("paths.global.transaction_cost", {cost, cost, cost},
+                         {"random_access: latency of one warp's random loads less that of coalesced ones, by transaction", kConfidence}));
     }
 
     void sizes() {
@@ -173,7 +178,8 @@ private:
         for (std::int64_t bytes = kSmallest; bytes <= (context_.quick ? kQuickLargest : kLargest); bytes *= 4) {
             context_.progress(0.5 + 0.1 * static_cast<double>(trace.columns[0].values.size()), fmt::format("{} MiB", bytes >> 20));
             Walker walker(context_.device, bytes);
-            if (const auto rate = walker.walk(walker.sms(), kManyWarps)) trace.columns[0].values.push_back(static_cast<double>(bytes)), trace.columns[1].values.push_back(per_sm(walker, *rate));
+            if (const auto rate = walker.walk(walker.sms(), kManyWarps))
+                trace.columns[0].values.push_back(static_cast<double>(bytes)), trace.columns[1].values.push_back(per_sm(walker, *rate));
         }
         trace.plot = {"Throughput of random access over the size of the array", "bytes", {"rate"}, true, true};
         outcome_.traces.push_back(std::move(trace));

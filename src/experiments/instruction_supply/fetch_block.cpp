@@ -2,7 +2,7 @@
 #include "experiments/experiments.hpp"
 
 #include "deduce/fetch_blocks.hpp"
-#include "experiments/clock_watch.hpp"
+#include "experiments/clock/clock_watch.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/instruction_supply/fetch_steps.hpp"
 
@@ -75,8 +75,10 @@ Outcome measure(Context& context) {
         places += steps.size();
     }
     const auto found = deduce::fetch_blocks(kernels, bytes_of_instruction(context.device));
-    if (found.sizes.empty()) outcome.warnings.emplace_back("fetch_block: no step waited for its code: nothing is said of how much is fetched at once");
-    else outcome.estimates.push_back(estimate_of(found, places));
+    if (found.sizes.empty())
+        outcome.warnings.emplace_back("fetch_block: no step waited for its code: nothing is said of how much is fetched at once");
+    else
+        outcome.estimates.push_back(estimate_of(found, places));
     return outcome;
 }
 

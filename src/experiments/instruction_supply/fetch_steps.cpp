@@ -82,7 +82,8 @@ ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shap
     k("mov.u32", filled, thread);
     k("setp.lt.u32", measures, thread, kWarp);
     k("setp.ge.u32", evicts, thread, kWarp * (kWarps - 1));
-    k.if_(measures, [&] { append_steps(k, record, filled, shape.filling); }, [&] { append_sweeps(k, evicts, sums, shape.sweep / instruction_bytes); });
+    k.if_(
+        measures, [&] { append_steps(k, record, filled, shape.filling); }, [&] { append_sweeps(k, evicts, sums, shape.sweep / instruction_bytes); });
     const ptx::Label leave = k.label();
     k.unless(measures)("bra", leave);
     k.loop(2 * kSteps, [&](Reg reading) {
@@ -103,8 +104,10 @@ FetchSteps::FetchSteps(device::Device& device, Shape shape)
       results_(device, Bytes{kStepBytes * kSteps + 4 * kWarp * kWarps}),
       threads_(kWarp * kWarps) {
     const auto bytes = bytes_of_instruction(device);
-    if (const auto& code = kernel_.module().machine_code()) offsets_ = offsets_of_seconds(device::decode(device::Cubin(code->cubin), kernel_.name()), bytes);
-    else offsets_ = offsets_of_seconds(fetch_steps_kernel(target_of(device), shape, bytes).build().kernels.front(), bytes);
+    if (const auto& code = kernel_.module().machine_code())
+        offsets_ = offsets_of_seconds(device::decode(device::Cubin(code->cubin), kernel_.name()), bytes);
+    else
+        offsets_ = offsets_of_seconds(fetch_steps_kernel(target_of(device), shape, bytes).build().kernels.front(), bytes);
 }
 
 std::vector<FetchStep> FetchSteps::run() {

@@ -55,7 +55,8 @@ void append_others(ptx::KernelBuilder& k, Beside beside, Reg record, Reg line, R
     if (beside == Beside::sfu) {
         const Reg x = k.reg(Type::f32);
         k("mov.f32", x, seed);
-        append_window(k, record, window, [&] { k.repeat(BesideLoop::kTurn, [&](int) { k(k.target().sm < 20 ? "ex2.approx.f32" : "ex2.approx.ftz.f32", x, x); }); });
+        append_window(k, record, window,
+                      [&] { k.repeat(BesideLoop::kTurn, [&](int) { k(k.target().sm < 20 ? "ex2.approx.f32" : "ex2.approx.ftz.f32", x, x); }); });
         k("mov.b32", result, x);
     } else if (beside == Beside::shared) {
         const Reg word = k.dynamic_shared(), at = k.reg(Type::u32);
@@ -87,7 +88,8 @@ void append_adds(ptx::KernelBuilder& k, Reg record, Reg window, Reg seed) {
 
 ptx::KernelBuilder beside_kernel(ptx::Target target, Beside beside) {
     ptx::KernelBuilder k("beside_" + std::string(facts_of(beside).name), target);
-    const Reg records = k.param(Type::u64, "records"), line = k.param(Type::u64, "line"), busy = k.param(Type::u32, "busy"), others = k.param(Type::u32, "others");
+    const Reg records = k.param(Type::u64, "records"), line = k.param(Type::u64, "line"), busy = k.param(Type::u32, "busy"),
+              others = k.param(Type::u32, "others");
     const Reg window = k.param(Type::u32, "window"), seed = k.param(Type::f32, "seed");
     if (beside != Beside::shared) static_cast<void>(k.dynamic_shared());
     const Reg warp = k.reg(Type::u32), adds = k.reg(Type::pred), runs = k.reg(Type::pred);
@@ -96,12 +98,15 @@ ptx::KernelBuilder beside_kernel(ptx::Target target, Beside beside) {
     k("setp.ge.u32", adds, warp, busy);
     k("setp.ne.u32", runs, others, 0);
     k("bar.sync", 0);
-    k.if_(adds, [&] { append_adds(k, record, window, seed); }, [&] { k.if_(runs, [&] { append_others(k, beside, record, line, window, seed); }); });
+    k.if_(
+        adds, [&] { append_adds(k, record, window, seed); }, [&] { k.if_(runs, [&] { append_others(k, beside, record, line, window, seed); }); });
     return k;
 }
 
 BesideLoop::BesideLoop(device::Device& device, Beside beside)
-    : beside_(beside), kernel_(device, beside_kernel(target_of(device), beside), {LoopedCode{{"FADD"}, kTurn}, LoopedCode{{facts_of(beside).opcode, facts_of(beside).bytes}, kTurn}}) {
+    : beside_(beside),
+      kernel_(device, beside_kernel(target_of(device), beside),
+              {LoopedCode{{"FADD"}, kTurn}, LoopedCode{{facts_of(beside).opcode, facts_of(beside).bytes}, kTurn}}) {
     warps_ = kernel_.properties().max_threads_per_block / kWarp / kGroup * kGroup;
     records_ = device::Buffer(device, Bytes{warps_ * static_cast<std::int64_t>(sizeof(BesideRecord))});
     line_ = device::Buffer(device, Bytes{kPointers * kPointerBytes});
@@ -120,7 +125,12 @@ std::optional<double> BesideLoop::bank_share() const {
 
 BesideRates BesideLoop::rates(int busy, bool others) {
     device::Arguments arguments;
-    arguments.add(records_.address()).add(line_.address()).add(static_cast<std::uint32_t>(busy * kGroup)).add(static_cast<std::uint32_t>(others)).add(kWindow).add(1.0F);
+    arguments.add(records_.address())
+        .add(line_.address())
+        .add(static_cast<std::uint32_t>(busy * kGroup))
+        .add(static_cast<std::uint32_t>(others))
+        .add(kWindow)
+        .add(1.0F);
     kernel_.launch({1}, {static_cast<std::uint32_t>(warps_ * kWarp)}, arguments, Bytes{kWarp * 4});
     const auto records = records_.read<BesideRecord>(static_cast<std::size_t>(warps_));
     BesideRates sum;

@@ -42,7 +42,8 @@ ptx::KernelBuilder forward_kernel(ptx::Target target, Beside beside) {
     return k;
 }
 
-ForwardChain::ForwardChain(device::Device& device, Beside beside) : kernel_(device, forward_kernel(target_of(device), beside), {GrowingCode{.operations = 2 * kLength}}), stamps_(device, kWarp) {}
+ForwardChain::ForwardChain(device::Device& device, Beside beside)
+    : kernel_(device, forward_kernel(target_of(device), beside), {GrowingCode{.operations = 2 * kLength}}), stamps_(device, kWarp) {}
 
 double ForwardChain::cycles() {
     std::vector<double> samples;

@@ -4,7 +4,7 @@
 #include "deduce/schedulers.hpp"
 #include "experiments/arithmetic/loops.hpp"
 #include "experiments/arithmetic/rates.hpp"
-#include "experiments/clock_watch.hpp"
+#include "experiments/clock/clock_watch.hpp"
 
 #include <fmt/format.h>
 
@@ -37,7 +37,8 @@ constexpr int kLoopBody = 240;
 
 class IssueExperiment {
 public:
-    explicit IssueExperiment(Context& context) : context_(context), add_(timed_pipelines(target_of(context.device)).front().operation), warp_size_(warp_size_of(context.device)) {}
+    explicit IssueExperiment(Context& context)
+        : context_(context), add_(timed_pipelines(target_of(context.device)).front().operation), warp_size_(warp_size_of(context.device)) {}
 
     Outcome run() {
         one_warp();
@@ -140,7 +141,9 @@ private:
                                              operations.size() > 2 ? " and shared memory" : "", together, possible);
         // Adds alone are known from the steps already; what contradicts them, or the units, was not measured well.
         if (together > (1 + kRounding) * possible || rates[0] > (1 + kUnhidden) * schedulers_ / slot_ || dependent > (1 + kUnhidden) * rates[0]) {
-            outcome_.warnings.push_back(fmt::format("issue: nothing is said of the interval: {}, dependent adds {:.3g}, and {:.3g} from the steps of {} schedulers", text, dependent, schedulers_ / slot_, schedulers_));
+            outcome_.warnings.push_back(
+                fmt::format("issue: nothing is said of the interval: {}, dependent adds {:.3g}, and {:.3g} from the steps of {} schedulers", text, dependent,
+                            schedulers_ / slot_, schedulers_));
             return;
         }
         report({together, rates[0], dependent, together < (1 - kRounding) * possible}, text);
@@ -159,7 +162,7 @@ private:
         double together = 0;     ///< of several units
         double independent = 0;  ///< adds of a warp
         double dependent = 0;
-        bool limited = false;    ///< not by the units
+        bool limited = false;  ///< not by the units
     };
     void report(Rates rates, const std::string& text) {
         const double per_scheduler = std::max(rates.together, rates.independent) / schedulers_;
@@ -186,13 +189,16 @@ private:
     /// One warp's instructions come as closely as the unit takes them, or farther apart.
     void ilp_latency(std::int64_t width) {
         const double cycles = alone_ * static_cast<double>(width);
-        const Evidence evidence{"issue: 1 to 8 chains of independent adds in one warp", kConfidence, fmt::format("{:.3g} cycles an instruction; its unit takes one every {:.3g}", alone_, slot_)};
+        const Evidence evidence{"issue: 1 to 8 chains of independent adds in one warp", kConfidence,
+                                fmt::format("{:.3g} cycles an instruction; its unit takes one every {:.3g}", alone_, slot_)};
         const auto nearest = static_cast<std::int64_t>(std::llround(cycles));
         const bool unit_hides = alone_ < (1 + kRounding) * slot_ && nearest > 1;
         // So many chains do not cover a long latency.
         const bool latency_hides = alone_ * kMostChains > (1 - kRounding) * latency_ && nearest > 1;
-        if (unit_hides || latency_hides || std::abs(cycles - static_cast<double>(nearest)) > kRounding * cycles) leave_open("issue.ilp_latency", nearest, evidence);
-        else outcome_.estimates.push_back(decided("issue.ilp_latency", nearest, evidence));
+        if (unit_hides || latency_hides || std::abs(cycles - static_cast<double>(nearest)) > kRounding * cycles)
+            leave_open("issue.ilp_latency", nearest, evidence);
+        else
+            outcome_.estimates.push_back(decided("issue.ilp_latency", nearest, evidence));
     }
 
     Context& context_;
@@ -201,8 +207,8 @@ private:
     int schedulers_ = 0;
     int most_warps_ = 1;  ///< of the loops
     double latency_ = 0;  ///< cycles, of an add
-    double slot_ = 0;   ///< cycles of a scheduler for an add
-    double alone_ = 0;  ///< cycles between independent adds of one warp
+    double slot_ = 0;     ///< cycles of a scheduler for an add
+    double alone_ = 0;    ///< cycles between independent adds of one warp
     Outcome outcome_;
 };
 

@@ -45,7 +45,9 @@ std::optional<double> shared_bank_share(const device::KernelCode& code, std::str
             if (instruction.is(other)) others.add(instruction);
         }
     if (adds.instructions == 0 || others.instructions == 0) return std::nullopt;
-    return (meeting(adds.read, adds.instructions, others.read, others.instructions) + meeting(adds.written, adds.instructions, others.written, others.instructions)) / 2;
+    return (meeting(adds.read, adds.instructions, others.read, others.instructions) +
+            meeting(adds.written, adds.instructions, others.written, others.instructions)) /
+           2;
 }
 
 }  // namespace gputomo::experiments

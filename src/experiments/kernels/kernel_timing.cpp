@@ -60,7 +60,8 @@ KernelTiming::KernelTiming(device::Device& device, device::Kernel& kernel, const
 std::vector<int> KernelTiming::occupancies() const {
     std::vector<int> found;
     for (const double share : kShares)
-        if (const int blocks = std::max(1, static_cast<int>(std::lround(share * most_blocks_))); found.empty() || blocks > found.back()) found.push_back(blocks);
+        if (const int blocks = std::max(1, static_cast<int>(std::lround(share * most_blocks_))); found.empty() || blocks > found.back())
+            found.push_back(blocks);
     return found;
 }
 

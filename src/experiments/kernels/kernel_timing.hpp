@@ -20,10 +20,10 @@ struct KernelLaunch {
 
 /// Of one occupancy.
 struct KernelSample {
-    int blocks = 0;               ///< of an SM
-    int warps = 0;                ///< of an SM
-    double warps_per_cycle = 0;   ///< finished by an SM
-    double sm_mhz = 0;            ///< meanwhile
+    int blocks = 0;              ///< of an SM
+    int warps = 0;               ///< of an SM
+    double warps_per_cycle = 0;  ///< finished by an SM
+    double sm_mhz = 0;           ///< meanwhile
 };
 
 class KernelTiming {

@@ -1,7 +1,7 @@
 // Real kernels over occupancy: what users run, beside what models say of it.
 #include "experiments/experiments.hpp"
 
-#include "experiments/clock_watch.hpp"
+#include "experiments/clock/clock_watch.hpp"
 #include "experiments/kernels/workload.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +36,14 @@ Outcome run(Context& context) { return watched(context, measure); }
 }  // namespace
 
 Experiment kernels_experiment() {
-    return {.id = "kernels", .title = "real kernels over occupancy", .source = "Volkov 2016, 3.8, 3.10", .needs = {}, .after = {"clock"}, .provides = {}, .run = run, .on_request = true};
+    return {.id = "kernels",
+            .title = "real kernels over occupancy",
+            .source = "Volkov 2016, 3.8, 3.10",
+            .needs = {},
+            .after = {"clock"},
+            .provides = {},
+            .run = run,
+            .on_request = true};
 }
 
 }  // namespace gputomo::experiments

@@ -34,7 +34,8 @@ std::int64_t most_blocks(const device::Device& device, const Workload& workload)
     using enum device::Attribute;
     constexpr double kLeastBytes = 64;  // of a thread that mainly computes
     const auto room = std::min(kMostBytes, device.attribute(total_memory_bytes).value_or(std::int64_t{256} << 20) / kShareOfMemory);
-    const auto by_memory = static_cast<std::int64_t>(static_cast<double>(room) / (std::max(workload.bytes, workload.bytes > 0 ? 0 : kLeastBytes) * workload.threads));
+    const auto by_memory =
+        static_cast<std::int64_t>(static_cast<double>(room) / (std::max(workload.bytes, workload.bytes > 0 ? 0 : kLeastBytes) * workload.threads));
     return rounded(workload, std::min(by_memory, workload.grid_x > 0 ? by_memory : device.attribute(max_grid_x).value_or(65535)));
 }
 

@@ -22,22 +22,22 @@ struct WorkloadData {
 };
 
 struct Workload {
-    std::string_view id;      ///< "permute_random"
+    std::string_view id;  ///< "permute_random"
     std::string_view title;
     std::string_view source;  ///< paper and section
     std::string_view file;    ///< of kernels/, without extension
     std::string_view kernel;
-    int threads = 128;        ///< of a block
-    int grid_x = 0;           ///< blocks in a row of the grid; 0: it has one row
-    double bytes = 0;         ///< that a thread moves at the least, for throughput in GB/s
-    double flops = 0;         ///< of a thread, where they are what the kernel is for
+    int threads = 128;  ///< of a block
+    int grid_x = 0;     ///< blocks in a row of the grid; 0: it has one row
+    double bytes = 0;   ///< that a thread moves at the least, for throughput in GB/s
+    double flops = 0;   ///< of a thread, where they are what the kernel is for
     WorkloadData (*data)(device::Device& device, std::int64_t blocks);
 
     // ---- what its data make of accesses and branches: facts that no code tells
-    int scattered_load = -1;        ///< which of its loads from global memory has an address of its own in each thread
-    bool branches = false;          ///< conditional branches forward are taken
-    double trips = 0;               ///< turns of its loop, where no literal says so
-    double cached = 0;              ///< share of loads that a cache of the whole GPU answers, because blocks read the same
+    int scattered_load = -1;  ///< which of its loads from global memory has an address of its own in each thread
+    bool branches = false;    ///< conditional branches forward are taken
+    double trips = 0;         ///< turns of its loop, where no literal says so
+    double cached = 0;        ///< share of loads that a cache of the whole GPU answers, because blocks read the same
 };
 
 /// All of them.

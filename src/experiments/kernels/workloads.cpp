@@ -51,13 +51,15 @@ device::Buffer constant(device::Device& device, std::int64_t words, std::uint32_
 }
 
 /// Compares the last words that `blocks` wrote. Addresses, since buffers move with their data.
-std::function<void(std::int64_t)> checks(device::Device& device, device::Address result, std::int64_t words_of_block, std::function<bool(std::int64_t, std::uint32_t)> right) {
+std::function<void(std::int64_t)> checks(device::Device& device, device::Address result, std::int64_t words_of_block,
+                                         std::function<bool(std::int64_t, std::uint32_t)> right) {
     return [&device, result, words_of_block, right = std::move(right)](std::int64_t blocks) {
         const std::int64_t all = blocks * words_of_block, first = std::max<std::int64_t>(0, all - kChecked);
         Words found(static_cast<std::size_t>(all - first));
         device.copy_to_host(std::as_writable_bytes(std::span(found)), result + static_cast<device::Address>(first * 4));
         for (std::size_t i = 0; i < found.size(); ++i)
-            if (const auto at = first + static_cast<std::int64_t>(i); !right(at, found[i])) throw DeviceError(fmt::format("{}: word {} of the result is {:#x}, which is wrong", device.name(), at, found[i]));
+            if (const auto at = first + static_cast<std::int64_t>(i); !right(at, found[i]))
+                throw DeviceError(fmt::format("{}: word {} of the result is {:#x}, which is wrong", device.name(), at, found[i]));
     };
 }
 
@@ -68,7 +70,8 @@ WorkloadData vector_add(device::Device& device, std::int64_t blocks) {
     data.buffers.push_back(filled(device, n, [](std::uint32_t i) { return bits(static_cast<float>(i % 1024)); }));
     data.buffers.push_back(constant(device, n, 0));
     for (const auto& buffer : data.buffers) data.arguments.add(buffer.address());
-    data.check = checks(device, data.buffers[2].address(), kThreads, [](std::int64_t i, std::uint32_t found) { return found == bits(static_cast<float>(i % 1024) + 1.5F); });
+    data.check = checks(device, data.buffers[2].address(), kThreads,
+                        [](std::int64_t i, std::uint32_t found) { return found == bits(static_cast<float>(i % 1024) + 1.5F); });
     return data;
 }
 
@@ -80,7 +83,8 @@ WorkloadData permute(device::Device& device, std::int64_t blocks, bool random) {
     data.buffers.push_back(filled(device, n, [](std::uint32_t i) { return 3 * i; }));
     data.buffers.push_back(filled(device, n, from));
     for (const auto& buffer : data.buffers) data.arguments.add(buffer.address());
-    data.check = checks(device, data.buffers[0].address(), kThreads, [from](std::int64_t i, std::uint32_t found) { return found == 3 * from(static_cast<std::uint32_t>(i)); });
+    data.check = checks(device, data.buffers[0].address(), kThreads,
+                        [from](std::int64_t i, std::uint32_t found) { return found == 3 * from(static_cast<std::uint32_t>(i)); });
     return data;
 }
 WorkloadData permute_identity(device::Device& device, std::int64_t blocks) { return permute(device, blocks, false); }
@@ -136,7 +140,8 @@ WorkloadData sgemm(device::Device& device, std::int64_t blocks) {
     const auto b = [](std::uint32_t k, std::uint32_t j) { return (k + j) % 5; };
     WorkloadData data;
     data.buffers.push_back(filled(device, rows * kDepth, [a](std::uint32_t at) { return bits(static_cast<float>(a(at / kDepth, at % kDepth))); }));
-    data.buffers.push_back(filled(device, std::int64_t{kDepth} * kColumns, [b](std::uint32_t at) { return bits(static_cast<float>(b(at / kColumns, at % kColumns))); }));
+    data.buffers.push_back(
+        filled(device, std::int64_t{kDepth} * kColumns, [b](std::uint32_t at) { return bits(static_cast<float>(b(at / kColumns, at % kColumns))); }));
     data.buffers.push_back(constant(device, rows * kColumns, 0));
     for (const auto& buffer : data.buffers) data.arguments.add(buffer.address());
     data.arguments.add(kColumns).add(kDepth);
@@ -158,21 +163,80 @@ WorkloadData reduce(device::Device& device, std::int64_t blocks) {
     data.buffers.push_back(filled(device, blocks * kSummed, [](std::uint32_t i) { return bits(static_cast<float>(i % kDifferent)); }));
     data.buffers.push_back(constant(device, blocks, 0));
     for (const auto& buffer : data.buffers) data.arguments.add(buffer.address());
-    data.check = checks(device, data.buffers[1].address(), 1, [](std::int64_t, std::uint32_t found) { return found == bits(kSummed * (kDifferent - 1) / 2.0F); });
+    data.check =
+        checks(device, data.buffers[1].address(), 1, [](std::int64_t, std::uint32_t found) { return found == bits(kSummed * (kDifferent - 1) / 2.0F); });
     return data;
 }
 
 constexpr std::string_view kVolkov = "Volkov 2016, 3.8, 3.10";
 constexpr std::array kWorkloads{
-    Workload{.id = "vector_add", .title = "sum of two vectors", .source = kVolkov, .file = "vector_add", .kernel = "vector_add", .bytes = 12, .data = vector_add},
-    Workload{.id = "permute_identity", .title = "permutation that leaves all in place", .source = kVolkov, .file = "permute", .kernel = "permute", .bytes = 12, .data = permute_identity},
-    Workload{.id = "permute_random", .title = "random permutation, with repetition", .source = kVolkov, .file = "permute", .kernel = "permute", .bytes = 12, .data = permute_random, .scattered_load = 1},
-    Workload{.id = "vector_abs_positive", .title = "absolute values, nothing to write", .source = kVolkov, .file = "vector_abs", .kernel = "vector_abs", .bytes = 4, .data = vector_abs_positive, .branches = true},
-    Workload{.id = "vector_abs_negative", .title = "absolute values, all to be written", .source = kVolkov, .file = "vector_abs", .kernel = "vector_abs", .bytes = 8, .data = vector_abs_negative},
-    Workload{.id = "black_scholes", .title = "option prices", .source = kVolkov, .file = "black_scholes", .kernel = "black_scholes", .bytes = 20, .data = black_scholes, .branches = true},
-    Workload{.id = "black_scholes_fast", .title = "option prices with fast math", .source = kVolkov, .file = "black_scholes_fast", .kernel = "black_scholes", .bytes = 20, .data = black_scholes, .branches = true},
-    Workload{.id = "sgemm", .title = "product of matrices", .source = "gputomo", .file = "sgemm", .kernel = "sgemm", .threads = 256, .grid_x = kColumnBlocks, .flops = 2.0 * 16 * kDepth, .data = sgemm, .trips = kDepth / 16.0, .cached = 1},
-    Workload{.id = "reduce", .title = "sums of 4096 numbers", .source = "gputomo", .file = "reduce", .kernel = "reduce", .threads = kSumThreads, .bytes = 4.0 * kSummed / kSumThreads, .data = reduce},
+    Workload{
+        .id = "vector_add", .title = "sum of two vectors", .source = kVolkov, .file = "vector_add", .kernel = "vector_add", .bytes = 12, .data = vector_add},
+    Workload{.id = "permute_identity",
+             .title = "permutation that leaves all in place",
+             .source = kVolkov,
+             .file = "permute",
+             .kernel = "permute",
+             .bytes = 12,
+             .data = permute_identity},
+    Workload{.id = "permute_random",
+             .title = "random permutation, with repetition",
+             .source = kVolkov,
+             .file = "permute",
+             .kernel = "permute",
+             .bytes = 12,
+             .data = permute_random,
+             .scattered_load = 1},
+    Workload{.id = "vector_abs_positive",
+             .title = "absolute values, nothing to write",
+             .source = kVolkov,
+             .file = "vector_abs",
+             .kernel = "vector_abs",
+             .bytes = 4,
+             .data = vector_abs_positive,
+             .branches = true},
+    Workload{.id = "vector_abs_negative",
+             .title = "absolute values, all to be written",
+             .source = kVolkov,
+             .file = "vector_abs",
+             .kernel = "vector_abs",
+             .bytes = 8,
+             .data = vector_abs_negative},
+    Workload{.id = "black_scholes",
+             .title = "option prices",
+             .source = kVolkov,
+             .file = "black_scholes",
+             .kernel = "black_scholes",
+             .bytes = 20,
+             .data = black_scholes,
+             .branches = true},
+    Workload{.id = "black_scholes_fast",
+             .title = "option prices with fast math",
+             .source = kVolkov,
+             .file = "black_scholes_fast",
+             .kernel = "black_scholes",
+             .bytes = 20,
+             .data = black_scholes,
+             .branches = true},
+    Workload{.id = "sgemm",
+             .title = "product of matrices",
+             .source = "gputomo",
+             .file = "sgemm",
+             .kernel = "sgemm",
+             .threads = 256,
+             .grid_x = kColumnBlocks,
+             .flops = 2.0 * 16 * kDepth,
+             .data = sgemm,
+             .trips = kDepth / 16.0,
+             .cached = 1},
+    Workload{.id = "reduce",
+             .title = "sums of 4096 numbers",
+             .source = "gputomo",
+             .file = "reduce",
+             .kernel = "reduce",
+             .threads = kSumThreads,
+             .bytes = 4.0 * kSummed / kSumThreads,
+             .data = reduce},
 };
 
 }  // namespace

@@ -32,7 +32,8 @@ std::int64_t streamed_lines(const device::Device& device, std::int64_t warps, st
 
 }  // namespace
 
-LinkedArray::LinkedArray(device::Device& device, std::int64_t warps, std::int64_t lines) : LinkedArray(device, streamed_lines(device, warps, lines), kStreamShift, false) {}
+LinkedArray::LinkedArray(device::Device& device, std::int64_t warps, std::int64_t lines)
+    : LinkedArray(device, streamed_lines(device, warps, lines), kStreamShift, false) {}
 
 LinkedArray LinkedArray::ring(device::Device& device, std::int64_t lines) { return {device, lines, 0, true}; }
 
@@ -40,7 +41,9 @@ LinkedArray::LinkedArray(device::Device& device, std::int64_t lines, std::uint32
     const std::int64_t step = std::int64_t{1} << shift, bytes = (lines_ + (ring ? 0 : step)) * kLineBytes;  // the last links have to point somewhere
     buffer_ = device::Buffer(device, Bytes{bytes});
     for (int i = 0; !survives_adding(buffer_.address(), bytes); ++i) {
-        if (i == kMostTries) throw DeviceError(fmt::format("{}: {} allocations of {} bytes lie where addresses don't survive adding zero; expected one that does", device.name(), i + 1, bytes));
+        if (i == kMostTries)
+            throw DeviceError(fmt::format("{}: {} allocations of {} bytes lie where addresses don't survive adding zero; expected one that does", device.name(),
+                                          i + 1, bytes));
         set_aside_.push_back(std::move(buffer_));
         buffer_ = device::Buffer(device, Bytes{bytes});
     }
@@ -70,7 +73,8 @@ std::uint32_t LinkedArray::after(std::int64_t first_line, std::int64_t chain, st
 
 LineArguments line_parameters(ptx::KernelBuilder& k) {
     using ptx::Type;
-    const auto array = k.param(Type::u64, "array"), first = k.param(Type::u32, "first_line"), each = k.param(Type::u32, "lines"), mask = k.param(Type::u32, "mask");
+    const auto array = k.param(Type::u64, "array"), first = k.param(Type::u32, "first_line"), each = k.param(Type::u32, "lines"),
+               mask = k.param(Type::u32, "mask");
     return {array, first, each, mask, k.param(Type::u32, "shift")};
 }
 

@@ -219,15 +219,19 @@ std::string MixShape::name() const {
 ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     ptx::KernelBuilder k(shape.name(), target);
     const LineArguments lines = line_parameters(k);
-    const Reg most = k.param(Type::u32, "most_turns"), settle = k.param(Type::u32, "settle"), window = k.param(Type::u32, "window"), after = k.param(Type::u32, "after");
+    const Reg most = k.param(Type::u32, "most_turns"), settle = k.param(Type::u32, "settle"), window = k.param(Type::u32, "window"),
+              after = k.param(Type::u32, "after");
     const Reg zero = k.param(Type::f32, "zero");
     const Reg records = k.param(Type::u64, "records"), word = k.param(Type::u64, "gate"), goal = k.param(Type::u32, "goal");
     const Gate gate{word, goal, k.param(Type::u64, "origins")};
     const bool gated = target.sm >= kAtomicsFrom;
     const Chains chains{k.regs(Type::b32, shape.chains), k.regs(Type::b64, shape.reads_lines() ? shape.chains : 0), k.reg(Type::b32), k.reg(Type::u32)};
-    if (is_shared(shape)) start_in_shared(k, shape, chains);
-    else static_cast<void>(k.dynamic_shared());
-    if (shape.reads_lines()) start_at_lines(k, chains, lines);
+    if (is_shared(shape))
+        start_in_shared(k, shape, chains);
+    else
+        static_cast<void>(k.dynamic_shared());
+    if (shape.reads_lines())
+        start_at_lines(k, chains, lines);
     else if (!is_shared(shape))
         for (const Reg value : chains.values) k("mov.b32", value, kMixOne);
     const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), limit = k.reg(Type::u32), further = k.reg(Type::u32), at = k.reg(Type::u64);

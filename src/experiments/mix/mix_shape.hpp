@@ -41,7 +41,7 @@ struct MixShape {
 
     [[nodiscard]] bool reads_lines() const;
     [[nodiscard]] int group() const { return arithmetic_only ? 1 : accesses + alpha; }  ///< instructions of the repeating group
-    [[nodiscard]] int groups() const;  ///< repeating groups of one chain in a turn
+    [[nodiscard]] int groups() const;                                                   ///< repeating groups of one chain in a turn
     /// Of the mix in one turn of the kernel's loop, all chains together, or fewer where they wait for slow loads.
     [[nodiscard]] int instructions() const { return groups() * chains * group(); }
     [[nodiscard]] int lines() const { return reads_lines() ? groups() * accesses : 0; }  ///< that a chain reads in a turn
@@ -55,9 +55,9 @@ struct MixRecord {
         std::uint32_t turns = 0;  ///< done until then
         std::uint32_t begin = 0;  ///< when the last of them began
     };
-    Mark settled;  ///< the first end of a turn behind the time to settle
-    Mark counted;  ///< and behind the window that counts
-    Mark ended;    ///< and behind the time in which others count
+    Mark settled;                ///< the first end of a turn behind the time to settle
+    Mark counted;                ///< and behind the window that counts
+    Mark ended;                  ///< and behind the time in which others count
     std::uint32_t pointers = 0;  ///< sum over the chains
     std::uint32_t sm = 0;
     std::uint32_t arrival = 0;  ///< at the gate

@@ -1,7 +1,7 @@
 #include "experiments/mix/mix_surface.hpp"
 
-#include "experiments/device_facts.hpp"
 #include <fmt/format.h>
+#include "experiments/device_facts.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -59,7 +59,8 @@ public:
         const auto shapes = shapes_of_plan();
         for (std::size_t i = 0; i < shapes.size(); ++i) {
             if (plan_.seconds > 0 && elapsed() > plan_.seconds) {
-                surface_.warnings.push_back(fmt::format("{} of {} mixes were left out, because {} s were over", shapes.size() - i, shapes.size(), plan_.seconds));
+                surface_.warnings.push_back(
+                    fmt::format("{} of {} mixes were left out, because {} s were over", shapes.size() - i, shapes.size(), plan_.seconds));
                 break;
             }
             progress(static_cast<double>(i) / static_cast<double>(shapes.size()), shapes[i].name());
@@ -104,7 +105,8 @@ private:
 
     void add(const MixShape& shape) try {
         MixThroughput mix(device_, shape, arrays_.of(shape.access));
-        surface_.checked_kernels += std::ranges::any_of(mix.compiled().code_checks(), [](const auto& check) { return check.result == CodeResult::passed; }) ? 1 : 0;
+        surface_.checked_kernels +=
+            std::ranges::any_of(mix.compiled().code_checks(), [](const auto& check) { return check.result == CodeResult::passed; }) ? 1 : 0;
         MixCurve curve{.shape = shape, .sm_mhz = {}, .samples = {}};
         for (const bool last : {false, true}) {
             const auto before = device_.clock_state();
@@ -114,7 +116,9 @@ private:
             const auto after = device_.clock_state();
             curve.sm_mhz = after.sm_mhz;
             if (!before.sm_mhz || !after.sm_mhz || std::abs(*after.sm_mhz / *before.sm_mhz - 1) < kSteadyClock) break;
-            if (last) surface_.warnings.push_back(fmt::format("{}: the SM clock moved from {:.0f} to {:.0f} MHz, twice", shape.name(), *before.sm_mhz, *after.sm_mhz));
+            if (last)
+                surface_.warnings.push_back(
+                    fmt::format("{}: the SM clock moved from {:.0f} to {:.0f} MHz, twice", shape.name(), *before.sm_mhz, *after.sm_mhz));
         }
         surface_.curves.push_back(std::move(curve));
     } catch (const CodeMismatch& mismatch) {

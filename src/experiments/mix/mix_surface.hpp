@@ -14,14 +14,14 @@ namespace gputomo::experiments {
 /// One mix over occupancy.
 struct MixCurve {
     MixShape shape;
-    std::optional<double> sm_mhz;  ///< while it was measured, where the device tells
+    std::optional<double> sm_mhz;    ///< while it was measured, where the device tells
     std::vector<MixSample> samples;  ///< by occupancy; only those that were attained
 };
 
 struct MixSurface {
     std::string gpu;
     int sms = 0;
-    int max_warps = 0;  ///< of an SM
+    int max_warps = 0;             ///< of an SM
     std::optional<double> sm_mhz;  ///< the driver's clock rate
     std::vector<MixCurve> curves;
     int checked_kernels = 0;  ///< whose machine code was found to be as written

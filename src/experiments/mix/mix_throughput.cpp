@@ -1,7 +1,7 @@
 #include "experiments/mix/mix_throughput.hpp"
 
-#include "experiments/device_facts.hpp"
 #include "device/machine_code.hpp"
+#include "experiments/device_facts.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -50,8 +50,8 @@ double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast
 /// What one warp did in the window.
 struct Progress {
     double turns = 0;
-    double turn = 0;      ///< cycles of one, from mark to mark
-    bool known = true;    ///< its turns at both ends of the window were over before another warp left, and went on under the conditions of the window
+    double turn = 0;    ///< cycles of one, from mark to mark
+    bool known = true;  ///< its turns at both ends of the window were over before another warp left, and went on under the conditions of the window
 };
 
 /// Both marks are the first ends of turns behind the ends of the window; the parts of those turns that had been done before are those of their time. Of a turn that
@@ -73,13 +73,13 @@ Progress progress_of(const MixRecord& warp, double settle, double window, double
 
 /// What the records say of all SMs together.
 struct Timeline {
-    bool balanced = true;        ///< every SM had the same number of warps
-    bool resident = true;        ///< on every SM the last one came before the window
-    bool lasted = true;          ///< no warp ran out of lines before the window was over
-    double skew = 0;             ///< most cycles from an SM's origin to a start
-    double turns_per_cycle = 0;  ///< sum over SMs
-    double turns = 0;            ///< in all windows
-    double uncertain = 0;        ///< turns of which it is not known when they were
+    bool balanced = true;                                      ///< every SM had the same number of warps
+    bool resident = true;                                      ///< on every SM the last one came before the window
+    bool lasted = true;                                        ///< no warp ran out of lines before the window was over
+    double skew = 0;                                           ///< most cycles from an SM's origin to a start
+    double turns_per_cycle = 0;                                ///< sum over SMs
+    double turns = 0;                                          ///< in all windows
+    double uncertain = 0;                                      ///< turns of which it is not known when they were
     double slowest = std::numeric_limits<double>::infinity();  ///< turns per cycle of a warp
     double shortest_turn = std::numeric_limits<double>::infinity();
 };
@@ -94,8 +94,10 @@ void add_sm(Timeline& line, const std::vector<MixRecord>& warps, double settle, 
     line.resident = line.resident && last_arrival < settle;
     for (const auto& warp : warps) {
         const auto progress = progress_of(warp, settle, window, first_exit);
-        if (!progress.known) line.uncertain += 1;
-        else line.skew = std::max(line.skew, cycles_between(warp.origin, warp.start));
+        if (!progress.known)
+            line.uncertain += 1;
+        else
+            line.skew = std::max(line.skew, cycles_between(warp.origin, warp.start));
         line.shortest_turn = std::min(line.shortest_turn, progress.turn);
         line.turns += progress.turns;
         line.turns_per_cycle += progress.turns / window;
@@ -123,7 +125,9 @@ bool moves_vanished(const CompiledKernel& kernel, const MixShape& shape) {
     const device::Cubin cubin(machine_code->cubin);
     if (!device::not_supported(cubin).empty()) return false;
     const auto code = device::decode(cubin, kernel.name());
-    const auto fits = [&](device::CodeRange loop) { return static_cast<int>(loop.size()) >= shape.instructions() && static_cast<int>(loop.size()) <= shape.instructions() + others; };
+    const auto fits = [&](device::CodeRange loop) {
+        return static_cast<int>(loop.size()) >= shape.instructions() && static_cast<int>(loop.size()) <= shape.instructions() + others;
+    };
     return std::ranges::any_of(code.loops(), fits);
 }
 
@@ -143,8 +147,7 @@ CompiledKernel compile(device::Device& device, MixShape& shape) {
 }  // namespace
 
 MixThroughput::MixThroughput(device::Device& device, const MixShape& shape, LinkedArray& array)
-    : device_(device), shape_(shape), array_(array), kernel_(compile(device, shape_)),
-      sms_(sms_of(device)) {
+    : device_(device), shape_(shape), array_(array), kernel_(compile(device, shape_)), sms_(sms_of(device)) {
     const auto most = device.attribute(device::Attribute::max_threads_per_multiprocessor).value_or(1024) / kWarp;
     records_ = device::Buffer(device, Bytes{sms_ * most * static_cast<std::int64_t>(sizeof(MixRecord))});
     gate_ = device::Buffer(device, Bytes{sizeof(std::uint32_t)});
@@ -154,7 +157,8 @@ MixThroughput::MixThroughput(device::Device& device, const MixShape& shape, Link
 
 /// Turns of a warp that goes on as fast as one alone, and those that end behind a limit.
 std::int64_t MixThroughput::turns_for(const Window& window) const {
-    const std::int64_t wanted = shortest_turn_ > 0 ? static_cast<std::int64_t>((window.settle + window.cycles + window.after) / shortest_turn_) + kBehind : kBehind;
+    const std::int64_t wanted =
+        shortest_turn_ > 0 ? static_cast<std::int64_t>((window.settle + window.cycles + window.after) / shortest_turn_) + kBehind : kBehind;
     return shape_.lines() == 0 ? wanted : std::min<std::int64_t>(wanted, kMostLines / shape_.chains / shape_.lines());
 }
 
@@ -169,16 +173,27 @@ std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window
     arguments.add(bounded ? static_cast<std::uint32_t>(turns - 2) : ~std::uint32_t{0});  // two more are done where the first phase reaches it
     device_.fill_u32(origins_.address(), 0, kMostSmNumbers);
     gate_goal_ += static_cast<std::uint32_t>(grid);
-    arguments.add(whole(window.settle)).add(whole(window.cycles)).add(whole(window.after)).add(kMixZero).add(records_.address()).add(gate_.address()).add(gate_goal_).add(origins_.address());
+    arguments.add(whole(window.settle))
+        .add(whole(window.cycles))
+        .add(whole(window.after))
+        .add(kMixZero)
+        .add(records_.address())
+        .add(gate_.address())
+        .add(gate_goal_)
+        .add(origins_.address());
     kernel_.launch({static_cast<std::uint32_t>(grid)}, {static_cast<std::uint32_t>(blocks.warps * kWarp)}, arguments, shared_for(device_, blocks.per_sm));
     auto records = records_.read<MixRecord>(static_cast<std::size_t>(warps));
     for (std::size_t warp = 0; warp < records.size(); ++warp) {
-        if (!shape_.arithmetic_only && (shape_.access == MixAccess::shared || shape_.access == MixAccess::shared_conflict)) continue;  // addresses that the host does not know
+        if (!shape_.arithmetic_only && (shape_.access == MixAccess::shared || shape_.access == MixAccess::shared_conflict))
+            continue;  // addresses that the host does not know
         std::uint32_t expected = 0;
         for (int chain = 0; chain < shape_.chains; ++chain)
-            expected += shape_.reads_lines() ? array_.after(first_line, static_cast<std::int64_t>(warp) * shape_.chains + chain, lines, std::int64_t{records[warp].turns} * shape_.lines()) : kMixOne;
+            expected += shape_.reads_lines() ? array_.after(first_line, static_cast<std::int64_t>(warp) * shape_.chains + chain, lines,
+                                                            std::int64_t{records[warp].turns} * shape_.lines())
+                                             : kMixOne;
         if (records[warp].pointers != expected)
-            throw DeviceError(fmt::format("kernel {}: warp {} ended with values that sum to {:#x}; expected {:#x}", kernel_.name(), warp, records[warp].pointers, expected));
+            throw DeviceError(
+                fmt::format("kernel {}: warp {} ended with values that sum to {:#x}; expected {:#x}", kernel_.name(), warp, records[warp].pointers, expected));
     }
     return records;
 }
@@ -194,7 +209,9 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
         const double expected = turn_;
         Window window{skew_ + kSettleTurns * turn_ + kCold, std::max(kLeastWindow, turns * turn_), kTurnsAfter * turn_};
         const bool longest = shape_.lines() > 0 && !array_.is_ring() && (turns_for(window) + 1) * shape_.lines() * shape_.chains > kMostLines;
-        if (longest) window.cycles = std::max(shortest_turn_, (static_cast<double>(kMostLines / shape_.lines() / shape_.chains) - kBehind) * shortest_turn_ - window.settle - window.after);
+        if (longest)
+            window.cycles = std::max(
+                shortest_turn_, (static_cast<double>(kMostLines / shape_.lines() / shape_.chains) - kBehind) * shortest_turn_ - window.settle - window.after);
         const Timeline line = timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
         if (!line.balanced || !line.resident) return std::nullopt;
         if (!line.lasted) {

@@ -13,9 +13,9 @@ namespace gputomo::experiments {
 
 /// Of one mix at one occupancy, while all warps ran.
 struct MixSample {
-    int warps = 0;                    ///< on every SM, proven by times and SM numbers
+    int warps = 0;                      ///< on every SM, proven by times and SM numbers
     double instructions_per_cycle = 0;  ///< of the mix, per SM
-    double slowest = 1;               ///< throughput of the slowest warp over the mean: 1 where all go on alike
+    double slowest = 1;                 ///< throughput of the slowest warp over the mean: 1 where all go on alike
 };
 
 class MixThroughput {
@@ -50,7 +50,7 @@ private:
     CompiledKernel kernel_;
     device::Buffer records_;
     device::Buffer gate_;
-    device::Buffer origins_;  ///< of the times of each SM
+    device::Buffer origins_;       ///< of the times of each SM
     std::uint32_t gate_goal_ = 0;  ///< blocks that have come to the gate when those of the last launch have
     std::int64_t sms_ = 1;
     double shortest_turn_ = 0;  ///< cycles

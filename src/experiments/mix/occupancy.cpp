@@ -1,7 +1,7 @@
 // What it takes to hide latency: throughput of one kind of instruction over occupancy, from which latency, peak and needed warps follow.
 #include "experiments/experiments.hpp"
 
-#include "experiments/clock_watch.hpp"
+#include "experiments/clock/clock_watch.hpp"
 #include "experiments/contention/contention_curve.hpp"
 #include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"

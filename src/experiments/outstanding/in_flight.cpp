@@ -141,7 +141,9 @@ ptx::KernelBuilder in_flight_kernel(ptx::Target target, InFlightShape shape) {
 }
 
 InFlight::InFlight(device::Device& device, InFlightShape shape)
-    : kernel_(device, in_flight_kernel(target_of(device), shape), expected_code(shape)), results_(device, Bytes{kMostThreads / kWarp * static_cast<std::int64_t>(sizeof(Stamp))}), ordered_(!kernel_.module().machine_code()) {}
+    : kernel_(device, in_flight_kernel(target_of(device), shape), expected_code(shape)),
+      results_(device, Bytes{kMostThreads / kWarp * static_cast<std::int64_t>(sizeof(Stamp))}),
+      ordered_(!kernel_.module().machine_code()) {}
 
 int InFlight::most_threads() const {
     const int most = kernel_.properties().max_threads_per_block;

@@ -5,9 +5,9 @@
 #include "deduce/outstanding_bound.hpp"
 #include "deduce/outstanding_fit.hpp"
 #include "deduce/outstanding_steps.hpp"
-#include "experiments/clock_watch.hpp"
+#include "experiments/caches/known_caches.hpp"
+#include "experiments/clock/clock_watch.hpp"
 #include "experiments/estimates.hpp"
-#include "experiments/known_caches.hpp"
 #include "experiments/outstanding/surface.hpp"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ struct PaperPlot {
     int share;
     int loads;
 };
-constexpr PaperPlot kPaperPlots[] = {{"unique_x1", 1, 1},  {"unique_x2", 1, 2},  {"unique_x3", 1, 3},   {"merger2_x1", 2, 1},
+constexpr PaperPlot kPaperPlots[] = {{"unique_x1", 1, 1},  {"unique_x2", 1, 2},  {"unique_x3", 1, 3},    {"merger2_x1", 2, 1},
                                      {"merger4_x2", 4, 2}, {"merger8_x4", 8, 4}, {"merger16_x4", 16, 4}, {"merger32_x4", 32, 4}};
 
 std::int64_t count_of(const deduce::Estimate& count) { return std::get<std::int64_t>(count.value); }
@@ -206,8 +206,8 @@ deduce::Estimate Study::at_least(std::string leaf, std::span<const Seen> seen, O
         best = {std::max(best.proven, bound.proven), std::max(best.by_rate, bound.by_rate)};
     }
     auto estimate = decided(std::move(leaf), std::int64_t{best.proven},
-                            {fmt::format("outstanding: the most {} of a launch over the latencies ({:.0f} cycles) that fit into its time", what, latency), kConfidence,
-                             fmt::format("by the rate at which more of them take longer, times the latency: {:.0f}", best.by_rate)});
+                            {fmt::format("outstanding: the most {} of a launch over the latencies ({:.0f} cycles) that fit into its time", what, latency),
+                             kConfidence, fmt::format("by the rate at which more of them take longer, times the latency: {:.0f}", best.by_rate)});
     estimate.interval = {static_cast<double>(best.proven), std::max(static_cast<double>(best.proven), best.by_rate)};
     return estimate;
 }
@@ -216,21 +216,27 @@ deduce::Estimate Study::at_least(std::string leaf, std::span<const Seen> seen, O
 void Study::find_warp_limit() {
     const auto points = loads_of(1, surface_, "");
     const auto alone = limit_of(points);
-    const std::string method = fmt::format("outstanding: one warp, and two, with 1 to {} loads under way; a description with a limit explains the latencies to {:.2g}%, one without to {:.2g}%",
-                                           alone.most, 100 * alone.error, 100 * alone.error_without);
+    const std::string method = fmt::format(
+        "outstanding: one warp, and two, with 1 to {} loads under way; a description with a limit explains the latencies to {:.2g}%, one without to {:.2g}%",
+        alone.most, 100 * alone.error, 100 * alone.error_without);
     const std::vector cached{seen_of(points, far_)};
     auto bound = at_least("issue.scoreboard_at_least", cached, OutstandingUnit::instructions, "loads");
     // Nothing has more under way than its limit, but a load may hold its place for less than its whole latency.
     if (alone.limit == 0 || static_cast<double>(count_of(bound)) > kSurelyMore * alone.limit) {
-        outcome_.estimates.push_back(undecided("issue.scoreboard_loads", {}, {method, kConfidence, fmt::format("no limit up to {} loads, of which at least {} were under way at once", alone.most, count_of(bound))}));
+        outcome_.estimates.push_back(
+            undecided("issue.scoreboard_loads", {},
+                      {method, kConfidence, fmt::format("no limit up to {} loads, of which at least {} were under way at once", alone.most, count_of(bound))}));
         const std::vector both{cached.front(), seen_of(loads_of(1, memory(), "memory_"), std::numeric_limits<double>::infinity())};
         outcome_.estimates.push_back(at_least("issue.scoreboard_at_least", both, OutstandingUnit::instructions, "loads"));
         return;
     }
     const auto both = limit_of(loads_of(2, surface_, ""));
     if (both.limit > 0 && 2 * both.limit < kSharedLimit * alone.limit) {
-        outcome_.estimates.push_back(undecided("issue.scoreboard_loads", {}, {method, kConfidence, fmt::format("{} loads of one warp fill what two warps share, {} each", alone.limit, both.limit)}));
-        outcome_.estimates.push_back(decided("issue.scoreboard_at_least", std::int64_t{alone.limit}, {method, kConfidence, "no more fit into what the SM has for all warps"}));
+        outcome_.estimates.push_back(
+            undecided("issue.scoreboard_loads", {},
+                      {method, kConfidence, fmt::format("{} loads of one warp fill what two warps share, {} each", alone.limit, both.limit)}));
+        outcome_.estimates.push_back(
+            decided("issue.scoreboard_at_least", std::int64_t{alone.limit}, {method, kConfidence, "no more fit into what the SM has for all warps"}));
         return;
     }
     warp_loads_ = alone.limit;
@@ -280,21 +286,35 @@ void Study::sweep() {
 
 void Study::report(const std::vector<OutstandingFit>& fits) {
     deduce::Trace trace{.name = "outstanding/descriptions", .experiment = "outstanding"};
-    trace.columns = {{"unit", "0 none, 1 threads, 2 sectors, 3 lines, 4 instructions", {}}, {"entries", "count", {}}, {"error", "share of latency", {}},
-                     {"latency", "cycles", {}}, {"spacing", "cycles", {}}, {"issue", "cycles", {}}, {"gap", "cycles", {}}, {"service", "cycles", {}}};
+    trace.columns = {{"unit", "0 none, 1 threads, 2 sectors, 3 lines, 4 instructions", {}},
+                     {"entries", "count", {}},
+                     {"error", "share of latency", {}},
+                     {"latency", "cycles", {}},
+                     {"spacing", "cycles", {}},
+                     {"issue", "cycles", {}},
+                     {"gap", "cycles", {}},
+                     {"service", "cycles", {}}};
     for (const auto& fit : fits) {
         const auto& model = fit.model;
-        const double row[] = {static_cast<double>(model.unit), static_cast<double>(model.entries), fit.error, model.latency, model.spacing, model.issue, model.gap, model.service};
+        const double row[] = {static_cast<double>(model.unit),
+                              static_cast<double>(model.entries),
+                              fit.error,
+                              model.latency,
+                              model.spacing,
+                              model.issue,
+                              model.gap,
+                              model.service};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
     }
     outcome_.traces.push_back(std::move(trace));
     deduce::Trace surface{.name = "outstanding/surface", .experiment = "outstanding"};
-    surface.columns = {{"loads", "count", {}}, {"share", "threads", {}}, {"sectors", "count", {}}, {"lanes", "threads", {}},
+    surface.columns = {{"loads", "count", {}},   {"share", "threads", {}},   {"sectors", "count", {}},   {"lanes", "threads", {}},
                        {"threads", "count", {}}, {"complete", "cycles", {}}, {"described", "cycles", {}}};
     surface.plot = {.title = "What the best description says of each launch against what was measured", .x = "complete", .y = {"described"}, .split = "loads"};
     for (const auto& [launch, cycles] : points_) {
-        const double row[] = {static_cast<double>(launch.loads), static_cast<double>(launch.share), static_cast<double>(launch.sectors), static_cast<double>(launch.lanes),
-                              static_cast<double>(launch.threads), cycles, fits.front().model.predict(launch)};
+        const double row[] = {static_cast<double>(launch.loads), static_cast<double>(launch.share),   static_cast<double>(launch.sectors),
+                              static_cast<double>(launch.lanes), static_cast<double>(launch.threads), cycles,
+                              fits.front().model.predict(launch)};
         for (std::size_t i = 0; i < std::size(row); ++i) surface.columns[i].values.push_back(row[i]);
     }
     outcome_.traces.push_back(std::move(surface));
@@ -306,7 +326,10 @@ void Study::report(const std::vector<OutstandingFit>& fits) {
 deduce::Trace Study::thread_latency() const {
     deduce::Trace trace{.name = "outstanding/thread_latency", .experiment = "outstanding"};
     trace.columns = {{"threads", "count", {}}, {"loads", "count", {}}, {"latency", "cycles", {}}};
-    trace.plot = {.title = "Thread-latency surface: cycles until all loads are there, each of a line of its own, by threads and loads of a thread", .x = "threads", .y = {"latency"}, .split = "loads"};
+    trace.plot = {.title = "Thread-latency surface: cycles until all loads are there, each of a line of its own, by threads and loads of a thread",
+                  .x = "threads",
+                  .y = {"latency"},
+                  .split = "loads"};
     for (const auto& [launch, cycles] : points_) {
         if (launch.share != 1 || launch.sectors != 1 || launch.lanes != kWarp) continue;
         const double row[] = {static_cast<double>(launch.threads), static_cast<double>(launch.loads), cycles};
@@ -318,8 +341,9 @@ deduce::Trace Study::thread_latency() const {
 std::string in_words(const std::vector<OutstandingFit>& fits) {
     std::vector<std::string> parts;
     for (const auto& fit : fits)
-        parts.push_back(fit.model.unit == OutstandingUnit::none ? fmt::format("no table {:.2g}%", 100 * fit.error)
-                                                                : fmt::format("{} {} {:.2g}%", fit.model.entries, deduce::name_of(fit.model.unit), 100 * fit.error));
+        parts.push_back(fit.model.unit == OutstandingUnit::none
+                            ? fmt::format("no table {:.2g}%", 100 * fit.error)
+                            : fmt::format("{} {} {:.2g}%", fit.model.entries, deduce::name_of(fit.model.unit), 100 * fit.error));
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -356,7 +380,8 @@ void Study::try_step(Prediction& prediction, int loads, const InFlightPattern& p
     const auto found = deduce::first_step(counts, cycles);
     if (!found || prediction.entries < (1 - kPredicted) * found->last_before || prediction.entries >= (1 + kPredicted) * found->first_after) return;
     ++prediction.right;
-    const int least = std::max(prediction.least, static_cast<int>(found->last_before)), most = std::min(prediction.most, static_cast<int>(found->first_after) - 1);
+    const int least = std::max(prediction.least, static_cast<int>(found->last_before)),
+              most = std::min(prediction.most, static_cast<int>(found->first_after) - 1);
     if (least <= most) prediction.least = least, prediction.most = most;
 }
 
@@ -384,7 +409,8 @@ std::vector<Prediction> Study::predictions(const std::vector<OutstandingFit>& fi
         const auto fit = std::ranges::find(fits, unit, [](const OutstandingFit& f) { return f.model.unit; });
         const int by_steps = (voted->least_entries + voted->most_entries) / 2, by_fit = fit->model.entries;
         auto prediction = predict(unit, by_steps);
-        if (std::abs(by_fit - by_steps) > kWithin * by_steps) prediction = std::ranges::max(std::vector{prediction, predict(unit, by_fit)}, {}, &Prediction::share);
+        if (std::abs(by_fit - by_steps) > kWithin * by_steps)
+            prediction = std::ranges::max(std::vector{prediction, predict(unit, by_fit)}, {}, &Prediction::share);
         best.push_back(prediction);
     }
     std::ranges::stable_sort(best, std::greater{}, &Prediction::share);
@@ -394,8 +420,12 @@ std::vector<Prediction> Study::predictions(const std::vector<OutstandingFit>& fi
 void Study::report_table(const std::vector<OutstandingFit>& fits) {
     const auto tried = predictions(fits);
     const auto& best = tried.front();
-    const auto told = [](const Prediction& p) { return fmt::format("{} of {} steps that {} {} predict", p.right, p.tried, p.entries, deduce::name_of(p.unit)); };
-    const Evidence evidence{fmt::format("outstanding: {} and {} came true; mean error of queueing descriptions of {} launches: {}", told(best), told(tried.back()), points_.size(), in_words(fits)), kConfidence};
+    const auto told = [](const Prediction& p) {
+        return fmt::format("{} of {} steps that {} {} predict", p.right, p.tried, p.entries, deduce::name_of(p.unit));
+    };
+    const Evidence evidence{fmt::format("outstanding: {} and {} came true; mean error of queueing descriptions of {} launches: {}", told(best),
+                                        told(tried.back()), points_.size(), in_words(fits)),
+                            kConfidence};
     const auto none = std::ranges::find(fits, OutstandingUnit::none, [](const OutstandingFit& fit) { return fit.model.unit; });
     // Where the issue of many warps hides some of the steps, the whole surface has to say the same.
     const auto fit = std::ranges::find(fits, best.unit, [](const OutstandingFit& f) { return f.model.unit; });
@@ -447,8 +477,14 @@ void Study::find_merging() {
     // A refused request gets its data from the SM's cache, or where there is none from as far as the first; what the issue of so many warps takes may be more.
     const auto& cycles = outcome_.traces.back().columns[1].values;
     const double cost = place_ == "paths.global" ? far_ : near_, spread = cycles.empty() ? 0 : cycles.back() - cycles.front();
-    if (spread < cost) outcome_.estimates.push_back(absent(path("outstanding_merge"), {method, kConfidence, "no limit seen"}));
-    else outcome_.estimates.push_back(undecided(path("outstanding_merge"), {}, {method, kConfidence, fmt::format("a refused one would cost some {:.0f} cycles, which the {:.0f} cycles between the first warp and the last would hide", cost, spread)}));
+    if (spread < cost)
+        outcome_.estimates.push_back(absent(path("outstanding_merge"), {method, kConfidence, "no limit seen"}));
+    else
+        outcome_.estimates.push_back(
+            undecided(path("outstanding_merge"), {},
+                      {method, kConfidence,
+                       fmt::format("a refused one would cost some {:.0f} cycles, which the {:.0f} cycles between the first warp and the last would hide", cost,
+                                   spread)}));
 }
 
 /// The number of lines after which the latency of a lone load of each thread steps up, one by one around the number that the surface
@@ -472,8 +508,15 @@ std::optional<deduce::Step> Study::exact_lines(int about) {
 void Study::plot(const std::string& name, InFlightShape shape, const InFlightPattern& pattern, int step) {
     deduce::Trace trace{.name = "outstanding/" + name, .experiment = "outstanding"};
     trace.columns = {{"threads", "count", {}}, {"latency", "cycles", {}}, {"variance", "cycles^2", {}}, {"complete", "cycles", {}}};
-    trace.plot = {fmt::format("Thread-latency plot: {} {} a thread, {}", shape.count, name_of(shape.access), pattern.shuffled ? "random lines" : pattern.one_line ? "the same lines for all" : pattern.share == 1 ? "a line for each" : fmt::format("a line for {} threads", pattern.share)),
-                  "threads", {"latency", "variance"}, false, true};
+    trace.plot = {fmt::format("Thread-latency plot: {} {} a thread, {}", shape.count, name_of(shape.access),
+                              pattern.shuffled     ? "random lines"
+                              : pattern.one_line   ? "the same lines for all"
+                              : pattern.share == 1 ? "a line for each"
+                                                   : fmt::format("a line for {} threads", pattern.share)),
+                  "threads",
+                  {"latency", "variance"},
+                  false,
+                  true};
     const int most = std::min(1024, surface_.most_threads(shape));
     for (int threads = step; threads <= most; threads += step) {
         const auto point = surface_.measure(shape, pattern, threads);
@@ -531,8 +574,9 @@ Experiment outstanding_experiment() {
             .source = "Lashgar 2015, 3 and 5",
             .needs = {},
             .after = {"caches"},
-            .provides = {"issue.scoreboard_loads", "issue.scoreboard_at_least", "caches.*.outstanding_at_least", "paths.*.outstanding_at_least", "caches.*.outstanding_design", "caches.*.outstanding_entries", "caches.*.outstanding_merge",
-                         "paths.*.outstanding_design", "paths.*.outstanding_entries", "paths.*.outstanding_merge"},
+            .provides = {"issue.scoreboard_loads", "issue.scoreboard_at_least", "caches.*.outstanding_at_least", "paths.*.outstanding_at_least",
+                         "caches.*.outstanding_design", "caches.*.outstanding_entries", "caches.*.outstanding_merge", "paths.*.outstanding_design",
+                         "paths.*.outstanding_entries", "paths.*.outstanding_merge"},
             .run = run};
 }
 

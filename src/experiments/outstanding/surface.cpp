@@ -74,7 +74,10 @@ double harmonic_mean(const std::vector<double>& values) {
 }  // namespace
 
 InFlightSurface::InFlightSurface(device::Device& device, std::int64_t l2_bytes, bool in_memory, Outcome& outcome)
-    : device_(device), outcome_(outcome), size_(array_size(l2_bytes, in_memory)), array_(device, Bytes{size_ + kWarmLines * kLine}),
+    : device_(device),
+      outcome_(outcome),
+      size_(array_size(l2_bytes, in_memory)),
+      array_(device, Bytes{size_ + kWarmLines * kLine}),
       offsets_(device, Bytes{kMostThreads * 4}) {
     if (!in_memory && l2_bytes > 0) pass(InFlightAccess::load_far);
 }
@@ -96,7 +99,8 @@ InFlight* InFlightSurface::kernel_if_compiled(InFlightShape shape) {
     } catch (const CodeMismatch&) {
         if (shape.count == 1) throw;
         refused_.insert(key);
-        outcome_.warnings.push_back(fmt::format("outstanding: the compiler does not leave {} accesses ({}) next to each other; left out", shape.count, name_of(shape.access)));
+        outcome_.warnings.push_back(
+            fmt::format("outstanding: the compiler does not leave {} accesses ({}) next to each other; left out", shape.count, name_of(shape.access)));
         return nullptr;
     }
 }

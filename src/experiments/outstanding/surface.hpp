@@ -15,12 +15,12 @@ namespace gputomo::experiments {
 
 /// Which bytes the threads of a block ask for.
 struct InFlightPattern {
-    int share = 1;           ///< neighbours that ask for one line (Merger2 to Merger32 of the paper)
-    int sectors = 1;         ///< of those, neighbours ask for this many sectors of the line in turn
-    int lanes = 32;          ///< threads of each warp that take part
-    bool shuffled = false;   ///< lines in random order
-    bool one_line = false;   ///< all warps ask for the same lines
-    int shared_bytes = 0;    ///< of shared memory that the block takes, and so from the L1 where both are one array
+    int share = 1;          ///< neighbours that ask for one line (Merger2 to Merger32 of the paper)
+    int sectors = 1;        ///< of those, neighbours ask for this many sectors of the line in turn
+    int lanes = 32;         ///< threads of each warp that take part
+    bool shuffled = false;  ///< lines in random order
+    bool one_line = false;  ///< all warps ask for the same lines
+    int shared_bytes = 0;   ///< of shared memory that the block takes, and so from the L1 where both are one array
 };
 
 /// One point of a plot.
@@ -61,11 +61,11 @@ private:
     device::Device& device_;
     Outcome& outcome_;
     std::int64_t size_;
-    device::Buffer array_;    ///< and, behind `size_`, lines for the first pass
+    device::Buffer array_;  ///< and, behind `size_`, lines for the first pass
     device::Buffer offsets_;
     std::map<std::tuple<InFlightAccess, int, std::uint32_t>, std::unique_ptr<InFlight>> kernels_;
     std::set<std::pair<InFlightAccess, int>> refused_;
-    std::string written_;     ///< what offsets_ holds
+    std::string written_;  ///< what offsets_ holds
     std::int64_t cursor_ = 0;
     std::int64_t loaded_ = 0;  ///< lines' bytes loaded since the cursor was at the start
 };

@@ -2,9 +2,9 @@
 // after very different times, tell a rate that is the limit from places that are.
 #include "experiments/experiments.hpp"
 
-#include "experiments/clock_watch.hpp"
+#include "experiments/caches/known_caches.hpp"
+#include "experiments/clock/clock_watch.hpp"
 #include "experiments/estimates.hpp"
-#include "experiments/known_caches.hpp"
 #include "experiments/parallelism/accesses.hpp"
 
 #include <fmt/format.h>
@@ -47,8 +47,8 @@ struct Shape {
     std::uint32_t span;
 };
 /// One word for all; neighbouring words; 8, 16 and 32 lines with 32 sectors; 32 lines in any order.
-constexpr Shape kShapes[] = {{"one_word", 1, 1, kLine},          {"neighbours", 1, 4, kLine},           {"merger8", 4, 4, 4 * kLine},         {"sectors", 8, 32, 8 * kLine},
-                             {"stride64", 16, 32, 16 * kLine},   {"unique", 32, 32, 32 * kLine},        {"random", 32, 32, 32 * kLine}};
+constexpr Shape kShapes[] = {{"one_word", 1, 1, kLine},        {"neighbours", 1, 4, kLine},    {"merger8", 4, 4, 4 * kLine},  {"sectors", 8, 32, 8 * kLine},
+                             {"stride64", 16, 32, 16 * kLine}, {"unique", 32, 32, 32 * kLine}, {"random", 32, 32, 32 * kLine}};
 
 /// Bytes from a warp's place to a lane's; `far` is what random places may reach.
 std::uint32_t offset_of(const Shape& shape, int lane, std::int64_t far, std::uint64_t seed) {
@@ -62,9 +62,9 @@ std::uint32_t offset_of(const Shape& shape, int lane, std::int64_t far, std::uin
 
 /// What one SM gets of loads of one shape from one place.
 struct Curve {
-    double latency = 0;  ///< cycles of a lone load, free of the turn that it is in
-    double rate = 0;     ///< the most loads per cycle, of all warps
-    double partition = 0, warp = 0;  ///< of the warps of one scheduler, of one warp
+    double latency = 0;                     ///< cycles of a lone load, free of the turn that it is in
+    double rate = 0;                        ///< the most loads per cycle, of all warps
+    double partition = 0, warp = 0;         ///< of the warps of one scheduler, of one warp
     int partition_most = 0, warp_most = 0;  ///< loads that they were told to have under way for that
     [[nodiscard]] double in_flight() const { return rate * latency; }
 };
@@ -81,10 +81,12 @@ public:
     explicit Study(Context& context) : context_(context), cache_(largest_cache(context)) {}
 
     Outcome run() {
-        const auto near = std::max(kSmallestArray / 4, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(kPart * static_cast<double>(cache_)))));
+        const auto near =
+            std::max(kSmallestArray / 4, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(kPart * static_cast<double>(cache_)))));
         const auto memory = context_.device.attribute(device::Attribute::total_memory_bytes).value_or(kLargestArray);
-        const auto far = std::min(std::clamp(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kTimesCache * cache_))), kSmallestArray, kLargestArray),
-                                  static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(memory / 8))));
+        const auto far =
+            std::min(std::clamp(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kTimesCache * cache_))), kSmallestArray, kLargestArray),
+                     static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(memory / 8))));
         // Behind the area, a turn's last loads and random places.
         const auto slack = [](std::int64_t bytes) { return bytes / 2 + kMostLoads * 32 * kLine; };
         const device::Buffer cached(context_.device, Bytes{near + slack(near)}), uncached(context_.device, Bytes{far + slack(far)});
@@ -110,7 +112,8 @@ private:
         const bool cached = &area == &cached_;
         auto& kept = kept_[{shape.name, count, cached}];
         if (!kept) {
-            kept = std::make_unique<Accesses>(context_.device, AccessForm{AccessKind::load, count, kWord, shape.span}, [&](int lane) { return offset_of(shape, lane, area.bytes / 2, context_.seed); });
+            kept = std::make_unique<Accesses>(context_.device, AccessForm{AccessKind::load, count, kWord, shape.span},
+                                              [&](int lane) { return offset_of(shape, lane, area.bytes / 2, context_.seed); });
             if (cached) add_code_checks(kept->compiled(), outcome_);
         }
         return *kept;
@@ -118,7 +121,9 @@ private:
 
     /// Loads of whole warps per cycle.
     std::optional<double> rate_of(const Shape& shape, int count, AccessShape warps, AccessArea& area) {
-        const auto turn = accesses(shape, count, area).turn(warps, std::max(kFewestTurns, (context_.quick ? kQuickLoads : kLoadsOfLaunch) / count / std::max(1, shape.lines / 4)), kRuns, area);
+        const auto turn =
+            accesses(shape, count, area)
+                .turn(warps, std::max(kFewestTurns, (context_.quick ? kQuickLoads : kLoadsOfLaunch) / count / std::max(1, shape.lines / 4)), kRuns, area);
         if (!turn) return std::nullopt;
         return warps.warps * count / *turn;
     }
@@ -136,8 +141,11 @@ private:
         const double turn = accesses(shape, 0, area).turn({1, 1, 1}, kLoadsOfLaunch, kRuns, area).value_or(0);
         curve.latency = lone - turn;
         deduce::Trace trace{.name = fmt::format("access_patterns/{}_{}", shape.name, &area == &cached_ ? "cached" : "memory"), .experiment = "access_patterns"};
-        trace.columns = {{"loads", "count", {}}, {"warps", "count", {}}, {"in_flight", "loads", {}}, {"rate", "loads/cycle", {}}, {"little", "loads/cycle", {}}};
-        trace.plot = {.title = fmt::format("Loads of warps per cycle of one SM, {} from {}", shape.name, &area == &cached_ ? "the last cache" : "memory"), .x = "in_flight", .y = {"rate", "little"}};
+        trace.columns = {
+            {"loads", "count", {}}, {"warps", "count", {}}, {"in_flight", "loads", {}}, {"rate", "loads/cycle", {}}, {"little", "loads/cycle", {}}};
+        trace.plot = {.title = fmt::format("Loads of warps per cycle of one SM, {} from {}", shape.name, &area == &cached_ ? "the last cache" : "memory"),
+                      .x = "in_flight",
+                      .y = {"rate", "little"}};
         for (const int loads : kLoads) {
             if (loads > kMostOfLines && shape.lines > 1) break;
             for (const int warps : kWarps) {
@@ -155,9 +163,13 @@ private:
 
     /// The warps of one scheduler, and a single one.
     void add_few(const Shape& shape, AccessArea& area, Curve& curve) {
-        deduce::Trace trace{.name = fmt::format("access_patterns/{}_{}_few_warps", shape.name, &area == &cached_ ? "cached" : "memory"), .experiment = "access_patterns"};
+        deduce::Trace trace{.name = fmt::format("access_patterns/{}_{}_few_warps", shape.name, &area == &cached_ ? "cached" : "memory"),
+                            .experiment = "access_patterns"};
         trace.columns = {{"warps", "count", {}}, {"loads", "count", {}}, {"rate", "loads/cycle", {}}};
-        trace.plot = {.title = fmt::format("Loads per cycle of one warp, and of eight warps of one scheduler, {}", shape.name), .x = "loads", .y = {"rate"}, .split = "warps"};
+        trace.plot = {.title = fmt::format("Loads per cycle of one warp, and of eight warps of one scheduler, {}", shape.name),
+                      .x = "loads",
+                      .y = {"rate"},
+                      .split = "warps"};
         for (const auto& [warps, most] : {std::pair{1, kMostLoads}, std::pair{kMostWarps / kSchedulers, 32}})
             for (const int loads : {1, 2, 4, 8, 16, 24, 32, 48, 52, 56, 58, 60, kMostLoads}) {
                 if (loads > most) continue;
@@ -188,14 +200,19 @@ private:
         mixture.by_places = std::min(near.rate, 2 * far.in_flight() / (near.latency + far.latency));
         deduce::Trace trace{.name = fmt::format("access_patterns/{}_mixed", shape.name), .experiment = "access_patterns"};
         trace.columns = {{"loads", "count", {}}, {"warps", "count", {}}, {"in_flight", "loads", {}}, {"rate", "loads/cycle", {}}};
-        trace.plot = {.title = fmt::format("Loads of warps per cycle of one SM, {} in turn from the last cache and from memory", shape.name), .x = "in_flight", .y = {"rate"}};
+        trace.plot = {.title = fmt::format("Loads of warps per cycle of one SM, {} in turn from the last cache and from memory", shape.name),
+                      .x = "in_flight",
+                      .y = {"rate"}};
         try {
             for (const int loads : kMixedLoads) {
-                Accesses mixed(context_.device, AccessForm{AccessKind::load, loads, kWord, shape.span, true}, [&](int lane) { return offset_of(shape, lane, cached_.bytes / 2, context_.seed); });
+                Accesses mixed(context_.device, AccessForm{AccessKind::load, loads, kWord, shape.span, true},
+                               [&](int lane) { return offset_of(shape, lane, cached_.bytes / 2, context_.seed); });
                 for (const int warps : {8, 16, 24, 32}) {
-                    const auto turn = mixed.turn({1, warps, 1}, std::max(kFewestTurns, (context_.quick ? kQuickLoads : kLoadsOfLaunch) / loads), kRuns, uncached_, &cached_);
+                    const auto turn =
+                        mixed.turn({1, warps, 1}, std::max(kFewestTurns, (context_.quick ? kQuickLoads : kLoadsOfLaunch) / loads), kRuns, uncached_, &cached_);
                     if (!turn) break;
-                    const double rate = warps * loads / *turn, row[] = {static_cast<double>(loads), static_cast<double>(warps), static_cast<double>(loads * warps), rate};
+                    const double rate = warps * loads / *turn,
+                                 row[] = {static_cast<double>(loads), static_cast<double>(warps), static_cast<double>(loads * warps), rate};
                     mixture.rate = std::max(mixture.rate, rate);
                     for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
                 }
@@ -209,11 +226,17 @@ private:
 
     void report(const Shape& shape, const Curve& near, const Curve& far, const Mixture& mixture) {
         const std::string path = fmt::format("patterns.{}.", shape.name);
-        const Evidence evidence{"access_patterns: one SM, 1 to 32 warps with 1 to 32 loads each under way, n turns against 2n", kConfidence,
-                                fmt::format("from the cache {:.3g} loads/cycle at {:.0f} cycles ({:.0f} under way), from memory {:.3g} at {:.0f} ({:.0f}); one scheduler's warps {:.3g} and {:.3g}, one warp {:.3g} and {:.3g}",
-                                            near.rate, near.latency, near.in_flight(), far.rate, far.latency, far.in_flight(), near.partition, far.partition, near.warp, far.warp) +
-                                    (mixture.rate > 0 ? fmt::format("; in turn from both {:.3g}, where a rate of memory would give {:.3g} and places {:.3g}", mixture.rate, mixture.by_rate, mixture.by_places) : std::string())};
-        const auto real = [&](const char* leaf, double value) { outcome_.estimates.push_back(decided_real(path + leaf, {value, (1 - kSame / 5) * value, (1 + kSame / 5) * value}, evidence)); };
+        const Evidence evidence{
+            "access_patterns: one SM, 1 to 32 warps with 1 to 32 loads each under way, n turns against 2n", kConfidence,
+            fmt::format("from the cache {:.3g} loads/cycle at {:.0f} cycles ({:.0f} under way), from memory {:.3g} at {:.0f} ({:.0f}); one scheduler's warps "
+                        "{:.3g} and {:.3g}, one warp {:.3g} and {:.3g}",
+                        near.rate, near.latency, near.in_flight(), far.rate, far.latency, far.in_flight(), near.partition, far.partition, near.warp, far.warp) +
+                (mixture.rate > 0 ? fmt::format("; in turn from both {:.3g}, where a rate of memory would give {:.3g} and places {:.3g}", mixture.rate,
+                                                mixture.by_rate, mixture.by_places)
+                                  : std::string())};
+        const auto real = [&](const char* leaf, double value) {
+            outcome_.estimates.push_back(decided_real(path + leaf, {value, (1 - kSame / 5) * value, (1 + kSame / 5) * value}, evidence));
+        };
         if (cache_ > 0) real("loads_per_cycle", near.rate);
         real("memory_loads_per_cycle", far.rate);
         if (cache_ > 0) outcome_.estimates.push_back(first_limit(path, near, far, mixture, evidence));
@@ -247,15 +270,38 @@ private:
     /// Side by side: which count of a pattern is the same for all.
     void report_rates() {
         deduce::Trace trace{.name = "access_patterns/rates", .experiment = "access_patterns"};
-        trace.columns = {{"lines", "of a load", {}}, {"sectors", "of a load", {}}, {"cached", "loads/cycle", {}}, {"cached_lines", "lines/cycle", {}}, {"cached_sectors", "sectors/cycle", {}},
-                         {"memory", "loads/cycle", {}}, {"memory_lines", "lines/cycle", {}}, {"memory_sectors", "sectors/cycle", {}}, {"cached_latency", "cycles", {}}, {"memory_latency", "cycles", {}},
-                         {"cached_partition", "loads/cycle", {}}, {"memory_partition", "loads/cycle", {}}, {"cached_warp", "loads/cycle", {}}, {"memory_warp", "loads/cycle", {}}};
+        trace.columns = {{"lines", "of a load", {}},
+                         {"sectors", "of a load", {}},
+                         {"cached", "loads/cycle", {}},
+                         {"cached_lines", "lines/cycle", {}},
+                         {"cached_sectors", "sectors/cycle", {}},
+                         {"memory", "loads/cycle", {}},
+                         {"memory_lines", "lines/cycle", {}},
+                         {"memory_sectors", "sectors/cycle", {}},
+                         {"cached_latency", "cycles", {}},
+                         {"memory_latency", "cycles", {}},
+                         {"cached_partition", "loads/cycle", {}},
+                         {"memory_partition", "loads/cycle", {}},
+                         {"cached_warp", "loads/cycle", {}},
+                         {"memory_warp", "loads/cycle", {}}};
         for (const Shape& shape : kShapes) {
             const auto found = rates_.find(shape.name);
             if (found == rates_.end()) continue;
             const auto& [near, far] = found->second;
-            const double row[] = {static_cast<double>(shape.lines), static_cast<double>(shape.sectors), near.rate, near.rate * shape.lines, near.rate * shape.sectors, far.rate, far.rate * shape.lines, far.rate * shape.sectors,
-                                  near.latency, far.latency, near.partition, far.partition, near.warp, far.warp};
+            const double row[] = {static_cast<double>(shape.lines),
+                                  static_cast<double>(shape.sectors),
+                                  near.rate,
+                                  near.rate * shape.lines,
+                                  near.rate * shape.sectors,
+                                  far.rate,
+                                  far.rate * shape.lines,
+                                  far.rate * shape.sectors,
+                                  near.latency,
+                                  far.latency,
+                                  near.partition,
+                                  far.partition,
+                                  near.warp,
+                                  far.warp};
             for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
         }
         outcome_.traces.push_back(std::move(trace));
@@ -281,8 +327,8 @@ Experiment access_patterns_experiment() {
             .source = "Lashgar 2015, 5; Little's law",
             .needs = {},
             .after = {},
-            .provides = {"patterns.*.first_limit", "patterns.*.loads_per_cycle", "patterns.*.memory_loads_per_cycle", "patterns.*.outstanding_loads", "patterns.*.outstanding_lines", "patterns.*.outstanding_sectors",
-                         "patterns.*.partition_loads", "patterns.*.warp_loads"},
+            .provides = {"patterns.*.first_limit", "patterns.*.loads_per_cycle", "patterns.*.memory_loads_per_cycle", "patterns.*.outstanding_loads",
+                         "patterns.*.outstanding_lines", "patterns.*.outstanding_sectors", "patterns.*.partition_loads", "patterns.*.warp_loads"},
             .run = run,
             .on_request = true};
 }

@@ -34,7 +34,8 @@ struct Stamp {
 std::vector<CodeExpectation> expected_code(AccessForm form) {
     if (form.count == 0) return {};
     constexpr std::string_view kOpcodes[] = {"LDG", "STG", "ATOMG|ATOM", "LDGSTS"};
-    return {LoopedCode{{kOpcodes[static_cast<std::size_t>(form.kind)], form.kind == AccessKind::load || form.kind == AccessKind::store ? form.bytes : 0}, form.count, true}};
+    return {LoopedCode{
+        {kOpcodes[static_cast<std::size_t>(form.kind)], form.kind == AccessKind::load || form.kind == AccessKind::store ? form.bytes : 0}, form.count, true}};
 }
 
 std::int64_t most_blocks(const device::Device& device) { return sms_of(device); }
@@ -57,12 +58,16 @@ void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg ot
         const auto first = static_cast<std::size_t>(words * i);
         switch (form.kind) {
             case AccessKind::load:
-                if (words == 1) k(fmt::format("ld.global{}.b32", past_near(k.target())), results[first], at);
-                else k(fmt::format("ld.global{}.v4.b32", past_near(k.target())), Vec(std::span<const Reg>(&results[first], 4)), at);
+                if (words == 1)
+                    k(fmt::format("ld.global{}.b32", past_near(k.target())), results[first], at);
+                else
+                    k(fmt::format("ld.global{}.v4.b32", past_near(k.target())), Vec(std::span<const Reg>(&results[first], 4)), at);
                 break;
             case AccessKind::store:
-                if (words == 1) k("st.global.b32", at, sum);
-                else k("st.global.v4.b32", at, Vec(std::span<const Reg>(stored)));
+                if (words == 1)
+                    k("st.global.b32", at, sum);
+                else
+                    k("st.global.v4.b32", at, Vec(std::span<const Reg>(stored)));
                 break;
             case AccessKind::atomic: k("atom.global.add.u32", results[first], at, 1); break;
             case AccessKind::async: k("cp.async.cg.shared.global", Mem{landing[first / 4]}, at, 16); break;
@@ -82,13 +87,14 @@ void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg ot
 }
 
 struct Place {
-    Reg warp;   ///< number among those that take part
+    Reg warp;  ///< number among those that take part
     Reg lane;
     Reg takes;  ///< whether it takes part
 };
 
 Place append_place(ptx::KernelBuilder& k, Reg every) {
-    const Reg thread = k.special(SpecialRegister::tid_x), in_block = k.reg(Type::u32), lane = k.reg(Type::u32), warp = k.reg(Type::u32), over = k.reg(Type::u32);
+    const Reg thread = k.special(SpecialRegister::tid_x), in_block = k.reg(Type::u32), lane = k.reg(Type::u32), warp = k.reg(Type::u32),
+              over = k.reg(Type::u32);
     k("shr.u32", in_block, thread, 5);
     k("and.b32", lane, thread, Accesses::kWarp - 1);
     k("rem.u32", over, in_block, every);
@@ -166,8 +172,10 @@ ptx::KernelBuilder accesses_kernel(ptx::Target target, AccessForm form) {
 }
 
 Accesses::Accesses(device::Device& device, AccessForm form, const std::function<std::uint32_t(int)>& offset_of)
-    : form_(form), kernel_(device, accesses_kernel(target_of(device), form), expected_code(form)),
-      results_(device, Bytes{most_blocks(device) * kMostWarps * static_cast<std::int64_t>(sizeof(Stamp))}), lanes_(device, Bytes{kWarp * 4}),
+    : form_(form),
+      kernel_(device, accesses_kernel(target_of(device), form), expected_code(form)),
+      results_(device, Bytes{most_blocks(device) * kMostWarps * static_cast<std::int64_t>(sizeof(Stamp))}),
+      lanes_(device, Bytes{kWarp * 4}),
       most_shared_(device.attribute(device::Attribute::max_shared_memory_per_block).value_or(0)) {
     std::vector<std::uint32_t> offsets;
     for (int lane = 0; lane < kWarp; ++lane) offsets.push_back(offset_of(lane));
@@ -183,7 +191,11 @@ std::optional<double> Accesses::cycles(AccessShape shape, int turns, AccessArea&
     const std::int64_t step = std::int64_t{shape.blocks} * shape.warps * std::max(form_.count, 1) * form_.span;
     device::Arguments arguments;
     arguments.add(area.base).add(lanes_.address()).add(static_cast<std::uint32_t>(area.goes_on ? area.at : 0)).add(static_cast<std::uint32_t>(area.bytes - 1));
-    arguments.add(static_cast<std::uint32_t>(step)).add(static_cast<std::uint32_t>(shape.every)).add(std::uint32_t{0}).add(static_cast<std::uint32_t>(turns)).add(results_.address());
+    arguments.add(static_cast<std::uint32_t>(step))
+        .add(static_cast<std::uint32_t>(shape.every))
+        .add(std::uint32_t{0})
+        .add(static_cast<std::uint32_t>(turns))
+        .add(results_.address());
     if (form_.mixed) arguments.add(other->base).add(static_cast<std::uint32_t>(other->bytes - 1));
     kernel_.launch({static_cast<std::uint32_t>(shape.blocks)}, {threads}, arguments, Bytes{landing});
     area.at = (area.at + step * turns) & (area.bytes - 1);
@@ -191,7 +203,8 @@ std::optional<double> Accesses::cycles(AccessShape shape, int turns, AccessArea&
     std::map<std::uint32_t, int> blocks_of_sm;
     double sum = 0;
     for (int block = 0; block < shape.blocks; ++block) {
-        const std::span<const Stamp> warps(&stamps[static_cast<std::size_t>(block) * static_cast<std::size_t>(shape.warps)], static_cast<std::size_t>(shape.warps));
+        const std::span<const Stamp> warps(&stamps[static_cast<std::size_t>(block) * static_cast<std::size_t>(shape.warps)],
+                                           static_cast<std::size_t>(shape.warps));
         if (++blocks_of_sm[warps.front().sm] > 1) return std::nullopt;
         // Differences against one reading survive the wrap of the 32-bit clock.
         const auto since = [&](std::uint32_t when) { return static_cast<std::int32_t>(when - warps.front().begin); };

@@ -22,10 +22,10 @@ enum class AccessKind : std::uint8_t {
 /// What one warp does in a turn.
 struct AccessForm {
     AccessKind kind = AccessKind::load;
-    int count = 1;            ///< accesses of a thread; 0 for a turn without any
-    int bytes = 16;           ///< of each: 4 or 16
-    std::uint32_t span = 512; ///< bytes from one access of a warp to its next
-    bool mixed = false;       ///< every second access goes to another area
+    int count = 1;             ///< accesses of a thread; 0 for a turn without any
+    int bytes = 16;            ///< of each: 4 or 16
+    std::uint32_t span = 512;  ///< bytes from one access of a warp to its next
+    bool mixed = false;        ///< every second access goes to another area
 };
 
 /// Blocks, of which one runs on an SM, and the warps of each that take part.

@@ -1,10 +1,10 @@
 // How many bytes must be under way for a cache or memory to give all it can: rates of one SM, and of all, against bytes in flight, for each kind of access.
 #include "experiments/experiments.hpp"
 
-#include "experiments/clock_watch.hpp"
+#include "experiments/caches/known_caches.hpp"
+#include "experiments/clock/clock_watch.hpp"
 #include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
-#include "experiments/known_caches.hpp"
 #include "experiments/parallelism/accesses.hpp"
 
 #include <fmt/format.h>
@@ -83,9 +83,11 @@ public:
 
     Outcome run() {
         const auto cache = largest_cache(context_);
-        if (cache > 0) add(last_cache(context_.findings), static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(kPart * static_cast<double>(cache)))), true);
+        if (cache > 0)
+            add(last_cache(context_.findings), static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(kPart * static_cast<double>(cache)))), true);
         const auto memory = context_.device.attribute(device::Attribute::total_memory_bytes).value_or(kLargestArray);
-        const auto wanted = std::clamp(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kTimesCache * cache))), kSmallestArray, kLargestArray);
+        const auto wanted =
+            std::clamp(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kTimesCache * cache))), kSmallestArray, kLargestArray);
         add("memory", std::min(wanted, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(memory / 4)))), false);
         return std::move(outcome_);
     }
@@ -130,7 +132,8 @@ private:
         auto& kept = kernels_[{kind, loads}];
         if (!kept) {
             const int bytes = bytes_of(kind);
-            kept = std::make_unique<Accesses>(context_.device, AccessForm{kind, loads, bytes, static_cast<std::uint32_t>(bytes * Accesses::kWarp)}, [&](int lane) { return static_cast<std::uint32_t>(lane * bytes); });
+            kept = std::make_unique<Accesses>(context_.device, AccessForm{kind, loads, bytes, static_cast<std::uint32_t>(bytes * Accesses::kWarp)},
+                                              [&](int lane) { return static_cast<std::uint32_t>(lane * bytes); });
             add_code_checks(kept->compiled(), outcome_);
         }
         return *kept;
@@ -148,9 +151,15 @@ private:
     void trace(const Source& source, AccessKind kind, const Curve& curve, int blocks) {
         if (curve.empty()) return;
         const double latency = static_cast<double>(curve.begin()->first) / curve.begin()->second, peak = needed_of(curve).peak;
-        deduce::Trace trace{.name = fmt::format("memory_parallelism/{}_{}_{}", source.name, name_of(kind), blocks == 1 ? "one_sm" : "all_sms"), .experiment = "memory_parallelism"};
+        deduce::Trace trace{.name = fmt::format("memory_parallelism/{}_{}_{}", source.name, name_of(kind), blocks == 1 ? "one_sm" : "all_sms"),
+                            .experiment = "memory_parallelism"};
         trace.columns = {{"in_flight", "bytes", {}}, {"rate", "bytes/cycle", {}}, {"little", "bytes/cycle", {}}};
-        trace.plot = {fmt::format("Bytes per cycle and SM against bytes in flight of an SM: {}, {}, {}", source.name, name_of(kind), blocks == 1 ? "one SM" : "all SMs"), "in_flight", {"rate", "little"}, true, false};
+        trace.plot = {
+            fmt::format("Bytes per cycle and SM against bytes in flight of an SM: {}, {}, {}", source.name, name_of(kind), blocks == 1 ? "one SM" : "all SMs"),
+            "in_flight",
+            {"rate", "little"},
+            true,
+            false};
         for (const auto& [bytes, rate] : curve) {
             trace.columns[0].values.push_back(static_cast<double>(bytes));
             trace.columns[1].values.push_back(rate);
@@ -162,8 +171,12 @@ private:
     void report(const Source& source, AccessKind kind, const Curve& curve, bool one) {
         const auto needed = needed_of(curve);
         const double latency = static_cast<double>(curve.begin()->first) / curve.begin()->second;
-        const Evidence evidence{fmt::format("memory_parallelism: {} accesses of kind {} with {} to {} bytes under way on each, n turns against 2n", one ? "one SM," : "all SMs, one block on each,", name_of(kind), curve.begin()->first, curve.rbegin()->first), kConfidence,
-                                fmt::format("peak {:.4g} bytes/cycle and SM at a latency of {:.0f} cycles: Little's law asks for {:.0f} bytes in flight for 90%", needed.peak, latency, kShare * needed.peak * latency)};
+        const Evidence evidence{
+            fmt::format("memory_parallelism: {} accesses of kind {} with {} to {} bytes under way on each, n turns against 2n",
+                        one ? "one SM," : "all SMs, one block on each,", name_of(kind), curve.begin()->first, curve.rbegin()->first),
+            kConfidence,
+            fmt::format("peak {:.4g} bytes/cycle and SM at a latency of {:.0f} cycles: Little's law asks for {:.0f} bytes in flight for 90%", needed.peak,
+                        latency, kShare * needed.peak * latency)};
         const bool load = kind == AccessKind::load;
         const auto prefix = load ? source.prefix : fmt::format("accesses.{}_{}", source.name, name_of(kind));
         const auto bytes_leaf = fmt::format("{}.{}", prefix, one ? "sm_bytes_in_flight" : "bytes_in_flight");
@@ -201,8 +214,9 @@ Experiment memory_parallelism_experiment() {
             .source = "Volkov 2016, 4.3; Little's law",
             .needs = {},
             .after = {},
-            .provides = {"caches.*.sm_bytes_per_cycle", "caches.*.sm_bytes_in_flight", "caches.*.bytes_in_flight", "caches.*.bytes_per_cycle", "memory.sm_bytes_per_cycle", "memory.sm_bytes_in_flight",
-                         "memory.bytes_in_flight", "accesses.*.sm_bytes_per_cycle", "accesses.*.sm_bytes_in_flight", "accesses.*.bytes_per_cycle", "accesses.*.bytes_in_flight"},
+            .provides = {"caches.*.sm_bytes_per_cycle", "caches.*.sm_bytes_in_flight", "caches.*.bytes_in_flight", "caches.*.bytes_per_cycle",
+                         "memory.sm_bytes_per_cycle", "memory.sm_bytes_in_flight", "memory.bytes_in_flight", "accesses.*.sm_bytes_per_cycle",
+                         "accesses.*.sm_bytes_in_flight", "accesses.*.bytes_per_cycle", "accesses.*.bytes_in_flight"},
             .run = run,
             .on_request = true};
 }

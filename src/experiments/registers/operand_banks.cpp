@@ -1,7 +1,7 @@
 // Whether operands of one instruction wait for each other, and which registers share a bank.
 #include "experiments/experiments.hpp"
 
-#include "experiments/clock_watch.hpp"
+#include "experiments/clock/clock_watch.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/registers/operand_loops.hpp"
 
@@ -37,8 +37,9 @@ void report(const deduce::OperandFindings& found, Outcome& outcome) {
         outcome.estimates.push_back(absent(kPorts, evidence));
         return;
     }
-    const Evidence evidence{kMethod, found.explained, fmt::format("{:.0f}% of the differences are explained, {:.0f}% by the next best; a conflict takes {:.2f} cycles",
-                                                                  100 * found.explained, 100 * found.runner_up, found.conflict)};
+    const Evidence evidence{kMethod, found.explained,
+                            fmt::format("{:.0f}% of the differences are explained, {:.0f}% by the next best; a conflict takes {:.2f} cycles",
+                                        100 * found.explained, 100 * found.runner_up, found.conflict)};
     if (found.explained >= kExplained && found.files.size() == 1) {
         outcome.estimates.push_back(decided(kBanks, std::int64_t{found.files.front().banks}, evidence));
         outcome.estimates.push_back(decided(kPorts, std::int64_t{found.files.front().ports}, evidence));

@@ -68,9 +68,11 @@ std::string comparison(const std::vector<std::pair<std::string, machine::Machine
         sections += subsystem_section(subsystem, own, columns);
     }
     return page_start(names_of(columns)) +
-           fmt::format("<nav>{}</nav>{}<p class=m>Bold: known of two GPUs and not the same, beyond intervals. An empty cell is unknown. Hold the pointer over a value for its source.</p>{}"
-                       "<label class=only><input type=checkbox id=differences> Only what differs ({} of {} leaves)</label>{}{}</html>\n",
-                       contents, headline_table(columns), trend, differing(rows), rows.size(), sections, plot_scripts(figures));
+           fmt::format(
+               "<nav>{}</nav>{}<p class=m>Bold: known of two GPUs and not the same, beyond intervals. An empty cell is unknown. Hold the pointer over a value "
+               "for its source.</p>{}"
+               "<label class=only><input type=checkbox id=differences> Only what differs ({} of {} leaves)</label>{}{}</html>\n",
+               contents, headline_table(columns), trend, differing(rows), rows.size(), sections, plot_scripts(figures));
 }
 
 std::string differences(const std::pair<std::string, const machine::Machine*>& gpu, const std::pair<std::string, const machine::Machine*>& earlier) {
@@ -79,8 +81,10 @@ std::string differences(const std::pair<std::string, const machine::Machine*>& g
     const auto all = std::count_if(rows.begin(), rows.end(), [](const LeafRow& row) { return row.leaves[0] != nullptr && row.leaves[1] != nullptr; });
     std::erase_if(rows, [](const LeafRow& row) { return !row.differs; });
     if (rows.empty()) return {};
-    return fmt::format("<h2 id=earlier>Different from {}</h2><p>The generation before, as far as it is known here: {} of {} values that are known of both differ.</p><details><summary>All that differ</summary>{}</details>",
-                       escaped(earlier.first), rows.size(), all, comparison_table(rows, columns));
+    return fmt::format(
+        "<h2 id=earlier>Different from {}</h2><p>The generation before, as far as it is known here: {} of {} values that are known of both "
+        "differ.</p><details><summary>All that differ</summary>{}</details>",
+        escaped(earlier.first), rows.size(), all, comparison_table(rows, columns));
 }
 
 }  // namespace gputomo::report

@@ -20,6 +20,7 @@ struct TrendPlot {
 [[nodiscard]] std::string comparison(const std::vector<std::pair<std::string, machine::Machine>>& machines, const std::vector<TrendPlot>& plots = {});
 
 /// A section of a GPU's report: where it differs from an earlier one; empty where nothing does.
-[[nodiscard]] std::string differences(const std::pair<std::string, const machine::Machine*>& gpu, const std::pair<std::string, const machine::Machine*>& earlier);
+[[nodiscard]] std::string differences(const std::pair<std::string, const machine::Machine*>& gpu,
+                                      const std::pair<std::string, const machine::Machine*>& earlier);
 
 }  // namespace gputomo::report

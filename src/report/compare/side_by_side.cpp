@@ -86,10 +86,12 @@ std::string comparison_table(const std::vector<LeafRow>& rows, std::span<const D
     for (const auto& row : rows) {
         if (owner_of(*row.any) != owner) {
             const bool shown = std::any_of(rows.begin(), rows.end(), [&](const LeafRow& r) { return r.differs && owner_of(*r.any) == owner_of(*row.any); });
-            out += fmt::format("{}<tbody class={}><tr class=key><th colspan={} scope=rowgroup>{}</th>", owner.empty() ? "" : "</tbody>", shown ? "differs" : "same", columns.size() + 1, escaped(owner_of(*row.any)));
+            out += fmt::format("{}<tbody class={}><tr class=key><th colspan={} scope=rowgroup>{}</th>", owner.empty() ? "" : "</tbody>",
+                               shown ? "differs" : "same", columns.size() + 1, escaped(owner_of(*row.any)));
             owner = owner_of(*row.any);
         }
-        out += fmt::format("<tr class={}><th scope=row title='{}'>{}</th>", row.differs ? "differs" : "same", escaped(row.any->info.doc), escaped(row.any->info.name));
+        out += fmt::format("<tr class={}><th scope=row title='{}'>{}</th>", row.differs ? "differs" : "same", escaped(row.any->info.doc),
+                           escaped(row.any->info.name));
         for (const auto* leaf : row.leaves) out += cell(leaf);
     }
     return out + (owner.empty() ? "" : "</tbody>") + "</table></div>";

@@ -3,8 +3,8 @@
 #include "report/plot/drawer.hpp"
 #include "report/plot/series.hpp"
 #include "report/plot/svg.hpp"
-#include "report/text.hpp"
 #include "report/plot/vega.hpp"
+#include "report/text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,12 +15,18 @@
 namespace gputomo::report {
 namespace {
 
-nlohmann::ordered_json axis_json(const deduce::Trace::Column& column, bool log, bool zero) { return {{"name", column.name}, {"unit", shown_unit(column.unit)}, {"log", log}, {"zero", zero}}; }
+nlohmann::ordered_json axis_json(const deduce::Trace::Column& column, bool log, bool zero) {
+    return {{"name", column.name}, {"unit", shown_unit(column.unit)}, {"log", log}, {"zero", zero}};
+}
 
 /// What the drawer reads. Six digits are more than the screen shows.
 std::string data_json(const deduce::Trace& trace, const std::vector<Series>& series, const Overlay& overlay) {
     const auto digits = [](double value) { return nlohmann::ordered_json::parse(fmt::format("{:.7g}", value)); };
-    nlohmann::ordered_json json{{"x", axis_json(*series.front().x, trace.plot.log_x, false)}, {"y", axis_json(*series.front().y, trace.plot.log_y, true)}, {"line", true}, {"split", !trace.plot.split.empty()}, {"series", nlohmann::ordered_json::array()}};
+    nlohmann::ordered_json json{{"x", axis_json(*series.front().x, trace.plot.log_x, false)},
+                                {"y", axis_json(*series.front().y, trace.plot.log_y, true)},
+                                {"line", true},
+                                {"split", !trace.plot.split.empty()},
+                                {"series", nlohmann::ordered_json::array()}};
     for (const auto& s : series) {
         nlohmann::ordered_json xs = nlohmann::ordered_json::array(), ys = nlohmann::ordered_json::array(), shades = ys, untils = ys;
         double last = -std::numeric_limits<double>::infinity();
@@ -62,14 +68,17 @@ std::string plot_element(const deduce::Trace& trace, const Overlay& overlay) {
     std::string note;
     const auto kept = series.front().points.size(), all = series.front().x->values.size();
     if (series.front().thinned) note = fmt::format("; {} of {} points, those that would be seen", kept, all);
-    std::string out = fmt::format("<figure id='{}'><div class=plot data-name='{}'{}>{}</div>", anchor("trace", trace.name), anchor("plot", trace.name), overlay.lines.empty() ? "" : " data-models=yes", picture);
+    std::string out = fmt::format("<figure id='{}'><div class=plot data-name='{}'{}>{}</div>", anchor("trace", trace.name), anchor("plot", trace.name),
+                                  overlay.lines.empty() ? "" : " data-models=yes", picture);
     if (!vega_scripts().empty()) out += fmt::format("<script type='application/json'>{}</script>", data_json(trace, series, overlay));
     return out + fmt::format("<figcaption>{} ({}{})</figcaption></figure>", escaped(trace.plot.title), escaped(trace.name), note);
 }
 
 std::string plot_scripts(std::string_view page) {
     if (vega_scripts().empty() || page.find("<div class=plot ") == std::string_view::npos) return {};
-    return fmt::format("<p class=m>Plots: drag to move, Ctrl and the wheel to zoom, double-click to go back. Drawn with Vega-Lite.</p><script>{}</script><script>{}</script>", vega_scripts(), kDrawer);
+    return fmt::format(
+        "<p class=m>Plots: drag to move, Ctrl and the wheel to zoom, double-click to go back. Drawn with Vega-Lite.</p><script>{}</script><script>{}</script>",
+        vega_scripts(), kDrawer);
 }
 
 }  // namespace gputomo::report

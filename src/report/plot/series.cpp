@@ -73,8 +73,10 @@ void keep_strongest(Series& series, bool log_x, bool log_y) {
 
 void thin(Series& series, const deduce::Trace::Plot& plot) {
     if (series.points.size() <= (series.shade != nullptr ? kMostCells : kMostPoints)) return;
-    if (series.shade != nullptr || series.until != nullptr) keep_strongest(series, plot.log_x, plot.log_y);
-    else keep_extremes(series, plot.log_x);
+    if (series.shade != nullptr || series.until != nullptr)
+        keep_strongest(series, plot.log_x, plot.log_y);
+    else
+        keep_extremes(series, plot.log_x);
     series.thinned = true;
 }
 
@@ -114,7 +116,8 @@ std::vector<Series> series_of(const deduce::Trace& trace) {
         Series series{.name = name, .x = xs, .y = ys, .shade = beside(trace, plot.shade, *xs), .until = beside(trace, plot.until, *xs)};
         const auto finite = [](const deduce::Trace::Column* column, std::size_t i) { return column == nullptr || std::isfinite(column->values[i]); };
         for (std::size_t i = 0; i < xs->values.size(); ++i)
-            if (drawable(xs->values[i], plot.log_x) && drawable(ys->values[i], plot.log_y) && finite(series.shade, i) && finite(series.until, i)) series.points.push_back(i);
+            if (drawable(xs->values[i], plot.log_x) && drawable(ys->values[i], plot.log_y) && finite(series.shade, i) && finite(series.until, i))
+                series.points.push_back(i);
         if (series.points.empty()) continue;
         for (auto& part : parts_of(trace, series)) {
             thin(part, plot);
@@ -124,8 +127,6 @@ std::vector<Series> series_of(const deduce::Trace& trace) {
     return all;
 }
 
-std::string shown_unit(std::string_view unit) {
-    return unit == "count" || unit == "number" || unit == "id" ? "" : std::string(unit);
-}
+std::string shown_unit(std::string_view unit) { return unit == "count" || unit == "number" || unit == "id" ? "" : std::string(unit); }
 
 }  // namespace gputomo::report

@@ -12,8 +12,8 @@ namespace gputomo::report {
 
 /// One y column against the x column of a trace's plot; the rows of one value where the plot is split.
 struct Series {
-    std::string name;                              ///< "latency"; of a split plot "level 2"
-    const deduce::Trace::Column* x = nullptr;      ///< of the trace
+    std::string name;                          ///< "latency"; of a split plot "level 2"
+    const deduce::Trace::Column* x = nullptr;  ///< of the trace
     const deduce::Trace::Column* y = nullptr;
     const deduce::Trace::Column* shade = nullptr;  ///< of a map
     const deduce::Trace::Column* until = nullptr;  ///< of a timeline

@@ -22,23 +22,18 @@ void unary(const Operation& op, LaneValues* r, std::uint32_t mask) {
 }
 template <class T, auto F>
 void binary(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) {
-        r[op.destination][l] = bits_of<decltype(F(T{}, T{}))>(finished(op, F(read<T>(op, r, 0, l), read<T>(op, r, 1, l))));
-    });
+    for_lanes(mask, [&](int l) { r[op.destination][l] = bits_of<decltype(F(T{}, T{}))>(finished(op, F(read<T>(op, r, 0, l), read<T>(op, r, 1, l)))); });
 }
 template <class T, auto F>
 void ternary(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
-        r[op.destination][l] = bits_of<decltype(F(T{}, T{}, T{}))>(
-            finished(op, F(read<T>(op, r, 0, l), read<T>(op, r, 1, l), read<T>(op, r, 2, l))));
+        r[op.destination][l] = bits_of<decltype(F(T{}, T{}, T{}))>(finished(op, F(read<T>(op, r, 0, l), read<T>(op, r, 1, l), read<T>(op, r, 2, l))));
     });
 }
 /// T source shifted by a u32.
 template <class T, auto F>
 void shift(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) {
-        r[op.destination][l] = bits_of<T>(F(read<T>(op, r, 0, l), read<std::uint32_t>(op, r, 1, l)));
-    });
+    for_lanes(mask, [&](int l) { r[op.destination][l] = bits_of<T>(F(read<T>(op, r, 0, l), read<std::uint32_t>(op, r, 1, l))); });
 }
 /// Wide multiplication: T x T (+ 2T) -> 2T.
 template <class T, class Wide, bool add>
@@ -57,24 +52,34 @@ using Unsigned = std::make_unsigned_t<T>;
 
 /// Integers wrap; signed overflow is defined by going through unsigned (64-bit, so that 16-bit products fit).
 template <class T>
-T wrap(std::uint64_t bits) { return static_cast<T>(static_cast<Unsigned<T>>(bits)); }
+T wrap(std::uint64_t bits) {
+    return static_cast<T>(static_cast<Unsigned<T>>(bits));
+}
 template <class T>
-std::uint64_t widen(T v) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(v)); }
+std::uint64_t widen(T v) {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(v));
+}
 
 template <class T>
 T f_add(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return wrap<T>(widen(a) + widen(b));
-    else return a + b;
+    if constexpr (std::is_integral_v<T>)
+        return wrap<T>(widen(a) + widen(b));
+    else
+        return a + b;
 }
 template <class T>
 T f_sub(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return wrap<T>(widen(a) - widen(b));
-    else return a - b;
+    if constexpr (std::is_integral_v<T>)
+        return wrap<T>(widen(a) - widen(b));
+    else
+        return a - b;
 }
 template <class T>
 T f_mul(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return wrap<T>(widen(a) * widen(b));
-    else return a * b;
+    if constexpr (std::is_integral_v<T>)
+        return wrap<T>(widen(a) * widen(b));
+    else
+        return a * b;
 }
 template <class T>
 T f_mul_high(T a, T b) {
@@ -87,20 +92,32 @@ T f_mul_high(T a, T b) {
     }
 }
 template <class T>
-T f_mad(T a, T b, T c) { return f_add(f_mul(a, b), c); }
-template <class T>
-T f_mad_high(T a, T b, T c) { return f_add(f_mul_high(a, b), c); }
-template <class T>
-T f_fma(T a, T b, T c) { return std::fma(a, b, c); }
-template <class T>
-T low24(T v) {
-    if constexpr (std::is_signed_v<T>) return static_cast<T>(static_cast<std::int32_t>(static_cast<std::uint32_t>(v) << 8) >> 8);
-    else return v & 0xFFFFFF;
+T f_mad(T a, T b, T c) {
+    return f_add(f_mul(a, b), c);
 }
 template <class T>
-T f_mul24(T a, T b) { return f_mul(low24(a), low24(b)); }
+T f_mad_high(T a, T b, T c) {
+    return f_add(f_mul_high(a, b), c);
+}
 template <class T>
-T f_mad24(T a, T b, T c) { return f_add(f_mul24(a, b), c); }
+T f_fma(T a, T b, T c) {
+    return std::fma(a, b, c);
+}
+template <class T>
+T low24(T v) {
+    if constexpr (std::is_signed_v<T>)
+        return static_cast<T>(static_cast<std::int32_t>(static_cast<std::uint32_t>(v) << 8) >> 8);
+    else
+        return v & 0xFFFFFF;
+}
+template <class T>
+T f_mul24(T a, T b) {
+    return f_mul(low24(a), low24(b));
+}
+template <class T>
+T f_mad24(T a, T b, T c) {
+    return f_add(f_mul24(a, b), c);
+}
 /// The high 32 of the 48 bits of the product.
 template <class T>
 T f_mul24_high(T a, T b) {
@@ -108,9 +125,13 @@ T f_mul24_high(T a, T b) {
     return static_cast<T>((static_cast<W>(low24(a)) * static_cast<W>(low24(b))) >> 16);
 }
 template <class T>
-T f_mad24_high(T a, T b, T c) { return f_add(f_mul24_high(a, b), c); }
+T f_mad24_high(T a, T b, T c) {
+    return f_add(f_mul24_high(a, b), c);
+}
 template <class T>
-T f_sad(T a, T b, T c) { return f_add(c, a < b ? f_sub(b, a) : f_sub(a, b)); }
+T f_sad(T a, T b, T c) {
+    return f_add(c, a < b ? f_sub(b, a) : f_sub(a, b));
+}
 /// Division by zero gives all ones, as the hardware's routines do; the most negative by -1 wraps.
 template <class T>
 T f_div(T a, T b) {
@@ -130,39 +151,59 @@ T f_rem(T a, T b) {
 }
 template <class T>
 T f_abs(T a) {
-    if constexpr (std::is_integral_v<T>) return a < 0 ? f_sub(T{0}, a) : a;
-    else return std::fabs(a);
+    if constexpr (std::is_integral_v<T>)
+        return a < 0 ? f_sub(T{0}, a) : a;
+    else
+        return std::fabs(a);
 }
 template <class T>
 T f_neg(T a) {
-    if constexpr (std::is_integral_v<T>) return f_sub(T{0}, a);
-    else return -a;
+    if constexpr (std::is_integral_v<T>)
+        return f_sub(T{0}, a);
+    else
+        return -a;
 }
 template <class T>
 T f_min(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return std::min(a, b);
-    else return std::fmin(a, b);
+    if constexpr (std::is_integral_v<T>)
+        return std::min(a, b);
+    else
+        return std::fmin(a, b);
 }
 template <class T>
 T f_max(T a, T b) {
-    if constexpr (std::is_integral_v<T>) return std::max(a, b);
-    else return std::fmax(a, b);
+    if constexpr (std::is_integral_v<T>)
+        return std::max(a, b);
+    else
+        return std::fmax(a, b);
 }
 template <class T>
-T f_and(T a, T b) { return static_cast<T>(a & b); }
+T f_and(T a, T b) {
+    return static_cast<T>(a & b);
+}
 template <class T>
-T f_or(T a, T b) { return static_cast<T>(a | b); }
+T f_or(T a, T b) {
+    return static_cast<T>(a | b);
+}
 template <class T>
-T f_xor(T a, T b) { return static_cast<T>(a ^ b); }
+T f_xor(T a, T b) {
+    return static_cast<T>(a ^ b);
+}
 template <class T>
 T f_not(T a) {
-    if constexpr (std::is_same_v<T, bool>) return !a;
-    else return static_cast<T>(~a);
+    if constexpr (std::is_same_v<T, bool>)
+        return !a;
+    else
+        return static_cast<T>(~a);
 }
 template <class T>
-T f_cnot(T a) { return a == 0 ? 1 : 0; }
+T f_cnot(T a) {
+    return a == 0 ? 1 : 0;
+}
 template <class T>
-T f_shl(T a, std::uint32_t n) { return n >= 8 * sizeof(T) ? T{0} : static_cast<T>(static_cast<Unsigned<T>>(a) << n); }
+T f_shl(T a, std::uint32_t n) {
+    return n >= 8 * sizeof(T) ? T{0} : static_cast<T>(static_cast<Unsigned<T>>(a) << n);
+}
 template <class T>
 T f_shr(T a, std::uint32_t n) {
     constexpr std::uint32_t kBits = 8 * sizeof(T);
@@ -170,27 +211,49 @@ T f_shr(T a, std::uint32_t n) {
     return static_cast<T>(a >> n);
 }
 template <class T>
-T f_rcp(T a) { return T{1} / a; }
+T f_rcp(T a) {
+    return T{1} / a;
+}
 template <class T>
-T f_rsqrt(T a) { return T{1} / std::sqrt(a); }
+T f_rsqrt(T a) {
+    return T{1} / std::sqrt(a);
+}
 template <class T>
-T f_sqrt(T a) { return std::sqrt(a); }
+T f_sqrt(T a) {
+    return std::sqrt(a);
+}
 template <class T>
-T f_sin(T a) { return std::sin(a); }
+T f_sin(T a) {
+    return std::sin(a);
+}
 template <class T>
-T f_cos(T a) { return std::cos(a); }
+T f_cos(T a) {
+    return std::cos(a);
+}
 template <class T>
-T f_lg2(T a) { return std::log2(a); }
+T f_lg2(T a) {
+    return std::log2(a);
+}
 template <class T>
-T f_ex2(T a) { return std::exp2(a); }
+T f_ex2(T a) {
+    return std::exp2(a);
+}
 template <class T>
-T f_tanh(T a) { return std::tanh(a); }
+T f_tanh(T a) {
+    return std::tanh(a);
+}
 template <class T>
-T f_copysign(T a, T b) { return std::copysign(b, a); }
+T f_copysign(T a, T b) {
+    return std::copysign(b, a);
+}
 template <class T>
-std::uint32_t f_popc(T a) { return static_cast<std::uint32_t>(std::popcount(a)); }
+std::uint32_t f_popc(T a) {
+    return static_cast<std::uint32_t>(std::popcount(a));
+}
 template <class T>
-std::uint32_t f_clz(T a) { return static_cast<std::uint32_t>(std::countl_zero(a)); }
+std::uint32_t f_clz(T a) {
+    return static_cast<std::uint32_t>(std::countl_zero(a));
+}
 template <class T>
 T f_brev(T a) {
     T out = 0;
@@ -266,9 +329,7 @@ void set(const Operation& op, LaneValues* r, std::uint32_t mask) {
 }
 template <class T>
 void selp(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) {
-        r[op.destination][l] = bits_of<T>(read<bool>(op, r, 2, l) ? read<T>(op, r, 0, l) : read<T>(op, r, 1, l));
-    });
+    for_lanes(mask, [&](int l) { r[op.destination][l] = bits_of<T>(read<bool>(op, r, 2, l) ? read<T>(op, r, 0, l) : read<T>(op, r, 1, l)); });
 }
 template <class T>
 void move(const Operation& op, LaneValues* r, std::uint32_t mask) {
@@ -350,77 +411,135 @@ struct Meaning {  // NOLINT(clang-analyzer-optin.performance.Padding): rows read
     Type source_type = Type::none;  ///< of set only
 };
 
-using u16 = std::uint16_t; using s16 = std::int16_t;
-using u32 = std::uint32_t; using s32 = std::int32_t;
-using u64 = std::uint64_t; using s64 = std::int64_t;
-using f32 = float; using f64 = double;
+using u16 = std::uint16_t;
+using s16 = std::int16_t;
+using u32 = std::uint32_t;
+using s32 = std::int32_t;
+using u64 = std::uint64_t;
+using s64 = std::int64_t;
+using f32 = float;
+using f64 = double;
 
 // The arguments are types and names, which take no parentheses.
 // NOLINTBEGIN(bugprone-macro-parentheses)
-#define INTEGERS(OP, MOD, SHAPE, F)                                                                             \
-    {Opcode::OP, MOD, Type::u16, SHAPE<u16, F<u16>>}, {Opcode::OP, MOD, Type::s16, SHAPE<s16, F<s16>>},           \
-        {Opcode::OP, MOD, Type::u32, SHAPE<u32, F<u32>>}, {Opcode::OP, MOD, Type::s32, SHAPE<s32, F<s32>>},       \
-        {Opcode::OP, MOD, Type::u64, SHAPE<u64, F<u64>>}, {Opcode::OP, MOD, Type::s64, SHAPE<s64, F<s64>>}
-#define FLOATS(OP, MOD, SHAPE, F) {Opcode::OP, MOD, Type::f32, SHAPE<f32, F<f32>>}, {Opcode::OP, MOD, Type::f64, SHAPE<f64, F<f64>>}
-#define BITS(OP, SHAPE, F)                                                                               \
-    {Opcode::OP, "", Type::b16, SHAPE<u16, F<u16>>}, {Opcode::OP, "", Type::b32, SHAPE<u32, F<u32>>},      \
-        {Opcode::OP, "", Type::b64, SHAPE<u64, F<u64>>}
-#define ALL_TYPES(OP, SHAPE)                                                                                     \
-    {Opcode::OP, "", Type::b16, SHAPE<u16>}, {Opcode::OP, "", Type::b32, SHAPE<u32>}, {Opcode::OP, "", Type::b64, SHAPE<u64>}, \
-        {Opcode::OP, "", Type::u16, SHAPE<u16>}, {Opcode::OP, "", Type::u32, SHAPE<u32>},                          \
-        {Opcode::OP, "", Type::u64, SHAPE<u64>}, {Opcode::OP, "", Type::s16, SHAPE<s16>},                          \
-        {Opcode::OP, "", Type::s32, SHAPE<s32>}, {Opcode::OP, "", Type::s64, SHAPE<s64>},                          \
-        {Opcode::OP, "", Type::f32, SHAPE<f32>}, {Opcode::OP, "", Type::f64, SHAPE<f64>}
+#define INTEGERS(OP, MOD, SHAPE, F)                                                                                                                       \
+    {Opcode::OP, MOD, Type::u16, SHAPE<u16, F<u16>>}, {Opcode::OP, MOD, Type::s16, SHAPE<s16, F<s16>>}, {Opcode::OP, MOD, Type::u32, SHAPE<u32, F<u32>>}, \
+        {Opcode::OP, MOD, Type::s32, SHAPE<s32, F<s32>>}, {Opcode::OP, MOD, Type::u64, SHAPE<u64, F<u64>>}, {                                             \
+        Opcode::OP, MOD, Type::s64, SHAPE<s64, F<s64>>                                                                                                    \
+    }
+#define FLOATS(OP, MOD, SHAPE, F) \
+    {Opcode::OP, MOD, Type::f32, SHAPE<f32, F<f32>>}, { Opcode::OP, MOD, Type::f64, SHAPE<f64, F<f64>> }
+#define BITS(OP, SHAPE, F) \
+    {Opcode::OP, "", Type::b16, SHAPE<u16, F<u16>>}, {Opcode::OP, "", Type::b32, SHAPE<u32, F<u32>>}, { Opcode::OP, "", Type::b64, SHAPE<u64, F<u64>> }
+#define ALL_TYPES(OP, SHAPE)                                                                                                       \
+    {Opcode::OP, "", Type::b16, SHAPE<u16>}, {Opcode::OP, "", Type::b32, SHAPE<u32>}, {Opcode::OP, "", Type::b64, SHAPE<u64>},     \
+        {Opcode::OP, "", Type::u16, SHAPE<u16>}, {Opcode::OP, "", Type::u32, SHAPE<u32>}, {Opcode::OP, "", Type::u64, SHAPE<u64>}, \
+        {Opcode::OP, "", Type::s16, SHAPE<s16>}, {Opcode::OP, "", Type::s32, SHAPE<s32>}, {Opcode::OP, "", Type::s64, SHAPE<s64>}, \
+        {Opcode::OP, "", Type::f32, SHAPE<f32>}, {                                                                                 \
+        Opcode::OP, "", Type::f64, SHAPE<f64>                                                                                      \
+    }
 
-#define SETS_OF(D, DT, S, ST) {Opcode::set, "", Type::D, set<DT, ST>, Type::S}
-#define SETS(D, DT)                                                                                                  \
-    SETS_OF(D, DT, b16, u16), SETS_OF(D, DT, b32, u32), SETS_OF(D, DT, b64, u64), SETS_OF(D, DT, u16, u16), SETS_OF(D, DT, u32, u32), \
-        SETS_OF(D, DT, u64, u64), SETS_OF(D, DT, s16, s16), SETS_OF(D, DT, s32, s32), SETS_OF(D, DT, s64, s64),        \
-        SETS_OF(D, DT, f32, f32), SETS_OF(D, DT, f64, f64)
+#define SETS_OF(D, DT, S, ST) \
+    { Opcode::set, "", Type::D, set<DT, ST>, Type::S }
+#define SETS(D, DT)                                                                                                                       \
+    SETS_OF(D, DT, b16, u16), SETS_OF(D, DT, b32, u32), SETS_OF(D, DT, b64, u64), SETS_OF(D, DT, u16, u16), SETS_OF(D, DT, u32, u32),     \
+        SETS_OF(D, DT, u64, u64), SETS_OF(D, DT, s16, s16), SETS_OF(D, DT, s32, s32), SETS_OF(D, DT, s64, s64), SETS_OF(D, DT, f32, f32), \
+        SETS_OF(D, DT, f64, f64)
 
 constexpr Meaning kMeanings[] = {
-    INTEGERS(add, "", binary, f_add), FLOATS(add, "", binary, f_add),
-    INTEGERS(sub, "", binary, f_sub), FLOATS(sub, "", binary, f_sub),
-    INTEGERS(mul, "lo", binary, f_mul), INTEGERS(mul, "hi", binary, f_mul_high), FLOATS(mul, "", binary, f_mul),
-    {Opcode::mul, "wide", Type::u16, wide<u16, u32, false>}, {Opcode::mul, "wide", Type::s16, wide<s16, s32, false>},
-    {Opcode::mul, "wide", Type::u32, wide<u32, u64, false>}, {Opcode::mul, "wide", Type::s32, wide<s32, s64, false>},
-    INTEGERS(mad, "lo", ternary, f_mad), INTEGERS(mad, "hi", ternary, f_mad_high), FLOATS(mad, "", ternary, f_fma),
-    {Opcode::mad, "wide", Type::u16, wide<u16, u32, true>}, {Opcode::mad, "wide", Type::s16, wide<s16, s32, true>},
-    {Opcode::mad, "wide", Type::u32, wide<u32, u64, true>}, {Opcode::mad, "wide", Type::s32, wide<s32, s64, true>},
-    {Opcode::mul24, "lo", Type::u32, binary<u32, f_mul24<u32>>}, {Opcode::mul24, "lo", Type::s32, binary<s32, f_mul24<s32>>},
-    {Opcode::mad24, "lo", Type::u32, ternary<u32, f_mad24<u32>>}, {Opcode::mad24, "lo", Type::s32, ternary<s32, f_mad24<s32>>},
-    {Opcode::mul24, "hi", Type::u32, binary<u32, f_mul24_high<u32>>}, {Opcode::mul24, "hi", Type::s32, binary<s32, f_mul24_high<s32>>},
-    {Opcode::mad24, "hi", Type::u32, ternary<u32, f_mad24_high<u32>>}, {Opcode::mad24, "hi", Type::s32, ternary<s32, f_mad24_high<s32>>},
+    INTEGERS(add, "", binary, f_add),
+    FLOATS(add, "", binary, f_add),
+    INTEGERS(sub, "", binary, f_sub),
+    FLOATS(sub, "", binary, f_sub),
+    INTEGERS(mul, "lo", binary, f_mul),
+    INTEGERS(mul, "hi", binary, f_mul_high),
+    FLOATS(mul, "", binary, f_mul),
+    {Opcode::mul, "wide", Type::u16, wide<u16, u32, false>},
+    {Opcode::mul, "wide", Type::s16, wide<s16, s32, false>},
+    {Opcode::mul, "wide", Type::u32, wide<u32, u64, false>},
+    {Opcode::mul, "wide", Type::s32, wide<s32, s64, false>},
+    INTEGERS(mad, "lo", ternary, f_mad),
+    INTEGERS(mad, "hi", ternary, f_mad_high),
+    FLOATS(mad, "", ternary, f_fma),
+    {Opcode::mad, "wide", Type::u16, wide<u16, u32, true>},
+    {Opcode::mad, "wide", Type::s16, wide<s16, s32, true>},
+    {Opcode::mad, "wide", Type::u32, wide<u32, u64, true>},
+    {Opcode::mad, "wide", Type::s32, wide<s32, s64, true>},
+    {Opcode::mul24, "lo", Type::u32, binary<u32, f_mul24<u32>>},
+    {Opcode::mul24, "lo", Type::s32, binary<s32, f_mul24<s32>>},
+    {Opcode::mad24, "lo", Type::u32, ternary<u32, f_mad24<u32>>},
+    {Opcode::mad24, "lo", Type::s32, ternary<s32, f_mad24<s32>>},
+    {Opcode::mul24, "hi", Type::u32, binary<u32, f_mul24_high<u32>>},
+    {Opcode::mul24, "hi", Type::s32, binary<s32, f_mul24_high<s32>>},
+    {Opcode::mad24, "hi", Type::u32, ternary<u32, f_mad24_high<u32>>},
+    {Opcode::mad24, "hi", Type::s32, ternary<s32, f_mad24_high<s32>>},
     FLOATS(fma, "", ternary, f_fma),
     INTEGERS(sad, "", ternary, f_sad),
-    INTEGERS(div, "", binary, f_div), FLOATS(div, "", binary, f_div), INTEGERS(rem, "", binary, f_rem),
-    INTEGERS(min, "", binary, f_min), FLOATS(min, "", binary, f_min), INTEGERS(max, "", binary, f_max), FLOATS(max, "", binary, f_max),
-    {Opcode::abs, "", Type::s16, unary<s16, f_abs<s16>>}, {Opcode::abs, "", Type::s32, unary<s32, f_abs<s32>>},
-    {Opcode::abs, "", Type::s64, unary<s64, f_abs<s64>>}, FLOATS(abs, "", unary, f_abs),
-    {Opcode::neg, "", Type::s16, unary<s16, f_neg<s16>>}, {Opcode::neg, "", Type::s32, unary<s32, f_neg<s32>>},
-    {Opcode::neg, "", Type::s64, unary<s64, f_neg<s64>>}, FLOATS(neg, "", unary, f_neg),
-    FLOATS(rcp, "", unary, f_rcp), FLOATS(sqrt, "", unary, f_sqrt), FLOATS(rsqrt, "", unary, f_rsqrt),
-    {Opcode::sin, "", Type::f32, unary<f32, f_sin<f32>>}, {Opcode::cos, "", Type::f32, unary<f32, f_cos<f32>>},
-    {Opcode::lg2, "", Type::f32, unary<f32, f_lg2<f32>>}, {Opcode::ex2, "", Type::f32, unary<f32, f_ex2<f32>>},
-    {Opcode::tanh, "", Type::f32, unary<f32, f_tanh<f32>>}, FLOATS(copysign, "", binary, f_copysign),
-    BITS(and_, binary, f_and), BITS(or_, binary, f_or), BITS(xor_, binary, f_xor), BITS(not_, unary, f_not), BITS(cnot, unary, f_cnot),
-    {Opcode::and_, "", Type::pred, binary<bool, f_and<bool>>}, {Opcode::or_, "", Type::pred, binary<bool, f_or<bool>>},
-    {Opcode::xor_, "", Type::pred, binary<bool, f_xor<bool>>}, {Opcode::not_, "", Type::pred, unary<bool, f_not<bool>>},
+    INTEGERS(div, "", binary, f_div),
+    FLOATS(div, "", binary, f_div),
+    INTEGERS(rem, "", binary, f_rem),
+    INTEGERS(min, "", binary, f_min),
+    FLOATS(min, "", binary, f_min),
+    INTEGERS(max, "", binary, f_max),
+    FLOATS(max, "", binary, f_max),
+    {Opcode::abs, "", Type::s16, unary<s16, f_abs<s16>>},
+    {Opcode::abs, "", Type::s32, unary<s32, f_abs<s32>>},
+    {Opcode::abs, "", Type::s64, unary<s64, f_abs<s64>>},
+    FLOATS(abs, "", unary, f_abs),
+    {Opcode::neg, "", Type::s16, unary<s16, f_neg<s16>>},
+    {Opcode::neg, "", Type::s32, unary<s32, f_neg<s32>>},
+    {Opcode::neg, "", Type::s64, unary<s64, f_neg<s64>>},
+    FLOATS(neg, "", unary, f_neg),
+    FLOATS(rcp, "", unary, f_rcp),
+    FLOATS(sqrt, "", unary, f_sqrt),
+    FLOATS(rsqrt, "", unary, f_rsqrt),
+    {Opcode::sin, "", Type::f32, unary<f32, f_sin<f32>>},
+    {Opcode::cos, "", Type::f32, unary<f32, f_cos<f32>>},
+    {Opcode::lg2, "", Type::f32, unary<f32, f_lg2<f32>>},
+    {Opcode::ex2, "", Type::f32, unary<f32, f_ex2<f32>>},
+    {Opcode::tanh, "", Type::f32, unary<f32, f_tanh<f32>>},
+    FLOATS(copysign, "", binary, f_copysign),
+    BITS(and_, binary, f_and),
+    BITS(or_, binary, f_or),
+    BITS(xor_, binary, f_xor),
+    BITS(not_, unary, f_not),
+    BITS(cnot, unary, f_cnot),
+    {Opcode::and_, "", Type::pred, binary<bool, f_and<bool>>},
+    {Opcode::or_, "", Type::pred, binary<bool, f_or<bool>>},
+    {Opcode::xor_, "", Type::pred, binary<bool, f_xor<bool>>},
+    {Opcode::not_, "", Type::pred, unary<bool, f_not<bool>>},
     {Opcode::mov, "", Type::pred, move<bool>},
-    BITS(shl, shift, f_shl), BITS(shr, shift, f_shr), INTEGERS(shr, "", shift, f_shr),
-    {Opcode::popc, "", Type::b32, unary<u32, f_popc<u32>>}, {Opcode::popc, "", Type::b64, unary<u64, f_popc<u64>>},
-    {Opcode::clz, "", Type::b32, unary<u32, f_clz<u32>>}, {Opcode::clz, "", Type::b64, unary<u64, f_clz<u64>>},
-    {Opcode::brev, "", Type::b32, unary<u32, f_brev<u32>>}, {Opcode::brev, "", Type::b64, unary<u64, f_brev<u64>>},
-    {Opcode::bfind, "", Type::u32, unary<u32, f_bfind<u32>>}, {Opcode::bfind, "", Type::s32, unary<s32, f_bfind<s32>>},
-    {Opcode::bfind, "", Type::u64, unary<u64, f_bfind<u64>>}, {Opcode::bfind, "", Type::s64, unary<s64, f_bfind<s64>>},
-    {Opcode::bfe, "", Type::u32, bfe<u32>}, {Opcode::bfe, "", Type::s32, bfe<s32>},
-    {Opcode::bfe, "", Type::u64, bfe<u64>}, {Opcode::bfe, "", Type::s64, bfe<s64>},
-    {Opcode::bfi, "", Type::b32, bfi<u32>}, {Opcode::bfi, "", Type::b64, bfi<u64>},
-    {Opcode::lop3, "", Type::b32, lop3}, {Opcode::prmt, "", Type::b32, prmt},
-    {Opcode::shf, "l.wrap", Type::b32, funnel<true, true>}, {Opcode::shf, "l.clamp", Type::b32, funnel<true, false>},
-    {Opcode::shf, "r.wrap", Type::b32, funnel<false, true>}, {Opcode::shf, "r.clamp", Type::b32, funnel<false, false>},
-    ALL_TYPES(setp, setp), ALL_TYPES(selp, selp), ALL_TYPES(mov, move),
-    SETS(u32, u32), SETS(s32, u32), SETS(f32, f32),
+    BITS(shl, shift, f_shl),
+    BITS(shr, shift, f_shr),
+    INTEGERS(shr, "", shift, f_shr),
+    {Opcode::popc, "", Type::b32, unary<u32, f_popc<u32>>},
+    {Opcode::popc, "", Type::b64, unary<u64, f_popc<u64>>},
+    {Opcode::clz, "", Type::b32, unary<u32, f_clz<u32>>},
+    {Opcode::clz, "", Type::b64, unary<u64, f_clz<u64>>},
+    {Opcode::brev, "", Type::b32, unary<u32, f_brev<u32>>},
+    {Opcode::brev, "", Type::b64, unary<u64, f_brev<u64>>},
+    {Opcode::bfind, "", Type::u32, unary<u32, f_bfind<u32>>},
+    {Opcode::bfind, "", Type::s32, unary<s32, f_bfind<s32>>},
+    {Opcode::bfind, "", Type::u64, unary<u64, f_bfind<u64>>},
+    {Opcode::bfind, "", Type::s64, unary<s64, f_bfind<s64>>},
+    {Opcode::bfe, "", Type::u32, bfe<u32>},
+    {Opcode::bfe, "", Type::s32, bfe<s32>},
+    {Opcode::bfe, "", Type::u64, bfe<u64>},
+    {Opcode::bfe, "", Type::s64, bfe<s64>},
+    {Opcode::bfi, "", Type::b32, bfi<u32>},
+    {Opcode::bfi, "", Type::b64, bfi<u64>},
+    {Opcode::lop3, "", Type::b32, lop3},
+    {Opcode::prmt, "", Type::b32, prmt},
+    {Opcode::shf, "l.wrap", Type::b32, funnel<true, true>},
+    {Opcode::shf, "l.clamp", Type::b32, funnel<true, false>},
+    {Opcode::shf, "r.wrap", Type::b32, funnel<false, true>},
+    {Opcode::shf, "r.clamp", Type::b32, funnel<false, false>},
+    ALL_TYPES(setp, setp),
+    ALL_TYPES(selp, selp),
+    ALL_TYPES(mov, move),
+    SETS(u32, u32),
+    SETS(s32, u32),
+    SETS(f32, f32),
 };
 // NOLINTEND(bugprone-macro-parentheses)
 
@@ -434,8 +553,8 @@ constexpr Meaning kMeanings[] = {
 /// Modifiers that every row heeds: the default rounding, flags and comparisons in Operation, approximations (which the simulator
 /// computes to the nearest value of the host's library).
 constexpr std::string_view kHeeded[] = {"rn", "approx", "full", "ftz", "uni"};
-constexpr std::string_view kComparisons[] = {"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu",
-                                             "gtu", "geu", "num", "nan", "and", "or", "xor"};
+constexpr std::string_view kComparisons[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "lo",  "ls",  "hi", "hs", "equ",
+                                             "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "and", "or", "xor"};
 
 bool contains(std::span<const std::string_view> list, std::string_view what) { return std::find(list.begin(), list.end(), what) != list.end(); }
 

@@ -24,10 +24,22 @@ void shuffle(const Operation& op, LaneValues* r, std::uint32_t mask) {
         std::int32_t from = 0;
         bool valid = false;
         switch (how) {
-            case Shuffle::up: from = static_cast<std::int32_t>(self) - static_cast<std::int32_t>(b); valid = from >= static_cast<std::int32_t>(high); break;
-            case Shuffle::down: from = static_cast<std::int32_t>(self + b); valid = from <= static_cast<std::int32_t>(high); break;
-            case Shuffle::butterfly: from = static_cast<std::int32_t>(self ^ b); valid = from <= static_cast<std::int32_t>(high); break;
-            case Shuffle::index: from = static_cast<std::int32_t>(low | (b & ~segment & 31)); valid = from <= static_cast<std::int32_t>(high); break;
+            case Shuffle::up:
+                from = static_cast<std::int32_t>(self) - static_cast<std::int32_t>(b);
+                valid = from >= static_cast<std::int32_t>(high);
+                break;
+            case Shuffle::down:
+                from = static_cast<std::int32_t>(self + b);
+                valid = from <= static_cast<std::int32_t>(high);
+                break;
+            case Shuffle::butterfly:
+                from = static_cast<std::int32_t>(self ^ b);
+                valid = from <= static_cast<std::int32_t>(high);
+                break;
+            case Shuffle::index:
+                from = static_cast<std::int32_t>(low | (b & ~segment & 31));
+                valid = from <= static_cast<std::int32_t>(high);
+                break;
         }
         if (!valid) from = lane;
         result[self] = as<std::uint32_t>(r[op.source[0]][static_cast<std::size_t>(from)]);

@@ -24,16 +24,14 @@ struct Named {
     E value;
 };
 
-constexpr Named<Compare> kCompares[] = {
-    {"eq", Compare::eq}, {"ne", Compare::ne}, {"lt", Compare::lt}, {"le", Compare::le}, {"gt", Compare::gt},
-    {"ge", Compare::ge}, {"lo", Compare::lt}, {"ls", Compare::le}, {"hi", Compare::gt}, {"hs", Compare::ge},
-    {"equ", Compare::equ}, {"neu", Compare::neu}, {"ltu", Compare::ltu}, {"leu", Compare::leu}, {"gtu", Compare::gtu},
-    {"geu", Compare::geu}, {"num", Compare::num}, {"nan", Compare::nan}};
+constexpr Named<Compare> kCompares[] = {{"eq", Compare::eq},   {"ne", Compare::ne},   {"lt", Compare::lt},   {"le", Compare::le},   {"gt", Compare::gt},
+                                        {"ge", Compare::ge},   {"lo", Compare::lt},   {"ls", Compare::le},   {"hi", Compare::gt},   {"hs", Compare::ge},
+                                        {"equ", Compare::equ}, {"neu", Compare::neu}, {"ltu", Compare::ltu}, {"leu", Compare::leu}, {"gtu", Compare::gtu},
+                                        {"geu", Compare::geu}, {"num", Compare::num}, {"nan", Compare::nan}};
 constexpr Named<Combine> kCombines[] = {{"and", Combine::and_}, {"or", Combine::or_}, {"xor", Combine::xor_}};
 constexpr Named<Rounding> kRoundings[] = {
-    {"rni", Rounding::integer_nearest}, {"rzi", Rounding::integer_zero}, {"rmi", Rounding::integer_down},
-    {"rpi", Rounding::integer_up}, {"rn", Rounding::nearest}, {"rz", Rounding::zero}, {"rm", Rounding::down},
-    {"rp", Rounding::up}};
+    {"rni", Rounding::integer_nearest}, {"rzi", Rounding::integer_zero}, {"rmi", Rounding::integer_down}, {"rpi", Rounding::integer_up},
+    {"rn", Rounding::nearest},          {"rz", Rounding::zero},          {"rm", Rounding::down},          {"rp", Rounding::up}};
 constexpr Named<BarrierMode> kBarrierModes[] = {
     {"arrive", BarrierMode::arrive}, {"popc", BarrierMode::popc}, {"and", BarrierMode::and_}, {"or", BarrierMode::or_}};
 
@@ -44,12 +42,12 @@ std::optional<E> first_named(const ptx::Instruction& instruction, const Named<E>
     return std::nullopt;
 }
 
-constexpr std::pair<Opcode, Kind> kKinds[] = {
-    {Opcode::ld, Kind::load}, {Opcode::ldu, Kind::load}, {Opcode::st, Kind::store}, {Opcode::atom, Kind::atomic},
-    {Opcode::red, Kind::atomic}, {Opcode::tex, Kind::texture}, {Opcode::bra, Kind::branch}, {Opcode::brx, Kind::indexed_branch},
-    {Opcode::ret, Kind::exit}, {Opcode::exit, Kind::exit}, {Opcode::bar, Kind::barrier}, {Opcode::barrier, Kind::barrier},
-    {Opcode::trap, Kind::trap}, {Opcode::membar, Kind::fence}, {Opcode::fence, Kind::fence}, {Opcode::prefetch, Kind::load},
-    {Opcode::nanosleep, Kind::sleep}, {Opcode::pmevent, Kind::nothing}};
+constexpr std::pair<Opcode, Kind> kKinds[] = {{Opcode::ld, Kind::load},       {Opcode::ldu, Kind::load},           {Opcode::st, Kind::store},
+                                              {Opcode::atom, Kind::atomic},   {Opcode::red, Kind::atomic},         {Opcode::tex, Kind::texture},
+                                              {Opcode::bra, Kind::branch},    {Opcode::brx, Kind::indexed_branch}, {Opcode::ret, Kind::exit},
+                                              {Opcode::exit, Kind::exit},     {Opcode::bar, Kind::barrier},        {Opcode::barrier, Kind::barrier},
+                                              {Opcode::trap, Kind::trap},     {Opcode::membar, Kind::fence},       {Opcode::fence, Kind::fence},
+                                              {Opcode::prefetch, Kind::load}, {Opcode::nanosleep, Kind::sleep},    {Opcode::pmevent, Kind::nothing}};
 
 /// 32-bit registers that a value takes; predicates have a file of their own.
 std::uint8_t words_of(Type type) { return static_cast<std::uint8_t>(type == Type::pred ? 0 : (ptx::size_of(type).count() + 3) / 4); }
@@ -58,16 +56,14 @@ Kind kind_of(const ptx::Instruction& instruction) {
     if (instruction.opcode == Opcode::bar && instruction.has("warp")) return Kind::warp_barrier;
     for (const auto& [opcode, kind] : kKinds)
         if (opcode == instruction.opcode) return kind;
-    if (instruction.opcode == Opcode::mov && instruction.sources.size() == 1 &&
-        std::holds_alternative<ptx::SpecialRegister>(instruction.sources[0].value))
+    if (instruction.opcode == Opcode::mov && instruction.sources.size() == 1 && std::holds_alternative<ptx::SpecialRegister>(instruction.sources[0].value))
         return Kind::special;
     return Kind::arithmetic;
 }
 
 class Decoder {
 public:
-    Decoder(const ptx::Module& module, const ptx::Kernel& kernel, const SymbolTable& symbols)
-        : module_(module), kernel_(kernel), symbols_(symbols) {}
+    Decoder(const ptx::Module& module, const ptx::Kernel& kernel, const SymbolTable& symbols) : module_(module), kernel_(kernel), symbols_(symbols) {}
 
     Program run() {
         program_.name = kernel_.name;
@@ -332,8 +328,10 @@ private:
         op.elements = static_cast<std::uint8_t>(parts.size());
         op.execute = packing_of(whole / parts.size(), unpack);
         if (op.execute == nullptr) fail("elements of this size cannot be moved by the simulator");
-        if (unpack) op.source[0] = slot(instruction.sources.at(0), instruction.type);
-        else op.destination = slot(instruction.destinations.at(0), instruction.type);
+        if (unpack)
+            op.source[0] = slot(instruction.sources.at(0), instruction.type);
+        else
+            op.destination = slot(instruction.destinations.at(0), instruction.type);
         for (std::size_t i = 0; i < parts.size(); ++i) (unpack ? op.vector : op.source)[i] = slot(parts[i], instruction.type);
     }
 
@@ -391,8 +389,7 @@ private:
         const auto* vector = std::get_if<ptx::VectorRef>(&operand.value);
         op.elements = vector == nullptr ? 1 : static_cast<std::uint8_t>(vector->elements.size());
         if (op.elements > op.vector.size()) fail("has more elements than the simulator can execute");
-        for (std::size_t i = 0; i < op.elements; ++i)
-            op.vector[i] = slot(vector == nullptr ? operand : vector->elements[i], op.type);
+        for (std::size_t i = 0; i < op.elements; ++i) op.vector[i] = slot(vector == nullptr ? operand : vector->elements[i], op.type);
     }
 
     void decode_memory(const ptx::Instruction& instruction, Operation& op) {
@@ -483,8 +480,6 @@ private:
 
 }  // namespace
 
-Program decode(const ptx::Module& module, const ptx::Kernel& kernel, const SymbolTable& symbols) {
-    return Decoder(module, kernel, symbols).run();
-}
+Program decode(const ptx::Module& module, const ptx::Kernel& kernel, const SymbolTable& symbols) { return Decoder(module, kernel, symbols).run(); }
 
 }  // namespace gputomo::sim

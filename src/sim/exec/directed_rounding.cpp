@@ -28,7 +28,8 @@ struct Meaning {
     ExecuteFunction twice;
 };
 
-#define ROW(OP, OPERANDS, ...) {Opcode::OP, directed<float, __VA_ARGS__, OPERANDS>, directed<double, __VA_ARGS__, OPERANDS>}
+#define ROW(OP, OPERANDS, ...) \
+    { Opcode::OP, directed<float, __VA_ARGS__, OPERANDS>, directed<double, __VA_ARGS__, OPERANDS> }
 
 constexpr Meaning kMeanings[] = {
     ROW(add, 2, [](auto a, auto b, auto) { return a + b; }),

@@ -27,8 +27,7 @@ double value_of(std::uint16_t bits) {
     const double sign = (bits & 0x8000) != 0 ? -1 : 1;
     const int exponent = (bits & 0x7FFF) >> F::kFraction;
     const int fraction = bits & ((1 << F::kFraction) - 1);
-    if ((bits & F::kInfinity) == F::kInfinity)
-        return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
+    if ((bits & F::kInfinity) == F::kInfinity) return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
     if (exponent == 0) return sign * std::ldexp(fraction, 1 - F::kBias - F::kFraction);
     return sign * std::ldexp(fraction + (1 << F::kFraction), exponent - F::kBias - F::kFraction);
 }
@@ -64,7 +63,7 @@ double odd_sum(double a, double b) {
 
 constexpr auto kAdd = [](double a, double b, double) { return odd_sum(a, b); };
 constexpr auto kSub = [](double a, double b, double) { return odd_sum(a, -b); };
-constexpr auto kMul = [](double a, double b, double) { return a * b; };                // 22 bits at most: exact
+constexpr auto kMul = [](double a, double b, double) { return a * b; };  // 22 bits at most: exact
 constexpr auto kFma = [](double a, double b, double c) { return odd_sum(a * b, c); };
 constexpr auto kMin = [](double a, double b, double) { return std::fmin(a, b); };
 constexpr auto kMax = [](double a, double b, double) { return std::fmax(a, b); };
@@ -120,10 +119,13 @@ struct Meaning {
     std::array<ExecuteFunction, 4> execute;  ///< f16, f16x2, bf16, bf16x2
 };
 
-#define ROW(OP, F) {Opcode::OP, {half<F16, F, 1>, half<F16, F, 2>, half<BF16, F, 1>, half<BF16, F, 2>}}
+#define ROW(OP, F)                                                                           \
+    {                                                                                        \
+        Opcode::OP, { half<F16, F, 1>, half<F16, F, 2>, half<BF16, F, 1>, half<BF16, F, 2> } \
+    }
 constexpr Meaning kMeanings[] = {
-    ROW(add, kAdd), ROW(sub, kSub), ROW(mul, kMul), ROW(fma, kFma), ROW(min, kMin), ROW(max, kMax),
-    ROW(abs, kAbs), ROW(neg, kNeg), ROW(ex2, kEx2), ROW(tanh, kTanh),
+    ROW(add, kAdd), ROW(sub, kSub), ROW(mul, kMul), ROW(fma, kFma), ROW(min, kMin),
+    ROW(max, kMax), ROW(abs, kAbs), ROW(neg, kNeg), ROW(ex2, kEx2), ROW(tanh, kTanh),
 };
 #undef ROW
 

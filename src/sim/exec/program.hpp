@@ -24,13 +24,19 @@ using ExecuteFunction = void (*)(const Operation& operation, LaneValues* registe
 enum class Kind : std::uint8_t {
     arithmetic,  ///< execute() and done
     special,     ///< mov from a special register
-    load, store, atomic, texture,
-    branch, indexed_branch, exit, trap,
+    load,
+    store,
+    atomic,
+    texture,
+    branch,
+    indexed_branch,
+    exit,
+    trap,
     barrier,       ///< bar.sync, bar.red, bar.arrive
     warp_barrier,  ///< bar.warp.sync
     fence,         ///< waits for the warp's own memory accesses
     sleep,
-    nothing,       ///< hints
+    nothing,  ///< hints
 };
 
 /// What a block barrier does besides counting (Operation::mode).
@@ -44,7 +50,7 @@ struct Operation {
     std::uint16_t destination = kNoSlot;
     std::uint16_t destination2 = kNoSlot;  ///< second predicate of setp, predicate of shfl
     std::array<std::uint16_t, 4> source{kNoSlot, kNoSlot, kNoSlot, kNoSlot};
-    std::uint8_t negated_sources = 0;      ///< bit per source: predicate read as its complement
+    std::uint8_t negated_sources = 0;  ///< bit per source: predicate read as its complement
     std::uint16_t guard = kNoSlot;
     bool guard_negated = false;
     std::uint16_t members = kNoSlot;  ///< member mask of a .sync instruction: lanes that must be there together
@@ -53,8 +59,8 @@ struct Operation {
     std::array<std::uint16_t, 5> writes{};
     std::uint8_t wait_count = 0;
     std::uint8_t write_count = 0;
-    bool flush = false;     ///< .ftz
-    bool saturate = false;  ///< .sat
+    bool flush = false;         ///< .ftz
+    bool saturate = false;      ///< .sat
     std::uint8_t compare = 0;   ///< Compare, of setp and set
     std::uint8_t combine = 0;   ///< Combine, of setp
     std::uint8_t rounding = 0;  ///< Rounding
@@ -64,11 +70,11 @@ struct Operation {
     ptx::SpecialRegister special{};
     // memory
     ptx::Space space = ptx::Space::none;
-    std::uint8_t bytes = 0;       ///< of one element
-    std::uint8_t elements = 1;    ///< of a vector access
+    std::uint8_t bytes = 0;     ///< of one element
+    std::uint8_t elements = 1;  ///< of a vector access
     bool sign_extend = false;
-    bool bypass_near = false;     ///< .cg, .cv, .volatile: not served by the SM's own cache
-    bool read_only = false;       ///< .nc
+    bool bypass_near = false;                                                 ///< .cg, .cv, .volatile: not served by the SM's own cache
+    bool read_only = false;                                                   ///< .nc
     std::array<std::uint16_t, 4> vector{kNoSlot, kNoSlot, kNoSlot, kNoSlot};  ///< loaded into or stored from
     std::int64_t offset = 0;
     // control
@@ -89,18 +95,18 @@ struct Parameter {
 struct Program {
     std::string name;
     std::vector<Operation> operations;
-    std::vector<std::string> texts;          ///< PTX of each operation, for messages
-    std::vector<std::string> cost_keys;      ///< distinct mnemonics; Operation::cost is an index here
+    std::vector<std::string> texts;      ///< PTX of each operation, for messages
+    std::vector<std::string> cost_keys;  ///< distinct mnemonics; Operation::cost is an index here
     std::uint16_t slots = 0;
-    std::uint16_t register_slots = 0;        ///< the first of them: declared registers, the rest is constants and scratch
+    std::uint16_t register_slots = 0;                                ///< the first of them: declared registers, the rest is constants and scratch
     std::vector<std::pair<std::uint16_t, std::uint64_t>> constants;  ///< slots that hold literals and addresses
     std::vector<Parameter> parameters;
     std::size_t parameter_bytes = 0;
     std::uint64_t static_shared = 0;
-    std::uint64_t local_bytes = 0;  ///< of one thread
-    int registers_per_thread = 0;   ///< most 32-bit registers that live at once
+    std::uint64_t local_bytes = 0;             ///< of one thread
+    int registers_per_thread = 0;              ///< most 32-bit registers that live at once
     std::vector<std::uint8_t> register_words;  ///< 32-bit registers that each slot takes: 0 for predicates and constants
-    int max_threads = 0;            ///< .maxntid; 0: not said
+    int max_threads = 0;                       ///< .maxntid; 0: not said
 };
 
 /// Where module-scope variables lie: name -> device address.

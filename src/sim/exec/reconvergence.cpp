@@ -10,7 +10,6 @@ namespace {
 using Node = std::uint32_t;
 constexpr Node kUnset = 0xFFFFFFFF;
 
-
 /// Instructions in reverse post-order of the reversed graph, from the exit; those that never reach it are left out.
 std::vector<Node> exit_first_order(const std::vector<std::vector<Node>>& predecessors, Node end) {
     std::vector<Node> order;

@@ -37,9 +37,7 @@ void mad_high_saturated(const Operation& op, LaneValues* r, std::uint32_t mask) 
 
 // ---- extended precision (PTX ISA 9.7.2): carry in source 3, carry out destination2, either may be missing -----------------
 
-std::uint64_t carry_in(const Operation& op, const LaneValues* r, int l) {
-    return op.source[3] == kNoSlot ? 0 : r[op.source[3]][static_cast<std::size_t>(l)];
-}
+std::uint64_t carry_in(const Operation& op, const LaneValues* r, int l) { return op.source[3] == kNoSlot ? 0 : r[op.source[3]][static_cast<std::size_t>(l)]; }
 template <class T>
 void store_carried(const Operation& op, LaneValues* r, int l, Unsigned128 result) {
     r[op.destination][l] = static_cast<T>(result);
@@ -123,8 +121,10 @@ void extend(const Operation& op, LaneValues* r, std::uint32_t mask) {
         const auto asked = read<std::uint32_t>(op, r, 1, l);
         const std::uint32_t bits = wraps ? asked & 31 : std::min(asked, 32U);
         const auto value = read<std::uint32_t>(op, r, 0, l);
-        if (bits == 0) r[op.destination][l] = 0;
-        else r[op.destination][l] = static_cast<std::uint32_t>(static_cast<T>(value << (32 - bits)) >> (32 - bits));
+        if (bits == 0)
+            r[op.destination][l] = 0;
+        else
+            r[op.destination][l] = static_cast<std::uint32_t>(static_cast<T>(value << (32 - bits)) >> (32 - bits));
     });
 }
 
@@ -156,9 +156,15 @@ ExecuteFunction select_sign_by(Type sign) {
 }
 ExecuteFunction slct_of(Type type, Type sign) {
     switch (ptx::Type{type}) {
-        case Type::b16: case Type::u16: case Type::s16: return select_sign_by<std::uint16_t>(sign);
-        case Type::b32: case Type::u32: case Type::s32: return select_sign_by<std::uint32_t>(sign);
-        case Type::b64: case Type::u64: case Type::s64: return select_sign_by<std::uint64_t>(sign);
+        case Type::b16:
+        case Type::u16:
+        case Type::s16: return select_sign_by<std::uint16_t>(sign);
+        case Type::b32:
+        case Type::u32:
+        case Type::s32: return select_sign_by<std::uint32_t>(sign);
+        case Type::b64:
+        case Type::u64:
+        case Type::s64: return select_sign_by<std::uint64_t>(sign);
         case Type::f32: return select_sign_by<float>(sign);
         case Type::f64: return select_sign_by<double>(sign);
         default: return nullptr;
@@ -203,24 +209,33 @@ struct Meaning {  // NOLINT(clang-analyzer-optin.performance.Padding): rows read
     Opcode opcode;
     std::string_view modifiers;  ///< all of them, in PTX's order
     Type type;
-    Type source_type;            ///< none: any
+    Type source_type;  ///< none: any
     ExecuteFunction execute;
 };
 
-using u8 = std::uint8_t; using s8 = std::int8_t;
-using u16 = std::uint16_t; using s16 = std::int16_t;
-using u32 = std::uint32_t; using s32 = std::int32_t;
-using u64 = std::uint64_t; using s64 = std::int64_t;
+using u8 = std::uint8_t;
+using s8 = std::int8_t;
+using u16 = std::uint16_t;
+using s16 = std::int16_t;
+using u32 = std::uint32_t;
+using s32 = std::int32_t;
+using u64 = std::uint64_t;
+using s64 = std::int64_t;
 
 // The arguments are types and names, which take no parentheses.
 // NOLINTBEGIN(bugprone-macro-parentheses)
-#define CARRIES(OP, MOD, SHAPE)                                                                                     \
-    {Opcode::OP, MOD, Type::u32, Type::none, SHAPE<u32>}, {Opcode::OP, MOD, Type::s32, Type::none, SHAPE<u32>},       \
-        {Opcode::OP, MOD, Type::u64, Type::none, SHAPE<u64>}, {Opcode::OP, MOD, Type::s64, Type::none, SHAPE<u64>}
-#define MAD_CARRIES(OP, MOD, HIGH)                                                                                    \
+#define CARRIES(OP, MOD, SHAPE)                                                                                 \
+    {Opcode::OP, MOD, Type::u32, Type::none, SHAPE<u32>}, {Opcode::OP, MOD, Type::s32, Type::none, SHAPE<u32>}, \
+        {Opcode::OP, MOD, Type::u64, Type::none, SHAPE<u64>}, {                                                 \
+        Opcode::OP, MOD, Type::s64, Type::none, SHAPE<u64>                                                      \
+    }
+#define MAD_CARRIES(OP, MOD, HIGH)                                                                                                  \
     {Opcode::OP, MOD, Type::u32, Type::none, mad_carry<u32, HIGH>}, {Opcode::OP, MOD, Type::s32, Type::none, mad_carry<s32, HIGH>}, \
-        {Opcode::OP, MOD, Type::u64, Type::none, mad_carry<u64, HIGH>}, {Opcode::OP, MOD, Type::s64, Type::none, mad_carry<s64, HIGH>}
-#define TESTS(MOD, F) {Opcode::testp, MOD, Type::f32, Type::none, test<float, F>}, {Opcode::testp, MOD, Type::f64, Type::none, test<double, F>}
+        {Opcode::OP, MOD, Type::u64, Type::none, mad_carry<u64, HIGH>}, {                                                           \
+        Opcode::OP, MOD, Type::s64, Type::none, mad_carry<s64, HIGH>                                                                \
+    }
+#define TESTS(MOD, F) \
+    {Opcode::testp, MOD, Type::f32, Type::none, test<float, F>}, { Opcode::testp, MOD, Type::f64, Type::none, test<double, F> }
 
 constexpr auto kIsFinite = [](auto v) { return std::isfinite(v); };
 constexpr auto kIsInfinite = [](auto v) { return std::isinf(v); };
@@ -230,29 +245,56 @@ constexpr auto kIsNormal = [](auto v) { return std::isnormal(v); };
 constexpr auto kIsSubnormal = [](auto v) { return std::fpclassify(v) == FP_SUBNORMAL; };
 
 constexpr Meaning kMeanings[] = {
-    {Opcode::add, "sat", Type::s32, Type::none, add_saturated}, {Opcode::sub, "sat", Type::s32, Type::none, sub_saturated},
+    {Opcode::add, "sat", Type::s32, Type::none, add_saturated},
+    {Opcode::sub, "sat", Type::s32, Type::none, sub_saturated},
     {Opcode::mad, "hi.sat", Type::s32, Type::none, mad_high_saturated},
-    CARRIES(add, "cc", add_carry), CARRIES(addc, "", add_carry), CARRIES(addc, "cc", add_carry),
-    CARRIES(sub, "cc", sub_carry), CARRIES(subc, "", sub_carry), CARRIES(subc, "cc", sub_carry),
-    MAD_CARRIES(mad, "lo.cc", false), MAD_CARRIES(mad, "hi.cc", true), MAD_CARRIES(madc, "lo", false),
-    MAD_CARRIES(madc, "hi", true), MAD_CARRIES(madc, "lo.cc", false), MAD_CARRIES(madc, "hi.cc", true),
-    {Opcode::dp4a, "", Type::u32, Type::u32, dot4<u8, u8>}, {Opcode::dp4a, "", Type::u32, Type::s32, dot4<u8, s8>},
-    {Opcode::dp4a, "", Type::s32, Type::u32, dot4<s8, u8>}, {Opcode::dp4a, "", Type::s32, Type::s32, dot4<s8, s8>},
-    {Opcode::dp2a, "lo", Type::u32, Type::u32, dot2<u16, u8, 0>}, {Opcode::dp2a, "lo", Type::u32, Type::s32, dot2<u16, s8, 0>},
-    {Opcode::dp2a, "lo", Type::s32, Type::u32, dot2<s16, u8, 0>}, {Opcode::dp2a, "lo", Type::s32, Type::s32, dot2<s16, s8, 0>},
-    {Opcode::dp2a, "hi", Type::u32, Type::u32, dot2<u16, u8, 2>}, {Opcode::dp2a, "hi", Type::u32, Type::s32, dot2<u16, s8, 2>},
-    {Opcode::dp2a, "hi", Type::s32, Type::u32, dot2<s16, u8, 2>}, {Opcode::dp2a, "hi", Type::s32, Type::s32, dot2<s16, s8, 2>},
-    {Opcode::prmt, "f4e", Type::b32, Type::none, permute<kForward>}, {Opcode::prmt, "b4e", Type::b32, Type::none, permute<kBackward>},
-    {Opcode::prmt, "rc8", Type::b32, Type::none, permute<kReplicate>}, {Opcode::prmt, "ecl", Type::b32, Type::none, permute<kClampLeft>},
-    {Opcode::prmt, "ecr", Type::b32, Type::none, permute<kClampRight>}, {Opcode::prmt, "rc16", Type::b32, Type::none, permute<kReplicate16>},
-    {Opcode::bfind, "shiftamt", Type::u32, Type::none, find_shift<u32>}, {Opcode::bfind, "shiftamt", Type::s32, Type::none, find_shift<s32>},
-    {Opcode::bfind, "shiftamt", Type::u64, Type::none, find_shift<u64>}, {Opcode::bfind, "shiftamt", Type::s64, Type::none, find_shift<s64>},
-    {Opcode::szext, "clamp", Type::u32, Type::none, extend<u32, false>}, {Opcode::szext, "clamp", Type::s32, Type::none, extend<s32, false>},
-    {Opcode::szext, "wrap", Type::u32, Type::none, extend<u32, true>}, {Opcode::szext, "wrap", Type::s32, Type::none, extend<s32, true>},
-    {Opcode::lop3, "and", Type::b32, Type::none, lop3_predicate<Combine::and_>}, {Opcode::lop3, "or", Type::b32, Type::none, lop3_predicate<Combine::or_>},
+    CARRIES(add, "cc", add_carry),
+    CARRIES(addc, "", add_carry),
+    CARRIES(addc, "cc", add_carry),
+    CARRIES(sub, "cc", sub_carry),
+    CARRIES(subc, "", sub_carry),
+    CARRIES(subc, "cc", sub_carry),
+    MAD_CARRIES(mad, "lo.cc", false),
+    MAD_CARRIES(mad, "hi.cc", true),
+    MAD_CARRIES(madc, "lo", false),
+    MAD_CARRIES(madc, "hi", true),
+    MAD_CARRIES(madc, "lo.cc", false),
+    MAD_CARRIES(madc, "hi.cc", true),
+    {Opcode::dp4a, "", Type::u32, Type::u32, dot4<u8, u8>},
+    {Opcode::dp4a, "", Type::u32, Type::s32, dot4<u8, s8>},
+    {Opcode::dp4a, "", Type::s32, Type::u32, dot4<s8, u8>},
+    {Opcode::dp4a, "", Type::s32, Type::s32, dot4<s8, s8>},
+    {Opcode::dp2a, "lo", Type::u32, Type::u32, dot2<u16, u8, 0>},
+    {Opcode::dp2a, "lo", Type::u32, Type::s32, dot2<u16, s8, 0>},
+    {Opcode::dp2a, "lo", Type::s32, Type::u32, dot2<s16, u8, 0>},
+    {Opcode::dp2a, "lo", Type::s32, Type::s32, dot2<s16, s8, 0>},
+    {Opcode::dp2a, "hi", Type::u32, Type::u32, dot2<u16, u8, 2>},
+    {Opcode::dp2a, "hi", Type::u32, Type::s32, dot2<u16, s8, 2>},
+    {Opcode::dp2a, "hi", Type::s32, Type::u32, dot2<s16, u8, 2>},
+    {Opcode::dp2a, "hi", Type::s32, Type::s32, dot2<s16, s8, 2>},
+    {Opcode::prmt, "f4e", Type::b32, Type::none, permute<kForward>},
+    {Opcode::prmt, "b4e", Type::b32, Type::none, permute<kBackward>},
+    {Opcode::prmt, "rc8", Type::b32, Type::none, permute<kReplicate>},
+    {Opcode::prmt, "ecl", Type::b32, Type::none, permute<kClampLeft>},
+    {Opcode::prmt, "ecr", Type::b32, Type::none, permute<kClampRight>},
+    {Opcode::prmt, "rc16", Type::b32, Type::none, permute<kReplicate16>},
+    {Opcode::bfind, "shiftamt", Type::u32, Type::none, find_shift<u32>},
+    {Opcode::bfind, "shiftamt", Type::s32, Type::none, find_shift<s32>},
+    {Opcode::bfind, "shiftamt", Type::u64, Type::none, find_shift<u64>},
+    {Opcode::bfind, "shiftamt", Type::s64, Type::none, find_shift<s64>},
+    {Opcode::szext, "clamp", Type::u32, Type::none, extend<u32, false>},
+    {Opcode::szext, "clamp", Type::s32, Type::none, extend<s32, false>},
+    {Opcode::szext, "wrap", Type::u32, Type::none, extend<u32, true>},
+    {Opcode::szext, "wrap", Type::s32, Type::none, extend<s32, true>},
+    {Opcode::lop3, "and", Type::b32, Type::none, lop3_predicate<Combine::and_>},
+    {Opcode::lop3, "or", Type::b32, Type::none, lop3_predicate<Combine::or_>},
     {Opcode::lop3, "xor", Type::b32, Type::none, lop3_predicate<Combine::xor_>},
-    TESTS("finite", kIsFinite), TESTS("infinite", kIsInfinite), TESTS("number", kIsNumber), TESTS("notanumber", kIsNotANumber),
-    TESTS("normal", kIsNormal), TESTS("subnormal", kIsSubnormal),
+    TESTS("finite", kIsFinite),
+    TESTS("infinite", kIsInfinite),
+    TESTS("number", kIsNumber),
+    TESTS("notanumber", kIsNotANumber),
+    TESTS("normal", kIsNormal),
+    TESTS("subnormal", kIsSubnormal),
 };
 // NOLINTEND(bugprone-macro-parentheses)
 

@@ -36,7 +36,9 @@ Banks::Banks(const machine::Machine& machine, std::size_t channels) : channels_(
     fetch_ = power_of_two(memory.fetch_bytes, "memory.fetch_bytes");
     burst_ = power_of_two(memory.burst_bytes, "memory.burst_bytes");
     if (burst_ > fetch_) reject("memory.burst_bytes", fmt::format("found {}", burst_), fmt::format("at most memory.fetch_bytes, {}", fetch_));
-    if (fetch_ / burst_ > channels) reject("memory.burst_bytes", fmt::format("found {}", burst_), fmt::format("at least {}, so that each of {} channels has one burst at most", fetch_ / channels, channels));
+    if (fetch_ / burst_ > channels)
+        reject("memory.burst_bytes", fmt::format("found {}", burst_),
+               fmt::format("at least {}, so that each of {} channels has one burst at most", fetch_ / channels, channels));
     banks_.assign(channels * per_channel_, {Server(kCalendarSlots, true)});
 }
 

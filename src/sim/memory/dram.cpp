@@ -75,8 +75,7 @@ Dram::Channel& Dram::channel_of(std::uint64_t physical) {
 void Dram::use_idle_time(Channel& channel, double now) const {
     const double idle = now - channel.server.busy_until();
     if (idle <= 0) return;
-    if (channel.queued > 0 && idle > 2 * turnaround_)
-        channel.queued = std::max(0.0, channel.queued - (idle - 2 * turnaround_) / cycles_per_written_byte_);
+    if (channel.queued > 0 && idle > 2 * turnaround_) channel.queued = std::max(0.0, channel.queued - (idle - 2 * turnaround_) / cycles_per_written_byte_);
 }
 
 double Dram::fetch(std::uint64_t line, double now) {

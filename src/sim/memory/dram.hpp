@@ -45,9 +45,9 @@ private:
 
     struct Channel {
         Server server;
-        double queued = 0;         ///< bytes to write
-        double batch_start = 0;    ///< when the last batch began
-        double read = 0;           ///< bytes read that no batch has yet turned the bus for
+        double queued = 0;       ///< bytes to write
+        double batch_start = 0;  ///< when the last batch began
+        double read = 0;         ///< bytes read that no batch has yet turned the bus for
     };
     Channel& channel_of(std::uint64_t physical);
     void use_idle_time(Channel& channel, double now) const;

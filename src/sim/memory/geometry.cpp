@@ -50,7 +50,8 @@ std::vector<std::uint32_t> sets_of(const Part& part, std::optional<std::uint64_t
     if (!derive) {
         const auto ways = need_count(part.ways, where + ".ways", kMaxWays);
         const auto sets = need_count(part.sets, where + ".sets", kMaxWays);
-        if (ways * sets > static_cast<std::uint64_t>(kMaxWays)) reject(where + ".sets", fmt::format("found {} sets of {} ways", sets, ways), fmt::format("at most {} lines", kMaxWays));
+        if (ways * sets > static_cast<std::uint64_t>(kMaxWays))
+            reject(where + ".sets", fmt::format("found {} sets of {} ways", sets, ways), fmt::format("at most {} lines", kMaxWays));
         return std::vector<std::uint32_t>(sets, static_cast<std::uint32_t>(ways));
     }
     const std::string given = where + (part.ways ? ".ways" : ".sets");
@@ -90,7 +91,8 @@ void read_way_odds(const machine::Cache& cache, Geometry& to, const std::string&
 
 void add_mask(std::uint64_t mask, Geometry& to, const std::string& path) {
     if (mask == 0 || static_cast<std::uint32_t>(std::countr_zero(mask)) < to.block_shift)
-        reject(path, fmt::format("found a choice by address bits 0x{:x}", mask), fmt::format("address bits from {} up, above the offset in a line", to.block_shift));
+        reject(path, fmt::format("found a choice by address bits 0x{:x}", mask),
+               fmt::format("address bits from {} up, above the offset in a line", to.block_shift));
     to.index_masks.push_back(mask);
 }
 
@@ -105,8 +107,7 @@ void read_index(const machine::Cache& cache, Geometry& to, const std::string& wh
         if (index == "bits" && (value < 0 || value > 63)) reject(path, fmt::format("found {}", value), "numbers of address bits");
         add_mask(index == "bits" ? std::uint64_t{1} << value : static_cast<std::uint64_t>(value), to, path);
     }
-    if (values.size() > 24 || to.set_ways.size() != std::size_t{1} << values.size())
-        reject(path, fmt::format("found {} values", values.size()), expected);
+    if (values.size() > 24 || to.set_ways.size() != std::size_t{1} << values.size()) reject(path, fmt::format("found {} values", values.size()), expected);
 }
 
 /// Blocks in a row are dealt to the sets in turn; full ones are passed over, so that as many in a row as there are ways fit.
@@ -125,16 +126,19 @@ Geometry geometry_of(const machine::Cache& cache, const std::string& where) {
     geometry.block_shift = log2_of(cache.line, where + ".line");
     geometry.sector_shift = cache.sector ? log2_of(cache.sector, where + ".sector") : geometry.block_shift;
     if (geometry.sector_shift > geometry.block_shift || std::uint64_t{1} << (geometry.block_shift - geometry.sector_shift) > kMaxSectors)
-        reject(where + ".sector", fmt::format("found {}", cache.sector.value), fmt::format("1 to {} whole sectors in a line of {} bytes", kMaxSectors, *cache.line));
+        reject(where + ".sector", fmt::format("found {}", cache.sector.value),
+               fmt::format("1 to {} whole sectors in a line of {} bytes", kMaxSectors, *cache.line));
     std::optional<std::uint64_t> blocks;
     if (cache.capacity) {
         const auto capacity = need_count(cache.capacity, where + ".capacity");
-        if (capacity % (std::uint64_t{1} << geometry.block_shift) != 0) reject(where + ".capacity", fmt::format("found {}", capacity), "a whole number of lines");
+        if (capacity % (std::uint64_t{1} << geometry.block_shift) != 0)
+            reject(where + ".capacity", fmt::format("found {}", capacity), "a whole number of lines");
         blocks = capacity >> geometry.block_shift;
     }
     geometry.set_ways = sets_of(cache, blocks, where);
     if (blocks && *blocks > total(geometry.set_ways))
-        reject(where + ".capacity", fmt::format("found {}", *cache.capacity), fmt::format("{} at most, the line size times all ways", total(geometry.set_ways) << geometry.block_shift));
+        reject(where + ".capacity", fmt::format("found {}", *cache.capacity),
+               fmt::format("{} at most, the line size times all ways", total(geometry.set_ways) << geometry.block_shift));
     if (blocks && *blocks < total(geometry.set_ways)) geometry.data_lines = *blocks;
     read_policy(cache.policy, geometry, where);
     read_way_odds(cache, geometry, where);

@@ -18,7 +18,7 @@ struct Geometry {
     std::string policy;
     std::vector<double> way_odds;
     std::vector<std::uint32_t> dealt;  ///< by block number modulo all blocks: the set; empty where sets are not dealt
-    std::uint64_t data_lines = 0;  ///< lines that data is kept of, where those are fewer than tags; else 0
+    std::uint64_t data_lines = 0;      ///< lines that data is kept of, where those are fewer than tags; else 0
 };
 
 /// Sets come from set_ways, or ways and sets; one of the two may follow from capacity (entries of a TLB). Without `index` the

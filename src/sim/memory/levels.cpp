@@ -73,7 +73,9 @@ void Builder::read_timing(const machine::Cache& from, CacheLevel& level, const s
     if (far < latency) reject(where + ".far_latency", fmt::format("found {}", *from.far_latency), fmt::format("at least the latency, {}", latency));
     // The latency is the mean of an SM's own partition and of the others; its range is then theirs.
     level.far_extra = level.partitions * (far - latency);
-    if (level.far_extra >= far) reject(where + ".far_latency", fmt::format("found {}", *from.far_latency), fmt::format("less, or hits in an SM's own partition, with a mean of {}, take no time", latency));
+    if (level.far_extra >= far)
+        reject(where + ".far_latency", fmt::format("found {}", *from.far_latency),
+               fmt::format("less, or hits in an SM's own partition, with a mean of {}, take no time", latency));
     level.latency.assign(placement_.sms(), far - level.far_extra);
 }
 
@@ -81,7 +83,8 @@ void Builder::read_stores(const machine::Cache& from, CacheLevel& level, const s
     // What no description says: near caches pass stores through, the cache of the whole GPU keeps them.
     const bool far = level.scope == Scope::gpu;
     level.allocates_stores = choice(from.allocation, where + ".allocation", {"load", "load-store"}, far ? "load-store" : "load") == "load-store";
-    level.write_back = choice(from.write_policy, where + ".write_policy", {"write-through", "write-back"}, far ? "write-back" : "write-through") == "write-back";
+    level.write_back =
+        choice(from.write_policy, where + ".write_policy", {"write-through", "write-back"}, far ? "write-back" : "write-through") == "write-back";
     if (level.write_back && !far)
         reject(where + ".write_policy", "found \"write-back\"", "\"write-through\", because only caches of scope gpu are simulated with write-back");
 }
@@ -92,8 +95,8 @@ void Builder::read_outstanding(const Part& from, Level& level, std::size_t insta
     level.merges_lines = choice(from.outstanding_design, where + ".outstanding_design", {"mshr", "prt"}, "") == "mshr";
     OutstandingTable::Design design;
     design.entries = static_cast<std::uint32_t>(need_count(from.outstanding_entries, where + ".outstanding_entries", kMaxEntries));
-    design.merge_limit = level.merges_lines ? static_cast<std::uint32_t>(need_count(from.outstanding_merge, where + ".outstanding_merge", kMaxEntries))
-                                            : ~std::uint32_t{0};
+    design.merge_limit =
+        level.merges_lines ? static_cast<std::uint32_t>(need_count(from.outstanding_merge, where + ".outstanding_merge", kMaxEntries)) : ~std::uint32_t{0};
     level.outstanding.assign(instances, OutstandingTable(design));
 }
 
@@ -134,7 +137,8 @@ void Builder::check_order(const MemoryPath& path, const std::vector<std::string>
                    fmt::format("\"write-through\", because {} has a cache after it that stores allocate in", where));
     }
     if (path.translates_after_first && path.near == 0 && !path.caches.empty())
-        reject(where + ".tlb_position", "found \"after-first-cache\"", "\"before-caches\", because the first cache has scope gpu and is found by physical address");
+        reject(where + ".tlb_position", "found \"after-first-cache\"",
+               "\"before-caches\", because the first cache has scope gpu and is found by physical address");
 }
 
 void Builder::build_path(std::size_t kind) {
@@ -149,12 +153,14 @@ void Builder::build_path(std::size_t kind) {
     for (const auto& key : cache_keys) path.caches.push_back(cache(key, where + ".caches"));
     for (const auto& key : from.tlbs.value_or({})) path.tlbs.push_back(tlb(key, where + ".tlbs"));
     while (path.near < path.caches.size() && path.caches[path.near]->scope != Scope::gpu) ++path.near;
-    path.translates_after_first = choice(from.tlb_position, where + ".tlb_position", {"before-caches", "after-first-cache"}, "before-caches") == "after-first-cache";
+    path.translates_after_first =
+        choice(from.tlb_position, where + ".tlb_position", {"before-caches", "after-first-cache"}, "before-caches") == "after-first-cache";
     for (auto cache = path.caches.begin(); cache != path.caches.end(); ++cache)
         if (std::find(path.caches.begin(), cache, *cache) != cache) reject(where + ".caches", "found one cache twice", "each cache once");
     check_order(path, cache_keys, where, name == "global" || name == "local");
     if (from.outstanding_design && path.near > 0)
-        reject(where + ".outstanding_design", "found beside a cache of the SM", fmt::format("{}.outstanding_design instead", key_path("caches", cache_keys.front())));
+        reject(where + ".outstanding_design", "found beside a cache of the SM",
+               fmt::format("{}.outstanding_design instead", key_path("caches", cache_keys.front())));
     read_outstanding(from, path, placement_.sms(), where);
     (void)need_cycles(from.memory_latency, where + ".memory_latency");
     path.memory_latency = placement_.spread(*from.memory_latency, from.memory_latency_range, where + ".memory_latency_range");

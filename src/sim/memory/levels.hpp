@@ -20,15 +20,15 @@ namespace gputomo::sim {
 struct CacheLevel {
     Scope scope = Scope::sm;
     std::vector<TagArray> instances;
-    std::vector<double> latency;              ///< of a hit, by SM
-    double cycles_per_byte = 0;               ///< of an instance's port; 0: not limited
-    std::vector<Server> ports;                ///< by instance, where limited
+    std::vector<double> latency;                ///< of a hit, by SM
+    double cycles_per_byte = 0;                 ///< of an instance's port; 0: not limited
+    std::vector<Server> ports;                  ///< by instance, where limited
     std::vector<OutstandingTable> outstanding;  ///< by instance, where described
-    bool merges_lines = true;                 ///< MSHRs are found by line, PRT entries by warp instruction
+    bool merges_lines = true;                   ///< MSHRs are found by line, PRT entries by warp instruction
     bool allocates_stores = false;
     bool write_back = false;
     std::uint32_t partitions = 1;
-    double far_extra = 0;                     ///< cycles that a hit in another partition than the SM's own takes longer
+    double far_extra = 0;  ///< cycles that a hit in another partition than the SM's own takes longer
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
 };
@@ -44,15 +44,15 @@ struct TlbLevel {
 
 struct MemoryPath {
     bool described = false;
-    std::vector<CacheLevel*> caches;          ///< nearest first
-    std::size_t near = 0;                     ///< caches before the interconnect: those of less than the whole GPU
+    std::vector<CacheLevel*> caches;  ///< nearest first
+    std::size_t near = 0;             ///< caches before the interconnect: those of less than the whole GPU
     std::vector<TlbLevel*> tlbs;
     bool translates_after_first = false;
-    std::vector<double> memory_latency;       ///< by SM
-    std::uint64_t window = 0;                 ///< bytes whose page entries are active at once; 0: all
+    std::vector<double> memory_latency;  ///< by SM
+    std::uint64_t window = 0;            ///< bytes whose page entries are active at once; 0: all
     double window_penalty = 0;
     std::uint64_t active_window = ~std::uint64_t{0};
-    double page_walk_penalty = 0;             ///< cycles where an entry of the page table is not in the last cache; 0: the same as where it is
+    double page_walk_penalty = 0;               ///< cycles where an entry of the page table is not in the last cache; 0: the same as where it is
     std::vector<OutstandingTable> outstanding;  ///< by SM, where described: of a path whose first cache is the whole GPU's
     bool merges_lines = true;
 };

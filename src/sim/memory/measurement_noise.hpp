@@ -11,8 +11,7 @@ namespace gputomo::sim {
 
 class MeasurementNoise {
 public:
-    MeasurementNoise(const Noise& noise, std::uint64_t seed)
-        : noise_(noise), random_(seed), jitter_(0, noise.jitter_cycles > 0 ? noise.jitter_cycles : 1) {}
+    MeasurementNoise(const Noise& noise, std::uint64_t seed) : noise_(noise), random_(seed), jitter_(0, noise.jitter_cycles > 0 ? noise.jitter_cycles : 1) {}
 
     [[nodiscard]] bool silent() const { return noise_.jitter_cycles <= 0 && noise_.outlier_fraction <= 0; }
     /// Whole cycles to add to a latency; may be negative.

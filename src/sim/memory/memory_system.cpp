@@ -48,9 +48,9 @@ struct Range {
 struct Walk {
     const Transaction& transaction;
     MemoryPath& path;
-    double penalty = 0;             ///< cycles that translation adds
-    bool translated = false;        ///< the TLBs have been looked up
-    bool located = false;           ///< `physical_offset` is known
+    double penalty = 0;                 ///< cycles that translation adds
+    bool translated = false;            ///< the TLBs have been looked up
+    bool located = false;               ///< `physical_offset` is known
     std::uint64_t physical_offset = 0;  ///< physical - virtual address; one transaction lies in one piece of memory
     /// The range was cut at the lines of a level. Its pieces don't wait for each other, because the described latency is that of
     /// the whole transaction: what they book is taken off what the next one waits.
@@ -265,8 +265,7 @@ Time System::fetch(Walk& walk, std::size_t depth, Range range, Time now) {
 Time System::descend(Walk& walk, std::size_t depth, Range range, Time now, bool crosses) {
     translate(walk, now);
     range.physical = physical(walk, range.virtual_address);
-    if (crosses && !ports_in_.empty())
-        now = queue(walk, ports_in_[walk.transaction.sm], static_cast<double>(range.bytes) * port_cycles_per_byte_, now);
+    if (crosses && !ports_in_.empty()) now = queue(walk, ports_in_[walk.transaction.sm], static_cast<double>(range.bytes) * port_cycles_per_byte_, now);
     return fetch(walk, depth, range, now);
 }
 
@@ -373,8 +372,7 @@ Time System::access(const Transaction& transaction, Time now) {
         case AccessKind::store: done = store(walk, range, start); break;
         case AccessKind::atomic: done = atomic(walk, range, start); break;
     }
-    if (!noise_.silent() && transaction.kind != AccessKind::store && transaction.path != PathKind::instruction)
-        done = std::max(start, done + noise_.draw());
+    if (!noise_.silent() && transaction.kind != AccessKind::store && transaction.path != PathKind::instruction) done = std::max(start, done + noise_.draw());
     latest_ = std::max(latest_, done);
     return done - base_;
 }
@@ -406,8 +404,7 @@ void System::drain_counters(Counters& counters) {
 
 }  // namespace
 
-std::unique_ptr<MemorySystem> make_memory_system(const machine::Machine& machine, const AddressSpace& addresses,
-                                                 const Options& options) {
+std::unique_ptr<MemorySystem> make_memory_system(const machine::Machine& machine, const AddressSpace& addresses, const Options& options) {
     return std::make_unique<System>(machine, addresses, options);
 }
 

@@ -7,7 +7,11 @@
 namespace gputomo::sim {
 
 OutstandingTable::OutstandingTable(const Design& design)
-    : design_(design), entries_(std::bit_ceil(design.entries)), index_(design.entries), leaves_(std::bit_ceil(design.entries)), winner_(std::size_t{leaves_} * 2) {
+    : design_(design),
+      entries_(std::bit_ceil(design.entries)),
+      index_(design.entries),
+      leaves_(std::bit_ceil(design.entries)),
+      winner_(std::size_t{leaves_} * 2) {
     // Leaves without an entry never win.
     for (std::uint32_t i = design.entries; i < leaves_; ++i) entries_[i].release = std::numeric_limits<double>::infinity();
     for (std::uint32_t i = 0; i < leaves_; ++i) winner_[leaves_ + i] = i;

@@ -64,7 +64,9 @@ std::vector<double> Placement::spread(std::int64_t mean, const machine::Integers
     for (const auto unit : unit_of) ++weight[unit];
     std::int64_t excess = 0;  // sum over SMs of latency - mean
     for (std::size_t u = 0; u < units; ++u) {
-        if (units > 1) value[u] = low + static_cast<std::int64_t>(std::llround(static_cast<double>((high - low) * static_cast<std::int64_t>(u)) / static_cast<double>(units - 1)));
+        if (units > 1)
+            value[u] = low + static_cast<std::int64_t>(
+                                 std::llround(static_cast<double>((high - low) * static_cast<std::int64_t>(u)) / static_cast<double>(units - 1)));
         excess += (value[u] - mean) * weight[u];
     }
     for (bool moved = true; moved;) {  // the units between the two ends, each by its share, in the end a cycle at a time

@@ -105,9 +105,7 @@ private:
 };
 
 /// A number from 0 to `count` - 1; multiplication instead of a remainder.
-std::uint32_t draw(std::mt19937_64& random, std::uint32_t count) {
-    return static_cast<std::uint32_t>(((random() >> 32) * count) >> 32);
-}
+std::uint32_t draw(std::mt19937_64& random, std::uint32_t count) { return static_cast<std::uint32_t>(((random() >> 32) * count) >> 32); }
 
 /// Any way with equal odds.
 class Random : public Replacement {
@@ -250,10 +248,9 @@ struct Policy {
 };
 
 constexpr Policy kPolicies[] = {
-    {"lru", make<Ordered<true>>},        {"fifo", make<Ordered<false>>},   {"random", make<Random>},
-    {"tree-plru", make<TreePlru>},       {"bit-plru", make<UsedBits<true>>}, {"nru", make<UsedBits<false>>},
-    {"srrip", make<Rrip<false>>},        {"brrip", make<Rrip<true>>},      {"slru", make<SegmentedLru>},
-    {"way-odds", make<WayOdds>},
+    {"lru", make<Ordered<true>>},       {"fifo", make<Ordered<false>>}, {"random", make<Random>},     {"tree-plru", make<TreePlru>},
+    {"bit-plru", make<UsedBits<true>>}, {"nru", make<UsedBits<false>>}, {"srrip", make<Rrip<false>>}, {"brrip", make<Rrip<true>>},
+    {"slru", make<SegmentedLru>},       {"way-odds", make<WayOdds>},
 };
 
 }  // namespace

@@ -25,9 +25,9 @@ public:
 
 private:
     struct Slot {
-        double used = 0;          ///< cycles
+        double used = 0;                           ///< cycles
         std::uint32_t number = ~std::uint32_t{0};  ///< low bits of the slot number that `used` belongs to
-        std::uint32_t skip = 0;   ///< of a full slot: distance to the next that may be open
+        std::uint32_t skip = 0;                    ///< of a full slot: distance to the next that may be open
     };
     [[nodiscard]] Slot& slot(std::int64_t number);
     [[nodiscard]] std::int64_t first_open(std::int64_t number);

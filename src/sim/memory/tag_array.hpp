@@ -20,16 +20,16 @@ public:
     /// One bit per sector of a block.
     using Sectors = std::uint32_t;
     struct Line {
-        double ready = 0;     ///< when the pending sectors are there
+        double ready = 0;  ///< when the pending sectors are there
         Sectors valid = 0;
         Sectors dirty = 0;
         Sectors pending = 0;  ///< sectors of the last fills, on their way until `ready`
     };
     struct Found {
-        Line* line = nullptr;        ///< null after a miss without allocation
-        Sectors missing = 0;         ///< of those asked for
-        Sectors evicted_dirty = 0;   ///< of the line that had to go
-        std::uint64_t evicted = 0;   ///< address of that line
+        Line* line = nullptr;       ///< null after a miss without allocation
+        Sectors missing = 0;        ///< of those asked for
+        Sectors evicted_dirty = 0;  ///< of the line that had to go
+        std::uint64_t evicted = 0;  ///< address of that line
     };
     /// Looks up `sectors` of the block that holds `address`. With `allocate` the missing ones become valid, and a block that is
     /// not there replaces another as the policy says. The line pointer holds until the next lookup.
@@ -65,12 +65,12 @@ private:
     std::vector<std::size_t> first_;
     std::vector<std::uint64_t> tags_;
     std::vector<Line> lines_;
-    std::vector<std::uint32_t> filled_;     ///< ways of each set in use; they fill in order
-    std::vector<std::uint32_t> last_way_;   ///< tried first: chases and streams repeat themselves
+    std::vector<std::uint32_t> filled_;    ///< ways of each set in use; they fill in order
+    std::vector<std::uint32_t> last_way_;  ///< tried first: chases and streams repeat themselves
     /// Where data is kept of fewer lines than there are tags: the slots that have some, and the one that got it first.
     std::vector<std::uint32_t> data_;
     std::size_t oldest_data_ = 0;
-    std::optional<KeyIndex> index_;         ///< instead of a search through the ways, where they are many
+    std::optional<KeyIndex> index_;  ///< instead of a search through the ways, where they are many
     std::unique_ptr<Replacement> replacement_;
 };
 

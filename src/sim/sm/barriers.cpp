@@ -35,8 +35,7 @@ Barrier& Engine::barrier_of(const Warp& warp, const Operation& op, std::uint32_t
     Barrier& barrier = barriers[operand(0)];
     const std::uint32_t threads = operand(1);
     if (op.source[1] == kNoSlot) return barrier;
-    if (threads == 0 || threads % kWarpSize != 0)
-        fail(warp, op, lane, fmt::format("a barrier of {} threads (expected a multiple of {})", threads, kWarpSize));
+    if (threads == 0 || threads % kWarpSize != 0) fail(warp, op, lane, fmt::format("a barrier of {} threads (expected a multiple of {})", threads, kWarpSize));
     const std::uint32_t expected = rules_.barrier_counts_threads ? threads : threads / kWarpSize;
     if (barrier.arrived != 0 && barrier.expected != expected)
         fail(warp, op, lane, fmt::format("barrier {} asked for {} threads while others wait there for another number", number, threads));
@@ -114,8 +113,7 @@ bool Engine::members_are_there(Warp& warp, const Operation& op, std::uint32_t ma
     const std::uint32_t missing = needed_members(warp, op, mask) & ~mask;
     if (missing == 0) return true;
     if (!warp.paths.independent())
-        fail(warp, op, std::countr_zero(mask),
-             fmt::format("members 0x{:08x} are not there, and without independent scheduling they cannot come;", missing));
+        fail(warp, op, std::countr_zero(mask), fmt::format("members 0x{:08x} are not there, and without independent scheduling they cannot come;", missing));
     if (!leave_unguarded(warp, mask)) warp.paths.wait_for_members();
     return false;
 }
@@ -133,8 +131,10 @@ void Engine::issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t m
     }
     if (there != mask && leave_unguarded(warp, mask)) return;
     warp.hold = std::max(warp.hold, now + rules_.warp_barrier_latency);
-    if (there == mask) warp.paths.advance(warp.paths.current().pc + 1);
-    else warp.paths.release_members(there);
+    if (there == mask)
+        warp.paths.advance(warp.paths.current().pc + 1);
+    else
+        warp.paths.release_members(there);
 }
 
 }  // namespace gputomo::sim

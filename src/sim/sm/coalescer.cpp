@@ -54,8 +54,10 @@ const std::vector<Segment>& Coalescer::merge(const std::array<std::uint64_t, 32>
     for (std::uint32_t first = 0; first < kMostThreads; first += group_) {
         const std::uint32_t group = group_ == kMostThreads ? mask : mask & (((1U << group_) - 1) << first);
         if (group == 0) continue;
-        if (words_) merge_words(addresses, group, bytes);
-        else merge_group(addresses, group, bytes);
+        if (words_)
+            merge_words(addresses, group, bytes);
+        else
+            merge_group(addresses, group, bytes);
     }
     return segments_;
 }
@@ -80,8 +82,10 @@ void Coalescer::merge_group(const std::array<std::uint64_t, 32>& addresses, std:
         }
     }
     for (const Line& line : lines_) {
-        if (sizes_.empty()) add_runs(line);
-        else add_smallest(line);
+        if (sizes_.empty())
+            add_runs(line);
+        else
+            add_smallest(line);
     }
 }
 

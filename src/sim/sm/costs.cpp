@@ -55,9 +55,7 @@ Cost CostModel::row_cost(const std::string& key, const machine::Operation& row) 
     const auto step_latency = latency / cost.steps;
     cost.latency = static_cast<double>(step_latency);
     cost.last_latency = static_cast<double>(latency - step_latency * (cost.steps - 1));
-    const auto add = [&](std::size_t unit, double rate) {
-        cost.units.push_back({static_cast<std::uint16_t>(unit), kWarp * schedulers_ / rate / cost.steps});
-    };
+    const auto add = [&](std::size_t unit, double rate) { cost.units.push_back({static_cast<std::uint16_t>(unit), kWarp * schedulers_ / rate / cost.steps}); };
     const auto units = units_of(key, row);
     if (units.empty()) add(unit_named(own_unit(key), where), left);
     // The first unit runs at its own rate, further ones share what is left of the operation's throughput.

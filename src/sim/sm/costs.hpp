@@ -15,10 +15,10 @@ struct UnitUse {
 };
 
 struct Cost {
-    double latency = 0;       ///< of one step
-    double last_latency = 0;  ///< of the last step, which takes what division left over
-    std::uint32_t steps = 1;  ///< dependent machine instructions
-    double issue_slots = 1;   ///< that each step takes
+    double latency = 0;          ///< of one step
+    double last_latency = 0;     ///< of the last step, which takes what division left over
+    std::uint32_t steps = 1;     ///< dependent machine instructions
+    double issue_slots = 1;      ///< that each step takes
     std::vector<UnitUse> units;  ///< alternatives
 };
 

@@ -66,8 +66,7 @@ void check_issue(const machine::Issue& issue) {
     check_choice(issue.spin_within_warp, "issue.spin_within_warp", {stack ? "deadlocks" : "completes"});
     check_choice(issue.barrier_granularity, "issue.barrier_granularity", {"warp", "thread"});
     if (!stack && issue.barrier_granularity.value_or("thread") == "warp")
-        reject("issue.barrier_granularity", "found \"warp\"",
-               "\"thread\", because the threads of issue.divergence independent arrive one by one");
+        reject("issue.barrier_granularity", "found \"warp\"", "\"thread\", because the threads of issue.divergence independent arrive one by one");
 }
 
 void check_memory(const machine::Memory& memory) {

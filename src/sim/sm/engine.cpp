@@ -149,8 +149,11 @@ void Engine::fetch(Warp& warp, double now) {
     const bool new_line = warp.fetched * rules_.fetch_block / rules_.fetch_line != line;
     warp.fetched = block;
     const Scheduler& scheduler = schedulers_[warp.scheduler];
-    Transaction transaction{.address = block * rules_.fetch_block, .bytes = static_cast<std::uint32_t>(rules_.fetch_block), .sm = scheduler.sm,
-                            .path = PathKind::instruction, .scheduler = scheduler.number};
+    Transaction transaction{.address = block * rules_.fetch_block,
+                            .bytes = static_cast<std::uint32_t>(rules_.fetch_block),
+                            .sm = scheduler.sm,
+                            .path = PathKind::instruction,
+                            .scheduler = scheduler.number};
     const double late = setup_.memory_system.access(transaction, now) - now - rules_.fetch_hidden;
     if (late > 0) warp.hold = std::max(warp.hold, now + late);
     if (!new_line) return;

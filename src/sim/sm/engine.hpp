@@ -35,8 +35,8 @@ struct LaunchSetup {
     const std::unordered_map<device::Texture, std::pair<std::uint64_t, std::uint64_t>>& textures;  ///< address, bytes
     const CostModel& costs;
     const std::vector<std::int64_t>& clock_offsets;  ///< by SM
-    double start_ns = 0;  ///< %globaltimer at the start
-    std::uint64_t local_address = 0;  ///< device memory for the local memory of all resident threads (local_memory_of)
+    double start_ns = 0;                             ///< %globaltimer at the start
+    std::uint64_t local_address = 0;                 ///< device memory for the local memory of all resident threads (local_memory_of)
 };
 
 /// Bytes of one machine instruction where the description does not say.

@@ -26,33 +26,33 @@ private:
     /// What of the machine description the SM needs at each step.
     struct Rules {
         double issue_interval = 1;
-        double warp_interval = 1;        ///< cycles between two independent instructions of one warp
+        double warp_interval = 1;  ///< cycles between two independent instructions of one warp
         std::uint32_t issue_width = 1;
-        std::size_t load_limit = 0;      ///< outstanding loads of a warp; 0: no limit
-        double shared_slots = 1;             ///< issue slots of an access
+        std::size_t load_limit = 0;                                       ///< outstanding loads of a warp; 0: no limit
+        double shared_slots = 1;                                          ///< issue slots of an access
         std::array<double, kPathNames.size()> path_slots{1, 1, 1, 1, 1};  ///< by PathKind
-        std::uint32_t served_per_issue = 0;  ///< transactions or bank-conflict ways that one issue serves; 0: all
-        double transaction_cost = 1;     ///< cycles between the transactions of a load from global memory that diverges
-        std::size_t coalesced = 1;       ///< transactions that a coalesced load counts as (Volkov 2016, 6.7)
+        std::uint32_t served_per_issue = 0;                               ///< transactions or bank-conflict ways that one issue serves; 0: all
+        double transaction_cost = 1;                                      ///< cycles between the transactions of a load from global memory that diverges
+        std::size_t coalesced = 1;                                        ///< transactions that a coalesced load counts as (Volkov 2016, 6.7)
         double barrier_latency = 0;
         bool barrier_counts_threads = false;
         double warp_barrier_latency = 0;
-        double branch_taken = -1;        ///< cycles to the next instruction; negative: as described for the operation
+        double branch_taken = -1;  ///< cycles to the next instruction; negative: as described for the operation
         double branch_untaken = -1;
-        double divergence = -1;          ///< what a branch that splits the warp takes more than one that falls through; negative: as one that is taken
+        double divergence = -1;  ///< what a branch that splits the warp takes more than one that falls through; negative: as one that is taken
         OperandBanks operand_banks;
         double clock_cost = 0;
         std::int64_t clock_resolution = 1;
         double cycles_per_ns = 1;
         double block_replacement = 0;
-        double block_interval = 0;       ///< cycles between two blocks that the GPU starts
-        double warp_start = 0;           ///< cycles between two warps that an SM starts
+        double block_interval = 0;          ///< cycles between two blocks that the GPU starts
+        double warp_start = 0;              ///< cycles between two warps that an SM starts
         bool read_only_is_texture = false;  ///< ld.global.nc takes the texture path
         bool fetches = false;
         std::uint64_t fetch_block = 0;
         std::uint64_t fetch_line = 0;
         std::uint64_t prefetch_lines = 0;
-        double fetch_hidden = 0;         ///< latency of a first-level hit, which pipelining hides
+        double fetch_hidden = 0;  ///< latency of a first-level hit, which pipelining hides
         std::uint64_t instruction_bytes = 8;
     };
     static Rules rules_of(const machine::Machine& machine);
@@ -166,12 +166,12 @@ private:
     /// What an instruction may have to find free: 0 nothing, 1 the banks of shared memory, from 2 on any unit of a set.
     static constexpr std::uint16_t kNoResource = 0, kSharedBanks = 1, kFirstUnitSet = 2;
     std::vector<std::vector<std::uint16_t>> unit_sets_;
-    std::vector<std::uint16_t> resources_;  ///< by operation
+    std::vector<std::uint16_t> resources_;     ///< by operation
     std::vector<std::uint8_t> operand_waits_;  ///< by operation: further issue slots
 
     std::vector<Sm> sms_;
     std::vector<Scheduler> schedulers_;
-    std::vector<Warp> warps_;    ///< never grows beyond what is reserved, so references hold
+    std::vector<Warp> warps_;  ///< never grows beyond what is reserved, so references hold
     std::vector<std::uint32_t> free_warps_;
     std::vector<Block> blocks_;  ///< likewise
     std::vector<std::uint32_t> free_blocks_;

@@ -38,7 +38,9 @@ double Engine::occupy_unit(const Warp& warp, const Operation& op, double now) {
 }
 
 /// The scheduler issues nothing else for as many slots as one instruction takes.
-void Engine::take_slots(Scheduler& scheduler, double slots, double now) const { scheduler.free = std::max(scheduler.free, now + slots * rules_.issue_interval); }
+void Engine::take_slots(Scheduler& scheduler, double slots, double now) const {
+    scheduler.free = std::max(scheduler.free, now + slots * rules_.issue_interval);
+}
 
 void Engine::issue(std::uint32_t warp_index, double now) {
     Warp& warp = warp_at(warp_index);
@@ -89,8 +91,10 @@ void Engine::issue_arithmetic(Warp& warp, const Operation& op, std::uint32_t mas
     }
     warp.step = 0;
     if (mask != 0) {
-        if (op.members == kNoSlot) op.execute(op, warp.registers.data(), mask);
-        else compute_by_members(warp, op, mask);
+        if (op.members == kNoSlot)
+            op.execute(op, warp.registers.data(), mask);
+        else
+            compute_by_members(warp, op, mask);
     }
     set_ready(warp, op, now + latency);
     warp.paths.advance(warp.paths.current().pc + 1);

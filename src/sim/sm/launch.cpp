@@ -22,8 +22,7 @@ std::uint64_t rounded_up(std::uint64_t value, const machine::Integer& unit) {
 
 std::vector<std::byte> packed_parameters(const Program& program, const device::Arguments& arguments) {
     if (arguments.offsets().size() != program.parameters.size())
-        throw DeviceError(fmt::format("launch of {}: {} arguments given; expected {}", program.name, arguments.offsets().size(),
-                                      program.parameters.size()));
+        throw DeviceError(fmt::format("launch of {}: {} arguments given; expected {}", program.name, arguments.offsets().size(), program.parameters.size()));
     std::vector<std::byte> bytes(program.parameter_bytes);
     const auto given = arguments.bytes();
     for (std::size_t i = 0; i < program.parameters.size(); ++i) {
@@ -39,8 +38,8 @@ std::vector<std::byte> packed_parameters(const Program& program, const device::A
 
 /// Bytes of shared memory that a block takes of its SM (Volkov 2016, 5.7).
 std::uint64_t shared_taken(const machine::SharedMemory& shared, const BlockNeeds& needs) {
-    const auto overhead = static_cast<std::uint64_t>(shared.block_overhead.value_or(0)) +
-                          static_cast<std::uint64_t>(shared.argument_overhead.value_or(0)) * needs.arguments;
+    const auto overhead =
+        static_cast<std::uint64_t>(shared.block_overhead.value_or(0)) + static_cast<std::uint64_t>(shared.argument_overhead.value_or(0)) * needs.arguments;
     return rounded_up(needs.shared_bytes + overhead, shared.allocation_unit);
 }
 
@@ -71,7 +70,8 @@ Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& nee
     const auto& shared = machine.shared;
     refuse(needs.shared_bytes, shared.max_per_block ? shared.max_per_block : shared.capacity, "bytes of shared memory per block");
     if (by_registers == 0 && result.why.empty())
-        result.why = fmt::format("{} threads of {} registers asked; the SM has {} registers", needs.threads, needs.registers_per_thread, *topology.registers_per_sm);
+        result.why =
+            fmt::format("{} threads of {} registers asked; the SM has {} registers", needs.threads, needs.registers_per_thread, *topology.registers_per_sm);
     if (!result.why.empty()) return result;
     std::uint64_t blocks = std::min(by_registers, static_cast<std::uint64_t>(topology.max_blocks_per_sm.value_or(kDefaultBlocksPerSm)));
     const auto limit = [&](std::uint64_t each, const machine::Integer& all) {
@@ -121,7 +121,8 @@ Engine::Rules Engine::rules_of(const machine::Machine& machine) {
     rules.branch_taken = cycles(issue.branch_latency_taken, -1);
     rules.branch_untaken = cycles(issue.branch_latency_untaken, -1);
     rules.divergence = cycles(issue.divergence_latency, -1);
-    rules.operand_banks = {static_cast<std::uint32_t>(machine.topology.operand_banks.value_or(0)), static_cast<std::uint32_t>(machine.topology.operand_ports.value_or(1))};
+    rules.operand_banks = {static_cast<std::uint32_t>(machine.topology.operand_banks.value_or(0)),
+                           static_cast<std::uint32_t>(machine.topology.operand_ports.value_or(1))};
     rules.clock_cost = cycles(machine.clock.read_cost, 1);
     rules.clock_resolution = std::max<std::int64_t>(1, machine.clock.resolution.value_or(1));
     rules.cycles_per_ns = *machine.clock.sm_mhz / 1e3;

@@ -20,9 +20,7 @@ constexpr double kStoreQueueCycles = 1000;
 constexpr double kTransactionSpacing = 1;
 
 /// What each thread touches. A texel has one channel, whatever the fetch writes into the others; a prefetch has no elements.
-std::uint32_t bytes_of(const Operation& op) {
-    return op.kind == Kind::texture ? op.bytes : std::uint32_t{op.bytes} * std::max<std::uint32_t>(op.elements, 1);
-}
+std::uint32_t bytes_of(const Operation& op) { return op.kind == Kind::texture ? op.bytes : std::uint32_t{op.bytes} * std::max<std::uint32_t>(op.elements, 1); }
 
 /// Signed values are extended to the whole slot, because the register may be wider than what is loaded.
 std::uint64_t load_bits(const std::byte* from, const Operation& op) {
@@ -39,8 +37,10 @@ template <class T>
 T atomic_result(std::uint8_t mode, T old, T a, T b) {
     switch (mode) {
         case kAdd:
-            if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) + static_cast<std::make_unsigned_t<T>>(a));
-            else return old + a;
+            if constexpr (std::is_integral_v<T>)
+                return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) + static_cast<std::make_unsigned_t<T>>(a));
+            else
+                return old + a;
         case kMin: return std::min(old, a);
         case kMax: return std::max(old, a);
         case kExchange: return a;
@@ -109,8 +109,8 @@ bool Engine::resolve_together(const Operation& op, std::uint32_t mask, std::uint
         together |= address;
     });
     if ((together & (bytes - 1)) != 0 || high > ~bytes) return false;
-    std::byte* const base = op.space == Space::generic || op.space == Space::global || op.space == Space::constant
-                                ? setup_.memory.resolve(low, high - low + bytes) : nullptr;
+    std::byte* const base =
+        op.space == Space::generic || op.space == Space::global || op.space == Space::constant ? setup_.memory.resolve(low, high - low + bytes) : nullptr;
     if (base == nullptr || !setup_.memory.is_plain(low)) return false;
     for_lanes(mask, [&](int lane) { data_[static_cast<std::size_t>(lane)] = base + (addresses_[static_cast<std::size_t>(lane)] - low); });
     return true;
@@ -197,9 +197,7 @@ double Engine::spacing(const Transaction& transaction, std::size_t index) const 
 }
 
 /// Stores and atomics are served beyond the SM, as are loads that ask for it.
-Coalescer& Engine::coalescer_for(const Operation& op, Coalescers& path) {
-    return op.kind == Kind::load && !op.bypass_near ? path.near : path.far;
-}
+Coalescer& Engine::coalescer_for(const Operation& op, Coalescers& path) { return op.kind == Kind::load && !op.bypass_near ? path.near : path.far; }
 
 double Engine::time_transactions(Warp& warp, const Operation& op, Coalescer& coalescer, PathKind path, std::uint32_t mask, double now) {
     const Scheduler& scheduler = schedulers_[warp.scheduler];

@@ -100,8 +100,7 @@ void WarpPaths::release_members(std::uint32_t threads) {
 
 bool WarpPaths::blocked() const {
     if (paths_.empty()) return false;
-    return kind_ == Divergence::stack ? paths_[current_].waits()
-                                      : std::all_of(paths_.begin(), paths_.end(), [](const WarpPath& p) { return p.waits(); });
+    return kind_ == Divergence::stack ? paths_[current_].waits() : std::all_of(paths_.begin(), paths_.end(), [](const WarpPath& p) { return p.waits(); });
 }
 
 void WarpPaths::settle() {
@@ -152,9 +151,8 @@ void WarpPaths::merge_equal() {
 }
 
 bool WarpPaths::others_come_to(std::uint32_t pc, const WarpPath& but) const {
-    return std::any_of(paths_.begin(), paths_.end(), [&](const WarpPath& p) {
-        return &p != &but && (p.reconverge == pc || std::find(p.outer.begin(), p.outer.end(), pc) != p.outer.end());
-    });
+    return std::any_of(paths_.begin(), paths_.end(),
+                       [&](const WarpPath& p) { return &p != &but && (p.reconverge == pc || std::find(p.outer.begin(), p.outer.end(), pc) != p.outer.end()); });
 }
 
 /// A path runs until it waits, comes to where it meets others, or has gone round more often than another one.

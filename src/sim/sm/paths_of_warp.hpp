@@ -9,13 +9,13 @@ namespace gputomo::sim {
 /// Threads that share a program counter.
 struct WarpPath {
     std::uint32_t pc = 0;
-    std::uint32_t reconverge = 0;  ///< where it waits for (stack) or meets (independent) its siblings
+    std::uint32_t reconverge = 0;      ///< where it waits for (stack) or meets (independent) its siblings
     std::vector<std::uint32_t> outer;  ///< independent: points further out where it still has to meet others, the next one last
     std::uint32_t mask = 0;
-    std::uint32_t turns = 0;       ///< backward branches taken; independent scheduling favours paths that are behind
-    int barrier = -1;      ///< block barrier it waits at (its pc is the instruction behind)
-    std::uint32_t arrived = 0;     ///< threads of it that take part in that barrier
-    bool awaits_members = false;   ///< at an instruction that other threads of the warp must reach as well
+    std::uint32_t turns = 0;      ///< backward branches taken; independent scheduling favours paths that are behind
+    int barrier = -1;             ///< block barrier it waits at (its pc is the instruction behind)
+    std::uint32_t arrived = 0;    ///< threads of it that take part in that barrier
+    bool awaits_members = false;  ///< at an instruction that other threads of the warp must reach as well
 
     [[nodiscard]] bool waits() const { return barrier >= 0 || awaits_members; }
 };

@@ -11,8 +11,8 @@ namespace gputomo::sim {
 void Engine::check_time_limit() {
     if (std::chrono::steady_clock::now() < deadline_) return;
     const auto running = std::find_if(warps_.begin(), warps_.end(), [](const Warp& w) { return w.in_use; });
-    throw TimeLimitError(fmt::format("launch of {}: not finished within {} ms (simulated cycle {:.0f}); {}", program_.name,
-                                     setup_.launch.time_limit.count(), latest_, running == warps_.end() ? "no warp left" : where(*running)));
+    throw TimeLimitError(fmt::format("launch of {}: not finished within {} ms (simulated cycle {:.0f}); {}", program_.name, setup_.launch.time_limit.count(),
+                                     latest_, running == warps_.end() ? "no warp left" : where(*running)));
 }
 
 std::string Engine::where(const Warp& warp, const WarpPath& path) const {

@@ -14,9 +14,9 @@ public:
     explicit SharedBanks(const machine::SharedMemory& shared);
 
     struct Access {
-        double latency = 0;    ///< cycles to the data of the last thread
-        double occupancy = 0;  ///< cycles the banks are busy
-        double conflict = 0;   ///< share of the latency that conflicts cost
+        double latency = 0;      ///< cycles to the data of the last thread
+        double occupancy = 0;    ///< cycles the banks are busy
+        double conflict = 0;     ///< share of the latency that conflicts cost
         std::uint32_t ways = 1;  ///< accesses to the worst bank
     };
     struct Request {

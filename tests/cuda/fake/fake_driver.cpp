@@ -19,7 +19,6 @@ using abi::Result;
 extern "C" {
 
 fake::State gputomo_fake_state;
-
 }
 
 namespace {
@@ -63,7 +62,9 @@ int wrong_line(const std::string& ptx) {
 }
 
 template <class Handle>
-Handle as_handle(void* object) { return reinterpret_cast<Handle>(object); }
+Handle as_handle(void* object) {
+    return reinterpret_cast<Handle>(object);
+}
 Program& program(void* handle) { return *static_cast<Program*>(handle); }
 
 struct ErrorRow {

@@ -1,0 +1,239 @@
+// Bytes per cycle of the cache of constants that all SMs share.
+#include "experiments/experiments.hpp"
+
+#include "deduce/levels.hpp"
+#include "experiments/chase/pointer_chase.hpp"
+#include "experiments/chase/pointer_chase_kernels.hpp"
+#include "experiments/clock/clock_watch.hpp"
+#include "experiments/compiled_kernel.hpp"
+#include "experiments/device_facts.hpp"
+#include "experiments/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace gputomo::experiments {
+namespace {
+
+using ptx::Label;
+using ptx::Mem;
+using ptx::Reg;
+using ptx::SpecialRegister;
+using ptx::Type;
+
+constexpr double kConfidence = 0.9;
+/// Loads of a thread in flight, each in a ring of lines of its own.
+constexpr std::size_t kChains = 4;
+/// The rings take so much of the cache, and so many times what the caches before it hold.
+constexpr double kPart = 0.75;
+constexpr std::uint64_t kTimesBefore = 2;
+constexpr std::uint32_t kLaps = 8;
+/// All SMs together reach less than this share of as many times one SM's rate where the cache is what limits them.
+constexpr double kLimited = 0.9;
+/// One SM has a whole number of loads in flight, but for this share.
+constexpr double kWhole = 0.1;
+constexpr std::uint32_t kBlocksPerSm = 2;
+
+/// Of one block; `claim` is taken by the first one on its SM.
+struct BlockResult {
+    std::uint32_t claim = 0, begin = 0, end = 0, padding = 0;
+};
+
+/// One thread on every `per`-th SM, as far as `active` of them, follows its rings; the lap before the timed ones runs through the same code.
+ptx::KernelBuilder bandwidth_kernel(ptx::Target target) {
+    ptx::KernelBuilder k("constant_bandwidth", target);
+    std::vector<Reg> starts;
+    for (std::size_t i = 0; i < kChains; ++i) starts.push_back(k.param(Type::u64, fmt::format("start{}", i)));
+    const Reg turns = k.param(Type::u32, "turns"), per = k.param(Type::u32, "per"), active = k.param(Type::u32, "active"),
+              results = k.param(Type::u64, "results"), sink = k.param(Type::u64, "sink");
+    static_cast<void>(k.array(constant_array()));
+    const Label leave = k.label();
+    const Reg sm = k.special(SpecialRegister::smid), number = k.reg(Type::u32), rest = k.reg(Type::u32), other = k.reg(Type::pred), taken = k.reg(Type::u32);
+    k("div.u32", number, sm, per);
+    k("rem.u32", rest, sm, per);
+    k("setp.ne.u32", other, rest, 0);
+    k.when(other)("bra", leave);
+    k("setp.ge.u32", other, number, active);
+    k.when(other)("bra", leave);
+    const Reg mine = k.element(results, number, Bytes{sizeof(BlockResult)});
+    k("atom.global.exch.b32", taken, Mem{mine}, 1);
+    k("setp.ne.u32", other, taken, 0);
+    k.when(other)("bra", leave);
+    // The thread's number, which is 0, keeps the compiler from taking the addresses for ones that all threads share.
+    const Reg thread = k.reg(Type::u64);
+    k("cvt.u64.u32", thread, k.special(SpecialRegister::tid_x));
+    std::vector<Reg> at = k.regs(Type::u64, static_cast<int>(kChains));
+    for (std::size_t i = 0; i < kChains; ++i) k("add.u64", at[i], starts[i], thread);
+    k.loop(2, [&] {
+        const Reg begin = k.clock_after(at[0]);
+        k.loop(turns, [&] {
+            for (const Reg a : at) k("ld.const.u64", a, Mem{a});
+        });
+        for (std::size_t i = 1; i < kChains; ++i) k("add.u64", at[0], at[0], at[i]);
+        const Reg end = k.clock_after(at[0]);
+        for (std::size_t i = 1; i < kChains; ++i) k("sub.u64", at[0], at[0], at[i]);
+        k("st.global.u32", Mem{mine, offsetof(BlockResult, begin)}, begin);
+        k("st.global.u32", Mem{mine, offsetof(BlockResult, end)}, end);
+    });
+    for (const Reg a : at) k("st.volatile.global.u64", Mem{sink}, a);
+    k.place(leave);
+    return k;
+}
+
+/// What earlier experiments know of the cache and of those before it.
+struct Subject {
+    std::string name;   ///< key in `caches`
+    std::string first;  ///< of the nearest cache, which the loads of one SM wait in
+    std::uint64_t capacity = 0, before = 0;
+    std::uint64_t line = 0;  ///< distance of two loads
+    double bytes = 0;        ///< that a load brings to the cache before
+    double latency = 0;
+    std::uint32_t per = 1;  ///< SMs that share the cache before
+};
+
+/// The last cache of the path, where all SMs share it and others come before it.
+std::optional<Subject> subject_of(const Findings& findings) {
+    const auto* list = findings.find("paths.constant.caches");
+    if (list == nullptr || list->verdict != deduce::Verdict::decided) return std::nullopt;
+    const auto& names = std::get<std::vector<std::string>>(list->value);
+    if (names.size() < 2) return std::nullopt;
+    const auto leaf = [&](const std::string& name, std::string_view what) { return findings.number(fmt::format("caches.{}.{}", name, what)); };
+    const auto scope = [&](const std::string& name) {
+        const auto* found = findings.find(fmt::format("caches.{}.scope", name));
+        return found == nullptr || found->verdict != deduce::Verdict::decided ? std::string() : std::get<std::string>(found->value);
+    };
+    const auto &last = names.back(), &before = names[names.size() - 2];
+    const auto capacity = leaf(last, "capacity"), held = leaf(before, "capacity"), line = leaf(last, "line"), bytes = leaf(before, "sector"),
+               latency = leaf(last, "latency");
+    if (!capacity || !held || !line || !bytes || !latency || scope(last) != "gpu") return std::nullopt;
+    const auto sharing = scope(before);
+    if (sharing != "sm" && sharing != "tpc") return std::nullopt;
+    const double per = sharing == "sm" ? 1 : findings.number("topology.sms_per_tpc").value_or(0);
+    if (per < 1) return std::nullopt;
+    return Subject{last,   names.front(), static_cast<std::uint64_t>(*capacity), static_cast<std::uint64_t>(*held), static_cast<std::uint64_t>(*line),
+                   *bytes, *latency,      static_cast<std::uint32_t>(per)};
+}
+
+class Measurement {
+public:
+    Measurement(device::Device& device, const Subject& subject)
+        : device_(device),
+          subject_(subject),
+          module_(load(device)),
+          kernel_(module_, bandwidth_kernel(target_of(device)).name(), {LoopedCode{.operation = {"LDC"}, .count = kChains}}),
+          links_(device, module_),
+          sms_(sms_of(device)),
+          results_(device, Bytes{static_cast<std::int64_t>(sizeof(BlockResult)) * sms_ + 16}) {
+        const auto bytes = static_cast<std::uint64_t>(kPart * static_cast<double>(subject.capacity)) / kChains / subject.line * subject.line;
+        for (std::size_t chain = 0; chain < kChains; ++chain) {
+            auto ring = deduce::strided(bytes, subject.line);
+            for (auto& offset : ring) offset += chain * bytes;
+            links_.write_cycle(ring);
+            starts_.push_back(links_.link_to(ring.front()));
+            lines_ = static_cast<std::uint32_t>(ring.size());
+        }
+    }
+    [[nodiscard]] std::uint32_t most() const { return (sms_ + subject_.per - 1) / subject_.per; }
+    [[nodiscard]] const CompiledKernel& kernel() const { return kernel_; }
+    /// Bytes per cycle that come to `active` SMs together: what the second half of the laps adds, free of how SMs begin and end.
+    double rate(std::uint32_t active) {
+        const auto half = cycles(active, kLaps / 2 * lines_), whole = cycles(active, kLaps * lines_);
+        double sum = 0;
+        for (std::size_t i = 0; i < whole.size(); ++i)
+            if (whole[i] > half[i]) sum += subject_.bytes * kChains * (kLaps - kLaps / 2) * lines_ / (whole[i] - half[i]);
+        return sum;
+    }
+
+private:
+    /// Of each block that reads; 0 for the others.
+    std::vector<double> cycles(std::uint32_t active, std::uint32_t turns) {
+        device::Arguments arguments;
+        for (const auto start : starts_) arguments.add(start);
+        arguments.add(turns).add(subject_.per).add(active).add(results_.address()).add(results_.address() + sizeof(BlockResult) * sms_);
+        device_.fill_u32(results_.address(), 0, sizeof(BlockResult) / 4 * sms_);
+        kernel_.launch({kBlocksPerSm * sms_}, {1}, arguments);
+        std::vector<double> spans;
+        for (const auto& block : results_.read<BlockResult>(sms_)) spans.push_back(block.claim != 0 ? block.end - block.begin : 0);
+        return spans;
+    }
+    static std::shared_ptr<device::Module> load(device::Device& device) {
+        ptx::ModuleBuilder module(target_of(device));
+        module.add(bandwidth_kernel(target_of(device)));
+        module.add(constant_base_kernel(target_of(device)));
+        return device.load(module.text());
+    }
+    device::Device& device_;
+    const Subject& subject_;
+    std::shared_ptr<device::Module> module_;
+    CompiledKernel kernel_;
+    ConstantLinks links_;
+    std::uint32_t sms_;
+    device::Buffer results_;
+    std::vector<std::uint64_t> starts_;
+    std::uint32_t lines_ = 0;
+};
+
+/// What a single SM gets tells how many loads it has in flight, where that is fewer than the thread has.
+void report_one_sm(const Subject& subject, double rate, Outcome& outcome) {
+    const double in_flight = rate * subject.latency / subject.bytes, whole = std::round(in_flight);
+    if (whole < 1 || whole >= kChains || std::abs(in_flight - whole) > kWhole * whole) return;
+    outcome.estimates.push_back(
+        decided(fmt::format("caches.{}.outstanding_entries", subject.first), static_cast<std::int64_t>(whole),
+                {fmt::format("constant_bandwidth: of {} independent loads so many are in flight, from one SM's rate and the latency", kChains), kConfidence}));
+}
+
+void report_all(const Subject& subject, const std::vector<double>& rates, Outcome& outcome) {
+    const auto path = fmt::format("caches.{}.bytes_per_cycle", subject.name);
+    const double all = rates.back();
+    const auto best = *std::ranges::max_element(rates);
+    if (all < kLimited * rates.front() * static_cast<double>(rates.size())) {
+        outcome.estimates.push_back(decided_real(path, {all, all, best}, {"constant_bandwidth: more SMs that read from it bring nothing more", kConfidence}));
+        return;
+    }
+    auto open = undecided(path, {}, {"constant_bandwidth: as many SMs as there are do not fill it", kConfidence});
+    open.note = fmt::format("at least {:.2f}", best);
+    outcome.estimates.push_back(std::move(open));
+}
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    const auto subject = subject_of(context.findings);
+    if (!subject || kPart * static_cast<double>(subject->capacity) < static_cast<double>(kTimesBefore * subject->before)) {
+        outcome.warnings.emplace_back(
+            "constant_bandwidth: no cache of constants is known to be shared by all SMs and several times as large as those before it");
+        return outcome;
+    }
+    Measurement measurement(context.device, *subject);
+    add_code_checks(measurement.kernel(), outcome);
+    deduce::Trace trace{.name = "constant_bandwidth/sms", .experiment = "constant_bandwidth"};
+    trace.columns = {{"blocks", "count", {}}, {"rate", "bytes/cycle", {}}};
+    trace.plot = {"Bytes per cycle from the shared cache of constants against the number of SMs that read", "blocks", {"rate"}, false, false};
+    for (std::uint32_t active = 1; active <= measurement.most(); ++active) {
+        context.progress(static_cast<double>(active) / measurement.most(), fmt::format("{} SMs read constants", active));
+        trace.columns[0].values.push_back(active);
+        trace.columns[1].values.push_back(measurement.rate(active));
+    }
+    report_one_sm(*subject, trace.columns[1].values.front(), outcome);
+    report_all(*subject, trace.columns[1].values, outcome);
+    outcome.traces.push_back(std::move(trace));
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment constant_bandwidth_experiment() {
+    return {.id = "constant_bandwidth",
+            .title = "bytes per cycle of the cache of constants that all SMs share",
+            .source = "Wong 2010, IV-J3, Fig. 19",
+            .needs = {},
+            .after = {"clock", "constant_caches", "scopes"},
+            .provides = {"caches.*.bytes_per_cycle", "caches.*.outstanding_entries"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

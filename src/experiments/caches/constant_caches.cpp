@@ -1,0 +1,53 @@
+// The caches on the way to constants.
+#include "experiments/experiments.hpp"
+
+#include "experiments/caches/cached_path.hpp"
+#include "experiments/chase/chase_array.hpp"
+#include "experiments/clock/clock_watch.hpp"
+
+#include <algorithm>
+
+namespace gputomo::experiments {
+namespace {
+
+/// What a module may have.
+constexpr std::uint64_t kRoom = 64 * 1024;
+/// No line of constants was ever shorter.
+constexpr std::uint64_t kStride = 64;
+/// Cycles, or steps of the clock, by which two levels differ at least.
+constexpr double kLeastStep = 3, kClockSteps = 1.5;
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    ChaseArray array(context, {.ring_stride = kStride}, LoadHint::constant);
+    array.add_code_checks(outcome);
+    array.describe(0.1, "constants");
+    PathQuestion question{.experiment = "constant_caches", .path = "constant", .largest = kRoom, .room = kRoom, .stride = kStride};
+    question.least_step = std::max(kLeastStep, kClockSteps * clock_step(context.findings));
+    question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
+        return array.walk(offsets, warm, loads, sm);
+    };
+    const auto findings = measure_caches(context, array.chase(), question, outcome);
+    report_caches(findings, question, outcome);
+    array.describe(0.8, "latency by SM");
+    measure_latencies(context, findings, question, outcome);
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment constant_caches_experiment() {
+    return {
+        .id = "constant_caches",
+        .title = "caches on the way to constants",
+        .source = "Wong 2010, IV-J, Figs. 17, 18",
+        .needs = {},
+        .after = {"clock", "caches"},
+        .provides = {"caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
+                     "caches.*.index", "caches.*.policy", "paths.constant.caches", "paths.constant.memory_latency", "paths.constant.memory_latency_range"},
+        .run = run};
+}
+
+}  // namespace gputomo::experiments

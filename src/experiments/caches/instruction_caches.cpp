@@ -1,0 +1,171 @@
+// The caches on the way to instructions.
+#include "experiments/experiments.hpp"
+
+#include "deduce/statistics.hpp"
+#include "experiments/caches/cached_path.hpp"
+#include "experiments/caches/instruction_chase.hpp"
+#include "experiments/clock/clock_watch.hpp"
+#include "experiments/device_facts.hpp"
+#include "experiments/sharing/scope_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace gputomo::experiments {
+namespace {
+
+/// 96 KiB of code before compute capability 7.0, 192 KiB since; more takes seconds to compile.
+constexpr std::uint32_t kSlots = 1536;
+/// Cycles, or steps of the clock, by which two levels differ at least.
+constexpr double kLeastStep = 3, kClockSteps = 1.5;
+
+/// A tour of so much of a cache, together with as many constants, is more than the cache holds; what a cache shared with nothing
+/// loses to accidents, and what a shared one loses at least.
+constexpr double kPart = 0.75, kUndisturbed = 0.1, kDisturbed = 0.5;
+constexpr std::uint64_t kMostConstants = 64 * 1024;
+constexpr std::uint64_t kLaps = 8;
+/// Capacities of one cache on two paths differ by no more than this share.
+constexpr double kSameCapacity = 0.1;
+
+double share_above(const std::vector<double>& latencies, double border) {
+    const auto above = std::ranges::count_if(latencies, [border](double latency) { return latency > border; });
+    return static_cast<double>(above) / static_cast<double>(std::max<std::size_t>(1, latencies.size()));
+}
+
+std::uint64_t capacity_of(const PathLevel& cache) {
+    return cache.findings.capacity.value > 0 ? static_cast<std::uint64_t>(cache.findings.capacity.value) : cache.level.fits;
+}
+
+/// The constant cache of that capacity; empty where there is none.
+std::string constant_cache_of(const Findings& findings, double capacity) {
+    for (int level = 1; level <= 3; ++level) {
+        const auto name = fmt::format("constant_l{}", level);
+        const auto known = findings.number(fmt::format("caches.{}.capacity", name));
+        if (known && std::abs(*known - capacity) <= kSameCapacity * capacity) return name;
+    }
+    return {};
+}
+
+/// Which of the caches constants take room in (Wong 2010, IV-J5), and what the branch to a slot hides of a latency: the difference
+/// of one and the same cache on both paths.
+void find_shared(Context& context, InstructionChase& chase, const PathQuestion& question, PathFindings& findings, Outcome& outcome) {
+    std::vector<double> hidden;
+    for (std::size_t i = 0; i < findings.caches.size(); ++i) {
+        auto& cache = findings.caches[i];
+        const auto capacity = static_cast<double>(capacity_of(cache));
+        // One visit of each line: of several only the first can miss.
+        const auto line = cache.findings.line.confidence > 0 ? static_cast<std::uint64_t>(cache.findings.line.value) : 2 * question.stride;
+        const auto code = deduce::strided(static_cast<std::uint64_t>(kPart * capacity), line);
+        const double border = findings.borders_of(i)[1];
+        const auto constants = static_cast<std::uint32_t>(std::min<std::uint64_t>(static_cast<std::uint64_t>(kPart * capacity), kMostConstants));
+        const double alone = share_above(chase.walk_beside_constants(code, 0, kLaps), border);
+        const double beside = share_above(chase.walk_beside_constants(code, constants, kLaps), border);
+        if (alone > kUndisturbed || beside < kDisturbed) continue;
+        const auto name = constant_cache_of(context.findings, capacity);
+        if (name.empty()) {
+            outcome.warnings.push_back(
+                fmt::format("{}: constants take room in {}, but none of the caches found on their path has its capacity", question.experiment, cache.name));
+            continue;
+        }
+        if (const auto latency = context.findings.number(fmt::format("caches.{}.latency", name))) {
+            // Of all SMs, as the constants' latency is: that of a cache of the whole GPU depends on the SM.
+            if (const auto seen = seen_latency(context, findings, i, question)) hidden.push_back(*latency - *seen);
+        }
+        cache.name = name;
+        cache.elsewhere = true;
+    }
+    findings.hidden_unknown = hidden.empty() && context.findings.find("paths.constant.caches") != nullptr;
+    if (!hidden.empty()) findings.hidden = deduce::median(hidden);
+}
+
+/// Of each cache that is not known by another path: which SMs' code pushes out that of SM 0 (Wong 2010, IV-K1).
+void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& question, const PathFindings& findings, Outcome& outcome) {
+    constexpr std::uint32_t kRivalLaps = 3;
+    const auto sms = sms_of(context.device);
+    for (std::size_t i = 0; i < findings.caches.size(); ++i) {
+        const auto& cache = findings.caches[i];
+        if (cache.elsewhere) continue;
+        const auto line = cache.findings.line.confidence > 0 ? static_cast<std::uint64_t>(cache.findings.line.value) : 2 * question.stride;
+        const auto bytes = static_cast<std::uint64_t>(kPart * static_cast<double>(capacity_of(cache)));
+        InstructionChase::Competition competition{.own = deduce::strided(bytes, line)};
+        // The rival's code begins at the next way of any size, so that it covers the same sets.
+        for (const auto offset : competition.own) competition.rivals.push_back(std::bit_ceil(bytes) + offset);
+        if (competition.rivals.back() >= question.room) continue;
+        const double border = findings.borders_of(i)[1];
+        Sharing sharing;
+        for (std::uint32_t rival = 0; rival < sms; ++rival) {
+            competition.rival = rival;
+            competition.laps = 0;
+            const auto alone = chase.compete(competition);
+            competition.laps = kRivalLaps;
+            const auto beside = chase.compete(competition);
+            if (alone && beside) sharing.add(rival, share_above(*beside, border) - share_above(*alone, border));
+        }
+        report_scope(context, fmt::format("caches.{}.scope", cache.name), sharing, question.experiment + ": code on the other SMs competes with code on SM 0",
+                     outcome);
+    }
+}
+
+/// Levels that were not shown to be the constants' may still be: what is said of them is a candidate.
+void leave_open_behind_the_first(Outcome& outcome) {
+    for (auto& estimate : outcome.estimates) {
+        if (estimate.verdict != deduce::Verdict::decided || estimate.path.starts_with("caches.instruction_l1.")) continue;
+        estimate.verdict = deduce::Verdict::undecided;
+        estimate.candidates = {estimate.value};
+    }
+    outcome.warnings.emplace_back("instruction_caches: no level behind the first was shown to be the constants', so that they and their latencies stay open");
+}
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    InstructionChase chase(context, kSlots);
+    chase.describe(0.1, "instructions");
+    PathQuestion question{.experiment = "instruction_caches",
+                          .path = "instruction",
+                          .smallest = 1024,
+                          .largest = chase.room(),
+                          .room = chase.room(),
+                          .stride = chase.slot_bytes(),
+                          .word = chase.slot_bytes()};
+    question.least_step = std::max(kLeastStep, kClockSteps * clock_step(context.findings));
+    question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
+        return chase.walk(offsets, warm, loads, sm);
+    };
+    question.occupied = InstructionChase::kHead;
+    question.chase_behind = chase.chase_behind();
+    auto findings = measure_caches(context, chase.chase(), question, outcome);
+    if (findings.caches.empty()) {  // nothing that a fetch could take time for
+        outcome.warnings.push_back(question.experiment + ": all code is served alike, up to the largest walk");
+        return outcome;
+    }
+    chase.describe(0.7, "instructions beside constants");
+    find_shared(context, chase, question, findings, outcome);
+    report_caches(findings, question, outcome);
+    chase.describe(0.75, "instructions beside those of other SMs");
+    find_scopes(context, chase, question, findings, outcome);
+    if (findings.hidden_unknown) leave_open_behind_the_first(outcome);
+    chase.describe(0.8, "latency by SM");
+    measure_latencies(context, findings, question, outcome);
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment instruction_caches_experiment() {
+    return {.id = "instruction_caches",
+            .title = "caches on the way to instructions, and what they share with constants",
+            .source = "Wong 2010, IV-K, Figs. 21-23",
+            .needs = {},
+            .after = {"clock", "caches", "constant_caches"},
+            .provides = {"caches.*.scope", "caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector",
+                         "caches.*.ways", "caches.*.sets", "caches.*.index", "caches.*.policy", "paths.instruction.caches", "paths.instruction.memory_latency",
+                         "paths.instruction.memory_latency_range"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,446 @@
+#include "experiments/caches/instruction_chase.hpp"
+
+#include "deduce/statistics.hpp"
+#include "device/machine_code.hpp"
+#include "experiments/device_facts.hpp"
+#include "experiments/estimates.hpp"
+#include "experiments/instruction_supply/fetch_steps.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+namespace gputomo::experiments {
+namespace {
+
+using ptx::Label;
+using ptx::Mem;
+using ptx::Reg;
+using ptx::SpecialRegister;
+using ptx::Type;
+
+constexpr std::uint32_t kAnySm = 0xffff'ffff, kNoSm = 0xffff'fffe;
+/// Results: u32 claim flag, sink, claim flag of a rival, how often one of both came to where they meet; then the records, a u32
+/// clock reading each, and the rival's.
+constexpr std::int64_t kHeaderBytes = 32, kRivalClaim = 8, kMeetings = 12;
+/// A block that waits for the other one gives up after so many looks.
+constexpr std::uint32_t kMostSpins = 1 << 20;
+/// Slots behind the others.
+constexpr std::uint32_t kConstantsSlot = 0, kMeetingSlot = 1, kFurtherSlots = 2;
+constexpr std::int64_t kMostShared = 48 * 1024, kSharedLeftFree = 1024;
+constexpr std::uint32_t kMostBlocksPerSm = 16;
+constexpr std::uint32_t kRegisters = InstructionChase::kSlotInstructions - 1;
+constexpr Bytes kConstants{64 * 1024};
+constexpr std::int64_t kConstantStride = 64;
+/// Records that shared memory has room for beside the tour, at least.
+constexpr std::uint32_t kLeastRecords = 256;
+constexpr std::uint32_t kCalibrationVisits = 256;
+
+/// A slot's instructions add numbers to registers of their own. The last number is the slot's own, so that no two slots are alike and none
+/// is left out or joined with another; the others are few, since a simulated warp keeps each literal of its kernel.
+void append_slot(ptx::KernelBuilder& k, std::uint32_t number, const std::vector<Reg>& sums, Label dispatch) {
+    for (std::uint32_t i = 0; i + 1 < kRegisters; ++i) k("add.u32", sums[i], sums[i], 0x10000001U + (number >> i & 1U) * 0x10003U);
+    k("add.u32", sums.back(), sums.back(), 0x20000001U + number * 0x10003U);
+    k("bra", dispatch);
+}
+
+struct ChaseRegisters {
+    Reg order, count, warm, visits, wanted_sm, results, constants, rival_sm;
+    Reg records;  ///< where this block's go, less the header
+};
+
+ChaseRegisters declare_parameters(ptx::KernelBuilder& k) {
+    const Reg order = k.param(Type::u64, "order");
+    const Reg count = k.param(Type::u32, "count");
+    const Reg warm = k.param(Type::u32, "warm");
+    const Reg visits = k.param(Type::u32, "visits");
+    const Reg wanted_sm = k.param(Type::u32, "wanted_sm");
+    const Reg results = k.param(Type::u64, "results");
+    const Reg constants = k.param(Type::u32, "constants");
+    const Reg rival_sm = k.param(Type::u32, "rival_sm");
+    return {order, count, warm, visits, wanted_sm, results, constants, rival_sm, k.reg(Type::u64)};
+}
+
+/// Lets one block go on, and on the rival's SM a second one, whose order and records lie behind the first one's.
+void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
+    const Reg elsewhere = k.reg(Type::pred), any = k.reg(Type::pred), lost = k.reg(Type::pred), taken = k.reg(Type::u32),
+              here = k.special(SpecialRegister::smid);
+    const Label claim = k.label(), second = k.label(), claimed = k.label();
+    k("mov.u64", p.records, p.results);
+    k("setp.eq.u32", any, p.wanted_sm, kAnySm);
+    k("setp.ne.u32", elsewhere, here, p.wanted_sm);
+    k.when(any)("bra", claim);
+    k.when(elsewhere)("bra", second);
+    k.place(claim);
+    k("atom.global.exch.b32", taken, Mem{p.results}, 1);
+    k("setp.eq.u32", lost, taken, 0);
+    k.when(lost)("bra", claimed);
+    k.place(second);
+    k("setp.ne.u32", elsewhere, here, p.rival_sm);
+    k.when(elsewhere)("bra", leave);
+    k("atom.global.exch.b32", taken, Mem{p.results, kRivalClaim}, 1);
+    k("setp.ne.u32", lost, taken, 0);
+    k.when(lost)("bra", leave);
+    const Reg bytes = k.reg(Type::u64);
+    k("mul.wide.u32", bytes, p.count, 4);
+    k("add.u64", p.order, p.order, bytes);
+    k("mul.wide.u32", bytes, p.visits, 4);
+    k("add.u64", p.records, p.records, bytes);
+    k("add.u64", p.records, p.records, 4);
+    k.place(claimed);
+}
+
+/// A slot behind the others: waits for the other block.
+void append_meeting(ptx::KernelBuilder& k, const ChaseRegisters& p) {
+    const Reg before = k.reg(Type::u32), wanted = k.reg(Type::u32), come = k.reg(Type::u32), spins = k.reg(Type::u32), alone = k.reg(Type::pred),
+              patient = k.reg(Type::pred);
+    k("atom.global.add.u32", before, Mem{p.results, kMeetings}, 1);
+    k("and.b32", wanted, before, ~1U);
+    k("add.u32", wanted, wanted, 2);
+    k("mov.u32", spins, 0);
+    k.while_(
+        [&] {
+            k("ld.volatile.global.u32", come, Mem{p.results, kMeetings});
+            k("add.u32", spins, spins, 1);
+            k("setp.lt.u32", alone, come, wanted);
+            k("setp.lt.and.u32", patient, spins, kMostSpins, alone);
+            return ptx::Condition(patient);
+        },
+        [] {});
+}
+
+/// The slot behind the others: reads constants.
+void append_constants(ptx::KernelBuilder& k, const ChaseRegisters& p, Reg base, Reg sum) {
+    const Reg offset = k.reg(Type::u32), word = k.reg(Type::u32), more = k.reg(Type::pred), at = k.reg(Type::u64);
+    k("mov.u32", offset, 0);
+    k("mov.u64", at, base);
+    k.while_(
+        [&] {
+            k("setp.lt.u32", more, offset, p.constants);
+            return ptx::Condition(more);
+        },
+        [&] {
+            k("ld.const.u32", word, Mem{at});
+            k("add.u32", sum, sum, word);
+            k("add.u64", at, at, kConstantStride);
+            k("add.u32", offset, offset, kConstantStride);
+        });
+}
+
+/// What the dispatcher keeps.
+struct ChaseState {
+    Reg list, at, end, record, turn, total;
+};
+
+/// Where the parts of the code lie, in instructions from the kernel's begin.
+struct Layout {
+    std::size_t dispatcher = 0, first_slot = 0;
+    bool apart = false;  ///< the compiler put a part of the dispatcher elsewhere
+};
+
+/// Instructions that fill up the code: between prologue and dispatcher, and in the dispatcher.
+struct Filling {
+    std::uint32_t before = 0, within = 0;
+};
+
+void append_filling(ptx::KernelBuilder& k, std::uint32_t count, Reg sum) {
+    // In turns, so that they cannot be folded into one.
+    for (std::uint32_t i = 0; i < count; ++i) k(i % 2 == 0 ? "add.u32" : "xor.b32", sum, sum, 0x1235U + 2 * i);
+}
+
+/// One clock reading after the other; leaves when all visits have been made.
+void append_dispatcher(ptx::KernelBuilder& k, const ChaseState& s, const ChaseRegisters& p, const std::vector<Label>& targets, Label done) {
+    const Reg ended = k.reg(Type::pred), warmed = k.reg(Type::pred), lap = k.reg(Type::pred), next = k.reg(Type::u32);
+    k("setp.eq.u32", lap, s.at, s.end);
+    k("selp.u32", s.at, s.list, s.at, lap);
+    k("st.shared.u32", Mem{s.record}, k.clock32());
+    k("ld.shared.u32", next, Mem{s.at});
+    k("setp.ge.u32", warmed, s.turn, p.warm);
+    k.when(warmed)("add.u32", s.record, s.record, 4);
+    k("add.u32", s.at, s.at, 4);
+    k("setp.ge.u32", ended, s.turn, s.total);
+    k.when(ended)("bra", done);
+    k("add.u32", s.turn, s.turn, 1);
+    k.branch_table(next, targets);
+}
+
+/// Copies the tour to shared memory, from `list` on.
+void append_copy(ptx::KernelBuilder& k, const ChaseRegisters& p, Reg list) {
+    k.loop(p.count, [&](Reg i) {
+        const Reg slot = k.reg(Type::u32), to = k.reg(Type::u32);
+        k("ld.global.u32", slot, Mem{k.element(p.order, i, Bytes{4})});
+        k("mad.lo.u32", to, i, 4, list);
+        k("st.shared.u32", Mem{to}, slot);
+    });
+}
+
+void append_dump(ptx::KernelBuilder& k, const ChaseRegisters& p, Reg records) {
+    const Reg count = k.reg(Type::u32);
+    k("add.u32", count, p.visits, 1);
+    k.loop(count, [&](Reg i) {
+        const Reg from = k.reg(Type::u32), word = k.reg(Type::u32);
+        k("mad.lo.u32", from, i, 4, records);
+        k("ld.shared.u32", word, Mem{from});
+        k("st.global.u32", Mem{k.element(p.records, i, Bytes{4}), kHeaderBytes}, word);
+    });
+}
+
+ptx::KernelBuilder chase_kernel(ptx::Target target, std::uint32_t slots, Filling filling) {
+    ptx::KernelBuilder k(fmt::format("instruction_chase_{}", slots), target);
+    const auto p = declare_parameters(k);
+    const Reg list = k.dynamic_shared();
+    const Reg constants = k.array({.name = "constants", .space = ptx::Space::constant, .type = Type::u32, .size = kConstants});
+    const Label leave = k.label(), dispatch = k.label(), done = k.label();
+    append_claim(k, p, leave);
+    append_copy(k, p, list);
+    const ChaseState s{list, k.reg(Type::u32), k.reg(Type::u32), k.reg(Type::u32), k.reg(Type::u32), k.reg(Type::u32)};
+    const Reg records = k.reg(Type::u32), filled = k.reg(Type::u32);
+    k("mov.u32", s.at, list);
+    k("mad.lo.u32", s.end, p.count, 4, list);
+    k("mov.u32", records, s.end);
+    k("mov.u32", s.record, s.end);
+    k("mov.u32", s.turn, 0);
+    k("add.u32", s.total, p.warm, p.visits);
+    const std::vector<Reg> sums = k.regs(Type::u32, kRegisters);
+    const Reg thread = k.special(SpecialRegister::tid_x);
+    for (const Reg sum : sums) k("mov.u32", sum, thread);
+    k("mov.u32", filled, thread);
+    append_filling(k, filling.before, filled);
+    std::vector<Label> targets;
+    for (std::uint32_t i = 0; i < slots + kFurtherSlots; ++i) targets.push_back(k.label());
+    k.place(dispatch);
+    append_filling(k, filling.within, filled);
+    append_dispatcher(k, s, p, targets, done);
+    for (std::uint32_t i = 0; i < slots; ++i) {
+        k.place(targets[i]);
+        append_slot(k, i, sums, dispatch);
+    }
+    k.place(targets[slots + kConstantsSlot]);
+    append_constants(k, p, constants, sums.front());
+    k("bra", dispatch);
+    k.place(targets[slots + kMeetingSlot]);
+    append_meeting(k, p);
+    k("bra", dispatch);
+    k.place(done);
+    append_dump(k, p, records);
+    for (const Reg sum : sums) k("st.volatile.global.u32", Mem{p.results, 4}, sum);
+    k("st.volatile.global.u32", Mem{p.results, 4}, filled);
+    k.place(leave);
+    return k;
+}
+
+/// As written: what a simulated GPU executes.
+Layout layout_of(const ptx::Module& module) {
+    const auto& kernel = module.kernels.front();
+    const auto is_jump = [](const ptx::Instruction& instruction) { return instruction.opcode == ptx::Opcode::brx; };
+    const auto jump = std::ranges::find_if(kernel.body, is_jump);
+    const auto first = static_cast<std::size_t>(jump - kernel.body.begin()) + 1;
+    const auto& back = std::get<ptx::SymbolRef>(kernel.body[first + InstructionChase::kSlotInstructions - 1].sources.front().value);
+    return {kernel.labels.at(back.name), first, false};
+}
+
+/// As compiled: the slots' branches back lie at equal distances; the dispatcher is what they go to.
+std::optional<Layout> layout_of(const device::KernelCode& code, std::uint32_t slots) {
+    constexpr std::size_t kDistance = InstructionChase::kSlotInstructions;
+    const auto instructions = code.instructions();
+    const auto same = [&](std::size_t a, std::size_t b) {
+        return instructions[a].is("BRA") && instructions[b].is("BRA") && instructions[a].target && instructions[a].target == instructions[b].target;
+    };
+    for (std::size_t first = kDistance; first + (slots - 1) * kDistance < instructions.size(); ++first) {
+        std::size_t run = 1;
+        while (run + 1 < slots && same(first, first + run * kDistance)) ++run;
+        if (run + 1 < slots) continue;
+        const std::size_t target = *instructions[first].target, first_slot = first + 1 - kDistance;
+        return Layout{std::min(target, first_slot), first_slot, target > first_slot};
+    }
+    return std::nullopt;
+}
+
+std::optional<Layout> layout_in(const CompiledKernel& compiled, const ptx::KernelBuilder& written, std::uint32_t slots) {
+    const auto& code = compiled.module().machine_code();
+    if (!code) return layout_of(written.build());
+    try {
+        return layout_of(device::decode(device::Cubin(code->cubin), compiled.name()), slots);
+    } catch (const InputError&) {
+        return std::nullopt;  // code that cannot be read: offsets are then those of the slots alone
+    }
+}
+
+/// Fills the dispatcher up to kHead and moves the first slot to a multiple of kAlignment. A kernel of few slots tells how much it takes.
+Filling find_filling(device::Device& device, std::uint64_t instruction_bytes) {
+    constexpr std::uint32_t kFew = 16;
+    const std::uint64_t aligned = InstructionChase::kAlignment / instruction_bytes, head = InstructionChase::kHead / instruction_bytes;
+    Filling filling;
+    for (int i = 0; i < 3; ++i) {
+        const auto written = chase_kernel(target_of(device), kFew, filling);
+        const auto layout = layout_in(CompiledKernel(device, written), written, kFew);
+        if (!layout) break;
+        const std::uint64_t length = layout->first_slot - layout->dispatcher;
+        if (i == 0 && !layout->apart && length <= head)
+            filling.within = static_cast<std::uint32_t>(head - length);
+        else if (layout->first_slot % aligned == 0)
+            break;
+        else
+            filling.before = static_cast<std::uint32_t>((filling.before + aligned - layout->first_slot % aligned) % aligned);
+    }
+    return filling;
+}
+
+/// The tour is dense where it goes on in equal steps of a line or less; then it is walked in another order, so that prefetching
+/// of what comes next in the code does not hide what is asked about.
+std::uint64_t dense_step(const std::vector<std::uint64_t>& offsets) {
+    if (offsets.size() < 2 || offsets.front() != 0) return 0;
+    const std::uint64_t step = offsets[1];
+    if (step > InstructionChase::kAlignment) return 0;
+    for (std::size_t i = 1; i < offsets.size(); ++i)
+        if (offsets[i] != offsets[i - 1] + step) return 0;
+    return step;
+}
+
+}  // namespace
+
+InstructionChase::InstructionChase(Context& context, std::uint32_t slots)
+    : InstructionChase(context, slots, chase_kernel(target_of(context.device), slots, find_filling(context.device, bytes_of_instruction(context.device)))) {}
+
+InstructionChase::InstructionChase(Context& context, std::uint32_t slots, const ptx::KernelBuilder& kernel)
+    : context_(context),
+      slots_(slots),
+      instruction_bytes_(bytes_of_instruction(context.device)),
+      kernel_(context.device, kernel),
+      sms_(sms_of(context.device)) {
+    const auto layout = layout_in(kernel_, kernel, slots);
+    contiguous_ = layout && !layout->apart && layout->first_slot - layout->dispatcher == kHead / instruction_bytes_;
+    const auto shared = std::min(kMostShared, context.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384)) - kSharedLeftFree;
+    words_ = static_cast<std::uint32_t>(shared / 4);
+    order_ = device::Buffer(context.device, Bytes{std::int64_t{4} * words_});
+    results_ = device::Buffer(context.device, Bytes{kHeaderBytes + 4 * std::int64_t{words_}});  // of one block, or of two with half as much each
+    calibrate();
+}
+
+void InstructionChase::calibrate() {
+    const auto readings = run({0, 1}, kCalibrationVisits, kCalibrationVisits, std::nullopt);
+    base_ = deduce::mean_near_median(readings, std::max(1.0, clock_step(context_.findings)));
+}
+
+std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& order, std::uint64_t warm, std::uint64_t visits, std::optional<std::uint32_t> sm) {
+    std::vector<double> cycles;
+    const auto count = static_cast<std::uint32_t>(order.size());
+    if (count + kLeastRecords > words_)
+        throw DeviceError(fmt::format("{}: a tour of {} visits does not fit shared memory of {} words", kernel_.name(), count, words_));
+    const std::uint32_t most = words_ - count - 2;
+    order_.write(order);
+    while (cycles.size() < visits) {
+        // Every launch begins a lap: what it walks before it records leaves the caches as they were.
+        const std::uint64_t phase = cycles.size() % count;
+        const auto before = static_cast<std::uint32_t>((warm + count - 1) / count * count + phase);
+        const auto recorded = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, visits - cycles.size()));
+        device::Arguments arguments;
+        arguments.add(order_.address()).add(count).add(before).add(recorded).add(sm.value_or(kAnySm)).add(results_.address()).add(constants_).add(kNoSm);
+        context_.device.fill_u32(results_.address(), 0, 1);
+        for (std::uint32_t blocks = sm ? sms_ : 1; results_.read<std::uint32_t>(1).front() == 0 && blocks <= kMostBlocksPerSm * sms_; blocks *= 4)
+            kernel_.launch({blocks}, {1}, arguments, Bytes{4 * std::int64_t{words_}});
+        const auto words = results_.read<std::uint32_t>(kHeaderBytes / 4 + recorded + 1);
+        if (words.front() == 0) return {};
+        for (std::uint32_t i = 0; i < recorded; ++i) cycles.push_back(words[kHeaderBytes / 4 + i + 1] - words[kHeaderBytes / 4 + i]);
+    }
+    return cycles;
+}
+
+InstructionChase::Tour InstructionChase::tour_of(const std::vector<std::uint64_t>& offsets, std::uint64_t head) const {
+    const std::uint64_t step = dense_step(offsets);
+    // The dispatcher takes part in a walk through all of the code; other tours are moved out of its way.
+    const std::uint64_t shift = step != 0 ? 0 : head;
+    Tour tour{.size = offsets.size()};
+    for (std::size_t i = 0; i < offsets.size(); ++i)
+        if (offsets[i] + shift >= head) tour.positions.push_back(i);
+    std::mt19937 random(1);
+    if (step != 0) std::shuffle(tour.positions.begin(), tour.positions.end(), random);
+    for (const auto position : tour.positions) tour.order.push_back(static_cast<std::uint32_t>((offsets[position] + shift - head) / slot_bytes()) % slots_);
+    return tour;
+}
+
+std::vector<double> InstructionChase::walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
+    context_.progress(fraction_, what_);
+    const std::uint64_t laps = (loads + tour.size - 1) / tour.size, warm_laps = (warm + tour.size - 1) / tour.size, length = tour.order.size();
+    std::vector<double> latencies(laps * tour.size, 0.0);
+    if (tour.order.empty()) return latencies;
+    const auto cycles = run(tour.order, warm_laps * length, laps * length, sm);
+    if (cycles.empty()) return {};
+    for (std::size_t i = 0; i < cycles.size(); ++i)
+        if (i % length < tour.positions.size()) latencies[i / length * tour.size + tour.positions[i % length]] = cycles[i] - base_;
+    return latencies;
+}
+
+std::vector<double> InstructionChase::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads,
+                                           std::optional<std::uint32_t> sm) {
+    return walk(tour_of(offsets, 0), warm, loads, sm);
+}
+
+std::vector<double> InstructionChase::walk_beside_constants(const std::vector<std::uint64_t>& offsets, std::uint32_t constants, std::uint64_t laps) {
+    auto tour = tour_of(offsets, 0);
+    tour.order.push_back(slots_ + kConstantsSlot);
+    constants_ = constants;
+    auto latencies = walk(tour, 2 * tour.size, laps * tour.size, std::nullopt);
+    constants_ = 0;
+    return latencies;
+}
+
+std::optional<std::vector<double>> InstructionChase::compete(const Competition& competition) {
+    context_.progress(fraction_, what_);
+    const auto mine = tour_of(competition.own, 0).order, theirs = tour_of(competition.rivals, 0).order;
+    const std::uint32_t meeting = slots_ + kMeetingSlot;
+    const auto append = [](std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& more) { to.insert(to.end(), more.begin(), more.end()); };
+    std::vector<std::uint32_t> own, rivals{meeting};
+    for (int lap = 0; lap < 2; ++lap) append(own, mine);
+    append(own, {meeting, meeting});
+    const std::size_t first = own.size();
+    append(own, mine);
+    for (std::uint32_t lap = 0; lap < competition.laps; ++lap) append(rivals, theirs);
+    rivals.push_back(meeting);
+    // The shorter one goes on visiting one and the same slot.
+    const auto longest = std::max(own.size(), rivals.size());
+    own.resize(longest, mine.back());
+    rivals.resize(longest, theirs.back());
+    auto readings = run_both(own, rivals, competition.sm, competition.rival);
+    if (!readings) return std::nullopt;
+    std::vector<double> cycles;
+    for (std::size_t i = first; i < first + mine.size(); ++i) cycles.push_back((*readings)[i] - base_);
+    return cycles;
+}
+
+std::optional<std::vector<double>> InstructionChase::run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals, std::uint32_t sm,
+                                                              std::uint32_t rival) {
+    const auto count = static_cast<std::uint32_t>(own.size());
+    if (2 * (2 * count + 2) > words_) return std::nullopt;  // two blocks of an SM have no room for that
+    auto both = own;
+    both.insert(both.end(), rivals.begin(), rivals.end());
+    order_.write(both);
+    device::Arguments arguments;
+    arguments.add(order_.address()).add(count).add(std::uint32_t{0}).add(count).add(sm).add(results_.address()).add(std::uint32_t{0}).add(rival);
+    for (const std::uint32_t blocks : {2U, 8U, kMostBlocksPerSm}) {
+        context_.device.fill_u32(results_.address(), 0, kHeaderBytes / 4);
+        kernel_.launch({blocks * sms_}, {1}, arguments, Bytes{4 * std::int64_t{2 * count + 2}});
+        const auto words = results_.read<std::uint32_t>(kHeaderBytes / 4 + count + 1);
+        if (words[0] == 0 || words[kRivalClaim / 4] == 0) continue;
+        std::vector<double> readings;
+        for (std::uint32_t i = 0; i < count; ++i) readings.push_back(words[kHeaderBytes / 4 + i + 1] - words[kHeaderBytes / 4 + i]);
+        return readings;
+    }
+    return std::nullopt;
+}
+
+deduce::ChaseTrace InstructionChase::answer(const deduce::ChaseRequest& request, std::uint64_t head) {
+    return {walk(tour_of(request.offsets, head), request.warm_laps * request.offsets.size(), request.recorded_laps * request.offsets.size(), std::nullopt)};
+}
+
+deduce::Chase InstructionChase::chase() {
+    return [this](const deduce::ChaseRequest& request) { return answer(request, contiguous_ ? kHead : 0); };
+}
+
+deduce::Chase InstructionChase::chase_behind() {
+    return [this](const deduce::ChaseRequest& request) { return answer(request, 0); };
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,84 @@
+// A chase through code: jumps from one piece of code to any other, each timed, so that what a fetch takes is seen like a load's latency.
+#pragma once
+
+#include "deduce/chase.hpp"
+#include "experiments/compiled_kernel.hpp"
+#include "experiments/experiment.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gputomo::experiments {
+
+/// The kernel is a dispatcher and behind it, one after the other, slots of kSlotInstructions instructions. The dispatcher reads the
+/// clock, takes the next slot's number from shared memory and jumps there; the slot comes back. The time from one reading to the
+/// next is that of a visit. For the first cache, offset 0 is where the dispatcher begins: it is part of the code that is walked
+/// through, and visits to offsets within it are hits. The caches behind see nothing of it, and offset 0 is the first slot.
+class InstructionChase {
+public:
+    /// Instructions of a slot: 64 or 128 bytes, the smallest line of an instruction cache.
+    static constexpr std::uint32_t kSlotInstructions = 8;
+    /// Bytes of the dispatcher where it lies in front of the slots, filled up; the first slot's place is a multiple of kAlignment.
+    static constexpr std::uint64_t kHead = 256, kAlignment = 512;
+
+    InstructionChase(Context& context, std::uint32_t slots);
+
+    /// Chases for the first cache and for those behind it: cycles that each visit takes longer than one that is served at once.
+    [[nodiscard]] deduce::Chase chase();
+    [[nodiscard]] deduce::Chase chase_behind();
+    /// For `loads` visits after `warm` ones, on one SM if one is given; empty where no block came there.
+    [[nodiscard]] std::vector<double> walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm);
+    /// The same as walk() with `constants` bytes of constants read after each lap, a word every 64 bytes.
+    [[nodiscard]] std::vector<double> walk_beside_constants(const std::vector<std::uint64_t>& offsets, std::uint32_t constants, std::uint64_t laps);
+    /// For the visits of `own` on one SM after two laps, and then `laps` laps through `rivals` by another block on the SM `rival` (0: that
+    /// block only waits); nothing where no two blocks came to these SMs (Wong 2010, IV-J4).
+    struct Competition {
+        std::vector<std::uint64_t> own, rivals;
+        std::uint32_t sm = 0, rival = 0;
+        std::uint32_t laps = 0;
+    };
+    [[nodiscard]] std::optional<std::vector<double>> compete(const Competition& competition);
+    /// What progress() says meanwhile.
+    void describe(double fraction, std::string what) { fraction_ = fraction, what_ = std::move(what); }
+
+    [[nodiscard]] std::uint64_t slot_bytes() const { return kSlotInstructions * instruction_bytes_; }
+    /// Bytes of code that tours may reach, less what moving them out of the dispatcher's way takes.
+    [[nodiscard]] std::uint64_t room() const { return slots_ * slot_bytes() - kHead; }
+    /// Whether the dispatcher lies directly in front of the slots; else its lines are somewhere, and take room that is not counted.
+    [[nodiscard]] bool contiguous() const { return contiguous_; }
+
+private:
+    InstructionChase(Context& context, std::uint32_t slots, const ptx::KernelBuilder& kernel);
+    void calibrate();
+    struct Tour {
+        std::vector<std::uint32_t> order;    ///< slots
+        std::vector<std::size_t> positions;  ///< of each in the offsets that were asked for
+        std::size_t size = 0;                ///< of these
+    };
+    [[nodiscard]] Tour tour_of(const std::vector<std::uint64_t>& offsets, std::uint64_t head) const;
+    std::vector<double> walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm);
+    std::vector<double> run(const std::vector<std::uint32_t>& order, std::uint64_t warm, std::uint64_t visits, std::optional<std::uint32_t> sm);
+    /// Both blocks' orders of the same length; readings of the first one's visits.
+    std::optional<std::vector<double>> run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals, std::uint32_t sm,
+                                                std::uint32_t rival);
+    [[nodiscard]] deduce::ChaseTrace answer(const deduce::ChaseRequest& request, std::uint64_t head);
+
+    Context& context_;
+    std::uint32_t slots_;
+    std::uint64_t instruction_bytes_;
+    CompiledKernel kernel_;
+    device::Buffer order_;
+    device::Buffer results_;
+    std::uint32_t sms_ = 1;
+    std::uint32_t words_ = 0;  ///< of shared memory
+    bool contiguous_ = false;
+    std::uint32_t constants_ = 0;  ///< bytes read by the slot behind the others
+    double base_ = 0;              ///< of a visit that is served at once, with recording
+    double fraction_ = 0;
+    std::string what_ = "instruction chase";
+};
+
+}  // namespace gputomo::experiments

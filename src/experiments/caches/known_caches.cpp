@@ -1,0 +1,40 @@
+#include "experiments/caches/known_caches.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gputomo::experiments {
+
+std::vector<std::string> names_of(const Findings& findings, const std::string& path) {
+    const auto* list = findings.find(path);
+    const auto* names = list == nullptr ? nullptr : std::get_if<std::vector<std::string>>(&list->value);
+    return names == nullptr ? std::vector<std::string>{} : *names;
+}
+
+std::optional<double> least_of(const Findings& findings, const std::string& path) {
+    const auto* found = findings.find(path);
+    return found != nullptr && found->interval ? std::optional((*found->interval)[0]) : findings.number(path);
+}
+
+std::int64_t most_capacity(const Findings& findings, const std::string& key) {
+    const auto* capacity = findings.find(fmt::format("caches.{}.capacity", key));
+    if (capacity == nullptr) return 0;
+    return static_cast<std::int64_t>(capacity->interval ? (*capacity->interval)[1] : findings.number(capacity->path).value_or(0));
+}
+
+std::int64_t largest_cache(const Context& context) {
+    constexpr int kMostLevels = 3;
+    auto largest = context.device.attribute(device::Attribute::l2_cache_bytes).value_or(0);
+    for (int level = 1; level <= kMostLevels; ++level) largest = std::max(largest, most_capacity(context.findings, fmt::format("l{}", level)));
+    return largest;
+}
+
+std::string last_cache(const Findings& findings) {
+    const auto* list = findings.find("paths.global.caches");
+    if (list == nullptr || list->verdict != deduce::Verdict::decided) return "l2";
+    const auto& names = std::get<std::vector<std::string>>(list->value);
+    return names.empty() ? "l2" : names.back();
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,84 @@
+#include "experiments/caches/overfill_walks.hpp"
+
+#include "experiments/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.9;
+/// Sizes up to so many times the first that overflows, each so many times the one before.
+constexpr double kTimesOverflow = 2.5, kStep = 1.19;
+/// Sizes tried in addition where hits end, and where the share of misses beyond is looked at.
+constexpr std::uint64_t kRefined = 14;
+/// Loads recorded of an array, laps walked before, and loads from which on those are fewer.
+constexpr std::uint64_t kLoads = 4096, kWarmLaps = 4, kLongWarmLaps = 2, kLongTour = 1 << 16;
+/// Cycles that hits differ by at least: so much slower than 19 of 20 of them the others may be.
+constexpr double kLeastSpread = 3;
+
+class OverfillWalks {
+public:
+    OverfillWalks(ChaseArray& array, const OverfillQuestion& question) : array_(array), q_(question) {}
+
+    deduce::Overfill run() {
+        const double most = std::min(kTimesOverflow * static_cast<double>(q_.level.overflows), static_cast<double>(q_.largest));
+        for (auto bytes = static_cast<double>(q_.level.fits); bytes <= most; bytes *= kStep) walk(bytes);
+        auto found = deduce::deduce_overfill(readings_, border());
+        if (!q_.refine || found.bracket[1] == 0) return found;
+        const auto [first, last] = found.bracket;
+        for (std::uint64_t i = 1; i <= kRefined; ++i)
+            walk(static_cast<double>(first) + static_cast<double>(last - first) * static_cast<double>(i) / (kRefined + 1));
+        return deduce::deduce_overfill(readings_, border());
+    }
+
+private:
+    [[nodiscard]] double border() const {
+        const double spread = std::max(kLeastSpread, q_.level.high - q_.level.latency);
+        return std::min((q_.level.latency + q_.next_latency) / 2, q_.level.high + spread);
+    }
+    void walk(double bytes) {
+        const auto offsets = deduce::strided(static_cast<std::uint64_t>(bytes) / q_.stride * q_.stride, q_.stride);
+        const std::uint64_t laps = offsets.size() > kLongTour ? kLongWarmLaps : kWarmLaps;
+        readings_.push_back(
+            {offsets.size() * q_.stride, array_.walk(offsets, laps * offsets.size(), std::min<std::uint64_t>(offsets.size(), kLoads), std::nullopt)});
+    }
+
+    ChaseArray& array_;
+    const OverfillQuestion& q_;
+    std::vector<deduce::OverfillReading> readings_;
+};
+
+}  // namespace
+
+deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& question, Outcome& outcome) {
+    auto found = OverfillWalks(array, question).run();
+    deduce::Trace trace{.name = fmt::format("{}/{}_overfill", question.experiment, question.name), .experiment = question.experiment};
+    trace.columns = {{"size", "bytes", {}}, {"misses", "percent", {}}, {"served_nearer_than_memory", "percent", {}}};
+    for (const auto& point : found.points) {
+        const double row[] = {static_cast<double>(point.bytes), 100 * (1 - point.hit), 100 * point.other};
+        for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+    }
+    trace.plot = {
+        fmt::format("Loads that {} does not serve, by size of the array", question.name), "size", {"misses", "served_nearer_than_memory"}, true, false};
+    outcome.traces.push_back(std::move(trace));
+    return found;
+}
+
+std::optional<deduce::Estimate> capacity_of(const deduce::Overfill& found, const OverfillQuestion& question) {
+    if (!found.capacity) return std::nullopt;
+    Evidence evidence{question.experiment + ": the array of which half still hits; the interval ends where all do and where none does", kConfidence};
+    if (found.partitions != 0)
+        evidence.note = fmt::format(
+            "what one SM's loads keep: {} partitions with copies of each other's lines; a miss that another one serves takes {:.0f} cycles ({:.0f} to {:.0f})",
+            found.partitions, found.far_latency, found.far_interval[0], found.far_interval[1]);
+    auto capacity =
+        decided(fmt::format("caches.{}.capacity", question.name), static_cast<std::int64_t>(*found.capacity / question.stride * question.stride), evidence);
+    capacity.interval = {static_cast<double>(found.bracket[0]), static_cast<double>(found.bracket[1])};
+    return capacity;
+}
+
+}  // namespace gputomo::experiments

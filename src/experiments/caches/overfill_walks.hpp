@@ -1,0 +1,30 @@
+// Walks through arrays from what a cache holds to some times as much.
+#pragma once
+
+#include "deduce/levels.hpp"
+#include "deduce/overfill.hpp"
+#include "experiments/chase/chase_array.hpp"
+
+#include <optional>
+#include <string>
+
+namespace gputomo::experiments {
+
+/// A cache as the sweep over array sizes found it.
+struct OverfillQuestion {
+    std::string name;  ///< "l2"; the trace is EXPERIMENT/NAME_overfill
+    std::string experiment;
+    deduce::Level level;         ///< of which an array overflows it
+    double next_latency = 0;     ///< of what lies behind, cycles
+    std::uint64_t stride = 128;  ///< of the walks, bytes; a line, or less
+    std::uint64_t largest = 0;   ///< bytes available
+    bool refine = false;         ///< more sizes where hits end
+};
+
+/// Adds the trace to `outcome`.
+[[nodiscard]] deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& question, Outcome& outcome);
+
+/// caches.NAME.capacity where hits end around it, and what is known of partitions in its note.
+[[nodiscard]] std::optional<deduce::Estimate> capacity_of(const deduce::Overfill& found, const OverfillQuestion& question);
+
+}  // namespace gputomo::experiments

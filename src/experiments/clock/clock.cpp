@@ -1,0 +1,82 @@
+// The clock register: what a read costs, its step, its rate, and which SMs share one.
+#include "experiments/experiments.hpp"
+
+#include "experiments/clock/clock_kernels.hpp"
+#include "experiments/clock/clock_scope.hpp"
+#include "experiments/clock/clock_watch.hpp"
+#include "experiments/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.99;
+constexpr int kSpinRuns = 5;
+/// Cycles of the shorter and the longer spin: the difference, some milliseconds, is free of what a launch costs.
+constexpr std::uint32_t kShortSpin = 1'000'000;
+constexpr std::uint32_t kLongSpin = 5'000'000;
+
+/// The commonest difference of neighbouring readings: an interrupted pair is rare.
+std::int64_t commonest_step(const std::vector<std::int64_t>& differences) {
+    std::map<std::int64_t, int> counts;
+    for (const auto difference : differences) ++counts[difference];
+    return std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; })->first;
+}
+
+void add_read_cost(Context& context, Outcome& outcome) {
+    context.progress(0, "back-to-back clock reads");
+    const auto readings = read_clocks(context.device);
+    outcome.code_checks.insert(outcome.code_checks.end(), readings.code_checks.begin(), readings.code_checks.end());
+    const std::int64_t cost = commonest_step(readings.back_to_back);
+    std::int64_t step = 0;
+    for (const auto difference : readings.all) step = std::gcd(step, difference);
+    auto estimate = decided("clock.read_cost", cost, {"clock: commonest difference of two back-to-back reads, warm", kConfidence});
+    const auto [low, high] = std::ranges::minmax(readings.back_to_back);
+    estimate.interval = {static_cast<double>(std::min(low, cost)), static_cast<double>(std::max(high, cost))};
+    outcome.estimates.push_back(std::move(estimate));
+    outcome.estimates.push_back(
+        decided("clock.resolution", step, {"clock: greatest common divisor of differences of an SM's readings, around loads and over several launches", 0.95}));
+}
+
+void add_rate(Context& context, Outcome& outcome) {
+    Spinner spinner(context.device);
+    add_code_checks(spinner.compiled(), outcome);
+    std::vector<double> rates;
+    for (int i = 0; i < kSpinRuns; ++i) {
+        context.progress(0.2 + 0.1 * i, "clock against wall time");
+        const auto shorter = spinner.run(kShortSpin);
+        const auto longer = spinner.run(kLongSpin);
+        // Cycles per microsecond are MHz.
+        rates.push_back(static_cast<double>(longer.cycles - shorter.cycles) / (longer.elapsed - shorter.elapsed).count() * 1000);
+    }
+    outcome.estimates.push_back(decided_real("clock.sm_mhz", summarise(rates), {"clock: cycles against event time, long spin less short spin", kConfidence}));
+}
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    add_rate(context, outcome);
+    add_read_cost(context, outcome);
+    context.progress(0.9, "which SMs share a clock");
+    for (auto& estimate : clock_scope_estimates(clock_groups(block_starts(context.device, 1)))) outcome.estimates.push_back(std::move(estimate));
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment clock_experiment() {
+    return {.id = "clock",
+            .title = "cost, step and rate of the clock register, and which SMs share one",
+            .source = "Wong 2010, IV-A, Fig. 5",
+            .needs = {},
+            .provides = {"clock.read_cost", "clock.resolution", "clock.sm_mhz", "clock.scope", "topology.sms_per_tpc", "topology.sms_per_gpc"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

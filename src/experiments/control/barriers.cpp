@@ -1,0 +1,227 @@
+// Barriers of a block: their latency, what they count, and what happens where not all threads come to them.
+#include "experiments/experiments.hpp"
+
+#include "experiments/clock/clock_watch.hpp"
+#include "experiments/control/barrier_kernels.hpp"
+#include "experiments/doubled_timing.hpp"
+#include "experiments/estimates.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace gputomo::experiments {
+namespace {
+
+using ptx::Reg;
+using ptx::Type;
+
+constexpr double kConfidence = 0.98;
+constexpr std::size_t kWarp = 32;
+constexpr std::size_t kHalf = 16;
+constexpr int kLaunches = 5;
+constexpr int kLength = 32;
+constexpr int kMaxThreads = 1024;
+
+// ---- latency
+
+enum class BarrierKind : std::uint8_t { block, warp };
+
+ptx::KernelBuilder latency_kernel(ptx::Target target, BarrierKind kind) {
+    ptx::KernelBuilder k(kind == BarrierKind::block ? "block_barriers" : "warp_barriers", target);
+    const Reg stamps = k.param(Type::u64, "stamps");
+    const Reg members = k.param(Type::u32, "members");  // a compiler that knows the mask leaves out what a whole warp needs not
+    const Reg value = k.reg(Type::u32);
+    k("mov.u32", value, k.thread_index());
+    append_doubled(k, {.stamps = stamps, .waited = value, .length = kLength, .append = [&](int count) {
+                           k.repeat(count, [&](int) {
+                               if (kind == BarrierKind::block)
+                                   k("bar.sync", 0);
+                               else
+                                   k("bar.warp.sync", members);
+                           });
+                       }});
+    return k;
+}
+
+class Latency {
+public:
+    Latency(device::Device& device, BarrierKind kind, std::string_view opcodes)
+        : kernel_(device, latency_kernel(target_of(device), kind), {TimedCode{.operation = {opcodes}, .counts = {kLength, 2 * kLength}}}),
+          stamps_(device, kMaxThreads) {}
+    [[nodiscard]] Measured of(int warps) {
+        device::Arguments arguments;
+        arguments.add(stamps_.address()).add(~std::uint32_t{0});
+        const int threads = warps * static_cast<int>(kWarp);
+        std::vector<double> samples;
+        for (int i = 0; i < kLaunches; ++i) {
+            kernel_.launch({1}, {static_cast<std::uint32_t>(threads)}, arguments);
+            samples.push_back(stamps_.cycles_of_n(threads) / kLength);
+        }
+        return summarise(samples);
+    }
+    [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
+
+private:
+    CompiledKernel kernel_;
+    Stamps stamps_;
+};
+
+void block_latency(Context& context, Outcome& outcome) {
+    Latency latency(context.device, BarrierKind::block, "BAR");
+    add_code_checks(latency.compiled(), outcome);
+    deduce::Trace trace{.name = "barriers/latency", .experiment = "barriers"};
+    trace.columns = {{"warps", "count", {}}, {"latency", "cycles", {}}};
+    const int most = std::min(kMaxThreads, latency.compiled().properties().max_threads_per_block) / static_cast<int>(kWarp);
+    for (int warps = 1; warps <= most; warps += warps < 8 ? 1 : 4) {
+        const Measured cycles = latency.of(warps);
+        trace.columns[0].values.push_back(warps);
+        trace.columns[1].values.push_back(cycles.value);
+        if (warps == 1)
+            outcome.estimates.push_back(decided_integer("issue.barrier_latency", cycles, {"barriers: 32 and 64 bar.sync by one warp", kConfidence}));
+    }
+    trace.plot = {"Cycles of a barrier against the warps of a block", "warps", {"latency"}, false, false};
+    outcome.traces.push_back(std::move(trace));
+}
+
+void warp_latency(Context& context, Outcome& outcome) {
+    constexpr const char* kPath = "issue.warp_barrier_latency";
+    if (target_of(context.device).sm < kIndependentSince) {
+        outcome.estimates.push_back(absent(kPath, {"barriers: the threads of a warp are always together before compute capability 7.0", kAttributeConfidence}));
+        return;
+    }
+    try {
+        Latency latency(context.device, BarrierKind::warp, "WARPSYNC");
+        add_code_checks(latency.compiled(), outcome);
+        outcome.estimates.push_back(decided_integer(kPath, latency.of(1), {"barriers: 32 and 64 bar.warp.sync by one warp", kConfidence}));
+    } catch (const CodeMismatch& mismatch) {
+        const std::string_view why = mismatch.what();
+        outcome.warnings.push_back(fmt::format("barriers: nothing is said of {}: {}", kPath, why.substr(0, why.find('\n'))));
+    }
+}
+
+// ---- semantics
+
+/// Threads that do the same thing; the earliest of them stands for all.
+struct Group {
+    Passage passage(std::span<const BarrierRecord> records, std::size_t which = 0) const {
+        Passage result = records[first].passages[which];
+        for (std::size_t t = first; t < last; ++t) {
+            result.arrived = std::min(result.arrived, records[t].passages[which].arrived);
+            result.left = std::min(result.left, records[t].passages[which].left);
+        }
+        return result;
+    }
+    std::size_t first = 0;
+    std::size_t last = 0;
+};
+
+constexpr Group kFirstHalf{0, kHalf};
+constexpr Group kSecondHalf{kHalf, kWarp};
+constexpr Group kSecondWarp{kWarp, 2 * kWarp};
+
+void add_rows(deduce::Trace& trace, BarrierCase which, std::span<const BarrierRecord> records) {
+    for (std::size_t t = 0; t < records.size(); ++t) {
+        if (!records[t].recorded) continue;
+        const auto& [first, second] = records[t].passages;
+        const double row[] = {
+            static_cast<double>(which),          static_cast<double>(t),           static_cast<double>(first.arrived),  static_cast<double>(first.left),
+            static_cast<double>(second.arrived), static_cast<double>(second.left), static_cast<double>(records[t].seen)};
+        for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+    }
+}
+
+struct Granularity {
+    bool threads = false;
+    bool both_come = false;  ///< one half waits where it is while the other one runs
+};
+
+/// Each half of a warp comes to a barrier of two warps, at which the other warp is already. Where warps count, the half that
+/// comes first goes on at once. Where threads count it waits for the other half; and if that can't come, for the other warp's help.
+Granularity granularity_of(std::span<const BarrierRecord> records) {
+    const Passage a = kFirstHalf.passage(records);
+    const Passage b = kSecondHalf.passage(records);
+    const bool both_come = std::min(a.left, b.left) >= std::max(a.arrived, b.arrived);
+    const Passage& earlier = a.arrived <= b.arrived ? a : b;
+    return {both_come || earlier.left - earlier.arrived > kBarrierPatience / 2, both_come};
+}
+
+/// Wong 2010, Listing 7: which barriers of warp 0 and of warp 1 opened together.
+std::string pairing(std::span<const BarrierRecord> records) {
+    struct Side {
+        int number;
+        Passage passage;
+    };
+    const Side of_0[] = {{1, kFirstHalf.passage(records)}, {2, kSecondHalf.passage(records)}};
+    const Side of_1[] = {{3, kSecondWarp.passage(records, 0)}, {4, kSecondWarp.passage(records, 1)}};
+    std::vector<std::string> pairs;
+    for (const auto& mine : of_0)
+        for (const auto& other : of_1)
+            if (mine.passage.arrived <= other.passage.left && other.passage.arrived <= mine.passage.left)
+                pairs.push_back(fmt::format("{} with {}", mine.number, other.number));
+    return fmt::format("{}", fmt::join(pairs, ", "));
+}
+
+std::string what_the_listings_say(Context& context, const Granularity& granularity, deduce::Trace& trace) {
+    const auto look = [&](BarrierCase which) {
+        auto records = run_barrier_case(context.device, which);
+        add_rows(trace, which, records);
+        return records;
+    };
+    std::vector<std::string> notes;
+    if (!granularity.threads || granularity.both_come) {
+        const auto five = look(BarrierCase::listing_5);
+        const auto stale = std::count_if(five.begin() + kHalf, five.end(), [](const auto& r) { return r.seen == 0; });
+        notes.push_back(fmt::format("Listing 5: no deadlock, {} of {} threads read old values", stale, kHalf));
+        notes.push_back(fmt::format("Listing 7: {}", pairing(look(BarrierCase::listing_7))));
+    } else {
+        notes.emplace_back("Listings 5 and 7 were not run: a half that waits keeps the other one from coming");
+    }
+    const auto six = look(BarrierCase::listing_6);
+    notes.push_back(fmt::format("Listing 6: {}", six[kWarp].seen == 0 ? "deadlocks" : "completes"));
+    const Passage alone = Group{0, kWarp}.passage(look(BarrierCase::warp_ends));
+    const Passage rest = kSecondHalf.passage(look(BarrierCase::threads_end));
+    const bool waited_for = std::max(alone.left - alone.arrived, rest.left - rest.arrived) > kBarrierPatience / 2;
+    notes.emplace_back(waited_for ? "warps or threads that ended are waited for" : "warps and threads that ended are not waited for");
+    return fmt::format("{}", fmt::join(notes, "; "));
+}
+
+void semantics(Context& context, Outcome& outcome) {
+    deduce::Trace trace{.name = "barriers/cases", .experiment = "barriers"};
+    trace.columns = {{"case", "row", {}},          {"thread", "", {}}, {"arrived", "cycles", {}}, {"left", "cycles", {}}, {"arrived_again", "cycles", {}},
+                     {"left_again", "cycles", {}}, {"seen", "", {}}};
+    const auto records = run_barrier_case(context.device, BarrierCase::halves);
+    add_rows(trace, BarrierCase::halves, records);
+    const Granularity granularity = granularity_of(records);
+    const std::string note = what_the_listings_say(context, granularity, trace);
+    outcome.estimates.push_back(decided("issue.barrier_granularity", std::string(granularity.threads ? "thread" : "warp"),
+                                        {"barriers: when halves of a warp leave barriers on two sides of a branch", kConfidence, note}));
+    outcome.traces.push_back(std::move(trace));
+}
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    context.progress(0, "latency of barriers");
+    block_latency(context, outcome);
+    context.progress(0.4, "barriers within a warp");
+    warp_latency(context, outcome);
+    context.progress(0.6, "barriers that not all threads come to");
+    semantics(context, outcome);
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment barriers_experiment() {
+    return {.id = "barriers",
+            .title = "barriers: latency against warps, what they count, divergent arrival, early ends",
+            .source = "Wong 2010, IV-D, Listings 5 to 7",
+            .needs = {},
+            .provides = {"issue.barrier_latency", "issue.barrier_granularity", "issue.warp_barrier_latency"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

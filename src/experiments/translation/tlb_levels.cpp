@@ -1,0 +1,196 @@
+#include "experiments/translation/tlb_levels.hpp"
+
+#include "deduce/statistics.hpp"
+#include "experiments/caches/known_caches.hpp"
+#include "experiments/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.95;
+constexpr std::uint64_t kFirstElements = 2;
+constexpr std::uint64_t kReadings = 64, kLeastLaps = 3;
+/// Loads of one lap at most.
+constexpr std::uint64_t kMostLoads = 1 << 14;
+/// Each costs several: those that tell what the data take.
+constexpr std::uint64_t kGroupTestLoads = 1 << 20;
+/// A load this much slower than all loads of a small range missed a TLB ...
+constexpr double kPlainMargin = 5, kAliasedMargin = 7;
+/// ... and by more than jitter makes of three laps; accidents are no jitter ...
+constexpr double kJitterMargin = 1.5, kNotAccidents = 0.9;
+/// ... if this share of loads did; single loads are slow for other reasons. An entry that spans 32 loads of the sweep over a plain
+/// array, or 16 pages of an aliased one, is still seen.
+constexpr double kPlainShare = 0.025, kAliasedShare = 0.05;
+/// Of a small range, one element may be slow in half of its laps by accident.
+constexpr std::size_t kFewestSlow = 2;
+
+/// Loads that are answered after a certain translation effort.
+struct Effort {
+    double latency = 0;           ///< median
+    double ceiling = 0;           ///< nearly all of its loads are faster
+    std::uint64_t fits = 0;       ///< largest range tried without slower loads
+    std::uint64_t overflows = 0;  ///< next larger one; 0: none
+    /// Latencies by range. Where the clock steps in several cycles, all slow loads of one range may begin at the same part of a step, and read
+    /// up to half a step too little or too much.
+    std::vector<double> by_range;
+    double uncertainty = 0;  ///< where jitter decides which steps of the clock are read
+    [[nodiscard]] double spread() const { return ceiling - latency; }
+};
+
+/// How far nine of ten readings lie from their element's median: what jitter leaves of a median of a few laps is less.
+double jitter_of(const std::vector<double>& latencies, const std::vector<double>& medians) {
+    std::vector<double> distances;
+    for (std::size_t i = 0; i < latencies.size(); ++i) distances.push_back(std::abs(latencies[i] - medians[i % medians.size()]));
+    return deduce::quantile(std::move(distances), kNotAccidents);
+}
+
+/// Doubles the range; a new level is there when enough loads are slower than any before (not their median: of several loads
+/// within one entry's span only the first can miss).
+std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, double clock_step, deduce::Trace& trace) {
+    std::vector<Effort> efforts;
+    for (std::uint64_t bytes = kFirstElements * stride; bytes <= chase.window().bytes; bytes *= 2) {
+        const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(kLeastLaps, kReadings * stride / bytes));
+        const auto readings = chase({deduce::strided(bytes, stride), 2, laps}).latencies;
+        const auto latencies = deduce::medians_of_elements(readings, laps);
+        const double jitter = kJitterMargin * jitter_of(readings, latencies);
+        const double row[] = {static_cast<double>(bytes), deduce::median(latencies), deduce::quantile(latencies, 0.05), deduce::quantile(latencies, 0.99)};
+        for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+        if (efforts.empty()) {
+            efforts.push_back({deduce::mean_near_median(readings, clock_step), row[3], bytes, 0, {}, jitter > 0 ? clock_step / 2 : 0});
+            continue;
+        }
+        const auto above = [&](double limit) {
+            std::vector<double> slow;
+            std::ranges::copy_if(latencies, std::back_inserter(slow), [limit](double latency) { return latency > limit; });
+            return slow;
+        };
+        // What a level takes is the mean of all readings of its elements: medians of few laps lie on the steps of the clock.
+        const auto readings_above = [&](double limit) {
+            std::vector<double> slow;
+            for (std::size_t i = 0; i < readings.size(); ++i)
+                if (latencies[i % latencies.size()] > limit) slow.push_back(readings[i]);
+            return slow;
+        };
+        // Loads of one level differ, by the slices of a cache for one, and so do those of the next.
+        const double margin = std::max({chase.window().aliased ? kAliasedMargin : kPlainMargin, efforts.front().spread(), efforts.back().spread(), jitter});
+        const auto slow = above(efforts.back().ceiling + margin);
+        const double share = chase.window().aliased ? kAliasedShare : kPlainShare;
+        if (slow.size() >= kFewestSlow && static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {
+            efforts.back().overflows = bytes;
+            efforts.push_back({deduce::mean_near_median(readings_above(efforts.back().ceiling + margin), clock_step),
+                               deduce::quantile(slow, 0.98),
+                               bytes,
+                               0,
+                               {},
+                               jitter > 0 ? clock_step / 2 : 0});
+            efforts.back().by_range.push_back(efforts.back().latency);
+        } else {
+            efforts.back().fits = bytes;
+            if (efforts.size() > 1)
+                efforts.back().by_range.push_back(deduce::mean_near_median(readings_above(efforts[efforts.size() - 2].ceiling + margin), clock_step));
+        }
+    }
+    if (clock_step > 1) {
+        for (auto& effort : efforts) {
+            if (effort.by_range.empty()) continue;
+            const auto [low, high] = std::ranges::minmax(effort.by_range);
+            effort.latency = (low + high) / 2;
+        }
+    }
+    return efforts;
+}
+
+/// Other policies than LRU and FIFO keep an entry now and then for longer than there are ways.
+NearTlb near_tlb(const deduce::CacheFindings& findings) {
+    const auto ways = static_cast<std::uint64_t>(findings.ways.value);
+    const bool in_order = findings.policy.name == "lru" || findings.policy.name == "fifo";
+    return {static_cast<std::uint64_t>(findings.line.value), static_cast<std::uint64_t>(findings.sets.value), in_order ? ways : ways + ways / 2 + 2};
+}
+
+void add_tlb(const std::string& name, const FoundTlb& tlb, const std::string& experiment, Outcome& outcome) {
+    const auto prefix = "tlbs." + name;
+    for (auto& estimate : deduce::tlb_estimates(tlb.findings, prefix, experiment)) outcome.estimates.push_back(std::move(estimate));
+    for (const auto& remark : tlb.findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}", name, remark));
+    if (!tlb.confirmed()) return;
+    auto penalty = decided(prefix + ".miss_penalty", static_cast<std::int64_t>(std::llround(tlb.penalty)),
+                           {experiment + ": difference of the medians of loads that hit here and in the next level", kConfidence});
+    penalty.interval = {tlb.penalty - tlb.spread, tlb.penalty + tlb.spread};
+    outcome.estimates.push_back(std::move(penalty));
+}
+
+deduce::Trace levels_trace(const std::string& name) {
+    deduce::Trace trace{.name = name, .experiment = name.substr(0, name.find('/'))};
+    trace.columns = {{"range", "bytes", {}}, {"median", "cycles", {}}, {"low", "cycles", {}}, {"high", "cycles", {}}};
+    trace.plot = {"What a dependent load takes for translation against the range of addresses", "range", {"median", "high"}, true, false};
+    return trace;
+}
+
+}  // namespace
+
+DataCaches data_caches(const Findings& findings, const std::string& path, const std::string& prefix) {
+    DataCaches caches;
+    for (int level = 1; level <= 3; ++level) {
+        caches.capacity = std::max(caches.capacity, static_cast<std::uint64_t>(most_capacity(findings, fmt::format("{}{}", prefix, level))));
+        const auto cached = findings.number(fmt::format("caches.{}{}.latency", prefix, level));
+        const auto memory = findings.number(fmt::format("paths.{}.memory_latency", path));
+        if (cached && memory) caches.miss_cost = *memory - *cached;
+    }
+    return caches;
+}
+
+std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, const TlbQuestion& asked, Outcome& outcome) {
+    TranslationChase translation(context, mapped, asked.caches, asked.hint);
+    translation.add_code_checks(outcome);
+    const Window& window = translation.window();
+    translation.describe(0.1, "levels of translation");
+    auto trace = levels_trace(asked.trace);
+    const auto efforts = find_efforts(translation, asked.stride, clock_step(context.findings), trace);
+    outcome.traces.push_back(std::move(trace));
+    std::vector<FoundTlb> found;
+    deduce::CacheQuestion question{.largest = window.bytes,
+                                   .word = window.word,
+                                   .visible = window.word,
+                                   .most_loads = kMostLoads,
+                                   .group_test_loads = kGroupTestLoads,
+                                   .seed = context.seed};
+    deduce::Chase chase = translation.chase();
+    std::vector<NearTlb> near;
+    for (std::size_t level = 0; level + 1 < efforts.size(); ++level) {
+        question.threshold = (efforts[level].latency + efforts[level + 1].latency) / 2;
+        question.fits = efforts[level].fits;
+        question.overflows = efforts[level].overflows;
+        translation.describe(0.3 + 0.3 * static_cast<double>(level), fmt::format("geometry of level {}", level + 1));
+        found.push_back({deduce::deduce_geometry(chase, question), efforts[level + 1].latency - efforts[level].latency,
+                         std::max(efforts.front().spread(), efforts[level].uncertainty + efforts[level + 1].uncertainty)});
+        if (!found.back().has_geometry()) continue;
+        near.push_back(near_tlb(found.back().findings));
+        const UnhiddenChase unhidden(translation, near);
+        if (unhidden.end() == 0) continue;
+        question.largest = unhidden.end();
+        question.visible = near.back().span;
+        question.behind = true;
+        chase = unhidden;
+    }
+    return found;
+}
+
+void report_tlbs(const std::vector<FoundTlb>& found, const std::string& path, std::uint64_t range, const std::string& experiment, Outcome& outcome) {
+    std::vector<std::string> names;
+    for (const auto& tlb : found) {
+        names.push_back(fmt::format("{}_l{}", path, names.size() + 1));
+        add_tlb(names.back(), tlb, experiment, outcome);
+    }
+    Evidence evidence{experiment + ": levels of latency against the range of addresses, the latency of the data taken off", kConfidence};
+    if (names.empty()) evidence.note = fmt::format("no translation missed a TLB within {} MiB of addresses", range >> 20);
+    const bool confirmed = std::ranges::all_of(found, &FoundTlb::confirmed);
+    const auto leaf = fmt::format("paths.{}.tlbs", path);
+    outcome.estimates.push_back(confirmed ? decided(leaf, names, evidence) : undecided(leaf, {}, evidence));
+}
+
+}  // namespace gputomo::experiments

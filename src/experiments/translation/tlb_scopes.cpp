@@ -1,0 +1,133 @@
+// What shares each TLB: blocks on two SMs walk through different pages (Wong 2010, IV-I and IV-J4).
+#include "experiments/experiments.hpp"
+
+#include "experiments/caches/known_caches.hpp"
+#include "experiments/clock/clock_watch.hpp"
+#include "experiments/device_facts.hpp"
+#include "experiments/sharing/competition.hpp"
+#include "experiments/sharing/scope_report.hpp"
+#include "experiments/translation/translation_chase.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace gputomo::experiments {
+namespace {
+
+/// Each array is so much of the TLB: both together are more than it holds.
+constexpr double kPart = 0.75;
+/// Loads of an array: every SM walks it, and more would take minutes.
+constexpr std::uint64_t kMostLoads = 16384;
+/// Pages that are mapped in under a second.
+constexpr std::uint64_t kMostMappings = 32768;
+/// Without aliasing, the largest array, and the part of a page that is surely one.
+constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30, kSmallPage = 4096;
+/// Bytes between loads within their pages: longer than any line; words at least.
+constexpr std::uint64_t kSpread = 264, kWord = 8;
+/// Lines of both arrays take no more of the last cache than this.
+constexpr double kPartOfCache = 0.5;
+
+struct KnownTlb {
+    std::string name;
+    std::uint64_t reach = 0, step = 0;  ///< bytes; entries further apart than `step` are surely different ones, or as far as is known
+    std::uint64_t hidden = 0;           ///< bytes; an entry of the level before spans so much and would hide lookups within
+    double penalty = 0;                 ///< cycles
+};
+
+/// The TLBs of a path as earlier experiments left them; nothing from the first on whose reach is not known.
+std::vector<KnownTlb> tlbs_of(const Findings& findings, const std::string& path) {
+    std::vector<KnownTlb> tlbs;
+    std::uint64_t step = 0;
+    for (const auto& name : names_of(findings, fmt::format("paths.{}.tlbs", path))) {
+        const auto leaf = [&](std::string_view what) { return fmt::format("tlbs.{}.{}", name, what); };
+        const auto reach = least_of(findings, leaf("reach"));
+        const auto penalty = findings.number(leaf("miss_penalty"));
+        if (!reach || !penalty || *reach <= 0 || *penalty <= 0) break;
+        const auto span = findings.number(leaf("span"));
+        const std::uint64_t before = step;
+        // Where the span is open, that of the level before.
+        step = span ? static_cast<std::uint64_t>(*span) : step;
+        tlbs.push_back({name, static_cast<std::uint64_t>(*reach), step, before, *penalty});
+    }
+    return tlbs;
+}
+
+using Arrays = std::array<std::vector<device::Address>, 2>;
+
+/// One load for each entry; the rival's entries begin at the next way of any size, so that they cover the same sets.
+Arrays arrays_in(const Window& window, std::uint64_t page, const KnownTlb& tlb, std::uint64_t step) {
+    const std::uint64_t count = static_cast<std::uint64_t>(kPart * static_cast<double>(tlb.reach)) / step;
+    const std::uint64_t second = std::bit_ceil(count * step);
+    if (count == 0 || count > kMostLoads || second + count * step > window.bytes) return {};
+    const std::uint64_t apart = std::clamp(page / (2 * count) / kWord * kWord, kWord, kSpread);
+    Arrays arrays;
+    // Neighbours come long after each other, when the level before has lost the entry that holds both.
+    const std::uint64_t neighbours = std::clamp<std::uint64_t>(tlb.hidden / step, 1, count);
+    for (std::uint64_t first = 0; first < neighbours; ++first)
+        for (std::uint64_t i = first; i < count; i += neighbours) {
+            arrays[0].push_back(window.base + i * step + 2 * i * apart % page / kWord * kWord);
+            arrays[1].push_back(window.base + second + i * step + (2 * i + 1) * apart % page / kWord * kWord);
+        }
+    return arrays;
+}
+
+class TlbScopes {
+public:
+    explicit TlbScopes(Context& context) : context_(context), page_(aliased_page(context.device)) {}
+
+    Outcome measure() {
+        const auto tlbs = tlbs_of(context_.findings, "global");
+        for (std::size_t i = 0; i < tlbs.size(); ++i) {
+            context_.progress(static_cast<double>(i) / static_cast<double>(tlbs.size()), fmt::format("what shares {}", tlbs[i].name));
+            compete(tlbs[i]);
+        }
+        return std::move(outcome_);
+    }
+
+private:
+    void compete(const KnownTlb& tlb) {
+        const std::uint64_t both = 2 * std::bit_ceil(tlb.reach);
+        const bool aliases = page_ > 0;
+        const std::uint64_t word = aliases ? std::max(page_, std::bit_ceil(both / kMostMappings)) : kSmallPage;
+        const std::uint64_t step = std::max(tlb.step, word);
+        if (!aliases && both > kMostMemory) return warn(tlb, "reaches too far for arrays beyond it");
+        const auto mapped = aliases ? MappedWindow::aliased(context_.device, word, both / word) : MappedWindow::plain(context_.device, both, word);
+        const auto arrays = arrays_in(mapped.window(), aliases ? page_ : kSmallPage, tlb, step);
+        if (arrays[0].empty()) return warn(tlb, "has too many entries to be competed for from every SM");
+        const auto cache = static_cast<double>(largest_cache(context_));
+        if (cache > 0 && static_cast<double>(2 * arrays[0].size() * kSpread) > kPartOfCache * cache)
+            return warn(tlb, "has so many entries that a line for each does not fit the last cache");
+        Competition competition(context_.device, LoadHint::l2_only);
+        competition.set_arrays(arrays[0], arrays[1]);
+        report_scope(context_, fmt::format("tlbs.{}.scope", tlb.name), compete_with_all(context_, competition, tlb.penalty),
+                     "tlb_scopes: blocks on the other SMs compete for entries with one on SM 0", outcome_);
+    }
+    void warn(const KnownTlb& tlb, std::string_view why) {
+        outcome_.warnings.push_back(fmt::format("tlb_scopes: {} {}: what shares it is left open", tlb.name, why));
+    }
+
+    Context& context_;
+    std::uint64_t page_;  ///< that can be mapped at many addresses; 0: none can
+    Outcome outcome_;
+};
+
+Outcome run(Context& context) {
+    return watched(context, [](Context& watched_context) { return TlbScopes(watched_context).measure(); });
+}
+
+}  // namespace
+
+Experiment tlb_scopes_experiment() {
+    return {.id = "tlb_scopes",
+            .title = "what shares each TLB: two blocks compete for entries from chosen SMs",
+            .source = "Wong 2010, IV-I and IV-J4",
+            .needs = {},
+            .after = {"clock", "caches", "tlb"},
+            .provides = {"tlbs.*.scope"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments
