@@ -33,6 +33,8 @@ constexpr std::uint64_t kTimesBefore = 2;
 constexpr std::uint32_t kLaps = 8;
 /// All SMs together reach less than this share of as many times one SM's rate where the cache is what limits them.
 constexpr double kLimited = 0.9;
+/// Rates from this share of the last one on are of a cache that is full.
+constexpr double kFilled = 0.99;
 /// One SM has a whole number of loads in flight, but for this share.
 constexpr double kWhole = 0.1;
 constexpr std::uint32_t kBlocksPerSm = 2;
@@ -190,7 +192,11 @@ void report_all(const Subject& subject, const std::vector<double>& rates, Outcom
     const double all = rates.back();
     const auto best = *std::ranges::max_element(rates);
     if (all < kLimited * rates.front() * static_cast<double>(rates.size())) {
-        outcome.estimates.push_back(decided_real(path, {all, all, best}, {"constant_bandwidth: more SMs that read from it bring nothing more", kConfidence}));
+        // Of those that fill it, which of them end first makes the rates differ a little.
+        double least = all;
+        for (const double rate : rates)
+            if (rate >= kFilled * all) least = std::min(least, rate);
+        outcome.estimates.push_back(decided_real(path, {all, least, best}, {"constant_bandwidth: more SMs that read from it bring nothing more", kConfidence}));
         return;
     }
     auto open = undecided(path, {}, {"constant_bandwidth: as many SMs as there are do not fill it", kConfidence});
