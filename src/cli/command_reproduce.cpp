@@ -30,7 +30,8 @@ std::optional<reproduce::Json> results_in(const std::filesystem::path& folder, c
     const auto file = folder / (paper + ".json");
     if (!std::filesystem::exists(file)) return std::nullopt;
     auto json = reproduce::Json::parse(read_file(file, "a reproduction"), nullptr, false);
-    const bool ours = json.is_object() && json.value("schema", "") == reproduce::kReproductionSchema && json.value("paper", "") == paper;
+    const bool ours =
+        json.is_object() && json.contains("schema") && json["schema"] == reproduce::kReproductionSchema && json.contains("paper") && json["paper"] == paper;
     return ours ? std::optional(std::move(json)) : std::nullopt;
 }
 

@@ -53,7 +53,7 @@ MeasuredKernels kernels_from_json(std::string_view text, std::string_view origin
         MeasuredKernels measured{.gpu = node.at("gpu").text(), .sms = count(node.at("sms")), .kernels = {}};
         for (const auto& kernel : node.at("kernels").elements()) measured.kernels.push_back(kernel_from(kernel));
         return measured;
-    } catch (const Json::parse_error& e) {
+    } catch (const Json::exception& e) {
         throw InputError(fmt::format("{}: not JSON: {}", origin, e.what()));
     } catch (const InputError& e) {
         throw InputError(fmt::format("{}: {}", origin, e.what()));

@@ -102,7 +102,7 @@ MixSurface surface_from_json(std::string_view text, std::string_view origin) {
         surface.warnings = node.at("warnings").texts();
         for (const auto& curve : node.at("curves").elements()) surface.curves.push_back(curve_from(curve));
         return surface;
-    } catch (const Json::parse_error& e) {
+    } catch (const Json::exception& e) {
         throw InputError(fmt::format("{}: not JSON: {}", origin, e.what()));
     } catch (const InputError& e) {
         throw InputError(fmt::format("{}: {}", origin, e.what()));

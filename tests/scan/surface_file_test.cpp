@@ -53,6 +53,11 @@ TEST(SurfaceFile, ComplaintsNameTheField) {
     EXPECT_THROW((void)surface_from_json("{", "file"), InputError);
 }
 
+TEST(SurfaceFile, NumbersThatNoDoubleHoldsAreRefusedAsAllElseIs) {
+    EXPECT_THAT([] { (void)surface_from_json(R"({"schema": "gputomo-surface-1", "sm_mhz": 1E2021606147920418})", "a.json"); },
+                testing::ThrowsMessage<InputError>(testing::HasSubstr("a.json: not JSON")));
+}
+
 TEST(Gzip, DamagedDataAreRefused) {
     const std::string text(100'000, 'x');
     const auto packed = gzip(text);
