@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "cli/machines.hpp"
 #include "machine/diff.hpp"
 #include "machine/json.hpp"
 #include "units/error.hpp"
@@ -21,7 +22,7 @@ struct DiffArguments {
 int print_diff(const DiffArguments& arguments) {
     // CLI11 takes nan for a number in any range.
     if (!std::isfinite(arguments.tolerance)) throw InputError(fmt::format("--tolerance: found {}; expected a number of 0 or more", arguments.tolerance));
-    const auto result = machine::diff(machine::load(arguments.a), machine::load(arguments.b), {.tolerance = arguments.tolerance});
+    const auto result = machine::diff(machine_named(arguments.a), machine_named(arguments.b), {.tolerance = arguments.tolerance});
     for (const auto& row : result.differing)
         fmt::print("differs    {:<44} {} | {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b), machine::unit_name(row.unit));
     for (const auto& path : result.undecided) fmt::print("undecided  {}\n", path);
@@ -38,8 +39,8 @@ int print_diff(const DiffArguments& arguments) {
 void add_diff(CLI::App& parent, Action& action) {
     const auto arguments = std::make_shared<DiffArguments>();
     auto* command = parent.add_subcommand("diff", "What differs between two machine descriptions");
-    command->add_option("a", arguments->a, "machine.json")->required();
-    command->add_option("b", arguments->b, "machine.json")->required();
+    command->add_option("a", arguments->a, "machine.json, scan.json[.gz] or sim:NAME")->required();
+    command->add_option("b", arguments->b, "machine.json, scan.json[.gz] or sim:NAME")->required();
     command->add_option("--tolerance", arguments->tolerance, "relative tolerance of numbers")->check(CLI::NonNegativeNumber);
     command->add_flag("--strict", arguments->strict, "what only one has is a difference too");
     command->callback([&action, arguments] { action = [arguments] { return print_diff(*arguments); }; });

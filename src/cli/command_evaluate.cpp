@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
 #include "cli/ending.hpp"
+#include "cli/machines.hpp"
 #include "cli/progress.hpp"
 #include "cli/surface_mixes.hpp"
 #include "experiments/mix/mix_surface.hpp"
@@ -38,7 +39,7 @@ const std::vector<std::string> kParameterExperiments{"attributes",        "clock
 
 /// From the file, or measured here and now.
 machine::Machine machine_for(const EvaluateOptions& options, device::Device& device, Progress& progress) {
-    if (!options.machine.empty()) return options.machine.starts_with("sim:") ? simulated_machine(options.machine) : machine::load(options.machine);
+    if (!options.machine.empty()) return machine_named(options.machine);
     scan::Options run;
     run.seed = options.seed;
     run.quick = options.quick;
@@ -139,8 +140,11 @@ void print(const EvaluateOptions& options, const models::Parameters& parameters,
 }
 
 int evaluate_recorded(const EvaluateOptions& options) {
-    auto parameters = parameters_for(options, options.machine.starts_with("sim:") ? simulated_machine(options.machine) : machine::load(options.machine));
-    const auto surface = judged(options, scan::load_surface(options.surface), parameters);
+    auto parameters = parameters_for(options, machine_named(options.machine));
+    const auto recorded = scan::load_surface(options.surface);
+    if (recorded.gpu != parameters.gpu)
+        fmt::print(stderr, "warning: {} was measured on {}, {} describes {}\n", options.surface, recorded.gpu, options.machine, parameters.gpu);
+    const auto surface = judged(options, recorded, parameters);
     print(options, parameters, surface);
     return 0;
 }

@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "cli/machines.hpp"
 #include "exports/exports.hpp"
 #include "machine/json.hpp"
 
@@ -17,7 +18,7 @@ struct ExportArguments {
 };
 
 int print_export(const ExportArguments& arguments) {
-    const auto machine = machine::load(arguments.file);
+    const auto machine = machine_named(arguments.file);
     for (const auto& format : exports::catalogue())
         if (format.name == arguments.format) fmt::print("{}", format.text(machine));
     return 0;

@@ -1,4 +1,5 @@
 #include "cli/command.hpp"
+#include "cli/machines.hpp"
 #include "history/history.hpp"
 #include "machine/json.hpp"
 
@@ -27,7 +28,7 @@ std::string entry_text(const history::Entry& entry) { return fmt::format("{}  {}
 void print_json(std::string_view what, const Json& rows) { fmt::print("{}\n", Json{{"schema", "gputomo-history-1"}, {what, rows}}.dump(1)); }
 
 int add_scan_file(const HistoryArguments& arguments) {
-    const auto machine = machine::load(arguments.add);
+    const auto machine = machine_named(arguments.add);
     history::History history(arguments.file);
     const auto entry = history.add(machine, {arguments.specimen, arguments.time});
     fmt::print("added      {}\n", entry_text(entry));

@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
 #include "cli/kernel_arguments.hpp"
+#include "cli/machines.hpp"
 #include "cli/predict_beside.hpp"
 #include "machine/json.hpp"
 #include "predict/listing.hpp"
@@ -69,8 +70,6 @@ predict::Code code_from(const PredictOptions& options) {
     if (predict::is_listing(text)) return predict::code_from_listing(predict::parse_listing(text, options.file), options.kernel, options.file);
     return predict::code_from_ptx(ptx::parse_kernel(text, options.kernel, options.file), options.kernel, options.file);
 }
-
-machine::Machine machine_from(const std::string& name) { return name.starts_with("sim:") ? simulated_machine(name) : machine::load(name); }
 
 /// JSON has no infinity: null where the throughput can't be reached.
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
@@ -173,13 +172,13 @@ int print_comparisons(const PredictOptions& options, const std::vector<KernelCom
 
 /// Kernels of the project where the name is one of theirs and no file.
 int run_workloads(const PredictOptions& options) {
-    return print_comparisons(options, compare_workloads(options.file, options.beside, machine_from(options.machine), options.machine));
+    return print_comparisons(options, compare_workloads(options.file, options.beside, machine_named(options.machine), options.machine));
 }
 
 int run_prediction(const PredictOptions& options) {
     if (!std::filesystem::exists(options.file) && names_workloads(options.file)) return run_workloads(options);
     if (options.kernel.empty()) throw InputError(fmt::format("--kernel: missing; expected an entry of {}", options.file));
-    const auto prediction = predict::predict(code_from(options), machine_from(options.machine), choices_from(options), options.machine);
+    const auto prediction = predict::predict(code_from(options), machine_named(options.machine), choices_from(options), options.machine);
     if (options.beside.device.empty()) {
         if (options.json)
             fmt::print("{}\n", json_from(prediction).dump(1));

@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/cusp.hpp"
 #include "cli/devices.hpp"
+#include "cli/machines.hpp"
 #include "cli/modelled.hpp"
 #include "cli/report_page.hpp"
 #include "machine/json.hpp"
@@ -34,18 +35,6 @@ struct ReportOptions {
     std::string out = "report.html";
 };
 
-/// Uncompressed.
-std::string content_of(const std::string& file) {
-    auto content = read_file(file, "a scan.json or a machine description");
-    return scan::is_gzip(content) ? scan::gunzip(content, file) : content;
-}
-
-/// What the content says that it is; empty where it says nothing. The readers complain of what is no JSON.
-std::string schema_of(const std::string& content) {
-    const auto json = nlohmann::json::parse(content, nullptr, false);
-    return json.is_object() && json.contains("schema") && json["schema"].is_string() ? json["schema"].get<std::string>() : "";
-}
-
 /// A machine and what its page shows beside it: of a scan.json, a machine description, or one that is built in ("sim:gtx280").
 struct Loaded {
     machine::Machine machine;
@@ -64,7 +53,7 @@ Loaded load(const std::string& file) {
         const auto machine = simulated_machine(file);
         return {machine, page_without_scan(machine, file)};
     }
-    const auto content = content_of(file);
+    const auto content = content_of(file, "a scan.json or a machine description");
     if (schema_of(content) == scan::kScanSchema) {
         const auto scan = scan::scan_from_json(content, file);
         return {scan::describe(scan), page_of(scan)};
