@@ -11,7 +11,7 @@ inline constexpr std::string_view kStyle = R"css(
 *{box-sizing:border-box}body{font:15px/1.5 system-ui,sans-serif;color:var(--fg);background:var(--bg);margin:0 auto;max-width:74rem;padding:1rem;overflow-wrap:break-word}td.m,.warn,li,figcaption,summary,p,h1{overflow-wrap:anywhere}
 a{color:var(--link)}h1{font-size:1.6rem;margin:.4rem 0}h2{font-size:1.25rem;margin:2.2rem 0 .5rem;border-bottom:1px solid var(--line)}h3{font-size:1rem;margin:1.4rem 0 .2rem}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .6rem .25rem 0;vertical-align:top;border-bottom:1px solid var(--line)}tr.key th{padding-top:.8rem;border-bottom:2px solid var(--line)}
-tbody th{font-weight:400}tr.key th{font-weight:600}tr:target,section:target,figure:target,li:target{background:var(--soft);outline:2px solid var(--link)}
+tbody th{font-weight:400}tr.key th{font-weight:600}tr{scroll-margin-top:6rem}tr:target,section:target,figure:target,li:target{background:var(--soft);outline:2px solid var(--link)}
 td.v{font-variant-numeric:tabular-nums;font-weight:600}td.m,p.m{color:var(--dim);font-size:.85rem}td.c{white-space:nowrap}
 .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(8.5rem,1fr));gap:.5rem;align-content:start}.card{background:var(--soft);border-radius:.5rem;padding:.45rem .7rem;color:inherit;text-decoration:none}
 .card b{display:block;font-size:1rem}.card span{color:var(--dim);font-size:.82rem;line-height:1.3;display:block}.warn{border-left:4px solid #d9622b;background:var(--soft);padding:.25rem .7rem;margin:.3rem 0;font-size:.85rem}
@@ -28,7 +28,7 @@ table.compare thead th{min-width:6.5rem}.trend{margin:.6rem 0}.trend h3{margin:.
 .trend p.key{margin:.1rem 0;font-size:.82rem}.trend p.key i{width:.75rem}.q0{background:#2f6fde}.q1{background:#d9622b}label.only{display:block;margin:.6rem 0;font-weight:600}body:has(#differences:checked) :is(tr.same,tbody.same){display:none}
 table.models th[scope=row]{white-space:nowrap}.card small{display:block;color:var(--dim);font-size:.78rem;margin-top:.15rem}
 @media(prefers-color-scheme:dark){.pass{color:#63c787}.fail{color:#ff8a75}}
-@media(max-width:52rem){.first{grid-template-columns:minmax(0,1fr)}}
+@media(max-width:52rem){.first{grid-template-columns:minmax(0,1fr)}.beside{order:-1}}
 @media(max-width:40rem){.wide{display:none!important}.narrow{display:block!important}body{padding:.6rem}table.leaves,table.leaves tbody{display:block}table.leaves thead{display:none}table.leaves tr{display:flex;flex-wrap:wrap;gap:0 .8rem;border-bottom:1px solid var(--line);padding:.2rem 0}table.leaves td,table.leaves th{border:0;padding:0;min-width:0;max-width:100%;overflow-wrap:anywhere}table.leaves .m{width:100%}}
 @media print{nav,.vega-embed summary{display:none}body{max-width:none;padding:0;font-size:11px}.beside .cards{grid-template-columns:repeat(5,1fr)}.plots{grid-template-columns:1fr 1fr}.first{grid-template-columns:1fr}figure,.card,tr,svg.gpu{break-inside:avoid}a{color:inherit;text-decoration:none}.wide{display:block!important}.narrow{display:none!important}}
 )css";
