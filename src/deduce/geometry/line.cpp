@@ -7,6 +7,8 @@ namespace gputomo::deduce::geometry {
 namespace {
 
 constexpr std::uint64_t kWindowWords = 512;
+/// Of longer tours one lap is recorded: among the watched words, accidents are few.
+constexpr std::size_t kLongTour = std::size_t{1} << 19;
 /// Of data, the finest piece that is looked for.
 constexpr std::uint64_t kFinestPiece = 16, kDataWord = 8;
 /// Neighbours of so many lines are tried, in as many sets as there may be: the majority decides.
@@ -22,7 +24,7 @@ FilledPiece find_sector(Probe& probe, std::uint64_t evict, std::uint64_t step) {
         tour.push_back(at);
         if (step > q.word && !probe.hidden()) tour.push_back(at + q.word);
     }
-    const auto rates = probe.miss_rates(tour, 1, 3);
+    const auto rates = probe.miss_rates(tour, 1, tour.size() <= kLongTour ? 3 : 1);
     std::map<std::uint64_t, int> distances;
     std::uint64_t last = 0;
     int misses = 0;
