@@ -1,5 +1,6 @@
 #include "experiments/chase/chase_array.hpp"
 
+#include "experiments/caches/settled_latency.hpp"
 #include "experiments/estimates.hpp"
 
 #include <algorithm>
@@ -101,6 +102,7 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
     context_.progress(fraction_, what_);
     const auto order = place_elements(offsets);
     chase_.write_cycle(order);
+    if (chase_.disturbed()) return disturbed_mean(order, first, warm, loads, sm);
     const std::uint64_t granularity = chase_.average_granularity();
     const std::uint64_t timed = (loads + granularity - 1) / granularity * granularity;
     // No walk starts where an earlier one left its traces.
@@ -116,6 +118,14 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
         means.push_back(*mean);
     }
     return summarise(means).value;
+}
+
+std::optional<double> ChaseArray::disturbed_mean(std::vector<device::Address> order, std::uint64_t first, std::uint64_t warm, std::uint64_t loads,
+                                                 std::optional<std::uint32_t> sm) {
+    std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first % order.size()), order.end());
+    const auto walk = [&] { return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm); };
+    const auto settled = settled_latency(walk, clock_step(context_.findings));
+    return settled ? std::optional(settled->mean) : std::nullopt;
 }
 
 std::vector<double> ChaseArray::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {

@@ -49,6 +49,9 @@ private:
     std::vector<device::Address> place_elements(const std::vector<std::uint64_t>& offsets) const;
     /// Loads of an array of so many elements that a launch repeats before it records, after `warm` that the first launch walked.
     [[nodiscard]] std::uint32_t rewalk_for(std::size_t elements, std::uint64_t warm) const;
+    /// As mean(), from single loads, of which accidents are left out.
+    std::optional<double> disturbed_mean(std::vector<device::Address> order, std::uint64_t first, std::uint64_t warm, std::uint64_t loads,
+                                         std::optional<std::uint32_t> sm);
     void find_out_whether_launches_empty_caches(const std::vector<device::Address>& ring);
 
     Context& context_;

@@ -110,6 +110,8 @@ public:
     /// loads of one and the same line wait for each other in some caches, and more so when nothing is recorded in between.
     void calibrate(device::Address start, std::uint32_t elements = 1);
 
+    /// Whether calibration met jitter or accidents: what average() gives then holds them.
+    [[nodiscard]] bool disturbed() const { return disturbed_; }
     [[nodiscard]] double average_overhead() const { return average_overhead_; }
     [[nodiscard]] double record_overhead() const { return record_overhead_; }
     [[nodiscard]] const Shape& shape() const { return shape_; }
@@ -127,13 +129,14 @@ private:
     std::optional<double> cycles_of(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t unroll);
     /// Cycles of `loads` dependent loads without the loop's part, clock overhead included.
     std::optional<double> total_cycles(const ChaseRun& run);
-    std::vector<TimedLoad> record(const ChaseRun& run);
+    std::vector<TimedLoad> record(const ChaseRun& run, CompiledKernel& kernel);
     /// Of calibration: cycles of a number of loads and of twice as many, and how much a load's share of them differs between runs.
     struct Totals {
         double once = 0, twice = 0, spread = 0;
     };
-    Totals calibration_totals(const ChaseRun& run, int runs);
-    [[nodiscard]] double reading_of(const std::vector<double>& lap_means, bool noisy) const;
+    Totals calibration_totals(const ChaseRun& run);
+    /// What recording adds to a load where jitter and accidents add to it as well: twice a record of one load, less one of two loads.
+    double disturbed_record_overhead(ChaseRun run, std::uint32_t elements);
 
     device::Device& device_;
     Shape shape_;
@@ -145,11 +148,13 @@ private:
     device::Buffer results_;
     double average_overhead_ = 0;
     double record_overhead_ = 0;
+    bool disturbed_ = false;
     std::uint32_t sms_ = 1;
     std::optional<ConstantLinks> constants_;
 };
 
 [[nodiscard]] ptx::KernelBuilder average_chase_kernel(ptx::Target target, LoadHint hint, int unroll);
-[[nodiscard]] ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Shape& shape);
+/// Records so many loads together.
+[[nodiscard]] ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Shape& shape, int loads = 1);
 
 }  // namespace gputomo::experiments
