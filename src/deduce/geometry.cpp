@@ -35,8 +35,9 @@ constexpr std::uint64_t kDataLoads = std::uint64_t{4} << 20;
 constexpr std::uint64_t kShares = 4;
 /// Of a cache's lines, this share at random places is tried for one overfull set.
 constexpr double kScatteredShare = 0.75;
-/// Of as many lines as stay together in an array, this share does in full sets; more lines than this are not tried together.
-constexpr double kSurelyStay = 0.9;
+/// Of as many lines as stay together in an array, this share does in full sets, also where data lie in parts that these lines fill unevenly
+/// (an H200's L1 has eight); more lines than this are not tried together.
+constexpr double kSurelyStay = 0.75;
 constexpr std::uint64_t kMostTogether = 1 << 14;
 /// Longest line, as a multiple of what one miss fills.
 constexpr std::uint64_t kMostSectors = 64;

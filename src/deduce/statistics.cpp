@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 
 namespace gputomo::deduce {
 namespace {
 
-/// A window no longer than this many times the shortest is as dense: a quarter of the values may be nearly all of the lowest cluster, and half of the next.
-constexpr double kNearlyShortest = 4;
+/// Standard deviation of a normal distribution, in median deviations.
+constexpr double kDeviation = 1.4826;
+/// Jitter keeps within so many standard deviations but for one reading in fifteen thousand.
+constexpr double kJitterReach = 4;
 
 }  // namespace
 
@@ -57,25 +61,20 @@ double median_of_steps(const std::vector<double>& values, double step) {
     return middle - step / 2 + step * (static_cast<double>(values.size()) / 2 - static_cast<double>(below)) / static_cast<double>(within);
 }
 
-double mean_of_lowest_cluster(std::vector<double> values) {
-    if (values.empty()) return 0;
-    std::ranges::sort(values);
-    // The lowest window that holds a quarter of the values and is nearly as short as any; what lies within its width around it belongs to it.
-    const std::size_t quarter = std::max<std::size_t>(1, values.size() / 4);
-    const auto width = [&](std::size_t first) { return values[first + quarter - 1] - values[first]; };
-    double shortest = width(0);
-    for (std::size_t first = 1; first + quarter <= values.size(); ++first) shortest = std::min(shortest, width(first));
-    std::size_t best = 0;
-    while (width(best) > kNearlyShortest * shortest) ++best;
-    const double low = values[best] - width(best), high = values[best + quarter - 1] + width(best);
-    double sum = 0;
-    std::size_t count = 0;
-    for (const double value : values) {
-        if (value < low || value > high) continue;
-        sum += value;
-        ++count;
-    }
-    return sum / static_cast<double>(count);
+std::vector<double> without_accidents(const std::vector<double>& values, double step) {
+    const double middle = median(values), reach = std::max(step, kJitterReach * kDeviation * median_deviation(values));
+    std::vector<double> together;
+    std::ranges::copy_if(values, std::back_inserter(together), [&](double value) { return std::abs(value - middle) <= reach; });
+    return together;
+}
+
+Location location(const std::vector<double>& values, double step) {
+    const auto together = without_accidents(values, step);
+    if (together.empty()) return {};
+    const auto count = static_cast<double>(together.size());
+    const double mean = std::accumulate(together.begin(), together.end(), 0.0) / count;
+    const double squares = std::accumulate(together.begin(), together.end(), 0.0, [mean](double sum, double v) { return sum + (v - mean) * (v - mean); });
+    return {mean, median_of_steps(together, step), std::sqrt(squares) / count};
 }
 
 double median_deviation(const std::vector<double>& values) {

@@ -2,6 +2,7 @@
 #include "experiments/experiments.hpp"
 
 #include "deduce/levels.hpp"
+#include "deduce/statistics.hpp"
 #include "experiments/chase/pointer_chase.hpp"
 #include "experiments/chase/pointer_chase_kernels.hpp"
 #include "experiments/clock/clock_watch.hpp"
@@ -38,26 +39,30 @@ constexpr double kFilled = 0.99;
 /// One SM has a whole number of loads in flight, but for this share.
 constexpr double kWhole = 0.1;
 constexpr std::uint32_t kBlocksPerSm = 2;
+/// Two rates of one SM that differ by more than this share are disturbed; then each is measured several times.
+constexpr double kSteady = 0.01;
+constexpr int kDisturbedRuns = 5;
 
 /// Of one block; `claim` is taken by the first one on its SM.
 struct BlockResult {
     std::uint32_t claim = 0, begin = 0, end = 0, padding = 0;
 };
 
-/// One thread on every `per`-th SM, as far as `active` of them, follows its rings; the lap before the timed ones runs through the same code.
+/// One thread on each of `active` SMs follows its rings: on the first of each `per` SMs, of which there are `groups`, then on the second of each, which begins
+/// elsewhere. The lap before the timed ones runs through the same code.
 ptx::KernelBuilder bandwidth_kernel(ptx::Target target) {
     ptx::KernelBuilder k("constant_bandwidth", target);
     std::vector<Reg> starts;
     for (std::size_t i = 0; i < kChains; ++i) starts.push_back(k.param(Type::u64, fmt::format("start{}", i)));
-    const Reg turns = k.param(Type::u32, "turns"), per = k.param(Type::u32, "per"), active = k.param(Type::u32, "active"),
-              results = k.param(Type::u64, "results"), sink = k.param(Type::u64, "sink");
+    const Reg turns = k.param(Type::u32, "turns"), per = k.param(Type::u32, "per"), groups = k.param(Type::u32, "groups"),
+              active = k.param(Type::u32, "active"), shift = k.param(Type::u32, "shift"), results = k.param(Type::u64, "results"),
+              sink = k.param(Type::u64, "sink");
     static_cast<void>(k.array(constant_array()));
     const Label leave = k.label();
     const Reg sm = k.special(SpecialRegister::smid), number = k.reg(Type::u32), rest = k.reg(Type::u32), other = k.reg(Type::pred), taken = k.reg(Type::u32);
     k("div.u32", number, sm, per);
     k("rem.u32", rest, sm, per);
-    k("setp.ne.u32", other, rest, 0);
-    k.when(other)("bra", leave);
+    k("mad.lo.u32", number, rest, groups, number);
     k("setp.ge.u32", other, number, active);
     k.when(other)("bra", leave);
     const Reg mine = k.element(results, number, Bytes{sizeof(BlockResult)});
@@ -67,6 +72,9 @@ ptx::KernelBuilder bandwidth_kernel(ptx::Target target) {
     // The thread's number, which is 0, keeps the compiler from taking the addresses for ones that all threads share.
     const Reg thread = k.reg(Type::u64);
     k("cvt.u64.u32", thread, k.special(SpecialRegister::tid_x));
+    const Reg begins = k.reg(Type::u64);
+    k("mul.wide.u32", begins, rest, shift);
+    k("add.u64", thread, thread, begins);
     std::vector<Reg> at = k.regs(Type::u64, static_cast<int>(kChains));
     for (std::size_t i = 0; i < kChains; ++i) k("add.u64", at[i], starts[i], thread);
     k.loop(2, [&] {
@@ -119,6 +127,12 @@ std::optional<Subject> subject_of(const Findings& findings) {
                    *bytes, *latency,      static_cast<std::uint32_t>(per)};
 }
 
+/// Bytes per cycle of several SMs that don't end at the same time: until the last one's end, when the others' bandwidth lies idle, and the sum of what each
+/// had until its own, with which the last ones have what the others left. The cache's own bandwidth, where they fill it, lies between.
+struct Throughput {
+    double until_last = 0, each = 0;
+};
+
 class Measurement {
 public:
     Measurement(device::Device& device, const Subject& subject)
@@ -129,32 +143,54 @@ public:
           links_(device, module_),
           sms_(sms_of(device)),
           results_(device, Bytes{static_cast<std::int64_t>(sizeof(BlockResult)) * sms_ + 16}) {
-        const auto bytes = static_cast<std::uint64_t>(kPart * static_cast<double>(subject.capacity)) / kChains / subject.line * subject.line;
-        for (std::size_t chain = 0; chain < kChains; ++chain) {
-            auto ring = deduce::strided(bytes, subject.line);
-            for (auto& offset : ring) offset += chain * bytes;
-            links_.write_cycle(ring);
-            starts_.push_back(links_.link_to(ring.front()));
-            lines_ = static_cast<std::uint32_t>(ring.size());
-        }
+        lines_ = static_cast<std::uint32_t>(kPart * static_cast<double>(subject.capacity)) / kChains / static_cast<std::uint32_t>(subject.line);
+        write_rings(1);
+        for (std::uint64_t chain = 0; chain < kChains; ++chain) starts_.push_back(links_.link_to(chain * lines_ * subject_.line));
     }
-    [[nodiscard]] std::uint32_t most() const { return (sms_ + subject_.per - 1) / subject_.per; }
+    /// Gives each SM of a group lines of its own: followers in one ring would find what the first one fetched. False where the cache before holds what
+    /// two of them walk through.
+    bool split_rings() {
+        const std::uint64_t part = lines_ / subject_.per;
+        if (subject_.per < 2 || (subject_.per - 1) * kChains * part * subject_.line <= subject_.before) return false;
+        write_rings(subject_.per);
+        return true;
+    }
+    /// SMs that share no cache before this one.
+    [[nodiscard]] std::uint32_t groups() const { return (sms_ + subject_.per - 1) / subject_.per; }
+    [[nodiscard]] std::uint32_t sms() const { return sms_; }
     [[nodiscard]] const CompiledKernel& kernel() const { return kernel_; }
     /// Bytes per cycle that come to `active` SMs together: what the second half of the laps adds, free of how SMs begin and end.
-    double rate(std::uint32_t active) {
+    Throughput rate(std::uint32_t active) {
         const auto half = cycles(active, kLaps / 2 * lines_), whole = cycles(active, kLaps * lines_);
-        double sum = 0;
-        for (std::size_t i = 0; i < whole.size(); ++i)
-            if (whole[i] > half[i]) sum += subject_.bytes * kChains * (kLaps - kLaps / 2) * lines_ / (whole[i] - half[i]);
-        return sum;
+        const double bytes = subject_.bytes * kChains * (kLaps - kLaps / 2) * lines_;
+        double sum = 0, all = 0;
+        for (std::size_t i = 0; i < whole.size(); ++i) {
+            if (whole[i] <= half[i]) continue;
+            sum += bytes / (whole[i] - half[i]);
+            all += bytes;
+        }
+        return {sum == 0 ? 0 : all / (std::ranges::max(whole) - std::ranges::max(half)), sum};
     }
 
 private:
+    /// Each chain's lines in so many rings, one behind the other.
+    void write_rings(std::uint32_t parts) {
+        const std::uint64_t part = lines_ / parts * subject_.line;
+        for (std::uint64_t begin = 0; begin < kChains * lines_ * subject_.line; begin += lines_ * subject_.line) {
+            for (std::uint64_t number = 0; number < parts; ++number) {
+                auto ring = deduce::strided(part, subject_.line);
+                for (auto& offset : ring) offset += begin + number * part;
+                links_.write_cycle(ring);
+            }
+        }
+    }
     /// Of each block that reads; 0 for the others.
     std::vector<double> cycles(std::uint32_t active, std::uint32_t turns) {
         device::Arguments arguments;
         for (const auto start : starts_) arguments.add(start);
-        arguments.add(turns).add(subject_.per).add(active).add(results_.address()).add(results_.address() + sizeof(BlockResult) * sms_);
+        const std::uint32_t shift = lines_ / subject_.per * static_cast<std::uint32_t>(subject_.line);
+        arguments.add(turns).add(subject_.per).add(groups()).add(active).add(shift);
+        arguments.add(results_.address()).add(results_.address() + sizeof(BlockResult) * sms_);
         device_.fill_u32(results_.address(), 0, sizeof(BlockResult) / 4 * sms_);
         kernel_.launch({kBlocksPerSm * sms_}, {1}, arguments);
         std::vector<double> spans;
@@ -178,6 +214,45 @@ private:
     std::uint32_t lines_ = 0;
 };
 
+/// Of so many SMs together, measured once or, where that is disturbed, several times.
+struct Rate {
+    std::uint32_t active = 0;
+    std::vector<Throughput> samples;
+    /// Accidents only slow a few SMs, which don't fill the cache; where it is full others take their turns.
+    [[nodiscard]] double best() const { return std::ranges::max(both()); }
+    [[nodiscard]] double least() const { return std::ranges::min(both()); }
+    [[nodiscard]] double median() const {
+        std::vector<double> middles;
+        for (const auto& sample : samples) middles.push_back((sample.until_last + sample.each) / 2);
+        return deduce::median(middles);
+    }
+
+private:
+    [[nodiscard]] std::vector<double> both() const {
+        std::vector<double> values;
+        for (const auto& sample : samples) values.insert(values.end(), {sample.until_last, sample.each});
+        return values;
+    }
+};
+
+/// Whether the last SMs that were added brought nothing.
+bool filled(const std::vector<Rate>& rates) { return rates.size() > 1 && kFilled * rates.back().median() < rates[rates.size() - 2].median(); }
+
+/// One SM, two, ... of those that share no cache before this one; where it isn't seen that they fill it, all SMs.
+std::vector<Rate> measure_rates(Context& context, Measurement& measurement) {
+    std::vector<Rate> rates;
+    const double once = measurement.rate(1).each, again = measurement.rate(1).each;
+    const int runs = std::abs(once - again) > kSteady * std::max(once, again) ? kDisturbedRuns : 1;
+    const auto add = [&](std::uint32_t active) {
+        context.progress(static_cast<double>(active) / measurement.sms(), fmt::format("{} SMs read constants", active));
+        rates.push_back({active, {}});
+        for (int i = 0; i < runs; ++i) rates.back().samples.push_back(measurement.rate(active));
+    };
+    for (std::uint32_t active = 1; active <= measurement.groups(); ++active) add(active);
+    if (!filled(rates) && measurement.split_rings()) add(measurement.sms());
+    return rates;
+}
+
 /// What a single SM gets tells how many loads it has in flight, where that is fewer than the thread has.
 void report_one_sm(const Subject& subject, double rate, Outcome& outcome) {
     const double in_flight = rate * subject.latency / subject.bytes, whole = std::round(in_flight);
@@ -187,16 +262,20 @@ void report_one_sm(const Subject& subject, double rate, Outcome& outcome) {
                 {fmt::format("constant_bandwidth: of {} independent loads so many are in flight, from one SM's rate and the latency", kChains), kConfidence}));
 }
 
-void report_all(const Subject& subject, const std::vector<double>& rates, Outcome& outcome) {
+void report_all(const Subject& subject, const std::vector<Rate>& rates, Outcome& outcome) {
     const auto path = fmt::format("caches.{}.bytes_per_cycle", subject.name);
-    const double all = rates.back();
-    const auto best = *std::ranges::max_element(rates);
-    if (all < kLimited * rates.front() * static_cast<double>(rates.size())) {
+    const double all = rates.back().median();
+    double best = 0;
+    for (const auto& rate : rates) best = std::max(best, rate.best());
+    if (all < kLimited * rates.front().best() * rates.back().active) {
         // Of those that fill it, which of them end first makes the rates differ a little.
-        double least = all;
-        for (const double rate : rates)
-            if (rate >= kFilled * all) least = std::min(least, rate);
-        outcome.estimates.push_back(decided_real(path, {all, least, best}, {"constant_bandwidth: more SMs that read from it bring nothing more", kConfidence}));
+        double least = all, most = all;
+        for (const auto& rate : rates) {
+            if (rate.median() < kFilled * all) continue;
+            least = std::min(least, rate.least());
+            most = std::max(most, rate.best());
+        }
+        outcome.estimates.push_back(decided_real(path, {all, least, most}, {"constant_bandwidth: more SMs that read from it bring nothing more", kConfidence}));
         return;
     }
     auto open = undecided(path, {}, {"constant_bandwidth: as many SMs as there are do not fill it", kConfidence});
@@ -214,16 +293,16 @@ Outcome measure(Context& context) {
     }
     Measurement measurement(context.device, *subject);
     add_code_checks(measurement.kernel(), outcome);
+    const auto rates = measure_rates(context, measurement);
     deduce::Trace trace{.name = "constant_bandwidth/sms", .experiment = "constant_bandwidth"};
     trace.columns = {{"blocks", "count", {}}, {"rate", "bytes/cycle", {}}};
     trace.plot = {"Bytes per cycle from the shared cache of constants against the number of SMs that read", "blocks", {"rate"}, false, false};
-    for (std::uint32_t active = 1; active <= measurement.most(); ++active) {
-        context.progress(static_cast<double>(active) / measurement.most(), fmt::format("{} SMs read constants", active));
-        trace.columns[0].values.push_back(active);
-        trace.columns[1].values.push_back(measurement.rate(active));
+    for (const auto& rate : rates) {
+        trace.columns[0].values.push_back(rate.active);
+        trace.columns[1].values.push_back(rate.median());
     }
-    report_one_sm(*subject, trace.columns[1].values.front(), outcome);
-    report_all(*subject, trace.columns[1].values, outcome);
+    report_one_sm(*subject, rates.front().best(), outcome);
+    report_all(*subject, rates, outcome);
     outcome.traces.push_back(std::move(trace));
     return outcome;
 }

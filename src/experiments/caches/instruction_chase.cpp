@@ -293,6 +293,10 @@ Filling find_filling(device::Device& device, std::uint64_t instruction_bytes) {
     return filling;
 }
 
+ptx::KernelBuilder filled_kernel(device::Device& device, std::uint32_t slots) {
+    return chase_kernel(target_of(device), slots, find_filling(device, bytes_of_instruction(device)));
+}
+
 /// The tour is dense where it goes on in equal steps of a line or less; then it is walked in another order, so that prefetching
 /// of what comes next in the code does not hide what is asked about.
 std::uint64_t dense_step(const std::vector<std::uint64_t>& offsets) {
@@ -306,8 +310,9 @@ std::uint64_t dense_step(const std::vector<std::uint64_t>& offsets) {
 
 }  // namespace
 
-InstructionChase::InstructionChase(Context& context, std::uint32_t slots)
-    : InstructionChase(context, slots, chase_kernel(target_of(context.device), slots, find_filling(context.device, bytes_of_instruction(context.device)))) {}
+InstructionChase::InstructionChase(Context& context, std::uint32_t slots) : InstructionChase(context, slots, filled_kernel(context.device, slots)) {}
+
+void InstructionChase::compile_ahead(device::Device& device, std::uint32_t slots) { device.compile_ahead(filled_kernel(device, slots).text()); }
 
 InstructionChase::InstructionChase(Context& context, std::uint32_t slots, const ptx::KernelBuilder& kernel)
     : context_(context),

@@ -7,11 +7,12 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Ranges over SMs are rounded to whole cycles: the extremes of some dozen latencies, each this uncertain, keep within half a cycle.
-constexpr double kUncertain = 0.2;
-constexpr int kMostWalks = 6;
-/// Standard deviation of a median, in median deviations of the readings and over the root of their number.
-constexpr double kDeviation = 1.86;
+/// Ranges over SMs are rounded to whole cycles: the extremes of some hundred latencies, each this uncertain, keep within half a cycle.
+constexpr double kUncertain = 0.1;
+/// Where loads differ so much that not even the larger number of walks would tell, they differ for other reasons than jitter: the smaller one has to do.
+constexpr int kMostWalks = 24, kFewWalks = 6;
+/// Standard deviation of a median, in those of a mean of as many readings.
+constexpr double kOfMedian = 1.253;
 
 }  // namespace
 
@@ -22,10 +23,11 @@ std::optional<SettledLatency> settled_latency(const std::function<std::vector<do
         const auto more = walk();
         latencies.insert(latencies.end(), more.begin(), more.end());
         if (latencies.empty()) return std::nullopt;
-        const double deviation = deduce::median_deviation(latencies);
-        settled = {deviation > step ? deduce::median_of_steps(latencies, step) : deduce::mean_near_median(latencies, step),
-                   kDeviation * deviation / std::sqrt(static_cast<double>(latencies.size()))};
-        if (settled.uncertainty <= kUncertain) break;
+        const auto at = deduce::location(latencies, step);
+        const bool jitter = deduce::median_deviation(latencies) > step;
+        settled = {at.mean, jitter ? at.median : deduce::mean_near_median(latencies, step), kOfMedian * at.uncertainty};
+        const double wanted = (walks + 1) * std::pow(settled.uncertainty / kUncertain, 2);
+        if (wanted <= walks + 1 || (wanted > kMostWalks && walks + 1 >= kFewWalks)) break;
     }
     return settled;
 }

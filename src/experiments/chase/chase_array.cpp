@@ -1,5 +1,6 @@
 #include "experiments/chase/chase_array.hpp"
 
+#include "experiments/caches/settled_latency.hpp"
 #include "experiments/estimates.hpp"
 
 #include <algorithm>
@@ -101,6 +102,7 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
     context_.progress(fraction_, what_);
     const auto order = place_elements(offsets);
     chase_.write_cycle(order);
+    if (chase_.disturbed()) return disturbed_mean(order, first, warm, loads, sm);
     const std::uint64_t granularity = chase_.average_granularity();
     const std::uint64_t timed = (loads + granularity - 1) / granularity * granularity;
     // No walk starts where an earlier one left its traces.
@@ -118,6 +120,14 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
     return summarise(means).value;
 }
 
+std::optional<double> ChaseArray::disturbed_mean(std::vector<device::Address> order, std::uint64_t first, std::uint64_t warm, std::uint64_t loads,
+                                                 std::optional<std::uint32_t> sm) {
+    std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first % order.size()), order.end());
+    const auto walk = [&] { return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm); };
+    const auto settled = settled_latency(walk, clock_step(context_.findings));
+    return settled ? std::optional(settled->mean) : std::nullopt;
+}
+
 std::vector<double> ChaseArray::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
     context_.progress(fraction_, what_);
     const auto order = place_elements(offsets);
@@ -125,12 +135,20 @@ std::vector<double> ChaseArray::walk(const std::vector<std::uint64_t>& offsets, 
     return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
 }
 
-std::vector<double> ChaseArray::on_sm(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm, std::uint64_t loads,
-                                      std::uint32_t sm) {
-    context_.progress(fraction_, what_);
+std::vector<device::Address> ChaseArray::write(const std::vector<std::uint64_t>& offsets) {
     auto order = place_elements(offsets);
     chase_.write_cycle(order);
-    std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first % order.size()), order.end());
+    return order;
+}
+
+std::vector<double> ChaseArray::on_sm(const std::vector<device::Address>& written, std::uint64_t first, std::uint64_t warm, std::uint64_t loads,
+                                      std::uint32_t sm) {
+    context_.progress(fraction_, what_);
+    const std::uint64_t begin = first % written.size();
+    // One element more than is visited: where the last load leads to; and clocks with steps read one load more.
+    if (begin + warm + loads + 2 <= written.size()) return chase_.walk(std::span(written).subspan(begin), warm, loads, 0, sm);
+    auto order = written;
+    std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(begin));
     return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
 }
 

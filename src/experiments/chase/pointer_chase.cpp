@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <numeric>
@@ -21,9 +22,14 @@ namespace {
 constexpr std::uint32_t kCalibrationLoads = 256;
 constexpr std::uint32_t kCalibrationWarm = 16;
 constexpr int kCalibrationRuns = 3;
-/// Runs that differ by more than this a load are disturbed; then many short ones are timed.
+/// Runs that differ by more than this a load are disturbed; then single loads are compared with pairs of them, so that accidents can be left out.
 constexpr double kQuiet = 0.5;
-constexpr int kNoisyRuns = 512;
+/// Loads of a record of the kernel that disturbed recording is calibrated with, and how sure the overhead has to be, in cycles: ranges over SMs are rounded to
+/// whole cycles, and what is wrong with the overhead is wrong with all of them.
+constexpr int kTwoLoads = 2;
+constexpr double kSure = 0.06;
+constexpr int kMostDisturbedRuns = 512, kRunsAtOnce = 16;
+constexpr std::uint32_t kDisturbedWarm = 4;
 constexpr std::uint32_t kWriterThreads = 128;
 /// Grids of this many blocks an SM, then of more, are launched until one block lands on the wanted SM.
 constexpr std::array kBlocksPerSm = {2U, 8U, 32U};
@@ -58,6 +64,7 @@ std::shared_ptr<device::Module> load_module(device::Device& device, const Pointe
     module.add(average_chase_kernel(target_of(device), shape.hint, PointerChase::kLonger * shape.unroll));
     module.add(fine_chase_kernel(target_of(device), shape));
     if (shape.hint == LoadHint::constant) module.add(constant_base_kernel(target_of(device)));
+    module.add(fine_chase_kernel(target_of(device), shape, kTwoLoads));
     return device.load(module.text());
 }
 
@@ -158,10 +165,10 @@ std::optional<double> PointerChase::average(const ChaseRun& run) {
     return (*total - average_overhead_) / run.loads;
 }
 
-PointerChase::Recorded PointerChase::record(const ChaseRun& run) {
+PointerChase::Recorded PointerChase::record(const ChaseRun& run, CompiledKernel& kernel) {
     // From one start to the next: the first reading is of no load.
     const std::uint32_t before = shape_.start_to_start ? 1 : 0;
-    if (!launch(fine_, run, run.loads + before)) return {};
+    if (!launch(kernel, run, run.loads + before)) return {};
     const auto bytes = results_.read<std::byte>(static_cast<std::size_t>(kHeaderBytes + kRecordBytes * (run.loads + before)));
     Header header;
     std::memcpy(&header, bytes.data(), sizeof header);
@@ -176,7 +183,7 @@ std::vector<std::uint16_t> PointerChase::fine(const ChaseRun& run) {
         ChaseRun part = run;
         part.warm = run.warm + static_cast<std::uint32_t>(all.size());
         part.loads = std::min(loads_a_launch(), run.loads - static_cast<std::uint32_t>(all.size()));
-        const auto recorded = record(part);
+        const auto recorded = record(part, fine_);
         if (recorded.cycles.empty()) return {};
         all.insert(all.end(), recorded.cycles.begin(), recorded.cycles.end());
     }
@@ -190,7 +197,7 @@ std::vector<double> PointerChase::latencies(const ChaseRun& run) {
 }
 
 PointerChase::Recorded PointerChase::record_cycle(std::span<const device::Address> order, std::uint64_t at, const ChaseRun& run) {
-    auto recorded = record(run);
+    auto recorded = record(run, fine_);
     if (recorded.cycles.empty()) return recorded;
     const std::uint32_t loads = run.loads + (shape_.start_to_start ? 1 : 0);
     std::uint32_t sum = 0;
@@ -219,11 +226,11 @@ std::vector<double> PointerChase::walk(std::span<const device::Address> order, s
     return latencies;
 }
 
-PointerChase::Totals PointerChase::calibration_totals(const ChaseRun& run, int runs) {
+PointerChase::Totals PointerChase::calibration_totals(const ChaseRun& run) {
     ChaseRun doubled = run;
     doubled.loads = 2 * run.loads;
     std::array<std::vector<double>, 4> cycles;  // short and long loop, once and twice as many loads
-    for (int i = 0; i < runs; ++i) {
+    for (int i = 0; i < kCalibrationRuns; ++i) {
         cycles[0].push_back(cycles_of(average_, run, static_cast<std::uint32_t>(shape_.unroll)).value_or(0));
         cycles[1].push_back(cycles_of(average_long_, run, average_granularity()).value_or(0));
         cycles[2].push_back(cycles_of(average_, doubled, static_cast<std::uint32_t>(shape_.unroll)).value_or(0));
@@ -234,41 +241,63 @@ PointerChase::Totals PointerChase::calibration_totals(const ChaseRun& run, int r
         const auto [low, high] = std::ranges::minmax(c);
         spread = std::max(spread, (high - low) / run.loads);
     }
-    const auto without_loop = [&](std::size_t at) {
-        return (kLonger * deduce::mean_of_lowest_cluster(cycles[at + 1]) - deduce::mean_of_lowest_cluster(cycles[at])) / (kLonger - 1);
-    };
+    const auto without_loop = [&](std::size_t at) { return (kLonger * std::ranges::min(cycles[at + 1]) - std::ranges::min(cycles[at])) / (kLonger - 1); };
     return {without_loop(0), without_loop(2), spread};
 }
 
 void PointerChase::calibrate(device::Address start, std::uint32_t elements) {
     const std::uint32_t granularity = std::lcm(average_granularity(), elements);
-    ChaseRun run{.start = start, .warm = kCalibrationWarm * elements, .loads = std::max(1U, kCalibrationLoads / granularity) * granularity};
-    Totals totals = calibration_totals(run, kCalibrationRuns);
-    const bool noisy = totals.spread > kQuiet;
-    if (noisy) {  // few loads a run, so that enough runs are free of outliers
-        run.loads = average_granularity();
-        totals = calibration_totals(run, kNoisyRuns);
+    const ChaseRun run{.start = start, .warm = kCalibrationWarm * elements, .loads = std::max(1U, kCalibrationLoads / granularity) * granularity};
+    const Totals totals = calibration_totals(run);
+    average_overhead_ = 2 * totals.once - totals.twice;
+    disturbed_ = totals.spread > kQuiet;
+    if (disturbed_) {
+        record_overhead_ = disturbed_record_overhead({.start = start, .warm = kDisturbedWarm * elements}, elements);
+        return;
     }
-    const double latency = (totals.twice - totals.once) / run.loads;
     // The first lap's records hold what the loop's first turn costs in instruction fetches.
     const std::uint32_t laps = std::min(kCalibrationLoads, loads_a_launch() - elements) / elements;
     std::vector<double> lap_means;
-    for (int i = 0; i < (noisy ? kNoisyRuns / 4 : 1); ++i) {
-        const auto cycles = record({.start = start, .warm = run.warm, .loads = (laps + 1) * elements}).cycles;
-        for (std::uint32_t lap = 1; lap <= laps && !cycles.empty(); ++lap) {
-            double sum = 0;
-            for (std::uint32_t j = 0; j < elements; ++j) sum += cycles[lap * elements + j];
-            lap_means.push_back(sum / elements);
-        }
+    const auto cycles = record({.start = start, .warm = run.warm, .loads = (laps + 1) * elements}, fine_).cycles;
+    for (std::uint32_t lap = 1; lap <= laps && !cycles.empty(); ++lap) {
+        double sum = 0;
+        for (std::uint32_t j = 0; j < elements; ++j) sum += cycles[lap * elements + j];
+        lap_means.push_back(sum / elements);
     }
-    average_overhead_ = 2 * totals.once - totals.twice;
-    record_overhead_ = reading_of(lap_means, noisy) - latency;
+    const double reading =
+        shape_.start_to_start ? std::accumulate(lap_means.begin(), lap_means.end(), 0.0) / static_cast<double>(lap_means.size()) : summarise(lap_means).value;
+    record_overhead_ = reading - (totals.twice - totals.once) / run.loads;
 }
 
-double PointerChase::reading_of(const std::vector<double>& lap_means, bool noisy) const {
-    if (noisy) return deduce::mean_of_lowest_cluster(lap_means);
-    if (!shape_.start_to_start) return summarise(lap_means).value;
-    return std::accumulate(lap_means.begin(), lap_means.end(), 0.0) / static_cast<double>(lap_means.size());
+double PointerChase::disturbed_record_overhead(ChaseRun run, std::uint32_t elements) {
+    CompiledKernel twice(module_, fine_chase_kernel(target_of(device_), shape_, kTwoLoads).name(), {timed_loads(shape_.hint, kTwoLoads)});
+    twice.prefer_l1();
+    // Elements may differ: each has readings of its own, and so has each pair of neighbours.
+    std::vector<std::vector<double>> singles(elements), pairs(elements);
+    run.loads = loads_a_launch();
+    const auto add_records = [&](CompiledKernel& kernel, std::uint32_t loads, std::vector<std::vector<double>>& readings) {
+        const auto cycles = record(run, kernel).cycles;
+        for (std::size_t i = elements; i < cycles.size(); ++i) readings[loads * i % elements].push_back(cycles[i]);
+    };
+    const auto mean_of = [](const std::vector<std::vector<double>>& readings) {
+        double sum = 0, squares = 0, count = 0;
+        for (const auto& of_element : readings) {
+            if (of_element.empty()) continue;
+            const auto at = deduce::location(of_element, 1);
+            sum += at.mean, squares += at.uncertainty * at.uncertainty;
+            ++count;
+        }
+        return deduce::Location{.mean = sum / count, .uncertainty = std::sqrt(squares) / count};
+    };
+    deduce::Location single, pair;
+    for (int runs = 1; runs <= kMostDisturbedRuns; ++runs) {
+        add_records(fine_, 1, singles);
+        add_records(twice, kTwoLoads, pairs);
+        if (runs % kRunsAtOnce != 0) continue;
+        single = mean_of(singles), pair = mean_of(pairs);
+        if (std::hypot(2 * single.uncertainty, pair.uncertainty) < kSure) break;
+    }
+    return 2 * single.mean - pair.mean;
 }
 
 }  // namespace gputomo::experiments

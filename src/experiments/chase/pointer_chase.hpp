@@ -104,6 +104,8 @@ public:
     /// loads of one and the same line wait for each other in some caches, and more so when nothing is recorded in between.
     void calibrate(device::Address start, std::uint32_t elements = 1);
 
+    /// Whether calibration met jitter or accidents: what average() gives then holds them.
+    [[nodiscard]] bool disturbed() const { return disturbed_; }
     [[nodiscard]] double average_overhead() const { return average_overhead_; }
     [[nodiscard]] double record_overhead() const { return record_overhead_; }
     [[nodiscard]] const Shape& shape() const { return shape_; }
@@ -126,15 +128,16 @@ private:
         std::vector<std::uint16_t> cycles;  ///< of each load; empty where no block came to the wanted SM
         std::uint32_t sum = 0;              ///< of the low halves of what the loads returned
     };
-    Recorded record(const ChaseRun& run);
-    /// As record(), of loads of the cycle `order` from the `at`-th element on. Throws DeviceError when they left it.
+    Recorded record(const ChaseRun& run, CompiledKernel& kernel);
+    /// As record() of fine loads of the cycle `order` from the `at`-th element on. Throws DeviceError when they left it.
     Recorded record_cycle(std::span<const device::Address> order, std::uint64_t at, const ChaseRun& run);
     /// Of calibration: cycles of a number of loads and of twice as many, and how much a load's share of them differs between runs.
     struct Totals {
         double once = 0, twice = 0, spread = 0;
     };
-    Totals calibration_totals(const ChaseRun& run, int runs);
-    [[nodiscard]] double reading_of(const std::vector<double>& lap_means, bool noisy) const;
+    Totals calibration_totals(const ChaseRun& run);
+    /// What recording adds to a load where jitter and accidents add to it as well: twice a record of one load, less one of two loads.
+    double disturbed_record_overhead(ChaseRun run, std::uint32_t elements);
 
     device::Device& device_;
     Shape shape_;
@@ -146,11 +149,13 @@ private:
     device::Buffer results_;
     double average_overhead_ = 0;
     double record_overhead_ = 0;
+    bool disturbed_ = false;
     std::uint32_t sms_ = 1;
     std::optional<ConstantLinks> constants_;
 };
 
 [[nodiscard]] ptx::KernelBuilder average_chase_kernel(ptx::Target target, LoadHint hint, int unroll);
-[[nodiscard]] ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Shape& shape);
+/// Records so many loads together.
+[[nodiscard]] ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Shape& shape, int loads = 1);
 
 }  // namespace gputomo::experiments

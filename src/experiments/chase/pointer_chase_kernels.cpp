@@ -200,8 +200,9 @@ ptx::KernelBuilder average_chase_kernel(ptx::Target target, LoadHint hint, int u
     return k;
 }
 
-ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Shape& shape) {
-    ptx::KernelBuilder k(fmt::format("fine_chase_{}", name_of(shape.hint)), target);
+ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Shape& shape, int loads) {
+    const auto name = fmt::format("fine_chase_{}", name_of(shape.hint));
+    ptx::KernelBuilder k(loads == 1 ? name : fmt::format("{}_x{}", name, loads), target);
     const auto parameters = declare_parameters(k, shape.hint);
     const Reg records = k.dynamic_shared();
     const Label leave = k.label();
@@ -218,7 +219,7 @@ ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Sha
         k.loop(parameters.warm, [&] { p.load(); });
     k.loop(turns, [&](Reg turn) {
         const Reg begin = k.clock_after(p.at());
-        p.load();
+        k.repeat(loads, [&](int) { p.load(); });
         const Reg end = k.clock_after(p.at());
         recorder.store(begin, end, p);
         if (!same_code) return recorder.go_on();

@@ -9,13 +9,18 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.95;
 constexpr std::uint64_t kFirstElements = 2;
-constexpr std::uint64_t kReadings = 64, kLeastLaps = 3;
+/// Readings wanted of a small range, where few elements make a level; odd laps, so that a median is a reading and not the mean of one and an accident.
+constexpr std::uint64_t kReadings = 1024, kLeastLaps = 3;
+/// How sure what a level takes has to be where jitter spreads readings over several steps of the clock, in cycles, and loads that this may cost.
+constexpr double kSure = 0.1;
+constexpr std::uint64_t kMostSettlingLoads = 1 << 17;
 /// Loads of one lap at most.
 constexpr std::uint64_t kMostLoads = 1 << 14;
 /// Each costs several: those that tell what the data take.
@@ -39,7 +44,9 @@ struct Effort {
     /// Latencies by range. Where the clock steps in several cycles, all slow loads of one range may begin at the same part of a step, and read
     /// up to half a step too little or too much.
     std::vector<double> by_range;
-    double uncertainty = 0;  ///< where jitter decides which steps of the clock are read
+    double limit = 0;         ///< elements of the level are slower than this ...
+    std::uint64_t first = 0;  ///< ... in the smallest range that showed it
+    double uncertainty = 0;   ///< where jitter decides which steps of the clock are read
     [[nodiscard]] double spread() const { return ceiling - latency; }
 };
 
@@ -50,59 +57,88 @@ double jitter_of(const std::vector<double>& latencies, const std::vector<double>
     return deduce::quantile(std::move(distances), kNotAccidents);
 }
 
+/// Readings of laps over a range, and the median of each element.
+struct Readings {
+    std::vector<double> all, medians;
+    [[nodiscard]] std::vector<double> medians_above(double limit) const {
+        std::vector<double> slow;
+        std::ranges::copy_if(medians, std::back_inserter(slow), [limit](double latency) { return latency > limit; });
+        return slow;
+    }
+    /// All readings of these elements: medians of few laps lie on the steps of the clock.
+    [[nodiscard]] std::vector<double> of_elements_above(double limit) const {
+        std::vector<double> slow;
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (medians[i % medians.size()] > limit) slow.push_back(all[i]);
+        return slow;
+    }
+};
+
+Readings walk_range(TranslationChase& chase, std::uint64_t bytes, std::uint64_t stride) {
+    const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(kLeastLaps, kReadings * stride / bytes) | 1);
+    Readings readings{chase({deduce::strided(bytes, stride), 2, laps}).latencies, {}};
+    readings.medians = deduce::medians_of_elements(readings.all, laps);
+    return readings;
+}
+
+/// Where jitter reaches beyond a step of the clock, walks the range that first showed each level until what the level takes is sure; where it doesn't, what
+/// the steps of the clock add or take is the same for all loads of a range.
+void settle(TranslationChase& chase, std::uint64_t stride, double clock_step, bool jitter, std::vector<Effort>& efforts) {
+    for (auto& effort : efforts) {
+        if (!jitter) {
+            if (clock_step <= 1 || effort.by_range.empty()) continue;
+            const auto [low, high] = std::ranges::minmax(effort.by_range);
+            effort.latency = (low + high) / 2;
+            continue;
+        }
+        std::vector<double> readings;
+        for (std::uint64_t loads = 0; loads < kMostSettlingLoads;) {
+            const auto walked = walk_range(chase, effort.first, stride);
+            const auto of_level = walked.of_elements_above(effort.limit);
+            readings.insert(readings.end(), of_level.begin(), of_level.end());
+            loads += walked.all.size();
+            const auto settled = deduce::location(readings, clock_step);
+            if (!readings.empty()) effort.latency = settled.median;
+            if (!readings.empty() && settled.uncertainty < kSure) break;
+        }
+    }
+}
+
 /// Doubles the range; a new level is there when enough loads are slower than any before (not their median: of several loads
 /// within one entry's span only the first can miss).
 std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, double clock_step, deduce::Trace& trace) {
     std::vector<Effort> efforts;
+    double most_jitter = 0;
     for (std::uint64_t bytes = kFirstElements * stride; bytes <= chase.window().bytes; bytes *= 2) {
-        const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(kLeastLaps, kReadings * stride / bytes));
-        const auto readings = chase({deduce::strided(bytes, stride), 2, laps}).latencies;
-        const auto latencies = deduce::medians_of_elements(readings, laps);
-        const double jitter = kJitterMargin * jitter_of(readings, latencies);
-        const double row[] = {static_cast<double>(bytes), deduce::median(latencies), deduce::quantile(latencies, 0.05), deduce::quantile(latencies, 0.99)};
+        const auto readings = walk_range(chase, bytes, stride);
+        const double jitter = kJitterMargin * jitter_of(readings.all, readings.medians);
+        most_jitter = std::max(most_jitter, jitter);
+        const double row[] = {static_cast<double>(bytes), deduce::median(readings.medians), deduce::quantile(readings.medians, 0.05),
+                              deduce::quantile(readings.medians, 0.99)};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+        const double uncertainty = jitter > 0 ? clock_step / 2 : 0;
         if (efforts.empty()) {
-            efforts.push_back({deduce::mean_near_median(readings, clock_step), row[3], bytes, 0, {}, jitter > 0 ? clock_step / 2 : 0});
+            efforts.push_back(
+                {deduce::mean_near_median(readings.all, clock_step), row[3], bytes, 0, {}, std::numeric_limits<double>::lowest(), bytes, uncertainty});
             continue;
         }
-        const auto above = [&](double limit) {
-            std::vector<double> slow;
-            std::ranges::copy_if(latencies, std::back_inserter(slow), [limit](double latency) { return latency > limit; });
-            return slow;
-        };
-        // What a level takes is the mean of all readings of its elements: medians of few laps lie on the steps of the clock.
-        const auto readings_above = [&](double limit) {
-            std::vector<double> slow;
-            for (std::size_t i = 0; i < readings.size(); ++i)
-                if (latencies[i % latencies.size()] > limit) slow.push_back(readings[i]);
-            return slow;
-        };
         // Loads of one level differ, by the slices of a cache for one, and so do those of the next.
         const double margin = std::max({chase.window().aliased ? kAliasedMargin : kPlainMargin, efforts.front().spread(), efforts.back().spread(), jitter});
-        const auto slow = above(efforts.back().ceiling + margin);
+        const double limit = efforts.back().ceiling + margin;
+        const auto slow = readings.medians_above(limit);
         const double share = chase.window().aliased ? kAliasedShare : kPlainShare;
-        if (slow.size() >= kFewestSlow && static_cast<double>(slow.size()) > share * static_cast<double>(latencies.size())) {
+        if (slow.size() >= kFewestSlow && static_cast<double>(slow.size()) > share * static_cast<double>(readings.medians.size())) {
             efforts.back().overflows = bytes;
-            efforts.push_back({deduce::mean_near_median(readings_above(efforts.back().ceiling + margin), clock_step),
-                               deduce::quantile(slow, 0.98),
-                               bytes,
-                               0,
-                               {},
-                               jitter > 0 ? clock_step / 2 : 0});
-            efforts.back().by_range.push_back(efforts.back().latency);
+            const double latency = deduce::mean_near_median(readings.of_elements_above(limit), clock_step);
+            efforts.push_back({latency, deduce::quantile(slow, 0.98), bytes, 0, {latency}, limit, bytes, uncertainty});
         } else {
             efforts.back().fits = bytes;
             if (efforts.size() > 1)
-                efforts.back().by_range.push_back(deduce::mean_near_median(readings_above(efforts[efforts.size() - 2].ceiling + margin), clock_step));
+                efforts.back().by_range.push_back(
+                    deduce::mean_near_median(readings.of_elements_above(efforts[efforts.size() - 2].ceiling + margin), clock_step));
         }
     }
-    if (clock_step > 1) {
-        for (auto& effort : efforts) {
-            if (effort.by_range.empty()) continue;
-            const auto [low, high] = std::ranges::minmax(effort.by_range);
-            effort.latency = (low + high) / 2;
-        }
-    }
+    settle(chase, stride, clock_step, most_jitter > kJitterMargin * clock_step, efforts);
     return efforts;
 }
 
