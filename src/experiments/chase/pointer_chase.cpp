@@ -133,7 +133,7 @@ bool PointerChase::launch(CompiledKernel& kernel, const ChaseRun& run, std::uint
     device::Arguments arguments;
     arguments.add(link_to(run.start)).add(run.warm).add(turns).add(run.sm.value_or(kAnySm)).add(results_.address());
     if (shape_.hint == LoadHint::texture) arguments.add(shape_.texture);
-    const Bytes shared = bytes_of(shape_.records);
+    const Bytes shared = std::max(run.shared, bytes_of(shape_.records));
     for (const std::uint32_t blocks : kBlocksPerSm) {
         device_.fill_u32(results_.address(), 0, kHeaderBytes / 4);
         kernel.launch({run.sm ? blocks * sms_ : 1}, {1}, arguments, shared);

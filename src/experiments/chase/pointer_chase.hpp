@@ -27,6 +27,7 @@ struct ChaseRun {
     std::uint32_t warm = 0;                      ///< loads before the timed ones, in the same launch
     std::uint32_t loads = 0;                     ///< timed loads; a multiple of average_granularity() for average()
     std::optional<std::uint32_t> sm;             ///< run on this SM; nothing: wherever the device puts a lone block
+    Bytes shared{0};                             ///< of shared memory that the block takes at least
 };
 
 /// Writes linked lists into device memory: a kernel stores each address at the one before it, so that a few elements
