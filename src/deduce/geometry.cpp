@@ -71,6 +71,7 @@ private:
     /// `capacity`: what is known of it where nothing explains the sets.
     bool explain(Bracket& capacity) {
         probe_.look_everywhere();
+        probe_.visit_twice_if_that_matters();
         if (!probe_.hidden()) probe_.allow(kContiguousLoads);
         const auto contiguous = find_contiguous(probe_, sector_);
         if (!probe_.hidden()) probe_.allow(q_.group_test_loads);
