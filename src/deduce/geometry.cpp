@@ -35,9 +35,7 @@ constexpr std::uint64_t kDataLoads = std::uint64_t{4} << 20;
 constexpr std::uint64_t kShares = 4;
 /// Of a cache's lines, this share at random places is tried for one overfull set.
 constexpr double kScatteredShare = 0.75;
-/// Of as many lines as stay together in an array, this share does in full sets, also where data lie in parts that these lines fill unevenly
-/// (an H200's L1 has eight); more lines than this are not tried together.
-constexpr double kSurelyStay = 0.75;
+/// More lines than this are not tried together.
 constexpr std::uint64_t kMostTogether = 1 << 14;
 /// Longest line, as a multiple of what one miss fills.
 constexpr std::uint64_t kMostSectors = 64;
@@ -217,23 +215,28 @@ private:
         if (*least != *most) found_.set_ways.assign(described.begin(), described.end());
     }
 
-    /// Whether an array overflows that leaves no set more lines than it has ways, and so do all sets together when they are full, but not
-    /// as many of them as are known to stay: then data is kept of fewer lines than there are tags.
+    /// Whether an array overflows that leaves no set more lines than it has ways, while the largest that stays fills most sets, and all sets
+    /// together overflow when they are full: then data is kept of fewer lines than there are tags.
     bool lacks_data(const Index& index, const std::vector<std::uint64_t>& ways) {
         const auto [least, most] = std::ranges::minmax_element(ways);
         const std::uint64_t tags = ways.size() * *most;
         if (array_.overflow == 0 || *least != *most || array_.overflow >= tags * index.line() || tags > kMostTogether) return false;
-        std::vector<std::uint64_t> lines(ways.size(), 0);
-        for (std::uint64_t at = 0; at < array_.overflow; at += index.line())
-            if (++lines[index.set_of(q_.base + at)] > *most) return false;
-        Offsets all, some;
+        const auto lines = lines_by_set(index, array_.overflow, ways.size()), staying = lines_by_set(index, array_.fits, ways.size());
+        const auto full = static_cast<std::uint64_t>(std::ranges::count(staying, *most));
+        if (std::ranges::max(lines) > *most || 2 * full < ways.size()) return false;
+        Offsets all;
         for (std::uint64_t set = 0; set < ways.size(); ++set)
             for (std::uint64_t i = 0; i < *most; ++i) all.push_back(index.line_of(set, i));
-        const auto staying = static_cast<std::uint64_t>(kSurelyStay * static_cast<double>(array_.fits / index.line() / *most)) * *most;
-        some.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(staying));
         // Beside what the search for sets was allowed, which may be spent.
         group_tests_end_ = std::max(group_tests_end_, probe_.loads() + kDataLoads);
-        return within(kDataLoads, [&] { return probe_.fits(some) && !probe_.fits(all); });
+        return within(kDataLoads, [&] { return !probe_.fits(all); });
+    }
+
+    /// Of an array of so many bytes.
+    [[nodiscard]] std::vector<std::uint64_t> lines_by_set(const Index& index, std::uint64_t bytes, std::size_t sets) const {
+        std::vector<std::uint64_t> lines(sets, 0);
+        for (std::uint64_t at = 0; at < bytes; at += index.line()) ++lines[index.set_of(q_.base + at)];
+        return lines;
     }
 
     void decide_data(const std::string& picture, double confidence) {

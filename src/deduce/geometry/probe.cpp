@@ -38,6 +38,8 @@ constexpr double kMostAccidental = 0.05;
 /// there must be, and the share by which they become more.
 constexpr std::uint64_t kReuseLines = 4096;
 constexpr std::uint32_t kReuseWarm = 64, kReuseLaps = 8;
+/// Part of the loads for group tests after which it is not asked any longer.
+constexpr std::uint64_t kReuseShare = 8;
 constexpr double kReuseMisses = 0.1, kReuseMatters = 0.1;
 /// Standard deviations beyond which a count is no accident.
 constexpr double kSigmas = 5;
@@ -141,8 +143,10 @@ void Probe::visit_twice_if_that_matters() {
     std::uint64_t step = piece_;
     while (bytes / step > kReuseLines) step *= 2;
     // Far apart, lines may be spread over so many sets that they stay.
+    const std::uint64_t most = loads_ + question_.group_test_loads / kReuseShare;
     double once = misses_of(step);
-    while (once < kReuseMisses && step > piece_) once = misses_of(step /= 2);
+    while (once < kReuseMisses && step > piece_ && loads_ < most) once = misses_of(step /= 2);
+    if (once < kReuseMisses) return;
     visits_ = 2;
     if (misses_of(step) < once + kReuseMatters) visits_ = 1;
 }

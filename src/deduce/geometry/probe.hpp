@@ -92,9 +92,8 @@ private:
     [[nodiscard]] std::pair<Offsets, std::vector<std::size_t>> in_orders(const Offsets& offsets, std::uint32_t rounds);
     /// Slow loads of the first `watched` lines in each of some rounds over all lines, in several orders.
     [[nodiscard]] std::vector<std::size_t> watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds, bool beside_accidents);
-    [[nodiscard]]  /// Latencies of the first of `visits` loads of each line, one after the other.
-    [[nodiscard]] ChaseTrace
-    walk(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps, std::size_t visits);
+    /// Latencies of the first of `visits` loads of each line, one after the other.
+    [[nodiscard]] ChaseTrace walk(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps, std::size_t visits);
     [[nodiscard]] Recorded sorted(const ChaseTrace& trace, const UsualMisses& usual) const;
     /// As misses(), without what is slower or faster than misses are, unless accidents do not explain that.
     [[nodiscard]] std::vector<bool> misses_beside_accidents(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
