@@ -22,7 +22,7 @@ FilledPiece find_sector(Probe& probe, std::uint64_t evict, std::uint64_t step) {
         tour.push_back(at);
         if (step > q.word && !probe.hidden()) tour.push_back(at + q.word);
     }
-    const auto rates = probe.miss_rates(tour, 1, 3);
+    const auto rates = probe.miss_rates(tour, 1, probe.deciding_laps(watched));
     std::map<std::uint64_t, int> distances;
     std::uint64_t last = 0;
     int misses = 0;

@@ -40,6 +40,8 @@ constexpr double kSomeOfSlow = 0.05, kLeastPart = 4;
 /// How much farther above the threshold than most misses others may lie; what is slower yet met another level as well.
 constexpr double kFarther = 2;
 constexpr std::size_t kFewestSlow = 16;
+/// Laps of which a majority decides.
+constexpr std::uint32_t kFewestDeciding = 3, kMostDeciding = 15;
 /// Standard deviations beyond which a count is no accident.
 constexpr double kSigmas = 5;
 
@@ -136,6 +138,12 @@ double Probe::accidents() {
     const auto slow = static_cast<double>(std::count(missed.begin(), missed.end(), true));
     accidents_ = std::min(kMostAccidental, slow / static_cast<double>(std::max<std::size_t>(1, missed.size())));
     return accidents_;
+}
+
+std::uint32_t Probe::deciding_laps(std::size_t loads) {
+    std::uint32_t laps = kFewestDeciding;
+    while (laps < kMostDeciding && 2 * least_count(accidents(), laps, loads) > static_cast<int>(laps) + 1) laps += 2;
+    return laps;
 }
 
 bool Probe::fits(const Offsets& offsets, std::size_t watched, std::uint32_t clean_laps) {

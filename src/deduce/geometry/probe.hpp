@@ -65,6 +65,8 @@ public:
 
     /// Share of hits that read slow by accident.
     [[nodiscard]] double accidents();
+    /// Laps of a tour of so many loads whose majority is no accident: three where there are none.
+    [[nodiscard]] std::uint32_t deciding_laps(std::size_t loads);
     /// Laps after which groups of lines that stay have come to stay, with some to spare.
     [[nodiscard]] std::uint32_t settling() const { return settling_; }
     /// Loads that may be spent from now on; then each question throws Exhausted.
