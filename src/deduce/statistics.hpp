@@ -24,8 +24,8 @@ struct Location {
     double median = 0;       ///< as if each reading lay anywhere within its step; less than the mean where delays add to jitter
     double uncertainty = 0;  ///< standard deviation of the mean, and four fifths of the median's; 0 where no two readings differ
 };
-/// Readings that belong together: those farther from the median than jitter reaches, or than a step of the clock, are accidents. Of each 50, a median that
-/// keeps one accident lies a fortieth of the jitter too high, and one of readings that are sums of several more.
+/// Readings that belong together: those farther from the median than jitter reaches, or than a step of the clock, are accidents. Where one reading in fifty
+/// is one, all of them on the slow side, the median of all readings lies a hundredth of the distribution too high.
 [[nodiscard]] std::vector<double> without_accidents(const std::vector<double>& values, double step);
 /// Of the readings that belong together; 0 for none.
 [[nodiscard]] Location location(const std::vector<double>& values, double step);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 #include <set>
@@ -320,6 +321,28 @@ TEST(Levels, ALineOfSeveralLoadsStillShows) {
 TEST(Statistics, AMeanNearTheMedianIsFreeOfOutliersAndOfTheClocksSteps) {
     EXPECT_DOUBLE_EQ(mean_near_median({804, 808, 804, 808, 804, 2000}, 4), (804 * 3 + 808 * 2) / 5.0);
     EXPECT_EQ(mean_near_median({}, 4), 0);
+}
+
+TEST(Statistics, WhereReadingsLieIsFoundThroughJitterAndAccidents) {
+    std::mt19937_64 random(11);
+    std::normal_distribution<double> jitter(0, 6);
+    std::vector<double> readings;
+    for (int i = 0; i < 20000; ++i)
+        readings.push_back(2 * std::round((440.7 + jitter(random) + (random() % 25 == 0 ? 500 + static_cast<double>(random() % 1500) : 0)) / 2));
+    const auto found = location(readings, 2);
+    EXPECT_NEAR(found.mean, 440.7, 0.15);
+    EXPECT_NEAR(found.median, 440.7, 0.2);
+    EXPECT_NEAR(found.uncertainty, 6 / std::sqrt(20000 * 0.96), 0.002);
+    // The median of all of them is not free of accidents.
+    EXPECT_GT(median_of_steps(readings, 2), 440.9);
+}
+
+TEST(Statistics, QuietReadingsAreAllKeptWhateverTheStepOfTheClock) {
+    const auto found = location({804, 808, 804, 808, 804, 2000}, 4);
+    EXPECT_DOUBLE_EQ(found.mean, (804 * 3 + 808 * 2) / 5.0);
+    EXPECT_EQ(location({440, 440, 440, 441, 442}, 2).mean, 440.6);
+    EXPECT_EQ(location(std::vector<double>(9, 77), 1).uncertainty, 0);
+    EXPECT_EQ(location({}, 1).mean, 0);
 }
 
 TEST(Levels, ASpreadLatencyIsOneLevel) {

@@ -40,8 +40,10 @@ constexpr int kScatteredDraws = 3;
 constexpr int kTries = 3;
 /// Fewer lines than this may lie well spread over several sets by chance.
 constexpr std::uint64_t kFewestScattered = 64;
-/// Share of readings that may be slow by accident, at worst.
-constexpr double kAccident = 0.02;
+/// Share of readings that may be slow by accident, at worst, and so many times as many as were counted where those are more.
+constexpr double kAccident = 0.02, kTimesCounted = 1.5;
+/// Readings of which a share of misses is taken where there are accidents: of a few dozen, two or three may be slow by chance.
+constexpr std::uint64_t kShareReadings = 512, kMostShareLaps = 16;
 /// Share of loads that may be slow by accident (other clients, refresh); more are misses without a closer look.
 constexpr double kDisturbed = 0.05;
 
@@ -78,8 +80,8 @@ private:
         return missing;
     }
     /// Smallest count that accidents reach in fewer than 1 in 20 tours (Poisson tail).
-    static int least_count(std::uint32_t laps, std::size_t loads) {
-        const double mean = kAccident * laps;
+    int least_count(std::uint32_t laps, std::size_t loads) {
+        const double mean = std::max(kAccident, kTimesCounted * probe_.accidents()) * laps;
         double term = std::exp(-mean), tail = 1 - term;
         int count = 1;
         while (tail * static_cast<double>(loads) > 0.05 && count < static_cast<int>(laps)) {
@@ -91,13 +93,15 @@ private:
 
     bool fits(std::uint64_t bytes) {
         const auto offsets = strided(bytes, step());
+        const double disturbed = probe_.accidents(), most = kDisturbed + disturbed;
+        const auto laps = disturbed > 0 ? static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kShareReadings / offsets.size(), 1, kMostShareLaps)) : 1;
         // A cold start may take more than one lap where replacement is not LRU; where misses do not become fewer, no more laps help.
-        double before = 1, share = miss_share(offsets, 1, 1);
-        for (std::uint64_t laps = 2; share > kDisturbed && laps <= kSettlingLaps; laps *= 2) {
-            if (laps > 2 && share > kFalling * before) return false;
-            before = std::exchange(share, miss_share(offsets, laps, 1));
+        double before = 1, share = miss_share(offsets, 1, laps);
+        for (std::uint32_t warm = 2; share > most && warm <= kSettlingLaps; warm *= 2) {
+            if (warm > 2 && share > kFalling * before) return false;
+            before = std::exchange(share, miss_share(offsets, warm, laps));
         }
-        if (share > kDisturbed) return false;
+        if (share > most) return false;
         // Misses come by whole sets: two lines and more. With a random policy they are spread thin over many lines.
         return persistent_misses(offsets).size() < 2 && stay(offsets);
     }

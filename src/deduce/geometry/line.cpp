@@ -7,7 +7,7 @@ namespace gputomo::deduce::geometry {
 namespace {
 
 constexpr std::uint64_t kWindowWords = 512;
-/// Of longer tours one lap is recorded: among the watched words, accidents are few.
+/// Of longer tours one lap is recorded, where an accident among the watched words is unlikely.
 constexpr std::size_t kLongTour = std::size_t{1} << 19;
 /// Of data, the finest piece that is looked for.
 constexpr std::uint64_t kFinestPiece = 16, kDataWord = 8;
@@ -24,7 +24,8 @@ FilledPiece find_sector(Probe& probe, std::uint64_t evict, std::uint64_t step) {
         tour.push_back(at);
         if (step > q.word && !probe.hidden()) tour.push_back(at + q.word);
     }
-    const auto rates = probe.miss_rates(tour, 1, tour.size() <= kLongTour ? 3 : 1);
+    const bool quiet = probe.accidents() * static_cast<double>(watched) < 1;
+    const auto rates = probe.miss_rates(tour, 1, quiet && tour.size() > kLongTour ? 1 : probe.deciding_laps(watched));
     std::map<std::uint64_t, int> distances;
     std::uint64_t last = 0;
     int misses = 0;

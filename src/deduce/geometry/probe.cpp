@@ -41,6 +41,8 @@ constexpr std::uint32_t kReuseWarm = 64, kReuseLaps = 8;
 /// Part of the loads for group tests after which it is not asked any longer.
 constexpr std::uint64_t kReuseShare = 8;
 constexpr double kReuseMisses = 0.1, kReuseMatters = 0.1;
+/// Laps of which a majority decides.
+constexpr std::uint32_t kFewestDeciding = 3, kMostDeciding = 15;
 /// Standard deviations beyond which a count is no accident.
 constexpr double kSigmas = 5;
 
@@ -168,6 +170,12 @@ double Probe::accidents_like_misses() {
     look_at_hits();
     const auto alike = std::ranges::count_if(slow_hits_, [this](double latency) { return usual_.holds(latency); });
     return std::min(accidents(), (static_cast<double>(alike) + 1) / static_cast<double>(hits_));
+}
+
+std::uint32_t Probe::deciding_laps(std::size_t loads) {
+    std::uint32_t laps = kFewestDeciding;
+    while (laps < kMostDeciding && 2 * least_count(accidents(), laps, loads) > static_cast<int>(laps) + 1) laps += 2;
+    return laps;
 }
 
 bool Probe::fits(const Offsets& offsets, std::size_t watched, std::uint32_t clean_laps) {

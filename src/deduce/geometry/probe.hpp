@@ -72,6 +72,8 @@ public:
     [[nodiscard]] double accidents();
     /// Share of hits that read as slow as misses are.
     [[nodiscard]] double accidents_like_misses();
+    /// Laps of a tour of so many loads whose majority is no accident: three where there are none.
+    [[nodiscard]] std::uint32_t deciding_laps(std::size_t loads);
     /// Laps after which groups of lines that stay have come to stay, with some to spare.
     [[nodiscard]] std::uint32_t settling() const { return settling_; }
     /// Some groups may not have come to stay yet.

@@ -39,9 +39,9 @@ constexpr double kFilled = 0.99;
 /// One SM has a whole number of loads in flight, but for this share.
 constexpr double kWhole = 0.1;
 constexpr std::uint32_t kBlocksPerSm = 2;
-/// Two rates of one SM that differ by more than this share are disturbed; then each is measured several times.
+/// Each rate is measured so often, and more often where it differs by more than this share.
 constexpr double kSteady = 0.01;
-constexpr int kDisturbedRuns = 5;
+constexpr std::size_t kRuns = 2, kDisturbedRuns = 5;
 
 /// Of one block; `claim` is taken by the first one on its SM.
 struct BlockResult {
@@ -214,7 +214,7 @@ private:
     std::uint32_t lines_ = 0;
 };
 
-/// Of so many SMs together, measured once or, where that is disturbed, several times.
+/// Of so many SMs together, in several runs.
 struct Rate {
     std::uint32_t active = 0;
     std::vector<Throughput> samples;
@@ -235,21 +235,19 @@ private:
     }
 };
 
-/// Whether the last SMs that were added brought nothing.
-bool filled(const std::vector<Rate>& rates) { return rates.size() > 1 && kFilled * rates.back().median() < rates[rates.size() - 2].median(); }
-
-/// One SM, two, ... of those that share no cache before this one; where it isn't seen that they fill it, all SMs.
+/// One SM, two, ... of those that share no cache before this one; then, where they can be kept from sharing what they fetch, all SMs, which fill it even
+/// where accidents always hold some of them up.
 std::vector<Rate> measure_rates(Context& context, Measurement& measurement) {
     std::vector<Rate> rates;
-    const double once = measurement.rate(1).each, again = measurement.rate(1).each;
-    const int runs = std::abs(once - again) > kSteady * std::max(once, again) ? kDisturbedRuns : 1;
     const auto add = [&](std::uint32_t active) {
         context.progress(static_cast<double>(active) / measurement.sms(), fmt::format("{} SMs read constants", active));
-        rates.push_back({active, {}});
-        for (int i = 0; i < runs; ++i) rates.back().samples.push_back(measurement.rate(active));
+        Rate rate{active, {}};
+        do rate.samples.push_back(measurement.rate(active));
+        while (rate.samples.size() < kRuns || (rate.samples.size() < kDisturbedRuns && rate.best() - rate.least() > kSteady * rate.best()));
+        rates.push_back(std::move(rate));
     };
     for (std::uint32_t active = 1; active <= measurement.groups(); ++active) add(active);
-    if (!filled(rates) && measurement.split_rings()) add(measurement.sms());
+    if (measurement.split_rings()) add(measurement.sms());
     return rates;
 }
 

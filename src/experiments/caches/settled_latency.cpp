@@ -25,7 +25,7 @@ std::optional<SettledLatency> settled_latency(const std::function<std::vector<do
         if (latencies.empty()) return std::nullopt;
         const auto at = deduce::location(latencies, step);
         const bool jitter = deduce::median_deviation(latencies) > step;
-        settled = {at.mean, jitter ? at.median : deduce::mean_near_median(latencies, step), kOfMedian * at.uncertainty};
+        settled = {at.mean, jitter ? at.median : at.mean, kOfMedian * at.uncertainty};
         const double wanted = (walks + 1) * std::pow(settled.uncertainty / kUncertain, 2);
         if (wanted <= walks + 1 || (wanted > kMostWalks && walks + 1 >= kFewWalks)) break;
     }

@@ -9,7 +9,7 @@ namespace gputomo::experiments {
 
 struct SettledLatency {
     double mean = 0;         ///< of the loads that are no accidents
-    double latency = 0;      ///< mean of the loads about the median; where jitter spreads them over several steps of the clock, the median between steps
+    double latency = 0;      ///< the same mean; where jitter spreads them over several steps of the clock, their median between steps
     double uncertainty = 0;  ///< standard deviation of that, cycles
 };
 
