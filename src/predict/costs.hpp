@@ -28,12 +28,12 @@ enum class Resource : std::uint8_t { cores, sfu, double_precision, shared, memor
 struct Cost {
     double latency = 0;  ///< cycles from issue to the issue of a dependent instruction
     Resource resource = Resource::cores;
-    double cycles = 0;    ///< that the resource of one SM is busy
-    double reissues = 0;  ///< further issues of the same instruction
-    double bytes = 0;     ///< that it moves from and to DRAM
-    double lines = 0;     ///< of the first cache that wait for what it loads
+    double cycles = 0;       ///< that the resource of one SM is busy
+    double reissues = 0;     ///< further issues of the same instruction
+    double bytes = 0;        ///< that it moves from and to DRAM
+    double lines = 0;        ///< of the first cache that wait for what it loads
     bool scattered = false;  ///< and lie in any sets
-    std::string use;      ///< row of the worksheet
+    std::string use;         ///< row of the worksheet
 };
 
 /// Reads a description. Throws InputError naming the leaf that is missing.

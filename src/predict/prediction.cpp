@@ -165,7 +165,8 @@ private:
                 point.cache_lines = cache->lines;
                 const double limit = with_lines(*cache);
                 if (limit < point.queued_warps_per_cycle && lines_told_.insert(cache->lines).second)
-                    to_.code.assumptions.push_back(fmt::format("from {} warps on shared memory leaves the first cache {} lines, and no more can be under way", warps, cache->lines));
+                    to_.code.assumptions.push_back(
+                        fmt::format("from {} warps on shared memory leaves the first cache {} lines, and no more can be under way", warps, cache->lines));
                 point.queued_warps_per_cycle = std::min(point.queued_warps_per_cycle, limit);
             }
             to_.points.push_back(point);

@@ -3,11 +3,15 @@
 #include "experiments/experiment.hpp"
 #include "reproduce/agreement.hpp"
 #include "scan/plan.hpp"
+#include "units/workers.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
+#include <numeric>
 #include <set>
+#include <thread>
 
 namespace gputomo::reproduce {
 namespace {
@@ -76,23 +80,31 @@ void add_failures(const scan::Scan& scan, const std::string& gpu, std::vector<st
         if (record.status != scan::Status::done) to.push_back(fmt::format("{}: {} {}: {}", gpu, record.id, scan::status_name(record.status), record.error));
 }
 
-/// One of the GPUs that are scanned: which, and what part of the whole it is.
-struct Turn {
-    std::string name;
-    std::size_t index;
-    std::size_t count;
+/// What several scans at a time have done, for one who wants to see them as one.
+class Together {
+public:
+    Together(const Options& options, std::size_t scans) : options_(options), done_(scans, 0) {}
+
+    void show(std::size_t scan, double fraction, double left, std::string_view what) {
+        const std::lock_guard hold(lock_);
+        done_[scan] = fraction;
+        options_.progress(std::accumulate(done_.begin(), done_.end(), 0.0) / static_cast<double>(done_.size()), left, what);
+    }
+
+private:
+    const Options& options_;
+    std::mutex lock_;
+    std::vector<double> done_;
 };
 
-scan::Scan scan_gpu(const std::vector<const Entry*>& entries, const Turn& turn, const PaperGpu& gpu, const Options& options) {
-    const auto ids = experiments_for(entries, turn.name);
+scan::Scan scan_gpu(const std::vector<std::string>& ids, const std::string& name, const PaperGpu& gpu, const Options& options,
+                    const std::function<void(double, double, std::string_view)>& progress) {
     if (ids.empty()) return {};
     const auto plan = scan::plan(experiments::catalogue(), ids);
-    const auto device = options.open(turn.name, gpu);
+    const auto device = options.open(name, gpu);
     scan::Options run{.seed = options.seed};
     if (options.progress)
-        run.progress = [&](double fraction, double left, std::string_view what) {
-            options.progress((static_cast<double>(turn.index) + fraction) / static_cast<double>(turn.count), left, fmt::format("{}, {}", gpu.machine, what));
-        };
+        run.progress = [&](double fraction, double left, std::string_view what) { progress(fraction, left, fmt::format("{}, {}", gpu.machine, what)); };
     return scan::run(*device, plan, run);
 }
 
@@ -148,10 +160,17 @@ Reproduction run(const Paper& paper, const Options& options) {
         if (!entry->recipe) result.not_reproducible.push_back(entry);
     const auto gpus = gpus_of(entries, true);
     Scans scans;
-    for (std::size_t i = 0; i < gpus.size() && !result.interrupted; ++i) {
-        const auto& scan = scans[gpus[i]] = scan_gpu(entries, {gpus[i], i, gpus.size()}, paper.gpus.at(gpus[i]), options);
-        result.interrupted = scan.interrupted();
-        add_failures(scan, gpus[i], result.warnings);
+    for (const auto& gpu : gpus) scans[gpu];  // so that threads add nothing
+    Together together(options, gpus.size());
+    const auto scan = [&](int number) {
+        const auto i = static_cast<std::size_t>(number);
+        scans.at(gpus[i]) = scan_gpu(experiments_for(entries, gpus[i]), gpus[i], paper.gpus.at(gpus[i]), options,
+                                     [&](double fraction, double left, std::string_view what) { together.show(i, fraction, left, what); });
+    };
+    spread(static_cast<int>(gpus.size()), std::max(1U, std::thread::hardware_concurrency()), scan, {});
+    for (const auto& gpu : gpus) {
+        result.interrupted = result.interrupted || scans.at(gpu).interrupted();
+        add_failures(scans.at(gpu), gpu, result.warnings);
     }
     result.rows = rows_of(entries, scans);
     return result;

@@ -1,7 +1,7 @@
 #include "validate/cache_campaign.hpp"
 
 #include "sim/memory/geometry.hpp"
-#include "validate/workers.hpp"
+#include "units/workers.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,9 +4,9 @@
 #include "scan/plan.hpp"
 #include "scan/runner.hpp"
 #include "units/error.hpp"
+#include "units/workers.hpp"
 #include "validate/outstanding_machine.hpp"
 #include "validate/random_machine.hpp"
-#include "validate/workers.hpp"
 
 #include <fmt/format.h>
 

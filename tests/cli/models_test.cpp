@@ -135,10 +135,11 @@ TEST_F(Models, PredictsTheProjectsKernelsOnAnH200) {
     for (const auto& kernel : comparison.at("kernels"))
         for (const auto& point : kernel.at("warps_per_cycle")) {
             const double ratio = point.at("predicted").get<double>() / point.at("measured").get<double>();
-            const double tolerated = kernel.at("kernel") == "permute_random" ? 1.5 : 1.25;  // docs/methods.md says why
-            EXPECT_LT(std::max(ratio, 1 / ratio), tolerated) << kernel.at("kernel") << " " << point;
+            EXPECT_LT(std::max(ratio, 1 / ratio), 1.25) << kernel.at("kernel") << " " << point;
             errors.push_back(std::max(ratio, 1 / ratio));
         }
+    for (const auto& kernel : comparison.at("kernels"))  // absolute values are 16% off: docs/methods.md says why
+        EXPECT_NEAR(kernel.at("needed_predicted").get<double>() / kernel.at("needed_measured").get<double>(), 1, 0.17) << kernel.at("kernel");
     std::ranges::sort(errors);
     EXPECT_LT(errors.at(errors.size() / 2), 1.10);
 }

@@ -13,12 +13,14 @@ namespace {
 
 struct Measured {
     double latency = 0, rate = 0, cost = 0;
+    std::int64_t fetched = 0;
 };
 
 Measured measured(const machine::Machine& machine, double coalesced) {
     const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
     Findings findings;
     findings.add({.path = "paths.global.memory_latency", .value = coalesced});
+    findings.add({.path = "memory.read_bandwidth", .value = *machine.memory.read_bandwidth});
     Context context{.device = *gpu, .findings = findings, .quick = true, .progress = [](double, std::string_view) {}};
     const auto outcome = random_access_experiment().run(context);
     Measured found;
@@ -28,6 +30,8 @@ Measured measured(const machine::Machine& machine, double coalesced) {
         found.latency = trace.columns.at(2).values.front();
     }
     found.cost = std::get<double>(outcome.estimates.at(0).value);
+    for (const auto& estimate : outcome.estimates)
+        if (estimate.path == "memory.fetch_bytes") found.fetched = std::get<std::int64_t>(estimate.value);
     return found;
 }
 
@@ -38,6 +42,7 @@ TEST(RandomAccess, OfAKeplerIsThatOfTables6_1To6_7) {
     EXPECT_NEAR(kepler.latency, 1213, 25);
     EXPECT_NEAR(kepler.rate / 4, 0.034, 0.001);
     EXPECT_NEAR(kepler.cost, 33, 1);
+    EXPECT_NEAR(static_cast<double>(kepler.fetched), 128, 13) << "a line, however little of it is wanted";
 }
 
 TEST(RandomAccess, CostsWhatTheDescriptionSays) {

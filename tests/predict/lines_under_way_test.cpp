@@ -56,13 +56,18 @@ TEST(LinesUnderWay, ScatteredLoadsSlowDownWhereSharedMemoryHoldsTheOccupancy) {
     const double latency = machine_named("gtx980").paths.at("global").memory_latency.value;
     EXPECT_LT(warps_per_cycle_at(held, 32), 8.0 / 32 / latency);
     EXPECT_LT(warps_per_cycle_at(held, 32), warps_per_cycle_at(free, 32) / 2);
-    const auto says = [](const Prediction& p) { return std::ranges::any_of(p.assumptions, [](const auto& a) { return a.find("leaves the first cache 8 lines") != std::string::npos; }); };
+    const auto says = [](const Prediction& p) {
+        return std::ranges::any_of(p.assumptions, [](const auto& a) { return a.find("leaves the first cache 8 lines") != std::string::npos; });
+    };
     EXPECT_TRUE(says(held));
     EXPECT_FALSE(says(free));
 }
 
 TEST(LinesUnderWay, LoadsOfNeighboursFillAllSetsAlike) {
-    const auto code = [] { return compiled(ptx_of("mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; ld.global.f32 %f1, [%rd3]; st.global.f32 [%rd3], %f1;")); };
+    const auto code = [] {
+        return compiled(
+            ptx_of("mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; ld.global.f32 %f1, [%rd3]; st.global.f32 [%rd3], %f1;"));
+    };
     Choices choices{.path = {}, .access = {}, .warps_of_block = 4, .dynamic_shared = 98304 / 8, .holding = {}};
     const auto held = predict(code(), splitting(), choices, "test");
     // A line for each warp: eight warps and no more are under way, at 368 cycles each.

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -36,6 +37,8 @@ constexpr std::int64_t kLeast = std::int64_t{1} << 22, kTimesCache = 4;
 /// Warps of an SM; throughput is at its peak with few.
 constexpr std::array kWarps{1, 2, 3, 4, 6, 8, 12, 16};
 constexpr int kManyWarps = 8;
+/// Throughput that two numbers of warps reach within this part of it is the peak.
+constexpr double kSaturated = 0.03;
 
 struct Record {
     std::uint32_t start = 0, end = 0;
@@ -157,6 +160,7 @@ private:
             if (warps <= max_warps_of(context_.device)) add(walker.sms(), warps);
         if (trace.columns[2].values.empty()) throw DeviceError("random_access: no block came to an SM of its own");
         add_transaction_cost(trace.columns[2].values.front());
+        add_fetched(trace.columns[1].values, walker.sms());
         trace.plot = {fmt::format("Throughput of random access over occupancy, {} MiB", bytes >> 20), "warps", {"rate"}, false, false};
         outcome_.traces.push_back(std::move(trace));
     }
@@ -170,6 +174,18 @@ private:
         outcome_.estimates.push_back(
             decided_real("paths.global.transaction_cost", {cost, cost, cost},
                          {"random_access: latency of one warp's random loads less that of coalesced ones, by transaction", kConfidence}));
+    }
+
+    /// What a word takes of the memory's time, in bytes that are streamed meanwhile; nothing where more warps would load more.
+    void add_fetched(const std::vector<double>& rates, std::int64_t sms) {
+        const auto bandwidth = context_.findings.number("memory.read_bandwidth");
+        if (!bandwidth || rates.size() < 2) return;
+        const double last = rates.back(), before = rates[rates.size() - 2];
+        if (std::abs(last - before) > kSaturated * last) return;
+        const double words = std::max(last, before) * static_cast<double>(sms) * sm_mhz_of(context_) / 1000, bytes = *bandwidth / words;
+        outcome_.estimates.push_back(decided_integer(
+            "memory.fetch_bytes", {bytes, bytes * (1 - kSaturated), bytes * (1 + kSaturated)},
+            {"random_access: bytes that are streamed while a word anywhere is loaded", kConfidence, fmt::format("{:.3g} words a nanosecond", words)}));
     }
 
     void sizes() {
@@ -200,8 +216,8 @@ Experiment random_access_experiment() {
             .title = "latency and throughput of loads that diverge, over occupancy and the size of the array; cost of a transaction",
             .source = "Volkov 2016, 6.7",
             .needs = {},
-            .after = {"caches"},
-            .provides = {"paths.global.transaction_cost"},
+            .after = {"caches", "dram_bandwidth"},
+            .provides = {"paths.global.transaction_cost", "memory.fetch_bytes"},
             .run = run,
             .on_request = true};
 }

@@ -194,7 +194,7 @@ private:
         const auto nearest = static_cast<std::int64_t>(std::llround(cycles));
         const bool unit_hides = alone_ < (1 + kRounding) * slot_ && nearest > 1;
         // So many chains do not cover a long latency.
-        const bool latency_hides = alone_ * kMostChains > (1 - kRounding) * latency_ && nearest > 1;
+        const bool latency_hides = alone_ * kMostChains < (1 + kRounding) * latency_ && nearest > 1;
         if (unit_hides || latency_hides || std::abs(cycles - static_cast<double>(nearest)) > kRounding * cycles)
             leave_open("issue.ilp_latency", nearest, evidence);
         else

@@ -23,6 +23,9 @@ constexpr int kCoarse = 12;
 /// A peak is attained where this much of it is (Volkov 2016, 6.1 to 6.3): all but a small threshold, and two shares that say how gradually it comes.
 constexpr std::array kShares{0.985, 0.95, 0.9};
 
+/// Instructions of a turn where the others of its loop are hidden: the code fits the smallest first instruction cache, 4 KB (Wong 2010, IV-K).
+constexpr int kShortTurn = 360;
+
 struct Series {
     std::string_view name;
     MixShape shape;
@@ -31,9 +34,9 @@ struct Series {
 
 const std::array kSeries{
     Series{"add", {.arithmetic_only = true}},
-    Series{"sfu", {.access = MixAccess::sfu, .alpha = 0}, "pipelines.sfu.warp_latency"},
-    Series{"smem", {.access = MixAccess::shared, .alpha = 0}, "shared.warp_latency"},
-    Series{"smem2", {.access = MixAccess::shared_conflict, .alpha = 0}},
+    Series{"sfu", {.access = MixAccess::sfu, .alpha = 0, .turn = kShortTurn}, "pipelines.sfu.warp_latency"},
+    Series{"smem", {.access = MixAccess::shared, .alpha = 0, .turn = kShortTurn}, "shared.warp_latency"},
+    Series{"smem2", {.access = MixAccess::shared_conflict, .alpha = 0, .turn = kShortTurn}},
     Series{"stream", {.access = MixAccess::global, .alpha = 0}, "paths.global.warp_latency"},
 };
 /// Parallelism of one warp that stands for more warps than an SM holds (6.3).

@@ -15,6 +15,9 @@
 
 namespace gputomo::sim {
 
+/// Of this thread: a simulated launch is limited by the work that it takes, not by what else the host does meanwhile.
+[[nodiscard]] std::chrono::nanoseconds processor_time();
+
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Engine {
@@ -185,7 +188,7 @@ private:
     std::array<std::byte*, 32> data_{};
 
     std::uint64_t issued_since_check_ = 0;
-    std::chrono::steady_clock::time_point deadline_;
+    std::chrono::nanoseconds deadline_;  ///< of processor_time()
 };
 
 }  // namespace gputomo::sim

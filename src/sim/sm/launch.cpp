@@ -159,7 +159,7 @@ Engine::Engine(const LaunchSetup& setup, Counters& counters)
       constant_(Coalescer::word_by_word()),
       parameters_(packed_parameters(program_, setup.launch.arguments)),
       shared_bytes_(program_.static_shared + static_cast<std::uint64_t>(setup.launch.dynamic_shared.count())),
-      deadline_(std::chrono::steady_clock::now() + setup.launch.time_limit) {
+      deadline_(processor_time() + setup.launch.time_limit) {
     size_launch();
     find_resources();
     operand_waits_ = operand_waits(program_, rules_.operand_banks);

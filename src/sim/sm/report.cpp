@@ -5,11 +5,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
 namespace gputomo::sim {
 
+std::chrono::nanoseconds processor_time() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
 void Engine::check_time_limit() {
-    if (std::chrono::steady_clock::now() < deadline_) return;
+    if (processor_time() < deadline_) return;
     const auto running = std::find_if(warps_.begin(), warps_.end(), [](const Warp& w) { return w.in_use; });
     throw TimeLimitError(fmt::format("launch of {}: not finished within {} ms (simulated cycle {:.0f}); {}", program_.name, setup_.launch.time_limit.count(),
                                      latest_, running == warps_.end() ? "no warp left" : where(*running)));

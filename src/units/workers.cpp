@@ -1,4 +1,4 @@
-#include "validate/workers.hpp"
+#include "units/workers.hpp"
 
 #include <atomic>
 #include <exception>
@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-namespace gputomo::validate {
+namespace gputomo {
 
 void spread(int count, unsigned threads, const std::function<void(int)>& work, const std::function<void(int done)>& progress) {
     std::atomic<int> next = 0;
@@ -33,4 +33,4 @@ void spread(int count, unsigned threads, const std::function<void(int)>& work, c
     if (error) std::rethrow_exception(error);
 }
 
-}  // namespace gputomo::validate
+}  // namespace gputomo
