@@ -12,7 +12,7 @@ namespace {
 /// Times that a guess about a whole set is tried with other lines.
 constexpr int kDraws = 3;
 /// A tour of more lines than this is searched only for those that miss in it.
-constexpr std::size_t kMostSearched = 3000;
+constexpr std::size_t kMostSearched = 3000, kFewSearched = 256;
 
 Offsets joined(Offsets a, const Offsets& b) {
     a.insert(a.end(), b.begin(), b.end());
@@ -83,6 +83,8 @@ Offsets missing_lines(Probe& probe, const Offsets& tour) {
         const auto rates = probe.miss_rates_in_any_order(tour, std::min(kMostWarm, probe.settling()), laps);
         const double accidents = probe.accidents_like_misses() * laps, all = accidents * static_cast<double>(tour.size());
         if (std::accumulate(rates.begin(), rates.end(), 0.0) * laps < all + kSigmas * std::sqrt(all) + 1) return {};
+        // How often accidents look like misses is known from a few of them only: what they do to single lines depends less on it.
+        if (*std::ranges::max_element(rates) * laps < least_count(2 * probe.accidents_like_misses(), laps, tour.size())) continue;
         // One line too many costs little, since what doesn't matter is left out later; one too few hides the set.
         missing.clear();
         for (std::size_t i = 0; i < tour.size(); ++i)
@@ -119,7 +121,7 @@ Offsets company_in_the_way(Probe& probe, const Offsets& watched, const Offsets& 
     if (candidates.size() == 1) return candidates;
     const auto half = candidates.begin() + static_cast<std::ptrdiff_t>(candidates.size() / 2);
     const Offsets first(candidates.begin(), half), second(half, candidates.end());
-    const auto stay_with = [&](const Offsets& company) { return probe.full_set_fits(joined(watched, company), watched.size()); };
+    const auto stay_with = [&](const Offsets& company) { return probe.stays_for_long(joined(watched, company), watched.size()); };
     const auto first_too = joined(others, first);
     const Offsets of_second = stay_with(first_too) ? company_in_the_way(probe, watched, first_too, second) : Offsets{};
     const auto second_needed = joined(others, of_second);
@@ -132,7 +134,7 @@ Offsets with_lines_that_stay(Probe& probe, const Overflowing& found) {
     Offsets others;
     for (const auto line : found.tour)
         if (std::ranges::find(found.missing, line) == found.missing.end()) others.push_back(line);
-    return others.empty() || probe.full_set_fits(joined(found.missing, others), found.missing.size())
+    return others.empty() || probe.stays_for_long(joined(found.missing, others), found.missing.size())
                ? Offsets{}
                : joined(found.missing, company_in_the_way(probe, found.missing, {}, others));
 }
@@ -161,9 +163,11 @@ std::optional<Overfull> first_overfull(Probe& probe, const Offsets& lines, std::
         Overflowing found{Offsets(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(count)), {}};
         found.missing = missing_lines(probe, found.tour);
         if (found.missing.empty()) continue;
-        found = first_to_overflow(probe, lines, low, std::move(found));
+        // A few lines that overflow by themselves are searched at once: to shorten the list takes more loads.
+        const bool few = found.missing.size() <= kFewSearched && !probe.fits(found.missing);
+        if (!few) found = first_to_overflow(probe, lines, low, std::move(found));
         if (found.missing.size() > kMostSearched) return std::nullopt;
-        if (probe.fits(found.missing)) found.missing = with_lines_that_stay(probe, found);
+        if (!few && probe.fits(found.missing)) found.missing = with_lines_that_stay(probe, found);
         return found.missing.empty() ? std::nullopt : checked(probe, smallest_overflow(probe, {}, found.missing));
     }
     return std::nullopt;

@@ -46,7 +46,8 @@ constexpr std::uint32_t kFewestDeciding = 3, kMostDeciding = 15;
 /// Standard deviations beyond which a count is no accident.
 constexpr double kSigmas = 5;
 
-/// Smallest count of `laps` readings that accidents reach for fewer than one in a hundred tours of so many loads.
+}  // namespace
+
 int least_count(double accidental, std::uint32_t laps, std::size_t loads) {
     const double mean = std::max(1e-4, accidental) * laps;
     double term = std::exp(-mean), tail = 1 - term;
@@ -57,8 +58,6 @@ int least_count(double accidental, std::uint32_t laps, std::size_t loads) {
     }
     return count;
 }
-
-}  // namespace
 
 Probe::Probe(const Chase& chase, const CacheQuestion& question)
     : chase_(chase), question_(question), span_(std::bit_floor(question.largest)), random_(question.seed) {
@@ -119,9 +118,11 @@ std::vector<bool> Probe::misses_beside_accidents(const Offsets& offsets, std::ui
     const auto trace = walk(offsets, warm, laps, visits_);
     auto recorded = sorted(trace, usual_);
     const double expected = accidents() * static_cast<double>(recorded.odd.size());
+    // Of the count, and of the rate, which is known from so many accidents.
+    const double variance = expected + expected * expected / static_cast<double>(std::max<std::size_t>(1, slow_hits_.size()));
     const auto odd = static_cast<double>(std::count(recorded.odd.begin(), recorded.odd.end(), true));
     // More of them than accidents explain: misses that take another time than those that were seen.
-    if (odd > expected + kSigmas * std::sqrt(expected) + 2) return std::move(recorded.missed);
+    if (odd > expected + kSigmas * std::sqrt(variance) + 2) return std::move(recorded.missed);
     for (std::size_t i = 0; i < recorded.odd.size(); ++i) recorded.missed[i] = recorded.missed[i] && !recorded.odd[i];
     return std::move(recorded.missed);
 }

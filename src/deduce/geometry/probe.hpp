@@ -21,6 +21,9 @@ struct Exhausted : std::runtime_error {
     Exhausted() : std::runtime_error("what is missing of its geometry would take more loads than one level gets") {}
 };
 
+/// Smallest count of slow ones among `laps` readings that accidents reach for fewer than one in a hundred tours of so many loads.
+[[nodiscard]] int least_count(double accidental, std::uint32_t laps, std::size_t loads);
+
 /// Asks a chase and makes up for readings that are slow by accident. Offsets count from `origin`, which is aligned to `span`, so
 /// that they can be combined bit by bit as the addresses are.
 class Probe {
@@ -65,6 +68,8 @@ public:
     /// Whether the first `watched` lines of a tour, one full set, stay although the others come by. One line more takes a way from
     /// one of them, which then misses in this lap or the next: two laps in a row without a miss prove that they stay.
     [[nodiscard]] bool full_set_fits(const Offsets& offsets, std::size_t watched) { return fits(offsets, watched, 2); }
+    /// Whether the first `watched` lines, of a set that has others in the tour too, go on missing: now and then, where others miss in between.
+    [[nodiscard]] bool stays_for_long(const Offsets& offsets, std::size_t watched) { return fits(offsets, watched, 16); }
     /// As fits(), for many small groups of lines (each one set's) walked in one tour.
     [[nodiscard]] std::vector<bool> groups_fit(std::vector<Offsets> groups);
 
