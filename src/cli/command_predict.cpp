@@ -61,6 +61,7 @@ predict::Choices choices_from(const PredictOptions& options) {
                       .l1_hit_rate = options.l1_hit_rate,
                       .l2_hit_rate = options.l2_hit_rate};
     constexpr int kWarp = 32;
+    choices.dynamic_shared = options.beside.shared;
     if (!options.beside.block.empty()) choices.warps_of_block = static_cast<int>((dimensions(options.beside.block, "--block").count() + kWarp - 1) / kWarp);
     return choices;
 }
@@ -101,7 +102,8 @@ Json json_from(const predict::Prediction& p) {
         points.push_back({{"warps", point.warps},
                           {"warps_per_cycle", point.warps_per_cycle},
                           {"contended_warps_per_cycle", point.contended_warps_per_cycle},
-                          {"queued_warps_per_cycle", point.queued_warps_per_cycle}});
+                          {"queued_warps_per_cycle", point.queued_warps_per_cycle},
+                          {"first_cache_lines", point.cache_lines > 0 ? Json(point.cache_lines) : Json()}});
     for (const auto& change : p.changes)
         changes.push_back({{"what", change.what}, {"needed_warps", change.needed_warps}, {"cycles_per_warp", change.cycles_per_warp}});
     return {{"schema", "gputomo-prediction-1"},
@@ -178,15 +180,21 @@ int run_workloads(const PredictOptions& options) {
 int run_prediction(const PredictOptions& options) {
     if (!std::filesystem::exists(options.file) && names_workloads(options.file)) return run_workloads(options);
     if (options.kernel.empty()) throw InputError(fmt::format("--kernel: missing; expected an entry of {}", options.file));
-    const auto prediction = predict::predict(code_from(options), machine_named(options.machine), choices_from(options), options.machine);
+    auto code = code_from(options);
+    auto choices = choices_from(options);
+    const auto machine = machine_named(options.machine);
     if (options.beside.device.empty()) {
+        const auto prediction = predict::predict(std::move(code), machine, choices, options.machine);
         if (options.json)
             fmt::print("{}\n", json_from(prediction).dump(1));
         else
             print_text(prediction);
         return 0;
     }
-    const std::vector comparisons{KernelComparison{prediction, measure_kernel(options.file, options.kernel, options.beside)}};
+    const auto measured = measure_kernel(options.file, options.kernel, options.beside);
+    hold_occupancy(choices, code.shared_bytes + options.beside.shared, measured, machine);
+    const auto prediction = predict::predict(std::move(code), machine, choices, options.machine);
+    const std::vector comparisons{KernelComparison{prediction, measured}};
     if (options.json) {
         Json json = json_from(prediction);
         json["measured"] = comparison_json(comparisons).at(0);
@@ -204,7 +212,7 @@ void add_beside(CLI::App& command, const std::shared_ptr<PredictOptions>& option
     command.add_option("--device", beside.device, "measure the kernel there too: cuda:N, sim:NAME, sim:FILE.json");
     command.add_option("--grid", beside.grid, "with --device: blocks, X[,Y,Z]");
     command.add_option("--block", beside.block, "threads of a block, X[,Y,Z], which wait for each other at barriers and where blocks start");
-    command.add_option("--shared", beside.shared, "with --device: bytes of dynamic shared memory")->check(CLI::NonNegativeNumber);
+    command.add_option("--shared", beside.shared, "bytes of dynamic shared memory of a block")->check(CLI::NonNegativeNumber);
     command.add_option("--arg", beside.arguments, "with --device: TYPE:VALUE or buf:BYTES[:FILE], in order")->allow_extra_args(false);
     command.add_option("--out", beside.out, "file for what is measured of the project's kernels");
     command.add_option("--measured", beside.measured, "file that --out wrote, instead of --device");

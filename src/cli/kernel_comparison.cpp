@@ -19,12 +19,10 @@ constexpr double kWarp = 32;
 
 double needed(const Points& points) {
     const double target = models::kHidden * points.back().second;
-    std::pair<double, double> before{0, 0};
-    for (const auto& point : points) {
-        if (point.second >= target) return before.first + (point.first - before.first) * (target - before.second) / (point.second - before.second);
-        before = point;
-    }
-    return points.back().first;
+    const auto short_of = std::find_if(points.rbegin(), points.rend(), [&](const auto& point) { return point.second < target; });
+    const std::pair<double, double> before = short_of == points.rend() ? std::pair<double, double>{} : *short_of;
+    const auto& point = short_of == points.rend() ? points.front() : *std::prev(short_of);
+    return before.first + (point.first - before.first) * (target - before.second) / (point.second - before.second);
 }
 
 double error_of(double ratio) { return std::max(ratio, 1 / ratio) - 1; }
@@ -64,6 +62,15 @@ PredictedWorkload predicted_workload(const experiments::Workload& workload) {
     predicted.choices.access.l2_hit_rate = workload.cached;
     predicted.choices.warps_of_block = workload.threads / static_cast<int>(kWarp);
     return predicted;
+}
+
+void hold_occupancy(predict::Choices& choices, std::int64_t own_shared, const scan::MeasuredKernel& measured, const machine::Machine& machine) {
+    const auto& shared = machine.shared;
+    const experiments::SharedLimits limits{.sm = shared.capacity.value_or(0),
+                                           .block = (shared.max_per_block ? shared.max_per_block : shared.capacity).value_or(0),
+                                           .reserved = shared.block_overhead.value_or(0)};
+    const int most = measured.samples.back().blocks;
+    choices.holding = [limits, most, own_shared](int blocks) { return blocks >= most ? own_shared : std::max(own_shared, shared_that_holds(limits, blocks)); };
 }
 
 NeededWarps needed_warps(const KernelComparison& comparison) {

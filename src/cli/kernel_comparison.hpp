@@ -23,7 +23,10 @@ struct KernelComparison {
     scan::MeasuredKernel measured;
 };
 
-/// Warps per SM at which 90% of the throughput at the most measured warps are reached, between samples by interpolation.
+/// Has the prediction's occupancies held by shared memory, as KernelTiming does below the most blocks that were measured.
+void hold_occupancy(predict::Choices& choices, std::int64_t own_shared, const scan::MeasuredKernel& measured, const machine::Machine& machine);
+
+/// Warps per SM from which on the throughput stays at 90% of that at the most measured warps or above, between samples by interpolation.
 struct NeededWarps {
     double predicted = 0;
     double measured = 0;

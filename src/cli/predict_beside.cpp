@@ -62,6 +62,7 @@ std::vector<KernelComparison> compare_workloads(const std::string& name, const B
         const auto found = std::ranges::find(measured.kernels, workload->id, &scan::MeasuredKernel::id);
         if (found == measured.kernels.end()) continue;
         auto predicted = predicted_workload(*workload);
+        hold_occupancy(predicted.choices, predicted.code.shared_bytes, *found, machine);
         comparisons.push_back({predict::predict(std::move(predicted.code), machine, predicted.choices, origin), *found});
     }
     if (comparisons.empty()) throw InputError(fmt::format("{}: no kernel {}; expected one that predict knows", options.measured, name));

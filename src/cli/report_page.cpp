@@ -99,6 +99,9 @@ constexpr Explanation kExplanations[] = {
     {"shared_allocation",
      "Blocks ask for growing amounts of shared memory while the number that fits on an SM is counted. What is missing is the overhead of a block, and steps "
      "are the unit of allocation."},
+    {"shared_split",
+     "A block that takes more and more shared memory walks through as many lines as the L1 held before. Where lines begin to go missing, a launch has set a "
+     "larger part of common storage aside, and a bisection counts the lines that are left."},
     {"occupancy",
      "More and more warps do nothing but one kind of instruction, each waiting for its last result. Throughput rises with the number of warps until a unit is "
      "full; one warp alone shows the latency, and streams show how latency grows under load."},

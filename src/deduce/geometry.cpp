@@ -29,12 +29,15 @@ constexpr Room kRooms[] = {{8, true}, {8, false}, {32, true}, {4, false}};
 constexpr std::uint64_t kContiguousLoads = std::uint64_t{24} << 20;
 /// More than the walks for the policy take.
 constexpr std::uint64_t kPolicyLoads = std::uint64_t{4} << 20;
+/// And for whether all tags have data.
+constexpr std::uint64_t kDataLoads = std::uint64_t{4} << 20;
 /// Parts of the loads for group tests, one or two for each way to a first set. As many again check what walks through arrays found.
 constexpr std::uint64_t kShares = 4;
 /// Of a cache's lines, this share at random places is tried for one overfull set.
 constexpr double kScatteredShare = 0.75;
-/// Of as many lines as stay together in an array, this share does in full sets; more lines than this are not tried together.
-constexpr double kSurelyStay = 0.9;
+/// Of as many lines as stay together in an array, this share does in full sets, also where data lie in parts that these lines fill unevenly
+/// (an H200's L1 has eight); more lines than this are not tried together.
+constexpr double kSurelyStay = 0.75;
 constexpr std::uint64_t kMostTogether = 1 << 14;
 /// Longest line, as a multiple of what one miss fills.
 constexpr std::uint64_t kMostSectors = 64;
@@ -68,6 +71,7 @@ private:
     /// `capacity`: what is known of it where nothing explains the sets.
     bool explain(Bracket& capacity) {
         probe_.look_everywhere();
+        probe_.visit_twice_if_that_matters();
         if (!probe_.hidden()) probe_.allow(kContiguousLoads);
         const auto contiguous = find_contiguous(probe_, sector_);
         if (!probe_.hidden()) probe_.allow(q_.group_test_loads);
@@ -227,7 +231,9 @@ private:
             for (std::uint64_t i = 0; i < *most; ++i) all.push_back(index.line_of(set, i));
         const auto staying = static_cast<std::uint64_t>(kSurelyStay * static_cast<double>(array_.fits / index.line() / *most)) * *most;
         some.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(staying));
-        return within(q_.group_test_loads, [&] { return probe_.fits(some) && !probe_.fits(all); });
+        // Beside what the search for sets was allowed, which may be spent.
+        group_tests_end_ = std::max(group_tests_end_, probe_.loads() + kDataLoads);
+        return within(kDataLoads, [&] { return probe_.fits(some) && !probe_.fits(all); });
     }
 
     void decide_data(const std::string& picture, double confidence) {

@@ -193,6 +193,11 @@ public:
     /// Compiles and loads PTX. Throws DeviceError with the compiler's log and the quoted line.
     [[nodiscard]] virtual std::unique_ptr<Module> load(std::string_view ptx) = 0;
 
+    /// Whether compile_ahead() does anything: then kernels that will be loaded are worth writing beforehand.
+    [[nodiscard]] virtual bool compiles_ahead() const { return false; }
+    /// May compile PTX that load() will get, on other threads. Says nothing of errors: load() does.
+    virtual void compile_ahead(std::string) {}
+
     [[nodiscard]] virtual ClockState clock_state() const = 0;
 };
 

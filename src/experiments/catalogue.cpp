@@ -35,6 +35,7 @@ std::span<const Experiment> catalogue() {
         barriers_experiment(),
         register_file_experiment(),
         shared_allocation_experiment(),
+        shared_split_experiment(),
         outstanding_experiment(),
         occupancy_experiment(),
         memory_parallelism_experiment(),

@@ -70,6 +70,8 @@ struct Experiment {
     std::vector<std::string_view> provides;  ///< paths, with * for map keys: "caches.*.capacity"
     Outcome (*run)(Context& context);
     bool on_request = false;  ///< takes too long for a scan of everything
+    /// For devices that compile ahead, before any experiment runs: hands them kernels that take long to compile.
+    void (*compile_ahead)(device::Device& device) = nullptr;
 };
 
 /// All experiments, in no particular order; the plan orders them by needs.

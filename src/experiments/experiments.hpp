@@ -34,6 +34,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment barriers_experiment();
 [[nodiscard]] Experiment register_file_experiment();
 [[nodiscard]] Experiment shared_allocation_experiment();
+[[nodiscard]] Experiment shared_split_experiment();
 [[nodiscard]] Experiment outstanding_experiment();
 [[nodiscard]] Experiment occupancy_experiment();
 [[nodiscard]] Experiment memory_parallelism_experiment();

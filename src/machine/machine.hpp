@@ -223,10 +223,8 @@ struct SharedMemory {
         visit({.name = "issue_slots", .unit = Unit::count, .doc = "issue slots that a load without conflict takes; 1 where not given (Volkov 2016, 4.7: 3 on Maxwell)"}, self.issue_slots);
         visit({.name = "block_overhead", .unit = Unit::bytes, .doc = "taken from every block besides what it asks for (Volkov 2016, 5.7)"}, self.block_overhead);
         visit({.name = "argument_overhead", .unit = Unit::bytes, .doc = "taken from every block for each kernel argument (Volkov 2016, 5.7)"}, self.argument_overhead);
-        visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Mei 2014, Table 1)",
-               .internal = "a launch setting of the driver; timing sees the one in force"}, self.capacity_options);
-        visit({.name = "unified_cache", .doc = "key of the cache that shares its storage: what one takes the other loses",
-               .internal = "determined by capacities under several settings, which no experiment does yet"}, self.unified_cache);
+        visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "what a launch may set aside of storage that a cache shares, in rising order (Mei 2014, Table 1)"}, self.capacity_options);
+        visit({.name = "unified_cache", .doc = "key of the cache that shares its storage: what one takes the other loses"}, self.unified_cache);
     }
 };
 
@@ -292,8 +290,7 @@ struct Cache {
         visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that a single SM must have under way for 90% of that (Volkov 2016, 4.3)"}, self.sm_bytes_in_flight);
         visit({.name = "bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that each SM must have under way for 90% of the rate of all SMs together"}, self.bytes_in_flight);
         visit({.name = "copy_capacity", .unit = Unit::bytes, .doc = "bytes of source and destination together up to which a copy by all SMs gains from what it holds (Lashgar 2015, Fig. 2)"}, self.copy_capacity);
-        visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Fermi L1: 16 and 48 KB); 0 where it can be switched off",
-               .internal = "a launch setting of the driver; timing sees the one in force"}, self.capacity_options);
+        visit({.name = "capacity_options", .unit = Unit::bytes, .doc = "selectable capacities (Fermi L1: 16 and 48 KB; 0 where it can be switched off); as many as shared.capacity_options where each leaves one of them"}, self.capacity_options);
         visit({.name = "partitions", .unit = Unit::count, .doc = "partitions that each serve a part of the SMs directly (two on the largest chips)"}, self.partitions);
         visit({.name = "far_latency", .unit = Unit::cycles, .doc = "of a hit whose line belongs to a partition that is not the SM's own"}, self.far_latency);
     }

@@ -46,6 +46,7 @@ struct Code {
     std::map<std::size_t, std::string> labels;  ///< by the instruction behind them
     std::map<std::size_t, double> trip_counts;  ///< of loops, by their first instruction, where the code tells
     std::size_t registers = 0;                  ///< numbers in reads and writes are below
+    std::int64_t shared_bytes = 0;              ///< that the code declares for a block
     std::vector<std::string> assumptions;       ///< what was taken for granted, one sentence each
 };
 

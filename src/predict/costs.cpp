@@ -88,6 +88,11 @@ double Costs::start_cycles(int warps_of_block) const {
     return std::max(by_blocks, launch.warp_interval.value_or(0));
 }
 
+std::int64_t Costs::shared_taken(std::int64_t asked) const {
+    const auto unit = std::max<std::int64_t>(1, machine_.shared.allocation_unit.value_or(1));
+    return (asked + machine_.shared.block_overhead.value_or(0) + unit - 1) / unit * unit;
+}
+
 bool Costs::dual_issue() const { return machine_.issue.dual_issue.value_or(1) > 1; }
 std::int64_t Costs::most_loads() const { return machine_.issue.scoreboard_loads.value_or(0); }
 
@@ -180,6 +185,8 @@ Cost Costs::global(const Instruction& instruction, double memory_latency) {
             .cycles = touched.bytes * missed / bytes_per_cycle * (access.load ? 1 : write_cost()),
             .reissues = diverging + (path == machine_.paths.end() ? 1 : slots_among_others(machine_, path->second.issue_slots.value_or(1))) - 1,
             .bytes = touched.bytes * missed,
+            .lines = access.load && access.place == Place::global ? touched.transactions * (1 - choices_.l1_hit_rate) : 0,
+            .scattered = diverging > 0,
             .use = fmt::format("{} of {:.0f} bytes in {:.3g} transactions", what, touched.bytes, touched.transactions)};
 }
 

@@ -31,6 +31,8 @@ struct Cost {
     double cycles = 0;    ///< that the resource of one SM is busy
     double reissues = 0;  ///< further issues of the same instruction
     double bytes = 0;     ///< that it moves from and to DRAM
+    double lines = 0;     ///< of the first cache that wait for what it loads
+    bool scattered = false;  ///< and lie in any sets
     std::string use;      ///< row of the worksheet
 };
 
@@ -52,6 +54,9 @@ public:
     [[nodiscard]] double start_cycles(int warps_of_block) const;
     [[nodiscard]] bool dual_issue() const;
     [[nodiscard]] std::int64_t most_loads() const;  ///< outstanding of one warp; 0: not limited
+    /// Bytes that a block which asks for so many takes of its SM's shared memory.
+    [[nodiscard]] std::int64_t shared_taken(std::int64_t asked) const;
+    [[nodiscard]] const machine::Machine& machine() const { return machine_; }
 
     /// What was taken for granted so far.
     [[nodiscard]] const std::set<std::string>& assumptions() const { return assumptions_; }

@@ -1,13 +1,18 @@
 #include "predict/prediction.hpp"
 
+#include "predict/lines_under_way.hpp"
 #include "predict/queues.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <optional>
+#include <set>
 
 namespace gputomo::predict {
 namespace {
@@ -22,6 +27,8 @@ public:
         : to_(to), costs_(machine, choices.access, origin), path_(path_of(to.code, choices.path)), executions_(executions(to.code, path_)) {
         check_lines(choices.access);
         warps_of_block_ = choices.warps_of_block;
+        holding_ = choices.holding;
+        if (!holding_) holding_ = [bytes = to.code.shared_bytes + choices.dynamic_shared](int) { return bytes; };
     }
 
     void predict() {
@@ -70,6 +77,7 @@ private:
             const Cost cost = costs_.of(to_.code.instructions[i], costs_.unloaded_latency());
             sheet.add(std::string(name_of(cost.resource)), cost.use, cost.cycles, executions_[i]);
             to_.bytes += cost.bytes * executions_[i];
+            fetched_.add(cost, executions_[i]);
         }
         const auto& p = costs_.parameters();
         const double each = 1 / p.issue_throughput;
@@ -120,13 +128,47 @@ private:
         return size * queued_throughput(stations, to_.latency, warps / size);
     }
 
+    /// What the first cache keeps beside the shared memory of the blocks that so many warps are; nothing where that is not known.
+    [[nodiscard]] std::optional<CacheLines> cache_beside(int warps) const {
+        if (warps_of_block_ <= 0) return std::nullopt;
+        const int blocks = (warps + warps_of_block_ - 1) / warps_of_block_;
+        return lines_beside(costs_.machine(), blocks * costs_.shared_taken(holding_(blocks)));
+    }
+
+    /// Warps per cycle at which as many lines are under way as the cache can have: its loads, and no others, go round for ever.
+    [[nodiscard]] double with_lines(const CacheLines& cache) {
+        if (fetched_.lines == 0) return 1 / to_.bound;
+        const auto [known, is_new] = under_way_.try_emplace(cache.lines, 0);
+        if (is_new) known->second = scattered_lines_under_way(cache, costs_.parameters().schedulers);
+        const double scattered = fetched_.scattered / fetched_.lines;
+        const double lines = scattered * known->second + (1 - scattered) * static_cast<double>(cache.lines);
+        // A warp waits for the last of a load's lines, a line only for its own data.
+        const double latency = fetched_.latency / fetched_.lines, own = costs_.unloaded_latency();
+        const double loads = fetched_.lines / fetched_.lines_of_load();
+        const double station = to_.worksheet.resource(std::string(name_of(Resource::memory))).total() / loads;
+        const double network = queued_throughput(std::array{station}, latency, lines / fetched_.lines_of_load() * std::max(1.0, latency / own));
+        return network / loads;
+    }
+
     void fill_points() {
         const int most = to_.max_warps > 0 ? to_.max_warps : kDefaultWarps;
         const bool contends = costs_.parameters().contention.has_value() && to_.bytes > 0;
         const int step = std::max(1, costs_.parameters().schedulers);
         for (int warps = step; warps <= most; warps += step) {
             const double plain = std::min(warps / to_.latency, 1 / to_.bound);
-            to_.points.push_back({warps, plain, contends ? contended(warps) : plain, queued(warps)});
+            Point point{.warps = warps,
+                        .warps_per_cycle = plain,
+                        .contended_warps_per_cycle = contends ? contended(warps) : plain,
+                        .queued_warps_per_cycle = queued(warps),
+                        .cache_lines = 0};
+            if (const auto cache = cache_beside(warps)) {
+                point.cache_lines = cache->lines;
+                const double limit = with_lines(*cache);
+                if (limit < point.queued_warps_per_cycle && lines_told_.insert(cache->lines).second)
+                    to_.code.assumptions.push_back(fmt::format("from {} warps on shared memory leaves the first cache {} lines, and no more can be under way", warps, cache->lines));
+                point.queued_warps_per_cycle = std::min(point.queued_warps_per_cycle, limit);
+            }
+            to_.points.push_back(point);
         }
     }
 
@@ -143,11 +185,31 @@ private:
         if (costs_.block_replacement() > 0) change("no block replacement", to_.latency - costs_.block_replacement(), to_.bound);
     }
 
+    /// Loads from global memory of one warp, each counted as often as it has lines.
+    struct Fetched {
+        double lines = 0;
+        double scattered = 0;  ///< of them lie in any sets
+        double latency = 0;    ///< cycles
+        double squares = 0;
+
+        void add(const Cost& cost, double executions) {
+            lines += executions * cost.lines;
+            scattered += cost.scattered ? executions * cost.lines : 0;
+            latency += executions * cost.lines * cost.latency;
+            squares += executions * cost.lines * cost.lines;
+        }
+        [[nodiscard]] double lines_of_load() const { return squares / lines; }
+    };
+
     Prediction& to_;
     Costs costs_;
     Path path_;
     std::vector<double> executions_;
     int warps_of_block_ = 0;
+    std::function<std::int64_t(int)> holding_;
+    Fetched fetched_;
+    std::map<std::int64_t, double> under_way_;  ///< scattered lines, by those of the cache
+    std::set<std::int64_t> lines_told_;         ///< of caches that limit
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "predict/warp.hpp"
 #include "predict/worksheet.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct Point {
     double warps_per_cycle = 0;            ///< finished per SM: min(n / latency, 1 / bound) (Volkov 2016, 3.5)
     double contended_warps_per_cycle = 0;  ///< the same with memory latency that grows with load (6.5); equal where that is not described
     double queued_warps_per_cycle = 0;     ///< of blocks that wait for each other at every resource; of warps where their size is not given
+    std::int64_t cache_lines = 0;          ///< of the first cache beside the blocks' shared memory; 0: not known
 };
 
 /// What if a resource or a latency were better? (Volkov 2016, 3.10)
@@ -50,7 +52,10 @@ struct Prediction {
 struct Choices {
     PathChoices path;
     AccessChoices access;
-    int warps_of_block = 0;  ///< 0: not known
+    int warps_of_block = 0;           ///< 0: not known
+    std::int64_t dynamic_shared = 0;  ///< bytes of a block besides what the code declares
+    /// Bytes of shared memory that each of so many blocks asks for, where the number of blocks is held by it; empty where not.
+    std::function<std::int64_t(int blocks)> holding;
 };
 
 /// Throws InputError as path_of() and Costs do.

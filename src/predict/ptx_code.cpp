@@ -44,7 +44,10 @@ public:
                   .labels = {},
                   .trip_counts = trip_counts(kernel_),
                   .registers = kernel_.registers.size(),
+                  .shared_bytes = 0,
                   .assumptions = {}};
+        for (const auto& variable : kernel_.variables)
+            if (variable.space == ptx::Space::shared) code.shared_bytes += variable.size.count();
         for (const auto& instruction : kernel_.body) code.instructions.push_back(translated(instruction));
         for (const auto& [name, index] : kernel_.labels) code.labels.insert({index, name});
         hoist_loads(code);

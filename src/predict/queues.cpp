@@ -7,9 +7,11 @@
 namespace gputomo::predict {
 
 double queued_throughput(std::span<const double> stations, double latency, double blocks) {
-    double served = 0;
-    for (const double station : stations) served += station;
+    double served = 0, longest = 0;
+    for (const double station : stations) served += station, longest = std::max(longest, station);
     const double elsewhere = std::max(0.0, latency - served);
+    // The parts of a block are served at several stations at a time where all of them together take longer than it needs alone.
+    const double alone = served > latency ? std::max(latency, longest) / served : 1;
     std::vector<double> waiting(stations.size(), 0);  // blocks at each station
     double before = 0, rate = 0;
     const int whole = static_cast<int>(std::ceil(blocks));
@@ -17,8 +19,8 @@ double queued_throughput(std::span<const double> stations, double latency, doubl
         before = rate;
         double round = elsewhere;
         std::vector<double> times;
-        for (std::size_t i = 0; i < stations.size(); ++i) round += times.emplace_back(stations[i] * (1 + waiting[i]));
-        rate = count / round;
+        for (std::size_t i = 0; i < stations.size(); ++i) round += times.emplace_back(stations[i] * (alone + waiting[i]));
+        rate = std::min(count / round, 1 / longest);
         for (std::size_t i = 0; i < stations.size(); ++i) waiting[i] = rate * times[i];
     }
     return before + (blocks - (whole - 1)) * (rate - before);

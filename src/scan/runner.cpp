@@ -46,6 +46,7 @@ public:
     }
 
     Scan run() {
+        compile_ahead();
         for (std::size_t i = 0; i < plan_.size(); ++i) {
             const auto& experiment = *plan_[i];
             Record& record = scan_.records.emplace_back();
@@ -63,6 +64,18 @@ public:
     }
 
 private:
+    void compile_ahead() {
+        if (!device_.compiles_ahead()) return;
+        for (const auto* experiment : plan_) {
+            if (experiment->compile_ahead == nullptr) continue;
+            try {
+                experiment->compile_ahead(device_);
+            } catch (const DeviceError&) {
+                return;  // the experiment itself will say so
+            }
+        }
+    }
+
     std::string why_not(const experiments::Experiment& experiment) const {
         if (!stopped_.empty()) return stopped_;
         for (const auto need : experiment.needs)

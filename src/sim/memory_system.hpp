@@ -64,6 +64,8 @@ public:
     virtual Time access(const Transaction& transaction, Time now) = 0;
     /// Forget queue state (not cache contents) at the start of a launch; time restarts at 0.
     virtual void begin_launch() = 0;
+    /// The launch's blocks take so many bytes of each SM's shared memory, which a cache may share its storage with.
+    virtual void set_aside(std::uint64_t shared_bytes) = 0;
     /// Adds hits, misses and bytes since the last call to `counters`. A lookup that finds only some of its sectors is a miss.
     /// Caches count under their key, TLBs under "tlbs." and their key, because the two may be named alike.
     virtual void drain_counters(Counters& counters) = 0;

@@ -17,7 +17,7 @@ namespace {
 /// What a scan has for arrays.
 constexpr std::uint64_t kRoom = std::uint64_t{64} << 20;
 /// More than a scan spends: what deduction can do, not what it does within a scan's time.
-constexpr std::uint64_t kGroupTestLoads = std::uint64_t{64} << 20;
+constexpr std::uint64_t kGroupTestLoads = std::uint64_t{128} << 20;
 constexpr double kSure = 0.95, kOddsOff = 0.02;
 
 struct Truth {

@@ -171,6 +171,31 @@ TEST_F(LaunchTest, PtxThatDoesNotCompileIsQuotedWithTheLog) {
     EXPECT_EQ(state().links + state().modules, 0);
 }
 
+TEST_F(LaunchTest, WhatIsCompiledAheadIsCompiledOnce) {
+    constexpr int kPrograms = 40;
+    const auto ptx = [](int i) { return kPtx + std::string(") // ") + std::to_string(i); };
+    {
+        const auto device = open_fake();
+        EXPECT_TRUE(device->compiles_ahead());
+        for (int i = 0; i < kPrograms; ++i) device->compile_ahead(ptx(i));
+        for (int i = 0; i < kPrograms; ++i) EXPECT_NO_THROW((void)device->load(ptx(i))->kernel("chase"));
+        EXPECT_EQ(state().compiled, kPrograms);
+        EXPECT_NO_THROW((void)device->load(ptx(0)));
+        EXPECT_EQ(state().compiled, kPrograms + 1);
+        for (int i = 0; i < kPrograms; ++i) device->compile_ahead(ptx(i));  // and never loaded
+    }
+    expect_all_closed();
+}
+
+TEST_F(LaunchTest, WhatDoesNotCompileAheadIsAnErrorOfItsLoad) {
+    const std::string wrong = ".version 7.0\n.entry chase()\n  nonsense %r1;\n";
+    const auto device = open_fake();
+    device->compile_ahead(wrong);
+    EXPECT_NO_THROW((void)device->load(kPtx));
+    EXPECT_THAT(said([&] { (void)device->load(wrong); }), HasSubstr("line 3:   nonsense %r1;"));
+    EXPECT_NO_THROW((void)device->load(kPtx));
+}
+
 TEST(QuoteLinesTest, AHandfulOfLinesThatTheLogNames) {
     EXPECT_EQ(quote_lines("line 2; error", "a\nb\nc"), "  line 2: b\n");
     EXPECT_EQ(quote_lines("line 9 and line 0 and line x", "a\nb\nc"), "");

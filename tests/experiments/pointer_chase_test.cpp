@@ -22,7 +22,7 @@ constexpr std::uint32_t kTurnOverhead = 7;   ///< of the averaging loops
 /// the PTX does.
 class ChaseDevice : public ScriptedDevice {
 public:
-    explicit ChaseDevice(std::uint32_t unroll = 8) {
+    explicit ChaseDevice(std::uint32_t unroll = 8, bool start_to_start = false) : start_to_start_(start_to_start) {
         script("write_links", [](ScriptedDevice& d, const device::Launch& launch) {
             ArgumentReader arguments(launch.arguments);
             const auto order = arguments.next<device::Address>();
@@ -35,8 +35,10 @@ public:
         script("fine_chase", [this](ScriptedDevice& d, const device::Launch& launch) { chase(d, launch, 1, true); });
     }
     std::uint32_t sm_of_lone_block = 0;
+    std::uint32_t wrong_by = 0;  ///< of the sum of where the loads went
 
 private:
+    bool start_to_start_;
     void chase(ScriptedDevice& d, const device::Launch& launch, std::uint32_t loads_a_turn, bool fine) const {
         ArgumentReader arguments(launch.arguments);
         auto p = arguments.next<device::Address>();
@@ -47,19 +49,20 @@ private:
         if (wanted != kAnySm && wanted >= launch.grid.x / 8) return;  // too small a grid reaches only the first SMs
         d.store(results, std::uint32_t{1});
         for (std::uint32_t i = 0; i < warm; ++i) p = d.load<device::Address>(p);
-        std::uint32_t start = 0xffff'fff0;  // the clock wraps within a reading
+        std::uint32_t start = 0xffff'fff0, before = 0, sum = 0;  // the clock wraps within a reading
         std::uint32_t cycles = kAverageOverhead + turns * kTurnOverhead;
         for (std::uint32_t i = 0; i < turns * loads_a_turn; ++i) {
             const std::uint32_t latency = p % 24 == 0 ? 300 : 30;
             p = d.load<device::Address>(p);
             cycles += latency;
-            const auto record = results + kHeaderBytes + kRecordBytes * i;
             if (!fine) continue;
-            d.store(record, start);
-            d.store(record + 4, start + latency + kRecordOverhead);
-            d.store(record + 8, static_cast<std::uint32_t>(p));
+            const std::uint32_t reading = start_to_start_ ? start - before : latency + kRecordOverhead;
+            d.store(results + kHeaderBytes + kRecordBytes * i, static_cast<std::uint16_t>(std::min(reading, kLongestReading)));
+            sum += static_cast<std::uint32_t>(p);
+            before = start;
             start += latency + kStartToStart;
         }
+        d.store(results + kSumOffset, sum + wrong_by);
         d.store(results + 4, std::uint32_t{0xffff'ff00});
         d.store(results + 8, std::uint32_t{0xffff'ff00 + cycles});
     }
@@ -105,7 +108,7 @@ TEST(PointerChaseTest, AveragedAndFineGrainedLatencyAgreeForEveryUnrollFactor) {
 }
 
 TEST(PointerChaseTest, ReadingsFromStartToStartAreFreeOfTheRecordsCost) {
-    ChaseDevice device;
+    ChaseDevice device(8, true);
     PointerChase chase(device, {.start_to_start = true});
     const device::Buffer memory(device, Bytes{4096});
     LinkWriter writer(device);
@@ -126,10 +129,18 @@ TEST(PointerChaseTest, TracesLongerThanTheRecordsContinueOverLaunches) {
     const auto loads = chase.fine({.start = order[0], .warm = 7, .loads = 250});
     EXPECT_EQ(device.launches, 4);
     ASSERT_EQ(loads.size(), 250U);
-    for (std::size_t i = 0; i < loads.size(); ++i) {
-        EXPECT_EQ(loads[i].next_low, static_cast<std::uint32_t>(order[(7 + i + 1) % 100]));
-        EXPECT_EQ(loads[i].cycles, kRecordOverhead + (order[(7 + i) % 100] % 24 == 0 ? 300U : 30U));
-    }
+    for (std::size_t i = 0; i < loads.size(); ++i) EXPECT_EQ(loads[i], kRecordOverhead + (order[(7 + i) % 100] % 24 == 0 ? 300U : 30U));
+}
+
+TEST(PointerChaseTest, LoadsThatLeaveTheirListAreNoReading) {
+    ChaseDevice device;
+    PointerChase chase(device, {.records = 64});
+    const device::Buffer memory(device, Bytes{4096});
+    const auto order = elements(memory.address());
+    LinkWriter(device).write_cycle(order);
+    EXPECT_EQ(chase.walk(order, 7, 250, 0).size(), 250U);
+    device.wrong_by = 8;
+    EXPECT_THROW(static_cast<void>(chase.walk(order, 7, 250, 0)), DeviceError);
 }
 
 TEST(PointerChaseTest, LargerGridsAreTriedUntilABlockComesToTheWantedSm) {

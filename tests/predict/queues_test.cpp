@@ -11,7 +11,9 @@ namespace {
 
 TEST(Queues, OneBlockNeverWaits) {
     EXPECT_NEAR(queued_throughput(std::array{100.0, 20.0}, 1000, 1), 1 / 1000.0, 1e-12);
-    EXPECT_NEAR(queued_throughput(std::array{100.0, 20.0}, 50, 1), 1 / 120.0, 1e-12);  // no less than its service
+    EXPECT_NEAR(queued_throughput(std::array{100.0, 20.0}, 50, 1), 1 / 100.0, 1e-12);  // no less than its longest service
+    // Warps of a block use one resource while others of it use another: what they use is more than the block takes.
+    EXPECT_NEAR(queued_throughput(std::array{100.0, 70.0, 50.0}, 150, 1), 1 / 150.0, 1e-12);
 }
 
 TEST(Queues, ManyBlocksReachTheBusiestStationAndNeverPassIt) {
@@ -28,7 +30,7 @@ TEST(Queues, ManyBlocksReachTheBusiestStationAndNeverPassIt) {
 
 TEST(Queues, TwoEqualStationsAndTwoBlocksShareAsTheFormulaSays) {
     // Balanced network of two stations: n / (n + 1) of the rate of each.
-    for (const int blocks : {1, 2, 5}) EXPECT_NEAR(queued_throughput(std::array{10.0, 10.0}, 0, blocks), blocks / (10.0 * (blocks + 1)), 1e-12);
+    for (const int blocks : {1, 2, 5}) EXPECT_NEAR(queued_throughput(std::array{10.0, 10.0}, 20, blocks), blocks / (10.0 * (blocks + 1)), 1e-12);
 }
 
 TEST(Queues, PartsOfABlockAreInBetween) {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace gputomo::deduce::geometry {
 namespace {
@@ -13,6 +14,8 @@ namespace {
 /// Laps recorded where a few misses among many loads decide: more for short tours, since lines that compete for a set under a
 /// random policy miss only now and then.
 constexpr std::uint64_t kFewestLaps = 5, kMostLaps = 40;
+/// Misses fell to less than this share: lines are still coming to stay.
+constexpr double kFalling = 0.8;
 /// Laps that even a random policy needs to settle on an array that fits.
 constexpr std::uint64_t kSettlingLaps = 16;
 /// Tours of at most so many loads are walked so often before they count: a random policy finds the last free way late.
@@ -91,10 +94,14 @@ private:
     bool fits(std::uint64_t bytes) {
         const auto offsets = strided(bytes, step());
         const double disturbed = probe_.accidents(), most = kDisturbed + disturbed;
-        const auto laps = disturbed > 0 ? static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kShareReadings / offsets.size(), 1, kMostShareLaps)) : 1;
-        const double share = miss_share(offsets, 1, laps);
-        // A cold start may take more than one lap where replacement is not LRU.
-        if (share > most && miss_share(offsets, share > 0.9 ? 2 : kSettlingLaps, laps) > most) return false;
+        const auto recorded = disturbed > 0 ? static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kShareReadings / offsets.size(), 1, kMostShareLaps)) : 1;
+        // A cold start may take more than one lap where replacement is not LRU; where misses do not become fewer, no more laps help.
+        double before = 1, share = miss_share(offsets, 1, recorded);
+        for (std::uint64_t laps = 2; share > most && laps <= kSettlingLaps; laps *= 2) {
+            if (laps > 2 && share > kFalling * before) return false;
+            before = std::exchange(share, miss_share(offsets, laps, recorded));
+        }
+        if (share > most) return false;
         // Misses come by whole sets: two lines and more. With a random policy they are spread thin over many lines.
         return persistent_misses(offsets).size() < 2 && stay(offsets);
     }

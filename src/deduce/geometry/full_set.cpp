@@ -81,7 +81,7 @@ Offsets missing_lines(Probe& probe, const Offsets& tour) {
     Offsets missing;
     for (std::uint32_t laps = kFewestLaps; laps <= kMostLaps; laps *= 4) {
         const auto rates = probe.miss_rates_in_any_order(tour, std::min(kMostWarm, probe.settling()), laps);
-        const double accidents = probe.accidents() * laps, all = accidents * static_cast<double>(tour.size());
+        const double accidents = probe.accidents_like_misses() * laps, all = accidents * static_cast<double>(tour.size());
         if (std::accumulate(rates.begin(), rates.end(), 0.0) * laps < all + kSigmas * std::sqrt(all) + 1) return {};
         // One line too many costs little, since what doesn't matter is left out later; one too few hides the set.
         missing.clear();

@@ -7,6 +7,8 @@ namespace gputomo::deduce::geometry {
 namespace {
 
 constexpr std::uint64_t kWindowWords = 512;
+/// Of longer tours one lap is recorded: among the watched words, accidents are few.
+constexpr std::size_t kLongTour = std::size_t{1} << 19;
 /// Of data, the finest piece that is looked for.
 constexpr std::uint64_t kFinestPiece = 16, kDataWord = 8;
 /// Neighbours of so many lines are tried, in as many sets as there may be: the majority decides.
@@ -22,7 +24,7 @@ FilledPiece find_sector(Probe& probe, std::uint64_t evict, std::uint64_t step) {
         tour.push_back(at);
         if (step > q.word && !probe.hidden()) tour.push_back(at + q.word);
     }
-    const auto rates = probe.miss_rates(tour, 1, probe.deciding_laps(watched));
+    const auto rates = probe.miss_rates(tour, 1, tour.size() <= kLongTour ? probe.deciding_laps(watched) : 1);
     std::map<std::uint64_t, int> distances;
     std::uint64_t last = 0;
     int misses = 0;
@@ -56,10 +58,17 @@ FilledPiece find_sector(Probe& probe) {
     const auto& q = probe.question();
     const std::uint64_t finest = std::max<std::uint64_t>(q.visible, q.word == kDataWord ? kFinestPiece : q.word);
     const std::uint64_t evict = std::min(std::max(q.largest / 2, q.overflows), q.overflows * 2);
-    const std::uint64_t step = std::max(finest, evict / q.most_loads / finest * finest);
-    const auto piece = find_sector(probe, evict, step);
-    // A tour in steps longer than a line evicts only some of the sets, and what it leaves looks like one long piece.
-    return piece.bytes <= step && step > finest ? find_sector(probe, evict, finest) : piece;
+    std::uint64_t step = std::max(finest, evict / q.most_loads / finest * finest);
+    auto piece = find_sector(probe, evict, step);
+    // A tour in steps longer than a line evicts only some of the sets, and what it leaves looks like one long piece. In steps of the piece
+    // itself it evicts all.
+    while (piece.bytes <= step && step > finest) {
+        const std::uint64_t last = piece.bytes;
+        step = last > 0 && last < step && last % finest == 0 ? std::max(finest, last) : finest;
+        piece = find_sector(probe, evict, step);
+        if (piece.bytes == last) break;
+    }
+    return piece;
 }
 
 std::uint64_t find_line(Probe& probe, const Overfull& overfull, std::uint64_t least, std::uint64_t most) {

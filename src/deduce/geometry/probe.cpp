@@ -1,10 +1,8 @@
 #include "deduce/geometry/probe.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
-#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -14,7 +12,6 @@ namespace {
 /// Laps of a look at a tour, and looks until they become longer. Each look takes another order: a pseudo-LRU policy may keep a line
 /// that is not of the tour for ever in one order, but not in all.
 constexpr std::uint32_t kShortLook = 8, kLongLook = 32, kShortLooks = 16;
-constexpr std::uint32_t kMostSettling = 1024;
 /// Orders of the lines in one tour.
 constexpr std::uint64_t kMostOrders = 8;
 /// Loads after which a tour whose misses do not end is one that does not fit.
@@ -29,19 +26,21 @@ constexpr double kFalling = 0.8;
 constexpr std::uint64_t kMostGroupWarm = std::uint64_t{1} << 16;
 /// With more accidents a lap than this, laps without a slow load are too rare to wait for.
 constexpr double kMostAccidents = 2.5;
+/// And where accidents are told from misses, laps more than one or two without a miss that it takes.
+constexpr std::uint32_t kLapsMore = 2;
+/// Slow loads from which it is seen how long misses take; and the share of a tour's that they are at least.
+constexpr std::ptrdiff_t kManyMisses = 256;
 /// Loads of a small array, which tell how many readings are slow by accident.
 constexpr std::uint64_t kQuietLines = 8, kQuietReadings = 16384;
 /// Share of readings that may be slow by accident, at worst.
 constexpr double kMostAccidental = 0.05;
-/// Part of the slow readings that lies closest together, and how many times its width on either side still counts as usual; cycles at least.
-constexpr double kPartOfSlow = 0.35, kTimesPart = 10, kLeastWidth = 10;
-/// Part of them that is no accident where it lies nearly as close together, or within so many cycles.
-constexpr double kSomeOfSlow = 0.05, kLeastPart = 4;
-/// How much farther above the threshold than most misses others may lie; what is slower yet met another level as well.
-constexpr double kFarther = 2;
-constexpr std::size_t kFewestSlow = 16;
 /// Laps of which a majority decides.
 constexpr std::uint32_t kFewestDeciding = 3, kMostDeciding = 15;
+/// Lines of an array that overflows, and laps through them, that show whether it matters that a line is used again at once: the share of misses
+/// there must be, and the share by which they become more.
+constexpr std::uint64_t kReuseLines = 4096;
+constexpr std::uint32_t kReuseWarm = 64, kReuseLaps = 8;
+constexpr double kReuseMisses = 0.1, kReuseMatters = 0.1;
 /// Standard deviations beyond which a count is no accident.
 constexpr double kSigmas = 5;
 
@@ -56,40 +55,6 @@ int least_count(double accidental, std::uint32_t laps, std::size_t loads) {
     }
     return count;
 }
-
-/// Where nearly all misses lie, as a sorted list of intervals: around the shortest one that holds a good part of the slow readings, and around
-/// others of that width that hold some, such as those of a farther partition.
-class UsualMisses {
-public:
-    UsualMisses(const std::vector<double>& latencies, double threshold) {
-        std::vector<double> slow;
-        std::ranges::copy_if(latencies, std::back_inserter(slow), [threshold](double latency) { return latency > threshold; });
-        if (slow.size() < kFewestSlow) return;
-        std::sort(slow.begin(), slow.end());
-        const auto part = static_cast<std::size_t>(kPartOfSlow * static_cast<double>(slow.size()));
-        std::size_t main = 0;
-        for (std::size_t i = 0; i + part < slow.size(); ++i)
-            if (slow[i + part] - slow[i] < slow[main + part] - slow[main]) main = i;
-        const double width = slow[main + part] - slow[main], most = threshold + kFarther * (slow[main + part] - threshold);
-        const double wide = std::max(kTimesPart * width, kLeastWidth);
-        const auto some = static_cast<std::size_t>(std::ceil(kSomeOfSlow * static_cast<double>(slow.size())));
-        for (std::size_t i = 0; i + some < slow.size(); ++i)
-            if (slow[i + some] <= most && slow[i + some] - slow[i] <= std::max(2 * width, kLeastPart)) add({slow[i] - wide, slow[i + some] + wide});
-    }
-    [[nodiscard]] bool holds(double latency) const {
-        return intervals_.empty() ||
-               std::ranges::any_of(intervals_, [latency](const auto& interval) { return latency >= interval[0] && latency <= interval[1]; });
-    }
-
-private:
-    void add(std::array<double, 2> interval) {
-        if (!intervals_.empty() && interval[0] <= intervals_.back()[1])
-            intervals_.back()[1] = std::max(intervals_.back()[1], interval[1]);
-        else
-            intervals_.push_back(interval);
-    }
-    std::vector<std::array<double, 2>> intervals_;  ///< empty: too few misses to tell
-};
 
 }  // namespace
 
@@ -107,20 +72,56 @@ void Probe::move_origin(std::uint64_t span) {
     reach_ = span_;
 }
 
-Probe::Recorded Probe::record(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps) {
+ChaseTrace Probe::walk(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps, std::size_t visits) {
     if (loads_ > most_loads_) throw Exhausted();
-    ChaseRequest request{offsets, warm, laps};
-    for (auto& offset : request.offsets) offset += origin_;
-    const auto trace = chase_(request);
-    loads_ += offsets.size() * (std::uint64_t{warm} + laps);
-    Recorded recorded{std::vector<bool>(trace.latencies.size()), std::vector<bool>(trace.latencies.size()),
-                      std::max<std::size_t>(1, trace.unbroken == 0 ? trace.latencies.size() : trace.unbroken)};
-    const UsualMisses usual(trace.latencies, question_.threshold);
+    ChaseRequest request{{}, warm, laps};
+    request.offsets.reserve(offsets.size() * visits);
+    for (const auto offset : offsets)
+        for (std::size_t i = 0; i < visits; ++i) request.offsets.push_back(origin_ + (offset ^ (i * question_.word)));
+    auto trace = chase_(request);
+    loads_ += request.offsets.size() * (std::uint64_t{warm} + laps);
+    if (visits > 1) {
+        for (std::size_t i = 0; i * visits < trace.latencies.size(); ++i) trace.latencies[i] = trace.latencies[i * visits];
+        trace.latencies.resize(trace.latencies.size() / visits);
+    }
+    const auto slow = std::ranges::count_if(trace.latencies, [this](double latency) { return latency > question_.threshold; });
+    const double share = static_cast<double>(slow) / static_cast<double>(std::max<std::size_t>(1, trace.latencies.size()));
+    if (slow >= kManyMisses && share > most_slow_) {
+        most_slow_ = share;
+        usual_ = UsualMisses(trace.latencies, question_.threshold);
+    }
+    return trace;
+}
+
+Probe::Recorded Probe::record(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps) {
+    const auto trace = walk(offsets, warm, laps, 1);
+    auto recorded = sorted(trace, UsualMisses(trace.latencies, question_.threshold));
+    recorded.unbroken = std::max<std::size_t>(1, trace.unbroken == 0 ? trace.latencies.size() : trace.unbroken);
+    return recorded;
+}
+
+Probe::Recorded Probe::sorted(const ChaseTrace& trace, const UsualMisses& usual) const {
+    Recorded recorded{std::vector<bool>(trace.latencies.size()), std::vector<bool>(trace.latencies.size())};
     for (std::size_t i = 0; i < trace.latencies.size(); ++i) {
         recorded.missed[i] = trace.latencies[i] > question_.threshold;
         recorded.odd[i] = recorded.missed[i] && !usual.holds(trace.latencies[i]);
     }
     return recorded;
+}
+
+std::vector<bool> Probe::misses(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps) {
+    return std::move(sorted(walk(offsets, warm, laps, visits_), usual_).missed);
+}
+
+std::vector<bool> Probe::misses_beside_accidents(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps) {
+    const auto trace = walk(offsets, warm, laps, visits_);
+    auto recorded = sorted(trace, usual_);
+    const double expected = accidents() * static_cast<double>(recorded.odd.size());
+    const auto odd = static_cast<double>(std::count(recorded.odd.begin(), recorded.odd.end(), true));
+    // More of them than accidents explain: misses that take another time than those that were seen.
+    if (odd > expected + kSigmas * std::sqrt(expected) + 2) return std::move(recorded.missed);
+    for (std::size_t i = 0; i < recorded.odd.size(); ++i) recorded.missed[i] = recorded.missed[i] && !recorded.odd[i];
+    return std::move(recorded.missed);
 }
 
 std::vector<double> Probe::miss_rates(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps) {
@@ -131,13 +132,40 @@ std::vector<double> Probe::miss_rates(const Offsets& offsets, std::uint32_t warm
     return rates;
 }
 
-double Probe::accidents() {
-    if (accidents_ >= 0) return accidents_;
+void Probe::visit_twice_if_that_matters() {
+    visits_ = 1;
+    if (hidden() || piece_ < 2 * question_.word) return;
+    const std::uint64_t bytes = std::min(question_.overflows + question_.overflows / 2, question_.largest);
+    const auto misses_of = [&](std::uint64_t step) {
+        const auto rates = miss_rates(strided(bytes, step), kReuseWarm, kReuseLaps);
+        return std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
+    };
+    std::uint64_t step = piece_;
+    while (bytes / step > kReuseLines) step *= 2;
+    // Far apart, lines may be spread over so many sets that they stay.
+    double once = misses_of(step);
+    while (once < kReuseMisses && step > piece_) once = misses_of(step /= 2);
+    visits_ = 2;
+    if (misses_of(step) < once + kReuseMatters) visits_ = 1;
+}
+
+void Probe::look_at_hits() {
+    if (hits_ > 0) return;
     const std::uint64_t lines = std::max<std::uint64_t>(1, std::min<std::uint64_t>(kQuietLines, question_.fits / 4 / question_.visible));
-    const auto missed = misses(strided(lines * question_.visible, question_.visible), 512, static_cast<std::uint32_t>(kQuietReadings / lines));
-    const auto slow = static_cast<double>(std::count(missed.begin(), missed.end(), true));
-    accidents_ = std::min(kMostAccidental, slow / static_cast<double>(std::max<std::size_t>(1, missed.size())));
-    return accidents_;
+    const auto trace = walk(strided(lines * question_.visible, question_.visible), 512, static_cast<std::uint32_t>(kQuietReadings / lines), 1);
+    hits_ = std::max<std::size_t>(1, trace.latencies.size());
+    std::ranges::copy_if(trace.latencies, std::back_inserter(slow_hits_), [this](double latency) { return latency > question_.threshold; });
+}
+
+double Probe::accidents() {
+    look_at_hits();
+    return std::min(kMostAccidental, static_cast<double>(slow_hits_.size()) / static_cast<double>(hits_));
+}
+
+double Probe::accidents_like_misses() {
+    look_at_hits();
+    const auto alike = std::ranges::count_if(slow_hits_, [this](double latency) { return usual_.holds(latency); });
+    return std::min(accidents(), (static_cast<double>(alike) + 1) / static_cast<double>(hits_));
 }
 
 std::uint32_t Probe::deciding_laps(std::size_t loads) {
@@ -148,13 +176,19 @@ std::uint32_t Probe::deciding_laps(std::size_t loads) {
 
 bool Probe::fits(const Offsets& offsets, std::size_t watched, std::uint32_t clean_laps) {
     if (offsets.empty() || watched == 0) return true;
-    const double expected = accidents() * static_cast<double>(watched);
-    if (expected * clean_laps > kMostAccidents) return long_tour_fits(offsets);
+    double expected = accidents() * static_cast<double>(watched);
+    const bool many = expected * clean_laps > kMostAccidents;
+    if (many) {
+        // Only what is as slow as a miss counts. An accident may hide a miss, but hardly in each of several laps.
+        expected = accidents_like_misses() * static_cast<double>(watched);
+        clean_laps += kLapsMore;
+        if (expected * clean_laps > kMostAccidents) return long_tour_fits(offsets);
+    }
     double before = -1, slow = 0;
     std::uint32_t walked = 0, counted = 0;
     for (std::uint32_t look = 1;; ++look) {
         const std::uint32_t laps = look <= kShortLooks ? kShortLook : kLongLook;
-        const auto slow_by_lap = watch(offsets, watched, laps);
+        const auto slow_by_lap = watch(offsets, watched, laps, many);
         std::uint32_t clean = 0;
         for (const auto count : slow_by_lap) {
             ++walked;
@@ -175,23 +209,23 @@ bool Probe::fits(const Offsets& offsets, std::size_t watched, std::uint32_t clea
 }
 
 std::pair<Offsets, std::vector<std::size_t>> Probe::in_orders(const Offsets& offsets, std::uint32_t rounds) {
-    const std::uint64_t words = std::max<std::uint64_t>(1, piece_ / question_.word);
+    const std::uint64_t words = std::max<std::uint64_t>(1, piece_ / question_.word / visits_);
     const auto orders = static_cast<std::uint32_t>(std::min<std::uint64_t>({words, kMostOrders, rounds}));
     std::vector<std::size_t> order(offsets.size()), visited;
     std::iota(order.begin(), order.end(), std::size_t{0});
     Offsets tour;
     for (std::uint32_t word = 0; word < orders; ++word) {
         std::shuffle(order.begin(), order.end(), random_);
-        for (const auto i : order) tour.push_back(offsets[i] + word * question_.word);
+        for (const auto i : order) tour.push_back(offsets[i] + word * visits_ * question_.word);
         visited.insert(visited.end(), order.begin(), order.end());
     }
     return {std::move(tour), std::move(visited)};
 }
 
-std::vector<std::size_t> Probe::watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds) {
+std::vector<std::size_t> Probe::watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds, bool beside_accidents) {
     const auto [tour, visited] = in_orders(offsets, rounds);
     const auto orders = static_cast<std::uint32_t>(tour.size() / offsets.size());
-    const auto missed = misses(tour, 0, rounds / orders);
+    const auto missed = beside_accidents ? misses_beside_accidents(tour, 0, rounds / orders) : misses(tour, 0, rounds / orders);
     std::vector<std::size_t> slow(missed.size() / offsets.size(), 0);
     for (std::size_t i = 0; i < missed.size(); ++i)
         if (missed[i] && visited[i % tour.size()] < watched) ++slow[i / offsets.size()];
@@ -201,7 +235,7 @@ std::vector<std::size_t> Probe::watch(const Offsets& offsets, std::size_t watche
 std::vector<double> Probe::miss_rates_in_any_order(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps) {
     const auto [tour, visited] = in_orders(offsets, laps);
     const auto orders = static_cast<std::uint32_t>(tour.size() / offsets.size());
-    const auto missed = misses(tour, (warm + orders - 1) / orders, laps / orders);
+    const auto missed = misses_beside_accidents(tour, (warm + orders - 1) / orders, laps / orders);
     std::vector<double> rates(offsets.size(), 0.0);
     for (std::size_t i = 0; i < missed.size(); ++i)
         if (missed[i]) rates[visited[i % tour.size()]] += 1.0 / (laps / orders * orders);
@@ -214,9 +248,9 @@ bool Probe::long_tour_fits(const Offsets& offsets) {
     for (int look = 0;; ++look) {
         const auto rates = miss_rates_in_any_order(offsets, std::max(2U, look == 0 ? std::min(laps, settling_) : laps), laps);
         const double total = std::accumulate(rates.begin(), rates.end(), 0.0) * laps;
-        const double expected = accidents() * laps * static_cast<double>(offsets.size());
+        const double accidental = accidents_like_misses(), expected = accidental * laps * static_cast<double>(offsets.size());
         const double most = *std::max_element(rates.begin(), rates.end()) * laps;
-        const bool stays = total < expected + laps / 2.0 + kSigmas * std::sqrt(expected) && most < least_count(accidents(), laps, offsets.size());
+        const bool stays = total < expected + laps / 2.0 + kSigmas * std::sqrt(expected) && most < least_count(accidental, laps, offsets.size());
         if (stays || look == 2) return stays;
     }
 }
@@ -230,7 +264,7 @@ std::vector<bool> Probe::groups_fit(std::vector<Offsets> groups) {
     const double wanted = std::log(1e-7) / std::log(1 - std::min(0.999, clean));
     const auto laps = static_cast<std::uint32_t>(std::clamp(wanted / kOrders, 2.0, 128.0));
     std::vector<bool> fit(groups.size(), false);
-    for (std::uint32_t order = 0; order < kOrders; ++order) {
+    for (std::uint32_t order = 0; order < kOrders && std::ranges::find(fit, false) != fit.end(); ++order) {
         Offsets tour;
         for (auto& group : groups) {
             std::shuffle(group.begin(), group.end(), random_);

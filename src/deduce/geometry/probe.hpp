@@ -3,7 +3,9 @@
 
 #include "deduce/chase.hpp"
 #include "deduce/geometry.hpp"
+#include "deduce/geometry/usual_misses.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <stdexcept>
@@ -35,18 +37,21 @@ public:
     [[nodiscard]] std::uint64_t reach() const { return reach_; }
     /// Bytes that one miss fills, once they are known: then a line may be visited several times in a tour, at another word each time.
     void set_piece(std::uint64_t bytes) { piece_ = bytes; }
+    /// From now on two loads of each line, one after the other, where lines that are used once go at once (bimodal insertion): then a line
+    /// comes to stay as fast as with other policies, and a set that is too small for its lines loses all of them. Not for record().
+    void visit_twice_if_that_matters();
     [[nodiscard]] std::uint64_t origin() const { return origin_; }
     /// Bytes from the origin on whose offsets behave like address bits.
     [[nodiscard]] std::uint64_t span() const { return span_; }
     /// Address of offset 0 as far as the question tells.
     [[nodiscard]] std::uint64_t address() const { return question_.base + origin_; }
 
-    /// Share of recorded laps in which each load of the tour misses.
+    /// Share of recorded laps in which each load of the tour is slow.
     [[nodiscard]] std::vector<double> miss_rates(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
-    /// The same of lines that are visited in several random orders: a pseudo-LRU policy may keep a stranger for ever in one.
+    /// Share of laps in which each line misses, without what is known for an accident, in several random orders: a pseudo-LRU policy may keep a stranger for ever in one.
     [[nodiscard]] std::vector<double> miss_rates_in_any_order(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
-    /// By recorded load.
-    [[nodiscard]] std::vector<bool> misses(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps) { return record(offsets, warm, laps).missed; }
+    /// By recorded load, whether it is slow.
+    [[nodiscard]] std::vector<bool> misses(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
     struct Recorded {
         std::vector<bool> missed;
         std::vector<bool> odd;     ///< slow, but not as slow as misses are: by accident, whether or not it missed
@@ -67,8 +72,12 @@ public:
     [[nodiscard]] double accidents();
     /// Laps of a tour of so many loads whose majority is no accident: three where there are none.
     [[nodiscard]] std::uint32_t deciding_laps(std::size_t loads);
+    /// Share of hits that read as slow as misses are.
+    [[nodiscard]] double accidents_like_misses();
     /// Laps after which groups of lines that stay have come to stay, with some to spare.
     [[nodiscard]] std::uint32_t settling() const { return settling_; }
+    /// Some groups may not have come to stay yet.
+    void wait_longer() { settling_ = std::min(2 * settling_, kMostSettling); }
     /// Loads that may be spent from now on; then each question throws Exhausted.
     void allow(std::uint64_t loads) { most_loads_ = loads_ + loads; }
     [[nodiscard]] std::uint64_t loads() const { return loads_; }
@@ -84,17 +93,29 @@ private:
     /// As many random orders of the lines as a line has words, and rounds are walked; which line each load of the tour visits.
     [[nodiscard]] std::pair<Offsets, std::vector<std::size_t>> in_orders(const Offsets& offsets, std::uint32_t rounds);
     /// Slow loads of the first `watched` lines in each of some rounds over all lines, in several orders.
-    [[nodiscard]] std::vector<std::size_t> watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds);
+    [[nodiscard]] std::vector<std::size_t> watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds, bool beside_accidents);
+    [[nodiscard]]  /// Latencies of the first of `visits` loads of each line, one after the other.
+    [[nodiscard]] ChaseTrace
+    walk(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps, std::size_t visits);
+    [[nodiscard]] Recorded sorted(const ChaseTrace& trace, const UsualMisses& usual) const;
+    /// As misses(), without what is slower or faster than misses are, unless accidents do not explain that.
+    [[nodiscard]] std::vector<bool> misses_beside_accidents(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
+    void look_at_hits();
     /// For tours so long that accidents leave hardly any lap without a slow load.
     [[nodiscard]] bool long_tour_fits(const Offsets& offsets);
 
+    static constexpr std::uint32_t kMostSettling = 1024;
     const Chase& chase_;
     CacheQuestion question_;
     std::uint64_t origin_ = 0;
     std::uint64_t span_ = 0, reach_ = 0, piece_ = 0;
     std::mt19937_64 random_;
     std::uint64_t loads_ = 0, most_loads_ = ~std::uint64_t{0};
-    double accidents_ = -1;
+    std::size_t hits_ = 0;  ///< readings of a small array
+    std::vector<double> slow_hits_;
+    std::size_t visits_ = 1;  ///< of a line each time it comes
+    UsualMisses usual_;       ///< of the tour of which the largest share was slow
+    double most_slow_ = 0.25;
     std::uint32_t settling_ = 4;
 };
 

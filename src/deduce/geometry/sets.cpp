@@ -13,6 +13,9 @@ constexpr std::uint64_t kMostLines = 1 << 14, kMostHiddenLines = 64;
 constexpr std::uint64_t kMostUnequal = 1024, kMostWays = 4096;
 constexpr std::size_t kFewSets = 64;
 constexpr int kTrials = 128, kMostRounds = 48;
+/// Fewer have to do once this part of the loads for group tests is spent on them: large sets with a random policy settle late.
+constexpr int kFewTrials = 24;
+constexpr std::uint64_t kShareOfLoads = 8;
 /// Further attempts to fill a set with one line more, and to see groups stay that should.
 constexpr int kAgain = 3, kPatience = 6;
 
@@ -75,6 +78,7 @@ std::vector<bool> which_stay(Probe& probe, const std::vector<Offsets>& groups, c
         bool missing = again == 0;
         for (std::size_t g = 0; g < groups.size(); ++g) missing = missing || (about[g].predicted && !fit[g]);
         if (!missing) break;
+        if (again > 0) probe.wait_longer();
         const auto now = probe.groups_fit(groups);
         for (std::size_t g = 0; g < groups.size(); ++g) fit[g] = fit[g] || now[g];
     }
@@ -113,7 +117,9 @@ Trials predict_groups(Probe& probe, const Index& index, std::vector<std::uint64_
     const std::uint64_t largest = *std::max_element(ways.begin(), ways.end()), reach = index.lines_in_reach();
     // In a small part of the cache: where lines stray from the sets that the index says, a tour as large as the cache overflows anyway.
     const std::uint64_t at_once = std::max<std::uint64_t>(1, std::min({index.sets() / 4, most_lines(probe) / 4 / (largest + 1), std::uint64_t{kTrials}}));
+    const std::uint64_t many_loads = probe.loads() + probe.question().group_test_loads / kShareOfLoads;
     for (int round = 0; round < kMostRounds && trials.made < kTrials; ++round) {
+        if (trials.made >= kFewTrials && probe.loads() > many_loads) return trials;
         std::vector<Offsets> groups;
         std::vector<Group> about;
         for (const auto set : sets_to_look_at(probe, index.sets(), at_once)) {

@@ -1,6 +1,8 @@
 #include "device/cuda/cuda.hpp"
 
 #include "device/cuda/aliased_memory.hpp"
+#include "device/cuda/compile_ahead.hpp"
+#include "device/cuda/compiler.hpp"
 #include "device/cuda/module.hpp"
 #include "device/cuda/session.hpp"
 #include "units/error.hpp"
@@ -74,7 +76,9 @@ public:
     [[nodiscard]] Bytes mapping_granularity() const override { return aliased_.granularity(); }
     [[nodiscard]] Address map_aliased(Bytes physical, Bytes stride, Bytes window) override { return aliased_.map(physical, stride, window); }
     [[nodiscard]] Texture linear_texture(Address address, Bytes size, TexelFormat format) override;
-    [[nodiscard]] std::unique_ptr<Module> load(std::string_view ptx) override { return std::make_unique<CudaModule>(session_, ptx); }
+    [[nodiscard]] std::unique_ptr<Module> load(std::string_view ptx) override;
+    [[nodiscard]] bool compiles_ahead() const override { return true; }
+    void compile_ahead(std::string ptx) override { ahead_.add(std::move(ptx)); }
     [[nodiscard]] ClockState clock_state() const override { return nvml_.state(own_pid_); }
 
 private:
@@ -86,6 +90,7 @@ private:
     std::optional<std::vector<unsigned>> processes_before_;
     std::shared_ptr<Session> session_;
     AliasedMemory aliased_;
+    CompileAhead ahead_;
     PtxTarget target_;
     std::vector<Texture> textures_;
     std::optional<unsigned> own_pid_;
@@ -95,7 +100,8 @@ CudaDevice::CudaDevice(std::shared_ptr<const Driver> driver, std::shared_ptr<con
     : nvml_(find_in_nvml(*driver, std::move(nvml), index)),
       processes_before_(nvml_.compute_processes()),
       session_(std::make_shared<Session>(driver, index)),
-      aliased_(*session_) {
+      aliased_(*session_),
+      ahead_(session_) {
     const auto major = attribute(Attribute::compute_capability_major);
     const auto minor = attribute(Attribute::compute_capability_minor);
     if (!major || !minor) throw DeviceError(fmt::format("{}: the driver does not tell the GPU's compute capability", id()));
@@ -193,6 +199,11 @@ void CudaDevice::fill_u32(Address to, std::uint32_t value, std::size_t count) {
     session_->enter(context);
     session_->check(session_->call().memset_d32(to, value, count, session_->stream()), "cuMemsetD32Async", context);
     session_->wait_for_stream({.call = "cuStreamQuery", .context = context, .limit = kCopyLimit});
+}
+
+std::unique_ptr<Module> CudaDevice::load(std::string_view ptx) {
+    auto cubin = ahead_.take(ptx);
+    return std::make_unique<CudaModule>(session_, cubin.empty() ? compile(*session_, ptx) : std::move(cubin));
 }
 
 Texture CudaDevice::linear_texture(Address address, Bytes size, TexelFormat format) {

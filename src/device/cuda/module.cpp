@@ -1,6 +1,5 @@
 #include "device/cuda/module.hpp"
 
-#include "device/cuda/compiler.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -140,8 +139,9 @@ LaunchResult CudaKernel::launch(const Launch& launch) {
     return {.elapsed = Nanoseconds(static_cast<double>(milliseconds) * 1e6)};
 }
 
-CudaModule::CudaModule(std::shared_ptr<Session> session, std::string_view ptx) : session_(std::move(session)) {
-    code_ = MachineCode{compile(*session_, ptx)};
+CudaModule::CudaModule(std::shared_ptr<Session> session, std::vector<std::byte> cubin) : session_(std::move(session)) {
+    session_->enter("cuModuleLoadData");
+    code_ = MachineCode{std::move(cubin)};
     session_->check(session_->call().module_load_data(&module_, code_->cubin.data()), "cuModuleLoadData");
 }
 

@@ -42,8 +42,8 @@ private:
 
 class CudaModule final : public Module {
 public:
-    /// Compiles and loads; errors as Device::load.
-    CudaModule(std::shared_ptr<Session> session, std::string_view ptx);
+    /// Loads machine code.
+    CudaModule(std::shared_ptr<Session> session, std::vector<std::byte> cubin);
     CudaModule(const CudaModule&) = delete;
     CudaModule& operator=(const CudaModule&) = delete;
     ~CudaModule() override;

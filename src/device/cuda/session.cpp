@@ -43,8 +43,18 @@ Session::~Session() {
 std::string Session::id() const { return fmt::format("cuda:{}", index_); }
 
 void Session::enter(std::string_view name) const {
-    if (!alive()) throw DeviceError(fmt::format("{}: {} refused, the device can't be used any more: {}", id(), name, failure_));
+    if (!alive()) {
+        const std::scoped_lock lock(failure_mutex_);
+        throw DeviceError(fmt::format("{}: {} refused, the device can't be used any more: {}", id(), name, failure_));
+    }
     driver_->check(call().context_set_current(context_), "cuCtxSetCurrent", fmt::format("{}, before {}", id(), name));
+}
+
+void Session::fail(std::string reason) {
+    const std::scoped_lock lock(failure_mutex_);
+    if (failed_) return;
+    failure_ = std::move(reason);
+    failed_ = true;
 }
 
 bool Session::try_enter() const noexcept { return alive() && call().context_set_current(context_) == abi::kSuccess; }
@@ -54,7 +64,7 @@ void Session::check(abi::Result result, std::string_view name, std::string_view 
     const std::string where = context.empty() ? std::string(name) : fmt::format("{} ({})", name, context);
     const std::string message = fmt::format("{}: {} failed: {}", id(), where, driver_->describe(result));
     if (std::find(kFatal.begin(), kFatal.end(), result) == kFatal.end()) throw DeviceError(message);
-    if (alive()) fail(message);
+    fail(message);
     throw DeviceError(message + "; the device's context does not survive this error, start the program again");
 }
 

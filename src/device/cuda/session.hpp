@@ -3,15 +3,18 @@
 
 #include "device/cuda/driver.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace gputomo::device::cuda {
 
-/// Shared by the device, its modules and kernels, so that they can be destroyed in any order.
+/// Shared by the device, its modules and kernels, so that they can be destroyed in any order. Threads may enter it together, but only one
+/// of them waits.
 class Session {
 public:
     Session(std::shared_ptr<const Driver> driver, int index);
@@ -27,14 +30,15 @@ public:
     [[nodiscard]] std::string id() const;
 
     /// False once the device has failed or a kernel didn't end; what is left is then leaked, since freeing it could wait for ever.
-    [[nodiscard]] bool alive() const noexcept { return failure_.empty(); }
+    [[nodiscard]] bool alive() const noexcept { return !failed_; }
     /// Makes the context current to this thread. Throws DeviceError "the device has failed" when the session isn't alive.
     void enter(std::string_view call) const;
     /// As enter(), without a throw: for destructors.
     [[nodiscard]] bool try_enter() const noexcept;
     /// Throws DeviceError (device, call, context, driver's text) unless success; remembers an error that the context doesn't survive.
     void check(abi::Result result, std::string_view call, std::string_view context = {});
-    void fail(std::string reason) { failure_ = std::move(reason); }
+    /// The first reason is kept.
+    void fail(std::string reason);
 
     struct Wait {
         std::string_view call;  ///< what is waited for, in the driver's words
@@ -55,6 +59,8 @@ private:
     abi::DeviceOrdinal device_ = 0;
     abi::Context context_ = nullptr;
     abi::Stream stream_ = nullptr;
+    std::atomic<bool> failed_ = false;
+    mutable std::mutex failure_mutex_;
     std::string failure_;
 };
 

@@ -82,6 +82,12 @@ std::optional<Timed> without_bridge(Timed timed, const std::map<std::string_view
     return timed;
 }
 
+void compile_ahead(device::Device& device, std::span<const TimedOperation> operations) {
+    if (!device.compiles_ahead()) return;
+    for (const auto& operation : operations)
+        device.compile_ahead(doubled_chain_kernel(target_of(device), operation, {.length = chain_length(operation)}).text());
+}
+
 Outcome measure(Context& context) {
     Outcome outcome;
     deduce::Trace trace{.name = "arithmetic_latency/operations", .experiment = "arithmetic_latency"};
@@ -90,6 +96,7 @@ Outcome measure(Context& context) {
     const auto operations = timed_operations(target, context.quick);
     const auto pipelines = timed_pipelines(target);
     const double total = static_cast<double>(operations.size() + pipelines.size());
+    compile_ahead(context.device, operations);
     double row = 0;
     std::map<std::string_view, Timed> done;
     for (const auto& operation : operations) {

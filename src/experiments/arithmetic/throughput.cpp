@@ -51,13 +51,15 @@ struct Sweep {
     std::vector<std::vector<double>> rates;  ///< per number of chains
 };
 
+DoubledChain::Shape sweep_shape(int chains) { return {.length = 128, .chains = chains}; }
+
 /// Throughput against warps (Wong 2010, Fig. 6).
 Sweep sweep(Context& context, const TimedOperation& operation, Outcome& outcome) {
     const int warp_size = warp_size_of(context.device);
     std::vector<std::unique_ptr<DoubledChain>> kernels;
     int most = std::numeric_limits<int>::max();
     for (int chains : kChains) {
-        kernels.push_back(std::make_unique<DoubledChain>(context.device, operation, DoubledChain::Shape{.length = 128, .chains = chains}));
+        kernels.push_back(std::make_unique<DoubledChain>(context.device, operation, sweep_shape(chains)));
         add_code_checks(kernels.back()->compiled(), outcome);
         most = std::min(most, most_warps(kernels.back()->compiled(), warp_size));
     }
@@ -68,6 +70,15 @@ Sweep sweep(Context& context, const TimedOperation& operation, Outcome& outcome)
     }
     return result;
 }
+
+std::span<const LoopShape> shapes_of(const TimedOperation& operation) {
+    return operation.opcodes.empty() ? std::span<const LoopShape>(kShortLoops) : std::span<const LoopShape>(kLoops);
+}
+
+/// Operations of a thread and turn: an even multiple of the chains. `size`: machine instructions of an operation.
+int count_of(const LoopShape& shape, int size) { return std::max(kFewestOperations, shape.operations / size / 8 * 8); }
+
+std::vector<LoopPart> loop_of(const TimedOperation& operation, const LoopShape& shape, int size) { return {{operation, count_of(shape, size), shape.chains}}; }
 
 /// One loop, its best number of warps, and its rate there in operations per cycle.
 struct LoopRate {
@@ -83,8 +94,7 @@ public:
 
     /// The best steady rate, free of the loop's control: few warps with many chains or many warps with one, whichever the schedulers fill better.
     double best() {
-        const bool basic = !operation_.opcodes.empty();
-        for (const auto& shape : basic ? std::span<const LoopShape>(kLoops) : std::span<const LoopShape>(kShortLoops)) {
+        for (const auto& shape : shapes_of(operation_)) {
             const auto loop = make(shape);
             const int most = most_warps(loop->compiled(), warp_size_);
             for (int warps : {most / 2, most})
@@ -106,10 +116,9 @@ public:
     }
 
 private:
-    /// Operations of a thread and turn: an even multiple of the chains.
-    [[nodiscard]] int count(const LoopShape& shape) const { return std::max(kFewestOperations, shape.operations / size_ / 8 * 8); }
+    [[nodiscard]] int count(const LoopShape& shape) const { return count_of(shape, size_); }
     [[nodiscard]] std::unique_ptr<ChainLoop> make(const LoopShape& shape) {
-        auto loop = std::make_unique<ChainLoop>(context_.device, std::vector<LoopPart>{{operation_, count(shape), shape.chains}});
+        auto loop = std::make_unique<ChainLoop>(context_.device, loop_of(operation_, shape, size_));
         add_code_checks(loop->compiled(), outcome_);
         return loop;
     }
@@ -177,6 +186,20 @@ Evidence evidence_for(const TimedOperation& operation) {
     return {fmt::format("arithmetic_throughput: long loops of {} in chains, from the timestamps of a block's warps", operation.name), kConfidence};
 }
 
+/// Of those kernels that are sure to be needed.
+void compile_ahead(const Context& context, const std::vector<TimedOperation>& operations) {
+    auto& device = context.device;
+    if (!device.compiles_ahead()) return;
+    const auto target = target_of(device);
+    for (const auto& operation : operations) {
+        if (!operation.bridge.empty()) continue;
+        if (!operation.opcodes.empty())
+            for (const int chains : kChains) device.compile_ahead(doubled_chain_kernel(target, operation, sweep_shape(chains)).text());
+        for (const auto& shape : shapes_of(operation))
+            device.compile_ahead(chain_loop_kernel(target, loop_of(operation, shape, size_of(context.findings, operation))).text());
+    }
+}
+
 Outcome measure(Context& context) {
     Outcome outcome;
     const auto target = target_of(context.device);
@@ -184,6 +207,7 @@ Outcome measure(Context& context) {
     const auto pipelines = timed_pipelines(target);
     const double total = static_cast<double>(operations.size() + pipelines.size());
     double done = 0;
+    compile_ahead(context, operations);
     for (const auto& operation : operations) {
         context.progress(done++ / total, operation.name);
         if (!operation.bridge.empty()) continue;

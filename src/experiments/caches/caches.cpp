@@ -187,20 +187,32 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
     for (const auto& remark : findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}", cache.name, remark));
 }
 
-/// Latencies of an SM's loads that come from memory. Where a cache still has most of what the loads ask for, since the list was written
-/// there last, loads elsewhere in the list are tried: the few others may have been slow for more reasons, such as a new page.
-std::vector<double> memory_loads(ChaseArray& far, const std::vector<std::uint64_t>& offsets, std::uint32_t sm, std::uint32_t sms, double threshold) {
-    constexpr std::uint64_t kPlaces = 5, kWarmLoads = 16;
-    const std::uint64_t warm = threshold > 0 ? kWarmLoads : offsets.size();
-    for (std::uint64_t place = 0; place < kPlaces; ++place) {
-        // From the first half: its end was probably written last.
-        const std::uint64_t first = offsets.size() / 2 / sms * sm + place * offsets.size() / kPlaces;
-        auto latencies = far.on_sm(offsets, first, warm, kLoadsPerSm, sm);
-        std::erase_if(latencies, [&](double latency) { return latency < threshold; });
-        if (2 * latencies.size() >= kLoadsPerSm) return latencies;
+/// Loads from memory, all of one list that is written once: each walk goes on where the last one ended, so that no cache has what it asks for.
+class MemoryLoads {
+public:
+    MemoryLoads(ChaseArray& far, const std::vector<std::uint64_t>& offsets, double threshold)
+        : far_(far), written_(far.write(offsets)), threshold_(threshold), warm_(threshold > 0 ? kWarmLoads : offsets.size()) {}
+
+    /// Latencies on one SM. Where a cache still has most of what the loads ask for, since the list was written there last, loads elsewhere in
+    /// the list are tried: the few others may have been slow for more reasons, such as a new page.
+    std::vector<double> on_sm(std::uint32_t sm) {
+        for (std::uint64_t place = 0; place < kPlaces; ++place) {
+            auto latencies = far_.on_sm(written_, at_, warm_, kLoadsPerSm, sm);
+            // Within the first half: the list's end was probably written last.
+            at_ = (at_ + warm_ + kLoadsPerSm) % std::max<std::uint64_t>(1, written_.size() / 2);
+            std::erase_if(latencies, [this](double latency) { return latency < threshold_; });
+            if (2 * latencies.size() >= kLoadsPerSm) return latencies;
+        }
+        return {};
     }
-    return {};
-}
+
+private:
+    static constexpr std::uint64_t kPlaces = 5, kWarmLoads = 16;
+    ChaseArray& far_;
+    std::vector<device::Address> written_;
+    double threshold_;
+    std::uint64_t warm_, at_ = 0;
+};
 
 /// Mean latency of memory by SM: loads of an array that no cache holds, every SM from another element on.
 void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, std::uint64_t largest, Outcome& outcome) {
@@ -214,8 +226,9 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
     deduce::Trace trace{.name = "caches/memory_by_sm", .experiment = "caches"};
     trace.columns = {{"sm", "id", {}}, {"latency", "cycles", {}}};
     trace.plot = {"Latency of memory by SM", "sm", {"latency"}, false, false};
+    MemoryLoads loads(far, offsets, threshold);
     for (std::uint32_t sm = 0; sm < sms; sm += every) {
-        const auto settled = settled_latency([&] { return memory_loads(far, offsets, sm, sms, threshold); }, step);
+        const auto settled = settled_latency([&] { return loads.on_sm(sm); }, step);
         if (!settled) continue;
         trace.columns[0].values.push_back(sm);
         trace.columns[1].values.push_back(settled->latency);

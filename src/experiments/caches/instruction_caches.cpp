@@ -165,7 +165,8 @@ Experiment instruction_caches_experiment() {
             .provides = {"caches.*.scope", "caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector",
                          "caches.*.ways", "caches.*.sets", "caches.*.index", "caches.*.policy", "paths.instruction.caches", "paths.instruction.memory_latency",
                          "paths.instruction.memory_latency_range"},
-            .run = run};
+            .run = run,
+            .compile_ahead = [](device::Device& device) { InstructionChase::compile_ahead(device, kSlots); }};
 }
 
 }  // namespace gputomo::experiments

@@ -31,18 +31,23 @@ constexpr std::uint32_t kMostSpins = 1 << 20;
 constexpr std::uint32_t kConstantsSlot = 0, kMeetingSlot = 1, kFurtherSlots = 2;
 constexpr std::int64_t kMostShared = 48 * 1024, kSharedLeftFree = 1024;
 constexpr std::uint32_t kMostBlocksPerSm = 16;
-constexpr std::uint32_t kRegisters = InstructionChase::kSlotInstructions - 1;
+constexpr std::uint32_t kSlotSums = InstructionChase::kSlotInstructions - 1, kRegisters = 2;
 constexpr Bytes kConstants{64 * 1024};
 constexpr std::int64_t kConstantStride = 64;
 /// Records that shared memory has room for beside the tour, at least.
 constexpr std::uint32_t kLeastRecords = 256;
 constexpr std::uint32_t kCalibrationVisits = 256;
 
-/// A slot's instructions add numbers to registers of their own. The last number is the slot's own, so that no two slots are alike and none
-/// is left out or joined with another; the others are few, since a simulated warp keeps each literal of its kernel.
+/// A slot's instructions work on a few registers, in turns that no compiler can fold. Few, since each is one more value that comes together
+/// from all slots where they meet: with one for each instruction a compiler takes three times as long for the kernel.
+/// The last number is the slot's own, so that no two slots are alike and none is left out or joined with another; the others are few,
+/// since a simulated warp keeps each literal of its kernel.
 void append_slot(ptx::KernelBuilder& k, std::uint32_t number, const std::vector<Reg>& sums, Label dispatch) {
-    for (std::uint32_t i = 0; i + 1 < kRegisters; ++i) k("add.u32", sums[i], sums[i], 0x10000001U + (number >> i & 1U) * 0x10003U);
-    k("add.u32", sums.back(), sums.back(), 0x20000001U + number * 0x10003U);
+    for (std::uint32_t i = 0; i < kSlotSums; ++i) {
+        const Reg sum = sums[i % sums.size()];
+        const std::uint32_t value = i + 1 < kSlotSums ? 0x10000001U + (number >> i & 1U) * 0x10003U : 0x20000001U + number * 0x10003U;
+        k(i / sums.size() % 2 == 0 ? "add.u32" : "xor.b32", sum, sum, value);
+    }
     k("bra", dispatch);
 }
 
@@ -288,6 +293,10 @@ Filling find_filling(device::Device& device, std::uint64_t instruction_bytes) {
     return filling;
 }
 
+ptx::KernelBuilder filled_kernel(device::Device& device, std::uint32_t slots) {
+    return chase_kernel(target_of(device), slots, find_filling(device, bytes_of_instruction(device)));
+}
+
 /// The tour is dense where it goes on in equal steps of a line or less; then it is walked in another order, so that prefetching
 /// of what comes next in the code does not hide what is asked about.
 std::uint64_t dense_step(const std::vector<std::uint64_t>& offsets) {
@@ -301,8 +310,9 @@ std::uint64_t dense_step(const std::vector<std::uint64_t>& offsets) {
 
 }  // namespace
 
-InstructionChase::InstructionChase(Context& context, std::uint32_t slots)
-    : InstructionChase(context, slots, chase_kernel(target_of(context.device), slots, find_filling(context.device, bytes_of_instruction(context.device)))) {}
+InstructionChase::InstructionChase(Context& context, std::uint32_t slots) : InstructionChase(context, slots, filled_kernel(context.device, slots)) {}
+
+void InstructionChase::compile_ahead(device::Device& device, std::uint32_t slots) { device.compile_ahead(filled_kernel(device, slots).text()); }
 
 InstructionChase::InstructionChase(Context& context, std::uint32_t slots, const ptx::KernelBuilder& kernel)
     : context_(context),

@@ -25,6 +25,8 @@ public:
     static constexpr std::uint64_t kHead = 256, kAlignment = 512;
 
     InstructionChase(Context& context, std::uint32_t slots);
+    /// Has its kernel compiled.
+    static void compile_ahead(device::Device& device, std::uint32_t slots);
 
     /// Chases for the first cache and for those behind it: cycles that each visit takes longer than one that is served at once.
     [[nodiscard]] deduce::Chase chase();

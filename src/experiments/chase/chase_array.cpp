@@ -135,12 +135,20 @@ std::vector<double> ChaseArray::walk(const std::vector<std::uint64_t>& offsets, 
     return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
 }
 
-std::vector<double> ChaseArray::on_sm(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm, std::uint64_t loads,
-                                      std::uint32_t sm) {
-    context_.progress(fraction_, what_);
+std::vector<device::Address> ChaseArray::write(const std::vector<std::uint64_t>& offsets) {
     auto order = place_elements(offsets);
     chase_.write_cycle(order);
-    std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first % order.size()), order.end());
+    return order;
+}
+
+std::vector<double> ChaseArray::on_sm(const std::vector<device::Address>& written, std::uint64_t first, std::uint64_t warm, std::uint64_t loads,
+                                      std::uint32_t sm) {
+    context_.progress(fraction_, what_);
+    const std::uint64_t begin = first % written.size();
+    // One element more than is visited: where the last load leads to; and clocks with steps read one load more.
+    if (begin + warm + loads + 2 <= written.size()) return chase_.walk(std::span(written).subspan(begin), warm, loads, 0, sm);
+    auto order = written;
+    std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(begin));
     return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
 }
 

@@ -33,8 +33,10 @@ public:
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
     /// Latencies of `loads` loads after `warm` ones, on one SM if one is given; empty where no block came there.
     [[nodiscard]] std::vector<double> walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm);
-    /// Latencies of `loads` loads on one SM after `warm` ones, from the `first`-th element on; empty where no block came there.
-    [[nodiscard]] std::vector<double> on_sm(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm, std::uint64_t loads,
+    /// The tour, written, for on_sm(); until another one is written.
+    [[nodiscard]] std::vector<device::Address> write(const std::vector<std::uint64_t>& offsets);
+    /// Latencies of `loads` loads of a written tour on one SM after `warm` ones, from the `first`-th element on; empty where no block came there.
+    [[nodiscard]] std::vector<double> on_sm(const std::vector<device::Address>& written, std::uint64_t first, std::uint64_t warm, std::uint64_t loads,
                                             std::uint32_t sm);
     /// Mean latency of `loads` loads after `warm` ones from the `first`-th element on, timed together: free of the clock's step
     /// and of the recording of single loads. Nothing where no block came to the wanted SM.

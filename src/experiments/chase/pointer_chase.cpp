@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <numeric>
 #include <stdexcept>
@@ -39,15 +40,15 @@ struct Header {
     std::uint32_t end = 0;
     std::uint32_t padding = 0;
     std::uint64_t last = 0;
-    std::uint64_t reserved = 0;
+    std::uint32_t sum = 0;
+    std::uint32_t starts = 0;
 };
-static_assert(sizeof(Header) == kHeaderBytes);
-struct Record {
-    std::uint32_t begin = 0;
-    std::uint32_t end = 0;
-    std::uint32_t next_low = 0;
-};
-static_assert(sizeof(Record) == kRecordBytes);
+static_assert(sizeof(Header) == kHeaderBytes && offsetof(Header, sum) == kSumOffset);
+using Reading = std::uint16_t;
+static_assert(sizeof(Reading) == kRecordBytes);
+
+/// Whole words.
+Bytes bytes_of(std::uint32_t records) { return Bytes{(kRecordBytes * records + 3) / 4 * 4}; }
 
 /// `loads` loads of an address each between two clock reads.
 TimedCode timed_loads(LoadHint hint, int loads) {
@@ -108,7 +109,7 @@ PointerChase::PointerChase(device::Device& device, Shape shape)
       average_long_(module_, average_chase_kernel(target_of(device), shape.hint, kLonger * shape.unroll).name(),
                     {timed_loads(shape.hint, kLonger * shape.unroll)}),
       fine_(module_, fine_chase_kernel(target_of(device), shape).name(), {timed_loads(shape.hint, 1)}),
-      results_(device, Bytes{kHeaderBytes + kRecordBytes * shape.records}),
+      results_(device, Bytes{kHeaderBytes} + bytes_of(shape.records)),
       sms_(sms_of(device)) {
     average_.prefer_l1();
     average_long_.prefer_l1();
@@ -132,7 +133,7 @@ bool PointerChase::launch(CompiledKernel& kernel, const ChaseRun& run, std::uint
     device::Arguments arguments;
     arguments.add(link_to(run.start)).add(run.warm).add(turns).add(run.sm.value_or(kAnySm)).add(results_.address());
     if (shape_.hint == LoadHint::texture) arguments.add(shape_.texture);
-    const Bytes shared{kRecordBytes * shape_.records};
+    const Bytes shared = std::max(run.shared, bytes_of(shape_.records));
     for (const std::uint32_t blocks : kBlocksPerSm) {
         device_.fill_u32(results_.address(), 0, kHeaderBytes / 4);
         kernel.launch({run.sm ? blocks * sms_ : 1}, {1}, arguments, shared);
@@ -164,35 +165,47 @@ std::optional<double> PointerChase::average(const ChaseRun& run) {
     return (*total - average_overhead_) / run.loads;
 }
 
-std::vector<TimedLoad> PointerChase::record(const ChaseRun& run, CompiledKernel& kernel) {
-    const std::uint32_t recorded = run.loads + (shape_.start_to_start ? 1 : 0);
-    if (!launch(kernel, run, recorded)) return {};
-    const auto bytes = results_.read<std::byte>(static_cast<std::size_t>(kHeaderBytes + kRecordBytes * recorded));
-    std::vector<Record> records(recorded);
-    std::memcpy(records.data(), bytes.data() + kHeaderBytes, records.size() * sizeof(Record));
-    std::vector<TimedLoad> loads;
-    for (std::size_t i = 0; i < run.loads; ++i)
-        loads.push_back({(shape_.start_to_start ? records[i + 1].begin : records[i].end) - records[i].begin, records[i].next_low});
-    return loads;
+PointerChase::Recorded PointerChase::record(const ChaseRun& run, CompiledKernel& kernel) {
+    // From one start to the next: the first reading is of no load.
+    const std::uint32_t before = shape_.start_to_start ? 1 : 0;
+    if (!launch(kernel, run, run.loads + before)) return {};
+    const auto bytes = results_.read<std::byte>(static_cast<std::size_t>(kHeaderBytes + kRecordBytes * (run.loads + before)));
+    Header header;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    Recorded recorded{std::vector<Reading>(run.loads), header.sum};
+    std::memcpy(recorded.cycles.data(), bytes.data() + kHeaderBytes + before * sizeof(Reading), run.loads * sizeof(Reading));
+    return recorded;
 }
 
-std::vector<TimedLoad> PointerChase::fine(const ChaseRun& run) {
-    std::vector<TimedLoad> all;
+std::vector<std::uint16_t> PointerChase::fine(const ChaseRun& run) {
+    std::vector<Reading> all;
     while (all.size() < run.loads) {
         ChaseRun part = run;
         part.warm = run.warm + static_cast<std::uint32_t>(all.size());
         part.loads = std::min(loads_a_launch(), run.loads - static_cast<std::uint32_t>(all.size()));
-        const auto records = record(part, fine_);
-        if (records.empty()) return {};
-        all.insert(all.end(), records.begin(), records.end());
+        const auto recorded = record(part, fine_);
+        if (recorded.cycles.empty()) return {};
+        all.insert(all.end(), recorded.cycles.begin(), recorded.cycles.end());
     }
     return all;
 }
 
 std::vector<double> PointerChase::latencies(const ChaseRun& run) {
     std::vector<double> corrected;
-    for (const TimedLoad& load : fine(run)) corrected.push_back(load.cycles - record_overhead_);
+    for (const Reading cycles : fine(run)) corrected.push_back(cycles - record_overhead_);
     return corrected;
+}
+
+PointerChase::Recorded PointerChase::record_cycle(std::span<const device::Address> order, std::uint64_t at, const ChaseRun& run) {
+    auto recorded = record(run, fine_);
+    if (recorded.cycles.empty()) return recorded;
+    const std::uint32_t loads = run.loads + (shape_.start_to_start ? 1 : 0);
+    std::uint32_t sum = 0;
+    for (std::uint32_t i = 0; i < loads; ++i) sum += static_cast<std::uint32_t>(link_to(order[(at + i + 1) % order.size()]));
+    if (recorded.sum != sum)
+        throw DeviceError(
+            fmt::format("{}: loads {} to {} of a list returned addresses whose sum is not that of its next elements", fine_.name(), at, at + loads - 1));
+    return recorded;
 }
 
 std::vector<double> PointerChase::walk(std::span<const device::Address> order, std::uint64_t warm, std::uint64_t loads, std::uint32_t rewalk,
@@ -206,13 +219,9 @@ std::vector<double> PointerChase::walk(std::span<const device::Address> order, s
                             .warm = static_cast<std::uint32_t>(back),
                             .loads = static_cast<std::uint32_t>(std::min<std::uint64_t>(loads_a_launch(), loads - latencies.size())),
                             .sm = sm};
-        const auto records = record(part, fine_);
-        if (records.empty()) return {};
-        for (std::size_t i = 0; i < records.size(); ++i) {
-            if (records[i].next_low != static_cast<std::uint32_t>(link_to(order[(at + i + 1) % order.size()])))
-                throw DeviceError(fmt::format("{}: load {} returned an address that is not the next of its list", fine_.name(), at + i));
-            latencies.push_back(records[i].cycles - record_overhead_);
-        }
+        const auto recorded = record_cycle(order, at, part);
+        if (recorded.cycles.empty()) return {};
+        for (const Reading cycles : recorded.cycles) latencies.push_back(cycles - record_overhead_);
     }
     return latencies;
 }
@@ -249,10 +258,10 @@ void PointerChase::calibrate(device::Address start, std::uint32_t elements) {
     // The first lap's records hold what the loop's first turn costs in instruction fetches.
     const std::uint32_t laps = std::min(kCalibrationLoads, loads_a_launch() - elements) / elements;
     std::vector<double> lap_means;
-    const auto records = record({.start = start, .warm = run.warm, .loads = (laps + 1) * elements}, fine_);
-    for (std::uint32_t lap = 1; lap <= laps && !records.empty(); ++lap) {
+    const auto cycles = record({.start = start, .warm = run.warm, .loads = (laps + 1) * elements}, fine_).cycles;
+    for (std::uint32_t lap = 1; lap <= laps && !cycles.empty(); ++lap) {
         double sum = 0;
-        for (std::uint32_t j = 0; j < elements; ++j) sum += records[lap * elements + j].cycles;
+        for (std::uint32_t j = 0; j < elements; ++j) sum += cycles[lap * elements + j];
         lap_means.push_back(sum / elements);
     }
     const double reading =
@@ -267,8 +276,8 @@ double PointerChase::disturbed_record_overhead(ChaseRun run, std::uint32_t eleme
     std::vector<std::vector<double>> singles(elements), pairs(elements);
     run.loads = loads_a_launch();
     const auto add_records = [&](CompiledKernel& kernel, std::uint32_t loads, std::vector<std::vector<double>>& readings) {
-        const auto records = record(run, kernel);
-        for (std::size_t i = elements; i < records.size(); ++i) readings[loads * i % elements].push_back(records[i].cycles);
+        const auto cycles = record(run, kernel).cycles;
+        for (std::size_t i = elements; i < cycles.size(); ++i) readings[loads * i % elements].push_back(cycles[i]);
     };
     const auto mean_of = [](const std::vector<std::vector<double>>& readings) {
         double sum = 0, squares = 0, count = 0;

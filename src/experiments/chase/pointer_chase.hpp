@@ -27,12 +27,7 @@ struct ChaseRun {
     std::uint32_t warm = 0;                      ///< loads before the timed ones, in the same launch
     std::uint32_t loads = 0;                     ///< timed loads; a multiple of average_granularity() for average()
     std::optional<std::uint32_t> sm;             ///< run on this SM; nothing: wherever the device puts a lone block
-};
-
-/// One timed load of a fine-grained chase.
-struct TimedLoad {
-    std::uint32_t cycles = 0;    ///< as read, recording overhead included
-    std::uint32_t next_low = 0;  ///< low half of the address that was loaded: the element that is visited next
+    Bytes shared{0};                             ///< of shared memory that the block takes at least
 };
 
 /// Writes linked lists into device memory: a kernel stores each address at the one before it, so that a few elements
@@ -67,8 +62,8 @@ private:
     std::vector<std::uint64_t> links_;
 };
 
-/// Chases pointers with one thread, in two ways that must agree: average() times many loads at once, fine() each load and
-/// where it went (Mei 2014, Listing 4). Clock reads, stores of records and loop control are measured by calibrate() and
+/// Chases pointers with one thread, in two ways that must agree: average() times many loads at once, fine() each load
+/// (Mei 2014, Listing 4; where loads went, which its listing records too, is checked by a sum). Clock reads, stores of records and loop control are measured by calibrate() and
 /// taken off by whoever asks for latencies.
 class PointerChase {
 public:
@@ -77,7 +72,7 @@ public:
         int unroll = 8;  ///< loads per turn of average()'s shorter loop; the longer one's is kLonger times as large
         /// Loads that one launch of fine() records. 7 KiB of records and the 1 KiB that the system takes are the smallest
         /// shared-memory carve-out of current GPUs, so that the L1 keeps nearly all of its memory.
-        std::uint32_t records = 597;
+        std::uint32_t records = 3584;
         /// For clocks that step in several cycles: a load's reading is taken from one start to the next, so that what the steps
         /// add to one reading they take off its neighbour, and the mean of many readings is free of them.
         bool start_to_start = false;
@@ -96,8 +91,8 @@ public:
     [[nodiscard]] std::optional<double> average(const ChaseRun& run);
     [[nodiscard]] std::uint32_t average_granularity() const { return static_cast<std::uint32_t>(kLonger * shape_.unroll); }
     /// Each load's reading. More loads than one launch can record take several launches, each of which walks there from
-    /// the start again, so that caches that a launch empties are in the same state.
-    [[nodiscard]] std::vector<TimedLoad> fine(const ChaseRun& run);
+    /// the start again, so that caches that a launch empties are in the same state. As read, recording overhead included.
+    [[nodiscard]] std::vector<std::uint16_t> fine(const ChaseRun& run);
     /// As fine(), with the overhead of recording taken off each reading.
     [[nodiscard]] std::vector<double> latencies(const ChaseRun& run);
     /// Latencies of `loads` loads of the cycle `order`, already written, after `warm` ones. A later launch starts at most
@@ -129,7 +124,14 @@ private:
     std::optional<double> cycles_of(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t unroll);
     /// Cycles of `loads` dependent loads without the loop's part, clock overhead included.
     std::optional<double> total_cycles(const ChaseRun& run);
-    std::vector<TimedLoad> record(const ChaseRun& run, CompiledKernel& kernel);
+    /// Of one launch.
+    struct Recorded {
+        std::vector<std::uint16_t> cycles;  ///< of each load; empty where no block came to the wanted SM
+        std::uint32_t sum = 0;              ///< of the low halves of what the loads returned
+    };
+    Recorded record(const ChaseRun& run, CompiledKernel& kernel);
+    /// As record() of fine loads of the cycle `order` from the `at`-th element on. Throws DeviceError when they left it.
+    Recorded record_cycle(std::span<const device::Address> order, std::uint64_t at, const ChaseRun& run);
     /// Of calibration: cycles of a number of loads and of twice as many, and how much a load's share of them differs between runs.
     struct Totals {
         double once = 0, twice = 0, spread = 0;

@@ -115,19 +115,60 @@ void append_claim(ptx::KernelBuilder& k, const ChaseParameters& parameters, Labe
     k.when(lost)("bra", leave);
 }
 
-/// Copies the records from shared to global memory, behind the header.
-void append_dump(ptx::KernelBuilder& k, Reg records, Reg count, Reg results) {
+/// Copies so many words of records from shared to global memory, behind the header.
+void append_dump(ptx::KernelBuilder& k, Reg records, Reg words, Reg results) {
     const Reg word = k.reg(Type::u32);
-    k.loop(count, [&](Reg i) {
+    k.loop(words, [&](Reg i) {
         const Reg from = k.reg(Type::u32);
-        k("mad.lo.u32", from, i, kRecordBytes, records);
-        const Reg to = k.element(results, i, Bytes{kRecordBytes});
-        for (std::int64_t offset = 0; offset < kRecordBytes; offset += 4) {
-            k("ld.shared.u32", word, Mem{from, offset});
-            k("st.global.u32", Mem{to, kHeaderBytes + offset}, word);
-        }
+        k("mad.lo.u32", from, i, 4, records);
+        k("ld.shared.u32", word, Mem{from});
+        k("st.global.u32", Mem{k.element(results, i, Bytes{4}), kHeaderBytes}, word);
     });
 }
+
+/// Stores a reading and counts where the load went.
+class Recorder {
+public:
+    Recorder(ptx::KernelBuilder& k, Reg records, bool start_to_start)
+        : k_(k),
+          start_to_start_(start_to_start),
+          at_(k.reg(Type::u32)),
+          low_(k.reg(Type::u32)),
+          sum_(k.reg(Type::u32)),
+          starts_(k.reg(Type::u32)),
+          before_(k.reg(Type::u32)),
+          cycles_(k.reg(Type::u32)) {
+        k("mov.u32", at_, records);
+        for (const Reg zero : {sum_, starts_, before_}) k("mov.u32", zero, 0);
+    }
+    void store(Reg begin, Reg end, Follower& p) {
+        k_("sub.u32", cycles_, start_to_start_ ? begin : end, start_to_start_ ? before_ : begin);
+        k_("min.u32", cycles_, cycles_, kLongestReading);
+        k_("st.shared.u16", Mem{at_}, cycles_);
+        if (start_to_start_) k_("mov.u32", before_, begin);
+        p.low(low_);
+        // Where only its difference to the second is used, some compilers read the first clock by a slower instruction.
+        k_("xor.b32", starts_, starts_, begin);
+    }
+    void go_on() {
+        k_("add.u32", sum_, sum_, low_);
+        k_("add.u32", at_, at_, kRecordBytes);
+    }
+    /// The same under a condition.
+    void go_on(Reg when) {
+        k_.when(when)("add.u32", sum_, sum_, low_);
+        k_.when(when)("add.u32", at_, at_, kRecordBytes);
+    }
+    void finish(Reg results) {
+        k_("st.global.u32", Mem{results, kSumOffset}, sum_);
+        k_("st.global.u32", Mem{results, kSumOffset + 4}, starts_);
+    }
+
+private:
+    ptx::KernelBuilder& k_;
+    bool start_to_start_;
+    Reg at_, low_, sum_, starts_, before_, cycles_;
+};
 
 }  // namespace
 
@@ -167,9 +208,7 @@ ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Sha
     const Label leave = k.label();
     append_claim(k, parameters, leave);
     Follower p(k, shape.hint, parameters);
-    const Reg low = k.reg(Type::u32);
-    const Reg record = k.reg(Type::u32);
-    k("mov.u32", record, records);
+    Recorder recorder(k, records, shape.start_to_start);
     // Constants share caches with instructions: their warm-up runs through the code that records, so that no new code is fetched later.
     const bool same_code = shape.hint == LoadHint::constant;
     const Reg turns = k.reg(Type::u32);
@@ -182,20 +221,17 @@ ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Sha
         const Reg begin = k.clock_after(p.at());
         k.repeat(loads, [&](int) { p.load(); });
         const Reg end = k.clock_after(p.at());
-        // Both readings are kept: where only their difference is, ptxas reads the first one by a slower instruction.
-        p.low(low);
-        k("st.shared.u32", Mem{record}, begin);
-        k("st.shared.u32", Mem{record, 4}, end);
-        k("st.shared.u32", Mem{record, 8}, low);
-        if (!same_code) {
-            k("add.u32", record, record, kRecordBytes);
-            return;
-        }
+        recorder.store(begin, end, p);
+        if (!same_code) return recorder.go_on();
         const Reg recorded = k.reg(Type::pred);
         k("setp.ge.u32", recorded, turn, parameters.warm);
-        k.when(recorded)("add.u32", record, record, kRecordBytes);
+        recorder.go_on(recorded);
     });
-    append_dump(k, records, parameters.turns, parameters.results);
+    recorder.finish(parameters.results);
+    const Reg words = k.reg(Type::u32);
+    k("add.u32", words, parameters.turns, 1);
+    k("shr.u32", words, words, 1);
+    append_dump(k, records, words, parameters.results);
     p.store(Mem{parameters.results, 16});
     k.place(leave);
     return k;

@@ -7,10 +7,13 @@ namespace gputomo::experiments {
 
 /// `wanted_sm` of a chase that may run anywhere.
 inline constexpr std::uint32_t kAnySm = 0xffff'ffff;
-/// Results: u32 claim flag, u32 begin, u32 end, padding, u64 last address; then the records.
-inline constexpr std::int64_t kHeaderBytes = 32;
-/// A record: u32 clock before, u32 clock after, u32 low half of the address that was loaded.
-inline constexpr std::int64_t kRecordBytes = 12;
+/// Results: u32 claim flag, u32 begin, u32 end, padding, u64 last address, u32 sum of the low halves of what the recorded loads
+/// returned, u32 nobody reads; then the records.
+inline constexpr std::int64_t kHeaderBytes = 32, kSumOffset = 24;
+/// A record: u16 cycles, kLongestReading where they are more. Small ones, since caches that a launch empties have to be filled for
+/// each launch again.
+inline constexpr std::int64_t kRecordBytes = 2;
+inline constexpr std::uint32_t kLongestReading = 0xffff;
 
 /// What a module may have of constants.
 inline constexpr Bytes kConstantBytes{64 * 1024};

@@ -32,7 +32,7 @@ constexpr int kLoads = 8;  // of a turn
 constexpr std::int64_t kTurns = 8;
 /// Sizes over which throughput is looked at (Volkov 2016, Fig. 6.6), and the one at which warps vary: several times the caches, but little beside the reach of TLBs.
 constexpr std::int64_t kSmallest = std::int64_t{1} << 20, kLargest = std::int64_t{1} << 28, kQuickLargest = std::int64_t{1} << 25;
-constexpr std::int64_t kLeast = std::int64_t{1} << 24, kTimesCache = 4;
+constexpr std::int64_t kLeast = std::int64_t{1} << 22, kTimesCache = 4;
 /// Warps of an SM; throughput is at its peak with few.
 constexpr std::array kWarps{1, 2, 3, 4, 6, 8, 12, 16};
 constexpr int kManyWarps = 8;

@@ -27,11 +27,6 @@ constexpr std::int64_t kSharedUnit = 256;
 /// Shares of the most blocks: an eighth for the part that latency bounds, and quarters.
 constexpr std::array kShares{0.125, 0.25, 0.5, 0.75, 1.0};
 
-struct SharedLimits {
-    std::int64_t sm = 0, block = 0;
-    std::int64_t reserved = 0;  ///< of each block, besides its own
-};
-
 SharedLimits shared_limits(const device::Device& device) {
     SharedLimits limits;
     limits.sm = device.attribute(max_shared_memory_per_multiprocessor).value_or(device.attribute(max_shared_memory_per_block).value_or(16384));
@@ -43,6 +38,10 @@ SharedLimits shared_limits(const device::Device& device) {
 }
 
 }  // namespace
+
+std::int64_t shared_that_holds(const SharedLimits& limits, int blocks) {
+    return std::min(limits.sm / (blocks + 1) / kSharedUnit * kSharedUnit + kSharedUnit - limits.reserved, limits.block);
+}
 
 KernelTiming::KernelTiming(device::Device& device, device::Kernel& kernel, const device::Dim3& block, Bytes dynamic_shared)
     : device_(device), kernel_(kernel), properties_(kernel.properties()), sms_(sms_of(device)) {
@@ -67,10 +66,7 @@ std::vector<int> KernelTiming::occupancies() const {
 
 Bytes KernelTiming::shared_for(int blocks, Bytes least) const {
     if (blocks >= most_blocks_) return least;
-    const SharedLimits limits = shared_limits(device_);
-    // No more than that takes: what is left of a common array is the L1's.
-    const std::int64_t each = limits.sm / (blocks + 1) / kSharedUnit * kSharedUnit + kSharedUnit - limits.reserved, own = properties_.static_shared.count();
-    return Bytes{std::max(least.count(), std::min(each, limits.block) - own)};
+    return Bytes{std::max(least.count(), shared_that_holds(shared_limits(device_), blocks) - properties_.static_shared.count())};
 }
 
 Nanoseconds KernelTiming::time(const KernelLaunch& launch, int blocks) {

@@ -26,6 +26,15 @@ struct KernelSample {
     double sm_mhz = 0;           ///< meanwhile
 };
 
+/// Shared memory, as the driver or a description tells: bytes.
+struct SharedLimits {
+    std::int64_t sm = 0, block = 0;
+    std::int64_t reserved = 0;  ///< of each block, besides its own
+};
+
+/// What each of `blocks` asks for so that they fit an SM and not one more, as little as that takes: what is left of a common array is the L1's.
+[[nodiscard]] std::int64_t shared_that_holds(const SharedLimits& limits, int blocks);
+
 class KernelTiming {
 public:
     /// `block` and `dynamic_shared` as every launch will have them. Throws DeviceError where not one block fits an SM.

@@ -91,7 +91,9 @@ private:
     void compete(const KnownTlb& tlb) {
         const std::uint64_t both = 2 * std::bit_ceil(tlb.reach);
         const bool aliases = page_ > 0;
-        const std::uint64_t word = aliases ? std::max(page_, std::bit_ceil(both / kMostMappings)) : kSmallPage;
+        // One mapping for an entry is enough, if it is known what surely is one.
+        const std::uint64_t entry = tlb.step % std::max<std::uint64_t>(page_, 1) == 0 ? tlb.step : 0;
+        const std::uint64_t word = aliases ? std::max({page_, entry, std::bit_ceil(both / kMostMappings)}) : kSmallPage;
         const std::uint64_t step = std::max(tlb.step, word);
         if (!aliases && both > kMostMemory) return warn(tlb, "reaches too far for arrays beyond it");
         const auto mapped = aliases ? MappedWindow::aliased(context_.device, word, both / word) : MappedWindow::plain(context_.device, both, word);

@@ -6,6 +6,7 @@
 #include "sim/memory/levels.hpp"
 #include "sim/memory/measurement_noise.hpp"
 #include "sim/memory/placement.hpp"
+#include "sim/memory/shared_storage.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -64,6 +65,7 @@ public:
         : addresses_(addresses),
           placement_(machine),
           levels_(machine, placement_, options.seed),
+          storage_(machine, levels_, options.seed + 2),
           dram_(machine),
           atomics_(kAtomicSlots),
           noise_(options.noise, options.seed + 1) {
@@ -74,6 +76,7 @@ public:
     }
     Time access(const Transaction& transaction, Time now) override;
     void begin_launch() override;
+    void set_aside(std::uint64_t shared_bytes) override { storage_.set_aside(shared_bytes); }
     void drain_counters(Counters& counters) override;
 
 private:
@@ -105,6 +108,7 @@ private:
     const AddressSpace& addresses_;
     Placement placement_;
     Levels levels_;
+    SharedStorage storage_;
     Dram dram_;
     double port_cycles_per_byte_ = 0;  ///< 0: not limited
     std::vector<Server> ports_in_;     ///< by SM: data that loads bring

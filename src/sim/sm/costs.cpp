@@ -23,6 +23,7 @@ CostModel::CostModel(const machine::Machine& machine) : machine_(machine) {
         units_.push_back(name);
         lanes_.push_back(need_rate(pipeline.lanes, key_path("pipelines", name) + ".lanes"));
         slots_.push_back(slots_of(pipeline.issue_slots, key_path("pipelines", name) + ".issue_slots"));
+        whole_warp_.push_back(pipeline.warp_latency && pipeline.latency ? static_cast<double>(*pipeline.warp_latency - *pipeline.latency) : 0);
     }
     for (const auto& [key, row] : machine.operations)
         if (units_of(key, row).empty()) units_.push_back(own_unit(key));
@@ -61,7 +62,7 @@ Cost CostModel::row_cost(const std::string& key, const machine::Operation& row) 
     // The first unit runs at its own rate, further ones share what is left of the operation's throughput.
     for (std::size_t i = 0; i < units.size() && left > 0; ++i) {
         const std::size_t unit = unit_named(units[i], where + ".units");
-        if (i == 0) cost.issue_slots = slots_[unit];
+        if (i == 0) cost.issue_slots = slots_[unit], cost.whole_warp = whole_warp_[unit];
         const double rate = i + 1 == units.size() ? left : std::min(lanes_[unit], left);
         left -= rate;
         add(unit, rate);

@@ -17,6 +17,7 @@ struct UnitUse {
 struct Cost {
     double latency = 0;          ///< of one step
     double last_latency = 0;     ///< of the last step, which takes what division left over
+    double whole_warp = 0;       ///< cycles longer where both halves of a warp take part (Volkov 2016, 6.1)
     std::uint32_t steps = 1;     ///< dependent machine instructions
     double issue_slots = 1;      ///< that each step takes
     std::vector<UnitUse> units;  ///< alternatives
@@ -46,6 +47,7 @@ private:
     std::vector<std::string> units_;  ///< pipelines, then those of single operations
     std::vector<double> lanes_;       ///< of the pipelines, per SM
     std::vector<double> slots_;       ///< of the pipelines, for one instruction
+    std::vector<double> whole_warp_;  ///< cycles by which the pipelines are slower with a whole warp than with one thread
 };
 
 }  // namespace gputomo::sim

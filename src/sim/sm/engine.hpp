@@ -55,8 +55,9 @@ struct BlockNeeds {
 };
 
 struct Residency {
-    std::uint32_t blocks = 0;  ///< that are on an SM at once
-    std::string why;           ///< not empty: no block fits, for this reason
+    std::uint32_t blocks = 0;           ///< that are on an SM at once
+    std::uint64_t shared_of_block = 0;  ///< bytes that a block takes of the SM's shared memory
+    std::string why;                    ///< not empty: no block fits, for this reason
 };
 
 [[nodiscard]] Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& needs);

@@ -12,6 +12,15 @@ namespace gputomo::sim {
 
 using ptx::SpecialRegister;
 
+namespace {
+
+bool in_both_halves(std::uint32_t mask) {
+    constexpr std::uint32_t kHalf = 0xFFFF;
+    return (mask & kHalf) != 0 && (mask & ~kHalf) != 0;
+}
+
+}  // namespace
+
 std::uint32_t Engine::active_lanes(const Warp& warp, const Operation& op) const {
     std::uint32_t mask = warp.paths.current().mask;
     if (op.guard == kNoSlot) return mask;
@@ -96,7 +105,7 @@ void Engine::issue_arithmetic(Warp& warp, const Operation& op, std::uint32_t mas
         else
             compute_by_members(warp, op, mask);
     }
-    set_ready(warp, op, now + latency);
+    set_ready(warp, op, now + latency + (in_both_halves(mask) ? setup_.kernel.costs[op.cost].whole_warp : 0));
     warp.paths.advance(warp.paths.current().pc + 1);
 }
 

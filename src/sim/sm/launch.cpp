@@ -79,8 +79,10 @@ Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& nee
     };
     const auto warps = (needs.threads + kWarpSize - 1) / kWarpSize;
     limit(warps * kWarpSize, topology.max_threads_per_sm ? topology.max_threads_per_sm : topology.max_threads_per_block);
-    limit(shared_taken(shared, needs), shared.capacity);
+    const auto each = shared_taken(shared, needs);
+    limit(each, shared.capacity);
     result.blocks = static_cast<std::uint32_t>(std::max<std::uint64_t>(blocks, 1));
+    result.shared_of_block = each;
     return result;
 }
 
@@ -182,6 +184,7 @@ void Engine::size_launch() {
         residency.why = fmt::format("{} threads per block asked; .maxntid is {}", needs.threads, program_.max_threads);
     if (!residency.why.empty()) throw DeviceError(fmt::format("launch of {}: {}", program_.name, residency.why));
     blocks_per_sm_ = residency.blocks;
+    setup_.memory_system.set_aside(residency.shared_of_block * (launch.prefer_l1 ? 1 : blocks_per_sm_));
     warps_per_block_ = static_cast<std::uint32_t>((needs.threads + kWarpSize - 1) / kWarpSize);
     const auto sms = static_cast<std::uint64_t>(*setup_.machine.topology.sms);
     const auto most = std::min<std::uint64_t>(launch.grid.count(), blocks_per_sm_ * sms);

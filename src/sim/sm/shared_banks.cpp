@@ -29,6 +29,9 @@ SharedBanks::SharedBanks(const machine::SharedMemory& shared)
     row_ = banks_ * (shared.row_words ? count_of(shared.row_words, "shared.row_words", kMostBanks) : 1);
     const double rate = shared.bytes_per_cycle ? need_rate(shared.bytes_per_cycle, "shared.bytes_per_cycle") : static_cast<double>(banks_ * width);
     group_cycles_ = group_ * 4.0 / rate;
+    group_delay_ = group_cycles_;
+    if (shared.warp_latency && group_ < kWarpThreads)
+        group_delay_ = std::max(0.0, need_cycles(shared.warp_latency, "shared.warp_latency") - latency_) / (kWarpThreads / group_ - 1);
 }
 
 std::uint32_t SharedBanks::ways_of(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, Request request) const {
@@ -66,7 +69,7 @@ SharedBanks::Access SharedBanks::access(const std::array<std::uint64_t, 32>& add
         total.occupancy += group_cycles_ * ways;
     }
     total.conflict = conflict_cost_ * (total.ways - 1);
-    total.latency = latency_ + total.conflict + (groups > 1 ? group_cycles_ * (groups - 1) : 0);
+    total.latency = latency_ + total.conflict + (groups > 1 ? group_delay_ * (groups - 1) : 0);
     return total;
 }
 

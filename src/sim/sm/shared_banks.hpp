@@ -38,6 +38,7 @@ private:
     double latency_ = 0;
     double conflict_cost_ = 0;
     double group_cycles_ = 0;  ///< the banks are busy with one conflict-free group
+    double group_delay_ = 0;   ///< from the data of one group to those of the next
 };
 
 }  // namespace gputomo::sim

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <list>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -31,8 +32,12 @@ constexpr std::uint64_t kReserved = 0x7000'0000'0000;
 
 fake::State& state = gputomo_fake_state;
 
+/// Several threads may compile.
+std::recursive_mutex one_at_a_time;
+
 /// Notes a call; what it is to return when it fails.
 Result called(const char* name) {
+    const std::scoped_lock lock(one_at_a_time);
     ++state.calls;
     return state.failing_call != nullptr && std::strcmp(state.failing_call, name) == 0 ? state.failure : abi::kSuccess;
 }
@@ -82,7 +87,8 @@ constexpr ErrorRow kErrors[] = {
 
 }  // namespace
 
-#define BEGIN(name) \
+#define BEGIN(name)                             \
+    const std::scoped_lock lock(one_at_a_time); \
     if (const Result result = called(name); result != abi::kSuccess) return result
 
 extern "C" {
@@ -225,12 +231,14 @@ Result cuLinkAddData_v2(abi::LinkState link, int, void* data, std::size_t size, 
 #ifndef FAKE_INCOMPLETE
 Result cuLinkComplete(abi::LinkState link, void** cubin, std::size_t* size) {
     BEGIN("cuLinkComplete");
+    ++state.compiled;
     *cubin = program(link).ptx.data();
     *size = program(link).ptx.size();
     return abi::kSuccess;
 }
 #endif
 Result cuLinkDestroy(abi::LinkState link) {
+    const std::scoped_lock lock(one_at_a_time);
     --state.links;
     remove_program(link);
     return called("cuLinkDestroy");

@@ -31,6 +31,7 @@ struct State {
     int physical = 0;
     // What was asked for last.
     int calls = 0;
+    int compiled = 0;
     int dynamic_shared_allowed = 0;
     int carveout = -2;
     std::size_t launched_bytes = 0;
