@@ -266,8 +266,8 @@ void report_all(const Subject& subject, const std::vector<Rate>& rates, Outcome&
     double best = 0;
     for (const auto& rate : rates) best = std::max(best, rate.best());
     if (all < kLimited * rates.front().best() * rates.back().active) {
-        // Of those that fill it, which of them end first makes the rates differ a little.
-        double least = all, most = all;
+        // Of those that fill it, which of them end first makes the rates differ a little. Runs that agree as well as is asked for may be so far off.
+        double least = (1 - kSteady / 2) * all, most = (1 + kSteady / 2) * all;
         for (const auto& rate : rates) {
             if (rate.median() < kFilled * all) continue;
             least = std::min(least, rate.least());
