@@ -162,7 +162,8 @@ public:
     /// Bytes per cycle that come to `active` SMs together: what the second half of the laps adds, free of how SMs begin and end.
     Throughput rate(std::uint32_t active) {
         const auto half = cycles(active, kLaps / 2 * lines_), whole = cycles(active, kLaps * lines_);
-        const double bytes = subject_.bytes * kChains * (kLaps - kLaps / 2) * lines_;
+        constexpr std::uint32_t kTimedLaps = kLaps - kLaps / 2;
+        const double bytes = subject_.bytes * kChains * kTimedLaps * lines_;
         double sum = 0, all = 0;
         for (std::size_t i = 0; i < whole.size(); ++i) {
             if (whole[i] <= half[i]) continue;
