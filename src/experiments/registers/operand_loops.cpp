@@ -4,7 +4,7 @@
 #include "units/error.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <limits>
 #include <random>
 
 namespace gputomo::experiments {
@@ -20,6 +20,9 @@ constexpr int kQuad = 4, kQuads = 12, kRegisters = kQuad * kQuads;
 constexpr int kInstructions = 24;
 /// Eight warps for each of four schedulers, where so many registers allow them.
 constexpr std::uint32_t kMostThreads = 1024;
+constexpr std::uint32_t kWarp = 32;
+/// A loop's two clock reads of each warp.
+constexpr std::int64_t kStampBytes = 8 * kMostThreads / kWarp;
 constexpr std::uint32_t kFewTurns = 4, kManyTurns = 12;
 constexpr int kLaunches = 3;
 constexpr std::string_view kOpcode = "FFMA";
@@ -46,11 +49,11 @@ OperandLoopChoice in_lanes(const OperandChoice& lanes, std::mt19937& dice) {
     return loop;
 }
 
-/// One register, two of each distance modulo 16, three of each distance modulo four, three in each set of lanes, and such that have one in common, which a
+/// One register, twice because the first loop also waits for all of them to be loaded; two of each distance modulo 16, three of each distance modulo four, three in each set of lanes, and such that have one in common, which a
 /// compiler may mark to be kept.
 std::vector<OperandLoopChoice> all_choices() {
     std::mt19937 dice(1);
-    std::vector<OperandLoopChoice> choices{in_turn({0, 0, 0}, {0, 0, 0})};
+    std::vector<OperandLoopChoice> choices(2, in_turn({0, 0, 0}, {0, 0, 0}));
     for (int quad = 1; quad <= kQuad; ++quad)
         for (int lane = 0; lane < kQuad; ++lane) choices.push_back(in_turn({quad, quad, 0}, {lane, lane, 0}));
     for (int first = 0; first < kQuad; ++first)
@@ -68,6 +71,16 @@ std::vector<OperandLoopChoice> all_choices() {
         choices.push_back(loop);
     }
     return choices;
+}
+
+/// From the first begin to the last end of a loop; a scheduler that prefers one warp lets others begin when it is done. `stamps`: begin and end of each warp.
+double first_to_last(std::span<const std::uint32_t> stamps) {
+    std::int32_t first = 0, last = 0;
+    for (std::size_t i = 0; i < stamps.size(); i += 2) {
+        first = std::min(first, static_cast<std::int32_t>(stamps[i] - stamps[0]));
+        last = std::max(last, static_cast<std::int32_t>(stamps[i + 1] - stamps[0]));
+    }
+    return static_cast<double>(last) - first;
 }
 
 struct LoopCode {
@@ -109,16 +122,22 @@ ptx::KernelBuilder operand_loops_kernel(ptx::Target target) {
     const Reg results = k.param(Type::u64, "results");
     const Reg turns = k.param(Type::u32, "turns");
     const Reg thread = k.special(ptx::SpecialRegister::tid_x);
-    const Reg first = k.reg(Type::pred), spent = k.reg(Type::u32);
+    const Reg first = k.reg(Type::pred), lane = k.reg(Type::u32), warp = k.reg(Type::u32);
     const Reg mine = k.element(results, thread, Bytes{4 * kRegisters});
     const auto choices = all_choices();
-    const auto records = static_cast<std::int64_t>(4 * choices.size() + 15) / 16 * 16;
+    const std::int64_t records = kStampBytes * std::ssize(choices);
     const auto quad = [&](int i) { return ptx::Vec(std::span<const Reg>(values).subspan(static_cast<std::size_t>(kQuad * i), kQuad)); };
-    k("setp.eq.u32", first, thread, 0);
+    k("and.b32", lane, thread, kWarp - 1);
+    k("setp.eq.u32", first, lane, 0);
+    k("shr.u32", warp, thread, 5);
+    const Reg stamps = k.element(results, warp, Bytes{8});
     for (int i = 0; i < kQuads; ++i) k("ld.volatile.global.v4.f32", quad(i), Mem{mine, records + 4 * kQuad * i});
     for (std::size_t c = 0; c < choices.size(); ++c) {
         k("bar.sync", 0);
-        const Reg begin = k.clock32();
+        const auto stamp = [&](std::int64_t which) {
+            k.when(first)("st.volatile.global.u32", Mem{stamps, kStampBytes * static_cast<std::int64_t>(c) + which}, k.clock32());
+        };
+        stamp(0);  // stored before the loop: a register more, and ptxas takes eight more, with which it renames what the loop writes
         k.loop(turns, [&] {
             k.repeat(kInstructions, [&](int i) {
                 const auto& [a, b, sum] = choices[c][static_cast<std::size_t>(i) % choices[c].size()];
@@ -127,9 +146,7 @@ ptx::KernelBuilder operand_loops_kernel(ptx::Target target) {
             });
         });
         k("bar.sync", 0);
-        const Reg end = k.clock32();
-        k("sub.u32", spent, end, begin);
-        k.when(first)("st.volatile.global.u32", Mem{results, static_cast<std::int64_t>(4 * c)}, spent);
+        stamp(4);
     }
     for (int i = 0; i < kQuads; ++i) k("st.volatile.global.v4.f32", Mem{mine, records + 4 * kQuad * i}, quad(i));
     return k;
@@ -138,18 +155,20 @@ ptx::KernelBuilder operand_loops_kernel(ptx::Target target) {
 OperandLoops::OperandLoops(device::Device& device)
     : choices_(all_choices()),
       kernel_(device, operand_loops_kernel(target_of(device))),
-      results_(device, Bytes{static_cast<std::int64_t>(4 * choices_.size() + 16 + 4 * kRegisters * kMostThreads)}),
-      threads_(std::min<std::uint32_t>(kMostThreads, static_cast<std::uint32_t>(kernel_.properties().max_threads_per_block) / 32 * 32)) {}
+      results_(device, Bytes{kStampBytes * std::ssize(choices_) + 4 * kRegisters * kMostThreads}),
+      threads_(std::min<std::uint32_t>(kMostThreads, static_cast<std::uint32_t>(kernel_.properties().max_threads_per_block) / kWarp * kWarp)) {}
 
 std::vector<double> OperandLoops::cycles_of(std::uint32_t turns) {
     device::Arguments arguments;
     arguments.add(results_.address()).add(turns);
-    std::vector<double> fastest;
+    std::vector<double> fastest(choices_.size(), std::numeric_limits<double>::max());
     for (int launch = 0; launch < kLaunches; ++launch) {
         kernel_.launch({1}, {threads_}, arguments);
-        const auto words = results_.read<std::uint32_t>(choices_.size());
-        if (fastest.empty()) fastest.assign(words.begin(), words.end());
-        for (std::size_t i = 0; i < words.size(); ++i) fastest[i] = std::min(fastest[i], static_cast<double>(words[i]));
+        const auto words = results_.read<std::uint32_t>(choices_.size() * kStampBytes / 4);
+        for (std::size_t i = 0; i < choices_.size(); ++i) {
+            const auto stamps = std::span(words).subspan(i * kStampBytes / 4, 2 * threads_ / kWarp);
+            fastest[i] = std::min(fastest[i], first_to_last(stamps));
+        }
     }
     return fastest;
 }
@@ -160,9 +179,9 @@ std::vector<deduce::OperandLoop> OperandLoops::run() {
     if (loops.size() != choices_.size()) return {};
     const std::size_t others = std::ranges::min(loops, {}, &LoopCode::others).others;
     const auto few = cycles_of(kFewTurns), many = cycles_of(kManyTurns);
-    const double instructions = kInstructions * (kManyTurns - kFewTurns) * threads_ / 32.0;
+    const double instructions = kInstructions * (kManyTurns - kFewTurns) * threads_ / kWarp;
     std::vector<deduce::OperandLoop> timed;
-    for (std::size_t i = 0; i < loops.size(); ++i)
+    for (std::size_t i = 1; i < loops.size(); ++i)
         if (loops[i].others == others) timed.push_back({std::move(loops[i].reads), (many[i] - few[i]) / instructions});
     return timed;
 }
