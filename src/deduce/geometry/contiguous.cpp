@@ -42,6 +42,8 @@ constexpr int kTries = 3;
 constexpr std::uint64_t kFewestScattered = 64;
 /// Share of readings that may be slow by accident, at worst, and so many times as many as were counted where those are more.
 constexpr double kAccident = 0.02, kTimesCounted = 1.5;
+/// Accidents look like misses in fewer than one tour in so many.
+constexpr double kInTwentyTours = 0.05;
 /// Readings of which a share of misses is taken where there are accidents: of a few dozen, two or three may be slow by chance.
 constexpr std::uint64_t kShareReadings = 512, kMostShareLaps = 16;
 /// Share of loads that may be slow by accident (other clients, refresh); more are misses without a closer look.
@@ -73,22 +75,12 @@ private:
         const auto laps = static_cast<std::uint32_t>(std::clamp(affordable, kFewestLaps, kMostLaps));
         const std::uint64_t most_warm = offsets.size() <= kShortTour ? kShortTourLaps : kSettlingLaps;
         const auto rates = probe_.miss_rates(offsets, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 2, most_warm)), laps);
-        const double least = (least_count(laps, offsets.size()) - 0.5) / laps;
+        const double accidental = std::max(kAccident, kTimesCounted * probe_.accidents());
+        const double least = (least_count(accidental, laps, offsets.size(), kInTwentyTours) - 0.5) / laps;
         Offsets missing;
         for (std::size_t i = 0; i < offsets.size(); ++i)
             if (rates[i] > least) missing.push_back(offsets[i]);
         return missing;
-    }
-    /// Smallest count that accidents reach in fewer than 1 in 20 tours (Poisson tail).
-    int least_count(std::uint32_t laps, std::size_t loads) {
-        const double mean = std::max(kAccident, kTimesCounted * probe_.accidents()) * laps;
-        double term = std::exp(-mean), tail = 1 - term;
-        int count = 1;
-        while (tail * static_cast<double>(loads) > 0.05 && count < static_cast<int>(laps)) {
-            term *= mean / count++;
-            tail -= term;
-        }
-        return count;
     }
 
     bool fits(std::uint64_t bytes) {

@@ -48,11 +48,11 @@ constexpr double kSigmas = 5;
 
 }  // namespace
 
-int least_count(double accidental, std::uint32_t laps, std::size_t loads) {
+int least_count(double accidental, std::uint32_t laps, std::size_t loads, double of_tours) {
     const double mean = std::max(1e-4, accidental) * laps;
     double term = std::exp(-mean), tail = 1 - term;
     int count = 1;
-    while (tail * static_cast<double>(loads) > 0.01 && count < static_cast<int>(laps)) {
+    while (tail * static_cast<double>(loads) > of_tours && count < static_cast<int>(laps)) {
         term *= mean / count++;
         tail -= term;
     }

@@ -40,8 +40,6 @@ constexpr std::uint64_t kMostFarLoads = 1 << 20;
 /// Two paths whose nearest latencies differ by more than this share do not start at the same cache; nor do they where one of them
 /// misses in arrays that the other's first cache serves.
 constexpr double kNearer = 0.1;
-/// Cycles, or steps of the clock, by which two levels differ at least.
-constexpr double kLeastStep = 3, kClockSteps = 1.5;
 /// Confidence of a capacity that is only known to lie in an interval.
 constexpr double kOpen = 0.5;
 /// SMs tried for the spread of the memory latency.
@@ -126,8 +124,7 @@ struct Hierarchy {
 
 /// A first level is what only loads that may hit it see; the others are seen by loads that go past it, which also keep the
 /// first level from hiding them.
-Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, std::uint64_t largest, double clock_step, Outcome& outcome) {
-    const double least_step = std::max(kLeastStep, kClockSteps * clock_step);
+Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, std::uint64_t largest, double least_step, Outcome& outcome) {
     near.describe(0.05, "first-level caches");
     Distribution near_counts("caches/near_latencies", near.chase()), far_counts("caches/far_latencies", far.chase());
     const auto near_sweep = deduce::deduce_levels(
@@ -273,7 +270,7 @@ Outcome measure(Context& context) {
     ChaseArray near(context, {.base = memory.address()}, LoadHint::all);
     ChaseArray far(context, {.base = memory.address()}, LoadHint::l2_only);
     for (const ChaseArray* array : {&near, &far}) array->add_code_checks(outcome);
-    const auto hierarchy = find_hierarchy(near, far, largest, clock_step(context.findings), outcome);
+    const auto hierarchy = find_hierarchy(near, far, largest, least_level_step(context.findings), outcome);
     std::vector<std::string> names;
     for (const auto& cache : hierarchy.caches) {
         names.push_back(cache.name);

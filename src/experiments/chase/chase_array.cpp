@@ -1,6 +1,7 @@
 #include "experiments/chase/chase_array.hpp"
 
 #include "experiments/caches/settled_latency.hpp"
+#include "experiments/chase/pointer_chase_kernels.hpp"
 #include "experiments/estimates.hpp"
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 namespace gputomo::experiments {
 namespace {
 
-constexpr std::int64_t kRecordBytes = 12;
 /// Static limit of every current GPU; shared memory that a chase beyond the L1 may fill with records.
 constexpr std::int64_t kMostShared = 48 * 1024;
 constexpr std::int64_t kSharedLeftFree = 1024;
@@ -89,8 +89,7 @@ std::uint32_t ChaseArray::rewalk_for(std::size_t elements, std::uint64_t warm) c
 
 deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
     context_.progress(fraction_, what_);
-    const auto order = place_elements(request.offsets);
-    chase_.write_cycle(order);
+    const auto order = write(request.offsets);
     return {chase_.walk(order, std::uint64_t{request.warm_laps} * order.size(), std::uint64_t{request.recorded_laps} * order.size(),
                         rewalk_for(order.size(), std::uint64_t{request.warm_laps} * order.size())),
             chase_.loads_a_launch()};
@@ -100,8 +99,7 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
                                        std::optional<std::uint32_t> sm) {
     constexpr int kRuns = 3;
     context_.progress(fraction_, what_);
-    const auto order = place_elements(offsets);
-    chase_.write_cycle(order);
+    const auto order = write(offsets);
     if (chase_.disturbed()) return disturbed_mean(order, first, warm, loads, sm);
     const std::uint64_t granularity = chase_.average_granularity();
     const std::uint64_t timed = (loads + granularity - 1) / granularity * granularity;
@@ -130,8 +128,7 @@ std::optional<double> ChaseArray::disturbed_mean(std::vector<device::Address> or
 
 std::vector<double> ChaseArray::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
     context_.progress(fraction_, what_);
-    const auto order = place_elements(offsets);
-    chase_.write_cycle(order);
+    const auto order = write(offsets);
     return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
 }
 
