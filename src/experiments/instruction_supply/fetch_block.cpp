@@ -102,7 +102,7 @@ Outcome measure(Context& context) {
         outcome.estimates.push_back(estimate_of(found, waits.places));
         return outcome;
     }
-    outcome.warnings.emplace_back("fetch_block: no step waited for its code: nothing is said of how much is fetched at once");
+    outcome.warnings.emplace_back("fetch_block: no steps at regular distances waited for their code: nothing is said of how much is fetched at once");
     return outcome;
 }
 
