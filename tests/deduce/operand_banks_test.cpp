@@ -1,9 +1,11 @@
 #include "deduce/operand_banks.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <map>
 #include <random>
 
@@ -112,6 +114,37 @@ TEST(OperandBanks, AreNotBelievedOfTimesThatTheyDoNotExplain) {
     std::mt19937 random(3);
     for (auto& loop : loops) loop.cycles += static_cast<double>(random() % 4);
     EXPECT_LT(operand_banks(loops).explained, 0.5);
+}
+
+/// Three runs of an H200, as recorded.
+std::vector<OperandLoop> recorded(const nlohmann::json& recording, std::size_t run) {
+    std::vector<OperandLoop> loops;
+    for (const auto& loop : recording.at("loops")) {
+        auto& one = loops.emplace_back();
+        one.cycles = loop.at("cycles").at(run).get<double>();
+        for (const auto& code : loop.at("code")) {
+            auto& reads = one.instructions.emplace_back();
+            for (int slot = 0; slot < 3; ++slot)
+                reads.push_back({slot, code.at(static_cast<std::size_t>(slot)).get<std::uint8_t>(), (code.at(3).get<int>() >> slot & 1) != 0});
+        }
+    }
+    return loops;
+}
+
+TEST(OperandBanks, OfAnH200AreTwoOfOnePort) {
+    std::ifstream file(GPUTOMO_SOURCE_DIR "/recordings/h200-operand-banks.json");
+    const auto recording = nlohmann::json::parse(file);
+    for (std::size_t run = 0; run < 3; ++run) {
+        const auto found = operand_banks(recorded(recording, run));
+        EXPECT_GT(found.explained, 0.98);
+        ASSERT_FALSE(found.files.empty());
+        EXPECT_TRUE(found.files.front().evened);
+        EXPECT_TRUE(found.files.front().keeps);
+        for (const auto& file_found : found.files) {
+            EXPECT_EQ(file_found.banks, 2);
+            EXPECT_EQ(file_found.ports, 1);
+        }
+    }
 }
 
 }  // namespace
