@@ -40,8 +40,17 @@ private:
         const double spread = std::max(kLeastSpread, q_.level.high - q_.level.latency);
         return std::min((q_.level.latency + q_.next_latency) / 2, q_.level.high + spread);
     }
+    /// So many elements, in several passes from the array's begin to its end: what is recorded of it is a sample of the whole. Where physical
+    /// pages choose the sets, some pages overflow far sooner than others.
+    [[nodiscard]] std::vector<std::uint64_t> spread_over(std::uint64_t elements) const {
+        const std::uint64_t passes = std::max<std::uint64_t>(1, elements / kLoads);
+        std::vector<std::uint64_t> offsets;
+        for (std::uint64_t pass = 0; pass < passes; ++pass)
+            for (std::uint64_t i = pass; i < elements; i += passes) offsets.push_back(i * q_.stride);
+        return offsets;
+    }
     void walk(double bytes) {
-        const auto offsets = deduce::strided(static_cast<std::uint64_t>(bytes) / q_.stride * q_.stride, q_.stride);
+        const auto offsets = spread_over(static_cast<std::uint64_t>(bytes) / q_.stride);
         const std::uint64_t laps = offsets.size() > kLongTour ? kLongWarmLaps : kWarmLaps;
         readings_.push_back(
             {offsets.size() * q_.stride, array_.walk(offsets, laps * offsets.size(), std::min<std::uint64_t>(offsets.size(), kLoads), std::nullopt)});
