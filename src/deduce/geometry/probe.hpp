@@ -86,6 +86,7 @@ public:
     /// Loads that may be spent from now on; then each question throws Exhausted.
     void allow(std::uint64_t loads) { most_loads_ = loads_ + loads; }
     [[nodiscard]] std::uint64_t loads() const { return loads_; }
+    [[nodiscard]] std::uint64_t loads_left() const { return loads_ > most_loads_ ? 0 : most_loads_ - loads_; }
     /// Whether a nearer level hides lookups that are not far enough apart: then a tour may visit only few lines.
     [[nodiscard]] bool hidden() const { return question_.behind || question_.visible > question_.word; }
     [[nodiscard]] const CacheQuestion& question() const { return question_; }

@@ -21,11 +21,12 @@ constexpr std::uint32_t kRing = 16;
 /// Slower by more than this than when warm: the data were not there any more.
 constexpr double kEmptied = 8;
 
-/// Chases that may hit the L1 record little at a time and leave it its memory; the others record as much as they can.
+/// Chases that may hit the L1, or a texture cache that is the same, record little at a time and leave it its memory; the others record as much
+/// as they can.
 PointerChase::Shape shape_for(const Context& context, const ArrayPlace& place, LoadHint hint) {
     PointerChase::Shape shape{.hint = hint, .texture_base = place.base, .texture = place.texture};
     shape.start_to_start = clock_step(context.findings) > 1;
-    if (hint == LoadHint::all) return shape;
+    if (hint == LoadHint::all || hint == LoadHint::texture) return shape;
     const auto shared = context.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384);
     shape.records = static_cast<std::uint32_t>((std::min(shared, kMostShared) - kSharedLeftFree) / kRecordBytes);
     return shape;
