@@ -147,10 +147,9 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
                                         .occupied = i == 0 ? question.occupied : 0,
                                         .most_loads = kMostGeometryLoads,
                                         .seed = context.seed};
-            cache.findings = i == 0 ? deduce::deduce_geometry(chase, asked)
-                                    : deduce::deduce_geometry(UnhiddenLines(question.chase_behind ? question.chase_behind : chase, near, question.room,
-                                                                            std::min<std::uint64_t>(question.word, 8)),
-                                                              asked);
+            UnhiddenLines unhidden(question.chase_behind ? question.chase_behind : chase, near, question.room, std::min<std::uint64_t>(question.word, 8));
+            cache.findings =
+                deduce::deduce_geometry(i == 0 ? chase : deduce::Chase([&](const deduce::ChaseRequest& request) { return unhidden(request); }), asked);
         } else {
             cache.findings.capacity = {static_cast<std::int64_t>(cache.level.fits),
                                        0.5,

@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint32_t kWarmLaps = 8, kRecordedLaps = 16;
 /// Share of loads that may look like hits by accident.
 constexpr double kAccident = 0.02;
+constexpr std::uint64_t kLongestLine = 512;
 
 /// Of each load: how many lines of its set come before the tour is back at its own line; counted up to `cache.crowd`.
 std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& offsets, const NearCache& cache) {
@@ -63,6 +64,7 @@ struct UnhiddenLines::Tour {
     std::vector<std::uint64_t> offsets;
     std::unordered_set<std::uint64_t> words;   ///< taken
     std::unordered_set<std::uint64_t> blocks;  ///< ways that hold loads of the tour itself
+    std::unordered_set<std::uint64_t> spans;   ///< the same, of the longest line that a farther cache may have
 };
 
 UnhiddenLines::UnhiddenLines(deduce::Chase chase, std::vector<NearCache> near, std::uint64_t room, std::uint64_t word)
@@ -73,41 +75,54 @@ UnhiddenLines::UnhiddenLines(deduce::Chase chase, std::vector<NearCache> near, s
     }
 }
 
-void UnhiddenLines::append_neighbours(std::uint64_t offset, std::uint64_t count, Tour& tour) const {
+void UnhiddenLines::append_neighbours(std::uint64_t offset, const std::vector<std::uint64_t>& missing, Tour& tour) const {
     const auto try_line = [&](std::uint64_t near) {
-        if (tour.blocks.contains(near / step_)) return;
         const std::uint64_t begin = near / line_ * line_;
-        for (std::uint64_t word = begin; word < begin + line_; word += word_) {
-            if (!tour.words.insert(word).second) continue;
-            tour.offsets.push_back(word);
-            --count;
-            return;
-        }
+        for (std::uint64_t word = begin; word < begin + line_; word += word_)
+            if (tour.words.insert(word).second) {
+                tour.offsets.push_back(word);
+                return true;
+            }
+        return false;
     };
-    for_each_neighbour(room_ / step_, [&](std::uint64_t ways) {
-        const std::uint64_t distance = ways * step_;
-        if (count > 0 && offset + distance + line_ <= room_) try_line(offset + distance);
-        if (count > 0 && distance <= offset) try_line(offset - distance);
-        return count == 0;
-    });
+    const auto append = [&](std::uint64_t step, const std::unordered_set<std::uint64_t>& taken, std::uint64_t block, std::uint64_t& count) {
+        const auto try_block = [&](std::uint64_t near) {
+            if (count > 0 && !taken.contains(near / block) && try_line(near)) --count;
+        };
+        for_each_neighbour(room_ / step, [&](std::uint64_t ways) {
+            const std::uint64_t distance = ways * step;
+            if (offset + distance + line_ <= room_) try_block(offset + distance);
+            if (distance <= offset) try_block(offset - distance);
+            return count == 0;
+        });
+    };
+    // Lines that share the sets of all nearer caches serve for all of them.
+    const std::uint64_t most = std::ranges::max(missing);
+    std::uint64_t left = most;
+    append(step_, tour.blocks, step_, left);
+    for (std::size_t i = 0; left > 0 && i < near_.size(); ++i) {
+        std::uint64_t own = missing[i] - std::min(missing[i], most - left);
+        append(near_[i].way_bytes, tour.spans, kLongestLine, own);
+    }
 }
 
 deduce::ChaseTrace UnhiddenLines::operator()(const deduce::ChaseRequest& request) {
-    std::vector<std::uint64_t> missing(request.offsets.size(), 0);
+    std::vector<std::vector<std::uint64_t>> missing(request.offsets.size());
     for (const auto& cache : near_) {
         const auto until = lines_until_return(request.offsets, cache);
-        for (std::size_t i = 0; i < until.size(); ++i) missing[i] = std::max(missing[i], cache.crowd - until[i]);
+        for (std::size_t i = 0; i < until.size(); ++i) missing[i].push_back(cache.crowd - until[i]);
     }
     Tour tour;
     for (const auto offset : request.offsets) {
         tour.words.insert(offset);
         tour.blocks.insert(offset / step_);
+        tour.spans.insert(offset / kLongestLine);
     }
     std::vector<std::size_t> positions;
     for (std::size_t i = 0; i < request.offsets.size(); ++i) {
         positions.push_back(tour.offsets.size());
         tour.offsets.push_back(request.offsets[i]);
-        if (missing[i] > 0) append_neighbours(request.offsets[i], missing[i], tour);
+        if (std::ranges::max(missing[i]) > 0) append_neighbours(request.offsets[i], missing[i], tour);
     }
     const auto all = chase_({tour.offsets, request.warm_laps, request.recorded_laps}).latencies;
     deduce::ChaseTrace trace;

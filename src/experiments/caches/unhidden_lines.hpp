@@ -32,7 +32,8 @@ void for_each_neighbour(std::uint64_t most, Enough enough) {
 
 /// Passes a chase on with further loads in between: where a tour would find a line again in a nearer cache, lines of the same set
 /// of that cache come first (Wong 2010, IV-I1, takes 20 elements instead of 10 for the same end). They lie an odd number of ways
-/// away, so that they share no set of the cache behind with the load itself, whose ways are longer by a power of two.
+/// away, so that they share no set of the cache behind with the load itself, whose ways are longer by a power of two. Lines that share the sets of all nearer
+/// caches are taken first; where the room has too few (an odd number of sets), each cache gets lines of its own.
 class UnhiddenLines {
 public:
     /// `room` is what the chase may touch, `word` the least distance of two loads.
@@ -41,7 +42,8 @@ public:
 
 private:
     struct Tour;
-    void append_neighbours(std::uint64_t offset, std::uint64_t count, Tour& tour) const;
+    /// `missing`: lines that have to come, of the load's set in each nearer cache.
+    void append_neighbours(std::uint64_t offset, const std::vector<std::uint64_t>& missing, Tour& tour) const;
 
     deduce::Chase chase_;
     std::vector<NearCache> near_;

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <stdexcept>
 
@@ -66,6 +67,20 @@ std::shared_ptr<device::Module> load_module(device::Device& device, const Pointe
     if (shape.hint == LoadHint::constant) module.add(constant_base_kernel(target_of(device)));
     module.add(fine_chase_kernel(target_of(device), shape, kTwoLoads));
     return device.load(module.text());
+}
+
+/// Mean of the elements' least readings, where the least one is the most frequent: nothing can be answered sooner, however jitter falls.
+std::optional<double> floor_of(const std::vector<std::vector<double>>& readings) {
+    double sum = 0, count = 0;
+    for (const auto& of_element : readings) {
+        if (of_element.empty()) continue;
+        std::map<double, int> times;
+        for (const double reading : of_element) ++times[reading];
+        if (std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; }) != times.begin()) return std::nullopt;
+        sum += times.begin()->first;
+        ++count;
+    }
+    return count == 0 ? std::nullopt : std::optional(sum / count);
 }
 
 /// Cycles by which the readings of elements go up and down, at least.
@@ -306,6 +321,9 @@ double PointerChase::disturbed_record_overhead(ChaseRun run, std::uint32_t eleme
         single = mean_of(singles), pair = mean_of(pairs);
         if (std::hypot(2 * single.uncertainty, pair.uncertainty) < kSure) break;
     }
+    // Jitter only adds to a load that is answered as soon as anything could be; what it adds to two of them is not twice that.
+    const auto single_floor = floor_of(singles), pair_floor = floor_of(pairs);
+    if (single_floor && pair_floor) return 2 * *single_floor - *pair_floor;
     return 2 * single.mean - pair.mean;
 }
 

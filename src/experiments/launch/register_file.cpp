@@ -229,6 +229,8 @@ Outcome RegisterFile::measure() {
     find_limit(outcome);
     constexpr int kSome = 32;
     overhead_ = kernel_with(kSome).registers() - kSome;
+    // Blocks of few registers are limited by something else: their number, or the shared memory that each takes.
+    most_blocks_ = std::min<std::int64_t>(most_blocks_, kernel_with(kFewValues).blocks_per_sm(kWarp, Bytes{0}, static_cast<int>(most_blocks_)));
     for (auto question = where_they_differ(); question; question = where_they_differ()) {
         context_.progress(0.3, "registers of blocks");
         ask(*question);

@@ -21,6 +21,8 @@ constexpr std::uint64_t kReadings = 1024, kLeastLaps = 3;
 /// How sure what a level takes has to be where jitter spreads readings over several steps of the clock, in cycles, and loads that this may cost.
 constexpr double kSure = 0.1;
 constexpr std::uint64_t kMostSettlingLoads = 1 << 17;
+/// Elements read differently, for what is taken off of each: of two, that does not even out, of so many times as many it does.
+constexpr std::uint64_t kSettlingRanges = 16;
 /// Loads of one lap at most.
 constexpr std::uint64_t kMostLoads = 1 << 14;
 /// Each costs several: those that tell what the data take.
@@ -81,19 +83,25 @@ Readings walk_range(TranslationChase& chase, std::uint64_t bytes, std::uint64_t 
     return readings;
 }
 
-/// Where jitter reaches beyond a step of the clock, walks the range that first showed each level until what the level takes is sure; where it doesn't, what
+/// Where jitter reaches beyond a step of the clock, walks a range that shows each level until what the level takes is sure; where it doesn't, what
 /// the steps of the clock add or take is the same for all loads of a range.
 void settle(TranslationChase& chase, std::uint64_t stride, double clock_step, bool jitter, std::vector<Effort>& efforts) {
     for (auto& effort : efforts) {
         if (!jitter) {
-            if (clock_step <= 1 || effort.by_range.empty()) continue;
+            if (effort.by_range.empty()) continue;
             const auto [low, high] = std::ranges::minmax(effort.by_range);
-            effort.latency = (low + high) / 2;
+            // What the steps add is the same for all loads of the small range that shows the first level; what jitter leaves of its few elements is not.
+            if (clock_step <= 1)
+                effort.latency = deduce::median(effort.by_range);
+            else if (&effort != &efforts.front())
+                effort.latency = (low + high) / 2;
             continue;
         }
         std::vector<double> readings;
+        std::uint64_t range = effort.first;
+        while (2 * range <= std::min(effort.fits, kSettlingRanges * effort.first)) range *= 2;
         for (std::uint64_t loads = 0; loads < kMostSettlingLoads;) {
-            const auto walked = walk_range(chase, effort.first, stride);
+            const auto walked = walk_range(chase, range, stride);
             const auto of_level = walked.of_elements_above(effort.limit);
             readings.insert(readings.end(), of_level.begin(), of_level.end());
             loads += walked.all.size();
@@ -118,8 +126,8 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
         const double uncertainty = jitter > 0 ? clock_step / 2 : 0;
         if (efforts.empty()) {
-            efforts.push_back(
-                {deduce::mean_near_median(readings.all, clock_step), row[3], bytes, 0, {}, std::numeric_limits<double>::lowest(), bytes, uncertainty});
+            const double latency = deduce::mean_near_median(readings.all, clock_step);
+            efforts.push_back({latency, row[3], bytes, 0, {latency}, std::numeric_limits<double>::lowest(), bytes, uncertainty});
             continue;
         }
         // Loads of one level differ, by the slices of a cache for one, and so do those of the next.
@@ -133,9 +141,9 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
             efforts.push_back({latency, deduce::quantile(slow, 0.98), bytes, 0, {latency}, limit, bytes, uncertainty});
         } else {
             efforts.back().fits = bytes;
-            if (efforts.size() > 1)
-                efforts.back().by_range.push_back(
-                    deduce::mean_near_median(readings.of_elements_above(efforts[efforts.size() - 2].ceiling + margin), clock_step));
+            const double of_level = efforts.size() > 1 ? efforts[efforts.size() - 2].ceiling + margin : std::numeric_limits<double>::lowest();
+            if (const auto of_range = readings.of_elements_above(of_level); !of_range.empty())
+                efforts.back().by_range.push_back(deduce::mean_near_median(of_range, clock_step));
         }
     }
     settle(chase, stride, clock_step, most_jitter > kJitterMargin * clock_step, efforts);
