@@ -23,6 +23,8 @@ constexpr std::uint32_t kSlots = 1536;
 /// A tour of so much of a cache, together with as many constants, is more than the cache holds; what a cache shared with nothing
 /// loses to accidents, and what a shared one loses at least.
 constexpr double kPart = 0.75, kUndisturbed = 0.1, kDisturbed = 0.5;
+/// Of what a cache holds, and may hold at most, the code of two SMs together.
+constexpr double kTogether = 1.5, kTogetherAtMost = 1.125;
 constexpr std::uint64_t kMostConstants = 64 * 1024;
 constexpr std::uint64_t kLaps = 8;
 /// Capacities of one cache on two paths differ by no more than this share.
@@ -35,6 +37,9 @@ double share_above(const std::vector<double>& latencies, double border) {
 
 std::uint64_t capacity_of(const PathLevel& cache) {
     return cache.findings.capacity.value > 0 ? static_cast<std::uint64_t>(cache.findings.capacity.value) : cache.level.fits;
+}
+std::uint64_t most_of(const PathLevel& cache) {
+    return std::max(capacity_of(cache), static_cast<std::uint64_t>(std::max<std::int64_t>(0, cache.findings.capacity.bracket[1])));
 }
 
 /// The constant cache of that capacity; empty where there is none.
@@ -89,8 +94,10 @@ void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& 
         const auto line = cache.findings.line.confidence > 0 ? static_cast<std::uint64_t>(cache.findings.line.value) : 2 * question.stride;
         const auto bytes = static_cast<std::uint64_t>(kPart * static_cast<double>(capacity_of(cache)));
         InstructionChase::Competition competition{.own = deduce::strided(bytes, line)};
-        // The rival's code begins at the next way of any size, so that it covers the same sets.
-        for (const auto offset : competition.own) competition.rivals.push_back(std::bit_ceil(bytes) + offset);
+        // The rival's code begins at the next way of any size, so that it covers the same sets. Both together are more than may be held.
+        const double together = std::max(kTogether * static_cast<double>(capacity_of(cache)), kTogetherAtMost * static_cast<double>(most_of(cache)));
+        for (const auto offset : deduce::strided(static_cast<std::uint64_t>(together) - bytes, line))
+            competition.rivals.push_back(std::bit_ceil(bytes) + offset);
         if (competition.rivals.back() >= question.room) continue;
         const double border = findings.borders_of(i)[1];
         Sharing sharing;
@@ -100,7 +107,7 @@ void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& 
             const auto alone = chase.compete(competition);
             competition.laps = kRivalLaps;
             const auto beside = chase.compete(competition);
-            if (alone && beside) sharing.add(rival, share_above(*beside, border) - share_above(*alone, border));
+            if (alone && beside) sharing.losses.push_back({rival, share_above(*beside, border) - share_above(*alone, border)});
         }
         report_scope(context, fmt::format("caches.{}.scope", cache.name), sharing, question.experiment + ": code on the other SMs competes with code on SM 0",
                      outcome);

@@ -17,10 +17,13 @@ std::optional<double> least_of(const Findings& findings, const std::string& path
     return found != nullptr && found->interval ? std::optional((*found->interval)[0]) : findings.number(path);
 }
 
+std::optional<double> most_of(const Findings& findings, const std::string& path) {
+    const auto* found = findings.find(path);
+    return found != nullptr && found->interval ? std::optional((*found->interval)[1]) : findings.number(path);
+}
+
 std::int64_t most_capacity(const Findings& findings, const std::string& key) {
-    const auto* capacity = findings.find(fmt::format("caches.{}.capacity", key));
-    if (capacity == nullptr) return 0;
-    return static_cast<std::int64_t>(capacity->interval ? (*capacity->interval)[1] : findings.number(capacity->path).value_or(0));
+    return static_cast<std::int64_t>(most_of(findings, fmt::format("caches.{}.capacity", key)).value_or(0));
 }
 
 std::int64_t largest_cache(const Context& context) {

@@ -13,6 +13,8 @@ namespace gputomo::experiments {
 [[nodiscard]] std::vector<std::string> names_of(const Findings& findings, const std::string& path);
 /// Of a number that was left open the lower end, else the number; nothing where neither is known.
 [[nodiscard]] std::optional<double> least_of(const Findings& findings, const std::string& path);
+/// And the upper end.
+[[nodiscard]] std::optional<double> most_of(const Findings& findings, const std::string& path);
 
 /// Bytes that a cache (its key in the description) holds at most: of a size left open the upper end; 0 where nothing was found.
 [[nodiscard]] std::int64_t most_capacity(const Findings& findings, const std::string& key);

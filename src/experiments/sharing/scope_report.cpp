@@ -16,8 +16,8 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.95;
-/// More than this is a loss, and less than kNothing is none.
-constexpr double kLost = 0.5, kNothing = 0.2;
+/// What a block on the same SM takes at least; of that, who shares takes more than kShared and who does not less than kApart.
+constexpr double kLeast = 0.25, kShared = 0.5, kApart = 0.25;
 constexpr std::uint32_t kLaps = 3;
 /// Walks of each kind where single loads are slow by accident, of which some walk has none; elsewhere fewer do.
 constexpr int kRuns = 3, kDisturbedRuns = 12;
@@ -50,8 +50,6 @@ std::string scope_name(const Context& context, std::size_t shared_by) {
 
 }  // namespace
 
-void Sharing::add(std::uint32_t rival, double lost) { (lost > kLost ? sharing : lost < kNothing ? apart : unclear).push_back(rival); }
-
 Sharing compete_with_all(const Context& context, Competition& competition, double cost) {
     const auto sms = sms_of(context.device);
     Sharing result;
@@ -60,28 +58,45 @@ Sharing compete_with_all(const Context& context, Competition& competition, doubl
     for (std::uint32_t rival = 0; rival < sms; ++rival) {
         // What disturbs a walk only delays it: the fastest of several count.
         std::optional<double> alone, beside;
-        double lost = 0;
-        for (int i = 0; i < runs && (i == 0 || noisy || std::abs(lost) > kUndisturbed); ++i) {
+        double lost = 0, before = 0;
+        // Elsewhere the second of two walks that lose alike confirms the first.
+        for (int i = 0; i < runs && (i == 0 || noisy || std::abs(lost - before) > kUndisturbed); ++i) {
             const auto a = competition.cycles(0, rival, 0), b = competition.cycles(0, rival, kLaps);
             if (!a || !b) break;
+            before = lost;
             alone = std::min(alone.value_or(*a), *a);
             beside = std::min(beside.value_or(*b), *b);
             lost = (*beside - *alone) / cost;
         }
-        if (alone && beside) result.add(rival, lost);
+        if (alone && beside) result.losses.push_back({rival, lost});
     }
     return result;
 }
 
 void report_scope(const Context& context, const std::string& path, const Sharing& sharing, const std::string& method, Outcome& outcome) {
     Evidence evidence{method, kConfidence};
-    if (!sharing.unclear.empty() || sharing.sharing.empty()) {
+    const auto own = std::ranges::find(sharing.losses, 0U, &Sharing::Loss::rival);
+    if (own == sharing.losses.end() || own->lost < kLeast) {
+        if (own != sharing.losses.end()) evidence.note = fmt::format("a second block on SM 0 itself takes {:.0f}% of what the first one had", 100 * own->lost);
         outcome.estimates.push_back(undecided(path, {}, evidence));
         return;
     }
-    evidence.note =
-        fmt::format("{} SMs of {} share it: {}", sharing.sharing.size(), sharing.sharing.size() + sharing.apart.size(), fmt::join(sharing.sharing, ", "));
-    outcome.estimates.push_back(decided(path, scope_name(context, sharing.sharing.size()), evidence));
+    std::vector<std::uint32_t> shared_by, unclear;
+    double most_apart = 0;
+    for (const auto& [rival, lost] : sharing.losses) {
+        if (lost < kApart * own->lost)
+            most_apart = std::max(most_apart, lost);
+        else
+            (lost > kShared * own->lost ? shared_by : unclear).push_back(rival);
+    }
+    const auto rivals = sharing.losses.size();
+    evidence.note = fmt::format("{} SMs of {} share it{}{}; a block on SM 0 takes {:.0f}% of what another there had, one that does not share at most {:.0f}%",
+                                shared_by.size(), rivals, shared_by.size() < rivals ? ": " : "",
+                                shared_by.size() < rivals ? fmt::format("{}", fmt::join(shared_by, ", ")) : std::string(), 100 * own->lost, 100 * most_apart);
+    if (unclear.empty())
+        outcome.estimates.push_back(decided(path, scope_name(context, shared_by.size()), evidence));
+    else
+        outcome.estimates.push_back(undecided(path, {}, evidence));
 }
 
 }  // namespace gputomo::experiments

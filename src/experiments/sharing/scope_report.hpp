@@ -9,11 +9,13 @@
 
 namespace gputomo::experiments {
 
-/// SMs that take room from SM 0, that don't, and those of which it is not clear.
+/// What each SM takes from SM 0, which is one of them.
 struct Sharing {
-    std::vector<std::uint32_t> sharing, apart, unclear;
-    /// `lost`: part of what SM 0 had that is gone when `rival` works.
-    void add(std::uint32_t rival, double lost);
+    struct Loss {
+        std::uint32_t rival = 0;
+        double lost = 0;  ///< part of what SM 0 had that is gone when the rival works
+    };
+    std::vector<Loss> losses;
 };
 
 class Competition;
@@ -21,7 +23,8 @@ class Competition;
 /// What a block on SM 0 loses to one on each SM in turn. `cost`: cycles that a load takes longer when all that it had is gone.
 [[nodiscard]] Sharing compete_with_all(const Context& context, Competition& competition, double cost);
 
-/// Adds the estimate for `path`, such as caches.l1.scope; `method` says what was done.
+/// Adds the estimate for `path`, such as caches.l1.scope; `method` says what was done. What a second block on SM 0 takes is the measure of what
+/// sharing costs: policies that keep what is used lose only a part.
 void report_scope(const Context& context, const std::string& path, const Sharing& sharing, const std::string& method, Outcome& outcome);
 
 }  // namespace gputomo::experiments

@@ -17,8 +17,8 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Each array is so much of the TLB: both together are more than it holds.
-constexpr double kPart = 0.75;
+/// SM 0's array is so much of the TLB, and both together so many times as much, at least so many times the most that it may hold.
+constexpr double kPart = 0.75, kTogether = 1.5, kTogetherAtMost = 1.125;
 /// Loads of an array: every SM walks it, and more would take minutes.
 constexpr std::uint64_t kMostLoads = 16384;
 /// Pages that are mapped in under a second.
@@ -32,7 +32,8 @@ constexpr double kPartOfCache = 0.5;
 
 struct KnownTlb {
     std::string name;
-    std::uint64_t reach = 0, step = 0;  ///< bytes; entries further apart than `step` are surely different ones, or as far as is known
+    std::uint64_t reach = 0, most = 0;  ///< bytes; where the reach is open, between these
+    std::uint64_t step = 0;             ///< bytes; entries further apart are surely different ones, or as far as is known
     std::uint64_t hidden = 0;           ///< bytes; an entry of the level before spans so much and would hide lookups within
     double penalty = 0;                 ///< cycles
 };
@@ -50,7 +51,8 @@ std::vector<KnownTlb> tlbs_of(const Findings& findings, const std::string& path)
         const std::uint64_t before = step;
         // Where the span is open, that of the level before.
         step = span ? static_cast<std::uint64_t>(*span) : step;
-        tlbs.push_back({name, static_cast<std::uint64_t>(*reach), step, before, *penalty});
+        const auto most = most_of(findings, leaf("reach")).value_or(*reach);
+        tlbs.push_back({name, static_cast<std::uint64_t>(*reach), static_cast<std::uint64_t>(most), step, before, *penalty});
     }
     return tlbs;
 }
@@ -60,17 +62,20 @@ using Arrays = std::array<std::vector<device::Address>, 2>;
 /// One load for each entry; the rival's entries begin at the next way of any size, so that they cover the same sets.
 Arrays arrays_in(const Window& window, std::uint64_t page, const KnownTlb& tlb, std::uint64_t step) {
     const std::uint64_t count = static_cast<std::uint64_t>(kPart * static_cast<double>(tlb.reach)) / step;
+    const double together = std::max(kTogether * static_cast<double>(tlb.reach), kTogetherAtMost * static_cast<double>(tlb.most));
+    const std::uint64_t rivals = static_cast<std::uint64_t>(together) / step - count;
     const std::uint64_t second = std::bit_ceil(count * step);
-    if (count == 0 || count > kMostLoads || second + count * step > window.bytes) return {};
-    const std::uint64_t apart = std::clamp(page / (2 * count) / kWord * kWord, kWord, kSpread);
-    Arrays arrays;
+    if (count == 0 || rivals > kMostLoads || second + rivals * step > window.bytes) return {};
+    const std::uint64_t apart = std::clamp(page / (2 * rivals) / kWord * kWord, kWord, kSpread);
     // Neighbours come long after each other, when the level before has lost the entry that holds both.
     const std::uint64_t neighbours = std::clamp<std::uint64_t>(tlb.hidden / step, 1, count);
-    for (std::uint64_t first = 0; first < neighbours; ++first)
-        for (std::uint64_t i = first; i < count; i += neighbours) {
-            arrays[0].push_back(window.base + i * step + 2 * i * apart % page / kWord * kWord);
-            arrays[1].push_back(window.base + second + i * step + (2 * i + 1) * apart % page / kWord * kWord);
-        }
+    const auto fill = [&](std::vector<device::Address>& array, device::Address begin, std::uint64_t entries, std::uint64_t odd) {
+        for (std::uint64_t first = 0; first < neighbours; ++first)
+            for (std::uint64_t i = first; i < entries; i += neighbours) array.push_back(begin + i * step + (2 * i + odd) * apart % page / kWord * kWord);
+    };
+    Arrays arrays;
+    fill(arrays[0], window.base, count, 0);
+    fill(arrays[1], window.base + second, rivals, 1);
     return arrays;
 }
 
@@ -89,7 +94,7 @@ public:
 
 private:
     void compete(const KnownTlb& tlb) {
-        const std::uint64_t both = 2 * std::bit_ceil(tlb.reach);
+        const std::uint64_t both = std::bit_ceil(tlb.reach) + std::bit_ceil(2 * tlb.most - tlb.reach);
         const bool aliases = page_ > 0;
         // One mapping for an entry is enough, if it is known what surely is one.
         const std::uint64_t entry = tlb.step % std::max<std::uint64_t>(page_, 1) == 0 ? tlb.step : 0;
@@ -100,7 +105,7 @@ private:
         const auto arrays = arrays_in(mapped.window(), aliases ? page_ : kSmallPage, tlb, step);
         if (arrays[0].empty()) return warn(tlb, "has too many entries to be competed for from every SM");
         const auto cache = static_cast<double>(largest_cache(context_));
-        if (cache > 0 && static_cast<double>(2 * arrays[0].size() * kSpread) > kPartOfCache * cache)
+        if (cache > 0 && static_cast<double>((arrays[0].size() + arrays[1].size()) * kSpread) > kPartOfCache * cache)
             return warn(tlb, "has so many entries that a line for each does not fit the last cache");
         Competition competition(context_.device, LoadHint::l2_only);
         competition.set_arrays(arrays[0], arrays[1]);
