@@ -190,6 +190,23 @@ TEST(RegisterFile, OfOtherMachinesIsFoundAsWell) {
     }
 }
 
+TEST(RegisterFile, IsFoundWhereSharedMemoryLimitsTheBlocksOfAnSm) {
+    auto machine = gtx280();
+    auto& topology = machine.topology;
+    topology.registers_per_sm.set(32768);
+    topology.register_allocation_unit.set(8);
+    topology.register_partitions.set(4);
+    topology.max_registers_per_thread.set(63);
+    topology.max_blocks_per_sm.set(32);
+    topology.max_threads_per_sm.set(1536);
+    machine.shared.capacity.set(16384);
+    machine.shared.block_overhead.set(1024);
+    machine.shared.argument_overhead.set(0);
+    const Found found("register_file", machine);
+    EXPECT_EQ(found.number("topology.register_allocation_unit"), 8);
+    EXPECT_TRUE(found.outcome.warnings.empty());
+}
+
 TEST(SharedAllocation, OfAGtx280TakesUnitsOf512BytesAnd16And4ForEachArgument) {
     const Found found("shared_allocation", gtx280(), kNoise);
     EXPECT_EQ(found.number("shared.allocation_unit"), 512);

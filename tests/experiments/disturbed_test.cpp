@@ -40,6 +40,22 @@ TEST(Disturbed, RecordingCostsWhatItDoesOnAQuietGpu) {
     }
 }
 
+TEST(Disturbed, RecordingCostsAsMuchWhereJitterCanOnlyDelayALoad) {
+    auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json");
+    machine.caches.at("constant_l1").latency.set(2);
+    const auto overhead = [&](double jitter) {
+        const auto device =
+            sim::make_device(machine, {.id = "sim:test", .seed = 3, .noise = {.jitter_cycles = jitter, .outlier_fraction = jitter > 0 ? 0.002 : 0}});
+        std::vector<device::Address> ring;
+        for (int i = 0; i < 16; ++i) ring.push_back(static_cast<device::Address>(64 * i));
+        PointerChase chase(*device, {.hint = LoadHint::constant});
+        chase.write_cycle(ring);
+        chase.calibrate(ring.front(), 16);
+        return chase.record_overhead();
+    };
+    EXPECT_NEAR(overhead(2), overhead(0), 0.25);
+}
+
 TEST(Disturbed, TheBandwidthOfSharedConstantsIsBracketed) {
     const auto device = gpu("gtx280", 9, kNoise);
     const Evidence evidence{"given", 1};
