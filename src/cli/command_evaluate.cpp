@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 namespace gputomo::cli {
 namespace {
@@ -28,7 +29,8 @@ using Json = nlohmann::ordered_json;
 struct EvaluateOptions {
     std::string device = "auto", machine, surface, access = "global";
     std::vector<int> alphas;
-    int ilp = 1, noise = 0, turn = experiments::kTurn;
+    int ilp = 1, noise = 0;
+    std::optional<int> turn;
     std::uint64_t seed = 1;
     bool quick = false, json = false;
 };
@@ -64,7 +66,9 @@ experiments::MixSurface measure(const EvaluateOptions& options, const models::Pa
     if (p.memory.throughput > 0) return surface;
     constexpr int kMostChains = 8;  // what saturates a cache of the whole GPU
     const auto saturated = experiments::measure_surface(
-        device, {.accesses = plan.accesses, .intensities = {{1, 0}}, .chains = {kMostChains}, .warps = {p.max_warps}, .adds_alone = false}, show);
+        device,
+        {.accesses = plan.accesses, .intensities = {{1, 0}}, .chains = {kMostChains}, .warps = {p.max_warps}, .adds_alone = false, .turn = experiments::kTurn},
+        show);
     surface.curves.insert(surface.curves.end(), saturated.curves.begin(), saturated.curves.end());
     return surface;
 }
@@ -251,8 +255,7 @@ void add_evaluate(CLI::App& parent, Action& action) {
     command->add_option("--access", options->access, "what is mixed with adds: global, shared, sfu or l2")->capture_default_str();
     command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one")->delimiter(',');
     command->add_option("--ilp", options->ilp, "independent chains of a warp")->capture_default_str();
-    command->add_option("--turn", options->turn, "instructions of a turn of the mixes' loop: few fit the smallest instruction cache")
-        ->capture_default_str()
+    command->add_option("--turn", options->turn, "instructions of a turn of the mixes' loop; if not given, 720, or as many as do not wait for code")
         ->check(CLI::Range(16, 1000));
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();
     command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 namespace gputomo::cli {
 namespace {
@@ -22,7 +23,7 @@ struct SurfaceOptions {
     std::string device = "auto", out = "surface.json.gz";
     std::vector<std::string> accesses;
     std::vector<int> alphas, ilp{1, 2, 4, 8}, warps;
-    int turn = experiments::kTurn;
+    std::optional<int> turn;
     double seconds = 0;
     std::uint64_t seed = 1;
     int noise = 0;
@@ -97,8 +98,7 @@ void add_surface(CLI::App& parent, Action& action) {
     command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one; 1/8 to 512 if not given")->delimiter(',');
     command->add_option("--ilp", options->ilp, "independent chains of a warp")->delimiter(',')->capture_default_str();
     command->add_option("--warps", options->warps, "occupancies, warps on each SM; all if not given")->delimiter(',');
-    command->add_option("--turn", options->turn, "instructions of a turn of the loop: few fit the smallest instruction cache")
-        ->capture_default_str()
+    command->add_option("--turn", options->turn, "instructions of a turn of the loop; if not given, 720, or as many as do not wait for code")
         ->check(CLI::Range(16, 1000));
     command->add_option("--seconds", options->seconds, "begin no mix after this time; 0: none")->capture_default_str()->check(CLI::NonNegativeNumber);
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str()->check(kSeeds);

@@ -41,6 +41,7 @@ std::span<const Experiment> catalogue() {
         memory_parallelism_experiment(),
         memory_latencies_experiment(),
         random_access_experiment(),
+        write_delay_experiment(),
         kernels_experiment(),
         l2_copy_experiment(),
         access_patterns_experiment(),

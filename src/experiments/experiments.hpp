@@ -40,6 +40,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment memory_parallelism_experiment();
 [[nodiscard]] Experiment memory_latencies_experiment();
 [[nodiscard]] Experiment random_access_experiment();
+[[nodiscard]] Experiment write_delay_experiment();
 [[nodiscard]] Experiment kernels_experiment();
 [[nodiscard]] Experiment l2_copy_experiment();
 [[nodiscard]] Experiment access_patterns_experiment();

@@ -389,6 +389,7 @@ struct Memory {
     Real peak_bandwidth;
     Real read_bandwidth;
     Real copy_bandwidth;
+    Real write_delay;
     Real sm_bytes_per_cycle;
     Integer sm_bytes_in_flight;
     Integer bytes_in_flight;
@@ -418,6 +419,9 @@ struct Memory {
         visit({.name = "peak_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "pin rate: bus width x memory clock x 2"}, self.peak_bandwidth);
         visit({.name = "read_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "best sustained streaming read"}, self.read_bandwidth);
         visit({.name = "copy_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "best sustained copy, read and written bytes counted"}, self.copy_bandwidth);
+        visit({.name = "write_delay", .unit = Unit::cycles,
+               .doc = "by how much reads take longer beside writes, for each share of the memory's time that the writes take; for models, the simulator turns at every write",
+               .internal = "determined by copies over occupancy: the experiment write_delay, which runs on request only"}, self.write_delay);
         visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "the most that a single SM reads from memory"}, self.sm_bytes_per_cycle);
         visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that a single SM must have under way for 90% of that (Volkov 2016, 4.3)"}, self.sm_bytes_in_flight);
         visit({.name = "bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that each SM must have under way for 90% of the rate of all SMs together"}, self.bytes_in_flight);

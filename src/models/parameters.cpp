@@ -109,6 +109,8 @@ constexpr std::string_view kAccessNames[] = {"global", "shared", "sfu", "l2"};
 
 }  // namespace
 
+double latency_spread(Access access) { return access == Access::global ? 0.3 : access == Access::l2 ? 0.09 : 0; }
+
 std::string_view name_of(Access access) { return kAccessNames[static_cast<std::size_t>(access)]; }
 
 Access access_named(std::string_view name) {

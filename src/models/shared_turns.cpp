@@ -11,10 +11,6 @@ namespace {
 
 /// SMs that stand for all that share the memory; with more the result changes by 1% at most.
 constexpr int kStandIns = 8;
-/// Part of the latency by which answers come sooner or later, as 5% and 95% of single loads do: of an H200's L2 256 and 307 cycles, of its memory 523 and 989 of 672 (the chases of its scan), of a
-/// GTX 680's memory under load 300 and 476 of 350 (Volkov 2016, Table 6.6). What an SM has to itself always takes as long.
-double latency_spread(Access access) { return access == Access::global ? 0.3 : access == Access::l2 ? 0.09 : 0; }
-
 /// The latency under load depends on the load that comes out. Rounds of halving the difference, and the change of latency that is none.
 constexpr int kRounds = 4;
 constexpr double kSame = 0.002;

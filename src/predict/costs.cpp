@@ -93,6 +93,8 @@ std::int64_t Costs::shared_taken(std::int64_t asked) const {
     return (asked + machine_.shared.block_overhead.value_or(0) + unit - 1) / unit * unit;
 }
 
+double Costs::write_delay() const { return machine_.memory.write_delay.value_or(0); }
+
 bool Costs::dual_issue() const { return machine_.issue.dual_issue.value_or(1) > 1; }
 std::int64_t Costs::most_loads() const { return machine_.issue.scoreboard_loads.value_or(0); }
 
@@ -169,6 +171,11 @@ double Costs::served_latency(double memory_latency) const {
     return choices_.l1_hit_rate * hit_latency(machine_, false) + (1 - choices_.l1_hit_rate) * far;
 }
 
+double Costs::served_spread(double memory_latency) const {
+    const double near = choices_.l2_hit_rate * hit_latency(machine_, true) * models::latency_spread(models::Access::l2);
+    return (1 - choices_.l1_hit_rate) * (near + (1 - choices_.l2_hit_rate) * memory_latency * models::latency_spread(models::Access::global));
+}
+
 Cost Costs::global(const Instruction& instruction, double memory_latency) {
     const Access& access = *instruction.access;
     const Footprint touched = footprint(instruction);
@@ -181,6 +188,7 @@ Cost Costs::global(const Instruction& instruction, double memory_latency) {
     const double diverging = std::max(0.0, touched.transactions - least);
     const std::string what = access.place == Place::local ? "local" : access.load ? "loads" : "stores";
     return {.latency = access.load ? served_latency(memory_latency) + diverging * further : 0,
+            .spread = access.load ? served_spread(memory_latency) : 0,
             .resource = Resource::memory,
             .cycles = touched.bytes * missed / bytes_per_cycle * (access.load ? 1 : write_cost()),
             .reissues = diverging + (path == machine_.paths.end() ? 1 : slots_among_others(machine_, path->second.issue_slots.value_or(1))) - 1,

@@ -27,6 +27,7 @@ enum class Resource : std::uint8_t { cores, sfu, double_precision, shared, memor
 
 struct Cost {
     double latency = 0;  ///< cycles from issue to the issue of a dependent instruction
+    double spread = 0;   ///< by which that is shorter or longer from time to time, all in between alike
     Resource resource = Resource::cores;
     double cycles = 0;       ///< that the resource of one SM is busy
     double reissues = 0;     ///< further issues of the same instruction
@@ -52,6 +53,8 @@ public:
     [[nodiscard]] double block_replacement() const;  ///< 0 where unknown
     /// Cycles of one SM for each warp of blocks of so many that start; 0 where unknown.
     [[nodiscard]] double start_cycles(int warps_of_block) const;
+    /// Cycles by which reads take longer, for each share of the memory's time that writes take; 0 where unknown.
+    [[nodiscard]] double write_delay() const;
     [[nodiscard]] bool dual_issue() const;
     [[nodiscard]] std::int64_t most_loads() const;  ///< outstanding of one warp; 0: not limited
     /// Bytes that a block which asks for so many takes of its SM's shared memory.
@@ -76,6 +79,7 @@ private:
     [[nodiscard]] double filled_by_memory() const;
     [[nodiscard]] double write_cost() const;
     [[nodiscard]] double served_latency(double memory_latency) const;
+    [[nodiscard]] double served_spread(double memory_latency) const;
 
     const machine::Machine& machine_;
     AccessChoices choices_;

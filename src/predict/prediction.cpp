@@ -19,7 +19,9 @@ namespace {
 
 constexpr int kDefaultWarps = 64;  ///< occupancies to tell of where a description does not say how many warps an SM holds
 constexpr int kHalvings = 60;
+constexpr double kLonger = 100;  ///< cycles of memory latency, to see by how many times as much a block's grows
 const std::string kScheduler = "warp scheduler";
+const std::string kStarts = "starts of blocks";
 
 class Predictor {
 public:
@@ -36,6 +38,8 @@ public:
         to_.gpu = costs_.parameters().gpu;
         to_.latency = alone.latency;
         to_.work = alone.work;
+        spread_ = spread_latency(to_.code, path_, costs_, {costs_.unloaded_latency(), warps_of_block_});
+        reads_ = (spread_latency(to_.code, path_, costs_, {costs_.unloaded_latency() + kLonger, warps_of_block_}) - spread_) / kLonger;
         to_.issue_times = alone.issue_times;
         to_.executions = executions_;
         fill_worksheet();
@@ -78,13 +82,14 @@ private:
             sheet.add(std::string(name_of(cost.resource)), cost.use, cost.cycles, executions_[i]);
             to_.bytes += cost.bytes * executions_[i];
             fetched_.add(cost, executions_[i]);
+            if (cost.resource == Resource::memory && !to_.code.instructions[i].access->load) written_ += cost.cycles * executions_[i];
         }
         const auto& p = costs_.parameters();
         const double each = 1 / p.issue_throughput;
         sheet.add(kScheduler, "single issue", each, to_.work.single_issues);
         sheet.add(kScheduler, "dual issue", each, to_.work.dual_issues);
         sheet.add(kScheduler, "reissue", each, to_.work.reissues);
-        if (const double start = costs_.start_cycles(warps_of_block_); start > 0) sheet.add("starts of blocks", "warps", start, 1);
+        if (const double start = costs_.start_cycles(warps_of_block_); start > 0) sheet.add(kStarts, "warps", start, 1);
         // The cores take a pair every second cycle, other instructions one a cycle (Volkov 2016, 3.8).
         if (costs_.dual_issue()) sheet.resource(std::string(name_of(Resource::cores))).at_least = to_.work.core_issues / p.issue_throughput;
     }
@@ -120,12 +125,22 @@ private:
         return low;
     }
 
-    /// A block's warps come to a resource together, so that blocks are what waits.
+    /// A block's warps come to a resource together, so that blocks are what waits. Blocks start at regular times. The more is written, the longer do reads take.
     [[nodiscard]] double queued(int warps) const {
         const double size = std::max(1, warps_of_block_);
-        std::vector<double> stations;
-        for (const auto& resource : to_.worksheet.resources) stations.push_back(resource.total() * size);
-        return size * queued_throughput(stations, to_.latency, warps / size);
+        std::vector<Station> stations;
+        for (const auto& resource : to_.worksheet.resources) stations.push_back({resource.total() * size, resource.resource == kStarts});
+        const auto rate_beside = [&](double writes) {
+            return size * queued_throughput(stations, spread_ + reads_ * costs_.write_delay() * writes, warps / size);
+        };
+        const double undelayed = rate_beside(0);
+        if (written_ * reads_ * costs_.write_delay() == 0) return undelayed;
+        double low = 0, high = undelayed;
+        for (int i = 0; i < kHalvings && high - low > 1e-6 * high; ++i) {
+            const double middle = (low + high) / 2;
+            (rate_beside(written_ * middle) > middle ? low : high) = middle;
+        }
+        return low;
     }
 
     /// What the first cache keeps beside the shared memory of the blocks that so many warps are; nothing where that is not known.
@@ -146,7 +161,7 @@ private:
         const double latency = fetched_.latency / fetched_.lines, own = costs_.unloaded_latency();
         const double loads = fetched_.lines / fetched_.lines_of_load();
         const double station = to_.worksheet.resource(std::string(name_of(Resource::memory))).total() / loads;
-        const double network = queued_throughput(std::array{station}, latency, lines / fetched_.lines_of_load() * std::max(1.0, latency / own));
+        const double network = queued_throughput(std::array{Station{station}}, latency, lines / fetched_.lines_of_load() * std::max(1.0, latency / own));
         return network / loads;
     }
 
@@ -209,6 +224,9 @@ private:
     int warps_of_block_ = 0;
     std::function<std::int64_t(int)> holding_;
     Fetched fetched_;
+    double spread_ = 0;                         ///< latency of a warp whose loads' latencies spread, cycles
+    double reads_ = 0;                          ///< by how many cycles that grows with each cycle of the memory's latency
+    double written_ = 0;                        ///< cycles of the memory that a warp's writes take
     std::map<std::int64_t, double> under_way_;  ///< scattered lines, by those of the cache
     std::set<std::int64_t> lines_told_;         ///< of caches that limit
 };

@@ -6,9 +6,9 @@
 
 namespace gputomo::predict {
 
-double queued_throughput(std::span<const double> stations, double latency, double blocks) {
+double queued_throughput(std::span<const Station> stations, double latency, double blocks) {
     double served = 0, longest = 0;
-    for (const double station : stations) served += station, longest = std::max(longest, station);
+    for (const auto& station : stations) served += station.cycles, longest = std::max(longest, station.cycles);
     const double elsewhere = std::max(0.0, latency - served);
     // The parts of a block are served at several stations at a time where all of them together take longer than it needs alone.
     const double alone = served > latency ? std::max(latency, longest) / served : 1;
@@ -19,7 +19,10 @@ double queued_throughput(std::span<const double> stations, double latency, doubl
         before = rate;
         double round = elsewhere;
         std::vector<double> times;
-        for (std::size_t i = 0; i < stations.size(); ++i) round += times.emplace_back(stations[i] * (alone + waiting[i]));
+        for (std::size_t i = 0; i < stations.size(); ++i) {
+            const double over = stations[i].regular ? before * stations[i].cycles / 2 : 0;
+            round += times.emplace_back(stations[i].cycles * (alone + waiting[i] - over));
+        }
         rate = std::min(count / round, 1 / longest);
         for (std::size_t i = 0; i < stations.size(); ++i) waiting[i] = rate * times[i];
     }

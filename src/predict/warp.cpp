@@ -3,17 +3,29 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <optional>
 
 namespace gputomo::predict {
 namespace {
+
+/// Samples of a warp whose loads' latencies spread; a prime, so that loads of different number differ in another order.
+constexpr int kSamples = 61;
+
+/// From -1 to 1, in `sample` of kSamples, for load number `load`: in all samples together each of as many even steps once.
+double deviation(int sample, int load) {
+    constexpr int kOrder = 17, kShift = 23;
+    const int step = ((1 + load * kOrder % (kSamples - 1)) * sample + load * kShift) % kSamples;
+    return (2 * step + 1) / static_cast<double>(kSamples) - 1;
+}
 
 /// Turns of a loop that are followed one by one; the period is taken from the second half.
 constexpr int kFollowed = 16;
 
 class Issue {
 public:
-    Issue(const Code& code, Costs& costs, const WarpConditions& conditions)
-        : code_(code), costs_(costs), conditions_(conditions), ready_(code.registers), known_(code.instructions.size()) {
+    /// `sample`: of latencies that spread; none for their means.
+    Issue(const Code& code, Costs& costs, const WarpConditions& conditions, std::optional<int> sample = std::nullopt)
+        : code_(code), costs_(costs), conditions_(conditions), sample_(sample), ready_(code.registers), known_(code.instructions.size()) {
         timing_.issue_times.assign(code.instructions.size(), -1);
     }
 
@@ -73,8 +85,9 @@ private:
         const double time = instruction.kind == Kind::barrier ? meeting(std::max(next_, operands)) : paired ? last_issue_ : std::max(next_, operands);
         use(cost);
         account(cost, paired);
-        for (const auto reg : instruction.writes) ready_[reg] = time + cost.latency;
-        if (loads && costs_.most_loads() > 0) loads_.push_back(time + cost.latency);
+        const double latency = cost.latency + (sample_ && loads ? cost.spread * deviation(*sample_, drawn_++) : 0);
+        for (const auto reg : instruction.writes) ready_[reg] = time + latency;
+        if (loads && costs_.most_loads() > 0) loads_.push_back(time + latency);
         if (timing_.issue_times[index] < 0) timing_.issue_times[index] = time;
         last_ = {&instruction, cost.resource, paired};
         last_issue_ = time;
@@ -150,6 +163,8 @@ private:
     const Code& code_;
     Costs& costs_;
     WarpConditions conditions_;
+    std::optional<int> sample_;
+    int drawn_ = 0;                  ///< loads whose latency was
     double phase_start_ = 0;         ///< of what lies behind the last barrier
     std::array<double, 6> phase_{};  ///< cycles of each resource in it, issues last
     std::vector<double> ready_;      ///< by register
@@ -182,5 +197,11 @@ Work operator*(double factor, Work work) {
 }
 
 WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions) { return Issue(code, costs, conditions).run(path); }
+
+double spread_latency(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions) {
+    double sum = 0;
+    for (int sample = 0; sample < kSamples; ++sample) sum += Issue(code, costs, conditions, sample).run(path).latency;
+    return sum / kSamples;
+}
 
 }  // namespace gputomo::predict

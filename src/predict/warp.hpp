@@ -36,6 +36,10 @@ struct WarpTiming {
 
 /// The longest path through the program execution graph (Volkov 2016, Fig. 3.5), found by issuing in order. Loops of many turns are
 /// followed until their period is known, then skipped over.
+/// Latencies are means.
 [[nodiscard]] WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions);
+
+/// The mean latency where those of single loads spread (Cost::spread), each as it comes: a warp waits for the last of those that it has under way together.
+[[nodiscard]] double spread_latency(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions);
 
 }  // namespace gputomo::predict

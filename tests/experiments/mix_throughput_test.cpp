@@ -1,5 +1,6 @@
 // Mixes on simulated GPUs: limits that the description sets, pointers that come back, occupancies.
 #include "experiments/mix/mix_throughput.hpp"
+#include "experiments/mix/fitting_turn.hpp"
 
 #include "machine/json.hpp"
 #include "sim/simulator.hpp"
@@ -52,6 +53,23 @@ TEST(MixThroughput, OccupancyThatWasNotAttainedGivesNoSample) {
     MixThroughput mix(*gpu, {.alpha = 32}, array);
     EXPECT_FALSE(mix.instructions_per_cycle(24).has_value());
     EXPECT_TRUE(mix.instructions_per_cycle(4).has_value());
+}
+
+TEST(FittingTurn, IsShorterThanTheCodeThatAnInstructionCacheKeeps) {
+    auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx280.json");
+    machine.topology.sms.set(3);
+    for (auto& [name, path] : machine.paths) path.memory_latency_range = {};  // of ten places
+    for (auto& [name, cache] : machine.caches) cache.latency_range = {};
+    EXPECT_EQ(fitting_turn(*sim::make_device(machine, {.id = "sim", .seed = 1})), 405);  // 512 instructions of 8 bytes fit
+    auto& cache = machine.caches.at("instruction_l1");
+    cache.capacity.set(2048);
+    cache.ways.set(2);
+    const int half = fitting_turn(*sim::make_device(machine, {.id = "sim", .seed = 1}));
+    EXPECT_GT(half, 128);
+    EXPECT_LT(half, 256);
+    cache.capacity.set(8192);
+    cache.ways.set(8);
+    EXPECT_EQ(fitting_turn(*sim::make_device(machine, {.id = "sim", .seed = 1})), kTurn);
 }
 
 TEST(MixThroughput, ChainsCountAsWarps) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include "experiments/device_facts.hpp"
+#include "experiments/mix/fitting_turn.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -56,7 +57,8 @@ public:
         surface_.sms = static_cast<int>(sms_of(device_));
         surface_.max_warps = max_warps_of(device_);
         if (const auto khz = device_.attribute(device::Attribute::clock_rate_khz)) surface_.sm_mhz = static_cast<double>(*khz) / 1000;
-        const auto shapes = shapes_of_plan();
+        progress(0, "turns that fit");
+        const auto shapes = shapes_of_plan(plan_.turn ? *plan_.turn : fitting_turn(device_));
         for (std::size_t i = 0; i < shapes.size(); ++i) {
             if (plan_.seconds > 0 && elapsed() > plan_.seconds) {
                 surface_.warnings.push_back(
@@ -87,14 +89,14 @@ private:
         return true;
     }
 
-    std::vector<MixShape> shapes_of_plan() {
+    std::vector<MixShape> shapes_of_plan(int turn) {
         std::vector<MixShape> shapes;
         for (const int chains : plan_.chains) {
-            if (plan_.adds_alone) shapes.push_back({.chains = chains, .arithmetic_only = true, .turn = plan_.turn});
+            if (plan_.adds_alone) shapes.push_back({.chains = chains, .arithmetic_only = true, .turn = turn});
             for (const MixAccess access : plan_.accesses) {
                 if (!exists(access)) continue;
                 for (const auto& intensity : plan_.intensities) {
-                    const MixShape shape{.access = access, .alpha = intensity.alpha, .chains = chains, .accesses = intensity.accesses, .turn = plan_.turn};
+                    const MixShape shape{.access = access, .alpha = intensity.alpha, .chains = chains, .accesses = intensity.accesses, .turn = turn};
                     const bool fits = shape.instructions() <= kMostInstructions, conflicts = access == MixAccess::shared_conflict;
                     if (fits && !(conflicts && shape.alpha > 0)) shapes.push_back(shape);  // conflicts: loads alone (Volkov 2016, 6.2)
                 }

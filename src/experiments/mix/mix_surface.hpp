@@ -40,8 +40,8 @@ struct MixPlan {
     std::vector<int> chains;  ///< instruction-level parallelism
     std::vector<int> warps;   ///< of an SM
     bool adds_alone = true;
-    int turn = kTurn;    ///< instructions of a turn
-    double seconds = 0;  ///< curves that don't begin within this time are left out; 0: none
+    std::optional<int> turn = {};  ///< instructions of a turn; as many as fit (fitting_turn.hpp) where not given
+    double seconds = 0;            ///< curves that don't begin within this time are left out; 0: none
 };
 
 /// 1/8 to 512 in steps of the square root of 2 from 1 on, of 2 below, and none at all.

@@ -1,0 +1,155 @@
+// By how much reads take longer beside writes, far below the rate at which memory is full: copies beside reads alone, over occupancy.
+#include "experiments/experiments.hpp"
+
+#include "experiments/bandwidth/streaming.hpp"
+#include "experiments/caches/known_caches.hpp"
+#include "experiments/clock/clock_watch.hpp"
+#include "experiments/device_facts.hpp"
+#include "experiments/estimates.hpp"
+#include "experiments/mix/occupancy_control.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr int kWarp = 32;
+constexpr double kConfidence = 0.8;
+/// Warps by SM, one access of each under way; below one, so many of the SMs have one.
+constexpr std::array kWarps{0.25, 0.5, 0.75, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0};
+/// Arrays are so many times as large as what the caches may keep of writes, and runs have so many turns at least.
+constexpr std::int64_t kTimesCache = 6, kFewestTurns = 64;
+constexpr std::int64_t kShareOfMemory = 4;
+constexpr int kLaunches = 3;
+/// Beyond this share of what memory gives, reads wait for each other.
+constexpr double kBusy = 0.6;
+
+/// One occupancy.
+struct Beside {
+    double warps = 0;           ///< by SM
+    double read = 0, copy = 0;  ///< cycles from one access of a warp to its next, alone and with a write for each
+    double writes = 0;          ///< share of the memory's time that the writes take
+    double busy = 0;            ///< and reads and writes together
+};
+
+class Study {
+public:
+    explicit Study(Context& context) : context_(context), bandwidth_(context.findings.number("memory.read_bandwidth")) {
+        const auto copies = context.findings.number("memory.copy_bandwidth");
+        if (bandwidth_ && copies) write_cost_ = std::max(1.0, 2 * *bandwidth_ / *copies - 1);
+    }
+
+    Outcome run() {
+        if (!bandwidth_) {
+            outcome_.warnings.emplace_back("write_delay: left out: memory.read_bandwidth is not known");
+            return std::move(outcome_);
+        }
+        std::vector<Beside> all;
+        for (const double warps : kWarps) {
+            context_.progress(static_cast<double>(all.size()) / std::size(kWarps), fmt::format("{} warps", warps));
+            all.push_back(measure(warps));
+        }
+        add_trace(all);
+        add_estimate(all);
+        return std::move(outcome_);
+    }
+
+private:
+    [[nodiscard]] Beside measure(double warps) {
+        const double sms = sms_of(context_.device);
+        const StreamShape shape{
+            .threads = static_cast<int>(std::max(1.0, warps)) * kWarp, .blocks = static_cast<int>(std::ceil(sms * std::min(1.0, warps))), .unroll = 1};
+        const double cycles_per_ns = sm_mhz_of(context_) / 1000;
+        Beside beside{.warps = shape.threads / kWarp * shape.blocks / sms,
+                      .read = turn(StreamKind::read, shape) * cycles_per_ns,
+                      .copy = turn(StreamKind::copy, shape) * cycles_per_ns};
+        const double one_way = static_cast<double>(shape.turn_bytes()) / beside.copy * cycles_per_ns / *bandwidth_;
+        beside.writes = one_way * write_cost_;
+        beside.busy = one_way + beside.writes;
+        return beside;
+    }
+
+    /// Nanoseconds of a turn: a whole run less half of one, the best of some.
+    [[nodiscard]] double turn(StreamKind kind, StreamShape shape) {
+        const auto memory = context_.device.attribute(device::Attribute::total_memory_bytes).value_or(std::int64_t{256} << 20);
+        const std::int64_t wanted = std::max(kTimesCache * largest_cache(context_), kFewestTurns * shape.turn_bytes());
+        const Bytes size{std::min(wanted, memory / kShareOfMemory)};
+        if (size > arrays_size_) arrays_ = device::Buffer(context_.device, 2 * (arrays_size_ = size));
+        Streaming streaming(context_.device, kind, shape, arrays_.address(), arrays_size_);
+        if (checked_.insert(kind).second) add_code_checks(streaming.compiled(), outcome_);
+        double whole = 1e18, half = 1e18;
+        for (int i = 0; i < kLaunches; ++i) {
+            whole = std::min(whole, streaming.run(size).count());
+            half = std::min(half, streaming.run(size / 2).count());
+        }
+        const auto moved = streaming.moved(size) - streaming.moved(size / 2);
+        const auto turns = moved.count() / shape.turn_bytes() / (kind == StreamKind::copy ? 2 : 1);
+        return (whole - half) / static_cast<double>(turns);
+    }
+
+    void add_trace(const std::vector<Beside>& all) {
+        deduce::Trace trace{.name = "write_delay/occupancy", .experiment = "write_delay"};
+        trace.columns = {{"warps", "warp/SM", {}}, {"read", "cycles", {}}, {"copy", "cycles", {}}, {"writes", "share", {}}};
+        for (const auto& beside : all) {
+            const double row[] = {beside.warps, beside.read, beside.copy, beside.writes};
+            for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+        }
+        trace.plot = {"Time from a warp's access to its next", "warps", {"read", "copy"}, false, false};
+        outcome_.traces.push_back(std::move(trace));
+    }
+
+    /// The slope of what writes add over their share of the memory's time. What a store takes by itself is the same everywhere and no part of it.
+    void add_estimate(const std::vector<Beside>& all) {
+        double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+        for (const auto& beside : all) {
+            if (beside.busy > kBusy) continue;
+            const double delay = beside.copy - beside.read;
+            n += 1, x += beside.writes, y += delay, xx += beside.writes * beside.writes, xy += beside.writes * delay;
+        }
+        if (n < 3) {
+            outcome_.warnings.emplace_back("write_delay: nothing is said: three numbers of warps do not leave the memory idle enough");
+            return;
+        }
+        const double slope = (n * xy - x * y) / (n * xx - x * x), own = (y - slope * x) / n;
+        double worst = 0;
+        for (const auto& beside : all)
+            if (beside.busy <= kBusy)
+                worst = std::max(worst, std::abs(beside.copy - beside.read - own - slope * beside.writes) / std::max(1e-9, beside.writes));
+        outcome_.estimates.push_back(decided_real("memory.write_delay", {std::max(0.0, slope), std::max(0.0, slope - worst), std::max(0.0, slope) + worst},
+                                                  {"write_delay: copies less reads alone, over the share of the memory's time that writes take", kConfidence,
+                                                   fmt::format("a store takes {:.3g} cycles besides", own)}));
+    }
+
+    Context& context_;
+    std::optional<double> bandwidth_;
+    double write_cost_ = 1;  ///< time of a written byte by that of a read one
+    device::Buffer arrays_;
+    Bytes arrays_size_{0};
+    std::set<StreamKind> checked_;  ///< whose machine code was
+    Outcome outcome_;
+};
+
+Outcome run(Context& context) {
+    return watched(context, [](Context& c) { return or_left_out([&] { return Study(c).run(); }); });
+}
+
+}  // namespace
+
+Experiment write_delay_experiment() {
+    return {.id = "write_delay",
+            .title = "reads beside writes, over occupancy",
+            .source = "gputomo; Volkov 2016, 6.4 for reads alone",
+            .needs = {"dram_bandwidth"},
+            .after = {"clock", "caches"},
+            .provides = {"memory.write_delay"},
+            .run = run,
+            .part_of_scan = PartOfScan::on_hardware};
+}
+
+}  // namespace gputomo::experiments
