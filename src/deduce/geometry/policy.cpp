@@ -1,9 +1,11 @@
 #include "deduce/geometry/policy.hpp"
 
 #include "deduce/geometry/victims.hpp"
+#include "deduce/geometry/way_tree.hpp"
 #include "deduce/statistics.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +15,9 @@
 namespace gputomo::deduce::geometry {
 namespace {
 
-/// Walks with different orders; rounds over the set's lines in each, at least; loads of all, at most.
-constexpr int kWalks = 6;
+/// Walks with different orders, more of them where lines are visited less often in each; rounds over the set's lines in each, at least;
+/// loads of all, at most.
+constexpr std::uint64_t kWalks = 6;
 constexpr std::uint64_t kFewestRounds = 40, kRoundsPerWay = 3, kMostLoads = 1 << 18, kMostVisits = 16;
 /// Evictions that the judgement rests on, at least.
 constexpr int kFewestVictims = 12, kManyVictims = 40;
@@ -60,7 +63,7 @@ std::uint64_t rounds_apart(std::uint64_t lines) { return lines / 4; }
 
 /// Random orders of the lines, one after the other round and round, in which no line comes back at once: a nearer level would
 /// have it still.
-std::vector<Offsets> draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
+Offsets draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
     constexpr int kMostShuffles = 1000;
     const std::uint64_t apart = rounds_apart(lines);
     const auto soon = [&](const Offsets& before, const Offsets& after) {
@@ -77,7 +80,18 @@ std::vector<Offsets> draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_
             if ((r == 0 || !soon(rounds[r - 1], rounds[r])) && (r + 1 < count || !soon(rounds[r], rounds[0]))) break;
         }
     }
-    return rounds;
+    Offsets visits;
+    for (const auto& round : rounds) visits.insert(visits.end(), round.begin(), round.end());
+    return visits;
+}
+
+/// From `least` to `most` visits of each line in any order: lines come back sooner and later than in rounds, and some more often than
+/// others, which parts policies that agree on lines that come again and again alike.
+Offsets draw_visits(Probe& probe, std::uint64_t lines, std::uint64_t least, std::uint64_t most) {
+    Offsets visits;
+    for (std::uint64_t line = 0; line < lines; ++line) visits.insert(visits.end(), least + probe.draw(most - least + 1), line);
+    std::shuffle(visits.begin(), visits.end(), probe.random());
+    return visits;
 }
 
 class PolicyFinder {
@@ -96,7 +110,8 @@ public:
         const std::uint64_t rounds = std::max<std::uint64_t>(kFewestRounds, kRoundsPerWay * ways_);
         std::uint64_t loads = std::min(kMostLoads / kWalks, rounds * lines_.size());
         for (int batch = 0; batch < kBatches && !decided(); ++batch, loads *= 2) {
-            for (int i = 0; i < kWalks; ++i) walks_.push_back(walk(loads));
+            const std::uint64_t walks = std::clamp(kMostLoads / kWalks / loads * kWalks, kWalks, kWalks * kMostVisits / visits_);
+            for (std::uint64_t i = 0; i < walks; ++i) walks_.push_back(walk(loads));
             accidental_ = accidents_like_misses();
             weigh();
         }
@@ -113,19 +128,23 @@ private:
         [[nodiscard]] double share() const { return victims == 0 ? 0 : static_cast<double>(explained) / victims; }
     };
 
+    /// Each kind of tour shows other policies best: deterministic sets repeat themselves with each lap, some with hardly an eviction.
+    Offsets draw_tour(bool in_rounds) {
+        if (in_rounds || walks_.size() % 3 == 0) return draw_rounds(probe_, lines_.size(), visits_);
+        return draw_visits(probe_, lines_.size(), walks_.size() % 3 == 1 ? visits_ : 1, visits_);
+    }
     Walk walk(std::uint64_t loads) {
-        const auto rounds = draw_rounds(probe_, lines_.size(), visits_);
-        Offsets tour;
+        Offsets tour, visited(lines_.size(), 0);
         std::vector<std::uint32_t> numbers;
         const std::uint64_t word = probe_.question().word, apart = piece_ / visits_ / word * word;
-        for (std::uint64_t v = 0; v < visits_; ++v) {
-            std::uint64_t others = 0;
-            for (const auto line : rounds[v]) {
-                tour.push_back(lines_[line] + v * apart);
-                numbers.push_back(static_cast<std::uint32_t>(line));
-                for (std::uint64_t i = 0; i < between_; ++i, ++others, numbers.push_back(kCompany))
-                    tour.push_back(company_[others % company_.size()] + v * apart + others / company_.size() * word);
-            }
+        std::uint64_t others = 0, v = 0;
+        const bool in_rounds = !company_.empty() || probe_.hidden();
+        for (const auto line : draw_tour(in_rounds)) {
+            if (in_rounds && visited[line] > v) others = 0, ++v;
+            tour.push_back(lines_[line] + visited[line]++ * apart);
+            numbers.push_back(static_cast<std::uint32_t>(line));
+            for (std::uint64_t i = 0; i < between_; ++i, ++others, numbers.push_back(kCompany))
+                tour.push_back(company_[others % company_.size()] + v * apart + others / company_.size() * word);
         }
         const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, loads * (between_ + 1) / tour.size()));
         const auto recorded = probe_.record(tour, 2, laps);
@@ -161,6 +180,7 @@ private:
     void weigh() {
         candidates_.clear();
         for (const auto name : candidate_policies()) {
+            if (same_as_simpler(name)) continue;
             consider(name, [&](const Episode&) { return make_model(name, ways_); });
             if (ways_ > kMostOrdered || !make_model(name, ways_)->ties()) continue;
             // As it is, or with a preference for some ways that earlier victims show: the better explanation counts.
@@ -172,6 +192,11 @@ private:
             const auto worse = candidates_.end() - (candidates_.back().likelihood > candidates_[candidates_.size() - 2].likelihood ? 2 : 1);
             candidates_.erase(worse);
         }
+        weigh_tree();
+        std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.likelihood > b.likelihood; });
+    }
+    void weigh_tree() {
+        if (same_as_simpler("tree-plru")) return;
         bool any_tree = false;
         consider("tree-plru", [&](const Episode& e) {
             const auto tree = learn_tree(random_steps(e), ways_);
@@ -179,7 +204,10 @@ private:
             return make_tree_model(tree);
         });
         if (!any_tree) candidates_.pop_back();
-        std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.likelihood > b.likelihood; });
+    }
+    /// Whether the policy is, with so few ways, the same machine as one considered before.
+    [[nodiscard]] bool same_as_simpler(std::string_view name) const {
+        return std::ranges::any_of(candidates_, [&](const Candidate& c) { return same_machine(c.name, name, ways_); });
     }
     [[nodiscard]] bool decided() const {
         return !candidates_.empty() && candidates_[0].victims >= kManyVictims && candidates_[0].likelihood - candidates_[1].likelihood > 2 * kEqually;
@@ -226,17 +254,23 @@ private:
         }
         found_.name = best.name;
         found_.confidence = sure;
+        std::vector<std::string_view> others(candidate_policies().begin(), candidate_policies().end());
+        others.push_back("tree-plru");
+        std::erase_if(others, [&](std::string_view other) { return other == best.name || !same_machine(best.name, other, ways_); });
+        if (!others.empty()) found_.evidence = fmt::format("with {} ways, {} does the same", ways_, fmt::join(others, " or "));
     }
 
     /// How much of the walk the best one explains, how much worse the runner-up is, and in how many of the walks it is worse: a
     /// model that is a little off may win by a large likelihood, but hardly in every order of the lines.
     [[nodiscard]] static double confidence(const Candidate& best, const Candidate& second) {
-        double won = 0, decisive = 0;
+        double gained = 0, lost = 0, decisive = 0;
         for (std::size_t i = 0; i < best.by_walk.size(); ++i) {
             const double difference = best.by_walk[i] - second.by_walk[i];
-            decisive += std::abs(difference) > kTie ? 1 : 0;
-            won += difference > kTie ? 1 : 0;
+            if (std::abs(difference) <= kTie) continue;
+            ++decisive;
+            (difference > 0 ? gained : lost) += std::abs(difference);
         }
+        const double won = decisive * gained / std::max(kTie, gained + lost);
         const double margin = best.likelihood - second.likelihood;
         return (best.explained + 1.0) / (best.victims + 2.0) / (1 + std::exp(-margin)) * (won + 1) / (decisive + 2);
     }

@@ -10,15 +10,13 @@ namespace gputomo::deduce::geometry {
 namespace {
 
 /// Readings followed at once, and states that they begin with.
-constexpr std::size_t kReadings = 12, kStates = 6;
+constexpr std::size_t kReadings = 12, kStates = 32;
 /// Share of victims that no policy is asked to explain.
 constexpr double kUnexplained = 0.02;
 /// Price of a trace that no reading explains, as a logarithm.
 constexpr double kContradiction = -20;
 /// That a miss takes another time than others, as a logarithm.
 constexpr double kOddMiss = -4;
-/// A tree whose splits contradict more than this share of the victims is none.
-constexpr double kMostViolations = 0.15;
 
 /// One eviction of a reading, the last one first.
 struct Eviction {
@@ -149,65 +147,6 @@ private:
     std::vector<Reading> readings_;
 };
 
-/// Ways that are connected by "not in the same half", each with its side.
-class Sides {
-public:
-    explicit Sides(std::uint32_t ways) : parent_(ways), side_(ways, 0) { std::iota(parent_.begin(), parent_.end(), 0U); }
-    std::pair<std::uint32_t, int> find(std::uint32_t way) const {
-        int side = 0;
-        while (parent_[way] != way) {
-            side ^= side_[way];
-            way = parent_[way];
-        }
-        return {way, side};
-    }
-    /// Returns false where both are on the same side already.
-    bool part(std::uint32_t a, std::uint32_t b) {
-        const auto [root_a, side_a] = find(a);
-        const auto [root_b, side_b] = find(b);
-        if (root_a == root_b) return side_a != side_b;
-        parent_[root_b] = root_a;
-        side_[root_b] = side_a ^ side_b ^ 1;
-        return true;
-    }
-
-private:
-    std::vector<std::uint32_t> parent_;
-    std::vector<int> side_;
-};
-
-/// Splits a node's ways in the two halves that victims show; false where they show none.
-bool split(const std::vector<Step>& steps, std::size_t end, std::uint32_t ways, const std::vector<std::uint32_t>& node,
-           std::vector<std::uint32_t> (&halves)[2]) {
-    constexpr std::uint32_t kNone = ~0U;
-    std::vector<bool> member(ways, false);
-    for (const auto way : node) member[way] = true;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, int> seen;
-    std::uint32_t last = kNone;
-    for (std::size_t i = 0; i < end; ++i) {
-        if (!member[steps[i].way]) continue;
-        if (steps[i].evicted && last != kNone) ++seen[std::minmax(last, steps[i].way)];
-        last = steps[i].way;
-    }
-    std::vector<std::pair<int, std::pair<std::uint32_t, std::uint32_t>>> pairs;
-    for (const auto& [pair, count] : seen) pairs.emplace_back(count, pair);
-    std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    Sides sides(ways);
-    int violated = 0, total = 0;
-    for (const auto& [count, pair] : pairs) {
-        total += count;
-        if (!sides.part(pair.first, pair.second)) violated += count;
-    }
-    if (total == 0 || violated > kMostViolations * total) return false;
-    const auto root = sides.find(node.front()).first;
-    for (const auto way : node) {
-        const auto [its_root, side] = sides.find(way);
-        if (its_root != root) return false;
-        halves[side].push_back(way);
-    }
-    return !halves[0].empty() && !halves[1].empty();
-}
-
 }  // namespace
 
 Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental) {
@@ -222,35 +161,24 @@ std::vector<std::uint32_t> learn_places(const std::vector<Step>& steps, std::uin
             model->touch(steps[i].way);
             continue;
         }
-        for (std::uint32_t other = 0; other < ways; ++other)
+        for (std::uint32_t other = 0; other < ways && model->odds(steps[i].way) > 0; ++other)
             if (model->odds(other) > 0) ++before[steps[i].way * ways + other];
         model->fill(steps[i].way);
     }
-    std::vector<int> lead(ways, 0);
+    // Whichever the fewest of the rest went before comes next.
+    std::vector<int> late(ways, 0);
+    const auto ahead = [&](std::uint32_t a, std::uint32_t b) { return std::max(0, before[a * ways + b] - before[b * ways + a]); };
     for (std::uint32_t a = 0; a < ways; ++a)
-        for (std::uint32_t b = 0; b < ways; ++b)
-            lead[a] += (before[a * ways + b] > before[b * ways + a] ? 1 : 0) - (before[a * ways + b] < before[b * ways + a] ? 1 : 0);
-    std::vector<std::uint32_t> order(ways), places(ways);
-    std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return lead[a] > lead[b]; });
-    for (std::uint32_t i = 0; i < ways; ++i) places[order[i]] = i;
-    return places;
-}
-
-WayTree learn_tree(const std::vector<Step>& steps, std::uint32_t ways) {
-    WayTree tree;
-    tree.nodes.push_back({});
-    tree.nodes[0].ways.resize(ways);
-    std::iota(tree.nodes[0].ways.begin(), tree.nodes[0].ways.end(), 0U);
-    for (std::size_t n = 0; n < tree.nodes.size(); ++n) {
-        std::vector<std::uint32_t> halves[2];
-        if (tree.nodes[n].ways.size() < 2 || !split(steps, steps.size() / 2, ways, tree.nodes[n].ways, halves)) continue;
-        for (int half = 0; half < 2; ++half) {
-            tree.nodes[n].halves[half] = static_cast<int>(tree.nodes.size());
-            tree.nodes.push_back({halves[half], {-1, -1}});
-        }
+        for (std::uint32_t b = 0; b < ways; ++b) late[a] += ahead(b, a);
+    std::vector<std::uint32_t> places(ways, ways);
+    for (std::uint32_t place = 0; place < ways; ++place) {
+        std::uint32_t next = ways;
+        for (std::uint32_t way = 0; way < ways; ++way)
+            if (places[way] == ways && (next == ways || late[way] < late[next])) next = way;
+        places[next] = place;
+        for (std::uint32_t way = 0; way < ways; ++way) late[way] -= ahead(next, way);
     }
-    return tree;
+    return places;
 }
 
 }  // namespace gputomo::deduce::geometry

@@ -35,8 +35,4 @@ struct Explanation {
 /// Places of the ways, from which of several that a policy might evict goes first in the first half of the steps.
 [[nodiscard]] std::vector<std::uint32_t> learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy);
 
-/// A pseudo-LRU tree from victims: a node's victim is never in the half that was used last, which splits its ways in two. Splits
-/// that the first half of the steps does not show are left out.
-[[nodiscard]] WayTree learn_tree(const std::vector<Step>& steps, std::uint32_t ways);
-
 }  // namespace gputomo::deduce::geometry
