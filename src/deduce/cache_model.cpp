@@ -263,7 +263,8 @@ constexpr auto kNames = [] {
     return names;
 }();
 
-/// Pairs of states after which two policies are not compared any further.
+/// Ways, and pairs of states, for which two policies are compared.
+constexpr std::uint32_t kMostCompared = 8;
 constexpr std::size_t kMostPairs = 20'000;
 
 /// Adds the node of the leaves from `first` on, `leaves` of them; returns its index.
@@ -304,6 +305,7 @@ WayTree binary_tree(std::uint32_t ways) {
 
 bool same_machine(std::string_view a, std::string_view b, std::uint32_t ways) {
     if (a == b) return true;
+    if (ways > kMostCompared) return false;
     using Pair = std::pair<std::unique_ptr<PolicyModel>, std::unique_ptr<PolicyModel>>;
     std::set<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> seen;
     std::deque<Pair> open;

@@ -55,7 +55,7 @@ struct WayTree {
 
 /// Whether two policies ("tree-plru" among them) are one machine in sets of so many ways: from a set that nothing is known of, all pairs of
 /// states are visited that uses of any way and evictions of any victim lead to, and in each pair every way has the same odds. False also
-/// where there are more pairs than are worth visiting.
+/// for more than 8 ways, or more pairs than are worth visiting.
 [[nodiscard]] bool same_machine(std::string_view a, std::string_view b, std::uint32_t ways);
 
 }  // namespace gputomo::deduce

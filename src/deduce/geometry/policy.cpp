@@ -17,7 +17,7 @@ namespace {
 
 /// Walks with different orders, more of them where lines are visited less often in each; rounds over the set's lines in each, at least;
 /// loads of all, at most.
-constexpr std::uint64_t kWalks = 6;
+constexpr std::uint64_t kWalks = 6, kMoreWalks = 4;
 constexpr std::uint64_t kFewestRounds = 40, kRoundsPerWay = 3, kMostLoads = 1 << 18, kMostVisits = 16;
 /// Evictions that the judgement rests on, at least.
 constexpr int kFewestVictims = 12, kManyVictims = 40;
@@ -41,8 +41,10 @@ constexpr std::uint32_t kMostPeriod = 12;
 /// For odds of single ways: loads of a long walk, share by which a random policy's victims may prefer old lines.
 constexpr std::uint64_t kOddsLoads = 1 << 16;
 constexpr double kPreference = 0.15;
-/// Accidents like misses in a piece of that walk, on average; its loads for each way, at least; and odds that differ at all.
-constexpr double kAccidentsInPiece = 0.5, kShortestPiece = 200, kLeastDifference = 0.02;
+/// Loads for each way that show first odds, how often they are refined, and odds that differ at all.
+constexpr std::size_t kFirstPiece = 60;
+constexpr int kRefinements = 4;
+constexpr double kLeastDifference = 0.02;
 /// Of the accidents, at least one in so many looks like a miss.
 constexpr double kLeastHidden = 50;
 /// Likelihoods of one walk that differ by a factor less than e to this say nothing.
@@ -110,7 +112,7 @@ public:
         const std::uint64_t rounds = std::max<std::uint64_t>(kFewestRounds, kRoundsPerWay * ways_);
         std::uint64_t loads = std::min(kMostLoads / kWalks, rounds * lines_.size());
         for (int batch = 0; batch < kBatches && !decided(); ++batch, loads *= 2) {
-            const std::uint64_t walks = std::clamp(kMostLoads / kWalks / loads * kWalks, kWalks, kWalks * kMostVisits / visits_);
+            const std::uint64_t walks = std::clamp(kMostLoads / kWalks / loads * kWalks, kWalks, kWalks * std::min(kMoreWalks, kMostVisits / visits_));
             for (std::uint64_t i = 0; i < walks; ++i) walks_.push_back(walk(loads));
             accidental_ = accidents_like_misses();
             weigh();
@@ -133,6 +135,13 @@ private:
         if (in_rounds || walks_.size() % 3 == 0) return draw_rounds(probe_, lines_.size(), visits_);
         return draw_visits(probe_, lines_.size(), walks_.size() % 3 == 1 ? visits_ : 1, visits_);
     }
+    /// A model with what was learnt of an episode, and the price of that: else a policy that leaves much open would explain what one that
+    /// leaves nothing open foretells.
+    struct Learnt {
+        std::unique_ptr<PolicyModel> model;
+        double price = 0;
+    };
+
     Walk walk(std::uint64_t loads) {
         Offsets tour, visited(lines_.size(), 0);
         std::vector<std::uint32_t> numbers;
@@ -181,13 +190,14 @@ private:
         candidates_.clear();
         for (const auto name : candidate_policies()) {
             if (same_as_simpler(name)) continue;
-            consider(name, [&](const Episode&) { return make_model(name, ways_); });
+            consider(name, [&](const Episode&) { return Learnt{make_model(name, ways_)}; });
             if (ways_ > kMostOrdered || !make_model(name, ways_)->ties()) continue;
             // As it is, or with a preference for some ways that earlier victims show: the better explanation counts.
             consider(name, [&](const Episode& e) {
                 auto model = make_model(name, ways_);
-                model->prefer(learn_places(explain(e, ways_, *model, accidental_).steps, ways_, *model));
-                return model;
+                const auto places = learn_places(explain(e, ways_, *model, accidental_).steps, ways_, *model);
+                model->prefer(places.of_way);
+                return Learnt{std::move(model), places.price};
             });
             const auto worse = candidates_.end() - (candidates_.back().likelihood > candidates_[candidates_.size() - 2].likelihood ? 2 : 1);
             candidates_.erase(worse);
@@ -201,7 +211,7 @@ private:
         consider("tree-plru", [&](const Episode& e) {
             const auto tree = learn_tree(random_steps(e), ways_);
             any_tree = any_tree || tree.nodes.size() > 1;
-            return make_tree_model(tree);
+            return Learnt{make_tree_model(tree), price_of(tree)};
         });
         if (!any_tree) candidates_.pop_back();
     }
@@ -213,15 +223,18 @@ private:
         return !candidates_.empty() && candidates_[0].victims >= kManyVictims && candidates_[0].likelihood - candidates_[1].likelihood > 2 * kEqually;
     }
 
+    /// What it costs to say one of all trees of such nodes, as a logarithm; sides of a node are no different.
+    [[nodiscard]] double price_of(const WayTree& tree) const { return std::lgamma(ways_ + 1.0) - static_cast<double>(tree.nodes.size() / 2) * std::log(2); }
     template <class MakeModel>
     void consider(std::string_view name, MakeModel make) {
         Candidate candidate{std::string(name), 0, 0, 0, {}};
         for (const auto& walk : walks_) {
             candidate.by_walk.push_back(0);
             for (const auto& episode : walk.episodes) {
-                const auto explanation = explain(episode, ways_, *make(episode), accidental_);
-                candidate.likelihood += explanation.likelihood;
-                candidate.by_walk.back() += explanation.likelihood;
+                const Learnt learnt = make(episode);
+                const auto explanation = explain(episode, ways_, *learnt.model, accidental_);
+                candidate.likelihood += explanation.likelihood - learnt.price;
+                candidate.by_walk.back() += explanation.likelihood - learnt.price;
                 candidate.victims += explanation.victims;
                 candidate.explained += explanation.explained;
             }
@@ -266,8 +279,7 @@ private:
         double gained = 0, lost = 0, decisive = 0;
         for (std::size_t i = 0; i < best.by_walk.size(); ++i) {
             const double difference = best.by_walk[i] - second.by_walk[i];
-            if (std::abs(difference) <= kTie) continue;
-            ++decisive;
+            decisive += std::min(1.0, std::abs(difference) / kTie);
             (difference > 0 ? gained : lost) += std::abs(difference);
         }
         const double won = decisive * gained / std::max(kTie, gained + lost);
@@ -330,24 +342,18 @@ private:
         return victims == 0 ? 0 : sum / victims;
     }
 
-    /// A long walk in pieces, in which each way's victims are counted. An accident that reads like a miss swaps two ways for good, so
-    /// pieces are as short as leaves most of them without one; ways of a piece that chance may part have one and the same odds.
+    /// A long walk, in which each way's victims are counted; ways that chance may part have one and the same odds.
     void find_odds() {
-        const auto wanted =
-            static_cast<std::size_t>(std::clamp(kAccidentsInPiece / std::max(accidental_, 1e-6), kShortestPiece * ways_, static_cast<double>(kOddsLoads)));
         std::vector<std::vector<double>> by_rank(ways_);
         double gain = 0, total = 0;
         for (const auto& episode : walk(kOddsLoads).episodes) {
-            const std::size_t loads = std::min(wanted, episode.lines.size());
-            for (std::size_t at = 0; at + loads <= episode.lines.size(); at += loads) {
-                auto counts = victims_by_way(piece_of(episode, at, loads));
-                const double here = std::accumulate(counts.begin(), counts.end(), 0.0);
-                if (here < kFewestVictims * ways_) continue;
-                std::sort(counts.begin(), counts.end(), std::greater<>());
-                gain += pool_equal_ways(counts);
-                total += here;
-                for (std::uint32_t i = 0; i < ways_; ++i) by_rank[i].push_back(counts[i] / here);
-            }
+            auto counts = victims_by_way(episode);
+            const double here = std::accumulate(counts.begin(), counts.end(), 0.0);
+            if (here < kFewestVictims * ways_) continue;
+            std::sort(counts.begin(), counts.end(), std::greater<>());
+            gain += pool_equal_ways(counts);
+            total += here;
+            for (std::uint32_t i = 0; i < ways_; ++i) by_rank[i].push_back(counts[i] / here);
         }
         if (by_rank[0].empty() || gain < kEqually) return;
         for (auto& shares : by_rank) found_.odds.push_back(median(shares));
@@ -360,15 +366,22 @@ private:
         found_.name = "way-odds";
         found_.confidence = (total + 1) / (total + 2) / (1 + std::exp(-gain)) * kOneWalk;
     }
-    static Episode piece_of(const Episode& whole, std::size_t at, std::size_t loads) {
-        const auto cut = [&](const auto& v) {
-            return std::vector(v.begin() + static_cast<std::ptrdiff_t>(at), v.begin() + static_cast<std::ptrdiff_t>(at + loads));
-        };
-        return {cut(whole.lines), cut(whole.missed), cut(whole.odd)};
-    }
+    /// Slow loads that may be accidents or misses leave open which of two ways a line is in from then on. Victims before and after tell, once
+    /// odds are known: those of a piece with few such loads, then those that the whole shows with them.
     [[nodiscard]] std::vector<double> victims_by_way(const Episode& episode) const {
-        std::vector<double> counts(ways_, 0);
-        for (const auto& step : random_steps(episode)) counts[step.way] += step.evicted ? 1 : 0;
+        const auto count = [&](const std::vector<Step>& steps, std::size_t end) {
+            std::vector<double> counts(ways_, 0);
+            for (const auto& step : steps)
+                if (step.evicted && step.load < end) ++counts[step.way];
+            return counts;
+        };
+        auto counts = count(random_steps(episode), kFirstPiece * ways_);
+        for (int i = 0; i < kRefinements; ++i) {
+            const double sum = std::accumulate(counts.begin(), counts.end(), 0.0);
+            std::vector<double> odds(counts);
+            for (auto& share : odds) share = (share + 1) / (sum + ways_);
+            counts = count(explain(episode, ways_, *make_odds_model(odds), accidental_).steps, episode.lines.size());
+        }
         return counts;
     }
     /// Counts, largest first, become the means of groups that differ; returns by how much that explains them better than equal odds

@@ -9,14 +9,17 @@
 namespace gputomo::deduce::geometry {
 namespace {
 
-/// Readings followed at once, and states that they begin with.
-constexpr std::size_t kReadings = 12, kStates = 32;
+/// Readings followed at once, and states that they begin with: more where ways are few, which makes them cheap.
+constexpr std::size_t kReadings = 32, kFewestReadings = 10, kReadWays = 512;
+constexpr std::size_t kStates = 16, kFewestStates = 6, kStateWays = 128;
 /// Share of victims that no policy is asked to explain.
 constexpr double kUnexplained = 0.02;
 /// Price of a trace that no reading explains, as a logarithm.
 constexpr double kContradiction = -20;
 /// That a miss takes another time than others, as a logarithm.
-constexpr double kOddMiss = -4;
+constexpr double kOddMiss = -0.5;
+/// A reading that is less likely than the best by this factor, as a logarithm, is not followed any further.
+constexpr double kHopeless = 20;
 
 /// One eviction of a reading, the last one first.
 struct Eviction {
@@ -41,7 +44,12 @@ struct Reading {
 class Explainer {
 public:
     Explainer(const Episode& episode, std::uint32_t ways, double accidental)
-        : e_(episode), ways_(ways), accident_(std::log(std::max(accidental, 1e-4))), half_(episode.lines.size() / 2), used_(ways + 1, 0) {}
+        : e_(episode),
+          ways_(ways),
+          accident_(std::log(std::max(accidental, 1e-4))),
+          half_(episode.lines.size() / 2),
+          most_readings_(std::clamp(kReadWays / ways, kFewestReadings, kReadings)),
+          used_(ways + 1, 0) {}
 
     Explanation run(const PolicyModel& policy) {
         std::size_t first = 0;
@@ -66,7 +74,8 @@ private:
         first_ways_.assign(ways_ + 1, 0);
         for (std::uint32_t line = 0; line <= ways_; ++line)
             if (line != e_.lines[first]) first_ways_[line] = way++;
-        for (std::size_t i = 0; i < (policy.depends_on_start() ? kStates : 1); ++i) {
+        const std::size_t states = policy.depends_on_start() ? std::clamp(kStateWays / ways_, kFewestStates, kStates) : 1;
+        for (std::size_t i = 0; i < states; ++i) {
             readings_.push_back({policy.clone(), first_ways_, first, 0, 0, 0, 0, nullptr});
             if (i > 0) readings_.back().model->scramble(random);
         }
@@ -101,7 +110,7 @@ private:
             evict(next.back(), line, load, counts);
         }
         std::stable_sort(next.begin(), next.end(), [](const Reading& a, const Reading& b) { return a.score > b.score; });
-        if (next.size() > kReadings) next.resize(kReadings);
+        while (next.size() > most_readings_ || next.back().score < next.front().score - kHopeless) next.pop_back();
         readings_ = std::move(next);
     }
 
@@ -140,7 +149,7 @@ private:
     const Episode& e_;
     std::uint32_t ways_;
     double accident_;
-    std::size_t half_;
+    std::size_t half_, most_readings_;
     std::size_t first_ = 0;
     std::vector<std::size_t> used_;  ///< number of each line's last load, from 1
     std::vector<std::uint32_t> first_ways_;
@@ -153,16 +162,20 @@ Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyMode
     return Explainer(episode, ways, accidental).run(policy);
 }
 
-std::vector<std::uint32_t> learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy) {
+Places learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy) {
     const auto model = policy.clone();
     std::vector<int> before(std::size_t{ways} * ways, 0);  // [a * ways + b]: a went although b might have
+    double price = 0;
     for (std::size_t i = 0; i < steps.size() / 2; ++i) {
         if (!steps[i].evicted) {
             model->touch(steps[i].way);
             continue;
         }
-        for (std::uint32_t other = 0; other < ways && model->odds(steps[i].way) > 0; ++other)
-            if (model->odds(other) > 0) ++before[steps[i].way * ways + other];
+        if (const double odds = model->odds(steps[i].way); odds > 0) {
+            price -= std::log(odds);
+            for (std::uint32_t other = 0; other < ways; ++other)
+                if (model->odds(other) > 0) ++before[steps[i].way * ways + other];
+        }
         model->fill(steps[i].way);
     }
     // Whichever the fewest of the rest went before comes next.
@@ -178,7 +191,7 @@ std::vector<std::uint32_t> learn_places(const std::vector<Step>& steps, std::uin
         places[next] = place;
         for (std::uint32_t way = 0; way < ways; ++way) late[way] -= ahead(next, way);
     }
-    return places;
+    return {places, std::min(price, std::lgamma(ways + 1.0))};
 }
 
 }  // namespace gputomo::deduce::geometry

@@ -32,7 +32,12 @@ struct Explanation {
 /// (probability `accidental`), so several readings are followed at once, each with the state that the policy would be in.
 [[nodiscard]] Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental);
 
-/// Places of the ways, from which of several that a policy might evict goes first in the first half of the steps.
-[[nodiscard]] std::vector<std::uint32_t> learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy);
+/// Places of the ways, and what it costs to say them, as a logarithm: no more than the choices that they were learnt from.
+struct Places {
+    std::vector<std::uint32_t> of_way;
+    double price = 0;
+};
+/// From which of several that a policy might evict goes first in the first half of the steps.
+[[nodiscard]] Places learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy);
 
 }  // namespace gputomo::deduce::geometry

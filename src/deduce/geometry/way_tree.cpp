@@ -94,8 +94,7 @@ WayTree tree_of_splits(const std::vector<Step>& steps, std::uint32_t ways) {
 /// Ways in the order of a tree's leaves, as hardware numbers them. Branches without ways are never taken.
 class OrderSearch {
 public:
-    OrderSearch(const std::vector<Step>& steps, std::uint32_t ways)
-        : ways_(ways), leaves_(std::bit_ceil(ways)), place_(ways), last_(leaves_) {
+    OrderSearch(const std::vector<Step>& steps, std::uint32_t ways) : ways_(ways), leaves_(std::bit_ceil(ways)), place_(ways), last_(leaves_) {
         const std::size_t count = std::min(steps.size() / 2, kStepsPerWay * ways);
         steps_.assign(steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2 - count), steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2));
         std::iota(place_.begin(), place_.end(), 0U);
