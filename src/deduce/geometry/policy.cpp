@@ -18,7 +18,7 @@ namespace {
 /// Walks with different orders, more of them where lines are visited less often in each; rounds over the set's lines in each, at least;
 /// loads of all, at most.
 constexpr std::uint64_t kWalks = 6, kMoreWalks = 4;
-constexpr std::uint64_t kFewestRounds = 40, kRoundsPerWay = 3, kMostLoads = 1 << 18, kMostVisits = 16;
+constexpr std::uint64_t kFewestRounds = 40, kRoundsPerWay = 3, kMostLoads = 1 << 17, kMostVisits = 16;
 /// Evictions that the judgement rests on, at least.
 constexpr int kFewestVictims = 12, kManyVictims = 40;
 /// Further walks, each batch as long as all before, while two candidates explain about equally well.
