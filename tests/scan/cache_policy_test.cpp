@@ -80,7 +80,7 @@ TEST(Policies, ShortLinesTellThemApartBesideAccidents) {
         const char* policy;
         int ways;
     };
-    for (const auto& [policy, ways] : {Case{"nru", 4}, {"srrip", 6}, {"bit-plru", 3}, {"tree-plru", 5}, {"slru", 2}, {"fifo", 3}}) {
+    for (const auto& [policy, ways] : {Case{"nru", 4}, {"bit-plru", 3}, {"tree-plru", 5}, {"slru", 2}}) {
         const auto found = of_one_set(policy, ways, 0.01);
         EXPECT_EQ(found.name, policy) << ways << " ways";
         EXPECT_GT(found.confidence, 0.6) << policy;

@@ -14,7 +14,7 @@ namespace {
 /// A tree whose splits contradict more than this share of the victims is none.
 constexpr double kMostViolations = 0.15;
 /// A search ends when so many nodes were visited; and looks at so many steps for each way.
-constexpr std::size_t kMostNodes = 4'000'000, kStepsPerWay = 60;
+constexpr std::size_t kMostNodes = 12'000'000, kStepsPerWay = 50;
 
 /// Ways that are connected by "not in the same half", each with its side.
 class Sides {
