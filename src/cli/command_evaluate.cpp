@@ -6,7 +6,7 @@
 #include "cli/surface_mixes.hpp"
 #include "experiments/mix/mix_surface.hpp"
 #include "machine/json.hpp"
-#include "models/evaluation.hpp"
+#include "models/cusp.hpp"
 #include "scan/plan.hpp"
 #include "scan/runner.hpp"
 #include "scan/surface_file.hpp"
@@ -78,10 +78,48 @@ std::vector<models::MeasuredMix> judged(const EvaluateOptions& options, const ex
     return mixes;
 }
 
+/// Fig. 4.6: what was measured beside the models whose cusp the thesis draws.
+struct NeededWarps {
+    std::string_view of;
+    models::Needs needs;
+};
+
+std::vector<NeededWarps> needed_warps(const EvaluateOptions& options, const experiments::MixSurface& measured, models::Parameters p) {
+    constexpr int kMostEstimated = 256;
+    const auto mixes = judged_mixes(measured, {.chains = options.ilp, .alphas = options.alphas, .every_occupancy = true}, p);
+    std::vector<NeededWarps> all{{"measured", models::measured_needs(p, mixes)}};
+    for (const std::string_view model : {"volkov-basic", "volkov-contention"}) {
+        if (model == "volkov-contention" && !p.contention) continue;
+        all.push_back({model, models::estimated_needs(models::find_model(model), p, all.front().needs, options.ilp, kMostEstimated)});
+    }
+    return all;
+}
+
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 Json needed(const std::optional<int>& warps) { return warps ? Json(*warps) : Json(); }
 
-Json json_from(const models::Parameters& p, const std::vector<models::MeasuredMix>& surface, const std::vector<models::Evaluation>& evaluations) {
+Json json_from(const std::vector<NeededWarps>& all) {
+    Json cusps = Json::array();
+    for (const auto& [of, needs] : all) {
+        Json by_alpha = Json::array();
+        for (const auto& [alpha, need] : needs)
+            by_alpha.push_back(
+                {{"alpha", std::isfinite(alpha) ? Json(alpha) : Json("adds alone")}, {"warps", needed(need.warps)}, {"attained", need.attained}});
+        Json row{{"of", of}, {"needed", by_alpha}};
+        if (const auto cusp = models::cusp_of(needs))
+            row.update({{"warps", needed(cusp->warps)},
+                        {"attained", cusp->attained},
+                        {"alpha", finite(cusp->alpha)},
+                        {"first_alpha", finite(cusp->first_alpha)},
+                        {"last_alpha", finite(cusp->last_alpha)},
+                        {"above_both_ends", cusp->above_both_ends}});
+        cusps.push_back(std::move(row));
+    }
+    return cusps;
+}
+
+Json json_from(const models::Parameters& p, const std::vector<models::MeasuredMix>& surface, const std::vector<models::Evaluation>& evaluations,
+               const std::vector<NeededWarps>& all) {
     Json mixes = Json::array(), rows = Json::array();
     for (const auto& measured : surface) {
         Json points = Json::array();
@@ -96,7 +134,12 @@ Json json_from(const models::Parameters& p, const std::vector<models::MeasuredMi
                         {"mean_error", finite(e.mean_error)},
                         {"needed_warps", needed(e.needed_estimated)},
                         {"needed_warps_measured", needed(e.needed_measured)}});
-    return {{"schema", "gputomo-evaluation-1"}, {"gpu", p.gpu}, {"access", models::name_of(p.access)}, {"surface", mixes}, {"models", rows}};
+    return {{"schema", "gputomo-evaluation-1"},
+            {"gpu", p.gpu},
+            {"access", models::name_of(p.access)},
+            {"surface", mixes},
+            {"models", rows},
+            {"cusp", json_from(all)}};
 }
 
 std::string needed_text(const std::optional<int>& warps) { return warps ? fmt::to_string(*warps) : "-"; }
@@ -116,6 +159,32 @@ void print_text(const models::Parameters& p, const std::vector<models::Evaluatio
         fmt::print("  {:<22} {:>9.3f} {:>9.3f} {:>10.3f}\n", model.model, model.smallest, model.largest, model.mean_error);
 }
 
+std::string alpha_text(double alpha) { return std::isfinite(alpha) ? fmt::format("{:.4g}", alpha) : "adds"; }
+
+std::string text_of(const models::Cusp& cusp) {
+    const std::string range = cusp.first_alpha < cusp.last_alpha ? alpha_text(cusp.first_alpha) + " to " + alpha_text(cusp.last_alpha) : "";
+    std::string text;
+    if (cusp.warps)
+        text = fmt::format("{} warps, alpha {}", *cusp.warps, range.empty() ? alpha_text(cusp.alpha) : range);
+    else
+        text = fmt::format("not with any number that was tried, alpha {}: {:.0f}% of the peak{}", alpha_text(cusp.alpha), 100 * cusp.attained,
+                           range.empty() ? "" : ", nor anywhere from alpha " + range);
+    return text + (cusp.above_both_ends ? "" : "; not more than at one of the ends");
+}
+
+void print_text(const std::vector<NeededWarps>& all) {
+    fmt::print("\nwarps for {:.0f}% of one of the peaks, and the share of it that was attained with any number (Volkov 2016, Fig. 4.6)\n  {:>6} {:>9} {:>9}",
+               100 * models::kHidden, "alpha", "measured", "attained");
+    for (std::size_t i = 1; i < all.size(); ++i) fmt::print(" {:>18}", all[i].of);
+    for (const auto& [alpha, need] : all.front().needs) {
+        fmt::print("\n  {:>6} {:>9} {:>9.3f}", alpha_text(alpha), needed_text(need.warps), need.attained);
+        for (std::size_t i = 1; i < all.size(); ++i) fmt::print(" {:>18}", needed_text(all[i].needs.at(alpha).warps));
+    }
+    fmt::print("\n\nthe cusp: where most warps are needed\n");
+    for (const auto& [of, needs] : all)
+        if (const auto cusp = models::cusp_of(needs)) fmt::print("  {:<18} {}\n", of, text_of(*cusp));
+}
+
 void check(const EvaluateOptions& options) {
     static_cast<void>(models::access_named(options.access));  // before anything is measured
     for (const int alpha : options.alphas)
@@ -131,21 +200,24 @@ models::Parameters parameters_for(const EvaluateOptions& options, const machine:
     return parameters;
 }
 
-void print(const EvaluateOptions& options, const models::Parameters& parameters, const std::vector<models::MeasuredMix>& surface) {
-    const auto evaluations = models::evaluate(parameters, surface);
-    if (options.json)
-        fmt::print("{}\n", json_from(parameters, surface, evaluations).dump(1));
-    else
-        print_text(parameters, evaluations);
+void print(const EvaluateOptions& options, models::Parameters parameters, const experiments::MixSurface& measured) {
+    const auto mixes = judged(options, measured, parameters);
+    const auto evaluations = models::evaluate(parameters, mixes);
+    const auto needs = needed_warps(options, measured, parameters);
+    if (options.json) {
+        fmt::print("{}\n", json_from(parameters, mixes, evaluations, needs).dump(1));
+        return;
+    }
+    print_text(parameters, evaluations);
+    print_text(needs);
 }
 
 int evaluate_recorded(const EvaluateOptions& options) {
-    auto parameters = parameters_for(options, machine_named(options.machine));
+    const auto parameters = parameters_for(options, machine_named(options.machine));
     const auto recorded = scan::load_surface(options.surface);
     if (recorded.gpu != parameters.gpu)
         fmt::print(stderr, "warning: {} was measured on {}, {} describes {}\n", options.surface, recorded.gpu, options.machine, parameters.gpu);
-    const auto surface = judged(options, recorded, parameters);
-    print(options, parameters, surface);
+    print(options, parameters, recorded);
     return 0;
 }
 
@@ -153,11 +225,11 @@ int evaluate_here(const EvaluateOptions& options) {
     const InterruptGuard guard;
     const auto device = open_device(options.device, options.seed, options.noise);
     models::Parameters parameters;
-    std::vector<models::MeasuredMix> surface;
+    experiments::MixSurface surface;
     {
         Progress progress(options.json);
         parameters = parameters_for(options, machine_for(options, *device, progress));
-        surface = judged(options, measure(options, parameters, *device, progress), parameters);
+        surface = measure(options, parameters, *device, progress);
     }
     print(options, parameters, surface);
     return 0;

@@ -47,7 +47,7 @@ std::map<int, double> by_line(const std::vector<std::string>& texts, const std::
     std::map<int, double> values;
     for (const auto& text : texts) {
         const auto [line, value] = assignment(text, option);
-        values[number<int>(line, option + " " + text)] = value;
+        values[number<int>(line, fmt::format("{} {}", option, text))] = value;
     }
     return values;
 }

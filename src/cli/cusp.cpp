@@ -1,7 +1,7 @@
 #include "cli/cusp.hpp"
 
 #include "cli/surface_mixes.hpp"
-#include "models/evaluation.hpp"
+#include "models/cusp.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -42,11 +42,9 @@ std::map<double, double> estimated(const models::Parameters& p) {
 
 std::map<double, double> measured(models::Parameters p, const experiments::MixSurface& surface) {
     std::map<double, double> warps;
-    for (const auto& mix : judged_mixes(surface, {.chains = 1, .alphas = {}}, p)) {
-        const double target = models::kHidden * models::peak_instructions_per_cycle(p, mix.mix);
-        const auto first = std::ranges::find_if(mix.throughput, [&](const auto& sample) { return sample.second >= target; });
-        if (first != mix.throughput.end()) warps[mix.mix.alpha] = first->first;
-    }
+    const auto mixes = judged_mixes(surface, {.chains = 1, .alphas = {}, .every_occupancy = true}, p);
+    for (const auto& [alpha, need] : models::measured_needs(p, mixes))
+        if (need.warps && alpha > 0 && std::isfinite(alpha)) warps[alpha] = *need.warps;
     return warps;
 }
 

@@ -54,7 +54,8 @@ std::vector<models::MeasuredMix> judged_mixes(const experiments::MixSurface& sur
         if (!choice.alphas.empty() && std::ranges::find(choice.alphas, alpha) == choice.alphas.end()) continue;
         auto& measured = mixes.emplace_back(models::MeasuredMix{{alpha, static_cast<double>(choice.chains)}, {}});
         for (const auto& sample : curve.samples)
-            if (std::ranges::find(occupancies, sample.warps) != occupancies.end()) measured.throughput[sample.warps] = sample.instructions_per_cycle;
+            if (choice.every_occupancy || std::ranges::find(occupancies, sample.warps) != occupancies.end())
+                measured.throughput[sample.warps] = sample.instructions_per_cycle;
     }
     std::ranges::sort(mixes, {}, [](const auto& measured) { return measured.mix.alpha; });
     return mixes;

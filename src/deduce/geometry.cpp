@@ -153,7 +153,8 @@ private:
 
     /// Random lines are the cheapest way to sets of a few ways, and lines in a row to large ones of unequal size.
     bool explain_any_sets_in_room() {
-        const auto most = static_cast<std::uint64_t>(kScatteredShare * static_cast<double>(q_.overflows / step()));
+        const std::uint64_t lines = q_.overflows / step();
+        const auto most = static_cast<std::uint64_t>(kScatteredShare * static_cast<double>(lines));
         const std::uint64_t share = q_.group_test_loads / kShares;
         return within(share, [&] { return explain_set(find_scattered_overfull(probe_, step(), most)); }) ||
                within(share, [&] { return explain_set(find_overfull_in_array(probe_, step(), array_.fits)); }) ||

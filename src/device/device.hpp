@@ -196,7 +196,7 @@ public:
     /// Whether compile_ahead() does anything: then kernels that will be loaded are worth writing beforehand.
     [[nodiscard]] virtual bool compiles_ahead() const { return false; }
     /// May compile PTX that load() will get, on other threads. Says nothing of errors: load() does.
-    virtual void compile_ahead(std::string) {}
+    virtual void compile_ahead(std::string_view) {}
 
     [[nodiscard]] virtual ClockState clock_state() const = 0;
 };

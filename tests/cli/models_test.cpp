@@ -109,6 +109,25 @@ TEST_F(Models, WarpsThatShareTurnsExplainAnH200sStreams) {
     EXPECT_GT(errors_of(evaluation, "volkov-basic").mean, own.mean);
 }
 
+TEST_F(Models, EvaluateSaysWhereTheCuspIs) {  // beyond the warps that fit an H200, and beyond the 16 that were tried on an 8800 GTX
+    const auto ran = run({"evaluate", "--surface", source("recordings/h200-surface-global.json.gz"), "--machine", source("machines/h200.json"), "--alpha",
+                          "11,23,64,512", "--json"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const auto cusps = json::parse(ran.out).at("cusp");
+    const auto& measured = cusps.at(0);
+    EXPECT_EQ(measured.at("of"), "measured");
+    EXPECT_TRUE(measured.at("warps").is_null());
+    EXPECT_EQ(measured.at("alpha"), 23);
+    EXPECT_EQ(measured.at("last_alpha"), 64);
+    EXPECT_TRUE(measured.at("above_both_ends").get<bool>());
+    EXPECT_EQ(measured.at("needed").back().at("alpha"), "adds alone");
+    EXPECT_EQ(cusps.at(1).at("of"), "volkov-basic");
+    EXPECT_EQ(cusps.at(1).at("alpha"), 23);
+    EXPECT_GT(cusps.at(1).at("warps").get<int>(), 64);
+    const auto text = run({"evaluate", "--surface", source("tests/data/surfaces/8800gtx.json.gz"), "--machine", source("machines/8800gtx.json")}).out;
+    EXPECT_THAT(text, AllOf(HasSubstr("the cusp: where most warps are needed"), HasSubstr("not with any number that was tried, alpha 8: ")));
+}
+
 TEST_F(Models, IssueSlotsAndForwardLatenciesExplainItsOtherMixes) {
     for (const std::string access : {"shared", "l2", "sfu"}) {
         const auto own = errors_of(evaluation_of(access));

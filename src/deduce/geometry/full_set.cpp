@@ -56,7 +56,7 @@ Offsets dealt_lines(Probe& probe, std::uint64_t distance, std::uint64_t fitting)
     constexpr std::uint64_t kMostWays = 256, kFewestSets = 3;
     for (std::uint64_t ways = 1; ways <= kMostWays && ways * kFewestSets <= fitting; ++ways) {
         if (fitting % ways != 0 || (ways + 1) * (fitting / ways) * distance > probe.span()) continue;
-        const Offsets lines = multiples(fitting / ways * distance, ways + 1);
+        Offsets lines = multiples(fitting / ways * distance, ways + 1);
         if (probe.fits(Offsets(lines.begin(), lines.end() - 1)) && !probe.fits(lines)) return lines;
     }
     return {};

@@ -240,10 +240,11 @@ std::vector<std::size_t> Probe::watch(const Offsets& offsets, std::size_t watche
 std::vector<double> Probe::miss_rates_in_any_order(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps) {
     const auto [tour, visited] = in_orders(offsets, laps);
     const auto orders = static_cast<std::uint32_t>(tour.size() / offsets.size());
-    const auto missed = misses_beside_accidents(tour, (warm + orders - 1) / orders, laps / orders);
+    const std::uint32_t rounds = laps / orders;
+    const auto missed = misses_beside_accidents(tour, (warm + orders - 1) / orders, rounds);
     std::vector<double> rates(offsets.size(), 0.0);
     for (std::size_t i = 0; i < missed.size(); ++i)
-        if (missed[i]) rates[visited[i % tour.size()]] += 1.0 / (laps / orders * orders);
+        if (missed[i]) rates[visited[i % tour.size()]] += 1.0 / (rounds * orders);
     return rates;
 }
 

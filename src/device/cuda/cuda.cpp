@@ -78,7 +78,7 @@ public:
     [[nodiscard]] Texture linear_texture(Address address, Bytes size, TexelFormat format) override;
     [[nodiscard]] std::unique_ptr<Module> load(std::string_view ptx) override;
     [[nodiscard]] bool compiles_ahead() const override { return true; }
-    void compile_ahead(std::string ptx) override { ahead_.add(std::move(ptx)); }
+    void compile_ahead(std::string_view ptx) override { ahead_.add(std::string(ptx)); }
     [[nodiscard]] ClockState clock_state() const override { return nvml_.state(own_pid_); }
 
 private:
@@ -99,13 +99,13 @@ private:
 CudaDevice::CudaDevice(std::shared_ptr<const Driver> driver, std::shared_ptr<const Nvml> nvml, int index)
     : nvml_(find_in_nvml(*driver, std::move(nvml), index)),
       processes_before_(nvml_.compute_processes()),
-      session_(std::make_shared<Session>(driver, index)),
+      session_(std::make_shared<Session>(std::move(driver), index)),
       aliased_(*session_),
       ahead_(session_) {
     const auto major = attribute(Attribute::compute_capability_major);
     const auto minor = attribute(Attribute::compute_capability_minor);
     if (!major || !minor) throw DeviceError(fmt::format("{}: the driver does not tell the GPU's compute capability", id()));
-    target_ = cuda::ptx_target(driver->version(), static_cast<int>(*major), static_cast<int>(*minor));
+    target_ = cuda::ptx_target(session_->driver().version(), static_cast<int>(*major), static_cast<int>(*minor));
     if (processes_before_) find_own_pid(*processes_before_);
 }
 

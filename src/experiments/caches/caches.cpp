@@ -182,8 +182,10 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
         room,       !exact};
     const auto beyond = measure_overfill(*cache.array, overfill, outcome);
     const auto read_off = exact ? std::nullopt : capacity_of(beyond, overfill);
-    for (auto& estimate : deduce::cache_estimates(findings, prefix, "caches"))
-        outcome.estimates.push_back(read_off && estimate.path == read_off->path ? *read_off : std::move(estimate));
+    for (auto& estimate : deduce::cache_estimates(findings, prefix, "caches")) {
+        if (read_off && estimate.path == read_off->path) estimate = *read_off;
+        outcome.estimates.push_back(std::move(estimate));
+    }
     for (const auto& remark : findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}", cache.name, remark));
 }
 

@@ -162,7 +162,8 @@ public:
     /// Bytes per cycle that come to `active` SMs together: what the second half of the laps adds, free of how SMs begin and end.
     Throughput rate(std::uint32_t active) {
         const auto half = cycles(active, kLaps / 2 * lines_), whole = cycles(active, kLaps * lines_);
-        const double bytes = subject_.bytes * kChains * (kLaps - kLaps / 2) * lines_;
+        constexpr std::uint32_t kTimedLaps = kLaps - kLaps / 2;
+        const double bytes = subject_.bytes * kChains * kTimedLaps * lines_;
         double sum = 0, all = 0;
         for (std::size_t i = 0; i < whole.size(); ++i) {
             if (whole[i] <= half[i]) continue;
@@ -266,8 +267,8 @@ void report_all(const Subject& subject, const std::vector<Rate>& rates, Outcome&
     double best = 0;
     for (const auto& rate : rates) best = std::max(best, rate.best());
     if (all < kLimited * rates.front().best() * rates.back().active) {
-        // Of those that fill it, which of them end first makes the rates differ a little.
-        double least = all, most = all;
+        // Of those that fill it, which of them end first makes the rates differ a little. Runs that agree as well as is asked for may be so far off.
+        double least = (1 - kSteady / 2) * all, most = (1 + kSteady / 2) * all;
         for (const auto& rate : rates) {
             if (rate.median() < kFilled * all) continue;
             least = std::min(least, rate.least());

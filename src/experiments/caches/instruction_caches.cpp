@@ -42,7 +42,7 @@ std::uint64_t capacity_of(const PathLevel& cache) {
 /// The constant cache of that capacity; empty where there is none.
 std::string constant_cache_of(const Findings& findings, double capacity) {
     for (int level = 1; level <= 3; ++level) {
-        const auto name = fmt::format("constant_l{}", level);
+        auto name = fmt::format("constant_l{}", level);
         const auto known = findings.number(fmt::format("caches.{}.capacity", name));
         if (known && std::abs(*known - capacity) <= kSameCapacity * capacity) return name;
     }

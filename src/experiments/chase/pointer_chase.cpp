@@ -68,6 +68,14 @@ std::shared_ptr<device::Module> load_module(device::Device& device, const Pointe
     return device.load(module.text());
 }
 
+/// Cycles by which the readings of elements go up and down, at least.
+double step_of(const std::vector<std::vector<double>>& readings) {
+    std::int64_t step = 0;
+    for (const auto& of_element : readings)
+        for (const double reading : of_element) step = std::gcd(step, std::llround(reading - of_element.front()));
+    return static_cast<double>(std::max<std::int64_t>(1, step));
+}
+
 }  // namespace
 
 LinkWriter::LinkWriter(device::Device& device) : device_(device), kernel_(device, link_writer_kernel(target_of(device))) {}
@@ -281,9 +289,10 @@ double PointerChase::disturbed_record_overhead(ChaseRun run, std::uint32_t eleme
     };
     const auto mean_of = [](const std::vector<std::vector<double>>& readings) {
         double sum = 0, squares = 0, count = 0;
+        const double step = step_of(readings);
         for (const auto& of_element : readings) {
             if (of_element.empty()) continue;
-            const auto at = deduce::location(of_element, 1);
+            const auto at = deduce::location(of_element, step);
             sum += at.mean, squares += at.uncertainty * at.uncertainty;
             ++count;
         }
