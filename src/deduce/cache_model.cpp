@@ -15,9 +15,11 @@ namespace {
 /// Times as ranks among them.
 template <class Times>
 std::vector<std::int64_t> order_of(const Times& times) {
-    const std::set<typename Times::value_type> sorted(times.begin(), times.end());
+    auto sorted = times;
+    std::sort(sorted.begin(), sorted.end());
+    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
     std::vector<std::int64_t> order;
-    for (const auto time : times) order.push_back(std::distance(sorted.begin(), sorted.find(time)));
+    for (const auto time : times) order.push_back(std::lower_bound(sorted.begin(), sorted.end(), time) - sorted.begin());
     return order;
 }
 
@@ -195,6 +197,7 @@ public:
     void fill(std::uint32_t) override {}
     void scramble(std::mt19937_64&) override {}
     bool depends_on_start() const override { return false; }
+    bool alike(std::uint32_t way, std::uint32_t other) const override { return odds_[way] == odds_[other]; }
     std::vector<std::int64_t> state() const override { return {}; }
 
 private:
@@ -284,6 +287,29 @@ std::unique_ptr<PolicyModel> make_any(std::string_view policy, std::uint32_t way
     return policy == "tree-plru" ? make_tree_model(binary_tree(ways)) : make_model(policy, ways);
 }
 
+using Pair = std::pair<std::unique_ptr<PolicyModel>, std::unique_ptr<PolicyModel>>;
+
+bool differ(const Pair& pair, std::uint32_t way) { return std::abs(pair.first->odds(way) - pair.second->odds(way)) > 1e-9; }
+
+void use(Pair& pair, std::uint32_t way, bool evicted) {
+    evicted ? pair.first->fill(way) : pair.first->touch(way);
+    evicted ? pair.second->fill(way) : pair.second->touch(way);
+}
+
+/// Whether some uses drawn at random show a difference: nearly all that there are, much sooner than to visit all states does.
+bool differ_by_chance(std::string_view a, std::string_view b, std::uint32_t ways) {
+    constexpr std::uint32_t kUsesPerWay = 64;
+    std::mt19937_64 random(1);
+    Pair pair{make_any(a, ways), make_any(b, ways)};
+    for (std::uint32_t i = 0; i < kUsesPerWay * ways; ++i) {
+        for (std::uint32_t way = 0; way < ways; ++way)
+            if (differ(pair, way)) return true;
+        const auto way = static_cast<std::uint32_t>(random() % ways);
+        use(pair, way, pair.first->odds(way) > 0 && random() % 2 == 0);
+    }
+    return false;
+}
+
 }  // namespace
 
 std::span<const std::string_view> candidate_policies() { return kNames; }
@@ -305,8 +331,7 @@ WayTree binary_tree(std::uint32_t ways) {
 
 bool same_machine(std::string_view a, std::string_view b, std::uint32_t ways) {
     if (a == b) return true;
-    if (ways > kMostCompared) return false;
-    using Pair = std::pair<std::unique_ptr<PolicyModel>, std::unique_ptr<PolicyModel>>;
+    if (ways > kMostCompared || differ_by_chance(a, b, ways)) return false;
     std::set<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> seen;
     std::deque<Pair> open;
     const auto reach = [&](Pair pair) {
@@ -315,12 +340,11 @@ bool same_machine(std::string_view a, std::string_view b, std::uint32_t ways) {
     for (reach({make_any(a, ways), make_any(b, ways)}); !open.empty() && seen.size() < kMostPairs; open.pop_front()) {
         const auto& [one, other] = open.front();
         for (std::uint32_t way = 0; way < ways; ++way) {
-            if (std::abs(one->odds(way) - other->odds(way)) > 1e-9) return false;
+            if (differ(open.front(), way)) return false;
             for (const bool evicted : {false, true}) {
                 if (evicted && one->odds(way) == 0) continue;
                 Pair next{one->clone(), other->clone()};
-                evicted ? next.first->fill(way) : next.first->touch(way);
-                evicted ? next.second->fill(way) : next.second->touch(way);
+                use(next, way, evicted);
                 reach(std::move(next));
             }
         }

@@ -29,6 +29,8 @@ public:
     virtual void scramble(std::mt19937_64& random) = 0;
     /// Whether scramble() changes anything.
     [[nodiscard]] virtual bool depends_on_start() const = 0;
+    /// Whether it never matters which of two ways a line is in.
+    [[nodiscard]] virtual bool alike(std::uint32_t way, std::uint32_t other) const { return way == other; }
     /// What the next victims depend on: models of one policy whose states are the same behave the same from now on.
     [[nodiscard]] virtual std::vector<std::int64_t> state() const = 0;
 };

@@ -1,7 +1,8 @@
 #include "deduce/geometry/policy.hpp"
 
+#include "deduce/geometry/contest.hpp"
 #include "deduce/geometry/victims.hpp"
-#include "deduce/geometry/way_tree.hpp"
+#include "deduce/geometry/way_odds.hpp"
 #include "deduce/statistics.hpp"
 
 #include <fmt/format.h>
@@ -23,8 +24,6 @@ constexpr std::uint64_t kFewestRounds = 40, kRoundsPerWay = 3, kMostLoads = 1 <<
 constexpr int kFewestVictims = 12, kManyVictims = 40;
 /// Further walks, each batch as long as all before, while two candidates explain about equally well.
 constexpr int kBatches = 3;
-/// Ways whose order is looked into.
-constexpr std::uint32_t kMostOrdered = 256;
 /// A candidate that explains less of the victims than this is not the policy.
 constexpr double kExplained = 0.9;
 /// Behind another level, loads that come between take part in what is replaced: what does not explain nearly all is wrong.
@@ -41,21 +40,10 @@ constexpr std::uint32_t kMostPeriod = 12;
 /// For odds of single ways: loads of a long walk, share by which a random policy's victims may prefer old lines.
 constexpr std::uint64_t kOddsLoads = 1 << 16;
 constexpr double kPreference = 0.15;
-/// Loads for each way that show first odds, how often they are refined, and odds that differ at all.
-constexpr std::size_t kFirstPiece = 60;
-constexpr int kRefinements = 4;
-constexpr double kLeastDifference = 0.02;
 /// Of the accidents, at least one in so many looks like a miss.
 constexpr double kLeastHidden = 50;
-/// Likelihoods of one walk that differ by a factor less than e to this say nothing.
-constexpr double kTie = 2;
 /// Of one walk that agrees, by Laplace's rule, with those before that found no other explanation.
 constexpr double kOneWalk = 0.9;
-
-struct Walk {
-    std::vector<Episode> episodes;
-    std::size_t tour = 0;
-};
 
 /// Lines of the company among those of the set.
 constexpr std::uint32_t kCompany = ~0U;
@@ -99,7 +87,7 @@ Offsets draw_visits(Probe& probe, std::uint64_t lines, std::uint64_t least, std:
 class PolicyFinder {
 public:
     PolicyFinder(Probe& probe, const Offsets& lines, const Offsets& company, std::uint64_t piece)
-        : probe_(probe), ways_(static_cast<std::uint32_t>(lines.size() - 1)), piece_(piece), lines_(lines), company_(company) {
+        : probe_(probe), ways_(static_cast<std::uint32_t>(lines.size() - 1)), piece_(piece), lines_(lines), company_(company), contest_(ways_) {
         // Each word of a tour is there once: a line of the company that comes several times between the set's lines needs as many words.
         between_ = company.size() / std::max<std::uint64_t>(1, rounds_apart(lines.size()));
         uses_ = company.empty() ? 1 : std::max<std::uint64_t>(1, (lines.size() * between_ + company.size() - 1) / company.size());
@@ -110,38 +98,27 @@ public:
         if (visits_ == 0)
             return {.evidence = "lines are too short for as many visits as lines of other sets need between those of one: the policy is not determined"};
         const std::uint64_t rounds = std::max<std::uint64_t>(kFewestRounds, kRoundsPerWay * ways_);
-        std::uint64_t loads = std::min(kMostLoads / kWalks, rounds * lines_.size());
-        for (int batch = 0; batch < kBatches && !decided(); ++batch, loads *= 2) {
-            const std::uint64_t walks = std::clamp(kMostLoads / kWalks / loads * kWalks, kWalks, kWalks * std::min(kMoreWalks, kMostVisits / visits_));
-            for (std::uint64_t i = 0; i < walks; ++i) walks_.push_back(walk(loads));
+        const std::uint64_t loads = std::min(kMostLoads / kWalks, rounds * lines_.size());
+        std::vector<std::uint64_t> plan;
+        for (std::uint64_t batch = 0; batch < kBatches; ++batch) {
+            const std::uint64_t longer = loads << batch;
+            plan.insert(plan.end(), std::clamp(kMostLoads / kWalks / longer, std::uint64_t{1}, std::min(kMoreWalks, kMostVisits / visits_)), longer);
+        }
+        for (std::size_t i = 0; i < plan.size() && !(i > 0 && decided()); ++i) {
+            for (std::uint64_t w = 0; w < kWalks; ++w) walks_.push_back(walk(plan[i]));
             accidental_ = accidents_like_misses();
-            weigh();
+            contest_.run(walks_, (plan.size() - 1 - i) * kWalks, accidental_);
         }
         judge();
         return std::move(found_);
     }
 
 private:
-    struct Candidate {
-        std::string name;
-        double likelihood = 0;
-        int victims = 0, explained = 0;
-        std::vector<double> by_walk;  ///< likelihood of each walk
-        [[nodiscard]] double share() const { return victims == 0 ? 0 : static_cast<double>(explained) / victims; }
-    };
-
     /// Each kind of tour shows other policies best: deterministic sets repeat themselves with each lap, some with hardly an eviction.
     Offsets draw_tour(bool in_rounds) {
         if (in_rounds || walks_.size() % 3 == 0) return draw_rounds(probe_, lines_.size(), visits_);
         return draw_visits(probe_, lines_.size(), walks_.size() % 3 == 1 ? visits_ : 1, visits_);
     }
-    /// A model with what was learnt of an episode, and the price of that: else a policy that leaves much open would explain what one that
-    /// leaves nothing open foretells.
-    struct Learnt {
-        std::unique_ptr<PolicyModel> model;
-        double price = 0;
-    };
-
     Walk walk(std::uint64_t loads) {
         Offsets tour, visited(lines_.size(), 0);
         std::vector<std::uint32_t> numbers;
@@ -186,83 +163,33 @@ private:
         return explain(episode, ways_, *make_model("random", ways_), accidental_).steps;
     }
 
-    void weigh() {
-        candidates_.clear();
-        for (const auto name : candidate_policies()) {
-            if (same_as_simpler(name)) continue;
-            consider(name, [&](const Episode&) { return Learnt{make_model(name, ways_)}; });
-            if (ways_ > kMostOrdered || !make_model(name, ways_)->ties()) continue;
-            // As it is, or with a preference for some ways that earlier victims show: the better explanation counts.
-            consider(name, [&](const Episode& e) {
-                auto model = make_model(name, ways_);
-                const auto places = learn_places(explain(e, ways_, *model, accidental_).steps, ways_, *model);
-                model->prefer(places.of_way);
-                return Learnt{std::move(model), places.price};
-            });
-            const auto worse = candidates_.end() - (candidates_.back().likelihood > candidates_[candidates_.size() - 2].likelihood ? 2 : 1);
-            candidates_.erase(worse);
-        }
-        weigh_tree();
-        std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.likelihood > b.likelihood; });
-    }
-    void weigh_tree() {
-        if (same_as_simpler("tree-plru")) return;
-        bool any_tree = false;
-        consider("tree-plru", [&](const Episode& e) {
-            const auto tree = learn_tree(random_steps(e), ways_);
-            any_tree = any_tree || tree.nodes.size() > 1;
-            return Learnt{make_tree_model(tree), price_of(tree)};
-        });
-        if (!any_tree) candidates_.pop_back();
-    }
-    /// Whether the policy is, with so few ways, the same machine as one considered before.
-    [[nodiscard]] bool same_as_simpler(std::string_view name) const {
-        return std::ranges::any_of(candidates_, [&](const Candidate& c) { return same_machine(c.name, name, ways_); });
-    }
     [[nodiscard]] bool decided() const {
-        return !candidates_.empty() && candidates_[0].victims >= kManyVictims && candidates_[0].likelihood - candidates_[1].likelihood > 2 * kEqually;
-    }
-
-    /// What it costs to say one of all trees of such nodes, as a logarithm; sides of a node are no different.
-    [[nodiscard]] double price_of(const WayTree& tree) const { return std::lgamma(ways_ + 1.0) - static_cast<double>(tree.nodes.size() / 2) * std::log(2); }
-    template <class MakeModel>
-    void consider(std::string_view name, MakeModel make) {
-        Candidate candidate{std::string(name), 0, 0, 0, {}};
-        for (const auto& walk : walks_) {
-            candidate.by_walk.push_back(0);
-            for (const auto& episode : walk.episodes) {
-                const Learnt learnt = make(episode);
-                const auto explanation = explain(episode, ways_, *learnt.model, accidental_);
-                candidate.likelihood += explanation.likelihood - learnt.price;
-                candidate.by_walk.back() += explanation.likelihood - learnt.price;
-                candidate.victims += explanation.victims;
-                candidate.explained += explanation.explained;
-            }
-        }
-        candidates_.push_back(candidate);
+        const auto& ranking = contest_.ranking();
+        return ranking[0].victims >= kManyVictims && ranking[1].behind > 2 * kEqually;
     }
 
     void judge() {
-        for (const auto& candidate : candidates_) found_.agreement.emplace_back(candidate.name, candidate.share());
-        const Candidate& best = candidates_.front();
+        const auto& ranking = contest_.ranking();
+        for (const auto& candidate : ranking) found_.agreement.emplace_back(candidate.name, candidate.share());
+        const Candidate& best = ranking.front();
         if (best.victims < kFewestVictims) return;
         if (best.name == "random" || best.share() < (probe_.hidden() ? kExplainedBehind : kExplained)) return judge_unexplained(best);
         std::vector<std::string> equal;
-        for (const auto& candidate : candidates_)
-            if (best.likelihood - candidate.likelihood < kEqually && candidate.name != "random") equal.push_back(candidate.name);
+        for (const auto& candidate : ranking)
+            if (candidate.behind < kEqually && candidate.name != "random") equal.push_back(candidate.name);
         if (equal.size() > 1) {
             found_.candidates = equal;
             return;
         }
         // Which way of several goes is guessed by policies that leave it open; one that says more and is right more often is not out.
-        const auto rival = std::ranges::max_element(candidates_, {}, [](const Candidate& c) { return c.name == "random" ? 0 : c.share(); });
+        const auto rival = std::ranges::max_element(ranking, {}, [](const Candidate& c) { return c.name == "random" ? 0 : c.share(); });
         if (rival->share() > best.share() + kClearlyMore) {
             found_.candidates = {best.name, rival->name};
             return;
         }
-        const double sure = confidence(best, candidates_[1]);
+        const double sure = contest_.confidence();
         if (sure < kDecided) {
-            found_.candidates = {best.name, candidates_[1].name};
+            found_.candidates = {best.name, ranking[1].name};
             return;
         }
         found_.name = best.name;
@@ -271,20 +198,6 @@ private:
         others.push_back("tree-plru");
         std::erase_if(others, [&](std::string_view other) { return other == best.name || !same_machine(best.name, other, ways_); });
         if (!others.empty()) found_.evidence = fmt::format("with {} ways, {} does the same", ways_, fmt::join(others, " or "));
-    }
-
-    /// How much of the walk the best one explains, how much worse the runner-up is, and in how many of the walks it is worse: a
-    /// model that is a little off may win by a large likelihood, but hardly in every order of the lines.
-    [[nodiscard]] static double confidence(const Candidate& best, const Candidate& second) {
-        double gained = 0, lost = 0, decisive = 0;
-        for (std::size_t i = 0; i < best.by_walk.size(); ++i) {
-            const double difference = best.by_walk[i] - second.by_walk[i];
-            decisive += std::min(1.0, std::abs(difference) / kTie);
-            (difference > 0 ? gained : lost) += std::abs(difference);
-        }
-        const double won = decisive * gained / std::max(kTie, gained + lost);
-        const double margin = best.likelihood - second.likelihood;
-        return (best.explained + 1.0) / (best.victims + 2.0) / (1 + std::exp(-margin)) * (won + 1) / (decisive + 2);
     }
 
     /// Nothing known fits better than chance: it is chance only if the set does not repeat itself and prefers no line.
@@ -300,7 +213,7 @@ private:
             return;
         }
         found_.name = "random";
-        found_.confidence = best.name == "random" ? confidence(best, candidates_[1]) : 0.8;
+        found_.confidence = best.name == "random" ? contest_.confidence() : 0.8;
         find_odds();
     }
 
@@ -342,65 +255,14 @@ private:
         return victims == 0 ? 0 : sum / victims;
     }
 
-    /// A long walk, in which each way's victims are counted; ways that chance may part have one and the same odds.
     void find_odds() {
-        std::vector<std::vector<double>> by_rank(ways_);
-        double gain = 0, total = 0;
-        for (const auto& episode : walk(kOddsLoads).episodes) {
-            auto counts = victims_by_way(episode);
-            const double here = std::accumulate(counts.begin(), counts.end(), 0.0);
-            if (here < kFewestVictims * ways_) continue;
-            std::sort(counts.begin(), counts.end(), std::greater<>());
-            gain += pool_equal_ways(counts);
-            total += here;
-            for (std::uint32_t i = 0; i < ways_; ++i) by_rank[i].push_back(counts[i] / here);
-        }
-        if (by_rank[0].empty() || gain < kEqually) return;
-        for (auto& shares : by_rank) found_.odds.push_back(median(shares));
-        const double sum = std::accumulate(found_.odds.begin(), found_.odds.end(), 0.0);
-        for (auto& odds : found_.odds) odds /= sum;
-        if (found_.odds.front() - found_.odds.back() < kLeastDifference) {
-            found_.odds.clear();
-            return;
-        }
+        const auto odds = odds_of_ways(walk(kOddsLoads).episodes, ways_, accidental_);
+        // What one walk says, be it that there are none.
+        found_.confidence *= kOneWalk;
+        if (odds.by_rank.empty()) return;
+        found_.odds = odds.by_rank;
         found_.name = "way-odds";
-        found_.confidence = (total + 1) / (total + 2) / (1 + std::exp(-gain)) * kOneWalk;
-    }
-    /// Slow loads that may be accidents or misses leave open which of two ways a line is in from then on. Victims before and after tell, once
-    /// odds are known: those of a piece with few such loads, then those that the whole shows with them.
-    [[nodiscard]] std::vector<double> victims_by_way(const Episode& episode) const {
-        const auto count = [&](const std::vector<Step>& steps, std::size_t end) {
-            std::vector<double> counts(ways_, 0);
-            for (const auto& step : steps)
-                if (step.evicted && step.load < end) ++counts[step.way];
-            return counts;
-        };
-        auto counts = count(random_steps(episode), kFirstPiece * ways_);
-        for (int i = 0; i < kRefinements; ++i) {
-            const double sum = std::accumulate(counts.begin(), counts.end(), 0.0);
-            std::vector<double> odds(counts);
-            for (auto& share : odds) share = (share + 1) / (sum + ways_);
-            counts = count(explain(episode, ways_, *make_odds_model(odds), accidental_).steps, episode.lines.size());
-        }
-        return counts;
-    }
-    /// Counts, largest first, become the means of groups that differ; returns by how much that explains them better than equal odds
-    /// do, less the price of the groups (Schwarz 1978) and of choosing where to cut.
-    static double pool_equal_ways(std::span<double> counts) {
-        const auto size = static_cast<double>(counts.size());
-        const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
-        const auto likelihood = [](double sum, double ways) { return sum > 0 ? sum * std::log(sum / ways) : 0; };
-        double best = 0, head = 0;
-        std::size_t cut = 0;
-        for (std::size_t i = 1; i < counts.size(); ++i) {
-            head += counts[i - 1];
-            const double gain = likelihood(head, static_cast<double>(i)) + likelihood(total - head, size - static_cast<double>(i)) - likelihood(total, size) -
-                                std::log(total) / 2 - 2 * std::log(size);
-            if (gain > best) best = gain, cut = i;
-        }
-        if (cut > 0) return best + pool_equal_ways(counts.first(cut)) + pool_equal_ways(counts.subspan(cut));
-        std::fill(counts.begin(), counts.end(), total / size);
-        return 0;
+        found_.confidence = kOneWalk * odds.confidence;
     }
 
     Probe& probe_;
@@ -412,7 +274,7 @@ private:
     Offsets lines_, company_;
     std::vector<Walk> walks_;
     double accidental_ = 0;  ///< share of hits that read like misses
-    std::vector<Candidate> candidates_;
+    Contest contest_;
     PolicyFinding found_;
 };
 

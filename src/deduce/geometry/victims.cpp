@@ -49,7 +49,8 @@ public:
           accident_(std::log(std::max(accidental, 1e-4))),
           half_(episode.lines.size() / 2),
           most_readings_(std::clamp(kReadWays / ways, kFewestReadings, kReadings)),
-          used_(ways + 1, 0) {}
+          used_(ways + 1, 0),
+          unsure_(episode.lines.size()) {}
 
     Explanation run(const PolicyModel& policy) {
         std::size_t first = 0;
@@ -61,7 +62,7 @@ public:
             used_[e_.lines[load]] = load + 1;
         }
         const auto& best = readings_.front();
-        Explanation result{best.counted, best.victims, best.explained, {}};
+        Explanation result{best.counted, best.victims, best.explained, {}, unsure_};
         steps_of(best, result.steps);
         return result;
     }
@@ -110,8 +111,29 @@ private:
             evict(next.back(), line, load, counts);
         }
         std::stable_sort(next.begin(), next.end(), [](const Reading& a, const Reading& b) { return a.score > b.score; });
-        while (next.size() > most_readings_ || next.back().score < next.front().score - kHopeless) next.pop_back();
-        readings_ = std::move(next);
+        while (next.back().score < next.front().score - kHopeless) next.pop_back();
+        readings_.clear();
+        states_.clear();
+        for (auto& reading : next)
+            if (readings_.size() < most_readings_ && (next.size() == 1 || is_new(reading))) readings_.push_back(std::move(reading));
+    }
+
+    /// Whether no better reading expects the same from now on; then its state is noted.
+    [[nodiscard]] bool is_new(const Reading& reading) {
+        auto state = reading.model->state();
+        for (std::size_t i = 0; i < readings_.size(); ++i) {
+            if (readings_[i].miss != reading.miss || states_[i] != state || !same_places(readings_[i], reading)) continue;
+            if (readings_[i].way_of != reading.way_of) unsure_ = std::min(unsure_, reading.miss);
+            return false;
+        }
+        states_.push_back(std::move(state));
+        return true;
+    }
+    /// Of all lines but the one that comes in now.
+    [[nodiscard]] bool same_places(const Reading& a, const Reading& b) const {
+        for (std::size_t line = 0; line < a.way_of.size(); ++line)
+            if (line != e_.lines[a.miss] && !a.model->alike(a.way_of[line], b.way_of[line])) return false;
+        return true;
     }
 
     [[nodiscard]] std::ptrdiff_t lines_unseen_since(std::size_t miss) const {
@@ -121,7 +143,7 @@ private:
     void evict(Reading& reading, std::uint32_t line, std::size_t load, bool counts) const {
         const std::uint32_t way = reading.way_of[line];
         const double odds = reading.model->odds(way);
-        const double likelihood = std::log((1 - kUnexplained) * odds + kUnexplained / ways_);
+        const double likelihood = likelihood_of_victim(odds, ways_);
         reading.score += likelihood;
         if (counts) {
             reading.counted += likelihood;
@@ -154,9 +176,13 @@ private:
     std::vector<std::size_t> used_;  ///< number of each line's last load, from 1
     std::vector<std::uint32_t> first_ways_;
     std::vector<Reading> readings_;
+    std::vector<std::vector<std::int64_t>> states_;  ///< of the readings
+    std::size_t unsure_;
 };
 
 }  // namespace
+
+double likelihood_of_victim(double odds, std::uint32_t ways) { return std::log((1 - kUnexplained) * odds + kUnexplained / ways); }
 
 Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental) {
     return Explainer(episode, ways, accidental).run(policy);

@@ -26,7 +26,12 @@ struct Explanation {
     int victims = 0;          ///< there
     int explained = 0;        ///< of those, evicted ways that the policy does evict
     std::vector<Step> steps;  ///< of the whole episode, under the best reading of its slow loads
+    /// First load from which two readings are as good that have lines change places in ways that are alike; the number of loads if there is none.
+    std::size_t unsure = 0;
 };
+
+/// Natural logarithm of how likely a victim is that a policy evicts with these odds: it is asked to explain nearly all of them, not all.
+[[nodiscard]] double likelihood_of_victim(double odds, std::uint32_t ways);
 
 /// Exactly one line is absent at a time: the victim of a miss is the line that misses next. A slow load may also be an accident
 /// (probability `accidental`), so several readings are followed at once, each with the state that the policy would be in.

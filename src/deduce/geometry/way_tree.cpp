@@ -15,6 +15,8 @@ namespace {
 constexpr double kMostViolations = 0.15;
 /// A search ends when so many nodes were visited; and looks at so many steps for each way.
 constexpr std::size_t kMostNodes = 12'000'000, kStepsPerWay = 50;
+/// Of so few ways that there are not many trees: swaps for each that there is.
+constexpr double kSwapsPerTree = 20;
 
 /// Ways that are connected by "not in the same half", each with its side.
 class Sides {
@@ -102,7 +104,9 @@ public:
     /// False where no order explains nearly all victims.
     bool run() {
         std::size_t wrong = contradictions();
-        const std::size_t most = kMostNodes / std::max<std::size_t>(1, steps_.size() * static_cast<std::size_t>(std::bit_width(leaves_)));
+        const double trees = std::exp(std::lgamma(ways_ + 1.0) - (ways_ - 1.0) * std::log(2));
+        const auto most =
+            static_cast<std::size_t>(std::min(kSwapsPerTree * trees, kMostNodes / std::max(1.0, static_cast<double>(steps_.size()) * std::bit_width(leaves_))));
         for (std::size_t i = 0; i < most && wrong > 0; ++i) {
             // One of two ways that should not be where they are goes elsewhere.
             const std::uint32_t way = random_() % 2 == 0 ? victim_ : before_, other = static_cast<std::uint32_t>(random_() % ways_);
