@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 #include <optional>
 
@@ -29,10 +30,14 @@ constexpr Room kRooms[] = {{8, true}, {8, false}, {32, true}, {4, false}};
 constexpr std::uint64_t kContiguousLoads = std::uint64_t{24} << 20;
 /// More than the walks for the policy take.
 constexpr std::uint64_t kPolicyLoads = std::uint64_t{4} << 20;
-/// And for whether all tags have data.
+/// And for whether all tags have data: laps that are counted, and the part of the lines too many that misses in each at least.
 constexpr std::uint64_t kDataLoads = std::uint64_t{4} << 20;
+constexpr std::uint32_t kDataLaps = 16;
+constexpr double kDataShare = 0.5, kSigmas = 5;
 /// Parts of the loads for group tests, one or two for each way to a first set. As many again check what walks through arrays found.
 constexpr std::uint64_t kShares = 4;
+/// A set is not found with fewer walks through as much as the cache holds.
+constexpr std::uint64_t kFewestTests = 32;
 /// Of a cache's lines, this share at random places is tried for one overfull set.
 constexpr double kScatteredShare = 0.75;
 /// More lines than this are not tried together.
@@ -141,6 +146,9 @@ private:
     }
 
     bool explain_any_sets() {
+        const std::uint64_t pieces = q_.overflows / step();
+        if (pieces * kFewestTests > q_.group_test_loads)
+            return remark(fmt::format("to search {} pieces of {} bytes for those of one set would take more loads than one level gets", pieces, step()));
         for (const auto& room : kRooms) {
             const std::uint64_t reach = std::bit_ceil(q_.overflows) * room.reach, all = std::bit_floor(q_.largest);
             if (!room.everywhere && reach >= all) continue;
@@ -216,21 +224,26 @@ private:
         if (*least != *most) found_.set_ways.assign(described.begin(), described.end());
     }
 
-    /// Whether an array overflows that leaves no set more lines than it has ways, while the largest that stays fills most sets, and all sets
-    /// together overflow when they are full: then data is kept of fewer lines than there are tags.
+    /// Whether an array overflows that leaves no set more lines than it has ways, and of all sets full of lines about as many miss in each lap
+    /// as are more than that array's: then data is kept of fewer lines than there are tags.
     bool lacks_data(const Index& index, const std::vector<std::uint64_t>& ways) {
         const auto [least, most] = std::ranges::minmax_element(ways);
         const std::uint64_t tags = ways.size() * *most;
         if (array_.overflow == 0 || *least != *most || array_.overflow >= tags * index.line() || tags > kMostTogether) return false;
-        const auto lines = lines_by_set(index, array_.overflow, ways.size()), staying = lines_by_set(index, array_.fits, ways.size());
-        const auto full = static_cast<std::uint64_t>(std::ranges::count(staying, *most));
-        if (std::ranges::max(lines) > *most || 2 * full < ways.size()) return false;
+        if (std::ranges::max(lines_by_set(index, array_.overflow, ways.size())) > *most) return false;
         Offsets all;
         for (std::uint64_t set = 0; set < ways.size(); ++set)
             for (std::uint64_t i = 0; i < *most; ++i) all.push_back(index.line_of(set, i));
         // Beside what the search for sets was allowed, which may be spent.
         group_tests_end_ = std::max(group_tests_end_, probe_.loads() + kDataLoads);
-        return within(kDataLoads, [&] { return !probe_.fits(all); });
+        return within(kDataLoads, [&] {
+            const auto warm = static_cast<std::uint32_t>(kDataLoads / 4 / tags);
+            const auto rates = probe_.miss_rates_in_any_order(all, warm, kDataLaps);
+            const double missing = std::accumulate(rates.begin(), rates.end(), 0.0);
+            const double accidents = probe_.accidents_like_misses() * static_cast<double>(tags);
+            const double beyond = static_cast<double>(tags) - static_cast<double>(array_.overflow) / static_cast<double>(index.line());
+            return missing > accidents + kSigmas * std::sqrt(accidents / kDataLaps) + kDataShare * beyond;
+        });
     }
 
     /// Of an array of so many bytes.

@@ -29,6 +29,8 @@ private:
 
 /// Cycles by which the clock register steps; 1 where that was not found.
 [[nodiscard]] double clock_step(const Findings& findings);
+/// Cycles by which two levels of latency differ at least: three, or one and a half steps of the clock.
+[[nodiscard]] double least_level_step(const Findings& findings);
 
 /// What a run may use. Everything it learns of the GPU goes through `device`.
 struct Context {

@@ -22,4 +22,9 @@ std::optional<double> Findings::number(std::string_view path) const {
 
 double clock_step(const Findings& findings) { return findings.number("clock.resolution").value_or(1); }
 
+double least_level_step(const Findings& findings) {
+    constexpr double kLeast = 3, kClockSteps = 1.5;
+    return std::max(kLeast, kClockSteps * clock_step(findings));
+}
+
 }  // namespace gputomo::experiments

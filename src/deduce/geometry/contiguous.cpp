@@ -26,6 +26,8 @@ constexpr std::uint64_t kConfirmingLaps = 16;
 constexpr std::uint64_t kMostColliding = 96;
 /// Arrays of more loads are looked at by collisions first: that takes far fewer loads.
 constexpr std::uint64_t kManyLoads = 4096;
+/// Part of the loads that may be spent on that.
+constexpr std::uint64_t kDistanceShare = 4;
 /// Of a line.
 constexpr std::uint64_t kMostSectors = 8;
 /// Share by which two counts of the lines of a large set may differ: with a random policy the last ones are hard to see.
@@ -36,12 +38,12 @@ constexpr double kQuietReadings = 16384;
 /// sets overflows in nearly every draw.
 constexpr double kScattered = 0.99;
 constexpr int kScatteredDraws = 3;
-/// Whether lines stay is tried so often before they don't.
-constexpr int kTries = 3;
 /// Fewer lines than this may lie well spread over several sets by chance.
 constexpr std::uint64_t kFewestScattered = 64;
 /// Share of readings that may be slow by accident, at worst, and so many times as many as were counted where those are more.
 constexpr double kAccident = 0.02, kTimesCounted = 1.5;
+/// Accidents look like misses in fewer than one tour in so many.
+constexpr double kInTwentyTours = 0.05;
 /// Readings of which a share of misses is taken where there are accidents: of a few dozen, two or three may be slow by chance.
 constexpr std::uint64_t kShareReadings = 512, kMostShareLaps = 16;
 /// Share of loads that may be slow by accident (other clients, refresh); more are misses without a closer look.
@@ -54,7 +56,7 @@ public:
     Contiguous run() {
         const bool many = q_.overflows / step() > kManyLoads;
         try {
-            static_cast<void>((many && find_sets_by_distance()) || (find_capacity() && find_sets()) || (!many && find_sets_by_distance()) ||
+            static_cast<void>((many && find_cheaply_by_distance()) || (find_capacity() && find_sets()) || (!many && find_sets_by_distance()) ||
                               (fitted_ > 0 && find_one_set()));
         } catch (const Exhausted& exhausted) {
             remark(exhausted.what());
@@ -73,22 +75,12 @@ private:
         const auto laps = static_cast<std::uint32_t>(std::clamp(affordable, kFewestLaps, kMostLaps));
         const std::uint64_t most_warm = offsets.size() <= kShortTour ? kShortTourLaps : kSettlingLaps;
         const auto rates = probe_.miss_rates(offsets, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 2, most_warm)), laps);
-        const double least = (least_count(laps, offsets.size()) - 0.5) / laps;
+        const double accidental = std::max(kAccident, kTimesCounted * probe_.accidents());
+        const double least = (least_count(accidental, laps, offsets.size(), kInTwentyTours) - 0.5) / laps;
         Offsets missing;
         for (std::size_t i = 0; i < offsets.size(); ++i)
             if (rates[i] > least) missing.push_back(offsets[i]);
         return missing;
-    }
-    /// Smallest count that accidents reach in fewer than 1 in 20 tours (Poisson tail).
-    int least_count(std::uint32_t laps, std::size_t loads) {
-        const double mean = std::max(kAccident, kTimesCounted * probe_.accidents()) * laps;
-        double term = std::exp(-mean), tail = 1 - term;
-        int count = 1;
-        while (tail * static_cast<double>(loads) > 0.05 && count < static_cast<int>(laps)) {
-            term *= mean / count++;
-            tail -= term;
-        }
-        return count;
     }
 
     bool fits(std::uint64_t bytes) {
@@ -106,9 +98,27 @@ private:
         return persistent_misses(offsets).size() < 2 && stay(offsets);
     }
 
+    /// Lines that stay do so soon, as a rule: of long arrays only the one a step too large is looked at for long.
     bool find_capacity() {
-        std::uint64_t low = q_.fits / step(), high = (q_.overflows + step() - 1) / step();
-        const std::uint64_t tolerance = high > q_.most_loads ? high / 64 : 1;
+        const std::uint64_t low = q_.fits / step(), high = (q_.overflows + step() - 1) / step();
+        fitted_ = low * step(), overflowed_ = q_.overflows;
+        if (high > q_.most_loads) return remark("arrays of so many loads are not measured to the line");
+        patient_ = high <= kManyLoads;
+        bool found = bisect_capacity(low, high);
+        if (!std::exchange(patient_, true)) {
+            const std::uint64_t next = fitted_ + step();
+            if (!found)
+                found = bisect_capacity(low, high);
+            else if (fits(next))
+                found = bisect_capacity(next / step(), std::max(high, next / step() + 1));
+        }
+        if (!found) return remark("no array was served without misses");
+        overflow_ = fitted_ + step();
+        return true;
+    }
+
+    /// From the steps that are served, and those that are not, as far as is known. Whether any array is served.
+    bool bisect_capacity(std::uint64_t low, std::uint64_t high) {
         const auto known = [&](std::uint64_t fit, std::uint64_t overflow) { fitted_ = fit * step(), overflowed_ = std::max(overflow * step(), q_.overflows); };
         known(low, high);
         // The bracket comes from a coarse walk, which may have touched only some of the sets.
@@ -122,14 +132,12 @@ private:
             high *= 2;
             known(low, high);
         }
-        if (low == 0) return remark("no array was served without misses");
-        while (high - low > tolerance) {
+        while (low > 0 && high - low > 1) {
             const std::uint64_t middle = low + (high - low) / 2;
             (fits(middle * step()) ? low : high) = middle;
             known(low, high);
         }
-        if (tolerance == 1) overflow_ = high * step();
-        return tolerance == 1;
+        return low > 0;
     }
 
     struct Set {
@@ -208,10 +216,11 @@ private:
         if (offsets.empty()) return true;
         const double disturbed = probe_.accidents();
         const auto laps = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(q_.most_loads / offsets.size(), 2, 32));
-        auto warm = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kConfirmingLaps * q_.most_loads / offsets.size(), 4, kShortTourLaps));
-        // What disturbs single loads does not disturb every try; a line too many is there in every one.
+        const auto longest = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kConfirmingLaps * q_.most_loads / offsets.size(), 4, kShortTourLaps));
+        // What disturbs single loads does not disturb every try; a line too many is there in every one. Most that stay do so soon.
         const double accidents = 3 * std::sqrt(disturbed / kQuietReadings);
-        for (int i = 0; i < kTries; ++i, warm = kSettlingLaps)
+        const auto few = static_cast<std::uint32_t>(std::min<std::uint64_t>(longest, kSettlingLaps));
+        for (const std::uint32_t warm : {few, patient_ ? longest : few, few})
             if (miss_share(offsets, warm, laps) - disturbed <= 0.5 / static_cast<double>(offsets.size()) + accidents) return true;
         return false;
     }
@@ -243,6 +252,22 @@ private:
             if (lines_that_stay(set.way * odd, set.ways / odd + 1) == set.ways / odd) return {set.way * odd, set.ways / odd};
         }
         return set;
+    }
+
+    /// With a part of the loads: hashed lines do not collide however far apart, and the array's size is to be found all the same.
+    bool find_cheaply_by_distance() {
+        const std::uint64_t left = probe_.loads_left();
+        probe_.allow(left / kDistanceShare);
+        const std::uint64_t before = probe_.loads();
+        bool found = false;
+        try {
+            found = find_sets_by_distance();
+        } catch (const Exhausted& exhausted) {
+            remark(exhausted.what());
+        }
+        const std::uint64_t spent = probe_.loads() - before;
+        probe_.allow(left - std::min(left, spent));
+        return found;
     }
 
     bool find_sets_by_distance() {
@@ -329,6 +354,7 @@ private:
     std::uint64_t fitted_ = 0;      ///< bytes; largest array that was seen to fit
     std::uint64_t overflow_ = 0;    ///< bytes; the array one step larger, which does not
     std::uint64_t overflowed_ = 0;  ///< bytes; smallest that was seen not to
+    bool patient_ = true;           ///< whether lines that do not stay soon may do so late
     Contiguous found_;
 };
 

@@ -48,11 +48,11 @@ constexpr double kSigmas = 5;
 
 }  // namespace
 
-int least_count(double accidental, std::uint32_t laps, std::size_t loads) {
+int least_count(double accidental, std::uint32_t laps, std::size_t loads, double of_tours) {
     const double mean = std::max(1e-4, accidental) * laps;
     double term = std::exp(-mean), tail = 1 - term;
     int count = 1;
-    while (tail * static_cast<double>(loads) > 0.01 && count < static_cast<int>(laps)) {
+    while (tail * static_cast<double>(loads) > of_tours && count < static_cast<int>(laps)) {
         term *= mean / count++;
         tail -= term;
     }
@@ -74,13 +74,14 @@ void Probe::move_origin(std::uint64_t span) {
 }
 
 ChaseTrace Probe::walk(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps, std::size_t visits) {
-    if (loads_ > most_loads_) throw Exhausted();
+    const std::uint64_t loads = offsets.size() * visits * (std::uint64_t{warm} + laps);
+    if (loads_ > most_loads_ || loads > most_loads_ - loads_) throw Exhausted();
     ChaseRequest request{{}, warm, laps};
     request.offsets.reserve(offsets.size() * visits);
     for (const auto offset : offsets)
         for (std::size_t i = 0; i < visits; ++i) request.offsets.push_back(origin_ + (offset ^ (i * question_.word)));
     auto trace = chase_(request);
-    loads_ += request.offsets.size() * (std::uint64_t{warm} + laps);
+    loads_ += loads;
     if (visits > 1) {
         for (std::size_t i = 0; i * visits < trace.latencies.size(); ++i) trace.latencies[i] = trace.latencies[i * visits];
         trace.latencies.resize(trace.latencies.size() / visits);

@@ -21,8 +21,8 @@ struct Exhausted : std::runtime_error {
     Exhausted() : std::runtime_error("what is missing of its geometry would take more loads than one level gets") {}
 };
 
-/// Smallest count of slow ones among `laps` readings that accidents reach for fewer than one in a hundred tours of so many loads.
-[[nodiscard]] int least_count(double accidental, std::uint32_t laps, std::size_t loads);
+/// Smallest count of slow ones among `laps` readings that accidents reach in fewer than this share of tours of so many loads (Poisson tail).
+[[nodiscard]] int least_count(double accidental, std::uint32_t laps, std::size_t loads, double of_tours = 0.01);
 
 /// Asks a chase and makes up for readings that are slow by accident. Offsets count from `origin`, which is aligned to `span`, so
 /// that they can be combined bit by bit as the addresses are.
@@ -86,6 +86,7 @@ public:
     /// Loads that may be spent from now on; then each question throws Exhausted.
     void allow(std::uint64_t loads) { most_loads_ = loads_ + loads; }
     [[nodiscard]] std::uint64_t loads() const { return loads_; }
+    [[nodiscard]] std::uint64_t loads_left() const { return loads_ > most_loads_ ? 0 : most_loads_ - loads_; }
     /// Whether a nearer level hides lookups that are not far enough apart: then a tour may visit only few lines.
     [[nodiscard]] bool hidden() const { return question_.behind || question_.visible > question_.word; }
     [[nodiscard]] const CacheQuestion& question() const { return question_; }

@@ -3,6 +3,7 @@
 #include "deduce/statistics.hpp"
 #include "experiments/caches/settled_latency.hpp"
 #include "experiments/caches/trace_map.hpp"
+#include "experiments/chase/chase_array.hpp"
 #include "experiments/device_facts.hpp"
 #include "experiments/estimates.hpp"
 
@@ -232,6 +233,17 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
     const Evidence evidence{question.experiment + ": levels of latency against the size of the array", kConfidence};
     const auto path = fmt::format("paths.{}.caches", question.path);
     outcome.estimates.push_back(findings.hidden_unknown && names.size() > 1 ? undecided(path, {}, evidence) : decided(path, names, evidence));
+}
+
+void measure_path(Context& context, ChaseArray& array, PathQuestion question, Outcome& outcome) {
+    question.least_step = least_level_step(context.findings);
+    question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
+        return array.walk(offsets, warm, loads, sm);
+    };
+    const auto findings = measure_caches(context, array.chase(), question, outcome);
+    report_caches(findings, question, outcome);
+    array.describe(0.8, "latency by SM");
+    measure_latencies(context, findings, question, outcome);
 }
 
 }  // namespace gputomo::experiments

@@ -50,6 +50,11 @@ struct PathFindings {
     [[nodiscard]] std::array<double, 2> borders_of(std::size_t index) const;
 };
 
+class ChaseArray;
+
+/// Everything of a path whose loads are those of an array: levels, geometry, latencies. The question lacks `least_step` and `walk`.
+void measure_path(Context& context, ChaseArray& array, PathQuestion question, Outcome& outcome);
+
 /// Finds the levels and their geometry; the chase is the path's.
 [[nodiscard]] PathFindings measure_caches(Context& context, const deduce::Chase& chase, const PathQuestion& question, Outcome& outcome);
 

@@ -31,17 +31,21 @@ constexpr std::uint64_t kSmallestFar = std::uint64_t{32} << 10;
 /// Arrays this many times as large as the L2 that the driver names; where it names none, kLargestUncached.
 constexpr std::int64_t kTimesL2 = 8;
 constexpr std::int64_t kLargestUncached = std::int64_t{4} << 20;
+/// And no more than this part of the memory, of which twice as much is taken to have so much aligned.
+constexpr std::int64_t kPartOfMemory = 8;
 /// For lines far apart, more than for arrays walked line by line.
 constexpr std::uint64_t kRoom = std::uint64_t{64} << 20;
 constexpr std::uint64_t kNearStride = 64;
 constexpr std::uint64_t kFarStride = 128;
 constexpr std::uint64_t kMostNearLoads = 1 << 16;
-constexpr std::uint64_t kMostFarLoads = 1 << 20;
+/// Of a lap past the first level: so many, or so many times the lines of the L2 that the driver names.
+constexpr std::uint64_t kMostFarLoads = 1 << 19;
+constexpr double kTimesLines = 1.25;
+/// Loads of memory go through so many lines, more than caches keep of what was written there last.
+constexpr std::uint64_t kMemoryLines = 1 << 20;
 /// Two paths whose nearest latencies differ by more than this share do not start at the same cache; nor do they where one of them
 /// misses in arrays that the other's first cache serves.
 constexpr double kNearer = 0.1;
-/// Cycles, or steps of the clock, by which two levels differ at least.
-constexpr double kLeastStep = 3, kClockSteps = 1.5;
 /// Confidence of a capacity that is only known to lie in an interval.
 constexpr double kOpen = 0.5;
 /// SMs tried for the spread of the memory latency.
@@ -57,7 +61,12 @@ std::uint64_t largest_array(const device::Device& device) {
     const auto memory = device.attribute(total_memory_bytes).value_or(std::int64_t{256} << 20);
     // Loads past the first level begin with arrays of kSmallestFar, however small the L2 is.
     const auto wanted = l2 > 0 ? std::max(kTimesL2 * l2, static_cast<std::int64_t>(4 * kSmallestFar)) : kLargestUncached;
-    return std::bit_floor(static_cast<std::uint64_t>(std::min(wanted, memory / 4)));
+    return std::bit_floor(static_cast<std::uint64_t>(std::min(wanted, memory / kPartOfMemory)));
+}
+
+std::uint64_t most_far_loads(const device::Device& device) {
+    const auto l2 = static_cast<double>(device.attribute(device::Attribute::l2_cache_bytes).value_or(0));
+    return std::max(kMostFarLoads, static_cast<std::uint64_t>(kTimesLines * l2 / static_cast<double>(kFarStride)));
 }
 
 /// A cache and what lies behind it, as seen by one chase.
@@ -126,15 +135,14 @@ struct Hierarchy {
 
 /// A first level is what only loads that may hit it see; the others are seen by loads that go past it, which also keep the
 /// first level from hiding them.
-Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, std::uint64_t largest, double clock_step, Outcome& outcome) {
-    const double least_step = std::max(kLeastStep, kClockSteps * clock_step);
+Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, deduce::LevelQuestion beyond_first, Outcome& outcome) {
     near.describe(0.05, "first-level caches");
     Distribution near_counts("caches/near_latencies", near.chase()), far_counts("caches/far_latencies", far.chase());
     const auto near_sweep = deduce::deduce_levels(
-        std::ref(near_counts), {.largest = std::min(largest, kLargestNear), .stride = kNearStride, .least_step = least_step, .most_loads = kMostNearLoads});
+        std::ref(near_counts),
+        {.largest = std::min(beyond_first.largest, kLargestNear), .stride = kNearStride, .least_step = beyond_first.least_step, .most_loads = kMostNearLoads});
     far.describe(0.2, "caches behind the first level");
-    const auto far_sweep = deduce::deduce_levels(
-        std::ref(far_counts), {.smallest = kSmallestFar, .largest = largest, .stride = kFarStride, .least_step = least_step, .most_loads = kMostFarLoads});
+    const auto far_sweep = deduce::deduce_levels(std::ref(far_counts), beyond_first);
     outcome.traces.push_back(trace_of("caches/near", near_sweep));
     outcome.traces.push_back(trace_of("caches/far", far_sweep));
     outcome.traces.push_back(near_counts.trace());
@@ -220,7 +228,7 @@ private:
 void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, std::uint64_t largest, Outcome& outcome) {
     const bool cached = !hierarchy.caches.empty();
     const double threshold = cached ? (hierarchy.caches.back().level.latency + hierarchy.memory.latency) / 2 : 0;
-    const auto offsets = deduce::strided(cached ? largest : kSmallestFar, cached ? std::max(kFarStride, largest / kMostFarLoads) : kFarStride);
+    const auto offsets = deduce::strided(cached ? largest : kSmallestFar, cached ? std::max(kFarStride, largest / kMemoryLines) : kFarStride);
     const auto sms = sms_of(context.device);
     const std::uint32_t every = (sms + kMostSms - 1) / kMostSms;
     const double step = clock_step(context.findings);
@@ -269,11 +277,18 @@ Outcome measure(Context& context) {
     Outcome outcome;
     const std::uint64_t largest = largest_array(context.device);
     const std::uint64_t room = std::max(largest, kRoom);
-    const device::Buffer memory(context.device, Bytes{static_cast<std::int64_t>(room)});
-    ChaseArray near(context, {.base = memory.address()}, LoadHint::all);
-    ChaseArray far(context, {.base = memory.address()}, LoadHint::l2_only);
+    // Aligned to its own size, so that each run sees the same address bits choose sets.
+    const device::Buffer memory(context.device, Bytes{static_cast<std::int64_t>(2 * room)});
+    const device::Address base = (memory.address() + room - 1) / room * room;
+    ChaseArray near(context, {.base = base}, LoadHint::all);
+    ChaseArray far(context, {.base = base}, LoadHint::l2_only);
     for (const ChaseArray* array : {&near, &far}) array->add_code_checks(outcome);
-    const auto hierarchy = find_hierarchy(near, far, largest, clock_step(context.findings), outcome);
+    const deduce::LevelQuestion question{.smallest = kSmallestFar,
+                                         .largest = largest,
+                                         .stride = kFarStride,
+                                         .least_step = least_level_step(context.findings),
+                                         .most_loads = most_far_loads(context.device)};
+    const auto hierarchy = find_hierarchy(near, far, question, outcome);
     std::vector<std::string> names;
     for (const auto& cache : hierarchy.caches) {
         names.push_back(cache.name);

@@ -14,23 +14,14 @@ namespace {
 constexpr std::uint64_t kRoom = 64 * 1024;
 /// No line of constants was ever shorter.
 constexpr std::uint64_t kStride = 64;
-/// Cycles, or steps of the clock, by which two levels differ at least.
-constexpr double kLeastStep = 3, kClockSteps = 1.5;
 
 Outcome measure(Context& context) {
     Outcome outcome;
     ChaseArray array(context, {.ring_stride = kStride}, LoadHint::constant);
     array.add_code_checks(outcome);
     array.describe(0.1, "constants");
-    PathQuestion question{.experiment = "constant_caches", .path = "constant", .largest = kRoom, .room = kRoom, .stride = kStride};
-    question.least_step = std::max(kLeastStep, kClockSteps * clock_step(context.findings));
-    question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
-        return array.walk(offsets, warm, loads, sm);
-    };
-    const auto findings = measure_caches(context, array.chase(), question, outcome);
-    report_caches(findings, question, outcome);
-    array.describe(0.8, "latency by SM");
-    measure_latencies(context, findings, question, outcome);
+    const PathQuestion question{.experiment = "constant_caches", .path = "constant", .largest = kRoom, .room = kRoom, .stride = kStride};
+    measure_path(context, array, question, outcome);
     return outcome;
 }
 

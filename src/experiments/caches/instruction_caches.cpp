@@ -19,8 +19,6 @@ namespace {
 
 /// 96 KiB of code before compute capability 7.0, 192 KiB since; more takes seconds to compile.
 constexpr std::uint32_t kSlots = 1536;
-/// Cycles, or steps of the clock, by which two levels differ at least.
-constexpr double kLeastStep = 3, kClockSteps = 1.5;
 
 /// A tour of so much of a cache, together with as many constants, is more than the cache holds; what a cache shared with nothing
 /// loses to accidents, and what a shared one loses at least.
@@ -130,7 +128,7 @@ Outcome measure(Context& context) {
                           .room = chase.room(),
                           .stride = chase.slot_bytes(),
                           .word = chase.slot_bytes()};
-    question.least_step = std::max(kLeastStep, kClockSteps * clock_step(context.findings));
+    question.least_step = least_level_step(context.findings);
     question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
         return chase.walk(offsets, warm, loads, sm);
     };

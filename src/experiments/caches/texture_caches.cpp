@@ -20,8 +20,6 @@ constexpr std::int64_t kTimesL2 = 8;
 constexpr std::int64_t kLargest = std::int64_t{2} << 20, kLargestTexture = std::int64_t{16} << 20;
 /// For lines far apart, more than for arrays walked line by line.
 constexpr std::int64_t kRoom = std::int64_t{8} << 20;
-/// Cycles, or steps of the clock, by which two levels differ at least.
-constexpr double kLeastStep = 3, kClockSteps = 1.5;
 
 std::int64_t largest_array(const device::Device& device) {
     const auto l2 = device.attribute(device::Attribute::l2_cache_bytes).value_or(0);
@@ -37,20 +35,13 @@ Outcome measure(Context& context) {
     ChaseArray array(context, {.base = memory.address(), .texture = texture}, LoadHint::texture);
     array.add_code_checks(outcome);
     array.describe(0.1, "textures");
-    PathQuestion question{.experiment = "texture_caches",
-                          .path = "texture",
-                          .largest = static_cast<std::uint64_t>(largest),
-                          .room = static_cast<std::uint64_t>(room),
-                          .stride = kStride,
-                          .word = kTexel};
-    question.least_step = std::max(kLeastStep, kClockSteps * clock_step(context.findings));
-    question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
-        return array.walk(offsets, warm, loads, sm);
-    };
-    const auto findings = measure_caches(context, array.chase(), question, outcome);
-    report_caches(findings, question, outcome);
-    array.describe(0.8, "latency by SM");
-    measure_latencies(context, findings, question, outcome);
+    const PathQuestion question{.experiment = "texture_caches",
+                                .path = "texture",
+                                .largest = static_cast<std::uint64_t>(largest),
+                                .room = static_cast<std::uint64_t>(room),
+                                .stride = kStride,
+                                .word = kTexel};
+    measure_path(context, array, question, outcome);
     return outcome;
 }
 

@@ -1,6 +1,7 @@
 #include "experiments/chase/chase_array.hpp"
 
 #include "experiments/caches/settled_latency.hpp"
+#include "experiments/chase/pointer_chase_kernels.hpp"
 #include "experiments/estimates.hpp"
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 namespace gputomo::experiments {
 namespace {
 
-constexpr std::int64_t kRecordBytes = 12;
 /// Static limit of every current GPU; shared memory that a chase beyond the L1 may fill with records.
 constexpr std::int64_t kMostShared = 48 * 1024;
 constexpr std::int64_t kSharedLeftFree = 1024;
@@ -21,11 +21,12 @@ constexpr std::uint32_t kRing = 16;
 /// Slower by more than this than when warm: the data were not there any more.
 constexpr double kEmptied = 8;
 
-/// Chases that may hit the L1 record little at a time and leave it its memory; the others record as much as they can.
+/// Chases that may hit the L1, or a texture cache that is the same, record little at a time and leave it its memory; the others record as much
+/// as they can.
 PointerChase::Shape shape_for(const Context& context, const ArrayPlace& place, LoadHint hint) {
     PointerChase::Shape shape{.hint = hint, .texture_base = place.base, .texture = place.texture};
     shape.start_to_start = clock_step(context.findings) > 1;
-    if (hint == LoadHint::all) return shape;
+    if (hint == LoadHint::all || hint == LoadHint::texture) return shape;
     const auto shared = context.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384);
     shape.records = static_cast<std::uint32_t>((std::min(shared, kMostShared) - kSharedLeftFree) / kRecordBytes);
     return shape;
@@ -89,8 +90,7 @@ std::uint32_t ChaseArray::rewalk_for(std::size_t elements, std::uint64_t warm) c
 
 deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
     context_.progress(fraction_, what_);
-    const auto order = place_elements(request.offsets);
-    chase_.write_cycle(order);
+    const auto order = write(request.offsets);
     return {chase_.walk(order, std::uint64_t{request.warm_laps} * order.size(), std::uint64_t{request.recorded_laps} * order.size(),
                         rewalk_for(order.size(), std::uint64_t{request.warm_laps} * order.size())),
             chase_.loads_a_launch()};
@@ -100,8 +100,7 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
                                        std::optional<std::uint32_t> sm) {
     constexpr int kRuns = 3;
     context_.progress(fraction_, what_);
-    const auto order = place_elements(offsets);
-    chase_.write_cycle(order);
+    const auto order = write(offsets);
     if (chase_.disturbed()) return disturbed_mean(order, first, warm, loads, sm);
     const std::uint64_t granularity = chase_.average_granularity();
     const std::uint64_t timed = (loads + granularity - 1) / granularity * granularity;
@@ -130,8 +129,7 @@ std::optional<double> ChaseArray::disturbed_mean(std::vector<device::Address> or
 
 std::vector<double> ChaseArray::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
     context_.progress(fraction_, what_);
-    const auto order = place_elements(offsets);
-    chase_.write_cycle(order);
+    const auto order = write(offsets);
     return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
 }
 

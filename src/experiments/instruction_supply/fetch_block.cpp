@@ -18,8 +18,6 @@ constexpr auto kLeaf = "instruction_supply.fetch_block";
 constexpr std::uint64_t kCapacities = 2, kUnknownSweep = 24 * 1024, kMostSweep = 96 * 1024;
 /// Steps of several lengths: of a single one, sizes that share a factor with it may look alike.
 constexpr int kFillings[] = {1, 2, 3};
-/// Cycles, or steps of the clock, by which a step that waits is slower at least.
-constexpr double kLeastStep = 3, kClockSteps = 1.5;
 /// Accidents that the medians of three launches leave.
 constexpr double kMostWrong = 0.03;
 constexpr auto kMethod = "fetch_block: two clock reads behind each of 96 barriers, while other warps run through more code than the first cache holds";
@@ -61,7 +59,7 @@ deduce::Estimate estimate_of(const deduce::FetchBlocks& found, std::size_t place
 
 Outcome measure(Context& context) {
     Outcome outcome;
-    const double least = std::max(kLeastStep, kClockSteps * clock_step(context.findings));
+    const double least = least_level_step(context.findings);
     std::vector<std::vector<deduce::FetchPlace>> kernels;
     std::size_t places = 0;
     for (const int filling : kFillings) {
