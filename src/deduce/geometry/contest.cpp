@@ -92,8 +92,10 @@ bool Contest::lost(const Contender& contender, const Contender& leader, double b
 
 double Contest::most_of_next(const Contender& contender, const Contender& leader) {
     const std::size_t next = contender.candidate.by_walk.size();
-    if (contender.form == Form::tree)
-        return leader.most[next] - static_cast<double>((*walks_)[next].episodes.size()) * price_of(ways_, 2 * std::size_t{ways_} - 1);
+    if (contender.form == Form::tree) {
+        const auto paid = std::ranges::count((*walks_)[next].episodes, true, &Episode::repeats);
+        return leader.most[next] - static_cast<double>(paid) * price_of(ways_, 2 * std::size_t{ways_} - 1);
+    }
     if (contender.form == Form::plain) return leader.most[next];
     double most = 0;
     for (const auto& e : plainly(contender.candidate.name, next)) most += e.explained * foreseen_ + (e.victims - e.explained) * unforeseen_;
@@ -127,7 +129,8 @@ Contest::Explained Contest::explain_walk(const Contender& contender, std::size_t
         }
         const Explanation learnt = model ? explain((*walks_)[walk].episodes[i], ways_, *model, accidental_) : Explanation{};
         const Explanation& explanation = model ? learnt : plain[i];
-        all.likelihood += explanation.likelihood - price;
+        // Learnt of the first half, it is tried on the second: where that is the same once more, only its price tells what it is worth.
+        all.likelihood += explanation.likelihood - ((*walks_)[walk].episodes[i].repeats ? price : 0);
         all.victims += explanation.victims;
         all.explained += explanation.explained;
     }

@@ -1,6 +1,7 @@
 #include "deduce/geometry/policy.hpp"
 
 #include "deduce/geometry/contest.hpp"
+#include "deduce/geometry/repeats.hpp"
 #include "deduce/geometry/victims.hpp"
 #include "deduce/geometry/way_odds.hpp"
 #include "deduce/statistics.hpp"
@@ -144,6 +145,9 @@ private:
                 episode.missed.push_back(recorded.missed[i]);
                 episode.odd.push_back(recorded.odd[i]);
             }
+            odd_ += static_cast<double>(std::count(episode.odd.begin(), episode.odd.end(), true));
+            recorded_ += static_cast<double>(episode.odd.size());
+            leave_out_accidents(episode, walk.tour, probe_.accidents());
             walk.episodes.push_back(std::move(episode));
         }
         return walk;
@@ -151,13 +155,7 @@ private:
 
     /// Of the accidents, those are known that are odd.
     [[nodiscard]] double accidents_like_misses() const {
-        double odd = 0, all = 0;
-        for (const auto& walk : walks_)
-            for (const auto& e : walk.episodes) {
-                odd += static_cast<double>(std::count(e.odd.begin(), e.odd.end(), true));
-                all += static_cast<double>(e.odd.size());
-            }
-        return std::max(probe_.accidents() / kLeastHidden, probe_.accidents() - odd / std::max(1.0, all));
+        return std::max(probe_.accidents() / kLeastHidden, probe_.accidents() - odd_ / std::max(1.0, recorded_));
     }
     [[nodiscard]] std::vector<Step> random_steps(const Episode& episode) const {
         return explain(episode, ways_, *make_model("random", ways_), accidental_).steps;
@@ -273,7 +271,8 @@ private:
     std::uint64_t visits_ = 0;
     Offsets lines_, company_;
     std::vector<Walk> walks_;
-    double accidental_ = 0;  ///< share of hits that read like misses
+    double odd_ = 0, recorded_ = 0;  ///< loads of all walks
+    double accidental_ = 0;          ///< share of hits that read like misses
     Contest contest_;
     PolicyFinding found_;
 };

@@ -12,6 +12,7 @@ namespace gputomo::deduce::geometry {
 struct Episode {
     std::vector<std::uint32_t> lines;
     std::vector<bool> missed, odd;
+    bool repeats = false;  ///< the second half shows what the first does
 };
 
 /// What happens to a way: its line is used, or it is evicted and another line comes in its place.
