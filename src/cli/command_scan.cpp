@@ -52,11 +52,12 @@ std::string specimen_of(const device::Device& device) {
 
 int scan_device(const ScanOptions& options) {
     const InterruptGuard guard;
-    const auto plan = scan::plan(experiments::catalogue(), options.only);
+    auto plan = scan::plan(experiments::catalogue(), options.only);
     scan::check_writable(options.out);
     std::optional<history::History> history;
     if (!options.history.empty()) history.emplace(options.history);
     const auto device = open_device(options.device, options.seed, options.noise);
+    if (options.only.empty()) plan = scan::plan_of_all(experiments::catalogue(), device->simulated());
     scan::Scan result;
     {
         Progress progress(options.quiet);

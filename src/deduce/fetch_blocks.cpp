@@ -21,7 +21,10 @@ std::size_t explained_by(const std::vector<FetchPlace>& places, std::uint64_t si
 
 FetchBlocks fetch_blocks(std::span<const std::vector<FetchPlace>> kernels, std::uint64_t unit) {
     FetchBlocks found;
-    if (std::ranges::none_of(kernels, [](const auto& places) { return std::ranges::any_of(places, &FetchPlace::waited); })) return found;
+    std::size_t waits = 0, others = 0;
+    for (const auto& places : kernels)
+        for (const auto& place : places) ++(place.waited ? waits : others);
+    if (waits == 0) return found;
     for (std::uint64_t size = unit; size <= kMostInstructions * unit; size += unit) {
         std::size_t explained = 0;
         for (const auto& places : kernels) explained += explained_by(places, size, unit);
@@ -34,6 +37,8 @@ FetchBlocks fetch_blocks(std::span<const std::vector<FetchPlace>> kernels, std::
         }
         if (explained == found.explained) found.sizes.push_back(size);
     }
+    // Large blocks say that hardly any place waits, which a few accidents don't contradict.
+    if (found.explained < others + (waits + 1) / 2) found.sizes.clear();
     return found;
 }
 

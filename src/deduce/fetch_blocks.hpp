@@ -14,9 +14,10 @@ struct FetchPlace {
 };
 
 struct FetchBlocks {
-    std::vector<std::uint64_t> sizes;  ///< that explain most places equally well, smallest first; none where no place waited
-    std::size_t explained = 0;         ///< places of all
-    std::size_t runner_up = 0;         ///< places that the next best size explains
+    std::vector<std::uint64_t>
+        sizes;  ///< that explain most places equally well, smallest first; none where no place waited, or less than half of the waits are explained
+    std::size_t explained = 0;  ///< places of all
+    std::size_t runner_up = 0;  ///< places that the next best size explains
 };
 
 /// Of each kernel's places. A size of n instructions, each `unit` bytes, says that a warp waits at every n-th of them; where the first one is may differ from kernel to kernel.

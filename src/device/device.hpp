@@ -162,6 +162,8 @@ public:
     [[nodiscard]] virtual std::string name() const = 0;
     /// "cuda:0" or "sim:gtx280".
     [[nodiscard]] virtual std::string id() const = 0;
+    /// Whether this is no hardware: what a GPU does in a second may take minutes.
+    [[nodiscard]] virtual bool simulated() const { return false; }
     /// What tells this GPU from others of its kind, "GPU-12345678-..."; empty where there is no such thing.
     [[nodiscard]] virtual std::string uuid() const { return {}; }
     /// PTX ISA version and target that load() accepts and that kernels should be written for.

@@ -79,16 +79,19 @@ bool MachineInstruction::reads_clock() const {
     return number && is_clock(*number);
 }
 
-std::vector<std::uint8_t> MachineInstruction::three_operands() const {
+std::vector<RegisterOperand> MachineInstruction::three_operands() const {
     constexpr std::uint64_t kForm = 0xe00, kAllRegisters = 0x200;
     constexpr std::uint8_t kZero = 255;
-    std::vector<std::uint8_t> numbers;
-    if ((low & kForm) != kAllRegisters) return numbers;
+    constexpr int kReuseAt = 122 - 64;
+    std::vector<RegisterOperand> operands;
+    if ((low & kForm) != kAllRegisters) return operands;
+    int slot = 0;
     for (const std::uint64_t field : {low >> 24, low >> 32, high}) {
         const auto number = static_cast<std::uint8_t>(field & 0xff);
-        if (number != kZero && std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
+        if (number != kZero) operands.push_back({slot, number, (high >> (kReuseAt + slot) & 1) != 0});
+        ++slot;
     }
-    return numbers;
+    return operands;
 }
 
 std::string MachineInstruction::guard() const {

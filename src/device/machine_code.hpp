@@ -14,6 +14,14 @@
 
 namespace gputomo::device {
 
+/// A general register that an instruction reads.
+struct RegisterOperand {
+    int slot = 0;  ///< 0 to 2, the place among the operands
+    std::uint8_t number = 0;
+    bool reuse = false;  ///< the compiler marked it to be kept at its place for a later instruction (bits 122 to 124 of the instruction)
+    constexpr bool operator==(const RegisterOperand&) const = default;
+};
+
 /// One 16-byte instruction of compute capability 7.0 or newer.
 struct MachineInstruction {
     std::uint64_t low = 0;  ///< its first 8 bytes
@@ -34,9 +42,9 @@ struct MachineInstruction {
     /// The register that CS2R, CS2UR, S2R and S2UR read.
     [[nodiscard]] std::optional<std::uint8_t> special_register() const;
     [[nodiscard]] bool reads_clock() const;
-    /// Numbers of the general registers that an instruction of three such operands (FFMA, IMAD) reads, each once and
-    /// without the zero register; empty where one of the operands is something else.
-    [[nodiscard]] std::vector<std::uint8_t> three_operands() const;
+    /// General registers that an instruction of three such operands (FFMA, IMAD) reads, without the zero register; empty where one of the operands is
+    /// something else.
+    [[nodiscard]] std::vector<RegisterOperand> three_operands() const;
     /// "@!P0 "; empty for an instruction that is always carried out.
     [[nodiscard]] std::string guard() const;
     /// "@!P0 BRA 0x40", "LDG.64"

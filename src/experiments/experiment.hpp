@@ -63,6 +63,9 @@ struct Outcome {
     std::vector<std::string> warnings;
 };
 
+/// Whether a scan of everything has an experiment: those that a GPU does in a second may take minutes to simulate.
+enum class PartOfScan { always, on_hardware, on_request };
+
 struct Experiment {
     std::string_view id;                     ///< "global_chase"
     std::string_view title;                  ///< one line for `gputomo list experiments`
@@ -71,7 +74,7 @@ struct Experiment {
     std::vector<std::string_view> after;     ///< ids of experiments whose findings make it better; their failure does not stop it
     std::vector<std::string_view> provides;  ///< paths, with * for map keys: "caches.*.capacity"
     Outcome (*run)(Context& context);
-    bool on_request = false;  ///< takes too long for a scan of everything
+    PartOfScan part_of_scan = PartOfScan::always;
     /// For devices that compile ahead, before any experiment runs: hands them kernels that take long to compile.
     void (*compile_ahead)(device::Device& device) = nullptr;
 };

@@ -48,9 +48,14 @@ private:
 std::vector<const Experiment*> plan(std::span<const Experiment> catalogue, const std::vector<std::string>& only) {
     Planner planner(catalogue);
     for (const auto& id : only) planner.add(id);
-    if (only.empty())
-        for (const auto& experiment : catalogue)
-            if (!experiment.on_request) planner.add(experiment.id);
+    return planner.take();
+}
+
+std::vector<const Experiment*> plan_of_all(std::span<const Experiment> catalogue, bool simulated) {
+    using enum experiments::PartOfScan;
+    Planner planner(catalogue);
+    for (const auto& experiment : catalogue)
+        if (experiment.part_of_scan == always || (experiment.part_of_scan == on_hardware && !simulated)) planner.add(experiment.id);
     return planner.take();
 }
 

@@ -87,6 +87,7 @@ public:
 
     [[nodiscard]] std::string name() const override { return machine_.identity.name.value_or("simulated GPU"); }
     [[nodiscard]] std::string id() const override { return options_.id; }
+    [[nodiscard]] bool simulated() const override { return true; }
     [[nodiscard]] PtxTarget ptx_target() const override {
         const auto major = machine_.identity.compute_capability_major.value_or(7), minor = machine_.identity.compute_capability_minor.value_or(0);
         return {8, 0, static_cast<int>(major * 10 + minor)};

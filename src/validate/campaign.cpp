@@ -35,7 +35,7 @@ std::optional<Scanned> scan_one(std::uint64_t seed, const Campaign& campaign) {
     // Alone, without what it could know from other experiments and without the plots of the paper. Other random machines don't describe
     // what it measures.
     const auto outstanding = experiments::outstanding_experiment();
-    auto plan = all ? scan::plan(experiments::catalogue()) : std::vector<const experiments::Experiment*>{&outstanding};
+    auto plan = all ? scan::plan_of_all(experiments::catalogue(), true) : std::vector<const experiments::Experiment*>{&outstanding};
     if (all) std::erase_if(plan, [&](const auto* experiment) { return experiment->id == outstanding.id; });
     const auto scan = scan::run(*device, plan, options);
     if (scan.interrupted()) return std::nullopt;

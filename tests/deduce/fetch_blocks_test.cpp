@@ -37,6 +37,16 @@ TEST(FetchBlocks, AreNotSpokenOfWhereNoPlaceWaits) {
     EXPECT_TRUE(fetch_blocks(Kernels{none}, 8).sizes.empty());
 }
 
+TEST(FetchBlocks, AreNotSpokenOfWhereOnlyAFewPlacesWaitAnywhere) {
+    // As on an H200, where the last steps wait for the other warps' way out.
+    auto kernels = Kernels{places(16, 5, 128, 64), places(16, 6, 128, 16), places(16, 7, 128, 160)};
+    for (auto& kernel : kernels)
+        for (auto& place : kernel) place.waited = false;
+    for (const std::size_t at : {90, 91, 94}) kernels[0][at].waited = true;
+    kernels[1][95].waited = true;
+    EXPECT_TRUE(fetch_blocks(kernels, 16).sizes.empty());
+}
+
 TEST(FetchBlocks, SurviveAccidents) {
     auto kernels = Kernels{places(16, 5, 128, 64), places(16, 6, 128, 16), places(16, 7, 128, 160)};
     for (const std::size_t at : {3, 40, 77}) kernels[at % 3][at].waited = !kernels[at % 3][at].waited;

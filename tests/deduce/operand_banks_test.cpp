@@ -1,50 +1,150 @@
 #include "deduce/operand_banks.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
 #include <random>
 
 namespace gputomo::deduce {
 namespace {
 
-/// Loops of one instruction each, of registers that nobody chose, on a file of that many banks and ports.
-std::vector<OperandLoop> loops_on(int banks, int ports, double jitter) {
+struct HiddenFile {
+    int banks = 1;
+    int ports = 1;
+    int window = 1;      ///< instructions whose reads even out
+    bool keeps = false;  ///< the register that the instruction before had at the same place is not read again where it was marked
+};
+
+using Code = std::vector<InstructionReads>;
+
+/// Instructions whose registers nobody chose, in half of the loops all even or all odd; one in four operands is marked and named again by the next instruction.
+Code some_code(std::mt19937& random, int operands, bool one_sided, bool marked) {
+    const auto side = static_cast<std::uint8_t>(random() % 2);
+    Code code(4);
+    for (auto& reads : code)
+        while (std::ssize(reads) < operands) {
+            const auto number = static_cast<std::uint8_t>(one_sided ? random() % 20 * 2 + side : random() % 40);
+            if (std::ranges::find(reads, number, &OperandRead::number) == reads.end()) reads.push_back({static_cast<int>(reads.size()), number});
+        }
+    for (std::size_t i = 0; marked && i + 1 < code.size(); ++i) {
+        code[i][0].kept = random() % 4 == 0;
+        if (code[i][0].kept) code[i + 1][0].number = code[i][0].number;
+    }
+    return code;
+}
+
+double turns_of(const Code& code, const HiddenFile& file) {
+    double turns = 0;
+    for (std::size_t begin = 0; begin < code.size(); begin += static_cast<std::size_t>(file.window)) {
+        std::map<int, int> reads{{0, 0}};
+        const auto end = std::min(code.size(), begin + static_cast<std::size_t>(file.window));
+        for (std::size_t i = begin; i < end; ++i)
+            for (const auto& read : code[i]) {
+                const auto& before = code[i > 0 ? i - 1 : 0][0];
+                if (!(file.keeps && i > 0 && read.slot == 0 && before.kept && before.number == read.number)) ++reads[read.number % file.banks];
+            }
+        int most = 0;
+        for (const auto& [bank, count] : reads) most = std::max(most, count);
+        turns += std::max(static_cast<double>(end - begin), file.window == 1 ? std::max(1, (most + file.ports - 1) / file.ports) : double(most) / file.ports);
+    }
+    return turns / static_cast<double>(code.size());
+}
+
+std::vector<OperandLoop> loops_on(const HiddenFile& file, double jitter) {
     std::mt19937 random(7);
     std::normal_distribution<double> error(0, 1);
     std::vector<OperandLoop> loops;
     for (int i = 0; i < 60; ++i) {
-        std::vector<std::uint8_t> operands;
-        while (operands.size() < 2U + i % 2) {
-            const auto number = static_cast<std::uint8_t>(random() % 40);
-            if (std::ranges::find(operands, number) == operands.end()) operands.push_back(number);
-        }
-        std::vector<int> reads(static_cast<std::size_t>(banks));
-        for (const auto number : operands) ++reads[number % reads.size()];
-        const int turns = (std::ranges::max(reads) + ports - 1) / ports;
-        loops.push_back({{operands}, 4.0 * turns + jitter * error(random)});
+        auto code = some_code(random, 1 + i % 3, i % 2 == 0, file.keeps);
+        const double cycles = 4 * turns_of(code, file) + jitter * error(random);
+        loops.push_back({std::move(code), cycles});
     }
     return loops;
 }
 
 TEST(OperandBanks, AreThoseThatExplainTheTimes) {
-    for (const auto& [banks, ports] : {std::pair{2, 1}, {4, 1}, {8, 1}, {3, 1}, {2, 2}}) {
-        const auto found = operand_banks(loops_on(banks, ports, 0.1));
-        ASSERT_EQ(found.files.size(), 1U) << banks << " banks, " << ports << " ports";
-        EXPECT_EQ(found.files.front().banks, banks);
-        EXPECT_EQ(found.files.front().ports, ports);
+    for (const HiddenFile file : {HiddenFile{2, 1}, {4, 1}, {8, 1}, {3, 1}, {2, 2}, {1, 1}, {1, 2}}) {
+        const auto found = operand_banks(loops_on(file, 0.1));
+        for (const auto& one : found.files) {
+            EXPECT_EQ(one.banks, file.banks);
+            EXPECT_EQ(one.ports, file.ports) << file.banks << " banks";
+            EXPECT_FALSE(one.evened && file.banks > 1);  // one bank has as many reads of each instruction as of all
+        }
         EXPECT_GT(found.explained, 0.98);
         EXPECT_NEAR(found.conflict, 4, 0.2);
     }
 }
 
-TEST(OperandBanks, AreNotSpokenOfWhereAllLoopsTakeAsLong) { EXPECT_TRUE(operand_banks(loops_on(1, 3, 0.01)).alike); }
+TEST(OperandBanks, AreFoundWhereReadsOfNeighboursEvenOutAndMarkedOperandsAreKept) {
+    for (const int banks : {2, 4})
+        for (const bool keeps : {false, true}) {
+            const auto found = operand_banks(loops_on({banks, 1, 4, keeps}, 0.05));
+            ASSERT_EQ(found.files.size(), 1U) << banks << " banks";
+            EXPECT_EQ(found.files.front().banks, banks);
+            EXPECT_EQ(found.files.front().ports, 1);
+            EXPECT_TRUE(found.files.front().evened);
+            EXPECT_EQ(found.files.front().keeps, keeps);
+            EXPECT_GT(found.explained, 0.95);
+        }
+}
+
+TEST(OperandBanks, KeepAMarkedOperandUntilItsPlaceIsReadFromTheSameBank) {
+    // Register 1 is named again two instructions later; between them its place has register 4, of the other of two banks, or 5.
+    const Code kept{{{0, 1, true}, {1, 3}}, {{0, 4}, {1, 5}}, {{0, 1}, {1, 7}}, {{0, 9}, {1, 11}}};
+    const Code lost{{{0, 1, true}, {1, 3}}, {{0, 5}, {1, 4}}, {{0, 1}, {1, 7}}, {{0, 9}, {1, 11}}};
+    const Code even{{{0, 1}, {1, 2}}, {{0, 4}, {1, 3}}, {{0, 6}, {1, 5}}, {{0, 8}, {1, 7}}};
+    const OperandLoop loops[] = {{kept, 6 / 4.0}, {lost, 7 / 4.0}, {even, 4 / 4.0}};
+    const auto found = operand_banks(loops);
+    const auto explains = [&](bool keeps) {
+        return std::ranges::any_of(found.files, [&](const auto& file) { return file.banks == 2 && file.ports == 1 && file.evened && file.keeps == keeps; });
+    };
+    EXPECT_TRUE(explains(true));
+    EXPECT_FALSE(explains(false));
+    EXPECT_NEAR(found.explained, 1, 1e-9);
+}
+
+TEST(OperandBanks, AreNotSpokenOfWhereAllLoopsTakeAsLong) { EXPECT_TRUE(operand_banks(loops_on({1, 3}, 0.01)).alike); }
 
 TEST(OperandBanks, AreNotBelievedOfTimesThatTheyDoNotExplain) {
-    auto loops = loops_on(1, 3, 0.01);
+    auto loops = loops_on({1, 3}, 0.01);
     std::mt19937 random(3);
     for (auto& loop : loops) loop.cycles += static_cast<double>(random() % 4);
     EXPECT_LT(operand_banks(loops).explained, 0.5);
+}
+
+/// Three runs of an H200, as recorded.
+std::vector<OperandLoop> recorded(const nlohmann::json& recording, std::size_t run) {
+    std::vector<OperandLoop> loops;
+    for (const auto& loop : recording.at("loops")) {
+        auto& one = loops.emplace_back();
+        one.cycles = loop.at("cycles").at(run).get<double>();
+        for (const auto& code : loop.at("code")) {
+            auto& reads = one.instructions.emplace_back();
+            for (int slot = 0; slot < 3; ++slot)
+                reads.push_back({slot, code.at(static_cast<std::size_t>(slot)).get<std::uint8_t>(), (code.at(3).get<int>() >> slot & 1) != 0});
+        }
+    }
+    return loops;
+}
+
+TEST(OperandBanks, OfAnH200AreTwoOfOnePort) {
+    std::ifstream file(GPUTOMO_SOURCE_DIR "/recordings/h200-operand-banks.json");
+    const auto recording = nlohmann::json::parse(file);
+    for (std::size_t run = 0; run < 3; ++run) {
+        const auto found = operand_banks(recorded(recording, run));
+        EXPECT_GT(found.explained, 0.98);
+        ASSERT_FALSE(found.files.empty());
+        EXPECT_TRUE(found.files.front().evened);
+        EXPECT_TRUE(found.files.front().keeps);
+        for (const auto& file_found : found.files) {
+            EXPECT_EQ(file_found.banks, 2);
+            EXPECT_EQ(file_found.ports, 1);
+        }
+    }
 }
 
 }  // namespace

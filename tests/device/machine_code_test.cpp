@@ -78,9 +78,12 @@ TEST(MachineCodeTest, AccessesHaveTheirWidth) {
 }
 
 TEST(MachineCodeTest, OperandsOfAMultiplyAddAreThoseOfItsListing) {
-    EXPECT_EQ(first(kernel("opcodes", 90), "FFMA").three_operands(), (std::vector<std::uint8_t>{7, 5, 0}));  // FFMA R0, R7, R5, R0
+    using Operands = std::vector<RegisterOperand>;
+    EXPECT_EQ(first(kernel("opcodes", 90), "FFMA").three_operands(), (Operands{{0, 7}, {1, 5}, {2, 0}}));  // FFMA R0, R7, R5, R0
     const MachineInstruction same_twice{0x0000'0005'05ff'7223, 0xff, {}};
-    EXPECT_EQ(same_twice.three_operands(), std::vector<std::uint8_t>{5});
+    EXPECT_EQ(same_twice.three_operands(), (Operands{{0, 5}, {1, 5}}));
+    const MachineInstruction marked{0x0000'002a'0912'7223, 0x0c00'0000'0000'0012, {}};  // FFMA R18, R9.reuse, R42.reuse, R18
+    EXPECT_EQ(marked.three_operands(), (Operands{{0, 9, true}, {1, 42, true}, {2, 18}}));
     const MachineInstruction with_literal{0x3f80'0000'0507'7423, 0x02, {}};
     EXPECT_TRUE(with_literal.three_operands().empty());
 }

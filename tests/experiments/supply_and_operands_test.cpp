@@ -70,7 +70,7 @@ TEST(OperandBanks, OfAGtx280DoNotShow) {
 }
 
 TEST(OperandBanks, OfOtherMachinesAreFound) {
-    for (const auto& [banks, ports] : {std::pair{2, 1}, {4, 1}, {2, 2}, {3, 1}}) {
+    for (const auto& [banks, ports] : {std::pair{2, 1}, {4, 1}, {2, 2}, {3, 1}, {1, 1}, {16, 1}}) {
         auto machine = gtx280();
         machine.issue.issue_interval.set(4);
         machine.topology.operand_banks.set(banks);

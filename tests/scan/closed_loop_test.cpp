@@ -22,7 +22,7 @@ struct ClosedLoop {
 ClosedLoop close_loop(const std::string& file) {
     const auto truth = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/" + file);
     const auto device = sim::make_device(truth, {.id = "sim:closed-loop", .seed = 3});
-    const auto scanned = scan::run(*device, scan::plan(experiments::catalogue()), {.seed = 3});
+    const auto scanned = scan::run(*device, scan::plan_of_all(experiments::catalogue(), true), {.seed = 3});
     ClosedLoop loop;
     for (const auto& record : scanned.records)
         if (record.status != scan::Status::done) loop.wrong.push_back(record.id + ": " + record.error);

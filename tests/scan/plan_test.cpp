@@ -27,12 +27,12 @@ std::vector<std::string_view> ids(const std::vector<const experiments::Experimen
 TEST(Plan, WhatAnExperimentNeedsComesBeforeIt) {
     const std::array catalogue{FakeExperiments::make('a', {"c", "b"}), FakeExperiments::make('b', {"d"}), FakeExperiments::make('c', {"d"}),
                                FakeExperiments::make('d')};
-    EXPECT_THAT(ids(plan(catalogue)), ElementsAre("d", "c", "b", "a"));
+    EXPECT_THAT(ids(plan_of_all(catalogue, true)), ElementsAre("d", "c", "b", "a"));
 }
 
 TEST(Plan, WithoutNeedsTheOrderOfTheCatalogueStays) {
     const std::array catalogue{FakeExperiments::make('c'), FakeExperiments::make('a'), FakeExperiments::make('b')};
-    EXPECT_THAT(ids(plan(catalogue)), ElementsAre("c", "a", "b"));
+    EXPECT_THAT(ids(plan_of_all(catalogue, true)), ElementsAre("c", "a", "b"));
 }
 
 TEST(Plan, OnlyThoseAskedForAndWhatTheyNeedEachOnce) {
@@ -49,20 +49,27 @@ TEST(Plan, AnUnknownIdNamesTheChoices) {
 
 TEST(Plan, NeedsThatGoRoundAreRefused) {
     const std::array pair{FakeExperiments::make('a', {"b"}), FakeExperiments::make('b', {"a"})};
-    EXPECT_THROW((void)plan(pair), std::logic_error);
+    EXPECT_THROW((void)plan_of_all(pair, true), std::logic_error);
     const std::array self{FakeExperiments::make('a', {"a"})};
-    EXPECT_THROW((void)plan(self), std::logic_error);
+    EXPECT_THROW((void)plan_of_all(self, true), std::logic_error);
     const std::array aside{FakeExperiments::make('a', {"b"}), FakeExperiments::make('b', {"a"}), FakeExperiments::make('c')};
     EXPECT_THAT(ids(plan(aside, {"c"})), ElementsAre("c"));
 }
 
 TEST(Plan, TheCatalogueIsPlannedInOrderAndWholeButForWhatComesOnRequest) {
-    std::set<std::string_view> before;
-    for (const auto* experiment : plan(experiments::catalogue())) {
-        for (const auto need : experiment->needs) EXPECT_TRUE(before.contains(need)) << experiment->id << " runs before " << need;
-        EXPECT_TRUE(before.insert(experiment->id).second) << experiment->id;
+    using enum experiments::PartOfScan;
+    for (const bool simulated : {true, false}) {
+        std::set<std::string_view> before;
+        for (const auto* experiment : plan_of_all(experiments::catalogue(), simulated)) {
+            for (const auto need : experiment->needs) EXPECT_TRUE(before.contains(need)) << experiment->id << " runs before " << need;
+            EXPECT_TRUE(before.insert(experiment->id).second) << experiment->id;
+        }
+        for (const auto& experiment : experiments::catalogue()) {
+            const bool wanted = experiment.part_of_scan == always || (experiment.part_of_scan == on_hardware && !simulated);
+            EXPECT_EQ(before.contains(experiment.id), wanted) << experiment.id;
+        }
+        EXPECT_EQ(before.contains("random_access"), !simulated);
     }
-    for (const auto& experiment : experiments::catalogue()) EXPECT_EQ(before.contains(experiment.id), !experiment.on_request) << experiment.id;
     EXPECT_EQ(plan(experiments::catalogue(), {"occupancy"}).back()->id, "occupancy");
 }
 

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 class RunnerTest : public ::testing::Test {
 protected:
-    Scan run(const std::vector<experiments::Experiment>& catalogue, const Options& options = {}) { return scan::run(device, plan(catalogue), options); }
+    Scan run(const std::vector<experiments::Experiment>& catalogue, const Options& options = {}) { return scan::run(device, plan_of_all(catalogue, true), options); }
     static std::vector<Status> statuses(const Scan& scan) {
         std::vector<Status> all;
         for (const auto& record : scan.records) all.push_back(record.status);
@@ -99,7 +99,7 @@ TEST_F(RunnerTest, ADeviceThatReturnsAnotherWordIsLostToo) {
         void copy_to_host(std::span<std::byte> to, device::Address) override { std::fill(to.begin(), to.end(), std::byte{0}); }
     } forgetful;
     const std::vector catalogue{FakeExperiments::make('a'), FakeExperiments::make('b')};
-    EXPECT_THAT(statuses(scan::run(forgetful, plan(catalogue), {})), ElementsAre(Status::timed_out, Status::skipped));
+    EXPECT_THAT(statuses(scan::run(forgetful, plan_of_all(catalogue, true), {})), ElementsAre(Status::timed_out, Status::skipped));
 }
 
 TEST_F(RunnerTest, AnInterruptKeepsWhatWasMeasuredAndStartsNothingMore) {

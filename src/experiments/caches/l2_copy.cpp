@@ -204,7 +204,7 @@ Experiment l2_copy_experiment() {
             .after = {},
             .provides = {"caches.*.copy_capacity"},
             .run = run,
-            .on_request = true};
+            .part_of_scan = PartOfScan::on_request};
 }
 
 }  // namespace gputomo::experiments

@@ -147,7 +147,7 @@ Experiment memory_latencies_experiment() {
             .after = {"clock"},
             .provides = {"memory.contention_base", "memory.contention_slopes", "memory.contention_limits"},
             .run = run,
-            .on_request = true};
+            .part_of_scan = PartOfScan::on_request};
 }
 
 }  // namespace gputomo::experiments

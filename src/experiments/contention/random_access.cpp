@@ -219,7 +219,7 @@ Experiment random_access_experiment() {
             .after = {"caches", "dram_bandwidth"},
             .provides = {"paths.global.transaction_cost", "memory.fetch_bytes"},
             .run = run,
-            .on_request = true};
+            .part_of_scan = PartOfScan::on_hardware};
 }
 
 }  // namespace gputomo::experiments

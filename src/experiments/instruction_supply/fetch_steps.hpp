@@ -10,11 +10,11 @@ namespace gputomo::experiments {
 
 /// Time from one clock read to the next one in the code.
 struct FetchStep {
-    std::uint64_t offset = 0;  ///< of the second read in the code, bytes
+    std::uint64_t offset = 0;  ///< of the later read in the code, bytes
     double cycles = 0;
 };
 
-/// One warp comes to a barrier again and again, and reads the clock twice behind each; meanwhile other warps run through `sweep` bytes of code, more than the
+/// One warp comes to a barrier again and again, and reads the clock several times behind each; meanwhile other warps run through `sweep` bytes of code, more than the
 /// first instruction cache holds (Wong 2010, IV-K4, where seven warps evict one line at any time). Nothing of the reads' code is in that cache then; what the
 /// warp itself holds is its last fetch.
 class FetchSteps {
@@ -24,14 +24,14 @@ public:
         std::uint64_t sweep = 0;
     };
     FetchSteps(device::Device& device, Shape shape);
-    /// The median of several launches; empty where the compiler made something else of the steps.
+    /// Medians of several launches; empty where the compiler made something else of the steps.
     [[nodiscard]] std::vector<FetchStep> run();
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
 private:
     CompiledKernel kernel_;
     device::Buffer results_;
-    std::vector<std::uint64_t> offsets_;  ///< of the second read of each step
+    std::vector<std::uint64_t> offsets_;  ///< of each step's reads but the first
     std::uint32_t threads_;
 };
 

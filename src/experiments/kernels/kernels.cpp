@@ -43,7 +43,7 @@ Experiment kernels_experiment() {
             .after = {"clock"},
             .provides = {},
             .run = run,
-            .on_request = true};
+            .part_of_scan = PartOfScan::on_request};
 }
 
 }  // namespace gputomo::experiments

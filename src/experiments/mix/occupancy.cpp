@@ -179,7 +179,7 @@ Experiment occupancy_experiment() {
             .provides = {"pipelines.sfu.warp_latency", "shared.warp_latency", "paths.global.warp_latency", "memory.contention_base", "memory.contention_slopes",
                          "memory.contention_limits"},
             .run = run,
-            .on_request = true};
+            .part_of_scan = PartOfScan::on_request};
 }
 
 }  // namespace gputomo::experiments

@@ -330,7 +330,7 @@ Experiment access_patterns_experiment() {
             .provides = {"patterns.*.first_limit", "patterns.*.loads_per_cycle", "patterns.*.memory_loads_per_cycle", "patterns.*.outstanding_loads",
                          "patterns.*.outstanding_lines", "patterns.*.outstanding_sectors", "patterns.*.partition_loads", "patterns.*.warp_loads"},
             .run = run,
-            .on_request = true};
+            .part_of_scan = PartOfScan::on_request};
 }
 
 }  // namespace gputomo::experiments

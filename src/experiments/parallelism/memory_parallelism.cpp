@@ -218,7 +218,7 @@ Experiment memory_parallelism_experiment() {
                          "memory.sm_bytes_per_cycle", "memory.sm_bytes_in_flight", "memory.bytes_in_flight", "accesses.*.sm_bytes_per_cycle",
                          "accesses.*.sm_bytes_in_flight", "accesses.*.bytes_per_cycle", "accesses.*.bytes_in_flight"},
             .run = run,
-            .on_request = true};
+            .part_of_scan = PartOfScan::on_hardware};
 }
 
 }  // namespace gputomo::experiments

@@ -13,21 +13,44 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr auto kBanks = "topology.operand_banks", kPorts = "topology.operand_ports";
-constexpr auto kMethod = "operand_banks: loops of multiply-adds with each two and three of a dozen registers";
+constexpr auto kMethod = "operand_banks: loops of multiply-adds with one, two and three different registers at all distances from each other";
 /// Part of the variance that banks explain at least where they are the cause.
 constexpr double kExplained = 0.9;
+/// What explains less than half of it is not even a candidate.
+constexpr double kCandidate = 0.5;
 
+/// A row for each instruction of each loop.
 deduce::Trace trace_of(const std::vector<deduce::OperandLoop>& loops) {
     deduce::Trace trace{.name = "operand_banks/loops", .experiment = "operand_banks"};
-    trace.columns = {{"loop", "", {}}, {"operands", "count", {}}, {"first", "", {}}, {"second", "", {}}, {"third", "", {}}, {"cycles", "cycles", {}}};
-    for (std::size_t i = 0; i < loops.size(); ++i) {
-        const auto& operands = loops[i].operands.front();
-        const auto number = [&](std::size_t which) { return which < operands.size() ? static_cast<double>(operands[which]) : -1.0; };
-        const double row[] = {static_cast<double>(i), static_cast<double>(operands.size()), number(0), number(1), number(2), loops[i].cycles};
-        for (std::size_t c = 0; c < std::size(row); ++c) trace.columns[c].values.push_back(row[c]);
-    }
+    trace.columns = {{"loop", "", {}},  {"operands", "count", {}}, {"first", "", {}},       {"second", "", {}},
+                     {"third", "", {}}, {"kept", "", {}},          {"cycles", "cycles", {}}};
+    for (std::size_t i = 0; i < loops.size(); ++i)
+        for (const auto& reads : loops[i].instructions) {
+            double row[] = {static_cast<double>(i), static_cast<double>(deduce::different_registers(reads)), -1, -1, -1, 0, loops[i].cycles};
+            for (const auto& read : reads) {
+                row[2 + read.slot] = read.number;
+                row[5] += read.kept ? 1 << read.slot : 0;
+            }
+            for (std::size_t c = 0; c < std::size(row); ++c) trace.columns[c].values.push_back(row[c]);
+        }
     trace.plot = {.title = "Cycles of a multiply-add, by the registers that it reads", .x = "loop", .y = {"cycles"}, .split = "operands"};
     return trace;
+}
+
+std::string_view text_of(const deduce::OperandFile& file) {
+    if (file.evened)
+        return file.keeps ? "reads of neighbouring instructions even out, marked operands are kept" : "reads of neighbouring instructions even out";
+    return file.keeps ? "each instruction waits for its own operands, marked ones are kept" : "each instruction waits for its own operands";
+}
+
+/// Decided where all files that explain the times have it in common.
+deduce::Estimate estimate(const std::string& path, const deduce::OperandFindings& found, int deduce::OperandFile::*member, const Evidence& evidence) {
+    std::vector<deduce::Value> values;
+    if (found.explained >= kCandidate)
+        for (const auto& file : found.files)
+            if (const deduce::Value value{std::int64_t{file.*member}}; std::ranges::find(values, value) == values.end()) values.push_back(value);
+    if (found.explained >= kExplained && values.size() == 1) return decided(path, std::get<std::int64_t>(values.front()), evidence);
+    return undecided(path, std::move(values), evidence);
 }
 
 void report(const deduce::OperandFindings& found, Outcome& outcome) {
@@ -38,21 +61,10 @@ void report(const deduce::OperandFindings& found, Outcome& outcome) {
         return;
     }
     const Evidence evidence{kMethod, found.explained,
-                            fmt::format("{:.0f}% of the differences are explained, {:.0f}% by the next best; a conflict takes {:.2f} cycles",
-                                        100 * found.explained, 100 * found.runner_up, found.conflict)};
-    if (found.explained >= kExplained && found.files.size() == 1) {
-        outcome.estimates.push_back(decided(kBanks, std::int64_t{found.files.front().banks}, evidence));
-        outcome.estimates.push_back(decided(kPorts, std::int64_t{found.files.front().ports}, evidence));
-        return;
-    }
-    std::vector<deduce::Value> banks, ports;
-    if (found.explained >= kExplained)
-        for (const auto& file : found.files) {
-            if (std::ranges::find(banks, deduce::Value{std::int64_t{file.banks}}) == banks.end()) banks.emplace_back(std::int64_t{file.banks});
-            if (std::ranges::find(ports, deduce::Value{std::int64_t{file.ports}}) == ports.end()) ports.emplace_back(std::int64_t{file.ports});
-        }
-    outcome.estimates.push_back(undecided(kBanks, std::move(banks), evidence));
-    outcome.estimates.push_back(undecided(kPorts, std::move(ports), evidence));
+                            fmt::format("{:.0f}% of the differences are explained, {:.0f}% by the next best; {}; a further turn at a bank takes {:.2f} cycles",
+                                        100 * found.explained, 100 * found.runner_up, text_of(found.files.front()), found.conflict)};
+    outcome.estimates.push_back(estimate(kBanks, found, &deduce::OperandFile::banks, evidence));
+    outcome.estimates.push_back(estimate(kPorts, found, &deduce::OperandFile::ports, evidence));
 }
 
 Outcome measure(Context& context) {
