@@ -2,10 +2,26 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <deque>
+#include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace gputomo::deduce {
 namespace {
+
+/// Times as ranks among them.
+template <class Times>
+std::vector<std::int64_t> order_of(const Times& times) {
+    auto sorted = times;
+    std::sort(sorted.begin(), sorted.end());
+    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+    std::vector<std::int64_t> order;
+    for (const auto time : times) order.push_back(std::lower_bound(sorted.begin(), sorted.end(), time) - sorted.begin());
+    return order;
+}
 
 /// A policy that evicts any of the ways whose number is the largest.
 template <class Rule>
@@ -19,23 +35,41 @@ public:
         const auto equal = static_cast<double>(std::count(rank_.begin(), rank_.end(), most));
         if (places_.empty() || equal == 1) return 1 / equal;
         for (std::uint32_t other = 0; other < rank_.size(); ++other)
-            if (rank_[other] == most && places_[other] < places_[way]) return (1 - kFirst) / (equal - 1);
-        return kFirst;
+            if (rank_[other] == most && places_[other] < places_[way]) return (1 - first()) / (equal - 1);
+        return first();
     }
     bool ties() const override { return Rule::kStates; }
     void prefer(const std::vector<std::uint32_t>& places) override { places_ = places; }
     void touch(std::uint32_t way) override { Rule::touch(rank_, way); }
-    void fill(std::uint32_t way) override { Rule::fill(rank_, way); }
+    void fill(std::uint32_t way) override {
+        count_first(way);
+        Rule::fill(rank_, way);
+    }
     void scramble(std::mt19937_64& random) override {
         for (auto& rank : rank_) rank = Rule::any(random);
     }
     bool depends_on_start() const override { return Rule::kStates; }
+    std::vector<std::int64_t> state() const override {
+        if constexpr (Rule::kStates) return {rank_.begin(), rank_.end()};
+        return order_of(rank_);
+    }
 
 private:
-    /// What is known of places is read from a few evictions.
-    static constexpr double kFirst = 0.9;
+    /// What is known of places is read from a few evictions: they are right in nine of ten cases until more is seen.
+    static constexpr double kFirst = 0.9, kSupposed = 2;
+    [[nodiscard]] double first() const { return (first_ + kFirst * kSupposed) / (tied_ + kSupposed); }
+    void count_first(std::uint32_t way) {
+        if (places_.empty()) return;
+        const auto most = *std::max_element(rank_.begin(), rank_.end());
+        if (rank_[way] != most || std::count(rank_.begin(), rank_.end(), most) == 1) return;
+        bool first = true;
+        for (std::uint32_t other = 0; other < rank_.size(); ++other) first = first && (rank_[other] != most || places_[other] >= places_[way]);
+        tied_ += 1;
+        first_ += first ? 1 : 0;
+    }
     std::vector<std::int32_t> rank_;
     std::vector<std::uint32_t> places_;
+    double tied_ = 0, first_ = 0;  ///< victims of several that tied, and of those the first by place
 };
 
 using Ranks = std::vector<std::int32_t>;
@@ -134,6 +168,11 @@ public:
         for (std::size_t i = 0; i < guarded_.size() / 2; ++i) guarded_[random() % guarded_.size()] = true;
     }
     bool depends_on_start() const override { return true; }
+    std::vector<std::int64_t> state() const override {
+        auto state = order_of(used_);
+        state.insert(state.end(), guarded_.begin(), guarded_.end());
+        return state;
+    }
 
 private:
     void demote() {
@@ -158,6 +197,8 @@ public:
     void fill(std::uint32_t) override {}
     void scramble(std::mt19937_64&) override {}
     bool depends_on_start() const override { return false; }
+    bool alike(std::uint32_t way, std::uint32_t other) const override { return odds_[way] == odds_[other]; }
+    std::vector<std::int64_t> state() const override { return {}; }
 
 private:
     std::vector<double> odds_;
@@ -189,6 +230,7 @@ public:
     void fill(std::uint32_t way) override { touch(way); }
     void scramble(std::mt19937_64&) override {}
     bool depends_on_start() const override { return false; }
+    std::vector<std::int64_t> state() const override { return {last_.begin(), last_.end()}; }
 
 private:
     static constexpr int kUnknown = -1;
@@ -224,6 +266,50 @@ constexpr auto kNames = [] {
     return names;
 }();
 
+/// Ways, and pairs of states, for which two policies are compared.
+constexpr std::uint32_t kMostCompared = 8;
+constexpr std::size_t kMostPairs = 20'000;
+
+/// Adds the node of the leaves from `first` on, `leaves` of them; returns its index.
+int add_node(WayTree& tree, std::uint32_t first, std::uint32_t leaves, std::uint32_t ways) {
+    if (leaves > 1 && first + leaves / 2 >= ways) return add_node(tree, first, leaves / 2, ways);
+    const auto index = tree.nodes.size();
+    tree.nodes.push_back({});
+    for (std::uint32_t way = first; way < std::min(first + leaves, ways); ++way) tree.nodes[index].ways.push_back(way);
+    for (std::uint32_t half = 0; half < 2 && leaves > 1; ++half) {
+        const int below = add_node(tree, first + half * leaves / 2, leaves / 2, ways);
+        tree.nodes[index].halves[half] = below;
+    }
+    return static_cast<int>(index);
+}
+
+std::unique_ptr<PolicyModel> make_any(std::string_view policy, std::uint32_t ways) {
+    return policy == "tree-plru" ? make_tree_model(binary_tree(ways)) : make_model(policy, ways);
+}
+
+using Pair = std::pair<std::unique_ptr<PolicyModel>, std::unique_ptr<PolicyModel>>;
+
+bool differ(const Pair& pair, std::uint32_t way) { return std::abs(pair.first->odds(way) - pair.second->odds(way)) > 1e-9; }
+
+void use(Pair& pair, std::uint32_t way, bool evicted) {
+    evicted ? pair.first->fill(way) : pair.first->touch(way);
+    evicted ? pair.second->fill(way) : pair.second->touch(way);
+}
+
+/// Whether some uses drawn at random show a difference: nearly all that there are, much sooner than to visit all states does.
+bool differ_by_chance(std::string_view a, std::string_view b, std::uint32_t ways) {
+    constexpr std::uint32_t kUsesPerWay = 64;
+    std::mt19937_64 random(1);
+    Pair pair{make_any(a, ways), make_any(b, ways)};
+    for (std::uint32_t i = 0; i < kUsesPerWay * ways; ++i) {
+        for (std::uint32_t way = 0; way < ways; ++way)
+            if (differ(pair, way)) return true;
+        const auto way = static_cast<std::uint32_t>(random() % ways);
+        use(pair, way, pair.first->odds(way) > 0 && random() % 2 == 0);
+    }
+    return false;
+}
+
 }  // namespace
 
 std::span<const std::string_view> candidate_policies() { return kNames; }
@@ -236,5 +322,34 @@ std::unique_ptr<PolicyModel> make_model(std::string_view policy, std::uint32_t w
 
 std::unique_ptr<PolicyModel> make_odds_model(std::vector<double> odds) { return std::make_unique<WayOdds>(std::move(odds)); }
 std::unique_ptr<PolicyModel> make_tree_model(const WayTree& tree) { return std::make_unique<TreePlru>(tree); }
+
+WayTree binary_tree(std::uint32_t ways) {
+    WayTree tree;
+    add_node(tree, 0, std::bit_ceil(ways), ways);
+    return tree;
+}
+
+bool same_machine(std::string_view a, std::string_view b, std::uint32_t ways) {
+    if (a == b) return true;
+    if (ways > kMostCompared || differ_by_chance(a, b, ways)) return false;
+    std::set<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> seen;
+    std::deque<Pair> open;
+    const auto reach = [&](Pair pair) {
+        if (seen.emplace(pair.first->state(), pair.second->state()).second) open.push_back(std::move(pair));
+    };
+    for (reach({make_any(a, ways), make_any(b, ways)}); !open.empty() && seen.size() < kMostPairs; open.pop_front()) {
+        const auto& [one, other] = open.front();
+        for (std::uint32_t way = 0; way < ways; ++way) {
+            if (differ(open.front(), way)) return false;
+            for (const bool evicted : {false, true}) {
+                if (evicted && one->odds(way) == 0) continue;
+                Pair next{one->clone(), other->clone()};
+                use(next, way, evicted);
+                reach(std::move(next));
+            }
+        }
+    }
+    return open.empty();
+}
 
 }  // namespace gputomo::deduce

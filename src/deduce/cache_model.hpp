@@ -29,6 +29,10 @@ public:
     virtual void scramble(std::mt19937_64& random) = 0;
     /// Whether scramble() changes anything.
     [[nodiscard]] virtual bool depends_on_start() const = 0;
+    /// Whether it never matters which of two ways a line is in.
+    [[nodiscard]] virtual bool alike(std::uint32_t way, std::uint32_t other) const { return way == other; }
+    /// What the next victims depend on: models of one policy whose states are the same behave the same from now on.
+    [[nodiscard]] virtual std::vector<std::int64_t> state() const = 0;
 };
 
 /// Policies whose state follows from the accesses: lru, fifo, bit-plru, nru, srrip, brrip, slru; and random.
@@ -48,5 +52,12 @@ struct WayTree {
     std::vector<Node> nodes;  ///< the first is the root
 };
 [[nodiscard]] std::unique_ptr<PolicyModel> make_tree_model(const WayTree& tree);
+/// The tree over the next power of two leaves, the ways in their order; branches without ways are left out.
+[[nodiscard]] WayTree binary_tree(std::uint32_t ways);
+
+/// Whether two policies ("tree-plru" among them) are one machine in sets of so many ways: from a set that nothing is known of, all pairs of
+/// states are visited that uses of any way and evictions of any victim lead to, and in each pair every way has the same odds. False also
+/// for more than 8 ways, or more pairs than are worth visiting.
+[[nodiscard]] bool same_machine(std::string_view a, std::string_view b, std::uint32_t ways);
 
 }  // namespace gputomo::deduce

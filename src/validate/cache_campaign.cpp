@@ -1,5 +1,6 @@
 #include "validate/cache_campaign.hpp"
 
+#include "deduce/cache_model.hpp"
 #include "sim/memory/geometry.hpp"
 #include "units/workers.hpp"
 
@@ -74,10 +75,11 @@ bool index_right(const Truth& truth, const deduce::CacheFindings& found) {
     return reduced(masks) == reduced(masks_of(found));
 }
 
+/// Whether the policy found is the cache's, or proven to be the same machine for its ways.
 bool policy_right(const Truth& truth, const deduce::PolicyFinding& found) {
     if (truth.ways == 1 || found.name == truth.policy) return true;
-    // With two ways, a tree's one bit and used-bits are LRU.
-    return truth.ways == 2 && std::find(found.candidates.begin(), found.candidates.end(), truth.policy) != found.candidates.end();
+    const auto modelled = [](std::string_view name) { return name == "tree-plru" || std::ranges::count(deduce::candidate_policies(), name) > 0; };
+    return modelled(truth.policy) && modelled(found.name) && deduce::same_machine(truth.policy, found.name, static_cast<std::uint32_t>(truth.ways));
 }
 
 bool odds_right(const Truth& truth, const deduce::PolicyFinding& found) {

@@ -1,9 +1,13 @@
 #include "deduce/geometry/policy.hpp"
 
+#include "deduce/geometry/contest.hpp"
+#include "deduce/geometry/repeats.hpp"
 #include "deduce/geometry/victims.hpp"
+#include "deduce/geometry/way_odds.hpp"
 #include "deduce/statistics.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,15 +17,14 @@
 namespace gputomo::deduce::geometry {
 namespace {
 
-/// Walks with different orders; rounds over the set's lines in each, at least; loads of all, at most.
-constexpr int kWalks = 6;
-constexpr std::uint64_t kFewestRounds = 40, kRoundsPerWay = 3, kMostLoads = 1 << 18, kMostVisits = 16;
+/// Walks with different orders, more of them where lines are visited less often in each; rounds over the set's lines in each, at least;
+/// loads of all, at most.
+constexpr std::uint64_t kWalks = 6, kMoreWalks = 4;
+constexpr std::uint64_t kFewestRounds = 40, kRoundsPerWay = 3, kMostLoads = 1 << 17, kMostVisits = 16;
 /// Evictions that the judgement rests on, at least.
 constexpr int kFewestVictims = 12, kManyVictims = 40;
 /// Further walks, each batch as long as all before, while two candidates explain about equally well.
 constexpr int kBatches = 3;
-/// Ways whose order is looked into.
-constexpr std::uint32_t kMostOrdered = 256;
 /// A candidate that explains less of the victims than this is not the policy.
 constexpr double kExplained = 0.9;
 /// Behind another level, loads that come between take part in what is replaced: what does not explain nearly all is wrong.
@@ -38,19 +41,10 @@ constexpr std::uint32_t kMostPeriod = 12;
 /// For odds of single ways: loads of a long walk, share by which a random policy's victims may prefer old lines.
 constexpr std::uint64_t kOddsLoads = 1 << 16;
 constexpr double kPreference = 0.15;
-/// Accidents like misses in a piece of that walk, on average; its loads for each way, at least; and odds that differ at all.
-constexpr double kAccidentsInPiece = 0.5, kShortestPiece = 200, kLeastDifference = 0.02;
 /// Of the accidents, at least one in so many looks like a miss.
 constexpr double kLeastHidden = 50;
-/// Likelihoods of one walk that differ by a factor less than e to this say nothing.
-constexpr double kTie = 2;
 /// Of one walk that agrees, by Laplace's rule, with those before that found no other explanation.
 constexpr double kOneWalk = 0.9;
-
-struct Walk {
-    std::vector<Episode> episodes;
-    std::size_t tour = 0;
-};
 
 /// Lines of the company among those of the set.
 constexpr std::uint32_t kCompany = ~0U;
@@ -60,7 +54,7 @@ std::uint64_t rounds_apart(std::uint64_t lines) { return lines / 4; }
 
 /// Random orders of the lines, one after the other round and round, in which no line comes back at once: a nearer level would
 /// have it still.
-std::vector<Offsets> draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
+Offsets draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
     constexpr int kMostShuffles = 1000;
     const std::uint64_t apart = rounds_apart(lines);
     const auto soon = [&](const Offsets& before, const Offsets& after) {
@@ -77,13 +71,24 @@ std::vector<Offsets> draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_
             if ((r == 0 || !soon(rounds[r - 1], rounds[r])) && (r + 1 < count || !soon(rounds[r], rounds[0]))) break;
         }
     }
-    return rounds;
+    Offsets visits;
+    for (const auto& round : rounds) visits.insert(visits.end(), round.begin(), round.end());
+    return visits;
+}
+
+/// From `least` to `most` visits of each line in any order: lines come back sooner and later than in rounds, and some more often than
+/// others, which parts policies that agree on lines that come again and again alike.
+Offsets draw_visits(Probe& probe, std::uint64_t lines, std::uint64_t least, std::uint64_t most) {
+    Offsets visits;
+    for (std::uint64_t line = 0; line < lines; ++line) visits.insert(visits.end(), least + probe.draw(most - least + 1), line);
+    std::shuffle(visits.begin(), visits.end(), probe.random());
+    return visits;
 }
 
 class PolicyFinder {
 public:
     PolicyFinder(Probe& probe, const Offsets& lines, const Offsets& company, std::uint64_t piece)
-        : probe_(probe), ways_(static_cast<std::uint32_t>(lines.size() - 1)), piece_(piece), lines_(lines), company_(company) {
+        : probe_(probe), ways_(static_cast<std::uint32_t>(lines.size() - 1)), piece_(piece), lines_(lines), company_(company), contest_(ways_) {
         // Each word of a tour is there once: a line of the company that comes several times between the set's lines needs as many words.
         between_ = company.size() / std::max<std::uint64_t>(1, rounds_apart(lines.size()));
         uses_ = company.empty() ? 1 : std::max<std::uint64_t>(1, (lines.size() * between_ + company.size() - 1) / company.size());
@@ -94,38 +99,39 @@ public:
         if (visits_ == 0)
             return {.evidence = "lines are too short for as many visits as lines of other sets need between those of one: the policy is not determined"};
         const std::uint64_t rounds = std::max<std::uint64_t>(kFewestRounds, kRoundsPerWay * ways_);
-        std::uint64_t loads = std::min(kMostLoads / kWalks, rounds * lines_.size());
-        for (int batch = 0; batch < kBatches && !decided(); ++batch, loads *= 2) {
-            for (int i = 0; i < kWalks; ++i) walks_.push_back(walk(loads));
+        const std::uint64_t loads = std::min(kMostLoads / kWalks, rounds * lines_.size());
+        std::vector<std::uint64_t> plan;
+        for (std::uint64_t batch = 0; batch < kBatches; ++batch) {
+            const std::uint64_t longer = loads << batch;
+            plan.insert(plan.end(), std::clamp(kMostLoads / kWalks / longer, std::uint64_t{1}, std::min(kMoreWalks, kMostVisits / visits_)), longer);
+        }
+        for (std::size_t i = 0; i < plan.size() && !(i > 0 && decided()); ++i) {
+            for (std::uint64_t w = 0; w < kWalks; ++w) walks_.push_back(walk(plan[i]));
             accidental_ = accidents_like_misses();
-            weigh();
+            contest_.run(walks_, (plan.size() - 1 - i) * kWalks, accidental_);
         }
         judge();
         return std::move(found_);
     }
 
 private:
-    struct Candidate {
-        std::string name;
-        double likelihood = 0;
-        int victims = 0, explained = 0;
-        std::vector<double> by_walk;  ///< likelihood of each walk
-        [[nodiscard]] double share() const { return victims == 0 ? 0 : static_cast<double>(explained) / victims; }
-    };
-
+    /// Each kind of tour shows other policies best: deterministic sets repeat themselves with each lap, some with hardly an eviction.
+    Offsets draw_tour(bool in_rounds) {
+        if (in_rounds || walks_.size() % 3 == 0) return draw_rounds(probe_, lines_.size(), visits_);
+        return draw_visits(probe_, lines_.size(), walks_.size() % 3 == 1 ? visits_ : 1, visits_);
+    }
     Walk walk(std::uint64_t loads) {
-        const auto rounds = draw_rounds(probe_, lines_.size(), visits_);
-        Offsets tour;
+        Offsets tour, visited(lines_.size(), 0);
         std::vector<std::uint32_t> numbers;
         const std::uint64_t word = probe_.question().word, apart = piece_ / visits_ / word * word;
-        for (std::uint64_t v = 0; v < visits_; ++v) {
-            std::uint64_t others = 0;
-            for (const auto line : rounds[v]) {
-                tour.push_back(lines_[line] + v * apart);
-                numbers.push_back(static_cast<std::uint32_t>(line));
-                for (std::uint64_t i = 0; i < between_; ++i, ++others, numbers.push_back(kCompany))
-                    tour.push_back(company_[others % company_.size()] + v * apart + others / company_.size() * word);
-            }
+        std::uint64_t others = 0, v = 0;
+        const bool in_rounds = !company_.empty() || probe_.hidden();
+        for (const auto line : draw_tour(in_rounds)) {
+            if (in_rounds && visited[line] > v) others = 0, ++v;
+            tour.push_back(lines_[line] + visited[line]++ * apart);
+            numbers.push_back(static_cast<std::uint32_t>(line));
+            for (std::uint64_t i = 0; i < between_; ++i, ++others, numbers.push_back(kCompany))
+                tour.push_back(company_[others % company_.size()] + v * apart + others / company_.size() * word);
         }
         const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, loads * (between_ + 1) / tour.size()));
         const auto recorded = probe_.record(tour, 2, laps);
@@ -139,6 +145,9 @@ private:
                 episode.missed.push_back(recorded.missed[i]);
                 episode.odd.push_back(recorded.odd[i]);
             }
+            odd_ += static_cast<double>(std::count(episode.odd.begin(), episode.odd.end(), true));
+            recorded_ += static_cast<double>(episode.odd.size());
+            leave_out_accidents(episode, walk.tour, probe_.accidents());
             walk.episodes.push_back(std::move(episode));
         }
         return walk;
@@ -146,99 +155,47 @@ private:
 
     /// Of the accidents, those are known that are odd.
     [[nodiscard]] double accidents_like_misses() const {
-        double odd = 0, all = 0;
-        for (const auto& walk : walks_)
-            for (const auto& e : walk.episodes) {
-                odd += static_cast<double>(std::count(e.odd.begin(), e.odd.end(), true));
-                all += static_cast<double>(e.odd.size());
-            }
-        return std::max(probe_.accidents() / kLeastHidden, probe_.accidents() - odd / std::max(1.0, all));
+        return std::max(probe_.accidents() / kLeastHidden, probe_.accidents() - odd_ / std::max(1.0, recorded_));
     }
     [[nodiscard]] std::vector<Step> random_steps(const Episode& episode) const {
         return explain(episode, ways_, *make_model("random", ways_), accidental_).steps;
     }
 
-    void weigh() {
-        candidates_.clear();
-        for (const auto name : candidate_policies()) {
-            consider(name, [&](const Episode&) { return make_model(name, ways_); });
-            if (ways_ > kMostOrdered || !make_model(name, ways_)->ties()) continue;
-            // As it is, or with a preference for some ways that earlier victims show: the better explanation counts.
-            consider(name, [&](const Episode& e) {
-                auto model = make_model(name, ways_);
-                model->prefer(learn_places(explain(e, ways_, *model, accidental_).steps, ways_, *model));
-                return model;
-            });
-            const auto worse = candidates_.end() - (candidates_.back().likelihood > candidates_[candidates_.size() - 2].likelihood ? 2 : 1);
-            candidates_.erase(worse);
-        }
-        bool any_tree = false;
-        consider("tree-plru", [&](const Episode& e) {
-            const auto tree = learn_tree(random_steps(e), ways_);
-            any_tree = any_tree || tree.nodes.size() > 1;
-            return make_tree_model(tree);
-        });
-        if (!any_tree) candidates_.pop_back();
-        std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.likelihood > b.likelihood; });
-    }
     [[nodiscard]] bool decided() const {
-        return !candidates_.empty() && candidates_[0].victims >= kManyVictims && candidates_[0].likelihood - candidates_[1].likelihood > 2 * kEqually;
-    }
-
-    template <class MakeModel>
-    void consider(std::string_view name, MakeModel make) {
-        Candidate candidate{std::string(name), 0, 0, 0, {}};
-        for (const auto& walk : walks_) {
-            candidate.by_walk.push_back(0);
-            for (const auto& episode : walk.episodes) {
-                const auto explanation = explain(episode, ways_, *make(episode), accidental_);
-                candidate.likelihood += explanation.likelihood;
-                candidate.by_walk.back() += explanation.likelihood;
-                candidate.victims += explanation.victims;
-                candidate.explained += explanation.explained;
-            }
-        }
-        candidates_.push_back(candidate);
+        const auto& ranking = contest_.ranking();
+        return ranking[0].victims >= kManyVictims && ranking[1].behind > 2 * kEqually;
     }
 
     void judge() {
-        for (const auto& candidate : candidates_) found_.agreement.emplace_back(candidate.name, candidate.share());
-        const Candidate& best = candidates_.front();
+        const auto& ranking = contest_.ranking();
+        for (const auto& candidate : ranking) found_.agreement.emplace_back(candidate.name, candidate.share());
+        const Candidate& best = ranking.front();
         if (best.victims < kFewestVictims) return;
         if (best.name == "random" || best.share() < (probe_.hidden() ? kExplainedBehind : kExplained)) return judge_unexplained(best);
         std::vector<std::string> equal;
-        for (const auto& candidate : candidates_)
-            if (best.likelihood - candidate.likelihood < kEqually && candidate.name != "random") equal.push_back(candidate.name);
+        for (const auto& candidate : ranking)
+            if (candidate.behind < kEqually && candidate.name != "random") equal.push_back(candidate.name);
         if (equal.size() > 1) {
             found_.candidates = equal;
             return;
         }
         // Which way of several goes is guessed by policies that leave it open; one that says more and is right more often is not out.
-        const auto rival = std::ranges::max_element(candidates_, {}, [](const Candidate& c) { return c.name == "random" ? 0 : c.share(); });
+        const auto rival = std::ranges::max_element(ranking, {}, [](const Candidate& c) { return c.name == "random" ? 0 : c.share(); });
         if (rival->share() > best.share() + kClearlyMore) {
             found_.candidates = {best.name, rival->name};
             return;
         }
-        const double sure = confidence(best, candidates_[1]);
+        const double sure = contest_.confidence();
         if (sure < kDecided) {
-            found_.candidates = {best.name, candidates_[1].name};
+            found_.candidates = {best.name, ranking[1].name};
             return;
         }
         found_.name = best.name;
         found_.confidence = sure;
-    }
-
-    /// How much of the walk the best one explains, how much worse the runner-up is, and in how many of the walks it is worse: a
-    /// model that is a little off may win by a large likelihood, but hardly in every order of the lines.
-    [[nodiscard]] static double confidence(const Candidate& best, const Candidate& second) {
-        double won = 0, decisive = 0;
-        for (std::size_t i = 0; i < best.by_walk.size(); ++i) {
-            const double difference = best.by_walk[i] - second.by_walk[i];
-            decisive += std::abs(difference) > kTie ? 1 : 0;
-            won += difference > kTie ? 1 : 0;
-        }
-        const double margin = best.likelihood - second.likelihood;
-        return (best.explained + 1.0) / (best.victims + 2.0) / (1 + std::exp(-margin)) * (won + 1) / (decisive + 2);
+        std::vector<std::string_view> others(candidate_policies().begin(), candidate_policies().end());
+        others.push_back("tree-plru");
+        std::erase_if(others, [&](std::string_view other) { return other == best.name || !same_machine(best.name, other, ways_); });
+        if (!others.empty()) found_.evidence = fmt::format("with {} ways, {} does the same", ways_, fmt::join(others, " or "));
     }
 
     /// Nothing known fits better than chance: it is chance only if the set does not repeat itself and prefers no line.
@@ -254,7 +211,7 @@ private:
             return;
         }
         found_.name = "random";
-        found_.confidence = best.name == "random" ? confidence(best, candidates_[1]) : 0.8;
+        found_.confidence = best.name == "random" ? contest_.confidence() : 0.8;
         find_odds();
     }
 
@@ -296,64 +253,14 @@ private:
         return victims == 0 ? 0 : sum / victims;
     }
 
-    /// A long walk in pieces, in which each way's victims are counted. An accident that reads like a miss swaps two ways for good, so
-    /// pieces are as short as leaves most of them without one; ways of a piece that chance may part have one and the same odds.
     void find_odds() {
-        const auto wanted =
-            static_cast<std::size_t>(std::clamp(kAccidentsInPiece / std::max(accidental_, 1e-6), kShortestPiece * ways_, static_cast<double>(kOddsLoads)));
-        std::vector<std::vector<double>> by_rank(ways_);
-        double gain = 0, total = 0;
-        for (const auto& episode : walk(kOddsLoads).episodes) {
-            const std::size_t loads = std::min(wanted, episode.lines.size());
-            for (std::size_t at = 0; at + loads <= episode.lines.size(); at += loads) {
-                auto counts = victims_by_way(piece_of(episode, at, loads));
-                const double here = std::accumulate(counts.begin(), counts.end(), 0.0);
-                if (here < kFewestVictims * ways_) continue;
-                std::sort(counts.begin(), counts.end(), std::greater<>());
-                gain += pool_equal_ways(counts);
-                total += here;
-                for (std::uint32_t i = 0; i < ways_; ++i) by_rank[i].push_back(counts[i] / here);
-            }
-        }
-        if (by_rank[0].empty() || gain < kEqually) return;
-        for (auto& shares : by_rank) found_.odds.push_back(median(shares));
-        const double sum = std::accumulate(found_.odds.begin(), found_.odds.end(), 0.0);
-        for (auto& odds : found_.odds) odds /= sum;
-        if (found_.odds.front() - found_.odds.back() < kLeastDifference) {
-            found_.odds.clear();
-            return;
-        }
+        const auto odds = odds_of_ways(walk(kOddsLoads).episodes, ways_, accidental_);
+        // What one walk says, be it that there are none.
+        found_.confidence *= kOneWalk;
+        if (odds.by_rank.empty()) return;
+        found_.odds = odds.by_rank;
         found_.name = "way-odds";
-        found_.confidence = (total + 1) / (total + 2) / (1 + std::exp(-gain)) * kOneWalk;
-    }
-    static Episode piece_of(const Episode& whole, std::size_t at, std::size_t loads) {
-        const auto cut = [&](const auto& v) {
-            return std::vector(v.begin() + static_cast<std::ptrdiff_t>(at), v.begin() + static_cast<std::ptrdiff_t>(at + loads));
-        };
-        return {cut(whole.lines), cut(whole.missed), cut(whole.odd)};
-    }
-    [[nodiscard]] std::vector<double> victims_by_way(const Episode& episode) const {
-        std::vector<double> counts(ways_, 0);
-        for (const auto& step : random_steps(episode)) counts[step.way] += step.evicted ? 1 : 0;
-        return counts;
-    }
-    /// Counts, largest first, become the means of groups that differ; returns by how much that explains them better than equal odds
-    /// do, less the price of the groups (Schwarz 1978) and of choosing where to cut.
-    static double pool_equal_ways(std::span<double> counts) {
-        const auto size = static_cast<double>(counts.size());
-        const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
-        const auto likelihood = [](double sum, double ways) { return sum > 0 ? sum * std::log(sum / ways) : 0; };
-        double best = 0, head = 0;
-        std::size_t cut = 0;
-        for (std::size_t i = 1; i < counts.size(); ++i) {
-            head += counts[i - 1];
-            const double gain = likelihood(head, static_cast<double>(i)) + likelihood(total - head, size - static_cast<double>(i)) - likelihood(total, size) -
-                                std::log(total) / 2 - 2 * std::log(size);
-            if (gain > best) best = gain, cut = i;
-        }
-        if (cut > 0) return best + pool_equal_ways(counts.first(cut)) + pool_equal_ways(counts.subspan(cut));
-        std::fill(counts.begin(), counts.end(), total / size);
-        return 0;
+        found_.confidence = kOneWalk * odds.confidence;
     }
 
     Probe& probe_;
@@ -364,8 +271,9 @@ private:
     std::uint64_t visits_ = 0;
     Offsets lines_, company_;
     std::vector<Walk> walks_;
-    double accidental_ = 0;  ///< share of hits that read like misses
-    std::vector<Candidate> candidates_;
+    double odd_ = 0, recorded_ = 0;  ///< loads of all walks
+    double accidental_ = 0;          ///< share of hits that read like misses
+    Contest contest_;
     PolicyFinding found_;
 };
 

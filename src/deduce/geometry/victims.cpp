@@ -9,16 +9,17 @@
 namespace gputomo::deduce::geometry {
 namespace {
 
-/// Readings followed at once, and states that they begin with.
-constexpr std::size_t kReadings = 12, kStates = 6;
+/// Readings followed at once, and states that they begin with: more where ways are few, which makes them cheap.
+constexpr std::size_t kReadings = 32, kFewestReadings = 10, kReadWays = 512;
+constexpr std::size_t kStates = 16, kFewestStates = 6, kStateWays = 128;
 /// Share of victims that no policy is asked to explain.
 constexpr double kUnexplained = 0.02;
 /// Price of a trace that no reading explains, as a logarithm.
 constexpr double kContradiction = -20;
 /// That a miss takes another time than others, as a logarithm.
-constexpr double kOddMiss = -4;
-/// A tree whose splits contradict more than this share of the victims is none.
-constexpr double kMostViolations = 0.15;
+constexpr double kOddMiss = -0.5;
+/// A reading that is less likely than the best by this factor, as a logarithm, is not followed any further.
+constexpr double kHopeless = 20;
 
 /// One eviction of a reading, the last one first.
 struct Eviction {
@@ -43,7 +44,13 @@ struct Reading {
 class Explainer {
 public:
     Explainer(const Episode& episode, std::uint32_t ways, double accidental)
-        : e_(episode), ways_(ways), accident_(std::log(std::max(accidental, 1e-4))), half_(episode.lines.size() / 2), used_(ways + 1, 0) {}
+        : e_(episode),
+          ways_(ways),
+          accident_(std::log(std::max(accidental, 1e-4))),
+          half_(episode.lines.size() / 2),
+          most_readings_(std::clamp(kReadWays / ways, kFewestReadings, kReadings)),
+          used_(ways + 1, 0),
+          unsure_(episode.lines.size()) {}
 
     Explanation run(const PolicyModel& policy) {
         std::size_t first = 0;
@@ -55,7 +62,7 @@ public:
             used_[e_.lines[load]] = load + 1;
         }
         const auto& best = readings_.front();
-        Explanation result{best.counted, best.victims, best.explained, {}};
+        Explanation result{best.counted, best.victims, best.explained, {}, unsure_};
         steps_of(best, result.steps);
         return result;
     }
@@ -68,7 +75,8 @@ private:
         first_ways_.assign(ways_ + 1, 0);
         for (std::uint32_t line = 0; line <= ways_; ++line)
             if (line != e_.lines[first]) first_ways_[line] = way++;
-        for (std::size_t i = 0; i < (policy.depends_on_start() ? kStates : 1); ++i) {
+        const std::size_t states = policy.depends_on_start() ? std::clamp(kStateWays / ways_, kFewestStates, kStates) : 1;
+        for (std::size_t i = 0; i < states; ++i) {
             readings_.push_back({policy.clone(), first_ways_, first, 0, 0, 0, 0, nullptr});
             if (i > 0) readings_.back().model->scramble(random);
         }
@@ -103,8 +111,29 @@ private:
             evict(next.back(), line, load, counts);
         }
         std::stable_sort(next.begin(), next.end(), [](const Reading& a, const Reading& b) { return a.score > b.score; });
-        if (next.size() > kReadings) next.resize(kReadings);
-        readings_ = std::move(next);
+        while (next.back().score < next.front().score - kHopeless) next.pop_back();
+        readings_.clear();
+        states_.clear();
+        for (auto& reading : next)
+            if (readings_.size() < most_readings_ && (next.size() == 1 || is_new(reading))) readings_.push_back(std::move(reading));
+    }
+
+    /// Whether no better reading expects the same from now on; then its state is noted.
+    [[nodiscard]] bool is_new(const Reading& reading) {
+        auto state = reading.model->state();
+        for (std::size_t i = 0; i < readings_.size(); ++i) {
+            if (readings_[i].miss != reading.miss || states_[i] != state || !same_places(readings_[i], reading)) continue;
+            if (readings_[i].way_of != reading.way_of) unsure_ = std::min(unsure_, reading.miss);
+            return false;
+        }
+        states_.push_back(std::move(state));
+        return true;
+    }
+    /// Of all lines but the one that comes in now.
+    [[nodiscard]] bool same_places(const Reading& a, const Reading& b) const {
+        for (std::size_t line = 0; line < a.way_of.size(); ++line)
+            if (line != e_.lines[a.miss] && !a.model->alike(a.way_of[line], b.way_of[line])) return false;
+        return true;
     }
 
     [[nodiscard]] std::ptrdiff_t lines_unseen_since(std::size_t miss) const {
@@ -114,7 +143,7 @@ private:
     void evict(Reading& reading, std::uint32_t line, std::size_t load, bool counts) const {
         const std::uint32_t way = reading.way_of[line];
         const double odds = reading.model->odds(way);
-        const double likelihood = std::log((1 - kUnexplained) * odds + kUnexplained / ways_);
+        const double likelihood = likelihood_of_victim(odds, ways_);
         reading.score += likelihood;
         if (counts) {
             reading.counted += likelihood;
@@ -142,115 +171,53 @@ private:
     const Episode& e_;
     std::uint32_t ways_;
     double accident_;
-    std::size_t half_;
+    std::size_t half_, most_readings_;
     std::size_t first_ = 0;
     std::vector<std::size_t> used_;  ///< number of each line's last load, from 1
     std::vector<std::uint32_t> first_ways_;
     std::vector<Reading> readings_;
+    std::vector<std::vector<std::int64_t>> states_;  ///< of the readings
+    std::size_t unsure_;
 };
-
-/// Ways that are connected by "not in the same half", each with its side.
-class Sides {
-public:
-    explicit Sides(std::uint32_t ways) : parent_(ways), side_(ways, 0) { std::iota(parent_.begin(), parent_.end(), 0U); }
-    std::pair<std::uint32_t, int> find(std::uint32_t way) const {
-        int side = 0;
-        while (parent_[way] != way) {
-            side ^= side_[way];
-            way = parent_[way];
-        }
-        return {way, side};
-    }
-    /// Returns false where both are on the same side already.
-    bool part(std::uint32_t a, std::uint32_t b) {
-        const auto [root_a, side_a] = find(a);
-        const auto [root_b, side_b] = find(b);
-        if (root_a == root_b) return side_a != side_b;
-        parent_[root_b] = root_a;
-        side_[root_b] = side_a ^ side_b ^ 1;
-        return true;
-    }
-
-private:
-    std::vector<std::uint32_t> parent_;
-    std::vector<int> side_;
-};
-
-/// Splits a node's ways in the two halves that victims show; false where they show none.
-bool split(const std::vector<Step>& steps, std::size_t end, std::uint32_t ways, const std::vector<std::uint32_t>& node,
-           std::vector<std::uint32_t> (&halves)[2]) {
-    constexpr std::uint32_t kNone = ~0U;
-    std::vector<bool> member(ways, false);
-    for (const auto way : node) member[way] = true;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, int> seen;
-    std::uint32_t last = kNone;
-    for (std::size_t i = 0; i < end; ++i) {
-        if (!member[steps[i].way]) continue;
-        if (steps[i].evicted && last != kNone) ++seen[std::minmax(last, steps[i].way)];
-        last = steps[i].way;
-    }
-    std::vector<std::pair<int, std::pair<std::uint32_t, std::uint32_t>>> pairs;
-    for (const auto& [pair, count] : seen) pairs.emplace_back(count, pair);
-    std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    Sides sides(ways);
-    int violated = 0, total = 0;
-    for (const auto& [count, pair] : pairs) {
-        total += count;
-        if (!sides.part(pair.first, pair.second)) violated += count;
-    }
-    if (total == 0 || violated > kMostViolations * total) return false;
-    const auto root = sides.find(node.front()).first;
-    for (const auto way : node) {
-        const auto [its_root, side] = sides.find(way);
-        if (its_root != root) return false;
-        halves[side].push_back(way);
-    }
-    return !halves[0].empty() && !halves[1].empty();
-}
 
 }  // namespace
+
+double likelihood_of_victim(double odds, std::uint32_t ways) { return std::log((1 - kUnexplained) * odds + kUnexplained / ways); }
 
 Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental) {
     return Explainer(episode, ways, accidental).run(policy);
 }
 
-std::vector<std::uint32_t> learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy) {
+Places learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy) {
     const auto model = policy.clone();
     std::vector<int> before(std::size_t{ways} * ways, 0);  // [a * ways + b]: a went although b might have
+    double price = 0;
     for (std::size_t i = 0; i < steps.size() / 2; ++i) {
         if (!steps[i].evicted) {
             model->touch(steps[i].way);
             continue;
         }
-        for (std::uint32_t other = 0; other < ways; ++other)
-            if (model->odds(other) > 0) ++before[steps[i].way * ways + other];
+        if (const double odds = model->odds(steps[i].way); odds > 0) {
+            price -= std::log(odds);
+            for (std::uint32_t other = 0; other < ways; ++other)
+                if (model->odds(other) > 0) ++before[steps[i].way * ways + other];
+        }
         model->fill(steps[i].way);
     }
-    std::vector<int> lead(ways, 0);
+    // Whichever the fewest of the rest went before comes next.
+    std::vector<int> late(ways, 0);
+    const auto ahead = [&](std::uint32_t a, std::uint32_t b) { return std::max(0, before[a * ways + b] - before[b * ways + a]); };
     for (std::uint32_t a = 0; a < ways; ++a)
-        for (std::uint32_t b = 0; b < ways; ++b)
-            lead[a] += (before[a * ways + b] > before[b * ways + a] ? 1 : 0) - (before[a * ways + b] < before[b * ways + a] ? 1 : 0);
-    std::vector<std::uint32_t> order(ways), places(ways);
-    std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return lead[a] > lead[b]; });
-    for (std::uint32_t i = 0; i < ways; ++i) places[order[i]] = i;
-    return places;
-}
-
-WayTree learn_tree(const std::vector<Step>& steps, std::uint32_t ways) {
-    WayTree tree;
-    tree.nodes.push_back({});
-    tree.nodes[0].ways.resize(ways);
-    std::iota(tree.nodes[0].ways.begin(), tree.nodes[0].ways.end(), 0U);
-    for (std::size_t n = 0; n < tree.nodes.size(); ++n) {
-        std::vector<std::uint32_t> halves[2];
-        if (tree.nodes[n].ways.size() < 2 || !split(steps, steps.size() / 2, ways, tree.nodes[n].ways, halves)) continue;
-        for (int half = 0; half < 2; ++half) {
-            tree.nodes[n].halves[half] = static_cast<int>(tree.nodes.size());
-            tree.nodes.push_back({halves[half], {-1, -1}});
-        }
+        for (std::uint32_t b = 0; b < ways; ++b) late[a] += ahead(b, a);
+    std::vector<std::uint32_t> places(ways, ways);
+    for (std::uint32_t place = 0; place < ways; ++place) {
+        std::uint32_t next = ways;
+        for (std::uint32_t way = 0; way < ways; ++way)
+            if (places[way] == ways && (next == ways || late[way] < late[next])) next = way;
+        places[next] = place;
+        for (std::uint32_t way = 0; way < ways; ++way) late[way] -= ahead(next, way);
     }
-    return tree;
+    return {places, std::min(price, std::lgamma(ways + 1.0))};
 }
 
 }  // namespace gputomo::deduce::geometry

@@ -12,6 +12,7 @@ namespace gputomo::deduce::geometry {
 struct Episode {
     std::vector<std::uint32_t> lines;
     std::vector<bool> missed, odd;
+    bool repeats = false;  ///< the second half shows what the first does
 };
 
 /// What happens to a way: its line is used, or it is evicted and another line comes in its place.
@@ -26,17 +27,23 @@ struct Explanation {
     int victims = 0;          ///< there
     int explained = 0;        ///< of those, evicted ways that the policy does evict
     std::vector<Step> steps;  ///< of the whole episode, under the best reading of its slow loads
+    /// First load from which two readings are as good that have lines change places in ways that are alike; the number of loads if there is none.
+    std::size_t unsure = 0;
 };
+
+/// Natural logarithm of how likely a victim is that a policy evicts with these odds: it is asked to explain nearly all of them, not all.
+[[nodiscard]] double likelihood_of_victim(double odds, std::uint32_t ways);
 
 /// Exactly one line is absent at a time: the victim of a miss is the line that misses next. A slow load may also be an accident
 /// (probability `accidental`), so several readings are followed at once, each with the state that the policy would be in.
 [[nodiscard]] Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental);
 
-/// Places of the ways, from which of several that a policy might evict goes first in the first half of the steps.
-[[nodiscard]] std::vector<std::uint32_t> learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy);
-
-/// A pseudo-LRU tree from victims: a node's victim is never in the half that was used last, which splits its ways in two. Splits
-/// that the first half of the steps does not show are left out.
-[[nodiscard]] WayTree learn_tree(const std::vector<Step>& steps, std::uint32_t ways);
+/// Places of the ways, and what it costs to say them, as a logarithm: no more than the choices that they were learnt from.
+struct Places {
+    std::vector<std::uint32_t> of_way;
+    double price = 0;
+};
+/// From which of several that a policy might evict goes first in the first half of the steps.
+[[nodiscard]] Places learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy);
 
 }  // namespace gputomo::deduce::geometry

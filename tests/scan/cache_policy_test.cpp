@@ -1,0 +1,117 @@
+// Replacement policies: which of them are one machine, and which a walk through one set tells apart.
+#include "deduce/cache_model.hpp"
+#include "deduce/geometry/policy.hpp"
+#include "deduce/geometry/probe.hpp"
+#include "sim/memory/replacement.hpp"
+#include "validate/random_cache.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gputomo::deduce {
+namespace {
+
+TEST(Policies, WithTwoWaysATreesOneBitAndUsedBitsAreLru) {
+    EXPECT_TRUE(same_machine("lru", "tree-plru", 2));
+    EXPECT_TRUE(same_machine("bit-plru", "lru", 2));
+    for (const auto* other : {"fifo", "nru", "srrip", "brrip", "slru", "random"}) EXPECT_FALSE(same_machine("lru", other, 2)) << other;
+    for (const std::uint32_t ways : {3U, 4U, 8U}) {
+        EXPECT_FALSE(same_machine("lru", "tree-plru", ways)) << ways;
+        EXPECT_FALSE(same_machine("lru", "bit-plru", ways)) << ways;
+    }
+    EXPECT_THROW(static_cast<void>(same_machine("lru", "clairvoyant", 2)), std::invalid_argument);
+}
+
+/// Misses of a simulated set of two ways when lines 0 to 2 are loaded in this order, each a digit of `sequence` to the base of three.
+std::vector<bool> misses(std::string_view policy, std::size_t sequence, int length) {
+    const std::vector<std::uint32_t> set_ways{2};
+    const std::vector<double> no_odds;
+    const auto replacement = sim::make_replacement({.policy = policy, .set_ways = set_ways, .way_odds = no_odds, .seed = 1});
+    std::vector<std::size_t> held;
+    std::vector<bool> missed;
+    for (int i = 0; i < length; ++i, sequence /= 3) {
+        const std::size_t line = sequence % 3;
+        auto at = std::find(held.begin(), held.end(), line);
+        missed.push_back(at == held.end());
+        if (!missed.back()) {
+            replacement->touch(0, static_cast<std::uint32_t>(at - held.begin()));
+            continue;
+        }
+        at = held.size() < 2 ? held.insert(held.end(), line) : held.begin() + replacement->victim(0);
+        *at = line;
+        replacement->fill(0, static_cast<std::uint32_t>(at - held.begin()));
+    }
+    return missed;
+}
+
+TEST(Policies, SimulatedSetsThatAreOneMachineMissAlikeInEverySequence) {
+    constexpr int kLength = 8;
+    for (const std::string other : {"tree-plru", "bit-plru", "fifo", "nru", "srrip", "slru"}) {
+        bool alike = true;
+        for (std::size_t sequence = 0; sequence < 6561 && alike; ++sequence) alike = misses("lru", sequence, kLength) == misses(other, sequence, kLength);
+        EXPECT_EQ(alike, same_machine("lru", other, 2)) << other;
+    }
+}
+
+PolicyFinding of_one_set(const std::string& policy, std::int64_t ways, double outliers) {
+    constexpr std::int64_t kLine = 16, kSets = 64;
+    machine::Cache cache;
+    cache.line.set(kLine);
+    cache.sets.set(kSets);
+    cache.ways.set(ways);
+    cache.policy.set(policy);
+    validate::CachePath path(cache, {4, outliers}, 29);
+    const Chase chase = std::ref(path);
+    const auto bytes = static_cast<std::uint64_t>(kLine * kSets * ways);
+    const CacheQuestion question{.threshold = path.threshold(), .fits = bytes / 2, .overflows = 2 * bytes, .largest = 1 << 20, .base = path.base()};
+    geometry::Probe probe(chase, question);
+    geometry::Offsets lines;
+    for (std::int64_t i = 0; i <= ways; ++i) lines.push_back(static_cast<std::uint64_t>(i * kLine * kSets));
+    return geometry::find_policy(probe, lines, {}, kLine);
+}
+
+// Lines of two words: none can be visited more than twice in a tour.
+TEST(Policies, ShortLinesTellThemApartBesideAccidents) {
+    struct Case {
+        const char* policy;
+        int ways;
+    };
+    for (const auto& [policy, ways] : {Case{"nru", 4}, {"bit-plru", 3}, {"tree-plru", 5}, {"slru", 2}}) {
+        const auto found = of_one_set(policy, ways, 0.01);
+        EXPECT_EQ(found.name, policy) << ways << " ways";
+        EXPECT_GT(found.confidence, 0.6) << policy;
+    }
+}
+
+TEST(Policies, OneOfSeveralNamesForAMachineIsSaidWithTheOthers) {
+    const auto found = of_one_set("bit-plru", 2, 0);
+    EXPECT_EQ(found.name, "lru");
+    EXPECT_NE(found.evidence.find("bit-plru or tree-plru does the same"), std::string::npos) << found.evidence;
+}
+
+TEST(Policies, OddsAreCountedBesideAccidentsThatMayBeMisses) {
+    machine::Cache cache;
+    cache.line.set(64);
+    cache.sets.set(16);
+    cache.ways.set(8);
+    cache.policy.set("way-odds");
+    cache.way_odds.set({0.1, 0.1, 0.1, 0.3, 0.1, 0.1, 0.1, 0.1});
+    validate::CachePath path(cache, {4, 0.01}, 5);
+    const Chase chase = std::ref(path);
+    const CacheQuestion question{.threshold = path.threshold(), .fits = 4096, .overflows = 16384, .largest = 1 << 20, .base = path.base()};
+    geometry::Probe probe(chase, question);
+    geometry::Offsets lines;
+    for (std::uint64_t i = 0; i <= 8; ++i) lines.push_back(i * 1024);
+    const auto found = geometry::find_policy(probe, lines, {}, 64);
+    EXPECT_EQ(found.name, "way-odds");
+    ASSERT_EQ(found.odds.size(), 8U);
+    EXPECT_NEAR(found.odds.front(), 0.3, 0.02);
+    for (std::size_t way = 1; way < 8; ++way) EXPECT_NEAR(found.odds[way], 0.1, 0.02);
+}
+
+}  // namespace
+}  // namespace gputomo::deduce
