@@ -114,6 +114,10 @@ constexpr Explanation kExplanations[] = {
     {"random_access",
      "Each thread follows its own chain of addresses through an array in random order, so that each load is 32 transactions. One warp alone shows what a "
      "transaction adds to the latency; more warps and other sizes show the throughput."},
+    {"write_delay",
+     "Few warps read, each waiting for one access before the next, and then read and write as much. What writes add to the time of an access is divided by the "
+     "share "
+     "of the memory's time that they take: reads wait where writes are kept back and done together."},
     {"memory_parallelism",
      "Warps read, write, add to or copy several words at a time and wait for all of them before they go on, so that a known number of bytes is under way. "
      "Rates of one SM and of all rise with it up to a peak; Little's law, bytes in flight over latency, is drawn beside them."},
