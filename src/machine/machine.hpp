@@ -70,6 +70,7 @@ struct Topology {
     Integer register_banks;
     Integer operand_banks;
     Integer operand_ports;
+    Integer sms_per_cpc;
     Integer sms_per_gpc;
     Integer max_blocks_per_cluster;
 
@@ -91,6 +92,7 @@ struct Topology {
         visit({.name = "operand_banks", .unit = Unit::count, .doc = "banks to which the registers of a thread are dealt by number; operands of one instruction in the same bank may have to wait for each other"},
               self.operand_banks);
         visit({.name = "operand_ports", .unit = Unit::count, .doc = "different registers of one bank that an instruction reads at once; further ones take an issue slot each time"}, self.operand_ports);
+        visit({.name = "sms_per_cpc", .unit = Unit::count, .doc = "SMs of the TPCs of a processing cluster that share a TLB, SM 0 among them; other groups may be smaller, since faulty SMs are switched off"}, self.sms_per_cpc);
         visit({.name = "sms_per_gpc", .unit = Unit::count, .doc = "SMs of a processing cluster, the most of any, since faulty ones are switched off"}, self.sms_per_gpc);
         visit({.name = "max_blocks_per_cluster", .unit = Unit::count, .doc = "limit of a launch with block clusters",
                .internal = "determined by launches that fail, which no experiment does yet"}, self.max_blocks_per_cluster);
@@ -261,7 +263,7 @@ struct Cache {
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
-        visit({.name = "scope", .doc = "what shares one instance", .choices = {"scheduler", "sm", "tpc", "gpc", "gpu"}}, self.scope);
+        visit({.name = "scope", .doc = "what shares one instance", .choices = {"scheduler", "sm", "tpc", "cpc", "gpc", "gpu"}}, self.scope);
         visit({.name = "capacity", .unit = Unit::bytes, .doc = "data bytes of one instance; less than sets x ways x line where there are more tags than data"}, self.capacity);
         visit({.name = "line", .unit = Unit::bytes, .doc = "bytes that share one tag"}, self.line);
         visit({.name = "sector", .unit = Unit::bytes, .doc = "bytes filled by one miss; equals line where there are no sectors"}, self.sector);
@@ -313,7 +315,7 @@ struct Tlb {
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "scope", .doc = "what shares one instance",
-               .choices = {"scheduler", "sm", "tpc", "gpc", "gpu"}}, self.scope);
+               .choices = {"scheduler", "sm", "tpc", "cpc", "gpc", "gpu"}}, self.scope);
         visit({.name = "reach", .unit = Unit::bytes, .doc = "address range that the level can map"}, self.reach);
         visit({.name = "entries", .unit = Unit::count, .doc = "reach / span"}, self.entries);
         visit({.name = "ways", .unit = Unit::count, .doc = "ways of a set; the largest where sets differ"}, self.ways);
@@ -359,7 +361,7 @@ struct Path {
         visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "dependent streaming load of whole warps, coalesced, served by DRAM, where it differs from one thread's (Volkov 2016, Table 6.2)",
                .internal = "determined by homogeneous mixes of whole warps: the experiment occupancy, which runs on request only"}, self.warp_latency);
         visit({.name = "transaction_cost", .unit = Unit::cycles, .doc = "latency that each further transaction adds to a load that diverges (Volkov 2016, Table 6.7)",
-               .internal = "determined by loads of one warp that diverge: the experiment random_access, which runs on request only"}, self.transaction_cost);
+               .internal = "determined by loads of one warp that diverge: the experiment random_access, which scans of simulated GPUs leave out"}, self.transaction_cost);
         visit({.name = "issue_slots", .unit = Unit::count, .doc = "issue slots that a coalesced access takes; 1 where not given"}, self.issue_slots);
         visit({.name = "page_window", .unit = Unit::bytes, .doc = "memory whose page entries are active at once (Mei 2014, 4.2: 512 MB on Kepler)"}, self.page_window);
         visit({.name = "page_window_penalty", .unit = Unit::cycles, .doc = "latency added by an access outside the active window, which switches it"}, self.page_window_penalty);
@@ -421,7 +423,7 @@ struct Memory {
         visit({.name = "copy_bandwidth", .unit = Unit::gigabytes_per_second, .doc = "best sustained copy, read and written bytes counted"}, self.copy_bandwidth);
         visit({.name = "write_delay", .unit = Unit::cycles,
                .doc = "by how much reads take longer beside writes, for each share of the memory's time that the writes take; for models, the simulator turns at every write",
-               .internal = "determined by copies over occupancy: the experiment write_delay, which runs on request only"}, self.write_delay);
+               .internal = "determined by copies over occupancy: the experiment write_delay, which scans of simulated GPUs leave out"}, self.write_delay);
         visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "the most that a single SM reads from memory"}, self.sm_bytes_per_cycle);
         visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that a single SM must have under way for 90% of that (Volkov 2016, 4.3)"}, self.sm_bytes_in_flight);
         visit({.name = "bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that each SM must have under way for 90% of the rate of all SMs together"}, self.bytes_in_flight);

@@ -18,8 +18,9 @@ namespace gputomo::machine {
 namespace {
 
 /// Leaves for which 0 makes no sense: sizes and counts that others are divided by, and rates.
-constexpr std::array<std::string_view, 26> kPositive{"sms",
+constexpr std::array<std::string_view, 27> kPositive{"sms",
                                                      "sms_per_tpc",
+                                                     "sms_per_cpc",
                                                      "warp_size",
                                                      "max_threads_per_block",
                                                      "max_threads_per_sm",

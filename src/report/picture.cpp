@@ -35,6 +35,7 @@ public:
         std::vector<BoxFrame> all;
         add(all, sm());
         add(all, {shared_by("TPC", facts_.text("topology.sms_per_tpc")), {caches_in("tpc")}});
+        add(all, {shared_by("CPC", facts_.text("topology.sms_per_cpc")), {caches_in("cpc")}});
         add(all, {shared_by("GPC", facts_.text("topology.sms_per_gpc")), {caches_in("gpc")}});
         add(all, {"Shared by all SMs", {caches_in("gpu")}});
         add(all, {"Farther away; who shares them was not decided", {caches_in("")}});

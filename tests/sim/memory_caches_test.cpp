@@ -106,9 +106,10 @@ TEST(MemoryLatency, OfAFarPartitionIsLonger) {
 }
 
 TEST(CacheSharing, FollowsTheScope) {
-    // First access on SM 0; who hits afterwards? 6 SMs, TPCs of 3, GPCs of 6, 2 schedulers.
-    for (const auto& [scope, hitting_sms] : std::map<std::string, int>{{"sm", 1}, {"tpc", 3}, {"gpc", 4}, {"gpu", 6}}) {
+    // First access on SM 0; who hits afterwards? 6 SMs, TPCs of 3, CPCs of 2, GPCs of 4.
+    for (const auto& [scope, hitting_sms] : std::map<std::string, int>{{"sm", 1}, {"tpc", 3}, {"cpc", 2}, {"gpc", 4}, {"gpu", 6}}) {
         auto m = machine_with({{"c", make_cache({.scope = scope})}});
+        m.topology.sms_per_cpc.set(2);
         m.topology.sms_per_gpc.set(4);
         int hits = 0;
         for (std::uint32_t sm = 0; sm < 6; ++sm) {

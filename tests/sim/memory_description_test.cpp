@@ -127,6 +127,7 @@ const std::vector<Case> kCases{
          m.topology.sms_per_tpc = {};
      },
      "topology.sms_per_tpc", "caches.l1.scope"},
+    {"ScopeNeedsCpcs", [](Machine& m) { t1(m).scope.set("cpc"); }, "topology.sms_per_cpc", "tlbs.t1.scope"},
     {"ScopeNeedsGpcs", [](Machine& m) { t1(m).scope.set("gpc"); }, "topology.sms_per_gpc", "tlbs.t1.scope"},
     {"LatencyIsMissing", [](Machine& m) { l2(m).latency = {}; }, "caches.l2.latency", "missing"},
     {"LatencyIsNegative", [](Machine& m) { l2(m).latency.set(-1); }, "caches.l2.latency", "found -1"},

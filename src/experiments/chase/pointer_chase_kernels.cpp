@@ -268,8 +268,8 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
             },
             [] {});
     };
+    // Each load has waited for the one before, so that no fence is needed; and one would empty the L1 of current GPUs.
     const auto enter = [&](std::uint32_t number) {
-        k("membar.gl");
         k("st.volatile.global.u32", Mem{results, offsetof(CompetitionResults, phase)}, number);
     };
     claim(sm, offsetof(CompetitionResults, own_claim), no_own);

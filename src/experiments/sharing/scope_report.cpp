@@ -42,10 +42,12 @@ std::string scope_name(const Context& context, std::size_t shared_by) {
     if (shared_by <= 1) return "sm";
     const auto* clock = context.findings.find("clock.scope");
     const bool clusters_known = clock != nullptr && clock->value == deduce::Value(std::string("gpc"));
-    const auto per_tpc = context.findings.number("topology.sms_per_tpc");
-    if (per_tpc) return static_cast<double>(shared_by) <= *per_tpc ? "tpc" : "gpc";
     constexpr std::size_t kLargestTpc = 3;  // of any GPU so far
-    return clusters_known && shared_by > kLargestTpc ? "gpc" : shared_by <= kLargestTpc ? "tpc" : "gpc";
+    const auto per_tpc = context.findings.number("topology.sms_per_tpc");
+    if (static_cast<double>(shared_by) <= per_tpc.value_or(kLargestTpc)) return "tpc";
+    // Several TPCs, but far fewer than those that are known to be a cluster.
+    const auto per_gpc = clusters_known ? context.findings.number("topology.sms_per_gpc") : std::nullopt;
+    return per_gpc && 2 * static_cast<double>(shared_by) <= *per_gpc ? "cpc" : "gpc";
 }
 
 }  // namespace
@@ -73,28 +75,31 @@ Sharing compete_with_all(const Context& context, Competition& competition, doubl
     return result;
 }
 
+Sharers Sharing::sharers() const {
+    Sharers found;
+    const auto own = std::ranges::find(losses, 0U, &Loss::rival);
+    if (own == losses.end()) return found;
+    found.own_loss = own->lost;
+    if (own->lost < kLeast) return found;
+    for (const auto& [rival, lost] : losses) {
+        if (lost < kApart * own->lost)
+            found.loss_apart = std::max(found.loss_apart, lost);
+        else
+            (lost > kShared * own->lost ? found.sms : found.unclear).push_back(rival);
+    }
+    return found;
+}
+
 void report_scope(const Context& context, const std::string& path, const Sharing& sharing, const std::string& method, Outcome& outcome) {
     Evidence evidence{method, kConfidence};
-    const auto own = std::ranges::find(sharing.losses, 0U, &Sharing::Loss::rival);
-    if (own == sharing.losses.end() || own->lost < kLeast) {
-        if (own != sharing.losses.end()) evidence.note = fmt::format("a second block on SM 0 itself takes {:.0f}% of what the first one had", 100 * own->lost);
-        outcome.estimates.push_back(undecided(path, {}, evidence));
-        return;
-    }
-    std::vector<std::uint32_t> shared_by, unclear;
-    double most_apart = 0;
-    for (const auto& [rival, lost] : sharing.losses) {
-        if (lost < kApart * own->lost)
-            most_apart = std::max(most_apart, lost);
-        else
-            (lost > kShared * own->lost ? shared_by : unclear).push_back(rival);
-    }
-    const auto rivals = sharing.losses.size();
-    evidence.note = fmt::format("{} SMs of {} share it{}{}; a block on SM 0 takes {:.0f}% of what another there had, one that does not share at most {:.0f}%",
-                                shared_by.size(), rivals, shared_by.size() < rivals ? ": " : "",
-                                shared_by.size() < rivals ? fmt::format("{}", fmt::join(shared_by, ", ")) : std::string(), 100 * own->lost, 100 * most_apart);
-    if (unclear.empty())
-        outcome.estimates.push_back(decided(path, scope_name(context, shared_by.size()), evidence));
+    const auto found = sharing.sharers();
+    const auto sms = found.sms.size(), rivals = sharing.losses.size();
+    const std::string which = sms > 0 && sms < rivals ? fmt::format(": {}", fmt::join(found.sms, ", ")) : "";
+    evidence.note =
+        fmt::format("{} SMs of {} share it{}; a second block on SM 0 takes {:.0f}% of what the first one had, one that does not share at most {:.0f}%", sms,
+                    rivals, which, 100 * found.own_loss, 100 * found.loss_apart);
+    if (found.decided())
+        outcome.estimates.push_back(decided(path, scope_name(context, sms), evidence));
     else
         outcome.estimates.push_back(undecided(path, {}, evidence));
 }

@@ -9,6 +9,14 @@
 
 namespace gputomo::experiments {
 
+/// SMs that share something with SM 0, which is one of them.
+struct Sharers {
+    std::vector<std::uint32_t> sms, unclear;
+    double own_loss = 0;    ///< part of what one block on SM 0 had that another there takes
+    double loss_apart = 0;  ///< the most that an SM takes which does not share
+    [[nodiscard]] bool decided() const { return !sms.empty() && unclear.empty(); }
+};
+
 /// What each SM takes from SM 0, which is one of them.
 struct Sharing {
     struct Loss {
@@ -16,6 +24,8 @@ struct Sharing {
         double lost = 0;  ///< part of what SM 0 had that is gone when the rival works
     };
     std::vector<Loss> losses;
+
+    [[nodiscard]] Sharers sharers() const;
 };
 
 class Competition;

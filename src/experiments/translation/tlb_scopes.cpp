@@ -4,6 +4,7 @@
 #include "experiments/caches/known_caches.hpp"
 #include "experiments/clock/clock_watch.hpp"
 #include "experiments/device_facts.hpp"
+#include "experiments/estimates.hpp"
 #include "experiments/sharing/competition.hpp"
 #include "experiments/sharing/scope_report.hpp"
 #include "experiments/translation/translation_chase.hpp"
@@ -17,6 +18,8 @@
 namespace gputomo::experiments {
 namespace {
 
+constexpr auto kMethod = "tlb_scopes: blocks on the other SMs compete for entries with one on SM 0";
+constexpr double kConfidence = 0.95;
 /// SM 0's array is so much of the TLB, and both together so many times as much, at least so many times the most that it may hold.
 constexpr double kPart = 0.75, kTogether = 1.5, kTogetherAtMost = 1.125;
 /// Loads of an array: every SM walks it, and more would take minutes.
@@ -109,8 +112,10 @@ private:
             return warn(tlb, "has so many entries that a line for each does not fit the last cache");
         Competition competition(context_.device, LoadHint::l2_only);
         competition.set_arrays(arrays[0], arrays[1]);
-        report_scope(context_, fmt::format("tlbs.{}.scope", tlb.name), compete_with_all(context_, competition, tlb.penalty),
-                     "tlb_scopes: blocks on the other SMs compete for entries with one on SM 0", outcome_);
+        const auto sharing = compete_with_all(context_, competition, tlb.penalty);
+        report_scope(context_, fmt::format("tlbs.{}.scope", tlb.name), sharing, kMethod, outcome_);
+        if (outcome_.estimates.back().value == deduce::Value(std::string("cpc")))
+            outcome_.estimates.push_back(decided("topology.sms_per_cpc", static_cast<std::int64_t>(sharing.sharers().sms.size()), {kMethod, kConfidence}));
     }
     void warn(const KnownTlb& tlb, std::string_view why) {
         outcome_.warnings.push_back(fmt::format("tlb_scopes: {} {}: what shares it is left open", tlb.name, why));
@@ -133,7 +138,7 @@ Experiment tlb_scopes_experiment() {
             .source = "Wong 2010, IV-I and IV-J4",
             .needs = {},
             .after = {"clock", "caches", "tlb"},
-            .provides = {"tlbs.*.scope"},
+            .provides = {"tlbs.*.scope", "topology.sms_per_cpc"},
             .run = run};
 }
 

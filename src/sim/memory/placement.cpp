@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMaxSms = 4096;
 constexpr std::pair<std::string_view, Scope> kScopes[] = {
-    {"scheduler", Scope::scheduler}, {"sm", Scope::sm}, {"tpc", Scope::tpc}, {"gpc", Scope::gpc}, {"gpu", Scope::gpu}};
+    {"scheduler", Scope::scheduler}, {"sm", Scope::sm}, {"tpc", Scope::tpc}, {"cpc", Scope::cpc}, {"gpc", Scope::gpc}, {"gpu", Scope::gpu}};
 
 std::uint32_t count_or_0(const machine::Integer& field, std::string_view path) {
     return field ? static_cast<std::uint32_t>(need_count(field, path, kMaxSms)) : 0;
@@ -23,17 +23,19 @@ Placement::Placement(const machine::Machine& machine)
     : sms_(static_cast<std::uint32_t>(need_count(machine.topology.sms, "topology.sms", kMaxSms))),
       schedulers_(count_or_0(machine.issue.schedulers_per_sm, "issue.schedulers_per_sm")),
       sms_per_tpc_(count_or_0(machine.topology.sms_per_tpc, "topology.sms_per_tpc")),
+      sms_per_cpc_(count_or_0(machine.topology.sms_per_cpc, "topology.sms_per_cpc")),
       sms_per_gpc_(count_or_0(machine.topology.sms_per_gpc, "topology.sms_per_gpc")) {
     for (std::uint32_t sm = 0; sm < sms_; ++sm) {
         of_sm_[static_cast<std::size_t>(Scope::sm)].push_back(sm);
         of_sm_[static_cast<std::size_t>(Scope::tpc)].push_back(sm / std::max(1U, sms_per_tpc_));
+        of_sm_[static_cast<std::size_t>(Scope::cpc)].push_back(sm / std::max(1U, sms_per_cpc_));
         of_sm_[static_cast<std::size_t>(Scope::gpc)].push_back(sm / std::max(1U, sms_per_gpc_));
         of_sm_[static_cast<std::size_t>(Scope::gpu)].push_back(0);
     }
 }
 
 Scope Placement::scope_of(const machine::Text& scope, const std::string& path) const {
-    constexpr std::string_view kExpected = "scheduler, sm, tpc, gpc or gpu";
+    constexpr std::string_view kExpected = "scheduler, sm, tpc, cpc, gpc or gpu";
     const auto& name = need(scope, path, kExpected);
     for (const auto& [text, value] : kScopes) {
         if (text != name) continue;
@@ -42,6 +44,7 @@ Scope Placement::scope_of(const machine::Text& scope, const std::string& path) c
         };
         if (value == Scope::scheduler) demand(schedulers_, "issue.schedulers_per_sm");
         if (value == Scope::tpc) demand(sms_per_tpc_, "topology.sms_per_tpc");
+        if (value == Scope::cpc) demand(sms_per_cpc_, "topology.sms_per_cpc");
         if (value == Scope::gpc) demand(sms_per_gpc_, "topology.sms_per_gpc");
         return value;
     }

@@ -10,7 +10,7 @@
 
 namespace gputomo::sim {
 
-enum class Scope : std::uint8_t { scheduler, sm, tpc, gpc, gpu };
+enum class Scope : std::uint8_t { scheduler, sm, tpc, cpc, gpc, gpu };
 
 class Placement {
 public:
@@ -35,8 +35,9 @@ private:
     std::uint32_t sms_;
     std::uint32_t schedulers_ = 0;  ///< 0: not described
     std::uint32_t sms_per_tpc_ = 0;
+    std::uint32_t sms_per_cpc_ = 0;
     std::uint32_t sms_per_gpc_ = 0;
-    std::array<std::vector<std::uint32_t>, 5> of_sm_;  ///< by scope
+    std::array<std::vector<std::uint32_t>, 6> of_sm_;  ///< by scope
 };
 
 }  // namespace gputomo::sim

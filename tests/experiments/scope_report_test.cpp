@@ -1,0 +1,78 @@
+#include "experiments/sharing/scope_report.hpp"
+
+#include "experiments/estimates.hpp"
+#include "scripted_device.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gputomo::experiments {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// A GPU of so many SMs in clusters of 18, and what the SMs from 0 on take from SM 0.
+class ScopeReport : public ::testing::Test {
+protected:
+    deduce::Estimate scope_of(const std::vector<double>& losses) {
+        device.attributes[device::Attribute::multiprocessor_count] = static_cast<std::int64_t>(losses.size());
+        Sharing sharing;
+        for (std::uint32_t rival = 0; rival < losses.size(); ++rival) sharing.losses.push_back({rival, losses[rival]});
+        Outcome outcome;
+        report_scope({.device = device, .findings = findings}, "caches.c.scope", sharing, "competition", outcome);
+        return outcome.estimates.at(0);
+    }
+    static std::vector<double> losses_of(std::size_t sms, std::size_t sharing, double lost, double apart = 0) {
+        std::vector<double> losses(sms, apart);
+        std::fill_n(losses.begin(), sharing, lost);
+        return losses;
+    }
+    void clusters_are_known() {
+        findings.add(decided("clock.scope", std::string("gpc"), {"test", 1}));
+        findings.add(decided("topology.sms_per_gpc", std::int64_t{18}, {"test", 1}));
+    }
+
+    testing::ScriptedDevice device;
+    Findings findings;
+};
+
+TEST_F(ScopeReport, WhatABlockOnTheSameSmTakesIsTheMeasure) {
+    // A policy that keeps what is used loses a third; beside that, a tenth of it is nothing.
+    const auto kept = scope_of(losses_of(8, 2, 0.33, 0.03));
+    EXPECT_EQ(kept.value, deduce::Value(std::string("tpc")));
+    EXPECT_THAT(kept.note, HasSubstr("0, 1"));
+    EXPECT_THAT(kept.note, HasSubstr("33%"));
+    EXPECT_EQ(scope_of(losses_of(8, 1, 0.9, 0.1)).value, deduce::Value(std::string("sm")));
+    EXPECT_EQ(scope_of(losses_of(8, 8, 0.4)).value, deduce::Value(std::string("gpu")));
+}
+
+TEST_F(ScopeReport, StaysOpenWhereEvenTheSameSmTakesNothingOrSomeTakeHalf) {
+    EXPECT_EQ(scope_of(losses_of(8, 0, 0)).verdict, deduce::Verdict::undecided);
+    EXPECT_EQ(scope_of(losses_of(8, 8, 0.1)).verdict, deduce::Verdict::undecided);
+    auto unclear = losses_of(8, 2, 0.8);
+    unclear[5] = 0.3;
+    EXPECT_EQ(scope_of(unclear).verdict, deduce::Verdict::undecided);
+}
+
+TEST_F(ScopeReport, SomeTpcsOfAClusterAreNoCluster) {
+    EXPECT_EQ(scope_of(losses_of(132, 6, 0.5)).value, deduce::Value(std::string("gpc"))) << "nothing is known of clusters";
+    clusters_are_known();
+    EXPECT_EQ(scope_of(losses_of(132, 6, 0.5)).value, deduce::Value(std::string("cpc")));
+    EXPECT_EQ(scope_of(losses_of(132, 16, 0.5)).value, deduce::Value(std::string("gpc")));
+    EXPECT_EQ(scope_of(losses_of(132, 2, 0.5)).value, deduce::Value(std::string("tpc")));
+}
+
+TEST(Sharing, NamesWhoSharesAndWhoIsUnclear) {
+    const Sharing sharing{{{0, 0.5}, {1, 0.48}, {2, 0.01}, {3, 0.2}}};
+    const auto found = sharing.sharers();
+    EXPECT_THAT(found.sms, ElementsAre(0, 1));
+    EXPECT_THAT(found.unclear, ElementsAre(3));
+    EXPECT_DOUBLE_EQ(found.loss_apart, 0.01);
+    EXPECT_FALSE(found.decided());
+    EXPECT_THAT(Sharing{}.sharers().sms, IsEmpty());
+}
+
+}  // namespace
+}  // namespace gputomo::experiments
