@@ -35,6 +35,8 @@ constexpr double kDecided = 0.6;
 constexpr double kClearlyMore = 0.05;
 /// Candidates whose likelihoods differ by less than this factor explain equally well.
 const double kEqually = std::log(50.0);
+/// And by less than this, where the one behind is right as often.
+const double kOpenLead = 10 * kEqually;
 /// Share of its misses that a set repeats after some laps: more than this is no chance.
 constexpr double kRepeating = 0.7;
 constexpr std::uint32_t kMostPeriod = 12;
@@ -163,7 +165,9 @@ private:
 
     [[nodiscard]] bool decided() const {
         const auto& ranking = contest_.ranking();
-        return ranking[0].victims >= kManyVictims && ranking[1].behind > 2 * kEqually;
+        // One that is never wrong, and behind because it leaves more open, is told by more walks only.
+        const auto as_right = [&](const Candidate& c) { return c.name != "random" && c.behind < kOpenLead && c.share() >= ranking[0].share(); };
+        return ranking[0].victims >= kManyVictims && ranking[1].behind > 2 * kEqually && std::none_of(ranking.begin() + 1, ranking.end(), as_right);
     }
 
     void judge() {

@@ -1,7 +1,11 @@
 #include "deduce/geometry/repeats.hpp"
 
+#include "deduce/geometry/probe.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <ranges>
 #include <vector>
 
 namespace gputomo::deduce::geometry {
@@ -41,14 +45,19 @@ void leave_out_accidents(Episode& episode, std::size_t tour, double accidents) {
     for (std::size_t period = tour; period <= kMostPeriod * tour && 2 * period <= loads; period += tour) {
         const std::size_t from = repeats_from(episode, tour, period, accidents);
         if (from > loads / 2 || loads - from < 2 * period) continue;
-        std::vector<bool> slow(period, true), odd(period, true);
+        std::vector<std::uint32_t> slow(period, 0), odd(period, 0), laps(period, 0);
         for (std::size_t i = from; i < loads; ++i) {
-            slow[(i - from) % period] = slow[(i - from) % period] && episode.missed[i];
-            odd[(i - from) % period] = odd[(i - from) % period] && episode.odd[i];
+            ++laps[(i - from) % period];
+            slow[(i - from) % period] += episode.missed[i] ? 1 : 0;
+            odd[(i - from) % period] += episode.odd[i] ? 1 : 0;
         }
+        // What is slow again and again, but not always, takes turns: the set repeats itself later.
+        const auto takes_turns = [&](std::size_t i) { return slow[i] < laps[i] && static_cast<int>(slow[i]) >= least_count(accidents, laps[i], period); };
+        if (std::ranges::any_of(std::views::iota(std::size_t{0}, period), takes_turns)) continue;
         for (std::size_t i = from; i < loads; ++i) {
-            episode.missed[i] = slow[(i - from) % period];
-            episode.odd[i] = odd[(i - from) % period];
+            const std::size_t place = (i - from) % period;
+            episode.missed[i] = slow[place] == laps[place];
+            episode.odd[i] = odd[place] == laps[place];
         }
         episode.repeats = true;
         return;
