@@ -36,6 +36,8 @@ constexpr std::uint32_t kDataLaps = 16;
 constexpr double kDataShare = 0.5, kSigmas = 5;
 /// Parts of the loads for group tests, one or two for each way to a first set. As many again check what walks through arrays found.
 constexpr std::uint64_t kShares = 4;
+/// Part of the loads that each room but the first gets.
+constexpr std::uint64_t kLaterRooms = 2;
 /// A set is not found with fewer walks through as much as the cache holds.
 constexpr std::uint64_t kFewestTests = 32;
 /// Of a cache's lines, this share at random places is tried for one overfull set.
@@ -95,11 +97,16 @@ private:
     bool within(std::uint64_t loads, Explains explains) {
         if (probe_.loads() >= group_tests_end_) return false;
         probe_.allow(std::min(loads, group_tests_end_ - probe_.loads()));
+        // What does not stay because it is explained wrongly is no reason to wait longer for the next explanation.
+        const auto settling = probe_.settling();
+        bool explained = false;
         try {
-            return explains();
+            explained = explains();
         } catch (const Exhausted& exhausted) {
-            return remark(exhausted.what());
+            remark(exhausted.what());
         }
+        if (!explained) probe_.wait_again(settling);
+        return explained;
     }
 
     /// Where tours must be whole arrays: sets of any size and order; equal ones stay as they were found.
@@ -155,6 +162,8 @@ private:
             probe_.move_origin(room.everywhere ? all : reach);
             probe_.stay_within(reach);
             if (explain_any_sets_in_room()) return true;
+            // What misled the search in one room may have spent its loads.
+            group_tests_end_ = probe_.loads() + q_.group_test_loads / kLaterRooms;
         }
         return false;
     }

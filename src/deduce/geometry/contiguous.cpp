@@ -177,7 +177,8 @@ private:
 
     /// One set with a random policy: a line too many does not push out all others, so that the overflow does not show it.
     bool find_one_set() {
-        if (fitted_ / step() * kShortTourLaps > kConfirmingLaps * q_.most_loads) return false;
+        // Behind a nearer level, lines less than its own apart tell nothing.
+        if (probe_.hidden() || fitted_ / step() * kShortTourLaps > kConfirmingLaps * q_.most_loads) return false;
         const Set lone = lone_set();
         if (lone.way == 0 || lone.ways < kFewestScattered || !scattered_lines_stay(line_of(lone), lone.ways)) return false;
         return decide(lone.way, lone.ways, line_of(lone), true);

@@ -73,10 +73,13 @@ FilledPiece find_sector(Probe& probe) {
 }
 
 std::uint64_t find_line(Probe& probe, const Overfull& overfull, std::uint64_t least, std::uint64_t most) {
-    const std::size_t tried = std::min(overfull.lines.size(), kLinesTried);
     for (std::uint64_t line = least; line <= most; line *= 2) {
-        std::size_t same = 0;
-        for (std::size_t i = 0; i < tried; ++i) same += shares_line(probe, overfull, i, line) ? 1 : 0;
+        std::size_t tried = 0, same = 0;
+        for (std::size_t i = 0; i < overfull.lines.size() && tried < kLinesTried; ++i) {
+            if (overfull.lines[i] + line >= probe.span()) continue;
+            ++tried;
+            same += shares_line(probe, overfull, i, line) ? 1 : 0;
+        }
         if (2 * same < tried) return line;
     }
     return 0;

@@ -83,6 +83,8 @@ public:
     [[nodiscard]] std::uint32_t settling() const { return settling_; }
     /// Some groups may not have come to stay yet.
     void wait_longer() { settling_ = std::min(2 * settling_, kMostSettling); }
+    /// As long as before.
+    void wait_again(std::uint32_t settling) { settling_ = settling; }
     /// Loads that may be spent from now on; then each question throws Exhausted.
     void allow(std::uint64_t loads) { most_loads_ = loads_ + loads; }
     [[nodiscard]] std::uint64_t loads() const { return loads_; }

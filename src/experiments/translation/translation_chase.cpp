@@ -4,6 +4,7 @@
 #include "experiments/caches/unhidden_lines.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -32,8 +33,9 @@ constexpr double kJitter = 7;
 /// Share and cycles by which the cost of a cache miss varies.
 constexpr double kMissCostSpread = 0.02, kMissCostCycles = 4;
 /// Windows start where an entry does, however much it spans. In aliased windows the start must be a mapping as well: the last one
-/// before that address.
-constexpr std::uint64_t kAlignment = std::uint64_t{1} << 30, kPlainAlignment = std::uint64_t{32} << 20;
+/// before that address. Plain arrays cost memory, and start at a multiple of half their size: the border of a page window (`page_window`)
+/// does not lie among the pages that are near each other.
+constexpr std::uint64_t kAlignment = std::uint64_t{1} << 30;
 }  // namespace
 
 MappedWindow MappedWindow::aliased(device::Device& device, std::uint64_t word, std::uint64_t count) {
@@ -44,8 +46,9 @@ MappedWindow MappedWindow::aliased(device::Device& device, std::uint64_t word, s
 }
 
 MappedWindow MappedWindow::plain(device::Device& device, std::uint64_t bytes, std::uint64_t word) {
-    const auto begin = device.allocate(Bytes{static_cast<std::int64_t>(bytes + kPlainAlignment)});
-    return {device, begin, {(begin + kPlainAlignment - 1) / kPlainAlignment * kPlainAlignment, bytes, word, false}};
+    const std::uint64_t alignment = std::max(word, std::bit_floor(bytes) / 2);
+    const auto begin = device.allocate(Bytes{static_cast<std::int64_t>(bytes + alignment)});
+    return {device, begin, {(begin + alignment - 1) / alignment * alignment, bytes, word, false}};
 }
 
 MappedWindow::MappedWindow(MappedWindow&& other) noexcept : device_(std::exchange(other.device_, nullptr)), begin_(other.begin_), window_(other.window_) {}
