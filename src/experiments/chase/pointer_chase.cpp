@@ -321,9 +321,10 @@ double PointerChase::disturbed_record_overhead(ChaseRun run, std::uint32_t eleme
         single = mean_of(singles), pair = mean_of(pairs);
         if (std::hypot(2 * single.uncertainty, pair.uncertainty) < kSure) break;
     }
-    // Jitter only adds to a load that is answered as soon as anything could be; what it adds to two of them is not twice that.
+    // Jitter only adds to a load that is answered as soon as anything could be; what it adds to two of them is not twice that. Steps of the clock,
+    // too, make the least reading frequent.
     const auto single_floor = floor_of(singles), pair_floor = floor_of(pairs);
-    if (single_floor && pair_floor) return 2 * *single_floor - *pair_floor;
+    if (!shape_.start_to_start && single_floor && pair_floor) return 2 * *single_floor - *pair_floor;
     return 2 * single.mean - pair.mean;
 }
 

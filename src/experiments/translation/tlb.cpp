@@ -51,7 +51,9 @@ std::vector<FoundTlb> find_in_aliased_windows(Context& context, std::uint64_t pa
 
 std::vector<FoundTlb> find_in_plain_array(Context& context, DataCaches caches, Outcome& outcome) {
     const auto memory = static_cast<std::uint64_t>(context.device.attribute(device::Attribute::total_memory_bytes).value_or(kPlainArray));
-    const auto mapped = MappedWindow::plain(context.device, std::min(kPlainArray, std::bit_floor(memory / 2)), kPlainPage);
+    const std::uint64_t bytes = std::min(kPlainArray, std::bit_floor(memory / 2));
+    // At a multiple of half its size, so that no page window (`page_window`) ends among its first pages.
+    const auto mapped = MappedWindow::plain(context.device, bytes, kPlainPage, bytes / 2);
     return find_tlbs(context, mapped, {.stride = kPlainStride, .trace = "tlb/levels", .caches = caches}, outcome);
 }
 

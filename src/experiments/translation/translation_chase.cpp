@@ -4,7 +4,6 @@
 #include "experiments/caches/unhidden_lines.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -33,8 +32,7 @@ constexpr double kJitter = 7;
 /// Share and cycles by which the cost of a cache miss varies.
 constexpr double kMissCostSpread = 0.02, kMissCostCycles = 4;
 /// Windows start where an entry does, however much it spans. In aliased windows the start must be a mapping as well: the last one
-/// before that address. Plain arrays cost memory, and start at a multiple of half their size: the border of a page window (`page_window`)
-/// does not lie among the pages that are near each other.
+/// before that address.
 constexpr std::uint64_t kAlignment = std::uint64_t{1} << 30;
 }  // namespace
 
@@ -45,8 +43,7 @@ MappedWindow MappedWindow::aliased(device::Device& device, std::uint64_t word, s
     return {device, begin, {begin + until_aligned / word * word, word * count, word, true}};
 }
 
-MappedWindow MappedWindow::plain(device::Device& device, std::uint64_t bytes, std::uint64_t word) {
-    const std::uint64_t alignment = std::max(word, std::bit_floor(bytes) / 2);
+MappedWindow MappedWindow::plain(device::Device& device, std::uint64_t bytes, std::uint64_t word, std::uint64_t alignment) {
     const auto begin = device.allocate(Bytes{static_cast<std::int64_t>(bytes + alignment)});
     return {device, begin, {(begin + alignment - 1) / alignment * alignment, bytes, word, false}};
 }

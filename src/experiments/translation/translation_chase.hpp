@@ -24,7 +24,7 @@ class MappedWindow {
 public:
     /// One page every `word` bytes, `count` times. Throws DeviceError where the device cannot.
     static MappedWindow aliased(device::Device& device, std::uint64_t word, std::uint64_t count);
-    static MappedWindow plain(device::Device& device, std::uint64_t bytes, std::uint64_t word);
+    static MappedWindow plain(device::Device& device, std::uint64_t bytes, std::uint64_t word, std::uint64_t alignment = kPlainAlignment);
     MappedWindow(MappedWindow&& other) noexcept;
     MappedWindow(const MappedWindow&) = delete;
     MappedWindow& operator=(const MappedWindow&) = delete;
@@ -35,6 +35,7 @@ public:
     [[nodiscard]] ArrayPlace place(LoadHint hint) const;
 
 private:
+    static constexpr std::uint64_t kPlainAlignment = std::uint64_t{32} << 20;
     MappedWindow(device::Device& device, device::Address begin, Window window) : device_(&device), begin_(begin), window_(window) {}
     device::Device* device_;
     device::Address begin_;  ///< of the allocation
