@@ -268,7 +268,7 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
             },
             [] {});
     };
-    // Each load has waited for the one before, so that no fence is needed; and one would empty the L1 of current GPUs.
+    // Each load has waited for the one before, so that no fence is needed; and one may empty the L1.
     const auto enter = [&](std::uint32_t number) {
         k("st.volatile.global.u32", Mem{results, offsetof(CompetitionResults, phase)}, number);
     };
