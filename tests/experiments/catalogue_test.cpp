@@ -24,7 +24,8 @@ TEST(CatalogueTest, EveryExperimentSaysWhatItIsAndProvidesSomething) {
     for (const auto& experiment : catalogue()) {
         EXPECT_FALSE(experiment.title.empty());
         EXPECT_FALSE(experiment.source.empty());
-        EXPECT_TRUE(!experiment.provides.empty() || experiment.part_of_scan == PartOfScan::on_request) << experiment.id;  // such a one may measure for its plots alone
+        EXPECT_TRUE(!experiment.provides.empty() || experiment.part_of_scan == PartOfScan::on_request)
+            << experiment.id;  // such a one may measure for its plots alone
         EXPECT_NE(experiment.run, nullptr);
     }
 }

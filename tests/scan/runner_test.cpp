@@ -19,7 +19,9 @@ using ::testing::HasSubstr;
 
 class RunnerTest : public ::testing::Test {
 protected:
-    Scan run(const std::vector<experiments::Experiment>& catalogue, const Options& options = {}) { return scan::run(device, plan_of_all(catalogue, true), options); }
+    Scan run(const std::vector<experiments::Experiment>& catalogue, const Options& options = {}) {
+        return scan::run(device, plan_of_all(catalogue, true), options);
+    }
     static std::vector<Status> statuses(const Scan& scan) {
         std::vector<Status> all;
         for (const auto& record : scan.records) all.push_back(record.status);

@@ -26,7 +26,11 @@ public:
 
     deduce::Overfill run() {
         const double most = std::min(kTimesOverflow * static_cast<double>(q_.level.overflows), static_cast<double>(q_.largest));
-        for (auto bytes = static_cast<double>(q_.level.fits); bytes <= most; bytes *= kStep) walk(bytes);
+        auto bytes = static_cast<double>(q_.level.fits);
+        while (bytes <= most) {
+            walk(bytes);
+            bytes *= kStep;
+        }
         auto found = deduce::deduce_overfill(readings_, border());
         if (!q_.refine || found.bracket[1] == 0) return found;
         const auto [first, last] = found.bracket;

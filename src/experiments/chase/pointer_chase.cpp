@@ -269,7 +269,7 @@ PointerChase::Totals PointerChase::calibration_totals(const ChaseRun& run) {
 }
 
 void PointerChase::calibrate(device::Address start, std::uint32_t elements) {
-    const std::uint32_t granularity = std::lcm(average_granularity(), elements);
+    const std::uint32_t granularity = std::max(1U, std::lcm(average_granularity(), elements));
     const ChaseRun run{.start = start, .warm = kCalibrationWarm * elements, .loads = std::max(1U, kCalibrationLoads / granularity) * granularity};
     const Totals totals = calibration_totals(run);
     average_overhead_ = 2 * totals.once - totals.twice;

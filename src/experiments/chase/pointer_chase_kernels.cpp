@@ -269,9 +269,7 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
             [] {});
     };
     // Each load has waited for the one before, so that no fence is needed; and one may empty the L1.
-    const auto enter = [&](std::uint32_t number) {
-        k("st.volatile.global.u32", Mem{results, offsetof(CompetitionResults, phase)}, number);
-    };
+    const auto enter = [&](std::uint32_t number) { k("st.volatile.global.u32", Mem{results, offsetof(CompetitionResults, phase)}, number); };
     claim(sm, offsetof(CompetitionResults, own_claim), no_own);
     Follower own(k, hint, {.start = own_start, .texture = texture});
     // The laps before the timed one run through the same code, which some caches hold beside constants.
