@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -73,9 +75,13 @@ std::vector<Weighted> weighted(const Curves& curves, std::size_t most) {
     return all;
 }
 
-double error_of(const OutstandingModel& model, const std::vector<Weighted>& points) {
+/// Or more than `enough`, where it is more.
+double error_of(const OutstandingModel& model, const std::vector<Weighted>& points, double enough = std::numeric_limits<double>::infinity()) {
     double error = 0;
-    for (const auto& [point, weight] : points) error += weight * std::min(std::abs(model.predict(point.launch) - point.cycles), kFarOff * point.cycles);
+    for (const auto& [point, weight] : points) {
+        error += weight * std::min(std::abs(model.predict(point.launch) - point.cycles), kFarOff * point.cycles);
+        if (error > enough) break;
+    }
     return error;
 }
 
@@ -86,7 +92,7 @@ void move_together(OutstandingFit& fit, double size, const std::vector<Weighted>
         tried.latency += direction;
         tried.overhead -= direction;
         if (tried.overhead < 0 || tried.latency < 0) continue;
-        const double error = error_of(tried, points);
+        const double error = error_of(tried, points, fit.error);
         if (error < fit.error) fit = {tried, error, tried.entries, tried.entries};
     }
 }
@@ -99,7 +105,7 @@ void move(OutstandingFit& fit, Times time, double step, const std::vector<Weight
         for (int moves = 0; moves < kMoves; ++moves) {
             OutstandingModel tried = fit.model;
             tried.*time = std::max(0.0, tried.*time + direction);
-            const double error = error_of(tried, points);
+            const double error = error_of(tried, points, fit.error);
             if (error >= fit.error) break;
             fit.model = tried;
             fit.error = error;
@@ -216,7 +222,7 @@ private:
         OutstandingFit best{model, error_of(model, points), model.entries, model.entries};
         for (const int tried : entries) {
             model.entries = tried;
-            const double error = error_of(model, points);
+            const double error = error_of(model, points, best.error);
             if (error < best.error) best = {model, error, tried, tried};
         }
         return best;
@@ -252,22 +258,35 @@ WarpLoadsFit fit_warp_loads(std::span<const OutstandingPoint> points) {
 
 namespace {
 int middle(const StepVotes& votes) { return (votes.least_entries + votes.most_entries) / 2; }
+
+/// Each on a thread of its own: together they take seconds of a scan in which the GPU waits.
+template <class Fit>
+std::vector<OutstandingFit> each_at_once(std::size_t count, const Fit& fit) {
+    std::vector<std::future<OutstandingFit>> running;
+    for (std::size_t i = 0; i < count; ++i) running.push_back(std::async(std::launch::async, fit, i));
+    std::vector<OutstandingFit> fits;
+    for (auto& one : running) fits.push_back(one.get());
+    return fits;
+}
 }  // namespace
 
 std::vector<OutstandingFit> fit_outstanding(std::span<const OutstandingPoint> all, int warp_loads) {
     const auto points = without_accidents(all);
     const Fitter fitter(points, warp_loads);
-    std::vector<OutstandingFit> fits{fitter.fit(OutstandingUnit::none, 0)};
-    const auto votes = votes_of_steps(points);
-    for (const auto& one : votes) fits.push_back(fitter.fit(one.unit, middle(one)));
+    struct Start {
+        OutstandingUnit unit = OutstandingUnit::none;
+        int about = 0;
+    };
+    std::vector<Start> starts(1);
+    for (const auto& one : votes_of_steps(points)) starts.push_back({one.unit, middle(one)});
+    auto fits = each_at_once(starts.size(), [&](std::size_t i) { return fitter.fit(starts[i].unit, starts[i].about); });
     // Times that serve one description well may serve the others, which were stuck with worse ones.
     const auto times = std::ranges::min_element(fits, {}, &OutstandingFit::error)->model;
-    fits.front() = fitter.again(fits.front(), times, 0);
-    for (std::size_t i = 0; i < votes.size(); ++i) fits[i + 1] = fitter.again(fits[i + 1], times, middle(votes[i]));
+    fits = each_at_once(starts.size(), [&](std::size_t i) { return fitter.again(fits[i], times, starts[i].about); });
     const auto sort = [&] { std::stable_sort(fits.begin(), fits.end(), [](const auto& a, const auto& b) { return a.error < b.error; }); };
     sort();
     // The two best are compared with all points and every number of entries.
-    for (std::size_t i = 0; i < 2; ++i) fits[i] = fitter.fine_entries(fits[i].model);
+    std::ranges::copy(each_at_once(2, [&](std::size_t i) { return fitter.fine_entries(fits[i].model); }), fits.begin());
     sort();
     return fits;
 }

@@ -33,6 +33,7 @@ class Table {
 public:
     explicit Table(int entries) : released_(static_cast<std::size_t>(std::max(entries, 0)), 0) {}
     /// When the next place is free.
+    [[nodiscard]] bool unlimited() const { return released_.empty(); }
     [[nodiscard]] double free_at() const { return released_.empty() ? 0 : released_[next_]; }
     void take_until(double when) {
         if (released_.empty()) return;
@@ -58,7 +59,8 @@ int places(const OutstandingModel& model, const OutstandingLaunch& launch) {
 
 struct Warp {
     double next = 0;             ///< earliest issue of its next load
-    std::vector<double> done{};  ///< completion of each load
+    double there = 0;            ///< when the data of all its loads so far are there
+    std::vector<double> done{};  ///< completion of each load, where their number is limited
 };
 
 class Run {
@@ -77,7 +79,8 @@ private:
     /// Warps go on in the order in which their data are there, and share the issue slots.
     [[nodiscard]] double end() const {
         std::vector<double> there;
-        for (const auto& warp : warps_) there.push_back(*std::max_element(warp.done.begin(), warp.done.end()));
+        there.reserve(warps_.size());
+        for (const auto& warp : warps_) there.push_back(warp.there);
         std::sort(there.begin(), there.end());
         const double turn = model_.warp_turn + launch_.loads * model_.load_turn;
         double turns = 0, latest = 0;
@@ -97,24 +100,33 @@ private:
         issued_ = std::max(issued_ + model_.issue, warp.next);
         const int lines = lines_of(launch_, active);
         warp.next = at + std::max(model_.gap, (lines - 1) * model_.spacing);
-        warp.done.push_back(serve(lines, at));
+        const double done = serve(lines, at);
+        warp.there = std::max(warp.there, done);
+        if (model_.warp_loads > 0) warp.done.push_back(done);
     }
 
     /// Lines, sectors and threads go on as they find room, an instruction as a whole.
     double serve(int lines, double at) {
         const bool whole = model_.unit == OutstandingUnit::instructions;
         if (whole) at = std::max(at, table_.free_at());
+        if (whole || table_.unlimited()) {
+            const double done = serve_all(lines, at);
+            if (whole) table_.take_until(done);
+            return done;
+        }
         double done = at;
         for (int line = 0; line < lines; ++line) {
-            double start = at + line * model_.spacing;
-            if (!whole) start = std::max(start, table_.free_at());
-            server_ = std::max(server_, start) + model_.service;
-            const double back = server_ + model_.latency;
-            if (!whole) table_.take_until(back);
-            done = std::max(done, back);
+            server_ = std::max({server_, at + line * model_.spacing, table_.free_at()}) + model_.service;
+            done = server_ + model_.latency;
+            table_.take_until(done);
         }
-        if (whole) table_.take_until(done);
         return done;
+    }
+
+    /// The last of the lines is served last: behind all others, from when the first came or from when it came itself.
+    double serve_all(int lines, double at) {
+        server_ = std::max(std::max(server_, at) + lines * model_.service, at + (lines - 1) * model_.spacing + model_.service);
+        return server_ + model_.latency;
     }
 
     const OutstandingModel& model_;

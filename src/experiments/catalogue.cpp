@@ -5,20 +5,21 @@
 namespace gputomo::experiments {
 
 std::span<const Experiment> catalogue() {
+    // While caches are measured, which takes little of the host's processor, others' kernels are compiled.
     static const std::array rows = {
         attributes_experiment(),
         clock_experiment(),
         arithmetic_latency_experiment(),
+        caches_experiment(),
         arithmetic_throughput_experiment(),
-        arithmetic_units_experiment(),
         issue_experiment(),
+        constant_caches_experiment(),
+        texture_caches_experiment(),
+        arithmetic_units_experiment(),
         issue_cost_experiment(),
         shared_latency_experiment(),
         shared_throughput_experiment(),
-        caches_experiment(),
-        constant_caches_experiment(),
         constant_bandwidth_experiment(),
-        texture_caches_experiment(),
         instruction_caches_experiment(),
         fetch_block_experiment(),
         operand_banks_experiment(),

@@ -75,8 +75,10 @@ struct Experiment {
     std::vector<std::string_view> provides;  ///< paths, with * for map keys: "caches.*.capacity"
     Outcome (*run)(Context& context);
     PartOfScan part_of_scan = PartOfScan::always;
-    /// For devices that compile ahead, before any experiment runs: hands them kernels that take long to compile.
-    void (*compile_ahead)(device::Device& device) = nullptr;
+    /// For devices that compile ahead: hands them kernels that take long to compile, as soon as `compile_after` has run, or before any experiment does.
+    /// The context reports no progress.
+    void (*compile_ahead)(const Context& context) = nullptr;
+    std::string_view compile_after = {};  ///< id of the experiment whose findings the kernels need, or which shall come first
 };
 
 /// All experiments, in no particular order; the plan orders them by needs.

@@ -46,7 +46,7 @@ public:
     }
 
     Scan run() {
-        compile_ahead();
+        compile_ahead({});
         for (std::size_t i = 0; i < plan_.size(); ++i) {
             const auto& experiment = *plan_[i];
             Record& record = scan_.records.emplace_back();
@@ -58,18 +58,20 @@ public:
                 for (const auto& estimate : record.outcome.estimates) scan_.findings.add(estimate);
             }
             if (record.status != Status::done) unusable_.insert(record.id);
+            compile_ahead(experiment.id);
             if (options_.save) options_.save(scan_);
         }
         return std::move(scan_);
     }
 
 private:
-    void compile_ahead() {
-        if (!device_.compiles_ahead()) return;
+    /// What can be compiled once the experiment `done` has run; empty: before the first.
+    void compile_ahead(std::string_view done) {
+        if (!device_.compiles_ahead() || !stopped_.empty()) return;
         for (const auto* experiment : plan_) {
-            if (experiment->compile_ahead == nullptr) continue;
+            if (experiment->compile_ahead == nullptr || experiment->compile_after != done) continue;
             try {
-                experiment->compile_ahead(device_);
+                experiment->compile_ahead({.device = device_, .findings = scan_.findings, .seed = options_.seed, .quick = options_.quick});
             } catch (const DeviceError&) {
                 return;  // the experiment itself will say so
             }

@@ -58,12 +58,37 @@ TEST_F(CudaDeviceTest, AliasesMapOneAllocationManyTimes) {
         const Address dense = device->map_aliased(Bytes{4096}, Bytes{4096}, Bytes{16 * 4096});
         EXPECT_EQ(state().mappings, 16);
         EXPECT_EQ(state().physical, 1);
-        device->free(dense);
-        EXPECT_EQ(state().mappings, 0);
         (void)device->map_aliased(Bytes{4096}, Bytes{8192}, Bytes{16 * 4096});
-        EXPECT_EQ(state().mappings, 8);
+        EXPECT_EQ(state().mappings, 16 + 8);
+        EXPECT_NE(device->map_aliased(Bytes{4096}, Bytes{4096}, Bytes{16 * 4096}), dense) << "that one is in use";
     }
     expect_all_closed();
+}
+
+TEST_F(CudaDeviceTest, AWindowThatWasGivenBackIsMappedOnce) {
+    {
+        const auto device = open_fake();
+        const auto map = [&](std::int64_t pages) { return device->map_aliased(Bytes{4096}, Bytes{4096}, Bytes{pages * 4096}); };
+        const Address first = map(16);
+        device->free(first);
+        EXPECT_EQ(map(16), first);
+        EXPECT_NE(map(16), first) << "it is in use again";
+        device->free(first);
+        EXPECT_NE(map(17), first) << "another size";
+        EXPECT_EQ(state().mappings, 16 + 16 + 17);
+    }
+    expect_all_closed();
+}
+
+TEST_F(CudaDeviceTest, TwoWindowsAreKeptTheOldestGoesFirst) {
+    const auto device = open_fake();
+    Address windows[3];
+    for (std::int64_t i = 0; i < 3; ++i) windows[i] = device->map_aliased(Bytes{4096}, Bytes{4096}, Bytes{(1 << (2 * i)) * 4096});
+    for (const Address window : windows) device->free(window);
+    EXPECT_EQ(state().mappings, 4 + 16);
+    EXPECT_EQ(state().physical, 2);
+    device->free(windows[2]);
+    EXPECT_EQ(state().mappings, 4 + 16) << "it had been given back";
 }
 
 TEST_F(CudaDeviceTest, AliasesOfOddSizesAreRefused) {

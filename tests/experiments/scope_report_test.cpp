@@ -64,6 +64,41 @@ TEST_F(ScopeReport, SomeTpcsOfAClusterAreNoCluster) {
     EXPECT_EQ(scope_of(losses_of(132, 2, 0.5)).value, deduce::Value(std::string("tpc")));
 }
 
+TEST_F(ScopeReport, SaysWhetherTheSecondBlockTakesOrLacks) {
+    Sharing sharing{{{0, 1.0}, {1, 0.0}, {2, 0.02}}, true};
+    device.attributes[device::Attribute::multiprocessor_count] = 3;
+    Outcome outcome;
+    report_scope({.device = device, .findings = findings}, "caches.c.scope", sharing, "competition", outcome);
+    EXPECT_EQ(outcome.estimates[0].value, deduce::Value(std::string("sm")));
+    EXPECT_THAT(outcome.estimates[0].note, HasSubstr("lacks 100% of what it alone had"));
+}
+
+TEST(Sharing, OneOfSeveralWarpsMakesItASchedulers) {
+    Outcome outcome;
+    EXPECT_TRUE(report_scheduler("caches.c.scope", {{{0, 0.01}, {1, 0}, {2, 0.02}, {3, 0.9}}}, "warps", outcome));
+    ASSERT_EQ(outcome.estimates.size(), 1U);
+    EXPECT_EQ(outcome.estimates[0].value, deduce::Value(std::string("scheduler")));
+    EXPECT_THAT(outcome.estimates[0].note, HasSubstr("one takes 90% of what the first one had, the others at most 2%"));
+    // Two of four, all, none, an unclear one, and a single warp decide nothing.
+    for (const auto& losses : std::vector<std::vector<double>>{{0.9, 0, 0.9, 0}, {0.9, 0.9, 0.9, 0.9}, {0.1, 0, 0, 0}, {0.9, 0.4, 0, 0}, {0.9}}) {
+        Sharing warps;
+        for (std::uint32_t warp = 0; warp < losses.size(); ++warp) warps.losses.push_back({warp, losses[warp]});
+        EXPECT_FALSE(report_scheduler("caches.c.scope", warps, "warps", outcome));
+        EXPECT_EQ(warps.any_takes(), losses.front() > 0.5);
+    }
+    EXPECT_EQ(outcome.estimates.size(), 1U);
+    EXPECT_EQ((Sharing{{{0, 0.1}, {2, 0.7}, {1, 0.3}}}).most_taking(), 2U);
+    EXPECT_EQ(Sharing{}.most_taking(), 0U);
+}
+
+TEST(Sharing, BothArraysTogetherAreMoreThanMayStay) {
+    const Footprints known(1000, 1000), open(1000, 4000);
+    EXPECT_EQ(known.own, 750U);
+    EXPECT_EQ(known.together, 1500U);
+    EXPECT_EQ(open.own, 750U);
+    EXPECT_EQ(open.together, 4500U);
+}
+
 TEST(Sharing, NamesWhoSharesAndWhoIsUnclear) {
     const Sharing sharing{{{0, 0.5}, {1, 0.48}, {2, 0.01}, {3, 0.2}}};
     const auto found = sharing.sharers();

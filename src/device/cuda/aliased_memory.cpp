@@ -4,9 +4,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace gputomo::device::cuda {
+namespace {
+
+/// Windows that are kept when given back: what one experiment maps, the next one may want again.
+constexpr std::size_t kMostKept = 2;
+
+}  // namespace
 
 AliasedMemory::~AliasedMemory() {
     if (!session_.try_enter()) return;
@@ -46,14 +53,20 @@ void AliasedMemory::check_request(Bytes physical, Bytes stride, Bytes window) co
 Address AliasedMemory::map(Bytes physical, Bytes stride, Bytes size) {
     session_.enter("map_aliased");
     check_request(physical, stride, size);
-    const auto& call = session_.call();
     Window window;
     window.size = static_cast<std::size_t>(size.count());
     window.physical = static_cast<std::size_t>(physical.count());
+    window.stride = static_cast<std::size_t>(stride.count());
+    for (auto& [at, kept] : windows_) {
+        if (kept.given_back == 0 || kept.size != window.size || kept.physical != window.physical || kept.stride != window.stride) continue;
+        kept.given_back = 0;
+        return at;
+    }
+    const auto& call = session_.call();
     Address base = 0;
     session_.check(call.mem_address_reserve(&base, window.size, 0, 0, 0), "cuMemAddressReserve", fmt::format("{} B", window.size));
     try {
-        fill(window, base, static_cast<std::size_t>(stride.count()));
+        fill(window, base, window.stride);
     } catch (...) {
         if (session_.try_enter()) release(base, window);
         throw;
@@ -89,12 +102,21 @@ void AliasedMemory::allow_access(const Window& window, Address base, std::size_t
                        fmt::format("{} B at offset {} of the window", window.physical, address - base));
 }
 
-bool AliasedMemory::unmap(Address address) noexcept {
+bool AliasedMemory::give_back(Address address) noexcept {
     const auto found = windows_.find(address);
     if (found == windows_.end()) return false;
-    release(found->first, found->second);
-    windows_.erase(found);
+    if (found->second.given_back == 0) found->second.given_back = ++given_back_;
+    release_all_but(kMostKept);
     return true;
+}
+
+void AliasedMemory::release_all_but(std::size_t kept) noexcept {
+    const auto age = [](const auto& entry) { return entry.second.given_back; };
+    while (static_cast<std::size_t>(std::ranges::count_if(windows_, [&](const auto& entry) { return age(entry) != 0; })) > kept) {
+        const auto oldest = std::ranges::min_element(windows_, {}, [&](const auto& entry) { return age(entry) - 1; });  // of those in use, the most there is
+        release(oldest->first, oldest->second);
+        windows_.erase(oldest);
+    }
 }
 
 void AliasedMemory::release(Address base, const Window& window) noexcept {

@@ -4,6 +4,7 @@
 #include "device/cuda/session.hpp"
 #include "device/device.hpp"
 
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -18,15 +19,17 @@ public:
 
     /// As Device::mapping_granularity.
     [[nodiscard]] Bytes granularity() const;
-    /// As Device::map_aliased.
+    /// As Device::map_aliased. A window like one that was given back is that one again: to map 32,768 pages takes a second, and to unmap them half of one.
     [[nodiscard]] Address map(Bytes physical, Bytes stride, Bytes window);
-    /// False when `address` is not the start of a window.
-    bool unmap(Address address) noexcept;
+    /// Gives a window back; a few are kept mapped. False when `address` is not the start of a window.
+    bool give_back(Address address) noexcept;
 
 private:
     struct Window {
         std::size_t size = 0;      ///< bytes of address space
         std::size_t physical = 0;  ///< bytes of each mapping
+        std::size_t stride = 0;    ///< bytes from one mapping to the next
+        std::uint64_t given_back = 0;  ///< which one of all that were; 0: in use
         abi::AllocationHandle handle = 0;
         bool has_handle = false;
         std::vector<Address> mapped;
@@ -36,9 +39,11 @@ private:
     void fill(Window& window, Address base, std::size_t stride);
     void allow_access(const Window& window, Address base, std::size_t stride);
     void release(Address base, const Window& window) noexcept;
+    void release_all_but(std::size_t kept) noexcept;
 
     Session& session_;
     std::map<Address, Window> windows_;
+    std::uint64_t given_back_ = 0;
 };
 
 }  // namespace gputomo::device::cuda

@@ -174,7 +174,7 @@ Address CudaDevice::allocate(Bytes size) {
 
 void CudaDevice::free(Address address) noexcept {
     if (address == 0 || !session_->try_enter()) return;
-    if (!aliased_.unmap(address)) session_->call().mem_free(address);
+    if (!aliased_.give_back(address)) session_->call().mem_free(address);
 }
 
 void CudaDevice::copy_to_device(Address to, std::span<const std::byte> from) {

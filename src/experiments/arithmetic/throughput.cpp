@@ -78,6 +78,9 @@ std::span<const LoopShape> shapes_of(const TimedOperation& operation) {
 /// Operations of a thread and turn: an even multiple of the chains. `size`: machine instructions of an operation.
 int count_of(const LoopShape& shape, int size) { return std::max(kFewestOperations, shape.operations / size / 8 * 8); }
 
+/// With so many operations instead.
+LoopShape with_operations(const LoopShape& shape, int operations, int size) { return {operations * size, shape.chains}; }
+
 std::vector<LoopPart> loop_of(const TimedOperation& operation, const LoopShape& shape, int size) { return {{operation, count_of(shape, size), shape.chains}}; }
 
 /// One loop, its best number of warps, and its rate there in operations per cycle.
@@ -125,7 +128,7 @@ private:
 
     /// The loop with `operations` instead, at as many warps.
     LoopRate shorter(const LoopRate& whole, int operations) {
-        const LoopShape shape{operations * size_, whole.shape.chains};
+        const LoopShape shape = with_operations(whole.shape, operations, size_);
         measured_.push_back({{count(shape), shape.chains}, whole.warps, make(shape)->throughput(whole.warps, warp_size_)});
         return measured_.back();
     }
@@ -186,17 +189,18 @@ Evidence evidence_for(const TimedOperation& operation) {
     return {fmt::format("arithmetic_throughput: long loops of {} in chains, from the timestamps of a block's warps", operation.name), kConfidence};
 }
 
-/// Of those kernels that are sure to be needed.
-void compile_ahead(const Context& context, const std::vector<TimedOperation>& operations) {
+/// Of those kernels that are sure to be needed. Of the loops that tell what their control takes, one of each operation is.
+void compile_ahead(const Context& context) {
     auto& device = context.device;
-    if (!device.compiles_ahead()) return;
     const auto target = target_of(device);
-    for (const auto& operation : operations) {
+    for (const auto& operation : timed_operations(target, context.quick)) {
         if (!operation.bridge.empty()) continue;
         if (!operation.opcodes.empty())
             for (const int chains : kChains) device.compile_ahead(doubled_chain_kernel(target, operation, sweep_shape(chains)).text());
+        const int size = size_of(context.findings, operation);
         for (const auto& shape : shapes_of(operation))
-            device.compile_ahead(chain_loop_kernel(target, loop_of(operation, shape, size_of(context.findings, operation))).text());
+            for (const auto& tried : {shape, with_operations(shape, count_of(shape, size) / 2, size)})
+                device.compile_ahead(chain_loop_kernel(target, loop_of(operation, tried, size)).text());
     }
 }
 
@@ -207,7 +211,6 @@ Outcome measure(Context& context) {
     const auto pipelines = timed_pipelines(target);
     const double total = static_cast<double>(operations.size() + pipelines.size());
     double done = 0;
-    compile_ahead(context, operations);
     for (const auto& operation : operations) {
         context.progress(done++ / total, operation.name);
         if (!operation.bridge.empty()) continue;
@@ -245,7 +248,9 @@ Experiment arithmetic_throughput_experiment() {
             .needs = {},
             .after = {"arithmetic_latency"},
             .provides = {"operations[*].throughput", "pipelines.*.lanes"},
-            .run = run};
+            .run = run,
+            .compile_ahead = compile_ahead,
+            .compile_after = "arithmetic_latency"};
 }
 
 }  // namespace gputomo::experiments

@@ -57,12 +57,46 @@ Mix balanced(const Row& first, const Row& second) {
     return {best.first * times, best.second * times};
 }
 
+/// The pipelines' own operations first: their names are known.
+struct Rows {
+    std::vector<Row> all;
+    std::size_t of_pipelines = 0;
+};
+
+Rows rows_of(const Context& context) {
+    Rows rows;
+    const auto add = [&](const TimedOperation& operation, double rate) {
+        rows.all.push_back({operation, warp_size_of(context.device) / rate, size_of(context.findings, operation)});
+    };
+    const auto target = target_of(context.device);
+    std::set<std::string_view> seen;
+    for (const auto& [name, operation] : timed_pipelines(target)) {
+        seen.insert(operation.name);
+        if (const auto lanes = context.findings.number(fmt::format("pipelines.{}.lanes", name))) add(operation, *lanes);
+    }
+    rows.of_pipelines = rows.all.size();
+    for (const auto& operation : timed_operations(target, context.quick)) {
+        if (operation.code.find(';') != std::string_view::npos) continue;  // a sequence has the units of its parts
+        const auto rate = context.findings.number(fmt::format("operations[{}].throughput", operation.name));
+        if (rate && !seen.contains(operation.name)) add(operation, *rate);
+    }
+    return rows;
+}
+
+std::vector<LoopPart> parts_of(const Row& first, const Row& second) {
+    const Mix mix = balanced(first, second);
+    return {{first.operation, mix.first, kChains}, {second.operation, mix.second, kChains}};
+}
+
+void compile_pair_ahead(device::Device& device, const Row& first, const Row& second) {
+    if (device.compiles_ahead()) device.compile_ahead(chain_loop_kernel(target_of(device), parts_of(first, second)).text());
+}
+
 class UnitExperiment {
 public:
-    explicit UnitExperiment(Context& context) : context_(context), warp_size_(warp_size_of(context.device)) {}
+    explicit UnitExperiment(Context& context) : context_(context), warp_size_(warp_size_of(context.device)), rows_(rows_of(context).all) {}
 
     Outcome run() {
-        collect_rows();
         find_issue_limit();
         // Twice, because operations that come first have not met the units that were found after them.
         for (int pass = 0; pass < 2; ++pass)
@@ -75,24 +109,6 @@ public:
     }
 
 private:
-    /// The pipelines' own operations first: their names are known.
-    void collect_rows() {
-        const auto target = target_of(context_.device);
-        std::set<std::string_view> seen;
-        for (const auto& [name, operation] : timed_pipelines(target)) {
-            seen.insert(operation.name);
-            const auto lanes = context_.findings.number(fmt::format("pipelines.{}.lanes", name));
-            if (lanes) add_row(operation, *lanes);
-        }
-        for (const auto& operation : timed_operations(target, context_.quick)) {
-            if (operation.code.find(';') != std::string_view::npos) continue;  // a sequence has the units of its parts
-            const auto rate = context_.findings.number(fmt::format("operations[{}].throughput", operation.name));
-            if (rate && !seen.contains(operation.name)) add_row(operation, *rate);
-        }
-    }
-
-    void add_row(const TimedOperation& operation, double rate) { rows_.push_back({operation, warp_size_ / rate, size_of(context_.findings, operation)}); }
-
     /// Units seldom fill the issue slots by themselves; loads that keep none of them busy come between. What pairs issue faster corrects it.
     /// Compilers drop loads of what they loaded before, so the loads count only where the machine code has them all.
     void find_issue_limit() {
@@ -113,19 +129,21 @@ private:
         } catch (const CodeMismatch& mismatch) {
             return add_mismatch(mismatch, outcome_);
         }
-        if (rows_[row].size == 1 && map_.verdict(row).use == deduce::UnitUse::none) map_.add_unit(std::string(rows_[row].operation.family), row);
+        if (rows_[row].size > 1 || map_.verdict(row).use != deduce::UnitUse::none) return;
+        map_.add_unit(std::string(rows_[row].operation.family), row);
+        for (std::size_t i = 1; i < rows_.size(); ++i) compile_pair_ahead(context_.device, rows_[(row + i) % rows_.size()], rows_[row]);
     }
 
     deduce::Interference pair(std::size_t one, std::size_t other) {
         const Row& first = rows_[one];
         const Row& second = rows_[other];
-        const Mix mix = balanced(first, second);
-        ChainLoop loop(context_.device, {{first.operation, mix.first, kChains}, {second.operation, mix.second, kChains}});
+        const auto parts = parts_of(first, second);
+        ChainLoop loop(context_.device, parts);
         const double together = cycles_of(loop);
-        const double instructions = mix.first * first.size + mix.second * second.size + kLoopControl;
+        const double instructions = parts[0].count * first.size + parts[1].count * second.size + kLoopControl;
         // Counts of routines hold code that is skipped.
         if (first.size == 1 && second.size == 1) issued_per_cycle_ = std::max(issued_per_cycle_, instructions / together);
-        const deduce::PairTiming timing{mix.first * first.cycles, mix.second * second.cycles, together, instructions / issued_per_cycle_};
+        const deduce::PairTiming timing{parts[0].count * first.cycles, parts[1].count * second.cycles, together, instructions / issued_per_cycle_};
         const auto found = deduce::interference(timing);
         trace_row(one, other, timing, found);
         return found;
@@ -292,6 +310,14 @@ private:
                                      {"share", "", {}}}};
 };
 
+/// Units are represented by the pipelines' operations, as long as they are not one and the same.
+void compile_ahead(const Context& context) {
+    const auto rows = rows_of(context);
+    for (std::size_t row = 0; row < rows.all.size(); ++row)
+        for (std::size_t other = 0; other < rows.of_pipelines; ++other)
+            if (row != other) compile_pair_ahead(context.device, rows.all[row], rows.all[other]);
+}
+
 Outcome measure(Context& context) { return UnitExperiment(context).run(); }
 
 Outcome run(Context& context) { return watched(context, measure); }
@@ -305,7 +331,9 @@ Experiment arithmetic_units_experiment() {
             .needs = {"arithmetic_throughput"},
             .after = {"arithmetic_latency"},
             .provides = {"operations[*].units", "operations[*].instructions", "pipelines.*.lanes", "pipelines.*.latency"},
-            .run = run};
+            .run = run,
+            .compile_ahead = compile_ahead,
+            .compile_after = "arithmetic_throughput"};
 }
 
 }  // namespace gputomo::experiments

@@ -37,6 +37,9 @@ struct PathLevel {
     double next_latency = 0;  ///< of what lies behind
     deduce::CacheFindings findings;
     bool elsewhere = false;  ///< known from another path, under that path's name: what is found here is not reported
+    /// Bytes that it surely holds, and may hold.
+    [[nodiscard]] std::uint64_t least_capacity() const;
+    [[nodiscard]] std::uint64_t most_capacity() const;
 };
 
 struct PathFindings {

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 namespace gputomo::experiments {
 namespace {
@@ -23,8 +25,6 @@ constexpr std::uint32_t kSlots = 1536;
 /// A tour of so much of a cache, together with as many constants, is more than the cache holds; what a cache shared with nothing
 /// loses to accidents, and what a shared one loses at least.
 constexpr double kPart = 0.75, kUndisturbed = 0.1, kDisturbed = 0.5;
-/// Of what a cache holds, and may hold at most, the code of two SMs together.
-constexpr double kTogether = 1.5, kTogetherAtMost = 1.125;
 constexpr std::uint64_t kMostConstants = 64 * 1024;
 constexpr std::uint64_t kLaps = 8;
 /// Capacities of one cache on two paths differ by no more than this share.
@@ -33,13 +33,6 @@ constexpr double kSameCapacity = 0.1;
 double share_above(const std::vector<double>& latencies, double border) {
     const auto above = std::ranges::count_if(latencies, [border](double latency) { return latency > border; });
     return static_cast<double>(above) / static_cast<double>(std::max<std::size_t>(1, latencies.size()));
-}
-
-std::uint64_t capacity_of(const PathLevel& cache) {
-    return cache.findings.capacity.value > 0 ? static_cast<std::uint64_t>(cache.findings.capacity.value) : cache.level.fits;
-}
-std::uint64_t most_of(const PathLevel& cache) {
-    return std::max(capacity_of(cache), static_cast<std::uint64_t>(std::max<std::int64_t>(0, cache.findings.capacity.bracket[1])));
 }
 
 /// The constant cache of that capacity; empty where there is none.
@@ -58,7 +51,7 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
     std::vector<double> hidden;
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         auto& cache = findings.caches[i];
-        const auto capacity = static_cast<double>(capacity_of(cache));
+        const auto capacity = static_cast<double>(cache.least_capacity());
         // One visit of each line: of several only the first can miss.
         const auto line = cache.findings.line.confidence > 0 ? static_cast<std::uint64_t>(cache.findings.line.value) : 2 * question.stride;
         const auto code = deduce::strided(static_cast<std::uint64_t>(kPart * capacity), line);
@@ -84,33 +77,78 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
     if (!hidden.empty()) findings.hidden = deduce::median(hidden);
 }
 
-/// Of each cache that is not known by another path: which SMs' code pushes out that of SM 0 (Wong 2010, IV-K1).
+/// What the code of others pushes out of SM 0's, in parts of that.
+class CodeLosses {
+public:
+    /// The caches' latency is less than `border`.
+    CodeLosses(InstructionChase& chase, std::uint32_t sms, std::uint32_t schedulers, double border)
+        : chase_(chase), sms_(sms), schedulers_(schedulers), border_(border) {}
+    /// Both blocks' code, and how often the rival runs through its own.
+    void set(std::vector<std::uint64_t> own, std::vector<std::uint64_t> rivals, std::uint32_t laps) {
+        code_ = {.own = std::move(own), .rivals = std::move(rivals), .warps = schedulers_};
+        laps_ = laps;
+        // A rival that only waits does so in code as well: far away.
+        alone_ = slow(sms_ - 1, 0, 0);
+    }
+    /// To each warp of a block on SM 0, one for each scheduler; `rival` is then the warp's number.
+    [[nodiscard]] Sharing to_warps() {
+        Sharing sharing;
+        for (std::uint32_t warp = 0; warp < schedulers_; ++warp)
+            if (const auto lost = to(0, warp)) sharing.losses.push_back({warp, *lost});
+        return sharing;
+    }
+    [[nodiscard]] Sharing to_sms(std::uint32_t warp) {
+        Sharing sharing;
+        for (std::uint32_t rival = 0; rival < sms_; ++rival)
+            if (const auto lost = to(rival, warp)) sharing.losses.push_back({rival, *lost});
+        return sharing;
+    }
+
+private:
+    [[nodiscard]] std::optional<double> to(std::uint32_t rival, std::uint32_t warp) {
+        const auto beside = slow(rival, warp, laps_);
+        return alone_ && beside ? std::optional(*beside - *alone_) : std::nullopt;
+    }
+    std::optional<double> slow(std::uint32_t rival, std::uint32_t warp, std::uint32_t laps) {
+        code_.rival = rival, code_.rival_warp = warp, code_.laps = laps;
+        const auto latencies = chase_.compete(code_);
+        return latencies ? std::optional(share_above(*latencies, border_)) : std::nullopt;
+    }
+    InstructionChase& chase_;
+    std::uint32_t sms_, schedulers_;
+    double border_;
+    InstructionChase::Competition code_;
+    std::uint32_t laps_ = 0;
+    std::optional<double> alone_;
+};
+
+/// Of each cache that is not known by another path: which SMs' code pushes out that of SM 0 (Wong 2010, IV-K1), or which of its warps'.
 void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& question, const PathFindings& findings, Outcome& outcome) {
-    constexpr std::uint32_t kRivalLaps = 3;
-    const auto sms = sms_of(context.device);
+    constexpr std::uint32_t kRivalLaps = 3, kLapsOfAll = 2;
+    const auto schedulers = static_cast<std::uint32_t>(context.findings.number("issue.schedulers_per_sm").value_or(1));
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         const auto& cache = findings.caches[i];
         if (cache.elsewhere) continue;
         const auto line = cache.findings.line.confidence > 0 ? static_cast<std::uint64_t>(cache.findings.line.value) : 2 * question.stride;
-        const auto bytes = static_cast<std::uint64_t>(kPart * static_cast<double>(capacity_of(cache)));
-        InstructionChase::Competition competition{.own = deduce::strided(bytes, line)};
-        // The rival's code begins at the next way of any size, so that it covers the same sets. Both together are more than may be held.
-        const double together = std::max(kTogether * static_cast<double>(capacity_of(cache)), kTogetherAtMost * static_cast<double>(most_of(cache)));
-        for (const auto offset : deduce::strided(static_cast<std::uint64_t>(together) - bytes, line))
-            competition.rivals.push_back(std::bit_ceil(bytes) + offset);
-        if (competition.rivals.back() >= question.room) continue;
-        const double border = findings.borders_of(i)[1];
-        Sharing sharing;
-        for (std::uint32_t rival = 0; rival < sms; ++rival) {
-            competition.rival = rival;
-            competition.laps = 0;
-            const auto alone = chase.compete(competition);
-            competition.laps = kRivalLaps;
-            const auto beside = chase.compete(competition);
-            if (alone && beside) sharing.losses.push_back({rival, share_above(*beside, border) - share_above(*alone, border)});
+        const Footprints bytes(cache.least_capacity(), cache.most_capacity());
+        // The rival's code begins at the next way of any size, so that it covers the same sets.
+        const std::uint64_t begin = std::bit_ceil(bytes.own);
+        const auto rivals = [&](std::uint64_t length) {
+            auto offsets = deduce::strided(length, line);
+            for (auto& offset : offsets) offset += begin;
+            return offsets;
+        };
+        if (begin + bytes.together - bytes.own > question.room) continue;
+        CodeLosses losses(chase, sms_of(context.device), schedulers, findings.borders_of(i)[1]);
+        losses.set(deduce::strided(bytes.own, line), rivals(bytes.together - bytes.own), kRivalLaps);
+        auto warps = losses.to_warps();
+        if (!warps.any_takes()) {  // what is a little more than a cache holds leaves most of it there if it does not go by age
+            losses.set(deduce::strided(bytes.own, line), rivals(question.room - begin), kLapsOfAll);
+            warps = losses.to_warps();
         }
-        report_scope(context, fmt::format("caches.{}.scope", cache.name), sharing, question.experiment + ": code on the other SMs competes with code on SM 0",
-                     outcome);
+        const auto leaf = fmt::format("caches.{}.scope", cache.name);
+        if (report_scheduler(leaf, warps, question.experiment + ": code of another block's warps on SM 0 competes with one warp's", outcome)) continue;
+        report_scope(context, leaf, losses.to_sms(warps.most_taking()), question.experiment + ": code on the other SMs competes with code on SM 0", outcome);
     }
 }
 
@@ -166,12 +204,12 @@ Experiment instruction_caches_experiment() {
             .title = "caches on the way to instructions, and what they share with constants",
             .source = "Wong 2010, IV-K, Figs. 21-23",
             .needs = {},
-            .after = {"clock", "caches", "constant_caches"},
+            .after = {"clock", "caches", "constant_caches", "issue"},
             .provides = {"caches.*.scope", "caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector",
                          "caches.*.ways", "caches.*.sets", "caches.*.index", "caches.*.policy", "paths.instruction.caches", "paths.instruction.memory_latency",
                          "paths.instruction.memory_latency_range"},
             .run = run,
-            .compile_ahead = [](device::Device& device) { InstructionChase::compile_ahead(device, kSlots); }};
+            .compile_ahead = [](const Context& context) { InstructionChase::compile_ahead(context.device, kSlots); }};
 }
 
 }  // namespace gputomo::experiments

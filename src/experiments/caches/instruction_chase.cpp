@@ -22,6 +22,7 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 constexpr std::uint32_t kAnySm = 0xffff'ffff, kNoSm = 0xffff'fffe;
+constexpr std::uint32_t kWarp = 32;
 /// Results: u32 claim flag, sink, claim flag of a rival, how often one of both came to where they meet; then the records, a u32
 /// clock reading each, and the rival's.
 constexpr std::int64_t kHeaderBytes = 32, kRivalClaim = 8, kMeetings = 12;
@@ -52,7 +53,7 @@ void append_slot(ptx::KernelBuilder& k, std::uint32_t number, const std::vector<
 }
 
 struct ChaseRegisters {
-    Reg order, count, warm, visits, wanted_sm, results, constants, rival_sm;
+    Reg order, count, warm, visits, wanted_sm, results, constants, rival_sm, rival_thread;
     Reg records;  ///< where this block's go, less the header
 };
 
@@ -65,29 +66,42 @@ ChaseRegisters declare_parameters(ptx::KernelBuilder& k) {
     const Reg results = k.param(Type::u64, "results");
     const Reg constants = k.param(Type::u32, "constants");
     const Reg rival_sm = k.param(Type::u32, "rival_sm");
-    return {order, count, warm, visits, wanted_sm, results, constants, rival_sm, k.reg(Type::u64)};
+    const Reg rival_thread = k.param(Type::u32, "rival_thread");
+    return {order, count, warm, visits, wanted_sm, results, constants, rival_sm, rival_thread, k.reg(Type::u64)};
 }
 
-/// Lets one block go on, and on the rival's SM a second one, whose order and records lie behind the first one's.
+/// Lets the first thread of one block go on, and on the rival's SM the rival's thread of another one, whose order and records lie behind the first one's.
 void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
-    const Reg elsewhere = k.reg(Type::pred), any = k.reg(Type::pred), lost = k.reg(Type::pred), taken = k.reg(Type::u32),
-              here = k.special(SpecialRegister::smid);
-    const Label claim = k.label(), second = k.label(), claimed = k.label();
+    const Reg any = k.reg(Type::pred), may = k.reg(Type::pred), free = k.reg(Type::pred), first = k.reg(Type::pred), other = k.reg(Type::pred), taken = k.reg(Type::u32),
+              goes_on = k.reg(Type::u32), here = k.special(SpecialRegister::smid), thread = k.special(SpecialRegister::tid_x);
+    const Reg of_block = k.shared("goes_on", Bytes{4});
+    const Label claimed = k.label();
+    const auto leave_unless_equal = [&](Reg value, auto wanted) {
+        k("setp.ne.u32", other, value, wanted);
+        k.when(other)("bra", leave);
+    };
     k("mov.u64", p.records, p.results);
+    k("mov.u32", goes_on, 0);
     k("setp.eq.u32", any, p.wanted_sm, kAnySm);
-    k("setp.ne.u32", elsewhere, here, p.wanted_sm);
-    k.when(any)("bra", claim);
-    k.when(elsewhere)("bra", second);
-    k.place(claim);
-    k("atom.global.exch.b32", taken, Mem{p.results}, 1);
-    k("setp.eq.u32", lost, taken, 0);
-    k.when(lost)("bra", claimed);
-    k.place(second);
-    k("setp.ne.u32", elsewhere, here, p.rival_sm);
-    k.when(elsewhere)("bra", leave);
+    k("setp.eq.or.u32", may, here, p.wanted_sm, any);
+    k("setp.eq.and.u32", may, thread, 0, may);
+    k.if_(may, [&] {
+        k("atom.global.exch.b32", taken, Mem{p.results}, 1);
+        k("setp.eq.u32", free, taken, 0);
+        k("selp.u32", goes_on, 1, 0, free);
+    });
+    // No warp of a block competes with another one of it.
+    k("setp.eq.u32", first, thread, 0);
+    k.when(first)("st.shared.u32", Mem{of_block}, goes_on);
+    k("bar.sync", 0);
+    k("setp.ne.u32", other, goes_on, 0);
+    k.when(other)("bra", claimed);
+    k("ld.shared.u32", taken, Mem{of_block});
+    leave_unless_equal(taken, 0);
+    leave_unless_equal(here, p.rival_sm);
+    leave_unless_equal(thread, p.rival_thread);
     k("atom.global.exch.b32", taken, Mem{p.results, kRivalClaim}, 1);
-    k("setp.ne.u32", lost, taken, 0);
-    k.when(lost)("bra", leave);
+    leave_unless_equal(taken, 0);
     const Reg bytes = k.reg(Type::u64);
     k("mul.wide.u32", bytes, p.count, 4);
     k("add.u64", p.order, p.order, bytes);
@@ -348,6 +362,7 @@ std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& orde
         const auto recorded = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, visits - cycles.size()));
         device::Arguments arguments;
         arguments.add(order_.address()).add(count).add(before).add(recorded).add(sm.value_or(kAnySm)).add(results_.address()).add(constants_).add(kNoSm);
+        arguments.add(std::uint32_t{0});
         context_.device.fill_u32(results_.address(), 0, 1);
         for (std::uint32_t blocks = sm ? sms_ : 1; results_.read<std::uint32_t>(1).front() == 0 && blocks <= kMostBlocksPerSm * sms_; blocks *= 4)
             kernel_.launch({blocks}, {1}, arguments, Bytes{4 * std::int64_t{words_}});
@@ -413,25 +428,27 @@ std::optional<std::vector<double>> InstructionChase::compete(const Competition& 
     const auto longest = std::max(own.size(), rivals.size());
     own.resize(longest, mine.back());
     rivals.resize(longest, theirs.back());
-    auto readings = run_both(own, rivals, competition.sm, competition.rival);
+    auto readings = run_both(own, rivals, competition);
     if (!readings) return std::nullopt;
     std::vector<double> cycles;
     for (std::size_t i = first; i < first + mine.size(); ++i) cycles.push_back((*readings)[i] - base_);
     return cycles;
 }
 
-std::optional<std::vector<double>> InstructionChase::run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals, std::uint32_t sm,
-                                                              std::uint32_t rival) {
+std::optional<std::vector<double>> InstructionChase::run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals,
+                                                              const Competition& competition) {
     const auto count = static_cast<std::uint32_t>(own.size());
     if (2 * (2 * count + 2) > words_) return std::nullopt;  // two blocks of an SM have no room for that
     auto both = own;
     both.insert(both.end(), rivals.begin(), rivals.end());
     order_.write(both);
     device::Arguments arguments;
-    arguments.add(order_.address()).add(count).add(std::uint32_t{0}).add(count).add(sm).add(results_.address()).add(std::uint32_t{0}).add(rival);
+    arguments.add(order_.address()).add(count).add(std::uint32_t{0}).add(count).add(competition.sm).add(results_.address()).add(std::uint32_t{0});
+    arguments.add(competition.rival).add(competition.rival_warp * kWarp);
+    const std::uint32_t threads = (competition.warps - 1) * kWarp + 1;
     for (const std::uint32_t blocks : {2U, 8U, kMostBlocksPerSm}) {
         context_.device.fill_u32(results_.address(), 0, kHeaderBytes / 4);
-        kernel_.launch({blocks * sms_}, {1}, arguments, Bytes{4 * std::int64_t{2 * count + 2}});
+        kernel_.launch({blocks * sms_}, {threads}, arguments, Bytes{4 * std::int64_t{2 * count + 2}});
         const auto words = results_.read<std::uint32_t>(kHeaderBytes / 4 + count + 1);
         if (words[0] == 0 || words[kRivalClaim / 4] == 0) continue;
         std::vector<double> readings;

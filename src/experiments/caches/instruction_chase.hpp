@@ -40,6 +40,8 @@ public:
     struct Competition {
         std::vector<std::uint64_t> own, rivals;
         std::uint32_t sm = 0, rival = 0;
+        std::uint32_t warps = 1;       ///< of each block; where they are as many as an SM has schedulers, each scheduler gets one
+        std::uint32_t rival_warp = 0;  ///< of its block that runs through the code; the first warp of the block on `sm` does, and the others end at once
         std::uint32_t laps = 0;
     };
     [[nodiscard]] std::optional<std::vector<double>> compete(const Competition& competition);
@@ -64,8 +66,8 @@ private:
     std::vector<double> walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm);
     std::vector<double> run(const std::vector<std::uint32_t>& order, std::uint64_t warm, std::uint64_t visits, std::optional<std::uint32_t> sm);
     /// Both blocks' orders of the same length; readings of the first one's visits.
-    std::optional<std::vector<double>> run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals, std::uint32_t sm,
-                                                std::uint32_t rival);
+    std::optional<std::vector<double>> run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals,
+                                                const Competition& competition);
     [[nodiscard]] deduce::ChaseTrace answer(const deduce::ChaseRequest& request, std::uint64_t head);
 
     Context& context_;

@@ -240,7 +240,7 @@ ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Sha
 ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
     ptx::KernelBuilder k(fmt::format("competition_{}", name_of(hint)), target);
     const Reg own_start = k.param(Type::u64, "own_start"), rival_start = k.param(Type::u64, "rival_start");
-    const Reg own_turns = k.param(Type::u32, "own_turns"), rival_loads = k.param(Type::u32, "rival_loads");
+    const Reg own_turns = k.param(Type::u32, "own_turns"), rival_turns = k.param(Type::u32, "rival_turns"), rival_laps = k.param(Type::u32, "rival_laps");
     const Reg sm = k.param(Type::u32, "sm"), rival_sm = k.param(Type::u32, "rival_sm");
     const Reg results = k.param(Type::u64, "results");
     if (hint == LoadHint::constant) static_cast<void>(k.array(constant_array()));
@@ -270,6 +270,14 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
     };
     // Each load has waited for the one before, so that no fence is needed; and one may empty the L1.
     const auto enter = [&](std::uint32_t number) { k("st.volatile.global.u32", Mem{results, offsetof(CompetitionResults, phase)}, number); };
+    const auto timed_lap = [&](Follower& follower, Reg turns, std::int64_t first, std::int64_t last) {
+        const Reg begin = k.clock_after(follower.at());
+        // Unrolled, or the loop's own instructions would hide short latencies.
+        k.loop(turns, [&] { k.repeat(kCompetitionUnroll, [&](int) { follower.load(); }); });
+        const Reg end = k.clock_after(follower.at());
+        k("st.global.u32", Mem{results, first}, begin);
+        k("st.global.u32", Mem{results, last}, end);
+    };
     claim(sm, offsetof(CompetitionResults, own_claim), no_own);
     Follower own(k, hint, {.start = own_start, .texture = texture});
     // The laps before the timed one run through the same code, which some caches hold beside constants.
@@ -280,12 +288,7 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
             enter(1);
             wait_for(2);
         });
-        const Reg begin = k.clock_after(own.at());
-        // Unrolled, or the loop's own instructions would hide short latencies.
-        k.loop(own_turns, [&] { k.repeat(kCompetitionUnroll, [&](int) { own.load(); }); });
-        const Reg end = k.clock_after(own.at());
-        k("st.global.u32", Mem{results, offsetof(CompetitionResults, begin)}, begin);
-        k("st.global.u32", Mem{results, offsetof(CompetitionResults, end)}, end);
+        timed_lap(own, own_turns, offsetof(CompetitionResults, begin), offsetof(CompetitionResults, end));
     });
     own.store(Mem{results, sizeof(CompetitionResults)});
     const Reg both = k.reg(Type::u32);
@@ -296,7 +299,7 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
     claim(rival_sm, offsetof(CompetitionResults, rival_claim), leave);
     Follower other(k, hint, {.start = rival_start, .texture = texture});
     wait_for(1);
-    k.loop(rival_loads, [&] { other.load(); });
+    k.loop(rival_laps, [&] { timed_lap(other, rival_turns, offsetof(CompetitionResults, rival_begin), offsetof(CompetitionResults, rival_end)); });
     other.store(Mem{results, sizeof(CompetitionResults) + 8});
     enter(2);
     k.place(leave);

@@ -564,6 +564,12 @@ Outcome measure(Context& context) {
     return outcome;
 }
 
+/// Of the loads of one warp.
+void compile_ahead(const Context& context) {
+    auto& device = context.device;
+    for (int loads = 1; loads <= most_loads(device); ++loads) device.compile_ahead(in_flight_kernel(target_of(device), {.count = loads}).text());
+}
+
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
@@ -577,7 +583,9 @@ Experiment outstanding_experiment() {
             .provides = {"issue.scoreboard_loads", "issue.scoreboard_at_least", "caches.*.outstanding_at_least", "paths.*.outstanding_at_least",
                          "caches.*.outstanding_design", "caches.*.outstanding_entries", "caches.*.outstanding_merge", "paths.*.outstanding_design",
                          "paths.*.outstanding_entries", "paths.*.outstanding_merge"},
-            .run = run};
+            .run = run,
+            .compile_ahead = compile_ahead,
+            .compile_after = "arithmetic_latency"};
 }
 
 }  // namespace gputomo::experiments

@@ -50,19 +50,23 @@ void Competition::set_arrays(std::span<const device::Address> own, std::span<con
     }
     own_start_ = link_to(own.front());
     rival_start_ = link_to(rivals.front());
-    own_loads_ = static_cast<std::uint32_t>((own.size() + kCompetitionUnroll - 1) / kCompetitionUnroll * kCompetitionUnroll);
-    rival_loads_ = static_cast<std::uint32_t>(rivals.size());
+    own_turns_ = static_cast<std::uint32_t>((own.size() + kCompetitionUnroll - 1) / kCompetitionUnroll);
+    rival_turns_ = static_cast<std::uint32_t>((rivals.size() + kCompetitionUnroll - 1) / kCompetitionUnroll);
 }
 
-std::optional<double> Competition::cycles(std::uint32_t sm, std::uint32_t rival, std::uint32_t laps) {
+std::optional<Competition::Cycles> Competition::cycles(const Walk& walk) {
     device::Arguments arguments;
-    arguments.add(own_start_).add(rival_start_).add(own_loads_ / kCompetitionUnroll).add(laps * rival_loads_).add(sm).add(rival).add(results_.address());
+    arguments.add(own_start_).add(rival_start_).add(walk.own ? own_turns_ : 0).add(rival_turns_).add(walk.laps).add(walk.sm).add(walk.rival);
+    arguments.add(results_.address());
     if (hint_ == LoadHint::texture) arguments.add(texture_);
+    const auto a_load = [](std::uint32_t begin, std::uint32_t end, std::uint32_t turns) {
+        return static_cast<double>(end - begin) / (kCompetitionUnroll * static_cast<double>(turns));
+    };
     for (const std::uint32_t blocks : kBlocksPerSm) {
         device_.fill_u32(results_.address(), 0, sizeof(CompetitionResults) / 4);
         kernel_.launch({blocks * sms_}, {1}, arguments);
-        const auto results = results_.read<CompetitionResults>(1).front();
-        if (results.done != 0) return static_cast<double>(results.end - results.begin) / own_loads_;
+        const auto r = results_.read<CompetitionResults>(1).front();
+        if (r.done != 0) return Cycles{a_load(r.begin, r.end, own_turns_), a_load(r.rival_begin, r.rival_end, rival_turns_)};
     }
     return std::nullopt;
 }

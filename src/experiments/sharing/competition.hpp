@@ -18,9 +18,18 @@ public:
 
     /// Writes the arrays as cycles; they share no word.
     void set_arrays(std::span<const device::Address> own, std::span<const device::Address> rivals);
-    /// Cycles a load of the own array takes on SM `sm` after it was walked through, then `laps` times the rival's on SM `rival`
-    /// (0: the rival only waits). Nothing where no two blocks came to these SMs.
-    [[nodiscard]] std::optional<double> cycles(std::uint32_t sm, std::uint32_t rival, std::uint32_t laps);
+    /// Who walks: the own array's block on SM `sm`, or not at all, then `laps` times the rival's on SM `rival` (0: it only waits).
+    struct Walk {
+        std::uint32_t sm = 0, rival = 0;
+        std::uint32_t laps = 0;
+        bool own = true;
+    };
+    /// Cycles that a load takes: of the own array in a lap behind the rival's; of the rival's in its last lap.
+    struct Cycles {
+        double own = 0, rival = 0;
+    };
+    /// Nothing where no two blocks came to these SMs.
+    [[nodiscard]] std::optional<Cycles> cycles(const Walk& walk);
 
 private:
     [[nodiscard]] std::uint64_t link_to(device::Address address) const;
@@ -35,7 +44,7 @@ private:
     std::uint32_t sms_ = 1;
     std::optional<ConstantLinks> constants_;
     std::uint64_t own_start_ = 0, rival_start_ = 0;
-    std::uint32_t own_loads_ = 0, rival_loads_ = 0;
+    std::uint32_t own_turns_ = 0, rival_turns_ = 0;
 };
 
 }  // namespace gputomo::experiments

@@ -20,12 +20,10 @@ namespace {
 
 constexpr auto kMethod = "tlb_scopes: blocks on the other SMs compete for entries with one on SM 0";
 constexpr double kConfidence = 0.95;
-/// SM 0's array is so much of the TLB, and both together so many times as much, at least so many times the most that it may hold.
-constexpr double kPart = 0.75, kTogether = 1.5, kTogetherAtMost = 1.125;
 /// Loads of an array: every SM walks it, and more would take minutes.
 constexpr std::uint64_t kMostLoads = 16384;
-/// Pages that are mapped in under a second.
-constexpr std::uint64_t kMostMappings = 32768;
+/// Pages that are mapped in half a second.
+constexpr std::uint64_t kMostMappings = 16384;
 /// Without aliasing, the largest array, and the part of a page that is surely one.
 constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30, kSmallPage = 4096;
 /// Bytes between loads within their pages: longer than any line; words at least.
@@ -64,9 +62,8 @@ using Arrays = std::array<std::vector<device::Address>, 2>;
 
 /// One load for each entry; the rival's entries begin at the next way of any size, so that they cover the same sets.
 Arrays arrays_in(const Window& window, std::uint64_t page, const KnownTlb& tlb, std::uint64_t step) {
-    const std::uint64_t count = static_cast<std::uint64_t>(kPart * static_cast<double>(tlb.reach)) / step;
-    const double together = std::max(kTogether * static_cast<double>(tlb.reach), kTogetherAtMost * static_cast<double>(tlb.most));
-    const std::uint64_t rivals = static_cast<std::uint64_t>(together) / step - count;
+    const Footprints bytes(tlb.reach, tlb.most);
+    const std::uint64_t count = bytes.own / step, rivals = bytes.together / step - count;
     const std::uint64_t second = std::bit_ceil(count * step);
     if (count == 0 || rivals > kMostLoads || second + rivals * step > window.bytes) return {};
     const std::uint64_t apart = std::clamp(page / (2 * rivals) / kWord * kWord, kWord, kSpread);
@@ -97,14 +94,17 @@ public:
 
 private:
     void compete(const KnownTlb& tlb) {
-        const std::uint64_t both = std::bit_ceil(tlb.reach) + std::bit_ceil(2 * tlb.most - tlb.reach);
+        const Footprints bytes(tlb.reach, tlb.most);
+        const std::uint64_t both = std::bit_ceil(bytes.own) + bytes.together - bytes.own;
         const bool aliases = page_ > 0;
         // One mapping for an entry is enough, if it is known what surely is one.
         const std::uint64_t entry = tlb.step % std::max<std::uint64_t>(page_, 1) == 0 ? tlb.step : 0;
         const std::uint64_t word = aliases ? std::max({page_, entry, std::bit_ceil(both / kMostMappings)}) : kSmallPage;
         const std::uint64_t step = std::max(tlb.step, word);
         if (!aliases && both > kMostMemory) return warn(tlb, "reaches too far for arrays beyond it");
-        const auto mapped = aliases ? MappedWindow::aliased(context_.device, word, both / word) : MappedWindow::plain(context_.device, both, word);
+        // Parts of steps take a whole one each.
+        const std::uint64_t words = both / word + 3 * step / word;
+        const auto mapped = aliases ? MappedWindow::aliased(context_.device, word, words) : MappedWindow::plain(context_.device, words * word, word);
         const auto arrays = arrays_in(mapped.window(), aliases ? page_ : kSmallPage, tlb, step);
         if (arrays[0].empty()) return warn(tlb, "has too many entries to be competed for from every SM");
         const auto cache = static_cast<double>(largest_cache(context_));

@@ -28,7 +28,7 @@ constexpr Result kInvalidPtx = 218;
 constexpr Result kOutOfMemory = 2;
 constexpr std::size_t kMemory = std::size_t{1} << 30;
 constexpr std::size_t kGranularity = 4096;
-constexpr std::uint64_t kReserved = 0x7000'0000'0000;
+constexpr std::uint64_t kReserved = 0x7000'0000'0000, kBetweenReserved = 0x1'0000'0000;
 
 fake::State& state = gputomo_fake_state;
 
@@ -316,8 +316,7 @@ Result cuMemGetAllocationGranularity(std::size_t* bytes, const abi::AllocationPr
 }
 Result cuMemAddressReserve(abi::DevicePointer* address, std::size_t, std::size_t, abi::DevicePointer, unsigned long long) {
     BEGIN("cuMemAddressReserve");
-    ++state.reservations;
-    *address = kReserved;
+    *address = kReserved + static_cast<std::uint64_t>(state.reservations++) * kBetweenReserved;
     return abi::kSuccess;
 }
 Result cuMemAddressFree(abi::DevicePointer, std::size_t) { return --state.reservations, called("cuMemAddressFree"); }
