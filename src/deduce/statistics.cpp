@@ -85,4 +85,12 @@ double median_deviation(const std::vector<double>& values) {
     return median(std::move(deviations));
 }
 
+StraightLine least_squares(std::span<const double> x, std::span<const double> y) {
+    const auto n = static_cast<double>(x.size());
+    double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) sum_x += x[i], sum_y += y[i], sum_xx += x[i] * x[i], sum_xy += x[i] * y[i];
+    const double slope = (n * sum_xy - sum_x * sum_y) / (n * sum_xx - sum_x * sum_x);
+    return {(sum_y - slope * sum_x) / n, slope};
+}
+
 }  // namespace gputomo::deduce

@@ -32,4 +32,12 @@ struct Location {
 /// Median absolute deviation from the median.
 [[nodiscard]] double median_deviation(const std::vector<double>& values);
 
+/// y = at_zero + slope x.
+struct StraightLine {
+    double at_zero = 0;
+    double slope = 0;
+};
+/// Least squares of the distances along y. As many y as x, and two different x at least.
+[[nodiscard]] StraightLine least_squares(std::span<const double> x, std::span<const double> y);
+
 }  // namespace gputomo::deduce

@@ -19,9 +19,8 @@ enum class Access : std::uint8_t { global, shared, sfu, l2 };
 /// Throws InputError naming the choices.
 [[nodiscard]] Access access_named(std::string_view name);
 
-/// Part of the latency by which answers come sooner or later, as 5% and 95% of single loads do: of an H200's L2 256 and 307 cycles, of its memory 523 and 989 of 672 (the chases of its scan), of a
-/// GTX 680's memory under load 300 and 476 of 350 (Volkov 2016, Table 6.6). What an SM has to itself always takes as long.
-[[nodiscard]] double latency_spread(Access access);
+/// Part of a latency by which single loads are faster or slower than it says: half of its interval, which in scans holds 90% of the single loads. 0 without one.
+[[nodiscard]] double spread_of_single_loads(const machine::Integer& latency);
 
 /// One kind of instruction on one SM.
 struct Rate {
@@ -57,9 +56,10 @@ struct Parameters {
     int schedulers = 1;  ///< of an SM
     int max_warps = 0;   ///< of an SM; 0 where unknown
     double clock_ghz = 1;
-    Rate arithmetic;          ///< floating-point adds; the rate of instructions that depend on each other, so without dual issue
-    Rate memory;              ///< the other instruction of the mix; throughput 0 where the description of an L2 has none, for who measured it to fill in
-    double access_slots = 1;  ///< issue slots that the other instruction takes (Volkov 2016, 4.7)
+    Rate arithmetic;            ///< floating-point adds; the rate of instructions that depend on each other, so without dual issue
+    Rate memory;                ///< the other instruction of the mix; throughput 0 where the description of an L2 has none, for who measured it to fill in
+    double latency_spread = 0;  ///< part of its latency by which answers come sooner or later; none from what an SM has to itself
+    double access_slots = 1;    ///< issue slots that the other instruction takes (Volkov 2016, 4.7)
     /// Latency of the other instruction where an add depends on it, if that differs (Volkov 2016, 4.7).
     std::optional<double> latency_to_arithmetic;
     double issue_throughput = 1;  ///< issues per cycle and SM

@@ -28,7 +28,7 @@ ReplayStations stations_of(const Parameters& p, const Group& group, int warps, d
     stations.access_slot = p.schedulers / p.issue_throughput;
     stations.access_holds = (p.access_slots - 1) * stations.access_slot;
     stations.access_latency = p.latency_to_arithmetic && group.arithmetic >= 1 ? *p.latency_to_arithmetic : access_latency;
-    stations.latency_spread = latency_spread(p.access);
+    stations.latency_spread = p.latency_spread;
     stations.service = stations.servers / (p.memory.throughput * stations.sms);
     return stations;
 }

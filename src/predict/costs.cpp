@@ -44,14 +44,24 @@ double slots_among_others(const machine::Machine& machine, double slots) {
     return machine.identity.compute_capability_major.value_or(0) >= kTwoBanksFrom ? (1 + slots) / 2 : slots;
 }
 
-double hit_latency(const machine::Machine& machine, bool whole_gpu) {
+/// Of the first cache of the path that is an SM's own, or the whole GPU's; nothing where none is described.
+const machine::Integer* hit(const machine::Machine& machine, bool whole_gpu) {
     const auto path = machine.paths.find("global");
-    if (path == machine.paths.end()) return 0;
+    if (path == machine.paths.end()) return nullptr;
     for (const auto& key : path->second.caches.value_or({}))
         if (const auto cache = machine.caches.find(key); cache != machine.caches.end() && cache->second.latency)
-            if (const bool far = cache->second.scope.value_or(key == "l2" ? "gpu" : "sm") == "gpu"; far == whole_gpu)
-                return static_cast<double>(*cache->second.latency);
-    return 0;
+            if (const bool far = cache->second.scope.value_or(key == "l2" ? "gpu" : "sm") == "gpu"; far == whole_gpu) return &cache->second.latency;
+    return nullptr;
+}
+
+double hit_latency(const machine::Machine& machine, bool whole_gpu) {
+    const auto* latency = hit(machine, whole_gpu);
+    return latency == nullptr ? 0 : static_cast<double>(**latency);
+}
+
+double hit_spread(const machine::Machine& machine, bool whole_gpu) {
+    const auto* latency = hit(machine, whole_gpu);
+    return latency == nullptr ? 0 : hit_latency(machine, whole_gpu) * models::spread_of_single_loads(*latency);
 }
 
 }  // namespace
@@ -172,8 +182,8 @@ double Costs::served_latency(double memory_latency) const {
 }
 
 double Costs::served_spread(double memory_latency) const {
-    const double near = choices_.l2_hit_rate * hit_latency(machine_, true) * models::latency_spread(models::Access::l2);
-    return (1 - choices_.l1_hit_rate) * (near + (1 - choices_.l2_hit_rate) * memory_latency * models::latency_spread(models::Access::global));
+    const double near = choices_.l2_hit_rate * hit_spread(machine_, true);
+    return (1 - choices_.l1_hit_rate) * (near + (1 - choices_.l2_hit_rate) * memory_latency * parameters_.latency_spread);
 }
 
 Cost Costs::global(const Instruction& instruction, double memory_latency) {

@@ -39,7 +39,7 @@ public:
         to_.latency = alone.latency;
         to_.work = alone.work;
         spread_ = spread_latency(to_.code, path_, costs_, {costs_.unloaded_latency(), warps_of_block_});
-        reads_ = (spread_latency(to_.code, path_, costs_, {costs_.unloaded_latency() + kLonger, warps_of_block_}) - spread_) / kLonger;
+        reads_ = (spread_latency(to_.code, path_, costs_, {costs_.unloaded_latency() + kLonger, warps_of_block_}).mean - spread_.mean) / kLonger;
         to_.issue_times = alone.issue_times;
         to_.executions = executions_;
         fill_worksheet();
@@ -76,6 +76,8 @@ private:
 
     void fill_worksheet() {
         Worksheet& sheet = to_.worksheet;
+        const auto& p = costs_.parameters();
+        const double each = 1 / p.issue_throughput;
         for (std::size_t i = 0; i < executions_.size(); ++i) {
             if (executions_[i] == 0 || to_.code.instructions[i].kind == Kind::free) continue;
             const Cost cost = costs_.of(to_.code.instructions[i], costs_.unloaded_latency());
@@ -83,9 +85,8 @@ private:
             to_.bytes += cost.bytes * executions_[i];
             fetched_.add(cost, executions_[i]);
             if (cost.resource == Resource::memory && !to_.code.instructions[i].access->load) written_ += cost.cycles * executions_[i];
+            if (cost.cycles <= (1 + cost.reissues) * each) fed_[std::string(name_of(cost.resource))] += cost.cycles * executions_[i];
         }
-        const auto& p = costs_.parameters();
-        const double each = 1 / p.issue_throughput;
         sheet.add(kScheduler, "single issue", each, to_.work.single_issues);
         sheet.add(kScheduler, "dual issue", each, to_.work.dual_issues);
         sheet.add(kScheduler, "reissue", each, to_.work.reissues);
@@ -125,22 +126,40 @@ private:
         return low;
     }
 
-    /// A block's warps come to a resource together, so that blocks are what waits. Blocks start at regular times. The more is written, the longer do reads take.
+    /// Where blocks wait for each other. A block's warps come to a resource together, so that blocks are what waits. Blocks start at regular times. For a unit that takes
+    /// an instruction in the time that it takes to issue one nobody waits who has been issued.
+    [[nodiscard]] std::vector<Station> stations() const {
+        const double size = std::max(1, warps_of_block_);
+        std::vector<Station> found;
+        for (const auto& resource : to_.worksheet.resources) {
+            const auto fed = fed_.find(resource.resource);
+            const auto jitter = resource.resource == kStarts ? std::optional(spread_.deviation) : std::nullopt;
+            found.push_back({.cycles = resource.total() * size, .fed = fed == fed_.end() ? 0 : fed->second * size, .jitter = jitter});
+        }
+        return found;
+    }
+
+    /// The more is written, the longer do reads take, as long as copies showed (memory.write_delay). What copies wait for in the memory's queue is a part of
+    /// that, so that only what this queue does not give already is added.
     [[nodiscard]] double queued(int warps) const {
         const double size = std::max(1, warps_of_block_);
-        std::vector<Station> stations;
-        for (const auto& resource : to_.worksheet.resources) stations.push_back({resource.total() * size, resource.resource == kStarts});
-        const auto rate_beside = [&](double writes) {
-            return size * queued_throughput(stations, spread_ + reads_ * costs_.write_delay() * writes, warps / size);
+        const auto places = stations();
+        const auto memory = static_cast<std::size_t>(std::ranges::find(to_.worksheet.resources, name_of(Resource::memory), &ResourceUse::resource) -
+                                                     to_.worksheet.resources.begin());
+        const auto delayed = [&](double cycles) { return predict::queued(places, spread_.mean + cycles, warps / size); };
+        const auto missing = [&](const Queued& found) {
+            return reads_ * costs_.write_delay() * written_ * size * found.throughput - found.waiting[memory] * written_ * size / places[memory].cycles;
         };
-        const double undelayed = rate_beside(0);
-        if (written_ * reads_ * costs_.write_delay() == 0) return undelayed;
-        double low = 0, high = undelayed;
-        for (int i = 0; i < kHalvings && high - low > 1e-6 * high; ++i) {
-            const double middle = (low + high) / 2;
-            (rate_beside(written_ * middle) > middle ? low : high) = middle;
+        Queued found = delayed(0);
+        if (written_ * reads_ * costs_.write_delay() > 0 && missing(found) > 0) {
+            double low = 0, high = missing(found) + found.waiting[memory];
+            for (int i = 0; i < kHalvings && high - low > 1e-6 * high; ++i) {
+                const double middle = (low + high) / 2;
+                found = delayed(middle);
+                (missing(found) > middle ? low : high) = middle;
+            }
         }
-        return low;
+        return size * found.throughput;
     }
 
     /// What the first cache keeps beside the shared memory of the blocks that so many warps are; nothing where that is not known.
@@ -224,9 +243,10 @@ private:
     int warps_of_block_ = 0;
     std::function<std::int64_t(int)> holding_;
     Fetched fetched_;
-    double spread_ = 0;                         ///< latency of a warp whose loads' latencies spread, cycles
+    SpreadLatency spread_;                      ///< of a warp whose loads' latencies spread
     double reads_ = 0;                          ///< by how many cycles that grows with each cycle of the memory's latency
     double written_ = 0;                        ///< cycles of the memory that a warp's writes take
+    std::map<std::string, double> fed_;         ///< cycles of a warp, by resource, of instructions that it takes in the time of their issue
     std::map<std::int64_t, double> under_way_;  ///< scattered lines, by those of the cache
     std::set<std::int64_t> lines_told_;         ///< of caches that limit
 };

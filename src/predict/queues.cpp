@@ -6,27 +6,42 @@
 
 namespace gputomo::predict {
 
-double queued_throughput(std::span<const Station> stations, double latency, double blocks) {
+namespace {
+
+/// Waiting by how irregularly blocks come, of that of blocks that come by chance: the squared coefficient of variation of the times between them (Kingman 1961). Two that left
+/// one after the other come back with the jitter of both between them.
+double irregularity(const Station& station, double rate) { return station.jitter ? std::min(1.0, 2 * std::pow(*station.jitter * rate, 2)) : 1; }
+
+}  // namespace
+
+Queued queued(std::span<const Station> stations, double latency, double blocks) {
     double served = 0, longest = 0;
     for (const auto& station : stations) served += station.cycles, longest = std::max(longest, station.cycles);
     const double elsewhere = std::max(0.0, latency - served);
     // The parts of a block are served at several stations at a time where all of them together take longer than it needs alone.
     const double alone = served > latency ? std::max(latency, longest) / served : 1;
-    std::vector<double> waiting(stations.size(), 0);  // blocks at each station
-    double before = 0, rate = 0;
+    std::vector<double> at(stations.size(), 0);  // blocks at each station
+    Queued before{.waiting = at}, found = before;
     const int whole = static_cast<int>(std::ceil(blocks));
     for (int count = 1; count <= whole; ++count) {
-        before = rate;
+        before = found;
         double round = elsewhere;
-        std::vector<double> times;
         for (std::size_t i = 0; i < stations.size(); ++i) {
-            const double over = stations[i].regular ? before * stations[i].cycles / 2 : 0;
-            round += times.emplace_back(stations[i].cycles * (alone + waiting[i] - over));
+            const double cycles = stations[i].cycles - stations[i].fed;
+            const double over = stations[i].jitter ? before.throughput * cycles / 2 : 0;
+            found.waiting[i] = cycles * (at[i] - over) * irregularity(stations[i], before.throughput);
+            round += stations[i].cycles * alone + found.waiting[i];
         }
-        rate = std::min(count / round, 1 / longest);
-        for (std::size_t i = 0; i < stations.size(); ++i) waiting[i] = rate * times[i];
+        found.throughput = std::min(count / round, 1 / longest);
+        for (std::size_t i = 0; i < stations.size(); ++i) at[i] = found.throughput * ((stations[i].cycles - stations[i].fed) * alone + found.waiting[i]);
     }
-    return before + (blocks - (whole - 1)) * (rate - before);
+    const double part = blocks - (whole - 1);
+    const auto between = [part](double low, double high) { return low + part * (high - low); };
+    for (std::size_t i = 0; i < stations.size(); ++i) found.waiting[i] = between(before.waiting[i], found.waiting[i]);
+    found.throughput = between(before.throughput, found.throughput);
+    return found;
 }
+
+double queued_throughput(std::span<const Station> stations, double latency, double blocks) { return queued(stations, latency, blocks).throughput; }
 
 }  // namespace gputomo::predict

@@ -1,7 +1,10 @@
 #include "predict/warp.hpp"
 
+#include "predict/queues.hpp"
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <deque>
 #include <optional>
 
@@ -95,16 +98,21 @@ private:
     }
 
     void use(const Cost& cost) {
-        phase_[static_cast<std::size_t>(cost.resource)] += cost.cycles;
-        phase_.back() += (1 + cost.reissues) / costs_.parameters().issue_throughput;
+        const double issue = (1 + cost.reissues) / costs_.parameters().issue_throughput;
+        Station& station = phase_[static_cast<std::size_t>(cost.resource)];
+        station.cycles += cost.cycles;
+        if (cost.cycles <= issue) station.fed += cost.cycles;
+        phase_.back().cycles += issue;
     }
 
-    /// When the block's last warp comes to the barrier that this one reaches at `own`.
+    /// When the block's last warp comes to the barrier that this one, alone, reaches at `own`: on the way from one barrier to the next its warps wait for each other.
     double meeting(double own) {
-        const double together = phase_start_ + conditions_.warps_of_block * *std::ranges::max_element(phase_);
-        phase_start_ = std::max(own, together);
-        phase_.fill(0);
-        return phase_start_;
+        const double alone = own - phase_start_;
+        if (conditions_.warps_of_block > 1 && alone > 0)
+            own = phase_start_ + conditions_.warps_of_block / queued_throughput(phase_, alone, conditions_.warps_of_block);
+        phase_start_ = own;
+        phase_.fill({});
+        return own;
     }
 
     /// Latencies don't change during a run, so each instruction is looked up once.
@@ -164,10 +172,10 @@ private:
     Costs& costs_;
     WarpConditions conditions_;
     std::optional<int> sample_;
-    int drawn_ = 0;                  ///< loads whose latency was
-    double phase_start_ = 0;         ///< of what lies behind the last barrier
-    std::array<double, 6> phase_{};  ///< cycles of each resource in it, issues last
-    std::vector<double> ready_;      ///< by register
+    int drawn_ = 0;                   ///< loads whose latency was
+    double phase_start_ = 0;          ///< of what lies behind the last barrier
+    std::array<Station, 6> phase_{};  ///< each resource in it, issues last
+    std::vector<double> ready_;       ///< by register
     std::vector<std::optional<Cost>> known_;
     std::deque<double> loads_;  ///< when loads in flight are done, oldest first
     Last last_;
@@ -198,10 +206,14 @@ Work operator*(double factor, Work work) {
 
 WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions) { return Issue(code, costs, conditions).run(path); }
 
-double spread_latency(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions) {
-    double sum = 0;
-    for (int sample = 0; sample < kSamples; ++sample) sum += Issue(code, costs, conditions, sample).run(path).latency;
-    return sum / kSamples;
+SpreadLatency spread_latency(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions) {
+    double sum = 0, squares = 0;
+    for (int sample = 0; sample < kSamples; ++sample) {
+        const double latency = Issue(code, costs, conditions, sample).run(path).latency;
+        sum += latency, squares += latency * latency;
+    }
+    const double mean = sum / kSamples;
+    return {mean, std::sqrt(std::max(0.0, squares / kSamples - mean * mean))};
 }
 
 }  // namespace gputomo::predict

@@ -39,7 +39,11 @@ struct WarpTiming {
 /// Latencies are means.
 [[nodiscard]] WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions);
 
-/// The mean latency where those of single loads spread (Cost::spread), each as it comes: a warp waits for the last of those that it has under way together.
-[[nodiscard]] double spread_latency(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions);
+/// A warp's latency where those of single loads spread (Cost::spread), each as it comes: a warp waits for the last of those that it has under way together.
+struct SpreadLatency {
+    double mean = 0;
+    double deviation = 0;  ///< standard deviation, cycles
+};
+[[nodiscard]] SpreadLatency spread_latency(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions);
 
 }  // namespace gputomo::predict

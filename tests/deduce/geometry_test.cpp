@@ -318,6 +318,18 @@ TEST(Levels, ALineOfSeveralLoadsStillShows) {
     EXPECT_EQ(sweep.levels[1].latency, 140);
 }
 
+TEST(Statistics, ALineOfLeastSquaresIsThatOfPointsOnIt) {
+    const std::vector<double> x{1, 2, 4, 8};
+    std::vector<double> y;
+    for (const double at : x) y.push_back(5 - 3 * at);
+    const auto exact = least_squares(x, y);
+    EXPECT_NEAR(exact.at_zero, 5, 1e-12);
+    EXPECT_NEAR(exact.slope, -3, 1e-12);
+    const std::vector<double> steps{0, 1, 2}, up{0, 3, 3};
+    EXPECT_NEAR(least_squares(steps, up).slope, 1.5, 1e-12);
+    EXPECT_NEAR(least_squares(steps, up).at_zero, 0.5, 1e-12);
+}
+
 TEST(Statistics, AMeanNearTheMedianIsFreeOfOutliersAndOfTheClocksSteps) {
     EXPECT_DOUBLE_EQ(mean_near_median({804, 808, 804, 808, 804, 2000}, 4), (804 * 3 + 808 * 2) / 5.0);
     EXPECT_EQ(mean_near_median({}, 4), 0);

@@ -55,6 +55,22 @@ TEST(MixThroughput, OccupancyThatWasNotAttainedGivesNoSample) {
     EXPECT_TRUE(mix.instructions_per_cycle(4).has_value());
 }
 
+TEST(MixThroughput, WarpsThatFillAGpuHaveRegistersForStreams) {
+    // 8,192 registers of 768 threads: ten for each (Volkov 2016, Table 6.4, has 24 warps).
+    const auto g80 = simulated("8800gtx");
+    LinkedArray array(*g80, 24, MixThroughput::kMostLines);
+    EXPECT_TRUE(MixThroughput(*g80, {.alpha = 0}, array).instructions_per_cycle(24).has_value());
+}
+
+TEST(MixThroughput, ManyChainsOfManyWarpsReadNoFasterThanTheMemoryGives) {
+    // Four SMs with a quarter of the memory: each line that they read takes its time there, however few lines a chain has.
+    const auto maxwell = simulated("gtx980");
+    const double most = 211 / 16.0 / 128 / 1.266;  // loads per cycle and SM (Volkov 2016, Tables 2.7 and 6.4)
+    const double found = ipc(*maxwell, {.alpha = 0, .chains = 8}, 64);
+    EXPECT_LT(found, 1.005 * most);
+    EXPECT_GT(found, 0.96 * most);
+}
+
 TEST(FittingTurn, IsShorterThanTheCodeThatAnInstructionCacheKeeps) {
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx280.json");
     machine.topology.sms.set(3);

@@ -74,6 +74,26 @@ TEST(SharedTurns, SevenWarpsForSixSlotsLoseWhatTheBasicModelGivesThem) {
     }
 }
 
+TEST(SharedTurns, LatenciesSpreadAsSingleLoadsOfTheGpuDo) {
+    auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/h200.json");
+    const auto spread = [&](Access access) { return parameters_of(machine, access).latency_spread; };
+    auto& memory = machine.paths.at("global").memory_latency;
+    auto& l2 = machine.caches.at("l2").latency;
+    const double loaded = (476.0 - 300.0) / 2 / 350;  // Volkov 2016, Table 6.6
+    memory.set(600, {.interval = {{400, 1000}}});
+    l2.set(200, {.interval = {{190, 230}}});
+    EXPECT_NEAR(spread(Access::global), 0.5, 1e-12);
+    EXPECT_NEAR(spread(Access::l2), 0.1, 1e-12);
+    EXPECT_EQ(spread(Access::shared), 0);
+    // A memory that answers evenly while it is idle does not when it is busy.
+    memory.set(600, {.interval = {{599, 601}}});
+    EXPECT_NEAR(spread(Access::global), loaded, 1e-12);
+    memory.set(600, {});
+    l2.set(200, {});
+    EXPECT_NEAR(spread(Access::global), loaded, 1e-12);
+    EXPECT_EQ(spread(Access::l2), 0);
+}
+
 TEST(SharedTurns, LatencyUnderLoadCounts) {
     auto p = gpu("gtx980");
     p.loaded_latency = {{0.001, 368}, {0.05, 368}, {0.06, 500}};

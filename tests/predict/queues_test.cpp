@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace gputomo::predict::testing {
 namespace {
@@ -42,13 +43,40 @@ TEST(Queues, PartsOfABlockAreInBetween) {
 
 TEST(Queues, BlocksWaitLessForRegularServices) {
     // Two blocks, one of which is served for a tenth of the time: the other finds it half done.
-    const auto rate = [](bool regular, double blocks) { return queued_throughput(std::array{Station{100, regular}}, 1000, blocks); };
-    EXPECT_NEAR(2 / rate(false, 2), 1000 + 100 * 0.1, 1e-9);
-    EXPECT_NEAR(2 / rate(true, 2), 1000 + 100 * 0.05, 1e-9);
+    const auto rate = [](std::optional<double> jitter, double blocks) {
+        return queued_throughput(std::array{Station{.cycles = 100, .jitter = jitter}}, 1000, blocks);
+    };
+    constexpr double kByChance = 1e6;
+    EXPECT_NEAR(2 / rate({}, 2), 1000 + 100 * 0.1, 1e-9);
+    EXPECT_NEAR(2 / rate(kByChance, 2), 1000 + 100 * 0.05, 1e-9);
     for (const double blocks : {5.0, 9.0, 12.0, 40.0}) {
-        EXPECT_GT(rate(true, blocks), rate(false, blocks));
-        EXPECT_LT(rate(true, blocks), std::min(blocks / 1000, 0.01) + 1e-12);
+        EXPECT_GT(rate(kByChance, blocks), rate({}, blocks));
+        EXPECT_LT(rate(kByChance, blocks), std::min(blocks / 1000, 0.01) + 1e-12);
     }
+}
+
+TEST(Queues, BlocksThatComeBackAsRegularlyAsTheyLeftHardlyWait) {
+    const auto rate = [](double jitter, double blocks) { return queued_throughput(std::array{Station{.cycles = 100, .jitter = jitter}}, 1000, blocks); };
+    for (const double blocks : {2.0, 7.0}) EXPECT_NEAR(rate(0, blocks), blocks / 1000, 1e-12);
+    EXPECT_NEAR(rate(0, 12), 0.01, 1e-12);
+    // One block a thousand cycles, 200 cycles sooner or later: twice the square of a fifth of what blocks that come by chance wait.
+    EXPECT_NEAR(2 / rate(200, 2), 1000 + 100 * 0.05 * 2 * 0.04, 1e-9);
+    double before = rate(0, 9);
+    for (const double jitter : {20.0, 60.0, 200.0, 1000.0}) {
+        EXPECT_LE(rate(jitter, 9), before);
+        before = rate(jitter, 9);
+    }
+}
+
+TEST(Queues, NobodyWaitsForAUnitThatIsFed) {
+    const auto fed = [](double cycles) { return std::array<Station, 2>{{{.cycles = 100}, {.cycles = 100, .fed = cycles}}}; };
+    const auto whole = queued(fed(100), 1000, 8), half = queued(fed(50), 1000, 8), none = queued(fed(0), 1000, 8);
+    EXPECT_EQ(whole.waiting[1], 0);
+    EXPECT_NEAR(whole.throughput, queued_throughput(std::array{Station{.cycles = 100}}, 1000, 8), 1e-12);
+    EXPECT_GT(half.waiting[1], 0);
+    EXPECT_GT(half.throughput, none.throughput);
+    EXPECT_LT(half.throughput, whole.throughput);
+    for (const auto& found : {whole, half, none}) EXPECT_NEAR(8 / found.throughput, 1000 + found.waiting[0] + found.waiting[1], 1e-9);
 }
 
 TEST(Spread, AWarpWaitsForTheLastOfItsLoads) {
@@ -60,7 +88,8 @@ TEST(Spread, AWarpWaitsForTheLastOfItsLoads) {
     const double two = one_warp("ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd1+65536]; add.f32 %f9, %f1, %f2;");
     const double chained = one_warp("ld.global.u64 %rd2, [%rd1]; ld.global.f32 %f3, [%rd2]; add.f32 %f9, %f3, %f3;");
     // The larger of two numbers that are all alike between -1 and 1 is 1/3 on average; sums keep their mean.
-    EXPECT_NEAR(two - one, 0.3 * 368 / 3, 6);
+    const double spread = (476 - 300) / 2 / 350.0;  // Volkov 2016, Table 6.6
+    EXPECT_NEAR(two - one, spread * 368 / 3, 6);
     EXPECT_NEAR(chained, one, 6);
 }
 
@@ -83,6 +112,24 @@ TEST(Writes, DelayReadsInProportionToTheTimeThatTheyTakeOfTheMemory) {
     EXPECT_GT(after, before + 50);
 }
 
+TEST(Writes, AreWaitedForOnceWhereTheMemoryIsBusyAnyway) {
+    // Copies of a memory that is nearly full wait in its queue: a delay that is no more than that adds nothing, a longer one what is missing.
+    auto machine = machine_named("gtx980");
+    machine.launch.block_interval = {};
+    const auto copy = compiled(
+        ptx_of("mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; ld.global.f32 %f1, [%rd3]; st.global.f32 [%rd3+65536], %f1;"));
+    const auto cycles = [&](double delay) {
+        if (delay > 0) machine.memory.write_delay.set(delay);
+        const auto found = predict(copy, machine, {}, "gtx980");
+        const auto point = std::ranges::find(found.points, 40, &Point::warps);
+        return point->warps / point->queued_warps_per_cycle;
+    };
+    const double before = cycles(0), small = cycles(20), large = cycles(1000), larger = cycles(1200);
+    EXPECT_DOUBLE_EQ(small, before);
+    EXPECT_GT(large, before + 50);
+    EXPECT_GT(larger, large + 20);
+}
+
 TEST(LoadOrder, IndependentLoadsOverlapAlthoughEachIsUsedAtOnce) {
     const auto latency = [](const std::string& body) { return predicted(compiled(ptx_of(body + "st.global.f32 [%rd1], %f9;")), "gtx980").latency; };
     const double one = latency("ld.global.f32 %f1, [%rd1]; add.f32 %f9, %f1, %f1;");
@@ -103,6 +150,19 @@ TEST(Barriers, ABlockMeetsWhenItsWarpsHaveHadTheirTurnAtTheBanks) {
                  many = predicted(code, "gtx980", {.warps_of_block = 32}).latency;
     EXPECT_DOUBLE_EQ(alone, few);
     EXPECT_GT(many, 32 * 31);  // a load of a warp takes the banks a cycle
+}
+
+TEST(Barriers, WarpsOfABlockWaitForEachOtherLongBeforeAResourceIsFull) {
+    // 32 loads behind each other, of which the banks could take many times as many.
+    std::string body = "mov.u32 %r1, s;";
+    for (int i = 0; i < 32; ++i) body += "ld.shared.u32 %r1, [%r1];";
+    const auto code = compiled(ptx_of(body + "add.u32 %r1, %r1, 4; bar.sync 0; st.global.u32 [%rd1], %r1;"));
+    const auto latency = [&](int warps) { return predicted(code, "gtx980", {.warps_of_block = warps}).latency; };
+    const double alone = latency(1), eight = latency(8), sixteen = latency(16);
+    EXPECT_GT(alone, 32 * 24);
+    EXPECT_GT(eight, alone + 5);
+    EXPECT_GT(sixteen, eight + 5);
+    EXPECT_LT(sixteen, alone + 16 * 32 * 2);  // all at the banks, and at the scheduler, one after the other
 }
 
 TEST(Starts, BlocksThatStartOneAfterTheOtherBoundSmallKernels) {

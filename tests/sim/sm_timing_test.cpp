@@ -410,5 +410,27 @@ TEST(Residency, PropertiesSayWhatAThreadNeeds) {
     EXPECT_EQ(properties.local_per_thread, Bytes(24));
 }
 
+TEST(Residency, ParametersTakeNoRegistersWhileTheyWait) {
+    const auto gpu = make_device(small_machine(), {});
+    KernelBuilder k("parameters", kTarget);
+    const Reg out = k.param(Type::u64, "out");
+    std::vector<Reg> addends;
+    for (int i = 0; i < 12; ++i) addends.push_back(k.param(Type::u32, "addend" + std::to_string(i)));
+    const Reg sum = k.reg(Type::u32);
+    k("mov.u32", sum, 1);
+    for (const Reg addend : addends) k("add.u32", sum, sum, addend);
+    k("st.global.u32", Mem(out), sum);
+    const auto module = gpu->load(k.text());
+    EXPECT_EQ(module->kernel("parameters").properties().registers_per_thread, 3) << "the sum, and the address while it is stored";
+    // One that is written to is a register like others.
+    KernelBuilder written("written", kTarget);
+    const Reg to = written.param(Type::u64, "to"), first = written.param(Type::u32, "first"), second = written.param(Type::u32, "second");
+    written("add.u32", first, first, 1);
+    written("add.u32", second, second, first);
+    written("st.global.u32", Mem(to), first);
+    written("st.global.u32", Mem(to), second);
+    EXPECT_EQ(gpu->load(written.text())->kernel("written").properties().registers_per_thread, 4);
+}
+
 }  // namespace
 }  // namespace gputomo::sim::test

@@ -61,18 +61,10 @@ double processor_seconds() {
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Best of some launches over one array and over half of it: the difference is free of what a launch costs.
 Rate rate_of(Streaming& streaming, Bytes size) {
     const double begin = processor_seconds();
-    // What is still to be written when a launch ends delays the next one: launches of the same size follow each other.
-    const auto fastest = [&](Bytes array) {
-        Nanoseconds time{1e18};
-        for (int i = 0; i < kLaunches; ++i) time = std::min(time, streaming.run(array));
-        return time;
-    };
-    const Nanoseconds whole = fastest(size), half = fastest(size / 2);
-    const double moved = static_cast<double>((streaming.moved(size) - streaming.moved(size / 2)).count());
-    return {moved / (whole - half).count(), (processor_seconds() - begin) / kLaunches};
+    const auto timed = streaming.second_half(size, kLaunches);
+    return {static_cast<double>(timed.moved.count()) / timed.time.count(), (processor_seconds() - begin) / kLaunches};
 }
 
 struct Growth {

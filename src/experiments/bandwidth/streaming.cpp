@@ -96,6 +96,16 @@ Nanoseconds Streaming::run(Bytes size) {
     return kernel_.launch({static_cast<std::uint32_t>(shape_.blocks)}, {static_cast<std::uint32_t>(shape_.threads)}, arguments).elapsed;
 }
 
+Streaming::SecondHalf Streaming::second_half(Bytes size, int launches) {
+    const auto fastest = [&](Bytes array) {
+        Nanoseconds time{1e18};
+        for (int i = 0; i < launches; ++i) time = std::min(time, run(array));
+        return time;
+    };
+    const Nanoseconds whole = fastest(size), half = fastest(size / 2);
+    return {whole - half, moved(size) - moved(size / 2), turns(size) - turns(size / 2)};
+}
+
 Bytes Streaming::moved(Bytes size) const { return Bytes{turns(size) * shape_.turn_bytes() * (kind_ == StreamKind::copy ? 2 : 1)}; }
 
 std::string Streaming::name() const {

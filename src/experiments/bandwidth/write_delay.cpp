@@ -1,6 +1,7 @@
 // By how much reads take longer beside writes, far below the rate at which memory is full: copies beside reads alone, over occupancy.
 #include "experiments/experiments.hpp"
 
+#include "deduce/statistics.hpp"
 #include "experiments/bandwidth/streaming.hpp"
 #include "experiments/caches/known_caches.hpp"
 #include "experiments/clock/clock_watch.hpp"
@@ -75,7 +76,7 @@ private:
         return beside;
     }
 
-    /// Nanoseconds of a turn: a whole run less half of one, the best of some.
+    /// Nanoseconds of a turn.
     [[nodiscard]] double turn(StreamKind kind, StreamShape shape) {
         const auto memory = context_.device.attribute(device::Attribute::total_memory_bytes).value_or(std::int64_t{256} << 20);
         const std::int64_t wanted = std::max(kTimesCache * largest_cache(context_), kFewestTurns * shape.turn_bytes());
@@ -83,14 +84,8 @@ private:
         if (size > arrays_size_) arrays_ = device::Buffer(context_.device, 2 * (arrays_size_ = size));
         Streaming streaming(context_.device, kind, shape, arrays_.address(), arrays_size_);
         if (checked_.insert(kind).second) add_code_checks(streaming.compiled(), outcome_);
-        double whole = 1e18, half = 1e18;
-        for (int i = 0; i < kLaunches; ++i) {
-            whole = std::min(whole, streaming.run(size).count());
-            half = std::min(half, streaming.run(size / 2).count());
-        }
-        const auto moved = streaming.moved(size) - streaming.moved(size / 2);
-        const auto turns = moved.count() / shape.turn_bytes() / (kind == StreamKind::copy ? 2 : 1);
-        return (whole - half) / static_cast<double>(turns);
+        const auto timed = streaming.second_half(size, kLaunches);
+        return timed.time.count() / timed.turns;
     }
 
     void add_trace(const std::vector<Beside>& all) {
@@ -106,21 +101,19 @@ private:
 
     /// The slope of what writes add over their share of the memory's time. What a store takes by itself is the same everywhere and no part of it.
     void add_estimate(const std::vector<Beside>& all) {
-        double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+        std::vector<double> writes, delays;
         for (const auto& beside : all) {
             if (beside.busy > kBusy) continue;
-            const double delay = beside.copy - beside.read;
-            n += 1, x += beside.writes, y += delay, xx += beside.writes * beside.writes, xy += beside.writes * delay;
+            writes.push_back(beside.writes);
+            delays.push_back(beside.copy - beside.read);
         }
-        if (n < 3) {
+        if (writes.size() < 3) {
             outcome_.warnings.emplace_back("write_delay: nothing is said: three numbers of warps do not leave the memory idle enough");
             return;
         }
-        const double slope = (n * xy - x * y) / (n * xx - x * x), own = (y - slope * x) / n;
+        const auto [own, slope] = deduce::least_squares(writes, delays);
         double worst = 0;
-        for (const auto& beside : all)
-            if (beside.busy <= kBusy)
-                worst = std::max(worst, std::abs(beside.copy - beside.read - own - slope * beside.writes) / std::max(1e-9, beside.writes));
+        for (std::size_t i = 0; i < writes.size(); ++i) worst = std::max(worst, std::abs(delays[i] - own - slope * writes[i]) / std::max(1e-9, writes[i]));
         outcome_.estimates.push_back(decided_real("memory.write_delay", {std::max(0.0, slope), std::max(0.0, slope - worst), std::max(0.0, slope) + worst},
                                                   {"write_delay: copies less reads alone, over the share of the memory's time that writes take", kConfidence,
                                                    fmt::format("a store takes {:.3g} cycles besides", own)}));

@@ -247,9 +247,10 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
     if (by_sm.empty()) return;
     const auto [low, high] = std::ranges::minmax(by_sm);
     const double mean = std::accumulate(by_sm.begin(), by_sm.end(), 0.0) / static_cast<double>(by_sm.size());
-    auto latency = decided("paths.global.memory_latency", static_cast<std::int64_t>(std::llround(mean)),
-                           {fmt::format("caches: median latency of memory on each of {} SMs, their mean", by_sm.size()), kConfidence});
-    latency.interval = {low, high};
+    auto latency = decided(
+        "paths.global.memory_latency", static_cast<std::int64_t>(std::llround(mean)),
+        {fmt::format("caches: median latency of memory on each of {} SMs, their mean; the interval holds 90% of the single loads", by_sm.size()), kConfidence});
+    latency.interval = {std::min(low, hierarchy.memory.low), std::max(high, hierarchy.memory.high)};
     outcome.estimates.push_back(std::move(latency));
     outcome.estimates.push_back(decided("paths.global.memory_latency_range", std::vector<std::int64_t>{std::llround(low), std::llround(high)},
                                         {"caches: smallest and largest of the SMs' medians", kConfidence}));

@@ -33,7 +33,8 @@ struct AccessFacts {
     std::string_view wide;    ///< of a whole pointer; where there is one, lines are read
     std::string_view opcode;
     int bytes;
-    /// Accesses of a chain in a turn. They are slow, so that few of them hide what the loop costs, and the last turn ends soon.
+    /// Accesses of a chain in a turn. They are slow, so that few of them hide what the loop costs, and the last turn ends soon. Where lines are used up, of all chains:
+    /// turns are then so short that the lines which there are last for a window of many turns, however many chains share them.
     int most_in_turn;
 };
 
@@ -208,7 +209,8 @@ bool MixShape::reads_lines() const { return !arithmetic_only && !facts_of(access
 
 int MixShape::groups() const {
     const int room = turn / (group() * chains);
-    return std::max(1, arithmetic_only ? room : std::min(room, facts_of(access).most_in_turn / accesses));
+    const int sharing = access == MixAccess::global ? chains : 1;
+    return std::max(1, arithmetic_only ? room : std::min(room, facts_of(access).most_in_turn / (accesses * sharing)));
 }
 
 std::string MixShape::name() const {
@@ -234,7 +236,7 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
         start_at_lines(k, chains, lines);
     else if (!is_shared(shape))
         for (const Reg value : chains.values) k("mov.b32", value, kMixOne);
-    const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), limit = k.reg(Type::u32), further = k.reg(Type::u32), at = k.reg(Type::u64);
+    const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), limit = k.reg(Type::u32), at = k.reg(Type::u64);
     k("shr.u32", warp, k.thread_index(), 5);
     k("setp.eq.u32", first_lane, k.special(SpecialRegister::laneid), 0);
     k("mov.u64", at, k.element(records, warp, Bytes{sizeof(MixRecord)}));
@@ -252,15 +254,16 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     store(offsetof(MixRecord, sm), k.special(SpecialRegister::smid));
     k("mov.u32", turns.done, 0);
     k("add.u32", limit, origin, settle);
-    k("mov.u32", further, window);
-    k.loop(kPhases, [&] {
+    k.loop(kPhases, [&](Reg phase) {
         append_turns(k, shape, chains, zero, limit, turns);
         store(offsetof(MixRecord::Mark, time), turns.end);
         store(offsetof(MixRecord::Mark, turns), turns.done);
         store(offsetof(MixRecord::Mark, begin), turns.begin);
         k("add.u64", at, at, static_cast<int>(sizeof(MixRecord::Mark)));
-        k("add.u32", limit, limit, further);
-        k("mov.u32", further, after);
+        const Reg first = k.reg(Type::pred);
+        k("setp.eq.u32", first, phase, 0);
+        k.when(first)("add.u32", limit, limit, window);
+        k.when(!first)("add.u32", limit, limit, after);
     });
     constexpr std::size_t kMarks = kPhases * sizeof(MixRecord::Mark);
     store(offsetof(MixRecord, pointers), sum_of(k, shape, chains), kMarks);

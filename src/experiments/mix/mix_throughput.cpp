@@ -18,7 +18,7 @@ namespace {
 constexpr int kWarp = 32;
 /// Turns of a typical warp in the first window that is tried, and loads of a chain from memory; each next window is as many times longer.
 constexpr double kFirstTurns = 3;
-constexpr double kFirstLines = 32;
+constexpr double kFirstLines = 96;
 constexpr double kLonger = 3;
 constexpr int kTries = 7;
 /// Turns for which all warps go on while slower ones still count.
@@ -214,15 +214,16 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
                 shortest_turn_, (static_cast<double>(kMostLines / shape_.lines() / shape_.chains) - kBehind) * shortest_turn_ - window.settle - window.after);
         const Timeline line = timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
         if (!line.balanced || !line.resident) return std::nullopt;
-        if (!line.lasted) {
+        if (!line.lasted || (longest && line.uncertain > kMostUncertain * line.turns)) {
             shortest_turn_ = std::min(shortest_turn_, line.shortest_turn) * kShorter;
             continue;
         }
         skew_ = std::max(skew_, line.skew);
         turn_ = static_cast<double>(sms_ * warps) / line.turns_per_cycle;
-        shortest_turn_ = std::min(shortest_turn_, line.shortest_turn);
+        // At this occupancy: among more warps the fastest is slower, and its lines last for a longer window.
+        shortest_turn_ = line.shortest_turn;
         if (turn_ > kMuchLonger * expected) continue;
-        if (longest && line.uncertain > kMostUncertain * line.turns) return std::nullopt;
+        if (longest && window.cycles < turn_) return std::nullopt;
         if (line.uncertain > kUncertain * line.turns && !longest) continue;
         turns_ = turns;
         const double per_sm = line.turns_per_cycle / static_cast<double>(sms_);

@@ -53,7 +53,7 @@ private:
     device::Buffer origins_;       ///< of the times of each SM
     std::uint32_t gate_goal_ = 0;  ///< blocks that have come to the gate when those of the last launch have
     std::int64_t sms_ = 1;
-    double shortest_turn_ = 0;  ///< cycles
+    double shortest_turn_ = 0;  ///< cycles, of any warp in the last sample
     double turn_ = 0;           ///< cycles of a typical turn of the last sample
     double turns_ = 0;          ///< of its window
     double skew_ = 0;           ///< cycles between starts on one SM

@@ -1,5 +1,6 @@
 // How many registers a thread needs: the most that are live at once, by liveness over basic blocks. A compiler that allocates
-// well needs no more, so this is what the simulated GPU says of a kernel and hands out.
+// well needs no more, so this is what the simulated GPU says of a kernel and hands out. Parameters lie in shared memory (compute capability 1.x) or in a
+// constant bank: instructions take them as operands from there, and only an access to memory needs one of its own in a register, while it is issued.
 #include "sim/exec/program.hpp"
 
 #include <algorithm>
@@ -25,7 +26,11 @@ struct Block {
 class Liveness {
 public:
     Liveness(const std::vector<Operation>& operations, const std::vector<std::uint8_t>& words)
-        : operations_(operations), words_(words), successors_(successors_of(operations)), size_((words.size() + 63) / 64) {}
+        : operations_(operations),
+          words_(words),
+          parameter_(parameters(operations, words.size())),
+          successors_(successors_of(operations)),
+          size_((words.size() + 63) / 64) {}
 
     int most() {
         make_blocks();
@@ -78,7 +83,7 @@ private:
             if (test(live, static_cast<std::uint16_t>(slot))) now += words_[slot];
         int most = now;
         const auto change = [&](std::uint16_t slot, bool value) {
-            if (test(live, slot) == value) return;
+            if (parameter_[slot] || test(live, slot) == value) return;
             set(live, slot, value);
             now += value ? words_[slot] : -words_[slot];
         };
@@ -89,11 +94,30 @@ private:
             most = std::max(most, now);
             if (op.guard == kNoSlot)
                 for (std::uint8_t w = 0; w < op.write_count; ++w) change(op.writes[w], false);
-            for (std::uint8_t w = 0; w < op.wait_count; ++w)
+            int fetched = 0;
+            for (std::uint8_t w = 0; w < op.wait_count; ++w) {
+                if (parameter_[op.waits[w]] && accesses_memory(op)) fetched += words_[op.waits[w]];
                 if (!is_only_written(op, op.waits[w])) change(op.waits[w], true);
-            most = std::max(most, now);
+            }
+            most = std::max(most, now + fetched);
         }
         return most;
+    }
+
+    /// By slot: whether all that is ever there is one parameter.
+    static std::vector<bool> parameters(const std::vector<Operation>& operations, std::size_t slots) {
+        std::vector<int> writes(slots, 0);
+        std::vector<bool> found(slots, false);
+        for (const auto& op : operations)
+            for (std::uint8_t w = 0; w < op.write_count; ++w) {
+                ++writes[op.writes[w]];
+                found[op.writes[w]] = op.kind == Kind::load && op.space == ptx::Space::param && op.guard == kNoSlot;
+            }
+        for (std::size_t slot = 0; slot < slots; ++slot) found[slot] = found[slot] && writes[slot] == 1;
+        return found;
+    }
+    static bool accesses_memory(const Operation& op) {
+        return op.kind == Kind::load || op.kind == Kind::store || op.kind == Kind::atomic || op.kind == Kind::texture;
     }
 
     /// `waits` holds results as well as operands.
@@ -105,6 +129,7 @@ private:
 
     const std::vector<Operation>& operations_;
     const std::vector<std::uint8_t>& words_;
+    std::vector<bool> parameter_;
     std::vector<std::vector<std::uint32_t>> successors_;
     std::size_t size_;
     std::vector<Block> blocks_;
