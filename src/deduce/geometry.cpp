@@ -161,7 +161,7 @@ private:
             if (!room.everywhere && reach >= all) continue;
             probe_.move_origin(room.everywhere ? all : reach);
             probe_.stay_within(reach);
-            if (explain_any_sets_in_room()) return true;
+            if (explain_any_sets_in_room(pieces)) return true;
             // What misled the search in one room may have spent its loads.
             group_tests_end_ = probe_.loads() + q_.group_test_loads / kLaterRooms;
         }
@@ -169,9 +169,8 @@ private:
     }
 
     /// Random lines are the cheapest way to sets of a few ways, and lines in a row to large ones of unequal size.
-    bool explain_any_sets_in_room() {
-        const std::uint64_t lines = q_.overflows / step();
-        const auto most = static_cast<std::uint64_t>(kScatteredShare * static_cast<double>(lines));
+    bool explain_any_sets_in_room(std::uint64_t pieces) {
+        const auto most = static_cast<std::uint64_t>(kScatteredShare * static_cast<double>(pieces));
         const std::uint64_t share = q_.group_test_loads / kShares;
         return within(share, [&] { return explain_set(find_scattered_overfull(probe_, step(), most)); }) ||
                within(share, [&] { return explain_set(find_overfull_in_array(probe_, step(), array_.fits)); }) ||

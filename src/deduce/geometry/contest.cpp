@@ -20,7 +20,6 @@ constexpr double kUnexplains = 0.2;
 constexpr int kFruitless = 4;
 /// Likelihoods of one walk that differ by a factor less than e to this say nothing.
 constexpr double kTie = 2;
-constexpr std::string_view kChance = "random", kTree = "tree-plru";
 
 /// What it costs to say one of all trees of such nodes, as a logarithm; sides of a node are no different.
 double price_of(std::uint32_t ways, std::size_t nodes) { return std::lgamma(ways + 1.0) - static_cast<double>(nodes / 2) * std::log(2); }

@@ -11,6 +11,9 @@
 
 namespace gputomo::deduce::geometry {
 
+/// What the others have to do better than, and the one whose tree has to be learnt.
+inline constexpr std::string_view kChance = "random", kTree = "tree-plru";
+
 /// What was recorded of one tour through the lines of a set, walked several times.
 struct Walk {
     std::vector<Episode> episodes;

@@ -39,7 +39,6 @@ const double kEqually = std::log(50.0);
 const double kOpenLead = 10 * kEqually;
 /// Share of its misses that a set repeats after some laps: more than this is no chance.
 constexpr double kRepeating = 0.7;
-constexpr std::uint32_t kMostPeriod = 12;
 /// For odds of single ways: loads of a long walk, share by which a random policy's victims may prefer old lines.
 constexpr std::uint64_t kOddsLoads = 1 << 16;
 constexpr double kPreference = 0.15;
@@ -160,13 +159,13 @@ private:
         return std::max(probe_.accidents() / kLeastHidden, probe_.accidents() - odd_ / std::max(1.0, recorded_));
     }
     [[nodiscard]] std::vector<Step> random_steps(const Episode& episode) const {
-        return explain(episode, ways_, *make_model("random", ways_), accidental_).steps;
+        return explain(episode, ways_, *make_model(kChance, ways_), accidental_).steps;
     }
 
     [[nodiscard]] bool decided() const {
         const auto& ranking = contest_.ranking();
         // One that is never wrong, and behind because it leaves more open, is told by more walks only.
-        const auto as_right = [&](const Candidate& c) { return c.name != "random" && c.behind < kOpenLead && c.share() >= ranking[0].share(); };
+        const auto as_right = [&](const Candidate& c) { return c.name != kChance && c.behind < kOpenLead && c.share() >= ranking[0].share(); };
         return ranking[0].victims >= kManyVictims && ranking[1].behind > 2 * kEqually && std::none_of(ranking.begin() + 1, ranking.end(), as_right);
     }
 
@@ -175,16 +174,16 @@ private:
         for (const auto& candidate : ranking) found_.agreement.emplace_back(candidate.name, candidate.share());
         const Candidate& best = ranking.front();
         if (best.victims < kFewestVictims) return;
-        if (best.name == "random" || best.share() < (probe_.hidden() ? kExplainedBehind : kExplained)) return judge_unexplained(best);
+        if (best.name == kChance || best.share() < (probe_.hidden() ? kExplainedBehind : kExplained)) return judge_unexplained(best);
         std::vector<std::string> equal;
         for (const auto& candidate : ranking)
-            if (candidate.behind < kEqually && candidate.name != "random") equal.push_back(candidate.name);
+            if (candidate.behind < kEqually && candidate.name != kChance) equal.push_back(candidate.name);
         if (equal.size() > 1) {
             found_.candidates = equal;
             return;
         }
         // Which way of several goes is guessed by policies that leave it open; one that says more and is right more often is not out.
-        const auto rival = std::ranges::max_element(ranking, {}, [](const Candidate& c) { return c.name == "random" ? 0 : c.share(); });
+        const auto rival = std::ranges::max_element(ranking, {}, [](const Candidate& c) { return c.name == kChance ? 0 : c.share(); });
         if (rival->share() > best.share() + kClearlyMore) {
             found_.candidates = {best.name, rival->name};
             return;
@@ -197,7 +196,7 @@ private:
         found_.name = best.name;
         found_.confidence = sure;
         std::vector<std::string_view> others(candidate_policies().begin(), candidate_policies().end());
-        others.push_back("tree-plru");
+        others.push_back(kTree);
         std::erase_if(others, [&](std::string_view other) { return other == best.name || !same_machine(best.name, other, ways_); });
         if (!others.empty()) found_.evidence = fmt::format("with {} ways, {} does the same", ways_, fmt::join(others, " or "));
     }
@@ -214,25 +213,24 @@ private:
             found_.evidence = "none of the known policies: " + found_.evidence;
             return;
         }
-        found_.name = "random";
-        found_.confidence = best.name == "random" ? contest_.confidence() : 0.8;
+        found_.name = kChance;
+        found_.confidence = best.name == kChance ? contest_.confidence() : 0.8;
         find_odds();
     }
 
     /// Largest share of misses that come again after one and the same number of laps.
     [[nodiscard]] double repeating() const {
         double most = 0;
-        for (std::uint32_t period = 1; period <= kMostPeriod; ++period) {
-            std::size_t both = 0, either = 0;
+        for (std::size_t period = 1; period <= kMostPeriod; ++period) {
+            Repeated repeated;
             for (const auto& walk : walks_)
                 for (const auto& e : walk.episodes)
                     for (std::size_t i = period * walk.tour; i < e.missed.size(); ++i) {
                         const std::size_t before = i - period * walk.tour;
-                        const bool now = e.missed[i] && !e.odd[i], then = e.missed[before] && !e.odd[before];
-                        both += now && then ? 1 : 0;
-                        either += now || then ? 1 : 0;
+                        repeated.count(e.missed[i] && !e.odd[i], e.missed[before] && !e.odd[before]);
                     }
-            if (either >= static_cast<std::size_t>(kFewestVictims)) most = std::max(most, static_cast<double>(both) / static_cast<double>(either));
+            if (repeated.either >= static_cast<std::size_t>(kFewestVictims))
+                most = std::max(most, static_cast<double>(repeated.both) / static_cast<double>(repeated.either));
         }
         return most;
     }

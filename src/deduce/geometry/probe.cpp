@@ -75,7 +75,7 @@ void Probe::move_origin(std::uint64_t span) {
 
 ChaseTrace Probe::walk(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps, std::size_t visits) {
     const std::uint64_t loads = offsets.size() * visits * (std::uint64_t{warm} + laps);
-    if (loads_ > most_loads_ || loads > most_loads_ - loads_) throw Exhausted();
+    if (loads > loads_left()) throw Exhausted();
     ChaseRequest request{{}, warm, laps};
     request.offsets.reserve(offsets.size() * visits);
     for (const auto offset : offsets)

@@ -11,20 +11,15 @@
 namespace gputomo::deduce::geometry {
 namespace {
 
-/// Laps after which a set may repeat itself.
-constexpr std::size_t kMostPeriod = 12;
 /// Standard deviations beyond which a count is no accident; and times as many misses as differ that have to be the same.
 constexpr double kSigmas = 3, kTimesTheSame = 2;
 
 /// Whether so many loads from `one` and from `other` on are slow in the same places, but for accidents.
 bool alike(const std::vector<bool>& slow, std::size_t one, std::size_t other, std::size_t loads, double accidents) {
-    std::size_t both = 0, either = 0;
-    for (std::size_t i = 0; i < loads; ++i) {
-        both += slow[one + i] && slow[other + i] ? 1 : 0;
-        either += slow[one + i] || slow[other + i] ? 1 : 0;
-    }
-    const double expected = 2 * accidents * static_cast<double>(loads), differ = static_cast<double>(either - both);
-    return differ <= expected + kSigmas * std::sqrt(expected) && static_cast<double>(both) > kTimesTheSame * std::max(0.0, differ - expected);
+    Repeated repeated;
+    for (std::size_t i = 0; i < loads; ++i) repeated.count(slow[one + i], slow[other + i]);
+    const double expected = 2 * accidents * static_cast<double>(loads), differ = static_cast<double>(repeated.either - repeated.both);
+    return differ <= expected + kSigmas * std::sqrt(expected) && static_cast<double>(repeated.both) > kTimesTheSame * std::max(0.0, differ - expected);
 }
 
 /// Loads that are compared at once: of short tours several laps, since accidents may outnumber the misses of one.
