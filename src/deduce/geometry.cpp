@@ -187,6 +187,8 @@ private:
         if (!index)
             return remark(
                 fmt::format("a set of {} lines of {} bytes; neither a modulus nor XORs of address bits explain which lines share it", overfull->ways(), line));
+        // What is this far explained is worth to be checked, whatever the way to it took.
+        probe_.allow(std::max(probe_.loads_left(), q_.group_test_loads / kShares));
         return predicts(*index, overfull->ways());
     }
 
