@@ -202,7 +202,7 @@ private:
         const std::uint64_t capacity = std::accumulate(ways.begin(), ways.end(), std::uint64_t{0}) * index.line();
         const std::string picture =
             fmt::format("{} sets of up to {} lines of {} bytes", index.sets(), *std::max_element(ways.begin(), ways.end()), index.line());
-        if (trials.confidence() < kPredicts) return remark(fmt::format("{} predict {} of {} groups of lines", picture, trials.agreed, trials.made));
+        if (trials.share() < kPredicts) return remark(fmt::format("{} predict {} of {} groups of lines", picture, trials.agreed, trials.made));
         const bool more_tags = lacks_data(index, ways);
         if (!is_of_this_level(capacity) && !(more_tags && capacity > q_.overflows)) return remark(fmt::format("{} are not the size of this level", picture));
         decide(index, ways, trials.confidence());
