@@ -207,25 +207,19 @@ private:
 class TreePlru : public PolicyModel {
 public:
     explicit TreePlru(const WayTree& tree)
-        : tree_(std::make_shared<const WayTree>(tree)), path_(tree.nodes.front().ways.size()), last_(tree.nodes.size(), kUnknown) {
-        for (auto& path : path_) path.assign(1, {0, 0});
-        for (std::size_t n = 0; n < tree.nodes.size(); ++n)
-            for (int half = 0; half < 2 && tree.nodes[n].halves[0] >= 0; ++half)
-                for (const auto way : tree.nodes[static_cast<std::size_t>(tree.nodes[n].halves[half])].ways) path_[way].push_back({n, half});
-        for (auto& path : path_) path.erase(path.begin());
-    }
+        : tree_(std::make_shared<const WayTree>(tree)), path_(std::make_shared<const Paths>(paths_of(tree))), last_(tree.nodes.size(), kUnknown) {}
     std::unique_ptr<PolicyModel> clone() const override { return std::make_unique<TreePlru>(*this); }
     double odds(std::uint32_t way) const override {
         double odds = 1;
         std::size_t node = 0;
-        for (const auto& [at, half] : path_[way]) {
+        for (const auto& [at, half] : (*path_)[way]) {
             odds *= last_[at] == kUnknown ? 0.5 : last_[at] == half ? 0 : 1;
             node = static_cast<std::size_t>(tree_->nodes[at].halves[half]);
         }
         return odds / static_cast<double>(tree_->nodes[node].ways.size());
     }
     void touch(std::uint32_t way) override {
-        for (const auto& [at, half] : path_[way]) last_[at] = half;
+        for (const auto& [at, half] : (*path_)[way]) last_[at] = half;
     }
     void fill(std::uint32_t way) override { touch(way); }
     void scramble(std::mt19937_64&) override {}
@@ -238,9 +232,17 @@ private:
         std::size_t node = 0;
         int half = 0;
     };
+    using Paths = std::vector<std::vector<Step>>;
+    static Paths paths_of(const WayTree& tree) {
+        Paths paths(tree.nodes.front().ways.size());
+        for (std::size_t n = 0; n < tree.nodes.size(); ++n)
+            for (int half = 0; half < 2 && tree.nodes[n].halves[0] >= 0; ++half)
+                for (const auto way : tree.nodes[static_cast<std::size_t>(tree.nodes[n].halves[half])].ways) paths[way].push_back({n, half});
+        return paths;
+    }
     std::shared_ptr<const WayTree> tree_;
-    std::vector<std::vector<Step>> path_;  ///< by way, from the root
-    std::vector<int> last_;                ///< by node: the half used last
+    std::shared_ptr<const Paths> path_;  ///< by way, from the root
+    std::vector<int> last_;              ///< by node: the half used last
 };
 
 struct Candidate {

@@ -161,7 +161,7 @@ private:
             if (!room.everywhere && reach >= all) continue;
             probe_.move_origin(room.everywhere ? all : reach);
             probe_.stay_within(reach);
-            if (explain_any_sets_in_room()) return true;
+            if (explain_any_sets_in_room(pieces)) return true;
             // What misled the search in one room may have spent its loads.
             group_tests_end_ = probe_.loads() + q_.group_test_loads / kLaterRooms;
         }
@@ -169,9 +169,8 @@ private:
     }
 
     /// Random lines are the cheapest way to sets of a few ways, and lines in a row to large ones of unequal size.
-    bool explain_any_sets_in_room() {
-        const std::uint64_t lines = q_.overflows / step();
-        const auto most = static_cast<std::uint64_t>(kScatteredShare * static_cast<double>(lines));
+    bool explain_any_sets_in_room(std::uint64_t pieces) {
+        const auto most = static_cast<std::uint64_t>(kScatteredShare * static_cast<double>(pieces));
         const std::uint64_t share = q_.group_test_loads / kShares;
         return within(share, [&] { return explain_set(find_scattered_overfull(probe_, step(), most)); }) ||
                within(share, [&] { return explain_set(find_overfull_in_array(probe_, step(), array_.fits)); }) ||
@@ -188,6 +187,8 @@ private:
         if (!index)
             return remark(
                 fmt::format("a set of {} lines of {} bytes; neither a modulus nor XORs of address bits explain which lines share it", overfull->ways(), line));
+        // What is this far explained is worth to be checked, whatever the way to it took.
+        probe_.allow(std::max(probe_.loads_left(), q_.group_test_loads / kShares));
         return predicts(*index, overfull->ways());
     }
 
@@ -201,7 +202,7 @@ private:
         const std::uint64_t capacity = std::accumulate(ways.begin(), ways.end(), std::uint64_t{0}) * index.line();
         const std::string picture =
             fmt::format("{} sets of up to {} lines of {} bytes", index.sets(), *std::max_element(ways.begin(), ways.end()), index.line());
-        if (trials.confidence() < kPredicts) return remark(fmt::format("{} predict {} of {} groups of lines", picture, trials.agreed, trials.made));
+        if (trials.share() < kPredicts) return remark(fmt::format("{} predict {} of {} groups of lines", picture, trials.agreed, trials.made));
         const bool more_tags = lacks_data(index, ways);
         if (!is_of_this_level(capacity) && !(more_tags && capacity > q_.overflows)) return remark(fmt::format("{} are not the size of this level", picture));
         decide(index, ways, trials.confidence());

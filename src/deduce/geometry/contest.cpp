@@ -16,14 +16,23 @@ const double kOut = 3 * std::log(50.0);
 /// A candidate that lost each of so many walks and leaves this much unexplained: none either.
 constexpr std::size_t kLostWalks = 3;
 constexpr double kUnexplains = 0.2;
-/// Walks of which no tree can be learnt, after which none is looked for.
+/// Walks of which no tree can be learnt, after which none is looked for in others but those that are longer by such a factor.
 constexpr int kFruitless = 4;
+constexpr double kLonger = 1.5;
+/// Times that a walk is read by the tree that was learnt of it, to learn it better.
+constexpr int kReadAgain = 5;
 /// Likelihoods of one walk that differ by a factor less than e to this say nothing.
 constexpr double kTie = 2;
-constexpr std::string_view kChance = "random", kTree = "tree-plru";
 
 /// What it costs to say one of all trees of such nodes, as a logarithm; sides of a node are no different.
 double price_of(std::uint32_t ways, std::size_t nodes) { return std::lgamma(ways + 1.0) - static_cast<double>(nodes / 2) * std::log(2); }
+
+bool longer(std::size_t loads, std::size_t than) { return static_cast<double>(loads) > kLonger * static_cast<double>(than); }
+
+/// Victims that are enough for any tree to be learnt of them.
+double most_victims(std::uint32_t ways) { return 2 * ways * std::log(ways); }
+
+bool same(const WayTree& a, const WayTree& b) { return std::ranges::equal(a.nodes, b.nodes, {}, &WayTree::Node::ways, &WayTree::Node::ways); }
 
 double sum(const std::vector<double>& values, std::size_t count) {
     return std::accumulate(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(std::min(count, values.size())), 0.0);
@@ -69,7 +78,7 @@ void Contest::follow(Contender& contender, const Contender& leader) {
         if (&contender != &leader && contender.candidate.name != kChance) {
             const std::size_t next = contender.candidate.by_walk.size();
             const double hoped = behind(contender, leader) + leader.candidate.by_walk[next] - most_of_next(contender, leader);
-            contender.out = contender.fruitless >= kFruitless || lost(contender, leader, hoped);
+            contender.out = lost(contender, leader, hoped);
             if (contender.out) return;
         }
         explain_next(contender);
@@ -121,13 +130,18 @@ Contest::Explained Contest::explain_walk(const Contender& contender, std::size_t
             const auto places = learn_places(plain[i].steps, ways_, *model);
             model->prefer(places.of_way);
             price = places.price;
-        } else if (contender.form == Form::tree) {
-            const auto tree = learn_tree(plain[i].steps, ways_);
+        } else if (contender.form == Form::tree && !fruitless(contender, walk)) {
+            const auto tree = tree_of((*walks_)[walk].episodes[i], plain[i].steps);
             model = make_tree_model(tree);
             price = price_of(ways_, tree.nodes.size());
             all.learnt = all.learnt || tree.nodes.size() > 1;
         }
-        const Explanation learnt = model ? explain((*walks_)[walk].episodes[i], ways_, *model, accidental_) : Explanation{};
+        Explanation learnt = model ? explain((*walks_)[walk].episodes[i], ways_, *model, accidental_) : Explanation{};
+        if (contender.form == Form::tree && model) {
+            // A tree is rarely learnt to the last way, and what it is wrong about are no accidents.
+            auto roughly = explain_roughly((*walks_)[walk].episodes[i], ways_, *model, accidental_);
+            if (roughly.likelihood > learnt.likelihood) learnt = std::move(roughly);
+        }
         const Explanation& explanation = model ? learnt : plain[i];
         // Learnt of the first half, it is tried on the second: where that is the same once more, only its price tells what it is worth.
         all.likelihood += explanation.likelihood - ((*walks_)[walk].episodes[i].repeats ? price : 0);
@@ -137,10 +151,47 @@ Contest::Explained Contest::explain_walk(const Contender& contender, std::size_t
     return all;
 }
 
+WayTree Contest::tree_of(const Episode& episode, const std::vector<Step>& steps) const {
+    // Of what repeats itself, either half shows the same, and what comes before has accidents.
+    const std::size_t from = episode.repeats ? episode.clean : 0, end = from + (episode.lines.size() - from) / 2;
+    // Read by chance, a slow load may as well have been an accident, and where it is taken for the other, two ways have changed places from then
+    // on: less of the walk is better at first.
+    double victims = 0;
+    const auto enough = std::ranges::find_if(steps, [&](const Step& step) { return step.load >= from && step.evicted && ++victims >= most_victims(ways_); });
+    auto tree = learn_tree(steps, from, enough == steps.end() ? end : std::min(end, enough->load), ways_);
+    for (int again = 0; again < kReadAgain && tree.nodes.size() > 1; ++again) {
+        auto better = learn_tree(explain_roughly(episode, ways_, *make_tree_model(tree), accidental_).steps, from, end, ways_);
+        if (better.nodes.size() < tree.nodes.size() || same(better, tree)) break;
+        tree = std::move(better);
+    }
+    return tree;
+}
+
+std::size_t Contest::loads_of(std::size_t walk) const {
+    std::size_t loads = 0;
+    for (const auto& episode : (*walks_)[walk].episodes) loads += episode.lines.size();
+    return loads;
+}
+
+bool Contest::fruitless(const Contender& contender, std::size_t walk) const {
+    return contender.in_a_row >= kFruitless && !longer(loads_of(walk), loads_of(walk - 1));
+}
+
+bool Contest::may_be_tree() const {
+    const auto tree = std::ranges::find(contenders_, Form::tree, &Contender::form);
+    return tree != contenders_.end() && !tree->out && (!tree->enough || tree->fruitless < static_cast<int>(tree->candidate.by_walk.size()));
+}
+
 void Contest::explain_next(Contender& contender) {
     auto& candidate = contender.candidate;
     const auto all = explain_walk(contender, candidate.by_walk.size());
-    if (contender.form == Form::tree && contender.fruitless == static_cast<int>(candidate.by_walk.size()) && !all.learnt) ++contender.fruitless;
+    if (contender.form == Form::tree) {
+        const std::size_t walk = candidate.by_walk.size();
+        if (walk == 0 || longer(loads_of(walk), loads_of(walk - 1)) || all.learnt) contender.in_a_row = 0;
+        contender.in_a_row += all.learnt ? 0 : 1;
+        contender.fruitless += all.learnt ? 0 : 1;
+        contender.enough = contender.enough || all.victims >= most_victims(ways_);
+    }
     candidate.by_walk.push_back(all.likelihood);
     candidate.likelihood += all.likelihood;
     candidate.victims += all.victims;

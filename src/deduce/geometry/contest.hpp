@@ -11,6 +11,9 @@
 
 namespace gputomo::deduce::geometry {
 
+/// What the others have to do better than, and the one whose tree has to be learnt.
+inline constexpr std::string_view kChance = "random", kTree = "tree-plru";
+
 /// What was recorded of one tour through the lines of a set, walked several times.
 struct Walk {
     std::vector<Episode> episodes;
@@ -37,6 +40,8 @@ public:
     void run(const std::vector<Walk>& walks, std::size_t to_come, double accidental);
     /// One for each policy that explained a walk; the best one first, then the less it is behind.
     [[nodiscard]] const std::vector<Candidate>& ranking() const { return ranking_; }
+    /// Whether more walks may show a tree: it is not out, and something was learnt, or no walk had victims enough.
+    [[nodiscard]] bool may_be_tree() const;
     /// That the best one is right: how much of the walks it explains, how much worse the runner-up is, and in how many of the walks that is
     /// worse: a model that is a little off may win by a large likelihood, but hardly in every order of the lines.
     [[nodiscard]] double confidence() const;
@@ -49,7 +54,9 @@ private:
         Form form = Form::plain;
         std::vector<double> most;  ///< by walk: likelihood if it foresaw every victim
         bool out = false;
-        int fruitless = 0;  ///< walks of which nothing was learnt, one after the other from the first on
+        int fruitless = 0;    ///< walks of which nothing was learnt
+        int in_a_row = 0;     ///< of those the last ones that were as long
+        bool enough = false;  ///< one of the walks had victims for any tree
     };
     struct Explained {
         double likelihood = 0;
@@ -58,6 +65,11 @@ private:
     };
     [[nodiscard]] const std::vector<Explanation>& plainly(std::string_view policy, std::size_t walk);
     [[nodiscard]] Explained explain_walk(const Contender& contender, std::size_t walk);
+    /// Whether no tree was learnt of several walks as long as this one.
+    [[nodiscard]] bool fruitless(const Contender& contender, std::size_t walk) const;
+    /// Learnt of the first half.
+    [[nodiscard]] WayTree tree_of(const Episode& episode, const std::vector<Step>& steps) const;
+    [[nodiscard]] std::size_t loads_of(std::size_t walk) const;
     void explain_next(Contender& contender);
     [[nodiscard]] double most_of_next(const Contender& contender, const Contender& leader);
     [[nodiscard]] double behind(const Contender& contender, const Contender& leader) const;

@@ -257,17 +257,15 @@ private:
 
     /// With a part of the loads: hashed lines do not collide however far apart, and the array's size is to be found all the same.
     bool find_cheaply_by_distance() {
-        const std::uint64_t left = probe_.loads_left();
-        probe_.allow(left / kDistanceShare);
-        const std::uint64_t before = probe_.loads();
+        const std::uint64_t end = probe_.loads() + probe_.loads_left();
+        probe_.allow(probe_.loads_left() / kDistanceShare);
         bool found = false;
         try {
             found = find_sets_by_distance();
         } catch (const Exhausted& exhausted) {
             remark(exhausted.what());
         }
-        const std::uint64_t spent = probe_.loads() - before;
-        probe_.allow(left - std::min(left, spent));
+        probe_.allow(end - probe_.loads());
         return found;
     }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -72,25 +73,64 @@ Offsets suspects(Probe& probe, const Offsets& tour) {
     return missing;
 }
 
+/// A tour that is looked at again and again, and how often each of its lines missed.
+class Watched {
+public:
+    Watched(Probe& probe, const Offsets& tour) : probe_(probe), tour_(tour), misses_(tour.size(), 0) {}
+    void look(std::uint32_t warm, std::uint32_t laps) {
+        const auto rates = probe_.miss_rates_in_any_order(tour_, warm, laps);
+        for (std::size_t i = 0; i < rates.size(); ++i) misses_[i] += rates[i] * laps;
+        laps_ += laps;
+    }
+    /// More misses in all than accidents explain.
+    [[nodiscard]] bool misses() const {
+        constexpr double kSigmas = 4;
+        const double all = accidents() * static_cast<double>(tour_.size());
+        return std::accumulate(misses_.begin(), misses_.end(), 0.0) >= all + kSigmas * std::sqrt(all) + 1;
+    }
+    /// A line that misses more often than accidents do to any; how often they look like misses is known from a few of them only.
+    [[nodiscard]] bool a_line_misses() const {
+        return *std::ranges::max_element(misses_) >= least_count(2 * probe_.accidents_like_misses(), laps_, tour_.size());
+    }
+    /// Those that may not be accidents, the most frequent first. One line too many costs little, since what doesn't matter is left out later; one
+    /// too few hides the set.
+    [[nodiscard]] Offsets missing() const {
+        std::vector<std::size_t> those;
+        for (std::size_t i = 0; i < tour_.size(); ++i)
+            if (misses_[i] > accidents() + 2 * std::sqrt(accidents()) + 1) those.push_back(i);
+        std::ranges::stable_sort(those, std::greater<>(), [&](std::size_t i) { return misses_[i]; });
+        Offsets lines;
+        for (const auto i : those) lines.push_back(tour_[i]);
+        return lines;
+    }
+
+private:
+    /// Of one line.
+    [[nodiscard]] double accidents() const { return probe_.accidents_like_misses() * laps_; }
+    Probe& probe_;
+    const Offsets& tour_;
+    std::vector<double> misses_;
+    std::uint32_t laps_ = 0;
+};
+
+/// Laps of a look, the first one or the only one that a long tour gets.
+constexpr std::uint32_t kFewestLaps = 16;
+
 /// Lines of a tour that miss more often than accidents explain, also those of sets whose lines miss only now and then: nothing where
 /// the tour stays. To prove that it does not takes far longer for a long tour than for the few lines that miss, so it is not waited for.
 Offsets missing_lines(Probe& probe, const Offsets& tour) {
-    constexpr std::uint32_t kFewestLaps = 16, kMostLaps = 256, kMostWarm = 64;
-    constexpr double kSigmas = 4;
+    constexpr std::uint32_t kMostLaps = 256, kMostWarm = 64;
+    constexpr std::uint64_t kMostLoads = std::uint64_t{1} << 21;
     constexpr std::size_t kFewOf = 16;
     Offsets missing;
-    for (std::uint32_t laps = kFewestLaps; laps <= kMostLaps; laps *= 4) {
-        const auto rates = probe.miss_rates_in_any_order(tour, std::min(kMostWarm, probe.settling()), laps);
-        const double accidents = probe.accidents_like_misses() * laps, all = accidents * static_cast<double>(tour.size());
-        if (std::accumulate(rates.begin(), rates.end(), 0.0) * laps < all + kSigmas * std::sqrt(all) + 1) return {};
-        // How often accidents look like misses is known from a few of them only: what they do to single lines depends less on it.
-        if (*std::ranges::max_element(rates) * laps < least_count(2 * probe.accidents_like_misses(), laps, tour.size())) continue;
-        // One line too many costs little, since what doesn't matter is left out later; one too few hides the set.
-        missing.clear();
-        for (std::size_t i = 0; i < tour.size(); ++i)
-            if (rates[i] * laps > accidents + 2 * std::sqrt(accidents) + 1) missing.push_back(tour[i]);
+    for (std::uint32_t laps = kFewestLaps; laps <= kMostLaps && (laps == kFewestLaps || laps * tour.size() <= kMostLoads); laps *= 4) {
+        Watched watched(probe, tour);
+        watched.look(std::min(kMostWarm, probe.settling()), laps);
+        if (!watched.a_line_misses() && !watched.misses()) return {};
+        if (!watched.a_line_misses()) continue;
+        missing = watched.missing();
         // Where many miss, lines are still coming to stay.
-        if (missing.size() > 1 && missing.size() <= tour.size() / kFewOf && !probe.fits(missing)) return missing;
+        if (missing.size() > 1 && missing.size() <= tour.size() / kFewOf && !probe.fits(missing)) break;
     }
     return missing;
 }
@@ -139,6 +179,34 @@ Offsets with_lines_that_stay(Probe& probe, const Overflowing& found) {
                : joined(found.missing, company_in_the_way(probe, found.missing, {}, others));
 }
 
+/// Where sets are chosen by XORs of address bits, what leads from one of a set's lines to another leads from any of them to one: as few as its lines
+/// have such differences show all. Nothing where those that go with the first of these lines stay.
+Offsets with_lines_alike(Probe& probe, const Offsets& missing) {
+    constexpr std::size_t kMostAlike = 1 << 10;
+    if (missing.empty()) return {};
+    Offsets alike{missing.front()};
+    for (const auto line : missing) {
+        if (std::ranges::find(alike, line) != alike.end()) continue;
+        const std::size_t known = alike.size();
+        if (2 * known > kMostAlike) break;
+        for (std::size_t i = 0; i < known; ++i) alike.push_back(alike[i] ^ missing.front() ^ line);
+        if (!probe.fits(alike)) return alike;
+    }
+    return {};
+}
+
+/// The same of a tour that is looked at longer and longer, until enough of the lines of an overfull set were seen to miss.
+Offsets with_lines_alike_in_time(Probe& probe, const Overflowing& found) {
+    constexpr int kLooks = 12;
+    auto alike = with_lines_alike(probe, found.missing);
+    Watched watched(probe, found.tour);
+    for (int look = 0; look < kLooks && alike.empty(); ++look) {
+        watched.look(0, kFewestLaps);
+        alike = with_lines_alike(probe, watched.missing());
+    }
+    return alike;
+}
+
 /// `count` different multiples of `alignment` within reach.
 Offsets random_places(Probe& probe, std::uint64_t alignment, std::size_t count) {
     std::set<std::uint64_t> places;
@@ -155,9 +223,12 @@ std::optional<Overfull> checked(Probe& probe, Offsets lines) {
     return Overfull{lines};
 }
 
-/// Of lines that overflow one after the other: the first set, from lists of growing length.
-std::optional<Overfull> first_overfull(Probe& probe, const Offsets& lines, std::uint64_t fewest) {
-    const auto grown = [&](std::uint64_t count) { return std::min<std::uint64_t>(count + std::max<std::uint64_t>(2, count / 4), lines.size()); };
+/// Of lines that overflow one after the other: the first set, from lists of growing length, by a quarter each time or, where the first list is known
+/// to be about as long as stays, by ever more from two lines on.
+std::optional<Overfull> first_overfull(Probe& probe, const Offsets& lines, std::uint64_t fewest, bool about_fewest) {
+    const auto grown = [&](std::uint64_t count) {
+        return std::min<std::uint64_t>(count + std::max<std::uint64_t>(2, about_fewest ? 2 * (count - fewest) : count / 4), lines.size());
+    };
     std::uint64_t low = 0;
     for (std::uint64_t count = std::min<std::uint64_t>(fewest, lines.size()); low < lines.size(); low = count, count = grown(count)) {
         Overflowing found{Offsets(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(count)), {}};
@@ -167,7 +238,10 @@ std::optional<Overfull> first_overfull(Probe& probe, const Offsets& lines, std::
         const bool few = found.missing.size() <= kFewSearched && !probe.fits(found.missing);
         if (!few) found = first_to_overflow(probe, lines, low, std::move(found));
         if (found.missing.size() > kMostSearched) return std::nullopt;
-        if (!few && probe.fits(found.missing)) found.missing = with_lines_that_stay(probe, found);
+        if (!few && probe.fits(found.missing)) {
+            const auto alike = with_lines_alike_in_time(probe, found);
+            found.missing = alike.empty() ? with_lines_that_stay(probe, found) : alike;
+        }
         return found.missing.empty() ? std::nullopt : checked(probe, smallest_overflow(probe, {}, found.missing));
     }
     return std::nullopt;
@@ -206,14 +280,14 @@ std::optional<Overfull> find_overfull(Probe& probe, std::uint64_t step) {
 
 std::optional<Overfull> find_overfull_in_array(Probe& probe, std::uint64_t step, std::uint64_t fitting) {
     const std::uint64_t most = probe.reach() / step;
-    return first_overfull(probe, multiples(step, most), std::clamp<std::uint64_t>(fitting / step, 1, most));
+    return first_overfull(probe, multiples(step, most), std::clamp<std::uint64_t>(fitting / step, 1, most), true);
 }
 
 std::optional<Overfull> find_scattered_overfull(Probe& probe, std::uint64_t step, std::uint64_t most) {
     // Neighbours of these are tried as parts of the same line, so lines begin where they do.
     constexpr std::uint64_t kLongestLine = 4, kFewest = 4;
     const std::uint64_t alignment = kLongestLine * step;
-    return first_overfull(probe, random_places(probe, alignment, std::min(most, probe.reach() / alignment / 4)), kFewest);
+    return first_overfull(probe, random_places(probe, alignment, std::min(most, probe.reach() / alignment / 4)), kFewest, false);
 }
 
 }  // namespace gputomo::deduce::geometry

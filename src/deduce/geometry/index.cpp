@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <numeric>
+#include <utility>
 
 namespace gputomo::deduce::geometry {
 namespace {
@@ -12,6 +14,11 @@ constexpr std::size_t kMostSetBits = 16;
 /// Lines of other sets tried at once, and lines of the same set one by one, before sets by modulo are believed.
 constexpr std::uint64_t kMostOthers = 1 << 15, kSameTried = 12;
 constexpr std::uint64_t kLargestFactor = 131;
+/// Of more lines than this, those are tried first that miss most often, so many of them: in laps at least, and for each way, while that takes no
+/// more than so many loads.
+constexpr std::size_t kFewLines = 64, kSuspects = 16;
+constexpr std::uint32_t kSuspectLaps = 16, kSuspectLapsPerWay = 4;
+constexpr std::uint64_t kSuspectLoads = std::uint64_t{1} << 20;
 
 /// A set that is full, and whether another line belongs to it.
 class FullSet {
@@ -23,20 +30,20 @@ public:
     }
     /// Whether one of these lines belongs to the set.
     [[nodiscard]] bool any_collides(const Offsets& lines) const {
-        Offsets tour = held_;
-        for (const auto offset : lines) {
-            if (holds(offset)) return true;
-            tour.push_back(offset);
-        }
-        return !probe_.full_set_fits(tour, held_.size());
+        const auto suspects = missing_most(lines);
+        return (!suspects.empty() && come_between(suspects)) || come_between(lines);
     }
-    [[nodiscard]] bool collides(std::uint64_t offset) const { return any_collides({offset}); }
-    /// The one of these lines that belongs to the set; one of them does.
-    [[nodiscard]] std::uint64_t colliding(Offsets lines) const {
+    [[nodiscard]] bool collides(std::uint64_t offset) const { return come_between({offset}); }
+    /// The one of these lines that belongs to the set, where one does; no two of them are of one set.
+    [[nodiscard]] std::optional<std::uint64_t> colliding(Offsets lines) const {
+        if (auto suspects = missing_most(lines); !suspects.empty() && come_between(suspects))
+            lines = std::move(suspects);
+        else if (!come_between(lines))
+            return std::nullopt;
         while (lines.size() > 1) {
             const auto half = lines.begin() + static_cast<std::ptrdiff_t>(lines.size() / 2);
             const Offsets first(lines.begin(), half);
-            if (any_collides(first))
+            if (come_between(first))
                 lines = first;
             else
                 lines.erase(lines.begin(), half);
@@ -45,6 +52,37 @@ public:
     }
 
 private:
+    /// Whether the set's lines do not all stay where these come by.
+    [[nodiscard]] bool come_between(const Offsets& lines) const {
+        Offsets tour = held_;
+        for (const auto offset : lines) {
+            if (holds(offset)) return true;
+            tour.push_back(offset);
+        }
+        return !probe_.full_set_fits(tour, held_.size());
+    }
+    /// Of many lines those that go on missing beside the set's. One that belongs to it does, and the others have sets of their own: that a few
+    /// collide is shown with far fewer loads than that some of many do. Nothing where the lines are few.
+    [[nodiscard]] Offsets missing_most(const Offsets& lines) const {
+        if (lines.size() <= kFewLines) return {};
+        Offsets tour = held_;
+        tour.insert(tour.end(), lines.begin(), lines.end());
+        // At random, each of its lines misses about once in as many laps as the set has ways; else, not in every order.
+        const std::uint64_t laps = std::min(kSuspectLapsPerWay * held_.size(), kSuspectLoads / tour.size());
+        std::vector<double> rates(tour.size(), 0);
+        for (std::uint64_t lap = 0; lap == 0 || lap < laps; lap += kSuspectLaps) {
+            const auto now = probe_.miss_rates_in_any_order(tour, kSuspectLaps / 4, kSuspectLaps);
+            std::ranges::transform(rates, now, rates.begin(), std::plus<>());
+        }
+        std::vector<std::size_t> order(lines.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        const auto rate = [&](std::size_t i) { return rates[held_.size() + i]; };
+        std::ranges::partial_sort(order, order.begin() + kSuspects, std::greater<>(), rate);
+        Offsets suspects;
+        for (std::size_t i = 0; i < kSuspects && rate(order[i]) > 0; ++i) suspects.push_back(lines[order[i]]);
+        return suspects;
+    }
+
     Probe& probe_;
     std::uint64_t line_;
     Offsets held_;
@@ -87,6 +125,19 @@ bool is_modulo(Probe& probe, const FullSet& set, std::uint64_t sets, std::uint64
     return true;
 }
 
+/// What leads from one of the set's lines to others leaves the set as it is: by highest bit, each a different one.
+std::vector<std::uint64_t> known_kernel(const Overfull& overfull, std::uint64_t line) {
+    std::vector<std::uint64_t> basis;
+    for (const auto other : overfull.lines) {
+        std::uint64_t vector = (other ^ overfull.lines.front()) / line * line;
+        for (const auto known : basis) vector = std::min(vector, vector ^ known);
+        if (vector == 0) continue;
+        basis.push_back(vector);
+        std::ranges::sort(basis, std::greater<>());
+    }
+    return basis;
+}
+
 /// Looks at one address bit after the other: either it changes the set in a way of its own, or flipped together with some of those
 /// before it leaves the set as it is.
 std::optional<Index> linear_index(Probe& probe, const FullSet& set, const Overfull& overfull, std::uint64_t line) {
@@ -97,14 +148,23 @@ std::optional<Index> linear_index(Probe& probe, const FullSet& set, const Overfu
             if ((number >> i & 1) != 0) offset ^= independent[i];
         return offset;
     };
+    const auto known_vectors = known_kernel(overfull, line);
     for (std::uint64_t bit = line; bit < probe.span(); bit *= 2) {
+        const auto shown = std::ranges::find(known_vectors, bit, [](std::uint64_t vector) { return std::bit_floor(vector); });
+        if (shown != known_vectors.end()) {
+            std::uint64_t vector = *shown;
+            for (const auto lower : kernel)
+                if ((vector & std::bit_floor(lower)) != 0) vector ^= lower;
+            kernel.push_back(vector);
+            continue;
+        }
         Offsets candidates;
         for (std::uint64_t number = 0; number < std::uint64_t{1} << independent.size(); ++number) candidates.push_back(set.start() ^ bit ^ combined(number));
         const auto known = std::find_if(candidates.begin(), candidates.end(), [&](std::uint64_t c) { return set.holds(c); });
         if (known != candidates.end()) {
             kernel.push_back((*known ^ set.start()) / line * line);
-        } else if (set.any_collides(candidates)) {
-            kernel.push_back(set.colliding(candidates) ^ set.start());
+        } else if (const auto colliding = set.colliding(candidates)) {
+            kernel.push_back(*colliding ^ set.start());
         } else {
             independent.push_back(bit);
             if (independent.size() > kMostSetBits) return std::nullopt;

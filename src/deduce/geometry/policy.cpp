@@ -20,13 +20,15 @@ namespace {
 /// Walks with different orders, more of them where lines are visited less often in each; rounds over the set's lines in each, at least;
 /// loads of all, at most.
 constexpr std::uint64_t kWalks = 6, kMoreWalks = 4;
-constexpr std::uint64_t kFewestRounds = 40, kRoundsPerWay = 3, kMostLoads = 1 << 17, kMostVisits = 16;
+constexpr std::uint64_t kFewestRounds = 160, kRoundsPerWay = 3, kMostLoads = 1 << 17, kMostVisits = 16;
 /// Evictions that the judgement rests on, at least.
 constexpr int kFewestVictims = 12, kManyVictims = 40;
 /// Further walks, each batch as long as all before, while two candidates explain about equally well.
 constexpr int kBatches = 3;
 /// A candidate that explains less of the victims than this is not the policy.
 constexpr double kExplained = 0.9;
+/// A tree of many ways is learnt in part; one that is none foresees one in as many victims as it has ways.
+constexpr double kExplainedByTree = 0.7;
 /// Behind another level, loads that come between take part in what is replaced: what does not explain nearly all is wrong.
 constexpr double kExplainedBehind = 0.99;
 /// Less sure than this, the runner-up is left beside the best one.
@@ -39,10 +41,12 @@ const double kEqually = std::log(50.0);
 const double kOpenLead = 10 * kEqually;
 /// Share of its misses that a set repeats after some laps: more than this is no chance.
 constexpr double kRepeating = 0.7;
-constexpr std::uint32_t kMostPeriod = 12;
 /// For odds of single ways: loads of a long walk, share by which a random policy's victims may prefer old lines.
 constexpr std::uint64_t kOddsLoads = 1 << 16;
 constexpr double kPreference = 0.15;
+/// And that they prefer in near rounds where a tree replaces them; walks, at most, to look for one.
+constexpr double kLittlePreference = 0.05;
+constexpr std::size_t kWalksForTree = 12;
 /// Of the accidents, at least one in so many looks like a miss.
 constexpr double kLeastHidden = 50;
 /// Of one walk that agrees, by Laplace's rule, with those before that found no other explanation.
@@ -75,6 +79,25 @@ Offsets draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
     }
     Offsets visits;
     for (const auto& round : rounds) visits.insert(visits.end(), round.begin(), round.end());
+    return visits;
+}
+
+/// Rounds in nearly the same order: a line comes back when most others were used since, which is when trees and their like have let it go. They
+/// evict several times as often as in rounds of any order, and other pairs of lines.
+Offsets draw_similar_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
+    constexpr std::uint64_t kFewestParts = 10, kMostParts = 50;
+    // By less than such a part of a round each line comes sooner or later than in the last one.
+    const std::uint64_t moves = std::max<std::uint64_t>(2, 2 * lines / (kFewestParts + probe.draw(kMostParts - kFewestParts)));
+    Offsets round(lines), visits;
+    std::iota(round.begin(), round.end(), std::uint64_t{0});
+    std::shuffle(round.begin(), round.end(), probe.random());
+    for (std::uint64_t r = 0; r < count; ++r) {
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> when;
+        for (std::uint64_t i = 0; i < lines; ++i) when.emplace_back(i + probe.draw(moves + 1), round[i]);
+        std::ranges::stable_sort(when, {}, &std::pair<std::uint64_t, std::uint64_t>::first);
+        for (std::uint64_t i = 0; i < lines; ++i) round[i] = when[i].second;
+        visits.insert(visits.end(), round.begin(), round.end());
+    }
     return visits;
 }
 
@@ -119,8 +142,10 @@ public:
 private:
     /// Each kind of tour shows other policies best: deterministic sets repeat themselves with each lap, some with hardly an eviction.
     Offsets draw_tour(bool in_rounds) {
-        if (in_rounds || walks_.size() % 3 == 0) return draw_rounds(probe_, lines_.size(), visits_);
-        return draw_visits(probe_, lines_.size(), walks_.size() % 3 == 1 ? visits_ : 1, visits_);
+        const std::size_t kind = walks_.size() % 4;
+        if (in_rounds || kind == 3) return draw_rounds(probe_, lines_.size(), visits_);
+        if (kind == 0) return draw_similar_rounds(probe_, lines_.size(), visits_);
+        return draw_visits(probe_, lines_.size(), kind == 1 ? visits_ : 1, visits_);
     }
     Walk walk(std::uint64_t loads) {
         Offsets tour, visited(lines_.size(), 0);
@@ -160,13 +185,21 @@ private:
         return std::max(probe_.accidents() / kLeastHidden, probe_.accidents() - odd_ / std::max(1.0, recorded_));
     }
     [[nodiscard]] std::vector<Step> random_steps(const Episode& episode) const {
-        return explain(episode, ways_, *make_model("random", ways_), accidental_).steps;
+        return explain(episode, ways_, *make_model(kChance, ways_), accidental_).steps;
+    }
+
+    [[nodiscard]] bool explains(const Candidate& candidate) const {
+        const double least = probe_.hidden() ? kExplainedBehind : candidate.name == kTree ? kExplainedByTree : kExplained;
+        return candidate.name != kChance && candidate.share() >= least;
     }
 
     [[nodiscard]] bool decided() const {
         const auto& ranking = contest_.ranking();
+        // A set that is neither explained nor left to chance may have a tree of more ways than walks so far are long enough for.
+        if (!probe_.hidden() && !explains(ranking[0]) && walks_.size() < kWalksForTree && contest_.may_be_tree() && !like_chance()) return false;
+        if (explains(ranking[0]) && contest_.confidence() < kDecided) return false;
         // One that is never wrong, and behind because it leaves more open, is told by more walks only.
-        const auto as_right = [&](const Candidate& c) { return c.name != "random" && c.behind < kOpenLead && c.share() >= ranking[0].share(); };
+        const auto as_right = [&](const Candidate& c) { return c.name != kChance && c.behind < kOpenLead && c.share() >= ranking[0].share(); };
         return ranking[0].victims >= kManyVictims && ranking[1].behind > 2 * kEqually && std::none_of(ranking.begin() + 1, ranking.end(), as_right);
     }
 
@@ -175,16 +208,16 @@ private:
         for (const auto& candidate : ranking) found_.agreement.emplace_back(candidate.name, candidate.share());
         const Candidate& best = ranking.front();
         if (best.victims < kFewestVictims) return;
-        if (best.name == "random" || best.share() < (probe_.hidden() ? kExplainedBehind : kExplained)) return judge_unexplained(best);
+        if (!explains(best)) return judge_unexplained(best);
         std::vector<std::string> equal;
         for (const auto& candidate : ranking)
-            if (candidate.behind < kEqually && candidate.name != "random") equal.push_back(candidate.name);
+            if (candidate.behind < kEqually && candidate.name != kChance) equal.push_back(candidate.name);
         if (equal.size() > 1) {
             found_.candidates = equal;
             return;
         }
         // Which way of several goes is guessed by policies that leave it open; one that says more and is right more often is not out.
-        const auto rival = std::ranges::max_element(ranking, {}, [](const Candidate& c) { return c.name == "random" ? 0 : c.share(); });
+        const auto rival = std::ranges::max_element(ranking, {}, [](const Candidate& c) { return c.name == kChance ? 0 : c.share(); });
         if (rival->share() > best.share() + kClearlyMore) {
             found_.candidates = {best.name, rival->name};
             return;
@@ -197,10 +230,12 @@ private:
         found_.name = best.name;
         found_.confidence = sure;
         std::vector<std::string_view> others(candidate_policies().begin(), candidate_policies().end());
-        others.push_back("tree-plru");
+        others.push_back(kTree);
         std::erase_if(others, [&](std::string_view other) { return other == best.name || !same_machine(best.name, other, ways_); });
         if (!others.empty()) found_.evidence = fmt::format("with {} ways, {} does the same", ways_, fmt::join(others, " or "));
     }
+
+    [[nodiscard]] bool like_chance() const { return repeating() <= kRepeating && std::abs(preference_for_old_lines()) <= kLittlePreference; }
 
     /// Nothing known fits better than chance: it is chance only if the set does not repeat itself and prefers no line.
     void judge_unexplained(const Candidate& best) {
@@ -214,25 +249,24 @@ private:
             found_.evidence = "none of the known policies: " + found_.evidence;
             return;
         }
-        found_.name = "random";
-        found_.confidence = best.name == "random" ? contest_.confidence() : 0.8;
+        found_.name = kChance;
+        found_.confidence = best.name == kChance ? contest_.confidence() : 0.8;
         find_odds();
     }
 
     /// Largest share of misses that come again after one and the same number of laps.
     [[nodiscard]] double repeating() const {
         double most = 0;
-        for (std::uint32_t period = 1; period <= kMostPeriod; ++period) {
-            std::size_t both = 0, either = 0;
+        for (std::size_t period = 1; period <= kMostPeriod; ++period) {
+            Repeated repeated;
             for (const auto& walk : walks_)
                 for (const auto& e : walk.episodes)
                     for (std::size_t i = period * walk.tour; i < e.missed.size(); ++i) {
                         const std::size_t before = i - period * walk.tour;
-                        const bool now = e.missed[i] && !e.odd[i], then = e.missed[before] && !e.odd[before];
-                        both += now && then ? 1 : 0;
-                        either += now || then ? 1 : 0;
+                        repeated.count(e.missed[i] && !e.odd[i], e.missed[before] && !e.odd[before]);
                     }
-            if (either >= static_cast<std::size_t>(kFewestVictims)) most = std::max(most, static_cast<double>(both) / static_cast<double>(either));
+            if (repeated.either >= static_cast<std::size_t>(kFewestVictims))
+                most = std::max(most, static_cast<double>(repeated.both) / static_cast<double>(repeated.either));
         }
         return most;
     }

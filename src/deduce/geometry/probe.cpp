@@ -20,6 +20,8 @@ constexpr std::uint64_t kMostPatience = std::uint64_t{1} << 21;
 constexpr double kSlowSettling = 160;
 /// Per line of a tour: a random policy finds the last free way of as many after so many laps, but for one case in thousands.
 constexpr double kRandomSettling = 8;
+/// Times as long where it matters: a tree of 85 ways needs 41 random orders, as a rule, and 141 at worst, in each of which ten lines miss.
+constexpr double kLate = 2;
 /// Misses a lap fell to less than this share: the tour is still settling.
 constexpr double kFalling = 0.8;
 /// Loads that many groups are given to settle in one order, at most: those that take longer are tried again.
@@ -75,7 +77,7 @@ void Probe::move_origin(std::uint64_t span) {
 
 ChaseTrace Probe::walk(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps, std::size_t visits) {
     const std::uint64_t loads = offsets.size() * visits * (std::uint64_t{warm} + laps);
-    if (loads_ > most_loads_ || loads > most_loads_ - loads_) throw Exhausted();
+    if (loads > loads_left()) throw Exhausted();
     ChaseRequest request{{}, warm, laps};
     request.offsets.reserve(offsets.size() * visits);
     for (const auto offset : offsets)
@@ -180,7 +182,7 @@ std::uint32_t Probe::deciding_laps(std::size_t loads) {
     return laps;
 }
 
-bool Probe::fits(const Offsets& offsets, std::size_t watched, std::uint32_t clean_laps) {
+bool Probe::fits(const Offsets& offsets, std::size_t watched, std::uint32_t clean_laps, Patience patience) {
     if (offsets.empty() || watched == 0) return true;
     double expected = accidents() * static_cast<double>(watched);
     const bool many = expected * clean_laps > kMostAccidents;
@@ -206,7 +208,8 @@ bool Probe::fits(const Offsets& offsets, std::size_t watched, std::uint32_t clea
         for (std::size_t lap = slow_by_lap.size() / 2; lap < slow_by_lap.size(); ++lap, ++counted) slow += static_cast<double>(slow_by_lap[lap]);
         if (!std::has_single_bit(look)) continue;
         const double now = std::max(0.25, slow / std::max(1U, counted) - expected);
-        const double needed = kShortLook + std::max(kRandomSettling * static_cast<double>(watched) / now, kSlowSettling / now) / now;
+        const double late = patience == Patience::usual ? now : 1 / kLate;
+        const double needed = kShortLook + std::max(kRandomSettling * static_cast<double>(watched), kSlowSettling) / now / late;
         const bool falling = before >= 0 && now < kFalling * before && walked * offsets.size() < kMostPatience / 4;
         if ((walked >= needed && !falling) || walked * offsets.size() > kMostPatience) return false;
         before = now;
@@ -270,15 +273,21 @@ std::vector<bool> Probe::groups_fit(std::vector<Offsets> groups) {
     const double clean = std::pow(1 - accidents(), static_cast<double>(largest));
     const double wanted = std::log(1e-7) / std::log(1 - std::min(0.999, clean));
     const auto laps = static_cast<std::uint32_t>(std::clamp(wanted / kOrders, 2.0, 128.0));
+    std::size_t lines = 0;
+    for (const auto& group : groups) lines += group.size();
+    const std::uint64_t words = std::max<std::uint64_t>(1, piece_ / question_.word / visits_);
     std::vector<bool> fit(groups.size(), false);
     for (std::uint32_t order = 0; order < kOrders && std::ranges::find(fit, false) != fit.end(); ++order) {
+        const auto warm = static_cast<std::uint32_t>(std::min<std::uint64_t>(settling_ / kOrders, kMostGroupWarm / lines));
+        // What takes many laps may take as many orders.
+        const auto inner = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(warm, 1, std::min(kMostOrders, words)));
         Offsets tour;
-        for (auto& group : groups) {
-            std::shuffle(group.begin(), group.end(), random_);
-            tour.insert(tour.end(), group.begin(), group.end());
-        }
-        const auto warm = static_cast<std::uint32_t>(std::min<std::uint64_t>(settling_ / kOrders, kMostGroupWarm / tour.size()));
-        const auto missed = misses(tour, warm, laps);
+        for (std::uint32_t word = 0; word < inner; ++word)
+            for (auto& group : groups) {
+                std::shuffle(group.begin(), group.end(), random_);
+                for (const auto offset : group) tour.push_back(offset ^ (word * visits_ * question_.word));
+            }
+        const auto missed = misses(tour, warm / inner, std::max(1U, laps / inner));
         for (std::size_t at = 0, g = 0; at < missed.size(); g = (g + 1) % groups.size()) {
             const std::size_t end = at + groups[g].size();
             bool slow = false;

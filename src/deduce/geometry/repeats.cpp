@@ -11,20 +11,15 @@
 namespace gputomo::deduce::geometry {
 namespace {
 
-/// Laps after which a set may repeat itself.
-constexpr std::size_t kMostPeriod = 12;
 /// Standard deviations beyond which a count is no accident; and times as many misses as differ that have to be the same.
 constexpr double kSigmas = 3, kTimesTheSame = 2;
 
 /// Whether so many loads from `one` and from `other` on are slow in the same places, but for accidents.
 bool alike(const std::vector<bool>& slow, std::size_t one, std::size_t other, std::size_t loads, double accidents) {
-    std::size_t both = 0, either = 0;
-    for (std::size_t i = 0; i < loads; ++i) {
-        both += slow[one + i] && slow[other + i] ? 1 : 0;
-        either += slow[one + i] || slow[other + i] ? 1 : 0;
-    }
-    const double expected = 2 * accidents * static_cast<double>(loads), differ = static_cast<double>(either - both);
-    return differ <= expected + kSigmas * std::sqrt(expected) && static_cast<double>(both) > kTimesTheSame * std::max(0.0, differ - expected);
+    Repeated repeated;
+    for (std::size_t i = 0; i < loads; ++i) repeated.count(slow[one + i], slow[other + i]);
+    const double expected = 2 * accidents * static_cast<double>(loads), differ = static_cast<double>(repeated.either - repeated.both);
+    return differ <= expected + kSigmas * std::sqrt(expected) && static_cast<double>(repeated.both) > kTimesTheSame * std::max(0.0, differ - expected);
 }
 
 /// Loads that are compared at once: of short tours several laps, since accidents may outnumber the misses of one.
@@ -36,6 +31,23 @@ std::size_t repeats_from(const Episode& episode, std::size_t tour, std::size_t p
     std::size_t from = all;
     while (from >= period + piece && alike(episode.missed, from - period - piece, from - piece, piece, accidents)) from -= piece;
     return from == all ? all : from - period;
+}
+
+/// Whether more readings than accidents explain were as slow as misses where others were fast: a few misses among many that stay do not make the
+/// laps unlike each other. By place in the period: slow readings, those that are not as slow as misses, and all. Where none is known to be, it is
+/// not known how slow misses are.
+bool misses_come_and_go(const std::vector<std::uint32_t>& slow, const std::vector<std::uint32_t>& odd, const std::vector<std::uint32_t>& laps,
+                        double accidents) {
+    constexpr double kLikeMisses = 0.25;
+    double now_and_then = 0, odd_ones = 0, readings = 0;
+    for (std::size_t i = 0; i < slow.size(); ++i) {
+        if (slow[i] == laps[i]) continue;
+        now_and_then += slow[i];
+        odd_ones += odd[i];
+        readings += laps[i];
+    }
+    const double expected = kLikeMisses * accidents * readings;
+    return odd_ones > 0 && now_and_then - odd_ones > expected + kSigmas * std::sqrt(expected) + 1;
 }
 
 }  // namespace
@@ -54,12 +66,14 @@ void leave_out_accidents(Episode& episode, std::size_t tour, double accidents) {
         // What is slow again and again, but not always, takes turns: the set repeats itself later.
         const auto takes_turns = [&](std::size_t i) { return slow[i] < laps[i] && static_cast<int>(slow[i]) >= least_count(accidents, laps[i], period); };
         if (std::ranges::any_of(std::views::iota(std::size_t{0}, period), takes_turns)) continue;
+        if (misses_come_and_go(slow, odd, laps, accidents)) continue;
         for (std::size_t i = from; i < loads; ++i) {
             const std::size_t place = (i - from) % period;
             episode.missed[i] = slow[place] == laps[place];
             episode.odd[i] = odd[place] == laps[place];
         }
         episode.repeats = true;
+        episode.clean = from;
         return;
     }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace gputomo::deduce::geometry {
 namespace {
@@ -16,8 +17,8 @@ constexpr int kTrials = 128, kMostRounds = 48;
 /// Fewer have to do once this part of the loads for group tests is spent on them: large sets with a random policy settle late.
 constexpr int kFewTrials = 24;
 constexpr std::uint64_t kShareOfLoads = 8;
-/// Further attempts to fill a set with one line more, and to see groups stay that should.
-constexpr int kAgain = 3, kPatience = 6;
+/// Further attempts to fill a set with one line more, and to see groups stay that should: in a row, and in all.
+constexpr int kAgain = 3, kPatience = 6, kMostPatience = 24;
 
 std::uint64_t most_lines(const Probe& probe) { return probe.hidden() ? kMostHiddenLines : kMostLines; }
 
@@ -39,7 +40,7 @@ std::vector<std::uint64_t> sets_to_look_at(Probe& probe, std::uint64_t sets, std
 /// Ways of one set, near `expected`.
 std::uint64_t ways_of(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t expected) {
     const std::uint64_t most = std::min(kMostWays, index.lines_in_reach());
-    const auto fits = [&](std::uint64_t count) { return count <= most && probe.fits(lines_of(index, set, count)); };
+    const auto fits = [&](std::uint64_t count) { return count <= most && probe.fits_in_the_end(lines_of(index, set, count)); };
     std::uint64_t low = 0, high = expected;
     while (fits(high)) {
         low = high;
@@ -74,13 +75,17 @@ struct Group {
 /// Several times while some that should stay don't yet; never one by one, or lines of sets that are one set in truth would not meet.
 std::vector<bool> which_stay(Probe& probe, const std::vector<Offsets>& groups, const std::vector<Group>& about) {
     auto fit = probe.groups_fit(groups);
-    for (int again = 0; again < kPatience; ++again) {
-        bool missing = again == 0;
+    for (int again = 0, all = 0; again < kPatience && all < kMostPatience; ++again, ++all) {
+        bool missing = all == 0;
         for (std::size_t g = 0; g < groups.size(); ++g) missing = missing || (about[g].predicted && !fit[g]);
         if (!missing) break;
         if (again > 0) probe.wait_longer();
         const auto now = probe.groups_fit(groups);
-        for (std::size_t g = 0; g < groups.size(); ++g) fit[g] = fit[g] || now[g];
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            // As long as some come to stay, others may.
+            if (now[g] && !fit[g] && about[g].predicted) again = 0;
+            fit[g] = fit[g] || now[g];
+        }
     }
     return fit;
 }
@@ -101,10 +106,10 @@ SetWays find_set_ways(Probe& probe, const Index& index, std::uint64_t expected) 
     auto overfull_fits = probe.groups_fit(overfull);
     // Few sets may well be unequal: each is given its time.
     for (std::size_t i = 0; i < chosen.size() && found.every_set && chosen.size() <= kFewSets; ++i)
-        overfull_fits[i] = overfull_fits[i] || probe.fits(overfull[i]);
+        overfull_fits[i] = overfull_fits[i] || probe.fits_in_the_end(overfull[i]);
     std::vector<std::size_t> odd;
     for (std::size_t i = 0; i < chosen.size(); ++i)
-        if (overfull_fits[i] || (!full_fits[i] && !probe.fits(full[i]))) odd.push_back(i);
+        if (overfull_fits[i] || (!full_fits[i] && !probe.fits_in_the_end(full[i]))) odd.push_back(i);
     found.ways.assign(index.sets(), expected);
     if (odd.empty()) return found;
     if (odd.size() > kMostUnequal || !found.every_set) return {};
@@ -115,6 +120,7 @@ SetWays find_set_ways(Probe& probe, const Index& index, std::uint64_t expected) 
 Trials predict_groups(Probe& probe, const Index& index, std::vector<std::uint64_t>& ways) {
     Trials trials;
     const std::uint64_t largest = *std::max_element(ways.begin(), ways.end()), reach = index.lines_in_reach();
+    const bool unequal = std::ranges::any_of(ways, [&](std::uint64_t w) { return w != largest; });
     // In a small part of the cache: where lines stray from the sets that the index says, a tour as large as the cache overflows anyway.
     const std::uint64_t at_once = std::max<std::uint64_t>(1, std::min({index.sets() / 4, most_lines(probe) / 4 / (largest + 1), std::uint64_t{kTrials}}));
     const std::uint64_t many_loads = probe.loads() + probe.question().group_test_loads / kShareOfLoads;
@@ -134,7 +140,10 @@ Trials predict_groups(Probe& probe, const Index& index, std::vector<std::uint64_
         for (std::size_t g = 0; g < groups.size(); ++g) {
             trials.agreed += fit[g] == about[g].predicted ? 1 : 0;
             ++trials.made;
-            if (fit[g] && !about[g].predicted) ways[about[g].set] = ways_of(probe, index, about[g].set, ways[about[g].set]);
+            if (!fit[g] && about[g].predicted && unequal) ++trials.doubts;
+            if (!fit[g] || about[g].predicted) continue;
+            const auto before = std::exchange(ways[about[g].set], ways_of(probe, index, about[g].set, ways[about[g].set]));
+            trials.doubts += ways[about[g].set] == before ? 0 : 1;
         }
         if (trials.hopeless()) return trials;
     }

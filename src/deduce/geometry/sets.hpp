@@ -16,10 +16,13 @@ struct SetWays {
 struct Trials {
     int agreed = 0;
     int made = 0;
-    /// Probability that a further prediction is right, by Laplace's rule.
+    int doubts = 0;  ///< sets that hold more lines than was found when each was measured; of unequal ones, groups that do not come to stay in time
     /// More than a third of many was wrong.
     [[nodiscard]] bool hopeless() const { return made >= 24 && 3 * agreed < 2 * made; }
-    [[nodiscard]] double confidence() const { return made == 0 ? 0 : (agreed + 1.0) / (made + 2.0); }
+    /// Probability that a further prediction is right, by Laplace's rule.
+    [[nodiscard]] double share() const { return made == 0 ? 0 : (agreed + 1.0) / (made + 2.0); }
+    /// That the ways of all sets are right: where one was not, or lines come to stay too late to be seen, others may be wrong that were tried less.
+    [[nodiscard]] double confidence() const { return share() * (doubts > 0 ? 0.9 : 1); }
 };
 
 /// Random groups of lines of random sets, as many as a set holds or one more, each at a random word of its line: do those stay that

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 namespace gputomo::deduce::geometry {
 namespace {
@@ -12,8 +13,8 @@ namespace {
 /// Readings followed at once, and states that they begin with: more where ways are few, which makes them cheap.
 constexpr std::size_t kReadings = 32, kFewestReadings = 10, kReadWays = 512;
 constexpr std::size_t kStates = 16, kFewestStates = 6, kStateWays = 128;
-/// Share of victims that no policy is asked to explain.
-constexpr double kUnexplained = 0.02;
+/// Share of victims that a policy is asked to explain, of which only a part is known, so that those it does not foresee are likelier than accidents.
+constexpr double kRoughly = 0.3;
 /// Price of a trace that no reading explains, as a logarithm.
 constexpr double kContradiction = -20;
 /// That a miss takes another time than others, as a logarithm.
@@ -43,9 +44,10 @@ struct Reading {
 
 class Explainer {
 public:
-    Explainer(const Episode& episode, std::uint32_t ways, double accidental)
+    Explainer(const Episode& episode, std::uint32_t ways, double accidental, std::optional<double> unexplained = {})
         : e_(episode),
           ways_(ways),
+          unexplained_(unexplained),
           accident_(std::log(std::max(accidental, 1e-4))),
           half_(episode.lines.size() / 2),
           most_readings_(std::clamp(kReadWays / ways, kFewestReadings, kReadings)),
@@ -143,7 +145,7 @@ private:
     void evict(Reading& reading, std::uint32_t line, std::size_t load, bool counts) const {
         const std::uint32_t way = reading.way_of[line];
         const double odds = reading.model->odds(way);
-        const double likelihood = likelihood_of_victim(odds, ways_);
+        const double likelihood = unexplained_ ? likelihood_of_victim(odds, ways_, *unexplained_) : likelihood_of_victim(odds, ways_);
         reading.score += likelihood;
         if (counts) {
             reading.counted += likelihood;
@@ -170,6 +172,7 @@ private:
 
     const Episode& e_;
     std::uint32_t ways_;
+    std::optional<double> unexplained_;  ///< share of the victims
     double accident_;
     std::size_t half_, most_readings_;
     std::size_t first_ = 0;
@@ -182,10 +185,14 @@ private:
 
 }  // namespace
 
-double likelihood_of_victim(double odds, std::uint32_t ways) { return std::log((1 - kUnexplained) * odds + kUnexplained / ways); }
+double likelihood_of_victim(double odds, std::uint32_t ways, double unexplained) { return std::log((1 - unexplained) * odds + unexplained / ways); }
 
 Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental) {
     return Explainer(episode, ways, accidental).run(policy);
+}
+
+Explanation explain_roughly(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental) {
+    return Explainer(episode, ways, accidental, kRoughly).run(policy);
 }
 
 Places learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy) {

@@ -12,7 +12,8 @@ namespace gputomo::deduce::geometry {
 struct Episode {
     std::vector<std::uint32_t> lines;
     std::vector<bool> missed, odd;
-    bool repeats = false;  ///< the second half shows what the first does
+    bool repeats = false;   ///< the second half shows what the first does
+    std::size_t clean = 0;  ///< where it does: load from which it repeats itself, and accidents are left out
 };
 
 /// What happens to a way: its line is used, or it is evicted and another line comes in its place.
@@ -31,12 +32,14 @@ struct Explanation {
     std::size_t unsure = 0;
 };
 
-/// Natural logarithm of how likely a victim is that a policy evicts with these odds: it is asked to explain nearly all of them, not all.
-[[nodiscard]] double likelihood_of_victim(double odds, std::uint32_t ways);
+/// Natural logarithm of how likely a victim is that a policy evicts with these odds: it is asked to explain all but a share `unexplained` of them.
+[[nodiscard]] double likelihood_of_victim(double odds, std::uint32_t ways, double unexplained = 0.02);
 
 /// Exactly one line is absent at a time: the victim of a miss is the line that misses next. A slow load may also be an accident
 /// (probability `accidental`), so several readings are followed at once, each with the state that the policy would be in.
 [[nodiscard]] Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental);
+/// The same by a policy that is known in part: a victim that it does not foresee is rather that than an accident.
+[[nodiscard]] Explanation explain_roughly(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental);
 
 /// Places of the ways, and what it costs to say them, as a logarithm: no more than the choices that they were learnt from.
 struct Places {
