@@ -26,9 +26,9 @@ public:
 
 private:
     struct Window {
-        std::size_t size = 0;      ///< bytes of address space
-        std::size_t physical = 0;  ///< bytes of each mapping
-        std::size_t stride = 0;    ///< bytes from one mapping to the next
+        std::size_t size = 0;          ///< bytes of address space
+        std::size_t physical = 0;      ///< bytes of each mapping
+        std::size_t stride = 0;        ///< bytes from one mapping to the next
         std::uint64_t given_back = 0;  ///< which one of all that were; 0: in use
         abi::AllocationHandle handle = 0;
         bool has_handle = false;

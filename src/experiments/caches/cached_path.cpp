@@ -102,9 +102,7 @@ deduce::Estimate at_least(const std::string& path, double seen, Evidence evidenc
 
 }  // namespace
 
-std::uint64_t PathLevel::least_capacity() const {
-    return findings.capacity.value > 0 ? static_cast<std::uint64_t>(findings.capacity.value) : level.fits;
-}
+std::uint64_t PathLevel::least_capacity() const { return findings.capacity.value > 0 ? static_cast<std::uint64_t>(findings.capacity.value) : level.fits; }
 
 std::uint64_t PathLevel::most_capacity() const {
     return std::max(least_capacity(), static_cast<std::uint64_t>(std::max<std::int64_t>(0, findings.capacity.bracket[1])));

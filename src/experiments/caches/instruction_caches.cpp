@@ -105,9 +105,16 @@ public:
     }
 
 private:
+    /// The least of some: blocks that come and leave at once run through code as well, and may do so on the first block's scheduler meanwhile.
     [[nodiscard]] std::optional<double> to(std::uint32_t rival, std::uint32_t warp) {
-        const auto beside = slow(rival, warp, laps_);
-        return alone_ && beside ? std::optional(*beside - *alone_) : std::nullopt;
+        constexpr int kRuns = 3;
+        std::optional<double> least;
+        for (int i = 0; alone_ && i < kRuns && (!least || *least > kUndisturbed); ++i) {
+            const auto beside = slow(rival, warp, laps_);
+            if (!beside) break;
+            least = std::min(least.value_or(1), *beside - *alone_);
+        }
+        return least;
     }
     std::optional<double> slow(std::uint32_t rival, std::uint32_t warp, std::uint32_t laps) {
         code_.rival = rival, code_.rival_warp = warp, code_.laps = laps;

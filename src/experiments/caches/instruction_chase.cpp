@@ -72,8 +72,8 @@ ChaseRegisters declare_parameters(ptx::KernelBuilder& k) {
 
 /// Lets the first thread of one block go on, and on the rival's SM the rival's thread of another one, whose order and records lie behind the first one's.
 void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
-    const Reg any = k.reg(Type::pred), may = k.reg(Type::pred), free = k.reg(Type::pred), first = k.reg(Type::pred), other = k.reg(Type::pred), taken = k.reg(Type::u32),
-              goes_on = k.reg(Type::u32), here = k.special(SpecialRegister::smid), thread = k.special(SpecialRegister::tid_x);
+    const Reg any = k.reg(Type::pred), may = k.reg(Type::pred), free = k.reg(Type::pred), first = k.reg(Type::pred), other = k.reg(Type::pred),
+              taken = k.reg(Type::u32), goes_on = k.reg(Type::u32), here = k.special(SpecialRegister::smid), thread = k.special(SpecialRegister::tid_x);
     const Reg of_block = k.shared("goes_on", Bytes{4});
     const Label claimed = k.label();
     const auto leave_unless_equal = [&](Reg value, auto wanted) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kConfidence = 0.95;
 /// What a block on the same SM takes at least; of that, who shares takes more than kShared and who does not less than kApart.
-constexpr double kLeast = 0.25, kShared = 0.5, kApart = 0.25;
+constexpr double kLeast = 0.2, kShared = 0.5, kApart = 0.25;
 /// Laps of a rival; a single one is enough where a block on the same SM then takes so much.
 constexpr std::uint32_t kLaps = 3;
 constexpr double kEnough = 0.5;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
+#include <unordered_set>
 #include <utility>
 
 namespace gputomo::experiments {
@@ -29,6 +29,9 @@ constexpr std::uint64_t kFewPages = 4;
 constexpr std::uint64_t kTextureLines = 5;
 /// Readings of one element that differ by less are the same but for jitter: a TLB's miss costs more.
 constexpr double kJitter = 7;
+/// Laps whose median an element's readings become, as many as short tours have time for: on an H200 a load of the L2 reads 2 cycles more or less (standard
+/// deviation), and the first TLB's miss costs ten.
+constexpr std::uint64_t kFewestCalmLaps = 3, kCalmLaps = 9, kCalmLoads = 4096;
 /// Share and cycles by which the cost of a cache miss varies.
 constexpr double kMissCostSpread = 0.02, kMissCostCycles = 4;
 /// Windows start where an entry does, however much it spans. In aliased windows the start must be a mapping as well: the last one
@@ -83,22 +86,23 @@ deduce::ChaseTrace TranslationChase::operator()(const deduce::ChaseRequest& requ
 }
 
 deduce::ChaseTrace TranslationChase::less_single_page(const deduce::ChaseRequest& request) {
-    auto trace = array_(request);
-    // The array gives each position of a tour its word of the page, whatever the offset.
-    const deduce::ChaseRequest in_one_page{std::vector<std::uint64_t>(request.offsets.size(), 0), 1, 3};
-    const auto reference = array_(in_one_page).latencies;
     const std::size_t size = request.offsets.size();
-    for (std::size_t i = 0; i < trace.latencies.size(); ++i) {
-        const std::size_t at = i % size;
-        trace.latencies[i] -= deduce::median({reference[at], reference[at + size], reference[at + 2 * size]});
-    }
+    const auto laps = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kCalmLoads / std::max<std::size_t>(1, size) | 1, kFewestCalmLaps, kCalmLaps));
+    deduce::ChaseRequest longer = request;
+    if (laps > kFewestCalmLaps) longer.recorded_laps = std::max(request.recorded_laps, laps);
+    auto trace = array_(longer);
+    // The array gives each position of a tour its word of the page, whatever the offset.
+    const deduce::ChaseRequest in_one_page{std::vector<std::uint64_t>(size, 0), 1, laps};
+    const auto reference = deduce::medians_of_elements(array_(in_one_page).latencies, laps);
+    for (std::size_t i = 0; i < trace.latencies.size(); ++i) trace.latencies[i] -= reference[i % size];
     calm(trace, size);
+    trace.latencies.resize(std::min(trace.latencies.size(), size * request.recorded_laps));
     return trace;
 }
 
 void TranslationChase::calm(deduce::ChaseTrace& trace, std::size_t size) {
     const std::size_t laps = trace.latencies.size() / std::max<std::size_t>(1, size);
-    if (laps < 3) return;
+    if (laps < kFewestCalmLaps) return;
     std::vector<double> readings(laps);
     for (std::size_t i = 0; i < size; ++i) {
         for (std::size_t lap = 0; lap < laps; ++lap) readings[lap] = trace.latencies[lap * size + i];
@@ -157,6 +161,15 @@ deduce::ChaseTrace TranslationChase::less_own_page(const deduce::ChaseRequest& r
     return trace;
 }
 
+namespace {
+
+/// Of a few dozen, which a tree would take longer for.
+void insert(std::vector<std::uint64_t>& few, std::uint64_t value) {
+    if (std::ranges::find(few, value) == few.end()) few.push_back(value);
+}
+
+}  // namespace
+
 UnhiddenChase::UnhiddenChase(TranslationChase& chase, std::vector<NearTlb> near) : chase_(&chase), near_(std::move(near)) {
     for (const auto& tlb : near_) step_ = std::lcm(step_, tlb.sets * tlb.span);
 }
@@ -169,11 +182,11 @@ std::uint64_t UnhiddenChase::end() const {
 }
 
 std::uint64_t UnhiddenChase::lacking(const NearTlb& near, const Places& tour, const std::vector<Places>& further, std::size_t at,
-                                     std::set<std::uint64_t>& between) const {
+                                     std::unordered_set<std::uint64_t>& between) const {
     const std::uint64_t own = tour[at] / near.span;
-    std::set<std::uint64_t> entries;
+    Places entries;
     const auto add = [&](std::uint64_t offset) {
-        if (offset / near.span != own && (offset / near.span) % near.sets == own % near.sets) entries.insert(offset / near.span);
+        if (offset / near.span != own && (offset / near.span) % near.sets == own % near.sets) insert(entries, offset / near.span);
         between.insert(offset);
     };
     for (std::size_t i = at; i < at + tour.size() && entries.size() < near.crowd; ++i) {
@@ -186,13 +199,14 @@ std::uint64_t UnhiddenChase::lacking(const NearTlb& near, const Places& tour, co
 }
 
 std::vector<UnhiddenChase::Places> UnhiddenChase::further_loads(const Places& tour) const {
-    std::set<std::uint64_t> taken;
+    std::unordered_set<std::uint64_t> taken;
     for (const auto offset : tour) taken.insert(offset / step_);
     std::vector<Places> further(tour.size());
+    std::unordered_set<std::uint64_t> between;
     // From the last load on, so that what comes before an entry's return is known but for the next lap's begin.
     for (std::size_t at = tour.size(); at-- > 0;) {
         std::uint64_t missing = 0;
-        std::set<std::uint64_t> between;
+        between.clear();
         for (const auto& tlb : near_) missing = std::max(missing, lacking(tlb, tour, further, at, between));
         const auto try_place = [&](std::uint64_t offset) {
             if (missing == 0 || taken.contains(offset / step_) || !between.insert(offset).second) return;

@@ -4,8 +4,8 @@
 #include "experiments/chase/chase_array.hpp"
 
 #include <cstdint>
-#include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace gputomo::experiments {
@@ -105,7 +105,7 @@ private:
     using Places = std::vector<std::uint64_t>;
     /// How many further entries of the set of load `at` have to come before the tour is back at its entry; `between` gets those that do come.
     [[nodiscard]] std::uint64_t lacking(const NearTlb& near, const Places& tour, const std::vector<Places>& further, std::size_t at,
-                                        std::set<std::uint64_t>& between) const;
+                                        std::unordered_set<std::uint64_t>& between) const;
     /// What comes after each load of the tour.
     [[nodiscard]] std::vector<Places> further_loads(const Places& tour) const;
 
