@@ -34,6 +34,8 @@ constexpr std::uint64_t kPolicyLoads = std::uint64_t{4} << 20;
 constexpr std::uint64_t kDataLoads = std::uint64_t{4} << 20;
 constexpr std::uint32_t kDataLaps = 16;
 constexpr double kDataShare = 0.5, kSigmas = 5;
+/// Full sets with so much of the data that stays have room for all of theirs. Where more than this part misses there too, sets don't come to rest.
+constexpr double kDataRoom = 0.5, kRestless = 0.1;
 /// Parts of the loads for group tests, one or two for each way to a first set. As many again check what walks through arrays found.
 constexpr std::uint64_t kShares = 4;
 /// Part of the loads that each room but the first gets.
@@ -235,25 +237,32 @@ private:
     }
 
     /// Whether an array overflows that leaves no set more lines than it has ways, and of all sets full of lines about as many miss in each lap
-    /// as are more than that array's: then data is kept of fewer lines than there are tags.
+    /// as are more than that array's, but hardly any of some full sets that all data has room for: then data is kept of fewer lines than there are tags.
+    /// Sets that never come to rest when full, as some trees don't, miss however few they are.
     bool lacks_data(const Index& index, const std::vector<std::uint64_t>& ways) {
         const auto [least, most] = std::ranges::minmax_element(ways);
         const std::uint64_t tags = ways.size() * *most;
         if (array_.overflow == 0 || *least != *most || array_.overflow >= tags * index.line() || tags > kMostTogether) return false;
         if (std::ranges::max(lines_by_set(index, array_.overflow, ways.size())) > *most) return false;
-        Offsets all;
-        for (std::uint64_t set = 0; set < ways.size(); ++set)
-            for (std::uint64_t i = 0; i < *most; ++i) all.push_back(index.line_of(set, i));
+        const double beyond = static_cast<double>(tags) - static_cast<double>(array_.overflow) / static_cast<double>(index.line());
+        const auto roomy = static_cast<std::uint64_t>(kDataRoom * static_cast<double>(array_.fits / index.line())) / *most;
         // Beside what the search for sets was allowed, which may be spent.
-        group_tests_end_ = std::max(group_tests_end_, probe_.loads() + kDataLoads);
-        return within(kDataLoads, [&] {
-            const auto warm = static_cast<std::uint32_t>(kDataLoads / 4 / tags);
-            const auto rates = probe_.miss_rates_in_any_order(all, warm, kDataLaps);
-            const double missing = std::accumulate(rates.begin(), rates.end(), 0.0);
-            const double accidents = probe_.accidents_like_misses() * static_cast<double>(tags);
-            const double beyond = static_cast<double>(tags) - static_cast<double>(array_.overflow) / static_cast<double>(index.line());
-            return missing > accidents + kSigmas * std::sqrt(accidents / kDataLaps) + kDataShare * beyond;
+        group_tests_end_ = std::max(group_tests_end_, probe_.loads() + 2 * kDataLoads);
+        return within(2 * kDataLoads, [&] {
+            return full_sets_miss(index, ways.size(), *most, kDataShare * beyond) && !full_sets_miss(index, roomy, *most, kRestless * beyond);
         });
+    }
+
+    /// Whether of `chosen` sets, full of `ways` lines each, more than their part of `missing` lines miss in each lap, `missing` being that of all sets.
+    bool full_sets_miss(const Index& index, std::uint64_t chosen, std::uint64_t ways, double missing) {
+        Offsets lines;
+        for (std::uint64_t i = 0; i < chosen; ++i)
+            for (std::uint64_t way = 0; way < ways; ++way) lines.push_back(index.line_of(i * index.sets() / chosen, way));
+        if (lines.empty()) return false;
+        const auto rates = probe_.miss_rates_in_any_order(lines, static_cast<std::uint32_t>(kDataLoads / 4 / lines.size()), kDataLaps);
+        const double accidents = probe_.accidents_like_misses() * static_cast<double>(lines.size());
+        const double part = static_cast<double>(chosen) / static_cast<double>(index.sets());
+        return std::accumulate(rates.begin(), rates.end(), 0.0) > accidents + kSigmas * std::sqrt(accidents / kDataLaps) + part * missing;
     }
 
     /// Of an array of so many bytes.

@@ -25,7 +25,8 @@ bool is_of(const deduce::Trace& trace, std::string_view key, const NamedLeaf& le
 
 /// The trace that shows most of what a leaf was deduced from: one that bears the name of the thing, else the experiment's first plot, else its first trace.
 const deduce::Trace* evidence_of(const NamedLeaf& leaf, const std::string& experiment, const Page& page) {
-    const auto key = key_of(owner_of(leaf));
+    const std::string owner = owner_of(leaf);
+    const auto key = key_of(owner);
     const deduce::Trace* first = nullptr;
     for (const auto& trace : page.traces) {
         if (trace.experiment != experiment) continue;

@@ -184,6 +184,18 @@ TEST(Geometry, RandomCachesWithOutliersAreRecoveredAndNeverWronglySure) {
     EXPECT_EQ(wrong_but_sure, 0);
 }
 
+TEST(Geometry, AWindowThatStaysTellsNoSector) {
+    // Two words that miss for another reason, and nothing else of the window.
+    const auto chase = [](const ChaseRequest& request) {
+        ChaseTrace trace;
+        for (std::uint32_t lap = 0; lap < request.recorded_laps; ++lap)
+            for (const auto offset : request.offsets) trace.latencies.push_back(offset == 640 || offset == 1216 || offset >= 8192 ? 300 : 100);
+        return trace;
+    };
+    const auto found = deduce_geometry(chase, {.threshold = 200, .fits = 16384, .overflows = 32768, .largest = 262144});
+    EXPECT_EQ(found.sector.confidence, 0);
+}
+
 TEST(Geometry, AHashedCacheIsNeverWronglyDecided) {
     const Truth truth{.line = 64, .sector = 64, .ways = 8, .sets = 64, .hashed = true};
     const auto found = deduce(truth);

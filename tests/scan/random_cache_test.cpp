@@ -84,6 +84,36 @@ TEST(SingleCaches, TagsForMoreThanTheDataAreTold) {
     EXPECT_EQ(found.policy.name, "lru");
 }
 
+TEST(SingleCaches, FullTreesThatDoNotComeToRestHaveAllTheirData) {
+    // Of five ways on a tree for eight: an array of four lines a set misses for as long as anyone looks, as if data of fewer lines were kept than of tags.
+    auto cache = cache_of(16, 64, "tree-plru");
+    cache.ways.set(5);
+    const auto found = deduce(cache, 4096);
+    EXPECT_EQ(found.sets.value, 64);
+    EXPECT_EQ(found.ways.value, 5);
+    EXPECT_EQ(found.capacity.value, 64 * 5 * 16);
+}
+
+TEST(SingleCaches, ALargeHashedCacheIsFoundFromAFewOfItsLines) {
+    auto cache = cache_of(64, 256, "lru");
+    cache.ways.set(60);
+    cache.index.set("hash");
+    const std::vector<std::int64_t> masks{0x90040, 0x41080, 0x28100, 0x14200, 0x88400, 0x50800, 0x221000, 0x112000};
+    cache.index_hash.set(masks);
+    CachePath path(cache, {2, 0.01}, 17);
+    const std::uint64_t about = std::uint64_t{1} << 20;
+    const auto found = deduce::deduce_geometry(std::ref(path), {.threshold = path.threshold(),
+                                                                .fits = about / 2,
+                                                                .overflows = about * 2,
+                                                                .largest = std::uint64_t{32} << 20,
+                                                                .group_test_loads = std::uint64_t{64} << 20,
+                                                                .base = path.base()});
+    EXPECT_EQ(found.sets.value, 256);
+    EXPECT_EQ(found.ways.value, 60);
+    EXPECT_EQ(found.capacity.value, 256 * 60 * 64);
+    EXPECT_EQ(found.index, "hash");
+}
+
 TEST(SingleCaches, SegmentedLruIsTold) {
     auto cache = cache_of(128, 64, "slru");
     cache.ways.set(4);

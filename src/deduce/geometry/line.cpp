@@ -11,10 +11,19 @@ constexpr std::uint64_t kWindowWords = 512;
 constexpr std::size_t kLongTour = std::size_t{1} << 19;
 /// Of data, the finest piece that is looked for.
 constexpr std::uint64_t kFinestPiece = 16, kDataWord = 8;
+/// Of a window that stays, fewer misses tell nothing of the distance between two.
+constexpr std::size_t kFewestDistances = 8;
 /// Neighbours of so many lines are tried, in as many sets as there may be: the majority decides.
 constexpr std::size_t kLinesTried = 3;
 
-FilledPiece find_sector(Probe& probe, std::uint64_t evict, std::uint64_t step) {
+/// What a walk by words behind a tour of others tells.
+struct WindowWalk {
+    FilledPiece piece;
+    std::size_t distances = 0;  ///< that the size was chosen from
+    bool evicted = false;       ///< most of the window was gone
+};
+
+WindowWalk walk_window(Probe& probe, std::uint64_t evict, std::uint64_t step) {
     const auto& q = probe.question();
     const std::uint64_t window = std::min<std::uint64_t>(evict / 2, q.word * kWindowWords);
     Offsets tour = strided(window, q.word);
@@ -35,9 +44,29 @@ FilledPiece find_sector(Probe& probe, std::uint64_t evict, std::uint64_t step) {
         last = tour[i];
     }
     if (misses == 0) return {};
-    if (misses == 1) return {window, 0};
+    if (misses == 1) return {.piece = {window, 0}, .evicted = true};
     const auto modal = std::max_element(distances.begin(), distances.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    return {modal->first, static_cast<double>(modal->second) / (misses - 1)};
+    const auto others = static_cast<std::size_t>(misses - 1);
+    return {.piece = {modal->first, static_cast<double>(modal->second) / static_cast<double>(others)},
+            .distances = others,
+            .evicted = static_cast<std::uint64_t>(misses) * modal->first >= window / 2};
+}
+
+/// Behind a tour of `evict` bytes, in steps that no line is longer than.
+WindowWalk walk_window(Probe& probe, std::uint64_t evict) {
+    const auto& q = probe.question();
+    const std::uint64_t finest = std::max<std::uint64_t>(q.visible, q.word == kDataWord ? kFinestPiece : q.word);
+    std::uint64_t step = std::max(finest, evict / q.most_loads / finest * finest);
+    auto walk = walk_window(probe, evict, step);
+    // A tour in steps longer than a line evicts only some of the sets, and what it leaves looks like one long piece. In steps of the piece
+    // itself it evicts all.
+    while (walk.piece.bytes <= step && step > finest) {
+        const std::uint64_t last = walk.piece.bytes;
+        step = last > 0 && last < step && last % finest == 0 ? std::max(finest, last) : finest;
+        walk = walk_window(probe, evict, step);
+        if (walk.piece.bytes == last) break;
+    }
+    return walk;
 }
 
 /// Whether the neighbour `shift` bytes on shares the line of the i-th of an overfull set's lines.
@@ -57,19 +86,12 @@ bool shares_line(Probe& probe, const Overfull& overfull, std::size_t i, std::uin
 
 FilledPiece find_sector(Probe& probe) {
     const auto& q = probe.question();
-    const std::uint64_t finest = std::max<std::uint64_t>(q.visible, q.word == kDataWord ? kFinestPiece : q.word);
-    const std::uint64_t evict = std::min(std::max(q.largest / 2, q.overflows), q.overflows * 2);
-    std::uint64_t step = std::max(finest, evict / q.most_loads / finest * finest);
-    auto piece = find_sector(probe, evict, step);
-    // A tour in steps longer than a line evicts only some of the sets, and what it leaves looks like one long piece. In steps of the piece
-    // itself it evicts all.
-    while (piece.bytes <= step && step > finest) {
-        const std::uint64_t last = piece.bytes;
-        step = last > 0 && last < step && last % finest == 0 ? std::max(finest, last) : finest;
-        piece = find_sector(probe, evict, step);
-        if (piece.bytes == last) break;
-    }
-    return piece;
+    std::uint64_t evict = std::min(std::max(q.largest / 2, q.overflows), q.overflows * 2);
+    auto walk = walk_window(probe, evict);
+    // Of a window that stays, a few lines miss by chance, anywhere.
+    while (walk.piece.bytes > 0 && !walk.evicted && 2 * evict <= q.largest) walk = walk_window(probe, evict *= 2);
+    if (!walk.evicted && walk.distances < kFewestDistances) walk.piece.agreement = 0;
+    return walk.piece;
 }
 
 std::uint64_t find_line(Probe& probe, const Overfull& overfull, std::uint64_t least, std::uint64_t most) {
