@@ -167,7 +167,7 @@ Costs::Footprint Costs::footprint(const Instruction& instruction) {
         if (!(given->second >= 1 && given->second <= kWarp))
             throw InputError(fmt::format("--transactions {}={}: expected 1 to 32", given->first, given->second));
         // Where no sizes of transactions are described, pieces that lie anywhere take as long as what DRAM reads at once (Volkov 2016, 6.7).
-        const double read = machine_.memory.transaction_sizes ? 0 : static_cast<double>(machine_.memory.fetch_bytes.value_or(0));
+        const double read = machine_.memory.transaction_sizes ? 0 : models::middle(machine_.memory.fetch_bytes).value_or(0);
         const double least = std::min(kLineBytes, std::max(sector, read));
         return {given->second, given->second * std::clamp(access.bytes * kWarp / given->second, least, kLineBytes)};
     }

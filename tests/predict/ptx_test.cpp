@@ -212,6 +212,18 @@ TEST(NvccKernels, OfManyKindsFromOneFile) {
     EXPECT_THAT(message_of([&] { (void)of("wmma_tile"); }), HasSubstr("ptx:1028: unknown instruction 'wmma.load.a"));
 }
 
+TEST(ScatteredLoads, ReadWhatMemoryReadsAtOnceAlsoWhereAScanLeftTwoNeighbours) {
+    auto machine = machine_named("gtx980");
+    const auto code = compiled(ptx_of("ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, %f1;"));
+    auto& read = machine.memory.fetch_bytes;
+    machine.memory.transaction_sizes = {};
+    const auto bytes = [&] { return predict(code, machine, {.path = {}, .access = {.transactions = {{9, 32}}, .ways = {}}}, "test").bytes; };
+    read = {}, read.set(102);
+    EXPECT_EQ(bytes(), 32 * 102);
+    read = {}, read.knowledge = machine::Knowledge::undecided, read.candidates = {102, 104};
+    EXPECT_EQ(bytes(), 32 * 103);
+}
+
 TEST(CacheHits, LowerTrafficAndLatency) {
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/tests/data/machines/kepler_like.json");
     const auto code = compiled(ptx_of(kIndex + "mul.wide.s32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2; ld.global.f32 %f1, [%rd3]; add.f32 %f2, %f1, %f1;"));
