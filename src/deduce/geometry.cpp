@@ -240,17 +240,16 @@ private:
     /// as are more than that array's, but hardly any of some full sets that all data has room for: then data is kept of fewer lines than there are tags.
     /// Sets that never come to rest when full, as some trees don't, miss however few they are.
     bool lacks_data(const Index& index, const std::vector<std::uint64_t>& ways) {
-        const auto [least, most] = std::ranges::minmax_element(ways);
-        const std::uint64_t tags = ways.size() * *most;
-        if (array_.overflow == 0 || *least != *most || array_.overflow >= tags * index.line() || tags > kMostTogether) return false;
-        if (std::ranges::max(lines_by_set(index, array_.overflow, ways.size())) > *most) return false;
+        const std::uint64_t most = std::ranges::max(ways);
+        const std::uint64_t tags = ways.size() * most;
+        if (array_.overflow == 0 || std::ranges::min(ways) != most || array_.overflow >= tags * index.line() || tags > kMostTogether) return false;
+        if (std::ranges::max(lines_by_set(index, array_.overflow, ways.size())) > most) return false;
         const double beyond = static_cast<double>(tags) - static_cast<double>(array_.overflow) / static_cast<double>(index.line());
-        const auto roomy = static_cast<std::uint64_t>(kDataRoom * static_cast<double>(array_.fits / index.line())) / *most;
+        const auto roomy = static_cast<std::uint64_t>(kDataRoom * static_cast<double>(array_.fits / index.line())) / most;
         // Beside what the search for sets was allowed, which may be spent.
         group_tests_end_ = std::max(group_tests_end_, probe_.loads() + 2 * kDataLoads);
-        return within(2 * kDataLoads, [&] {
-            return full_sets_miss(index, ways.size(), *most, kDataShare * beyond) && !full_sets_miss(index, roomy, *most, kRestless * beyond);
-        });
+        return within(2 * kDataLoads,
+                      [&] { return full_sets_miss(index, ways.size(), most, kDataShare * beyond) && !full_sets_miss(index, roomy, most, kRestless * beyond); });
     }
 
     /// Whether of `chosen` sets, full of `ways` lines each, more than their part of `missing` lines miss in each lap, `missing` being that of all sets.

@@ -22,7 +22,6 @@ struct Row {
     bool load = false;
 };
 
-constexpr auto kArithmetic = Kind::arithmetic;
 constexpr auto kMemory = Kind::memory;
 constexpr Row kRows[] = {
     {"FADD", "add.f32"},

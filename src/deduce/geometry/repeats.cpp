@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <ranges>
 #include <vector>
 
 namespace gputomo::deduce::geometry {
@@ -64,9 +63,10 @@ void leave_out_accidents(Episode& episode, std::size_t tour, double accidents) {
             odd[(i - from) % period] += episode.odd[i] ? 1 : 0;
         }
         // What is slow again and again, but not always, takes turns: the set repeats itself later.
-        const auto takes_turns = [&](std::size_t i) { return slow[i] < laps[i] && static_cast<int>(slow[i]) >= least_count(accidents, laps[i], period); };
-        if (std::ranges::any_of(std::views::iota(std::size_t{0}, period), takes_turns)) continue;
-        if (misses_come_and_go(slow, odd, laps, accidents)) continue;
+        bool takes_turns = false;
+        for (std::size_t i = 0; i < period; ++i)
+            takes_turns = takes_turns || (slow[i] < laps[i] && static_cast<int>(slow[i]) >= least_count(accidents, laps[i], period));
+        if (takes_turns || misses_come_and_go(slow, odd, laps, accidents)) continue;
         for (std::size_t i = from; i < loads; ++i) {
             const std::size_t place = (i - from) % period;
             episode.missed[i] = slow[place] == laps[place];
