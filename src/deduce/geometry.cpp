@@ -245,7 +245,8 @@ private:
         if (array_.overflow == 0 || std::ranges::min(ways) != most || array_.overflow >= tags * index.line() || tags > kMostTogether) return false;
         if (std::ranges::max(lines_by_set(index, array_.overflow, ways.size())) > most) return false;
         const double beyond = static_cast<double>(tags) - static_cast<double>(array_.overflow) / static_cast<double>(index.line());
-        const auto roomy = static_cast<std::uint64_t>(kDataRoom * static_cast<double>(array_.fits / index.line())) / most;
+        const std::uint64_t kept = array_.fits / index.line();
+        const auto roomy = static_cast<std::uint64_t>(kDataRoom * static_cast<double>(kept)) / most;
         // Beside what the search for sets was allowed, which may be spent.
         group_tests_end_ = std::max(group_tests_end_, probe_.loads() + 2 * kDataLoads);
         return within(2 * kDataLoads,
