@@ -32,8 +32,8 @@ int units_of_warp(const OutstandingLaunch& launch, OutstandingUnit unit, int act
 class Table {
 public:
     explicit Table(int entries) : released_(static_cast<std::size_t>(std::max(entries, 0)), 0) {}
-    /// When the next place is free.
     [[nodiscard]] bool unlimited() const { return released_.empty(); }
+    /// When the next place is free.
     [[nodiscard]] double free_at() const { return released_.empty() ? 0 : released_[next_]; }
     void take_until(double when) {
         if (released_.empty()) return;

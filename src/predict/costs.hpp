@@ -35,6 +35,11 @@ struct Cost {
     double lines = 0;        ///< of the first cache that wait for what it loads
     bool scattered = false;  ///< and lie in any sets
     std::string use;         ///< row of the worksheet
+
+    /// Cycles in which it is issued, further issues included; `throughput`: issues of an SM per cycle.
+    [[nodiscard]] double issue_cycles(double throughput) const { return (1 + reissues) / throughput; }
+    /// Whether the resource takes it in the time of its issue: nobody waits there who has been issued.
+    [[nodiscard]] bool fed(double throughput) const { return cycles <= issue_cycles(throughput); }
 };
 
 /// Reads a description. Throws InputError naming the leaf that is missing.

@@ -77,7 +77,6 @@ private:
     void fill_worksheet() {
         Worksheet& sheet = to_.worksheet;
         const auto& p = costs_.parameters();
-        const double each = 1 / p.issue_throughput;
         for (std::size_t i = 0; i < executions_.size(); ++i) {
             if (executions_[i] == 0 || to_.code.instructions[i].kind == Kind::free) continue;
             const Cost cost = costs_.of(to_.code.instructions[i], costs_.unloaded_latency());
@@ -85,8 +84,9 @@ private:
             to_.bytes += cost.bytes * executions_[i];
             fetched_.add(cost, executions_[i]);
             if (cost.resource == Resource::memory && !to_.code.instructions[i].access->load) written_ += cost.cycles * executions_[i];
-            if (cost.cycles <= (1 + cost.reissues) * each) fed_[std::string(name_of(cost.resource))] += cost.cycles * executions_[i];
+            if (cost.fed(p.issue_throughput)) fed_[std::string(name_of(cost.resource))] += cost.cycles * executions_[i];
         }
+        const double each = 1 / p.issue_throughput;
         sheet.add(kScheduler, "single issue", each, to_.work.single_issues);
         sheet.add(kScheduler, "dual issue", each, to_.work.dual_issues);
         sheet.add(kScheduler, "reissue", each, to_.work.reissues);

@@ -98,11 +98,11 @@ private:
     }
 
     void use(const Cost& cost) {
-        const double issue = (1 + cost.reissues) / costs_.parameters().issue_throughput;
+        const double issues = costs_.parameters().issue_throughput;
         Station& station = phase_[static_cast<std::size_t>(cost.resource)];
         station.cycles += cost.cycles;
-        if (cost.cycles <= issue) station.fed += cost.cycles;
-        phase_.back().cycles += issue;
+        if (cost.fed(issues)) station.fed += cost.cycles;
+        phase_.back().cycles += cost.issue_cycles(issues);
     }
 
     /// When the block's last warp comes to the barrier that this one, alone, reaches at `own`: on the way from one barrier to the next its warps wait for each other.

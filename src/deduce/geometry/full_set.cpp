@@ -126,8 +126,10 @@ Offsets missing_lines(Probe& probe, const Offsets& tour) {
     for (std::uint32_t laps = kFewestLaps; laps <= kMostLaps && (laps == kFewestLaps || laps * tour.size() <= kMostLoads); laps *= 4) {
         Watched watched(probe, tour);
         watched.look(std::min(kMostWarm, probe.settling()), laps);
-        if (!watched.a_line_misses() && !watched.misses()) return {};
-        if (!watched.a_line_misses()) continue;
+        if (!watched.a_line_misses()) {
+            if (!watched.misses()) return {};
+            continue;
+        }
         missing = watched.missing();
         // Where many miss, lines are still coming to stay.
         if (missing.size() > 1 && missing.size() <= tour.size() / kFewOf && !probe.fits(missing)) break;

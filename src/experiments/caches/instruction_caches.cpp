@@ -35,6 +35,11 @@ double share_above(const std::vector<double>& latencies, double border) {
     return static_cast<double>(above) / static_cast<double>(std::max<std::size_t>(1, latencies.size()));
 }
 
+/// One visit of each line: of several only the first can miss.
+std::uint64_t step_through(const PathLevel& cache, const PathQuestion& question) {
+    return cache.findings.line.confidence > 0 ? static_cast<std::uint64_t>(cache.findings.line.value) : 2 * question.stride;
+}
+
 /// The constant cache of that capacity; empty where there is none.
 std::string constant_cache_of(const Findings& findings, double capacity) {
     for (int level = 1; level <= 3; ++level) {
@@ -52,9 +57,7 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         auto& cache = findings.caches[i];
         const auto capacity = static_cast<double>(cache.least_capacity());
-        // One visit of each line: of several only the first can miss.
-        const auto line = cache.findings.line.confidence > 0 ? static_cast<std::uint64_t>(cache.findings.line.value) : 2 * question.stride;
-        const auto code = deduce::strided(static_cast<std::uint64_t>(kPart * capacity), line);
+        const auto code = deduce::strided(static_cast<std::uint64_t>(kPart * capacity), step_through(cache, question));
         const double border = findings.borders_of(i)[1];
         const auto constants = static_cast<std::uint32_t>(std::min<std::uint64_t>(static_cast<std::uint64_t>(kPart * capacity), kMostConstants));
         const double alone = share_above(chase.walk_beside_constants(code, 0, kLaps), border);
@@ -136,7 +139,7 @@ void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& 
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         const auto& cache = findings.caches[i];
         if (cache.elsewhere) continue;
-        const auto line = cache.findings.line.confidence > 0 ? static_cast<std::uint64_t>(cache.findings.line.value) : 2 * question.stride;
+        const auto line = step_through(cache, question);
         const Footprints bytes(cache.least_capacity(), cache.most_capacity());
         // The rival's code begins at the next way of any size, so that it covers the same sets.
         const std::uint64_t begin = std::bit_ceil(bytes.own);

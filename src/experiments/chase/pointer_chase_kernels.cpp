@@ -170,6 +170,16 @@ private:
     Reg at_, low_, sum_, starts_, before_, cycles_;
 };
 
+/// `turns` times as many loads as a turn has, and the clock before and behind them.
+void append_timed_lap(ptx::KernelBuilder& k, Follower& follower, Reg turns, const Mem& first, const Mem& last) {
+    const Reg begin = k.clock_after(follower.at());
+    // Unrolled, or the loop's own instructions would hide short latencies.
+    k.loop(turns, [&] { k.repeat(kCompetitionUnroll, [&](int) { follower.load(); }); });
+    const Reg end = k.clock_after(follower.at());
+    k("st.global.u32", first, begin);
+    k("st.global.u32", last, end);
+}
+
 }  // namespace
 
 ptx::ModuleArray constant_array() { return {.name = "constants", .space = ptx::Space::constant, .type = Type::u64, .size = kConstantBytes}; }
@@ -270,14 +280,6 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
     };
     // Each load has waited for the one before, so that no fence is needed; and one may empty the L1.
     const auto enter = [&](std::uint32_t number) { k("st.volatile.global.u32", Mem{results, offsetof(CompetitionResults, phase)}, number); };
-    const auto timed_lap = [&](Follower& follower, Reg turns, std::int64_t first, std::int64_t last) {
-        const Reg begin = k.clock_after(follower.at());
-        // Unrolled, or the loop's own instructions would hide short latencies.
-        k.loop(turns, [&] { k.repeat(kCompetitionUnroll, [&](int) { follower.load(); }); });
-        const Reg end = k.clock_after(follower.at());
-        k("st.global.u32", Mem{results, first}, begin);
-        k("st.global.u32", Mem{results, last}, end);
-    };
     claim(sm, offsetof(CompetitionResults, own_claim), no_own);
     Follower own(k, hint, {.start = own_start, .texture = texture});
     // The laps before the timed one run through the same code, which some caches hold beside constants.
@@ -288,7 +290,7 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
             enter(1);
             wait_for(2);
         });
-        timed_lap(own, own_turns, offsetof(CompetitionResults, begin), offsetof(CompetitionResults, end));
+        append_timed_lap(k, own, own_turns, Mem{results, offsetof(CompetitionResults, begin)}, Mem{results, offsetof(CompetitionResults, end)});
     });
     own.store(Mem{results, sizeof(CompetitionResults)});
     const Reg both = k.reg(Type::u32);
@@ -299,7 +301,9 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
     claim(rival_sm, offsetof(CompetitionResults, rival_claim), leave);
     Follower other(k, hint, {.start = rival_start, .texture = texture});
     wait_for(1);
-    k.loop(rival_laps, [&] { timed_lap(other, rival_turns, offsetof(CompetitionResults, rival_begin), offsetof(CompetitionResults, rival_end)); });
+    k.loop(rival_laps, [&] {
+        append_timed_lap(k, other, rival_turns, Mem{results, offsetof(CompetitionResults, rival_begin)}, Mem{results, offsetof(CompetitionResults, rival_end)});
+    });
     other.store(Mem{results, sizeof(CompetitionResults) + 8});
     enter(2);
     k.place(leave);

@@ -18,8 +18,6 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Each array is so much of the cache: both together are more than it holds.
-constexpr double kPart = 0.75;
 constexpr std::uint64_t kConstants = 64 * 1024;
 /// Larger caches are those of the whole GPU on every GPU so far, and take long to fill.
 constexpr std::int64_t kMostMemory = std::int64_t{256} << 20;
@@ -50,11 +48,11 @@ std::vector<KnownCache> caches_of(const Findings& findings, const std::string& p
     return caches;
 }
 
-/// Two arrays, one behind the other, in steps of the longest line; empty where they have no room.
+/// Two arrays of one size, one behind the other, in steps of the longest line; empty where they have no room.
 std::array<std::vector<device::Address>, 2> arrays_for(const std::vector<KnownCache>& caches, std::size_t index, std::uint64_t room, device::Address base) {
     std::uint64_t line = 0;
     for (std::size_t i = 0; i <= index; ++i) line = std::max(line, caches[i].line);
-    const auto bytes = static_cast<std::uint64_t>(kPart * static_cast<double>(caches[index].capacity)) / line * line;
+    const std::uint64_t capacity = caches[index].capacity, bytes = Footprints(capacity, capacity).own / line * line;
     // The rival's begins at the next way of any size, so that it covers the same sets.
     const std::uint64_t second = std::min(std::bit_ceil(bytes), room / 2);
     if (bytes == 0 || bytes > second) return {};
