@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <iterator>
 
 namespace gputomo::ptx {
@@ -16,7 +17,7 @@ struct Named {
 struct TypeFacts {
     std::string_view name;
     Type value;
-    int size;
+    std::int8_t size;
     char family;  // 'b'its, 'i'nteger, 'f'loat, 'p'redicate, 0
 };
 

@@ -56,7 +56,11 @@ TEST(Scopes, ACacheByAgeLosesAllToASecondBlock) {
 }
 
 /// Of as many warps of another block on SM 0 as it has schedulers, those whose code pushes out that of the first block's first warp.
-int warps_that_take(const std::string& scope, std::uint32_t schedulers) {
+struct Taking {
+    int warps = 0, of_its_scheduler = 0;
+};
+
+Taking warps_that_take(const std::string& scope, std::uint32_t schedulers) {
     auto machine = shipped("gtx280");
     set(machine.issue.schedulers_per_sm, std::int64_t{schedulers});
     set(machine.caches.at("instruction_l1").scope, scope);
@@ -64,21 +68,26 @@ int warps_that_take(const std::string& scope, std::uint32_t schedulers) {
     const Findings none;
     Context context{.device = *gpu, .findings = none, .progress = [](double, std::string_view) {}};
     InstructionChase chase(context, 128);
-    int taking = 0;
+    Taking taking;
     for (std::uint32_t warp = 0; warp < schedulers; ++warp) {
         InstructionChase::Competition code{.warps = schedulers, .rival_warp = warp, .laps = 3};
         for (std::uint64_t offset = 0; offset < 3072; offset += 256) code.own.push_back(offset), code.rivals.push_back(4096 + offset);
-        const auto latencies = chase.compete(code);
-        if (latencies && std::ranges::all_of(*latencies, [](double cycles) { return cycles > 10; })) ++taking;
+        const auto competed = chase.compete(code);
+        if (!competed || !std::ranges::all_of(competed->latencies, [](double cycles) { return cycles > 10; })) continue;
+        ++taking.warps;
+        taking.of_its_scheduler += competed->slot % schedulers == competed->rivals_slot % schedulers ? 1 : 0;
     }
     return taking;
 }
 
 TEST(Scopes, AnInstructionCacheOfASchedulerIsToldFromOneOfTheSm) {
-    EXPECT_EQ(warps_that_take("scheduler", 2), 1);
-    EXPECT_EQ(warps_that_take("scheduler", 4), 1);
-    EXPECT_EQ(warps_that_take("sm", 2), 2);
-    EXPECT_EQ(warps_that_take("tpc", 4), 4);
+    for (const std::uint32_t schedulers : {2, 4}) {
+        const auto taking = warps_that_take("scheduler", schedulers);
+        EXPECT_EQ(taking.warps, 1);
+        EXPECT_EQ(taking.of_its_scheduler, 1);
+    }
+    EXPECT_EQ(warps_that_take("sm", 2).warps, 2);
+    EXPECT_EQ(warps_that_take("tpc", 4).warps, 4);
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ protected:
 private:
     template <class T>
     static std::vector<T> load(KernelBuilder& k, Reg from, std::vector<Reg>& operands, std::vector<std::uint64_t>& inputs) {
-        const auto values = samples<T>(operands.size() + 1);
+        auto values = samples<T>(operands.size() + 1);
         const auto at = static_cast<std::int64_t>(inputs.size() * 8);
         for (const T value : values) {
             std::uint64_t bits = 0;

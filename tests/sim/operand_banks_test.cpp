@@ -6,7 +6,7 @@ namespace gputomo::sim {
 namespace {
 
 /// Registers 0 to 5 of 32 bits, then one of 64 bits, a predicate, and a constant.
-Program program_of(std::vector<std::array<std::uint16_t, 4>> sources) {
+Program program_of(const std::vector<std::array<std::uint16_t, 4>>& sources) {
     Program program;
     program.register_words = {1, 1, 1, 1, 1, 1, 2, 0, 0};
     program.register_slots = 8;

@@ -18,7 +18,6 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.97;
-constexpr std::uint64_t kMostLoads = 1 << 16;
 /// Laps after which an array that fits is there, whatever the replacement; loads that a latency is taken of.
 constexpr std::uint64_t kWarmLaps = 4;
 constexpr std::uint64_t kLoads = 1024, kLoadsPerSm = 256;
@@ -124,6 +123,7 @@ std::vector<std::uint64_t> PathFindings::tour_of(std::size_t index, const PathQu
         index == 0 ? 0 : std::max(caches[index - 1].level.overflows, 2 * static_cast<std::uint64_t>(caches[index - 1].findings.capacity.value));
     // A quarter: with replacement other than LRU an array of the level's full size need not be there.
     bytes = index < caches.size() ? std::min(std::max(bytes, caches[index].level.fits / 4), caches[index].level.fits) : std::min(bytes, question.room);
+    while (bytes / stride > question.most_loads) stride *= 2;
     return deduce::strided(std::max(bytes, stride), stride);
 }
 
@@ -133,7 +133,7 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
                                                      .stride = question.stride,
                                                      .least_step = question.least_step,
                                                      .half_octaves = true,
-                                                     .most_loads = kMostLoads});
+                                                     .most_loads = question.most_loads});
     outcome.traces.push_back(trace_of(question, sweep));
     PathFindings found;
     found.memory = sweep.levels.back();

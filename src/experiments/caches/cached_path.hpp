@@ -17,15 +17,16 @@ namespace gputomo::experiments {
 /// A path as it is asked about.
 struct PathQuestion {
     std::string experiment;
-    std::string path;              ///< "constant": its caches are constant_l1, ...
-    std::uint64_t smallest = 256;  ///< bytes of the first array
-    std::uint64_t largest = 0;     ///< bytes of the largest array walked through
-    std::uint64_t room = 0;        ///< bytes that single loads may be spread over
-    std::uint64_t stride = 64;     ///< of the walks that look for levels: a line or less
-    std::uint64_t word = 8;        ///< least distance of two loads
-    std::uint64_t occupied = 0;    ///< bytes that the chase's own code takes in the first cache
-    double least_step = 3;         ///< cycles between two levels
-    deduce::Chase chase_behind;    ///< for caches behind the first, where it differs
+    std::string path;                    ///< "constant": its caches are constant_l1, ...
+    std::uint64_t smallest = 256;        ///< bytes of the first array
+    std::uint64_t largest = 0;           ///< bytes of the largest array walked through
+    std::uint64_t room = 0;              ///< bytes that single loads may be spread over
+    std::uint64_t stride = 64;           ///< of the walks that look for levels: a line or less
+    std::uint64_t word = 8;              ///< least distance of two loads
+    std::uint64_t occupied = 0;          ///< bytes that the chase's own code takes in the first cache
+    std::uint64_t most_loads = 1 << 16;  ///< of one lap of a walk through an array; longer arrays are walked in longer steps
+    double least_step = 3;               ///< cycles between two levels
+    deduce::Chase chase_behind;          ///< for caches behind the first, where it differs
     /// Latencies of `loads` loads of a tour, on an SM if one is given, after `warm` loads; empty where nothing came there.
     std::function<std::vector<double>(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm)>
         walk;

@@ -23,9 +23,9 @@ using ptx::Type;
 
 constexpr std::uint32_t kAnySm = 0xffff'ffff, kNoSm = 0xffff'fffe;
 constexpr std::uint32_t kWarp = 32;
-/// Results: u32 claim flag, sink, claim flag of a rival, how often one of both came to where they meet; then the records, a u32
-/// clock reading each, and the rival's.
-constexpr std::int64_t kHeaderBytes = 32, kRivalClaim = 8, kMeetings = 12;
+/// Results: u32 claim flag, sink, claim flag of a rival, how often one of both came to where they meet, slots of both warps in their SMs; then the records, a
+/// u32 clock reading each, and the rival's.
+constexpr std::int64_t kHeaderBytes = 32, kRivalClaim = 8, kMeetings = 12, kWarpSlot = 16, kRivalsSlot = 20;
 /// A block that waits for the other one gives up after so many looks.
 constexpr std::uint32_t kMostSpins = 1 << 20;
 /// Slots behind the others.
@@ -35,6 +35,12 @@ constexpr std::uint32_t kMostBlocksPerSm = 16;
 constexpr std::uint32_t kSlotSums = InstructionChase::kSlotInstructions - 1, kRegisters = 2;
 constexpr Bytes kConstants{64 * 1024};
 constexpr std::int64_t kConstantStride = 64;
+/// The jumps' table lies in constant memory. Entries of slots that lie `kGroups` apart are neighbours there, so that tours in steps of 2, 4 or 8 slots read
+/// as few of its lines as tours of all slots of a piece of code.
+constexpr std::uint32_t kGroups = 8;
+/// Of the first constant cache (2 KiB where that is not known), with entries of 4 bytes; the rest is for parameters.
+constexpr std::uint64_t kUsualConstants = 2048, kEntryBytes = 4;
+constexpr double kTableShare = 0.875;
 /// Records that shared memory has room for beside the tour, at least.
 constexpr std::uint32_t kLeastRecords = 256;
 constexpr std::uint32_t kCalibrationVisits = 256;
@@ -80,7 +86,9 @@ void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
         k("setp.ne.u32", other, value, wanted);
         k.when(other)("bra", leave);
     };
+    const Reg slot = k.reg(Type::u64);
     k("mov.u64", p.records, p.results);
+    k("add.u64", slot, p.results, kWarpSlot);
     k("mov.u32", goes_on, 0);
     k("setp.eq.u32", any, p.wanted_sm, kAnySm);
     k("setp.eq.or.u32", may, here, p.wanted_sm, any);
@@ -108,7 +116,9 @@ void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
     k("mul.wide.u32", bytes, p.visits, 4);
     k("add.u64", p.records, p.records, bytes);
     k("add.u64", p.records, p.records, 4);
+    k("add.u64", slot, p.results, kRivalsSlot);
     k.place(claimed);
+    k("st.global.u32", Mem{slot}, k.special(SpecialRegister::warpid));
 }
 
 /// A slot behind the others: waits for the other block.
@@ -155,8 +165,10 @@ struct ChaseState {
 
 /// Where the parts of the code lie, in instructions from the kernel's begin.
 struct Layout {
-    std::size_t dispatcher = 0, first_slot = 0;
-    bool apart = false;  ///< the compiler put a part of the dispatcher elsewhere
+    std::size_t dispatcher = 0, length = 0;  ///< up to its jump
+    std::size_t first_slot = 0;
+    /// The compiler put the dispatcher, or a part of it, behind the slots.
+    [[nodiscard]] bool apart() const { return dispatcher > first_slot; }
 };
 
 /// Instructions that fill up the code: between prologue and dispatcher, and in the dispatcher.
@@ -183,6 +195,12 @@ void append_dispatcher(ptx::KernelBuilder& k, const ChaseState& s, const ChaseRe
     k.when(ended)("bra", done);
     k("add.u32", s.turn, s.turn, 1);
     k.branch_table(next, targets);
+}
+
+/// Where a slot's entry is in the jumps' table.
+std::uint32_t entry_of(std::uint32_t slot, std::uint32_t slots) {
+    const std::uint32_t group = slot % kGroups, reversed = (group & 1U) << 2U | (group & 2U) | group >> 2U;
+    return reversed * (slots / kGroups) + slot / kGroups;
 }
 
 /// Copies the tour to shared memory, from `list` on.
@@ -229,9 +247,11 @@ ptx::KernelBuilder chase_kernel(ptx::Target target, std::uint32_t slots, Filling
     append_filling(k, filling.before, filled);
     std::vector<Label> targets;
     for (std::uint32_t i = 0; i < slots + kFurtherSlots; ++i) targets.push_back(k.label());
+    auto table = targets;
+    for (std::uint32_t i = 0; i < slots; ++i) table[entry_of(i, slots)] = targets[i];
     k.place(dispatch);
     append_filling(k, filling.within, filled);
-    append_dispatcher(k, s, p, targets, done);
+    append_dispatcher(k, s, p, table, done);
     for (std::uint32_t i = 0; i < slots; ++i) {
         k.place(targets[i]);
         append_slot(k, i, sums, dispatch);
@@ -257,7 +277,8 @@ Layout layout_of(const ptx::Module& module) {
     const auto jump = std::ranges::find_if(kernel.body, is_jump);
     const auto first = static_cast<std::size_t>(jump - kernel.body.begin()) + 1;
     const auto& back = std::get<ptx::SymbolRef>(kernel.body[first + InstructionChase::kSlotInstructions - 1].sources.front().value);
-    return {kernel.labels.at(back.name), first, false};
+    const std::size_t dispatcher = kernel.labels.at(back.name);
+    return {dispatcher, first - dispatcher, first};
 }
 
 /// As compiled: the slots' branches back lie at equal distances; the dispatcher is what they go to.
@@ -271,8 +292,10 @@ std::optional<Layout> layout_of(const device::KernelCode& code, std::uint32_t sl
         std::size_t run = 1;
         while (run + 1 < slots && same(first, first + run * kDistance)) ++run;
         if (run + 1 < slots) continue;
-        const std::size_t target = *instructions[first].target, first_slot = first + 1 - kDistance;
-        return Layout{std::min(target, first_slot), first_slot, target > first_slot};
+        const std::size_t target = *instructions[first].target;
+        std::size_t jump = target;
+        while (jump + 1 < instructions.size() && !instructions[jump].is("BRX")) ++jump;
+        return Layout{target, jump + 1 - target, first + 1 - kDistance};
     }
     return std::nullopt;
 }
@@ -297,7 +320,7 @@ Filling find_filling(device::Device& device, std::uint64_t instruction_bytes) {
         const auto layout = layout_in(CompiledKernel(device, written), written, kFew);
         if (!layout) break;
         const std::uint64_t length = layout->first_slot - layout->dispatcher;
-        if (i == 0 && !layout->apart && length <= head)
+        if (i == 0 && !layout->apart() && length <= head)
             filling.within = static_cast<std::uint32_t>(head - length);
         else if (layout->first_slot % aligned == 0)
             break;
@@ -335,7 +358,11 @@ InstructionChase::InstructionChase(Context& context, std::uint32_t slots, const 
       kernel_(context.device, kernel),
       sms_(sms_of(context.device)) {
     const auto layout = layout_in(kernel_, kernel, slots);
-    contiguous_ = layout && !layout->apart && layout->first_slot - layout->dispatcher == kHead / instruction_bytes_;
+    contiguous_ = layout && !layout->apart() && layout->first_slot - layout->dispatcher == kHead / instruction_bytes_;
+    if (layout) {
+        const std::size_t begin = layout->dispatcher / kSlotInstructions, end = (layout->dispatcher + layout->length - 1) / kSlotInstructions + 1;
+        dispatcher_bytes_ = (end - begin) * slot_bytes();
+    }
     const auto shared = std::min(kMostShared, context.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384)) - kSharedLeftFree;
     words_ = static_cast<std::uint32_t>(shared / 4);
     order_ = device::Buffer(context.device, Bytes{std::int64_t{4} * words_});
@@ -382,7 +409,8 @@ InstructionChase::Tour InstructionChase::tour_of(const std::vector<std::uint64_t
         if (offsets[i] + shift >= head) tour.positions.push_back(i);
     std::mt19937 random(1);
     if (step != 0) std::shuffle(tour.positions.begin(), tour.positions.end(), random);
-    for (const auto position : tour.positions) tour.order.push_back(static_cast<std::uint32_t>((offsets[position] + shift - head) / slot_bytes()) % slots_);
+    for (const auto position : tour.positions)
+        tour.order.push_back(entry_of(static_cast<std::uint32_t>((offsets[position] + shift - head) / slot_bytes()) % slots_, slots_));
     return tour;
 }
 
@@ -412,7 +440,7 @@ std::vector<double> InstructionChase::walk_beside_constants(const std::vector<st
     return latencies;
 }
 
-std::optional<std::vector<double>> InstructionChase::compete(const Competition& competition) {
+std::optional<InstructionChase::Competed> InstructionChase::compete(const Competition& competition) {
     context_.progress(fraction_, what_);
     const auto mine = tour_of(competition.own, 0).order, theirs = tour_of(competition.rivals, 0).order;
     const std::uint32_t meeting = slots_ + kMeetingSlot;
@@ -428,15 +456,16 @@ std::optional<std::vector<double>> InstructionChase::compete(const Competition& 
     const auto longest = std::max(own.size(), rivals.size());
     own.resize(longest, mine.back());
     rivals.resize(longest, theirs.back());
-    auto readings = run_both(own, rivals, competition);
-    if (!readings) return std::nullopt;
+    auto competed = run_both(own, rivals, competition);
+    if (!competed) return std::nullopt;
     std::vector<double> cycles;
-    for (std::size_t i = first; i < first + mine.size(); ++i) cycles.push_back((*readings)[i] - base_);
-    return cycles;
+    for (std::size_t i = first; i < first + mine.size(); ++i) cycles.push_back(competed->latencies[i] - base_);
+    competed->latencies = std::move(cycles);
+    return competed;
 }
 
-std::optional<std::vector<double>> InstructionChase::run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals,
-                                                              const Competition& competition) {
+std::optional<InstructionChase::Competed> InstructionChase::run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals,
+                                                                     const Competition& competition) {
     const auto count = static_cast<std::uint32_t>(own.size());
     if (2 * (2 * count + 2) > words_) return std::nullopt;  // two blocks of an SM have no room for that
     auto both = own;
@@ -451,11 +480,16 @@ std::optional<std::vector<double>> InstructionChase::run_both(const std::vector<
         kernel_.launch({blocks * sms_}, {threads}, arguments, Bytes{4 * std::int64_t{2 * count + 2}});
         const auto words = results_.read<std::uint32_t>(kHeaderBytes / 4 + count + 1);
         if (words[0] == 0 || words[kRivalClaim / 4] == 0) continue;
-        std::vector<double> readings;
-        for (std::uint32_t i = 0; i < count; ++i) readings.push_back(words[kHeaderBytes / 4 + i + 1] - words[kHeaderBytes / 4 + i]);
-        return readings;
+        Competed competed{.slot = words[kWarpSlot / 4], .rivals_slot = words[kRivalsSlot / 4]};
+        for (std::uint32_t i = 0; i < count; ++i) competed.latencies.push_back(words[kHeaderBytes / 4 + i + 1] - words[kHeaderBytes / 4 + i]);
+        return competed;
     }
     return std::nullopt;
+}
+
+std::uint64_t InstructionChase::most_visits() const {
+    const double constants = context_.findings.number("caches.constant_l1.capacity").value_or(kUsualConstants);
+    return static_cast<std::uint64_t>(kTableShare * constants / kEntryBytes);
 }
 
 deduce::ChaseTrace InstructionChase::answer(const deduce::ChaseRequest& request, std::uint64_t head) {

@@ -24,6 +24,7 @@ public:
     /// Bytes of the dispatcher where it lies in front of the slots, filled up; the first slot's place is a multiple of kAlignment.
     static constexpr std::uint64_t kHead = 256, kAlignment = 512;
 
+    /// `slots`: a multiple of 8.
     InstructionChase(Context& context, std::uint32_t slots);
     /// Has its kernel compiled.
     static void compile_ahead(device::Device& device, std::uint32_t slots);
@@ -44,15 +45,23 @@ public:
         std::uint32_t rival_warp = 0;  ///< of its block that runs through the code; the first warp of the block on `sm` does, and the others end at once
         std::uint32_t laps = 0;
     };
-    [[nodiscard]] std::optional<std::vector<double>> compete(const Competition& competition);
+    struct Competed {
+        std::vector<double> latencies;
+        std::uint32_t slot = 0, rivals_slot = 0;  ///< of both warps in their SMs (%warpid): those of one scheduler are as far apart as there are schedulers
+    };
+    [[nodiscard]] std::optional<Competed> compete(const Competition& competition);
     /// What progress() says meanwhile.
     void describe(double fraction, std::string what) { fraction_ = fraction, what_ = std::move(what); }
 
     [[nodiscard]] std::uint64_t slot_bytes() const { return kSlotInstructions * instruction_bytes_; }
     /// Bytes of code that tours may reach, less what moving them out of the dispatcher's way takes.
     [[nodiscard]] std::uint64_t room() const { return slots_ * slot_bytes() - kHead; }
+    /// Visits of a tour whose jumps the first constant cache serves: each reads an entry of the jumps' table, and what a miss there takes is not the code's.
+    [[nodiscard]] std::uint64_t most_visits() const;
     /// Whether the dispatcher lies directly in front of the slots; else its lines are somewhere, and take room that is not counted.
     [[nodiscard]] bool contiguous() const { return contiguous_; }
+    /// Bytes of the code that every visit comes through, in whole pieces of a slot's length.
+    [[nodiscard]] std::uint64_t dispatcher_bytes() const { return dispatcher_bytes_; }
 
 private:
     InstructionChase(Context& context, std::uint32_t slots, const ptx::KernelBuilder& kernel);
@@ -66,8 +75,7 @@ private:
     std::vector<double> walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm);
     std::vector<double> run(const std::vector<std::uint32_t>& order, std::uint64_t warm, std::uint64_t visits, std::optional<std::uint32_t> sm);
     /// Both blocks' orders of the same length; readings of the first one's visits.
-    std::optional<std::vector<double>> run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals,
-                                                const Competition& competition);
+    std::optional<Competed> run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals, const Competition& competition);
     [[nodiscard]] deduce::ChaseTrace answer(const deduce::ChaseRequest& request, std::uint64_t head);
 
     Context& context_;
@@ -79,6 +87,7 @@ private:
     std::uint32_t sms_ = 1;
     std::uint32_t words_ = 0;  ///< of shared memory
     bool contiguous_ = false;
+    std::uint64_t dispatcher_bytes_ = kHead;
     std::uint32_t constants_ = 0;  ///< bytes read by the slot behind the others
     double base_ = 0;              ///< of a visit that is served at once, with recording
     double fraction_ = 0;

@@ -19,9 +19,9 @@ namespace {
 std::vector<Described> described(const std::vector<std::pair<std::string, machine::Machine>>& machines) {
     std::map<std::string, int> seen;
     std::vector<Described> columns;
-    for (const auto& [name, machine] : machines) {
-        const auto same = std::count_if(machines.begin(), machines.end(), [&](const auto& other) { return other.first == name; });
-        columns.push_back({same == 1 ? name : fmt::format("{} ({})", name, ++seen[name]), Facts(machine)});
+    for (const auto& entry : machines) {
+        const auto same = std::count_if(machines.begin(), machines.end(), [&](const auto& other) { return other.first == entry.first; });
+        columns.push_back({same == 1 ? entry.first : fmt::format("{} ({})", entry.first, ++seen[entry.first]), Facts(entry.second)});
     }
     return columns;
 }

@@ -172,7 +172,7 @@ std::uint64_t Engine::special_value(const Warp& warp, SpecialRegister which, int
         case SpecialRegister::nctaid_y: return grid.y;
         case SpecialRegister::nctaid_z: return grid.z;
         case SpecialRegister::laneid: return static_cast<std::uint64_t>(lane);
-        case SpecialRegister::warpid: return warp.in_block;
+        case SpecialRegister::warpid: return warp.slot;
         case SpecialRegister::nwarpid: return static_cast<std::uint64_t>(setup_.machine.topology.max_threads_per_sm.value_or(1024) / kWarpSize);
         case SpecialRegister::smid: return block.sm;
         case SpecialRegister::nsmid: return sms_.size();

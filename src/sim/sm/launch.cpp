@@ -273,7 +273,14 @@ void Engine::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32
     const auto per_sm = static_cast<std::uint32_t>(schedulers_.size() / sms_.size());
     warp.block = block;
     warp.in_block = in_block;
-    warp.scheduler = sm * per_sm + sms_[sm].next_scheduler++ % per_sm;
+    const std::uint32_t turn = sms_[sm].next_scheduler++ % per_sm;
+    warp.scheduler = sm * per_sm + turn;
+    // The first free place of its scheduler.
+    const auto taken = [&](std::uint32_t slot) {
+        return std::ranges::any_of(schedulers_[warp.scheduler].warps, [&](std::uint32_t other) { return warps_[other].slot == slot; });
+    };
+    warp.slot = turn;
+    while (taken(warp.slot)) warp.slot += per_sm;
     warp.paths.start(threads == kWarpSize ? 0xFFFFFFFF : (1U << threads) - 1, static_cast<std::uint32_t>(program_.operations.size()));
     std::fill(warp.registers.begin(), warp.registers.begin() + static_cast<std::ptrdiff_t>(program_.register_slots), LaneValues{});
     std::fill(warp.local.begin(), warp.local.end(), std::byte{0});

@@ -30,8 +30,10 @@ SharedBanks::SharedBanks(const machine::SharedMemory& shared)
     const double rate = shared.bytes_per_cycle ? need_rate(shared.bytes_per_cycle, "shared.bytes_per_cycle") : static_cast<double>(banks_ * width);
     group_cycles_ = group_ * 4.0 / rate;
     group_delay_ = group_cycles_;
-    if (shared.warp_latency && group_ < kWarpThreads)
-        group_delay_ = std::max(0.0, need_cycles(shared.warp_latency, "shared.warp_latency") - latency_) / (kWarpThreads / group_ - 1);
+    if (shared.warp_latency && group_ < kWarpThreads) {
+        const std::uint32_t further_groups = kWarpThreads / group_ - 1;
+        group_delay_ = std::max(0.0, need_cycles(shared.warp_latency, "shared.warp_latency") - latency_) / further_groups;
+    }
 }
 
 std::uint32_t SharedBanks::ways_of(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, Request request) const {

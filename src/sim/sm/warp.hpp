@@ -35,6 +35,7 @@ struct Warp {
     WarpPaths paths;
     std::uint32_t block = 0;
     std::uint32_t in_block = 0;   ///< warp number within its block
+    std::uint32_t slot = 0;       ///< of its SM; warps of one scheduler have slots as far apart as there are schedulers
     std::uint32_t scheduler = 0;  ///< global index
     std::size_t position = 0;     ///< in its scheduler's lists
     std::vector<LaneValues> registers;
