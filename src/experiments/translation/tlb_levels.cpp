@@ -36,6 +36,8 @@ constexpr double kJitterMargin = 1.5, kNotAccidents = 0.9;
 constexpr double kPlainShare = 0.025, kAliasedShare = 0.05;
 /// Of a small range, one element may be slow in half of its laps by accident.
 constexpr std::size_t kFewestSlow = 2;
+/// Part of the smallest range that overflows which is room enough to look at a level, if a switch to other pages is avoided by that.
+constexpr double kRoomEnough = 1.5;
 
 /// Loads that are answered after a certain translation effort.
 struct Effort {
@@ -204,6 +206,12 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
                                    .group_test_loads = kGroupTestLoads,
                                    .seed = context.seed};
     deduce::Chase chase = translation.chase();
+    // What it takes to switch to other pages reads like a miss.
+    const std::uint64_t active = asked.page_window > 0 ? std::min(asked.page_window, window.bytes) : window.bytes;
+    const auto suffices = [&](std::uint64_t room, std::size_t level) {
+        return static_cast<double>(room) >= kRoomEnough * static_cast<double>(efforts[level].overflows);
+    };
+    if (suffices(active, 0)) question.largest = active;
     std::vector<NearTlb> near;
     for (std::size_t level = 0; level + 1 < efforts.size(); ++level) {
         question.threshold = (efforts[level].latency + efforts[level + 1].latency) / 2;
@@ -214,7 +222,8 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
                          std::max(efforts.front().spread(), efforts[level].uncertainty + efforts[level + 1].uncertainty)});
         if (!found.back().has_geometry()) continue;
         near.push_back(near_tlb(found.back().findings));
-        const UnhiddenChase unhidden(translation, near);
+        UnhiddenChase unhidden(translation, near, active);
+        if (!suffices(unhidden.end(), level + 1)) unhidden = UnhiddenChase(translation, near, window.bytes);
         if (unhidden.end() == 0) continue;
         question.largest = unhidden.end();
         question.visible = near.back().span;

@@ -170,15 +170,15 @@ void insert(std::vector<std::uint64_t>& few, std::uint64_t value) {
 
 }  // namespace
 
-UnhiddenChase::UnhiddenChase(TranslationChase& chase, std::vector<NearTlb> near) : chase_(&chase), near_(std::move(near)) {
+UnhiddenChase::UnhiddenChase(TranslationChase& chase, std::vector<NearTlb> near, std::uint64_t room) : chase_(&chase), near_(std::move(near)), room_(room) {
     for (const auto& tlb : near_) step_ = std::lcm(step_, tlb.sets * tlb.span);
 }
 
 std::uint64_t UnhiddenChase::end() const {
     std::uint64_t crowd = 0;
     for (const auto& tlb : near_) crowd = std::max(crowd, tlb.crowd);
-    const std::uint64_t bytes = chase_->window().bytes, neighbours = 2 * (crowd + 8) * step_;
-    return bytes > 2 * neighbours ? bytes - neighbours : 0;
+    const std::uint64_t neighbours = 2 * (crowd + 8) * step_;
+    return room_ > 2 * neighbours ? room_ - neighbours : 0;
 }
 
 std::uint64_t UnhiddenChase::lacking(const NearTlb& near, const Places& tour, const std::vector<Places>& further, std::size_t at,
@@ -213,10 +213,9 @@ std::vector<UnhiddenChase::Places> UnhiddenChase::further_loads(const Places& to
             further[at].push_back(offset);
             --missing;
         };
-        const std::uint64_t room = chase_->window().bytes;
-        for_each_neighbour(room / step_, [&](std::uint64_t ways) {
+        for_each_neighbour(room_ / step_, [&](std::uint64_t ways) {
             const std::uint64_t distance = ways * step_;
-            if (tour[at] + distance < room) try_place(tour[at] + distance);
+            if (tour[at] + distance < room_) try_place(tour[at] + distance);
             if (distance <= tour[at]) try_place(tour[at] - distance);
             return missing == 0;
         });

@@ -96,7 +96,8 @@ struct NearTlb {
 /// that they share no set of the farther TLB with the load itself, whose ways are longer by a power of two.
 class UnhiddenChase {
 public:
-    UnhiddenChase(TranslationChase& chase, std::vector<NearTlb> near);
+    /// Stays within the first `room` bytes of the chase's window.
+    UnhiddenChase(TranslationChase& chase, std::vector<NearTlb> near, std::uint64_t room);
     /// Offsets below this are free for the level's own loads.
     [[nodiscard]] std::uint64_t end() const;
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
@@ -111,6 +112,7 @@ private:
 
     TranslationChase* chase_;
     std::vector<NearTlb> near_;
+    std::uint64_t room_;
     std::uint64_t step_ = 1;  ///< bytes; a way of each nearer TLB
 };
 
