@@ -26,5 +26,7 @@ using Chase = std::function<ChaseTrace(const ChaseRequest&)>;
 
 /// offsets 0, stride, 2 stride, ... below `bytes`.
 [[nodiscard]] std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride);
+/// The same with the stride doubled as often as it takes for no more than `most` offsets, or one more.
+[[nodiscard]] std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride, std::uint64_t most);
 
 }  // namespace gputomo::deduce

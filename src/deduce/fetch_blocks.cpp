@@ -17,7 +17,25 @@ std::size_t explained_by(const std::vector<FetchPlace>& places, std::uint64_t si
     return best;
 }
 
+/// Waits that say nothing together, and the share of them that may be accidents.
+constexpr std::size_t kFewestWaits = 16;
+constexpr double kAccidents = 0.03;
+
 }  // namespace
+
+std::uint64_t block_of_waits(std::span<const FetchPlace> places, std::uint64_t unit) {
+    std::vector<std::uint64_t> waits;
+    for (const auto& place : places)
+        if (place.waited) waits.push_back(place.offset);
+    if (waits.size() < kFewestWaits) return 0;
+    std::uint64_t block = 0;
+    for (std::uint64_t size = 2 * unit; size <= kMostInstructions * unit; size *= 2) {
+        const auto at_begin = std::ranges::count_if(waits, [size](std::uint64_t offset) { return offset % size == 0; });
+        if (static_cast<double>(at_begin) < (1 - kAccidents) * static_cast<double>(waits.size())) break;
+        block = size;
+    }
+    return block;
+}
 
 FetchBlocks fetch_blocks(std::span<const std::vector<FetchPlace>> kernels, std::uint64_t unit) {
     FetchBlocks found;

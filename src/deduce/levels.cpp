@@ -32,6 +32,11 @@ std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride) {
     return offsets;
 }
 
+std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride, std::uint64_t most) {
+    while (bytes / stride > most) stride *= 2;
+    return strided(bytes, stride);
+}
+
 LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question) {
     struct Newest {
         double representative = 0;

@@ -26,6 +26,11 @@ double quantile(std::vector<double> values, double q) {
     return low + (high - low) * (position - static_cast<double>(below));
 }
 
+double share_above(const std::vector<double>& values, double border) {
+    const auto above = std::ranges::count_if(values, [border](double value) { return value > border; });
+    return static_cast<double>(above) / static_cast<double>(std::max<std::size_t>(1, values.size()));
+}
+
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
 std::vector<double> medians_of_elements(const std::vector<double>& readings, std::size_t laps) {

@@ -12,6 +12,8 @@ namespace gputomo::deduce {
 /// Quantile q in 0..1 by linear interpolation; 0 for no values.
 [[nodiscard]] double quantile(std::vector<double> values, double q);
 [[nodiscard]] double median(std::vector<double> values);
+/// Part of the values that are larger than `border`; 0 where there are none.
+[[nodiscard]] double share_above(const std::vector<double>& values, double border);
 /// Of readings of the same elements, `laps` times one after the other: the median of each element.
 [[nodiscard]] std::vector<double> medians_of_elements(const std::vector<double>& readings, std::size_t laps);
 /// Mean of the values within `reach` of the median: free of outliers, and exact where readings are quantised to steps of `reach`.

@@ -47,6 +47,30 @@ TEST(FetchBlocks, AreNotSpokenOfWhereOnlyAFewPlacesWaitAnywhere) {
     EXPECT_TRUE(fetch_blocks(kernels, 16).sizes.empty());
 }
 
+/// Every third begin of a block is waited for.
+std::vector<FetchPlace> fetched_ahead(std::uint64_t block, std::size_t count) {
+    std::vector<FetchPlace> places;
+    for (std::size_t i = 0; i < count; ++i) places.push_back({16 * i, 16 * i % block == 0 && i % 3 == 0});
+    return places;
+}
+
+TEST(FetchBlocks, WaitsAtSomeOfTheirBeginsAreEnough) {
+    for (const std::uint64_t block : {64, 128, 256}) EXPECT_EQ(block_of_waits(fetched_ahead(block, 4000), 16), block);
+}
+
+TEST(FetchBlocks, AnAccidentalWaitHidesNoBlock) {
+    auto places = fetched_ahead(128, 4000);
+    places[1001].waited = true;
+    EXPECT_EQ(block_of_waits(places, 16), 128U);
+}
+
+TEST(FetchBlocks, WaitsThatAreFewOrAnywhereSayNothing) {
+    EXPECT_EQ(block_of_waits(fetched_ahead(128, 200), 16), 0U);
+    auto places = fetched_ahead(128, 4000);
+    for (std::size_t i = 5; i < places.size(); i += 10) places[i].waited = true;
+    EXPECT_EQ(block_of_waits(places, 16), 0U);
+}
+
 TEST(FetchBlocks, SurviveAccidents) {
     auto kernels = Kernels{places(16, 5, 128, 64), places(16, 6, 128, 16), places(16, 7, 128, 160)};
     for (const std::size_t at : {3, 40, 77}) kernels[at % 3][at].waited = !kernels[at % 3][at].waited;

@@ -1,5 +1,8 @@
 // Fetch blocks and operand banks of the simulated GeForce GTX 280 (Wong 2010, IV-E, IV-K4), and of GPUs that differ from it.
+#include "deduce/fetch_blocks.hpp"
 #include "experiments/experiment.hpp"
+#include "experiments/instruction_supply/fetch_entries.hpp"
+#include "experiments/instruction_supply/fetch_steps.hpp"
 #include "machine/json.hpp"
 #include "sim/simulator.hpp"
 
@@ -49,6 +52,30 @@ TEST(FetchBlock, OfOtherMachinesIsFoundAsWell) {
     machine.caches.at("instruction_l1").capacity.set(8192);
     machine.caches.at("instruction_l1").ways.set(8);
     EXPECT_EQ(number(outcome_of("fetch_block", machine), "instruction_supply.fetch_block"), 128);
+}
+
+std::uint64_t block_waited_for(const machine::Machine& machine) {
+    const auto device = sim::make_device(machine, {.id = "sim:test", .seed = 11});
+    std::vector<deduce::FetchPlace> waits;
+    for (const auto& place : FetchEntries(*device).run(1, 2)) waits.push_back({place.offset, std::ranges::max(place.cycles) > 40});
+    EXPECT_EQ(waits.size(), FetchEntries::kEntries * 9U);
+    return deduce::block_of_waits(waits, bytes_of_instruction(*device));
+}
+
+TEST(FetchEntries, WaitWhereALineOfTheFirstCacheBegins) {
+    auto machine = gtx280();
+    EXPECT_EQ(block_waited_for(machine), 256U);
+    machine.caches.at("instruction_l1").line.set(128);
+    machine.caches.at("instruction_l1").sector.set(128);
+    machine.caches.at("instruction_l1").ways.set(8);
+    EXPECT_EQ(block_waited_for(machine), 128U);
+}
+
+TEST(FetchEntries, SayNothingWhereInstructionsNeverWait) {
+    auto machine = gtx280();
+    machine.paths.erase("instruction");
+    machine.instruction_supply = {};
+    EXPECT_EQ(block_waited_for(machine), 0U);
 }
 
 TEST(FetchBlock, IsNotSpokenOfWhereInstructionsNeverWait) {

@@ -63,7 +63,9 @@ std::vector<Estimate> cache_estimates(const CacheFindings& findings, const std::
     const double confidence = findings.ways.confidence;
     add(estimates, prefix + ".sector", findings.sector, method + ": distance of misses in a walk by words");
     add(estimates, prefix + ".capacity", findings.capacity, method + (confidence > 0 ? kPredicted : ": largest array walked without misses"));
-    add(estimates, prefix + ".line", findings.line, method + ": distance at which a line of a full set has a neighbour of its own");
+    add(estimates, prefix + ".line", findings.line,
+        method + (confidence > 0 ? ": distance at which a line of a full set has a neighbour of its own"
+                                 : ": neighbours that a miss brings along, in front and behind"));
     add(estimates, prefix + ".ways", findings.ways, method + kPredicted);
     add(estimates, prefix + ".sets", findings.sets, method + kPredicted);
     add_set_ways(estimates, findings, prefix, method);

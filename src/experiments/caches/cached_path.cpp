@@ -123,8 +123,7 @@ std::vector<std::uint64_t> PathFindings::tour_of(std::size_t index, const PathQu
         index == 0 ? 0 : std::max(caches[index - 1].level.overflows, 2 * static_cast<std::uint64_t>(caches[index - 1].findings.capacity.value));
     // A quarter: with replacement other than LRU an array of the level's full size need not be there.
     bytes = index < caches.size() ? std::min(std::max(bytes, caches[index].level.fits / 4), caches[index].level.fits) : std::min(bytes, question.room);
-    while (bytes / stride > question.most_loads) stride *= 2;
-    return deduce::strided(std::max(bytes, stride), stride);
+    return deduce::strided(std::max(bytes, stride), stride, question.most_loads);
 }
 
 PathFindings measure_caches(Context& context, const deduce::Chase& chase, const PathQuestion& question, Outcome& outcome) {

@@ -1,12 +1,13 @@
 // The caches on the way to instructions.
 #include "experiments/experiments.hpp"
 
-#include "deduce/neighbours.hpp"
 #include "deduce/statistics.hpp"
 #include "experiments/caches/cached_path.hpp"
+#include "experiments/caches/code_ahead.hpp"
 #include "experiments/caches/instruction_chase.hpp"
 #include "experiments/clock/clock_watch.hpp"
 #include "experiments/device_facts.hpp"
+#include "experiments/instruction_supply/fetch_entries.hpp"
 #include "experiments/sharing/scope_report.hpp"
 
 #include <fmt/format.h>
@@ -29,88 +30,14 @@ constexpr std::uint32_t kSlots = 1544;
 constexpr double kPart = 0.75, kUndisturbed = 0.1, kDisturbed = 0.5;
 constexpr std::uint64_t kMostConstants = 64 * 1024;
 constexpr std::uint64_t kLaps = 8;
-/// Lines longer than this, and shorter ones, are not expected; confidence of one whose neighbours say so, and of a number that is known to lie in an interval.
-constexpr std::uint64_t kLongestLine = 1024, kShortestLine = 32;
-constexpr double kNeighbours = 0.95, kInterval = 0.5;
-/// Sizes of code that a capacity is looked for in; laps before its misses count; shares of visits that miss where it fits but for accidents, and where it does not.
-constexpr std::uint64_t kSizes = 48, kWarmLaps = 4;
-constexpr double kHardlyAny = 0.02, kSome = 0.1;
 /// Capacities of one cache on two paths differ by no more than this share.
 constexpr double kSameCapacity = 0.1;
-
-double share_above(const std::vector<double>& latencies, double border) {
-    const auto above = std::ranges::count_if(latencies, [border](double latency) { return latency > border; });
-    return static_cast<double>(above) / static_cast<double>(std::max<std::size_t>(1, latencies.size()));
-}
 
 /// One visit of each line: of several only the first can miss.
 std::uint64_t step_through(const PathLevel& cache, const PathQuestion& question) {
     const auto& line = cache.findings.line;
     if (!line.candidates.empty()) return static_cast<std::uint64_t>(line.candidates.back());
     return line.confidence > 0 ? static_cast<std::uint64_t>(line.value) : 2 * question.stride;
-}
-
-/// The same, in longer steps where that would be more than `most` visits.
-std::vector<std::uint64_t> through(std::uint64_t bytes, std::uint64_t step, std::uint64_t most) {
-    while (bytes / step > most) step *= 2;
-    return deduce::strided(bytes, step);
-}
-
-deduce::Trace trace_of(const deduce::Neighbours& neighbours, const std::string& name) {
-    deduce::Trace trace{.name = "instruction_caches/neighbours_" + name, .experiment = "instruction_caches"};
-    trace.columns = {{"distance", "bytes", {}}, {"inside", "share", {}}, {"outside", "share", {}}, {"cold", "visits", {}}};
-    for (const auto& share : neighbours.shares) {
-        const double row[] = {static_cast<double>(share.distance), share.inside, share.outside, static_cast<double>(share.cold)};
-        for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
-    }
-    trace.plot = {.title = "Code that a miss brings along, by its distance from what was asked for", .x = "distance", .y = {"inside", "outside"}};
-    return trace;
-}
-
-/// The largest piece of code that is walked through with hardly a miss, like all smaller ones, and the smallest from which on, like in all larger ones, one
-/// visit in ten misses; with the dispatcher's, which is visited as often.
-deduce::Finding capacity_of(InstructionChase& chase, const PathLevel& cache, double border, const PathQuestion& question) {
-    const std::uint64_t from = cache.level.fits / 2, to = cache.level.overflows;
-    const std::uint64_t step = std::max<std::uint64_t>((to - from) / kSizes / question.stride, 1) * question.stride;
-    std::uint64_t fits = 0, overflows = to;
-    bool fitted = true;
-    for (std::uint64_t bytes = from; bytes <= to; bytes += step) {
-        const auto tour = through(bytes, question.stride, question.most_loads);
-        const double missing = share_above(chase.walk(tour, kWarmLaps * tour.size(), kLaps * tour.size(), std::nullopt), border);
-        fitted = fitted && missing <= kHardlyAny;
-        if (fitted) fits = bytes;
-        if (missing <= kSome) overflows = bytes + step;
-    }
-    const auto known = [&](std::uint64_t bytes) { return static_cast<std::int64_t>(bytes + chase.dispatcher_bytes()); };
-    return {known(fits), kInterval, {known(fits), known(overflows)}, {}};
-}
-
-/// What walks cannot tell of caches into which code is fetched ahead: neighbours say how long their lines are, and shares of misses how much they hold at least.
-void ask_neighbours(InstructionChase& chase, const PathQuestion& question, PathFindings& findings, Outcome& outcome) {
-    std::vector<deduce::Neighbours> of_caches;
-    for (std::size_t i = 0; i < findings.caches.size(); ++i) {
-        of_caches.push_back(deduce::find_neighbours(question.chase_behind, {.border = findings.borders_of(i)[1],
-                                                                            .piece = question.stride,
-                                                                            .room = question.room,
-                                                                            .most_loads = question.most_loads,
-                                                                            .longest_line = kLongestLine}));
-        outcome.traces.push_back(trace_of(of_caches.back(), findings.caches[i].name));
-    }
-    const auto farthest = std::ranges::max_element(of_caches, {}, &deduce::Neighbours::ahead);
-    if (farthest == of_caches.end() || farthest->ahead == 0) return;
-    outcome.warnings.push_back(fmt::format("{}: up to {} bytes behind a line come along with it: how the caches choose sets is not told by which lines stay",
-                                           question.experiment, farthest->ahead));
-    for (std::size_t i = 0; i < findings.caches.size(); ++i) {
-        auto& cache = findings.caches[i];
-        cache.findings = {};
-        const auto line = static_cast<std::int64_t>(of_caches[i].line);
-        auto& known = cache.findings.line;
-        if (line > static_cast<std::int64_t>(question.stride))
-            known = {line, kNeighbours, {line, line}, {}};
-        else if (line > 0)  // a visit goes through all of a slot, so that lines may be shorter
-            for (auto shorter = static_cast<std::int64_t>(kShortestLine); shorter <= line; shorter *= 2) known.candidates.push_back(shorter);
-        cache.findings.capacity = capacity_of(chase, cache, findings.borders_of(i)[1], question);
-    }
 }
 
 /// The constant cache of that capacity; empty where there is none.
@@ -131,11 +58,11 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
         auto& cache = findings.caches[i];
         const auto capacity = static_cast<double>(cache.least_capacity());
         const auto bytes = static_cast<std::uint64_t>(kPart * capacity);
-        const auto code = through(bytes, step_through(cache, question), question.most_loads);
+        const auto code = deduce::strided(bytes, step_through(cache, question), question.most_loads);
         const double border = findings.borders_of(i)[1];
         const auto constants = static_cast<std::uint32_t>(std::min(bytes, kMostConstants));
-        const double alone = share_above(chase.walk_beside_constants(code, 0, kLaps), border);
-        const double beside = share_above(chase.walk_beside_constants(code, constants, kLaps), border);
+        const double alone = deduce::share_above(chase.walk_beside_constants(code, 0, kLaps), border);
+        const double beside = deduce::share_above(chase.walk_beside_constants(code, constants, kLaps), border);
         if (alone > kUndisturbed || beside < kDisturbed) continue;
         const auto name = constant_cache_of(context.findings, capacity);
         if (name.empty()) {
@@ -166,7 +93,7 @@ public:
         laps_ = laps;
         // A rival that only waits does so in code as well: far away.
         const auto competed = beside(sms_ - 1, 0, 0);
-        alone_ = competed ? std::optional(share_above(competed->latencies, border_)) : std::nullopt;
+        alone_ = competed ? std::optional(deduce::share_above(competed->latencies, border_)) : std::nullopt;
     }
     /// To warps of a block on SM 0, one for each scheduler; `rival` is then how many schedulers its own is behind that of the first one's warp. Blocks get their
     /// schedulers as they come, so that one and the same warp of a block may have another one the next time.
@@ -176,7 +103,7 @@ public:
             const auto competed = beside(0, run % schedulers_, laps_);
             if (!competed) continue;
             const std::uint32_t behind = (competed->rivals_slot + schedulers_ - competed->slot % schedulers_) % schedulers_;
-            const double lost = share_above(competed->latencies, border_) - *alone_;
+            const double lost = deduce::share_above(competed->latencies, border_) - *alone_;
             const auto [at, added] = least.emplace(behind, lost);
             if (!added) at->second = std::min(at->second, lost);
         }
@@ -200,7 +127,7 @@ private:
         for (std::uint32_t i = 0; alone_ && i < kRuns && (!least || *least > kUndisturbed); ++i) {
             const auto competed = beside(rival, 0, laps_);
             if (!competed) break;
-            least = std::min(least.value_or(1), share_above(competed->latencies, border_) - *alone_);
+            least = std::min(least.value_or(1), deduce::share_above(competed->latencies, border_) - *alone_);
         }
         return least;
     }
@@ -227,12 +154,12 @@ void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& 
         // Both blocks may share a cache of constants.
         const std::uint64_t most_visits = question.most_loads / 2;
         const std::uint64_t step = step_through(cache, question);
-        const auto own = through(bytes.own, step, most_visits);
+        const auto own = deduce::strided(bytes.own, step, most_visits);
         // The rival's code begins at the next way of any size, so that it covers the same sets, or where there is no room for that, behind the other one.
         const std::uint64_t rest = bytes.together - bytes.own, behind = (bytes.own / InstructionChase::kAlignment + 1) * InstructionChase::kAlignment;
         const std::uint64_t begin = std::bit_ceil(bytes.own) + rest <= question.room ? std::bit_ceil(bytes.own) : behind;
         const auto rivals = [&](std::uint64_t length) {
-            auto offsets = through(length, step, most_visits);
+            auto offsets = deduce::strided(length, step, most_visits);
             for (auto& offset : offsets) offset += begin;
             return offsets;
         };
@@ -284,7 +211,7 @@ Outcome measure(Context& context) {
         return outcome;
     }
     chase.describe(0.6, "code beside code");
-    ask_neighbours(chase, question, findings, outcome);
+    find_code_ahead(context, chase, question, findings, outcome);
     chase.describe(0.7, "instructions beside constants");
     find_shared(context, chase, question, findings, outcome);
     report_caches(findings, question, outcome);
@@ -310,7 +237,10 @@ Experiment instruction_caches_experiment() {
                          "caches.*.ways", "caches.*.sets", "caches.*.index", "caches.*.policy", "paths.instruction.caches", "paths.instruction.memory_latency",
                          "paths.instruction.memory_latency_range"},
             .run = run,
-            .compile_ahead = [](const Context& context) { InstructionChase::compile_ahead(context.device, kSlots); }};
+            .compile_ahead = [](const Context& context) {
+                InstructionChase::compile_ahead(context.device, kSlots);
+                FetchEntries::compile_ahead(context.device);
+            }};
 }
 
 }  // namespace gputomo::experiments

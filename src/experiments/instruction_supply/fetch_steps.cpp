@@ -51,7 +51,7 @@ void append_sweeps(ptx::KernelBuilder& k, Reg evicts, const std::vector<Reg>& su
     });
 }
 
-std::vector<std::uint64_t> offsets_of_later_reads(const device::KernelCode& code, std::uint64_t instruction_bytes) {
+std::vector<std::uint64_t> later_reads(const device::KernelCode& code, std::uint64_t instruction_bytes) {
     std::vector<std::uint64_t> offsets;
     const auto instructions = code.instructions();
     for (std::size_t i = 1; i < instructions.size(); ++i)
@@ -60,7 +60,7 @@ std::vector<std::uint64_t> offsets_of_later_reads(const device::KernelCode& code
 }
 
 /// As written: what a simulated GPU executes.
-std::vector<std::uint64_t> offsets_of_later_reads(const ptx::Kernel& kernel, std::uint64_t instruction_bytes) {
+std::vector<std::uint64_t> later_reads(const ptx::Kernel& kernel, std::uint64_t instruction_bytes) {
     const auto reads_clock = [](const ptx::Instruction& instruction) {
         const auto* special = instruction.opcode == ptx::Opcode::mov ? std::get_if<SpecialRegister>(&instruction.sources.front().value) : nullptr;
         return special != nullptr && *special == SpecialRegister::clock;
@@ -72,6 +72,11 @@ std::vector<std::uint64_t> offsets_of_later_reads(const ptx::Kernel& kernel, std
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> offsets_of_later_reads(const CompiledKernel& kernel, const ptx::KernelBuilder& written, std::uint64_t instruction_bytes) {
+    if (const auto& code = kernel.module().machine_code()) return later_reads(device::decode(device::Cubin(code->cubin), kernel.name()), instruction_bytes);
+    return later_reads(written.build().kernels.front(), instruction_bytes);
+}
 
 std::uint64_t bytes_of_instruction(const device::Device& device) {
     return device.attribute(device::Attribute::compute_capability_major).value_or(0) >= kLongSince ? 16 : 8;
@@ -110,10 +115,7 @@ FetchSteps::FetchSteps(device::Device& device, Shape shape)
       results_(device, Bytes{kStepBytes * kSteps + 4 * kWarp * kWarps}),
       threads_(kWarp * kWarps) {
     const auto bytes = bytes_of_instruction(device);
-    if (const auto& code = kernel_.module().machine_code())
-        offsets_ = offsets_of_later_reads(device::decode(device::Cubin(code->cubin), kernel_.name()), bytes);
-    else
-        offsets_ = offsets_of_later_reads(fetch_steps_kernel(target_of(device), shape, bytes).build().kernels.front(), bytes);
+    offsets_ = offsets_of_later_reads(kernel_, fetch_steps_kernel(target_of(device), shape, bytes), bytes);
 }
 
 std::vector<FetchStep> FetchSteps::run() {

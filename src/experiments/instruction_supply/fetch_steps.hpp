@@ -36,6 +36,9 @@ private:
 };
 
 [[nodiscard]] ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shape& shape, std::uint64_t instruction_bytes);
+/// Of clock reads that follow one another, all but each first: where they lie in the machine code, or, where there is none, in what was written; bytes.
+[[nodiscard]] std::vector<std::uint64_t> offsets_of_later_reads(const CompiledKernel& kernel, const ptx::KernelBuilder& written,
+                                                                std::uint64_t instruction_bytes);
 /// Before compute capability 7.0 an instruction takes 8 bytes (with control words beside it on some), since then 16.
 [[nodiscard]] std::uint64_t bytes_of_instruction(const device::Device& device);
 
