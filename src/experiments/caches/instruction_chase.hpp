@@ -2,6 +2,7 @@
 #pragma once
 
 #include "deduce/chase.hpp"
+#include "experiments/caches/instruction_chase_kernel.hpp"
 #include "experiments/compiled_kernel.hpp"
 #include "experiments/experiment.hpp"
 
@@ -19,10 +20,8 @@ namespace gputomo::experiments {
 /// through, and visits to offsets within it are hits. The caches behind see nothing of it, and offset 0 is the first slot.
 class InstructionChase {
 public:
-    /// Instructions of a slot: 64 or 128 bytes, the smallest line of an instruction cache.
-    static constexpr std::uint32_t kSlotInstructions = 8;
-    /// Bytes of the dispatcher where it lies in front of the slots, filled up; the first slot's place is a multiple of kAlignment.
-    static constexpr std::uint64_t kHead = 256, kAlignment = 512;
+    static constexpr std::uint32_t kSlotInstructions = code_chase::kSlotInstructions;
+    static constexpr std::uint64_t kHead = code_chase::kHead, kAlignment = code_chase::kAlignment;
 
     /// `slots`: a multiple of 8.
     InstructionChase(Context& context, std::uint32_t slots);
