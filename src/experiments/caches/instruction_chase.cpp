@@ -124,7 +124,7 @@ std::vector<double> InstructionChase::walk(const std::vector<std::uint64_t>& off
 
 std::vector<double> InstructionChase::walk_beside_constants(const std::vector<std::uint64_t>& offsets, std::uint32_t constants, std::uint64_t laps) {
     auto tour = tour_of(offsets, 0);
-    tour.order.push_back(slots_ + kConstantsEntry);
+    tour.order.push_back(entries_of(slots_) + kConstantsEntry);
     constants_ = constants;
     auto latencies = walk(tour, 2 * tour.size, laps * tour.size, std::nullopt);
     constants_ = 0;
@@ -134,7 +134,7 @@ std::vector<double> InstructionChase::walk_beside_constants(const std::vector<st
 std::optional<InstructionChase::Competed> InstructionChase::compete(const Competition& competition) {
     context_.progress(fraction_, what_);
     const auto mine = tour_of(competition.own, 0).order, theirs = tour_of(competition.rivals, 0).order;
-    const std::uint32_t meeting = slots_ + kMeetingEntry;
+    const std::uint32_t meeting = entries_of(slots_) + kMeetingEntry;
     const auto append = [](std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& more) { to.insert(to.end(), more.begin(), more.end()); };
     std::vector<std::uint32_t> own, rivals{meeting};
     for (int lap = 0; lap < 2; ++lap) append(own, mine);
@@ -180,7 +180,7 @@ std::optional<InstructionChase::Competed> InstructionChase::run_both(const std::
 
 std::uint64_t InstructionChase::most_visits() const {
     const double constants = context_.findings.number("caches.constant_l1.capacity").value_or(kUsualConstants);
-    return static_cast<std::uint64_t>(kTableShare * constants / kEntryBytes);
+    return visits_of_lines(static_cast<std::uint64_t>(kTableShare * constants) / kTableLine);
 }
 
 deduce::ChaseTrace InstructionChase::answer(const deduce::ChaseRequest& request, std::uint64_t head) {

@@ -23,7 +23,6 @@ public:
     static constexpr std::uint32_t kSlotInstructions = code_chase::kSlotInstructions;
     static constexpr std::uint64_t kHead = code_chase::kHead, kAlignment = code_chase::kAlignment;
 
-    /// `slots`: a multiple of 8.
     InstructionChase(Context& context, std::uint32_t slots);
     /// Has its kernel compiled.
     static void compile_ahead(device::Device& device, std::uint32_t slots);

@@ -22,7 +22,7 @@ constexpr std::uint32_t kMostSpins = 1 << 20;
 constexpr std::uint32_t kSlotSums = kSlotInstructions - 1, kRegisters = 2;
 constexpr Bytes kConstants{64 * 1024};
 constexpr std::int64_t kConstantStride = 64;
-constexpr std::uint32_t kGroups = 8;
+constexpr std::uint32_t kGroups = 8, kEntriesOfLine = kTableLine / kEntryBytes;
 
 /// A slot's instructions work on a few registers, in turns that no compiler can fold. Few, since each is one more value that comes together
 /// from all slots where they meet: with one for each instruction a compiler takes three times as long for the kernel.
@@ -212,8 +212,9 @@ ptx::KernelBuilder chase_kernel(ptx::Target target, std::uint32_t slots, Filling
     append_filling(k, filling.before, filled);
     std::vector<Label> targets;
     for (std::uint32_t i = 0; i < slots + kFurtherEntries; ++i) targets.push_back(k.label());
-    auto table = targets;
+    std::vector<Label> table(entries_of(slots), targets.front());
     for (std::uint32_t i = 0; i < slots; ++i) table[entry_of(i, slots)] = targets[i];
+    table.insert(table.end(), targets.begin() + slots, targets.end());
     k.place(dispatch);
     append_filling(k, filling.within, filled);
     append_dispatcher(k, s, p, table, done);
@@ -287,10 +288,17 @@ Filling find_filling(device::Device& device, std::uint64_t instruction_bytes) {
 
 }  // namespace
 
+std::uint32_t entries_of(std::uint32_t slots) {
+    const std::uint32_t of_group = (slots + kGroups - 1) / kGroups;
+    return kGroups * ((of_group + kEntriesOfLine - 1) / kEntriesOfLine * kEntriesOfLine);
+}
+
 std::uint32_t entry_of(std::uint32_t slot, std::uint32_t slots) {
     const std::uint32_t group = slot % kGroups, reversed = (group & 1U) << 2U | (group & 2U) | group >> 2U;
-    return reversed * (slots / kGroups) + slot / kGroups;
+    return reversed * (entries_of(slots) / kGroups) + slot / kGroups;
 }
+
+std::uint64_t visits_of_lines(std::uint64_t lines) { return lines / kGroups * kGroups * kEntriesOfLine; }
 
 std::optional<Layout> layout_in(const CompiledKernel& compiled, const ptx::KernelBuilder& written, std::uint32_t slots) {
     const auto& code = compiled.module().machine_code();

@@ -20,12 +20,15 @@ inline constexpr std::uint32_t kAnySm = 0xffff'ffff, kNoSm = 0xffff'fffe;
 inline constexpr std::int64_t kHeaderBytes = 32, kRivalClaim = 8, kMeetings = 12, kWarpSlot = 16, kRivalsSlot = 20;
 /// Entries of the jumps' table behind those of the slots: code that reads constants, and code that waits for the other block.
 inline constexpr std::uint32_t kConstantsEntry = 0, kMeetingEntry = 1, kFurtherEntries = 2;
-/// Bytes of an entry of the jumps' table, which lies in constant memory.
-inline constexpr std::uint64_t kEntryBytes = 4;
+/// Bytes of an entry of the jumps' table, which lies in constant memory, and of a line there.
+inline constexpr std::uint64_t kEntryBytes = 4, kTableLine = 64;
 
-/// Where a slot's entry is in the jumps' table; `slots` is a multiple of 8. Entries of slots that lie 8 apart are neighbours there, so that tours in steps of 2, 4
-/// or 8 slots read as few of its lines as tours of all slots of a piece of code.
+/// Entries of the jumps' table for so many slots. Those of slots that lie 8 apart are neighbours, and eight groups of them begin at a line each, so that tours in
+/// steps of 2, 4 or 8 slots read as few lines as tours of all slots of a piece of code.
+[[nodiscard]] std::uint32_t entries_of(std::uint32_t slots);
 [[nodiscard]] std::uint32_t entry_of(std::uint32_t slot, std::uint32_t slots);
+/// Visits of a tour that reads no more lines of the table, in whichever of these steps it goes.
+[[nodiscard]] std::uint64_t visits_of_lines(std::uint64_t lines);
 
 /// Where the parts of the code lie, in instructions from the kernel's begin.
 struct Layout {
