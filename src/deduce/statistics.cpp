@@ -95,7 +95,10 @@ StraightLine least_squares(std::span<const double> x, std::span<const double> y)
     double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
     for (std::size_t i = 0; i < x.size(); ++i) sum_x += x[i], sum_y += y[i], sum_xx += x[i] * x[i], sum_xy += x[i] * y[i];
     const double slope = (n * sum_xy - sum_x * sum_y) / (n * sum_xx - sum_x * sum_x);
-    return {(sum_y - slope * sum_x) / n, slope};
+    const double at_zero = (sum_y - slope * sum_x) / n;
+    double distances = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) distances += std::pow(y[i] - at_zero - slope * x[i], 2);
+    return {at_zero, slope, n > 2 ? std::sqrt(distances / (n - 2) / (sum_xx - sum_x * sum_x / n)) : 0};
 }
 
 }  // namespace gputomo::deduce

@@ -38,6 +38,7 @@ struct Location {
 struct StraightLine {
     double at_zero = 0;
     double slope = 0;
+    double slope_uncertainty = 0;  ///< standard deviation, from the distances; 0 of two points
 };
 /// Least squares of the distances along y. As many y as x, and two different x at least.
 [[nodiscard]] StraightLine least_squares(std::span<const double> x, std::span<const double> y);

@@ -340,6 +340,9 @@ TEST(Statistics, ALineOfLeastSquaresIsThatOfPointsOnIt) {
     const std::vector<double> steps{0, 1, 2}, up{0, 3, 3};
     EXPECT_NEAR(least_squares(steps, up).slope, 1.5, 1e-12);
     EXPECT_NEAR(least_squares(steps, up).at_zero, 0.5, 1e-12);
+    EXPECT_NEAR(exact.slope_uncertainty, 0, 1e-9);
+    // Distances of -0.5, 1 and -0.5, with one degree of freedom, over x that lie 0 and 1 from their mean.
+    EXPECT_NEAR(least_squares(steps, up).slope_uncertainty, std::sqrt(1.5 / 2), 1e-12);
 }
 
 TEST(Statistics, AMeanNearTheMedianIsFreeOfOutliersAndOfTheClocksSteps) {

@@ -24,10 +24,13 @@ constexpr int kWarp = 32;
 constexpr double kConfidence = 0.8;
 /// Warps by SM, one access of each under way; below one, so many of the SMs have one.
 constexpr std::array kWarps{0.25, 0.5, 0.75, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0};
-/// Arrays are so many times as large as what the caches may keep of writes, and runs have so many turns at least.
-constexpr std::int64_t kTimesCache = 6, kFewestTurns = 64;
+/// Arrays are so many times as large as what the caches may keep of writes, and runs have so many turns at least: with 512 the clock that launches are timed by
+/// is uncertain by 10 cycles of a turn, a tenth of what writes add.
+constexpr std::int64_t kTimesCache = 6, kFewestTurns = 4096, kQuickTurns = 64;
 constexpr std::int64_t kShareOfMemory = 4;
 constexpr int kLaunches = 3;
+/// Of the slope, between which it is said to lie.
+constexpr double kDeviations = 2;
 /// Beyond this share of what memory gives, reads wait for each other.
 constexpr double kBusy = 0.6;
 
@@ -51,6 +54,8 @@ public:
             outcome_.warnings.emplace_back("write_delay: left out: memory.read_bandwidth is not known");
             return std::move(outcome_);
         }
+        for (const double warps : kWarps) arrays_size_ = std::max(arrays_size_, size_for(shape_of(warps)));
+        arrays_ = device::Buffer(context_.device, 2 * arrays_size_);
         std::vector<Beside> all;
         for (const double warps : kWarps) {
             context_.progress(static_cast<double>(all.size()) / std::size(kWarps), fmt::format("{} warps", warps));
@@ -62,10 +67,21 @@ public:
     }
 
 private:
+    [[nodiscard]] StreamShape shape_of(double warps) const {
+        const double blocks = std::ceil(sms_of(context_.device) * std::min(1.0, warps));
+        return {.threads = static_cast<int>(std::max(1.0, warps)) * kWarp, .blocks = static_cast<int>(blocks), .unroll = 1};
+    }
+
+    /// Of what is read.
+    [[nodiscard]] Bytes size_for(StreamShape shape) const {
+        const auto memory = context_.device.attribute(device::Attribute::total_memory_bytes).value_or(std::int64_t{256} << 20);
+        const std::int64_t turns = context_.quick ? kQuickTurns : kFewestTurns;
+        return Bytes{std::min(std::max(kTimesCache * largest_cache(context_), turns * shape.turn_bytes()), memory / kShareOfMemory)};
+    }
+
     [[nodiscard]] Beside measure(double warps) {
         const double sms = sms_of(context_.device);
-        const StreamShape shape{
-            .threads = static_cast<int>(std::max(1.0, warps)) * kWarp, .blocks = static_cast<int>(std::ceil(sms * std::min(1.0, warps))), .unroll = 1};
+        const auto shape = shape_of(warps);
         const double cycles_per_ns = sm_mhz_of(context_) / 1000;
         Beside beside{.warps = shape.threads / kWarp * shape.blocks / sms,
                       .read = turn(StreamKind::read, shape) * cycles_per_ns,
@@ -78,13 +94,9 @@ private:
 
     /// Nanoseconds of a turn.
     [[nodiscard]] double turn(StreamKind kind, StreamShape shape) {
-        const auto memory = context_.device.attribute(device::Attribute::total_memory_bytes).value_or(std::int64_t{256} << 20);
-        const std::int64_t wanted = std::max(kTimesCache * largest_cache(context_), kFewestTurns * shape.turn_bytes());
-        const Bytes size{std::min(wanted, memory / kShareOfMemory)};
-        if (size > arrays_size_) arrays_ = device::Buffer(context_.device, 2 * (arrays_size_ = size));
         Streaming streaming(context_.device, kind, shape, arrays_.address(), arrays_size_);
         if (checked_.insert(kind).second) add_code_checks(streaming.compiled(), outcome_);
-        const auto timed = streaming.second_half(size, kLaunches);
+        const auto timed = streaming.second_half(size_for(shape), kLaunches);
         return timed.time.count() / timed.turns;
     }
 
@@ -111,10 +123,9 @@ private:
             outcome_.warnings.emplace_back("write_delay: nothing is said: three numbers of warps do not leave the memory idle enough");
             return;
         }
-        const auto [own, slope] = deduce::least_squares(writes, delays);
-        double worst = 0;
-        for (std::size_t i = 0; i < writes.size(); ++i) worst = std::max(worst, std::abs(delays[i] - own - slope * writes[i]) / std::max(1e-9, writes[i]));
-        outcome_.estimates.push_back(decided_real("memory.write_delay", {std::max(0.0, slope), std::max(0.0, slope - worst), std::max(0.0, slope) + worst},
+        const auto [own, slope, uncertainty] = deduce::least_squares(writes, delays);
+        const double delay = std::max(0.0, slope), reach = kDeviations * uncertainty;
+        outcome_.estimates.push_back(decided_real("memory.write_delay", {delay, std::max(0.0, delay - reach), delay + reach},
                                                   {"write_delay: copies less reads alone, over the share of the memory's time that writes take", kConfidence,
                                                    fmt::format("a store takes {:.3g} cycles besides", own)}));
     }
