@@ -24,6 +24,7 @@ struct SurfaceOptions {
     std::vector<std::string> accesses;
     std::vector<int> alphas, ilp{1, 2, 4, 8}, warps;
     std::optional<int> turn;
+    std::optional<double> window_us;
     double seconds = 0;
     std::uint64_t seed = 1;
     int noise = 0;
@@ -59,6 +60,7 @@ experiments::MixPlan plan_of(const SurfaceOptions& options, const device::Device
                               .intensities = experiments::mix_intensities(),
                               .chains = options.ilp,
                               .warps = options.warps,
+                              .window_us = options.window_us,
                               .turn = options.turn,
                               .seconds = options.seconds};
     if (!options.alphas.empty()) plan.intensities.clear();
@@ -100,6 +102,9 @@ void add_surface(CLI::App& parent, Action& action) {
     command->add_option("--warps", options->warps, "occupancies, warps on each SM; all if not given")->delimiter(',');
     command->add_option("--turn", options->turn, "instructions of a turn of the loop; if not given, 720, or as many as do not wait for code")
         ->check(CLI::Range(16, 1000));
+    command
+        ->add_option("--window", options->window_us, "least microseconds for which streams are counted; if not given, 200 on a GPU and none on a simulated one")
+        ->check(CLI::Range(0.0, 1000.0));
     command->add_option("--seconds", options->seconds, "begin no mix after this time; 0: none")->capture_default_str()->check(CLI::NonNegativeNumber);
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str()->check(kSeeds);
     command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();

@@ -151,6 +151,7 @@ struct Pipeline {
     Integer warp_latency;
     Integer forward_latency;
     Real lanes;
+    Text scope;
     Real issue_slots;
     Texts executes;
 
@@ -162,6 +163,8 @@ struct Pipeline {
         visit({.name = "forward_latency", .unit = Unit::cycles, .doc = "the same where the dependent instruction runs on the CUDA cores and that makes a difference (Volkov 2016, 4.7)",
                .internal = "found by issue_cost; the simulator does not tell who waits for a result"}, self.forward_latency);
         visit({.name = "lanes", .unit = Unit::operations_per_cycle, .doc = "thread operations started per cycle and SM"}, self.lanes);
+        visit({.name = "scope", .doc = "whose lanes these are: every scheduler has a share of its own, or all schedulers of an SM feed all of them (the SFUs of Fermi); a scheduler's where not given",
+               .choices = {"scheduler", "sm"}}, self.scope);
         visit({.name = "issue_slots", .unit = Unit::count, .doc = "issue slots of its scheduler that one of its instructions takes; 1 where not given (Volkov 2016, 4.7: 2 for the SFU of Maxwell)"}, self.issue_slots);
         visit({.name = "executes", .doc = "operations it executes", .internal = "the list of operations[..].units seen from the unit"}, self.executes);
     }

@@ -31,12 +31,19 @@ constexpr std::int64_t kLargestFirstReach = 16 * kMiB;
 
 /// Draws for the paths of constants, textures and instructions differ from the others of a seed.
 constexpr std::uint64_t kOfPaths = 0x9e37'79b9'7f4a'7c15;
+/// The same of what schedulers share.
+constexpr std::uint64_t kOfUnits = 0xbf58'476d'1ce4'e5b9;
 
 /// Sets leaves, all with the seed as their source.
 class Maker {
 public:
     explicit Maker(std::uint64_t seed)
-        : dice_(seed), later_dice_(~seed), path_dice_(seed ^ kOfPaths), seed_(seed), source_(fmt::format("random machine, seed {}", seed)) {}
+        : dice_(seed),
+          later_dice_(~seed),
+          path_dice_(seed ^ kOfPaths),
+          unit_dice_(seed ^ kOfUnits),
+          seed_(seed),
+          source_(fmt::format("random machine, seed {}", seed)) {}
 
     Machine make() {
         identity_and_topology();
@@ -91,7 +98,7 @@ private:
     }
 
     Dice dice_;
-    Dice later_dice_, path_dice_;  ///< for leaves that were added later, so that the others of a seed's machine stay what they were
+    Dice later_dice_, path_dice_, unit_dice_;  ///< for leaves that were added later, so that the others of a seed's machine stay what they were
     std::uint64_t seed_;
     std::string source_;
     Machine machine_;
@@ -179,6 +186,8 @@ void Maker::issue_and_arithmetic() {
     pipeline("dpu", std::max<std::int64_t>(1, width.lanes / dice_.one_of(std::array<std::int64_t, 4>{2, 3, 8, 32})));
     set(issue.ilp_latency, dice_.between(1, std::max<std::int64_t>(1, shortest / 2)));
     control_flow();
+    if (width.schedulers > 1)
+        for (const char* name : {"sfu", "dpu"}) set(machine_.pipelines[name].scope, unit_dice_.chance(50) ? "sm" : "scheduler");
 
     for (const char* key : {"add.s32", "add.f32", "mul.f32", "fma.rn.f32"}) operation(key, "sp", 1);
     operation("mul.lo.s32", "sp", multiply);

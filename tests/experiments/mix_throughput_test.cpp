@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 namespace gputomo::experiments {
@@ -36,6 +37,35 @@ TEST(MixThroughput, OneWarpTakesTheLatenciesOfItsInstructions) {
     EXPECT_NEAR(1 / ipc(*kepler, {.arithmetic_only = true}, 1), 9, 0.1);
     EXPECT_NEAR(5 / ipc(*kepler, {.access = MixAccess::sfu, .alpha = 4}, 1), 9 + 4 * 9, 0.5);
     EXPECT_NEAR(5 / ipc(*kepler, {.access = MixAccess::shared, .alpha = 4}, 1), 24 + 4 * 9, 0.5);
+}
+
+TEST(MixThroughput, StreamsOfWholeWarpsTakeWhatIsDescribedOfThem) {
+    auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx280.json");
+    machine.topology.sms.set(6);
+    for (const std::int64_t latency : {434, 460}) {
+        machine.paths.at("global").warp_latency.set(latency);
+        const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
+        EXPECT_NEAR(1 / ipc(*gpu, {.alpha = 0}, 1), static_cast<double>(latency), 3) << "and what pages add";
+    }
+}
+
+TEST(MixThroughput, StreamsAreCountedForAsLongAsAskedOrAsLinesLast) {
+    const auto gpu = simulated("gtx680");
+    LinkedArray array(*gpu, 4, MixThroughput::kMostLines);
+    constexpr double kWindow = 90'000;
+    const auto cycles_of = [&](MixThroughput& mix) {
+        EXPECT_TRUE(mix.instructions_per_cycle(2).has_value());
+        return gpu->counters().cycles;  // of the last launch
+    };
+    MixThroughput one(*gpu, {.alpha = 0}, array), eight(*gpu, {.alpha = 0, .chains = 8}, array), adds(*gpu, {.arithmetic_only = true}, array);
+    const double alone = one.instructions_per_cycle(2).value(), together = eight.instructions_per_cycle(2).value();
+    EXPECT_LT(cycles_of(one), kWindow);
+    for (MixThroughput* mix : {&one, &eight, &adds}) mix->set_least_window(kWindow);
+    EXPECT_GT(cycles_of(one), kWindow);
+    EXPECT_LT(cycles_of(eight), kWindow) << "eight chains share the lines, so that it takes several launches";
+    EXPECT_LT(cycles_of(adds), kWindow) << "not a stream";
+    EXPECT_NEAR(one.instructions_per_cycle(2).value() / alone, 1, 0.02);
+    EXPECT_NEAR(eight.instructions_per_cycle(2).value() / together, 1, 0.02);
 }
 
 TEST(MixThroughput, ManyWarpsReachWhatLimitsThem) {
@@ -110,13 +140,32 @@ TEST(MixThroughput, OccupanciesAndIntensities) {
     EXPECT_EQ(mix_alphas(false).back(), 512);
 }
 
+TEST(LinkedArray, GroupsOfChainsReadLinesOfTheirOwnAtUnequalDistances) {
+    const auto gpu = simulated("gtx980");
+    constexpr std::int64_t kLines = 40, kChains = 64 * 16, kGroup = 16;
+    LinkedArray array(*gpu, kChains / 4, kLines);
+    const auto first = array.take(kChains, kLines);
+    std::set<std::uint32_t> lines, offsets;
+    for (std::int64_t chain = 0; chain < kChains; ++chain)
+        for (std::int64_t step = 0; step < kLines; ++step) lines.insert(array.after(first, chain, kLines, step));
+    EXPECT_EQ(std::ssize(lines), kChains * kLines);
+    for (std::int64_t group = 0; group < kChains / kGroup; ++group)
+        offsets.insert(array.after(first, group * kGroup, kLines, 0) -
+                       static_cast<std::uint32_t>(group * kGroup * array.distance(kLines) * LinkedArray::kLineBytes));
+    EXPECT_GT(offsets.size(), 16U) << "in its part of the array a group begins anywhere";
+    auto ring = LinkedArray::ring(*gpu, 64);
+    EXPECT_EQ(ring.distance(37), 37);
+    EXPECT_EQ(ring.after(0, 1, 37, 0) - ring.after(0, 0, 37, 0), 37 * LinkedArray::kLineBytes);
+}
+
 TEST(LinkedArray, GivesLinesThatWereNotReadForLong) {
     const auto gpu = simulated("gtx980");
     LinkedArray array(*gpu, 4, 100);  // 4 SMs: 16 chains side by side
     EXPECT_EQ(array.take(16, 60), 0);
-    EXPECT_EQ(array.take(10, 40), 16 * 60);
-    EXPECT_EQ(array.take(1, 1), 0);
-    EXPECT_THROW((void)array.take(16, 101), std::logic_error);
+    EXPECT_EQ(array.take(10, 40), 16 * array.distance(60));
+    EXPECT_EQ(array.take(1, 100), 16 * (array.distance(60) + array.distance(40)));
+    EXPECT_EQ(array.take(16, 200), 0);
+    EXPECT_THROW((void)array.take(16, 400), std::logic_error);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -73,6 +75,28 @@ double most_alone(const experiments::MixSurface& surface, bool adds) {
         if (curve.shape.arithmetic_only == adds && (adds || curve.shape.alpha == 0))
             for (const auto& sample : curve.samples) most = std::max(most, sample.instructions_per_cycle);
     return most;
+}
+
+TEST(RecordedSurface, StreamsOfAnH200AreTheSameInTheNextRun) {
+    const auto first = load_surface(GPUTOMO_SOURCE_DIR "/recordings/h200-streams-1.json.gz"),
+               second = load_surface(GPUTOMO_SOURCE_DIR "/recordings/h200-streams-2.json.gz");
+    ASSERT_EQ(first.curves.size(), second.curves.size());
+    int samples = 0, apart = 0, apart_few_chains = 0;
+    for (std::size_t i = 0; i < first.curves.size(); ++i)
+        for (const auto& a : first.curves[i].samples)
+            for (const auto& b : second.curves[i].samples) {
+                if (a.warps != b.warps) continue;
+                ++samples;
+                const bool differs = std::abs(a.instructions_per_cycle / b.instructions_per_cycle - 1) > 0.02;
+                apart += differs ? 1 : 0;
+                apart_few_chains += differs && first.curves[i].shape.chains <= 4 ? 1 : 0;
+            }
+    EXPECT_GT(samples, 4800);
+    EXPECT_LT(apart, samples / 100);
+    EXPECT_EQ(apart_few_chains, 0);
+    const double terabytes = most_alone(second, false) * second.sms * second.sm_mhz.value() * 1e6 * 128 / 1e12;
+    EXPECT_GT(terabytes, 0.97 * 4.8143);
+    EXPECT_LT(terabytes, 4.8143);
 }
 
 TEST(RecordedSurface, OfAnH200ReachesWhatItsUnitsHave) {

@@ -23,8 +23,8 @@ machine::Machine banked() {
     return m;
 }
 
-/// Mean wait of lines that come at random, `load` of what all banks can do.
-double mean_wait(const machine::Machine& machine, double load) {
+/// Mean wait for the first bytes of lines that come at random, `load` of what all banks can do.
+double mean_wait(const machine::Machine& machine, double load, std::uint32_t bytes = 128) {
     Dram dram(machine);
     std::mt19937_64 random(1);
     std::exponential_distribution<double> gap(load * 32 / 40 / 4);
@@ -32,7 +32,7 @@ double mean_wait(const machine::Machine& machine, double load) {
     constexpr int kReads = 200'000;
     for (int i = 0; i < kReads; ++i) {
         now += gap(random);
-        sum += dram.read(random() >> 20 << 7, 128, now).delay;
+        sum += dram.read(random() >> 20 << 7, bytes, now).delay;
     }
     return sum / kReads;
 }
@@ -58,6 +58,17 @@ TEST(DramBanks, WaitsAreThoseOfOneBankTimesForkAndJoin) {
         EXPECT_GT(wait, 1.3 * one) << load;
         EXPECT_LT(wait, 4 * one + 4) << load;
     }
+}
+
+TEST(DramBanks, AReadWaitsForTheBurstsThatItAsksFor) {
+    for (const double load : {0.2, 0.5}) {
+        const double one = 40 * load / (2 * (1 - load)), burst = mean_wait(banked(), load, 32), line = mean_wait(banked(), load);
+        EXPECT_GT(burst, 0.8 * one) << load;
+        EXPECT_LT(burst, 0.75 * line) << "the banks are as busy, but the other bursts are not waited for, at " << load;
+    }
+    Dram dram(banked());
+    EXPECT_DOUBLE_EQ(dram.read(0x4000, 32, 0).delay, 0);
+    EXPECT_DOUBLE_EQ(dram.read(0x4060, 32, 1).delay, 0) << "another burst of the line that is under way";
 }
 
 TEST(DramBanks, WaitsGrowWithTheTimeOfABank) {

@@ -55,6 +55,7 @@ const std::vector<Case> kCases{
     {"NoSchedulers", [](Machine& m) { m.issue.schedulers_per_sm.set(0); }, "issue.schedulers_per_sm", "found 0"},
     {"IssueTakesNoTime", [](Machine& m) { m.issue.issue_interval.set(0); }, "issue.issue_interval", "found 0"},
     {"IssueOfNothing", [](Machine& m) { m.issue.dual_issue.set(0); }, "issue.dual_issue", "found 0"},
+    {"UnitsOfAPairOfSchedulers", [](Machine& m) { m.pipelines.begin()->second.scope.set("pair"); }, "scope", "\"pair\""},
     {"ScoreboardOfNothing", [](Machine& m) { m.issue.scoreboard_loads.set(0); }, "issue.scoreboard_loads", "found 0"},
     {"ReissueOfNothing", [](Machine& m) { m.issue.reissue_transactions.set(0); }, "issue.reissue_transactions", "found 0"},
     {"BranchesGoBackInTime", [](Machine& m) { m.issue.branch_latency_taken.set(-2); }, "issue.branch_latency_taken", "found -2"},

@@ -56,6 +56,29 @@ TEST(SmTiming, TwoUnitsOfOneOperationAreBothKeptBusy) {
     EXPECT_NEAR(each(small_machine(), mul, 140, 512) / 16, 32 / 11.2, 0.01);
 }
 
+TEST(SmTiming, OneWarpHasAllLanesOfAUnitThatTheSchedulersShare) {
+    auto machine = small_machine();
+    machine.issue.schedulers_per_sm.set(2);
+    machine.pipelines["sfu"].lanes.set(4);
+    add_operation(machine, "rsqrt.approx.f32", 22, 4, {"sfu"});
+    const auto root = [](KernelBuilder& k, Reg) { k("rsqrt.approx.f32", k.reg(Type::f32), 2.0F); };
+    EXPECT_EQ(each(machine, root, 32, 32), 16) << "its scheduler's share";
+    EXPECT_EQ(each(machine, root, 32, 64), 16) << "two warps, a scheduler each";
+    machine.pipelines["sfu"].scope.set("sm");
+    EXPECT_EQ(each(machine, root, 32, 32), 8);
+    EXPECT_EQ(each(machine, root, 32, 64), 16) << "two warps, all lanes in turn";
+    // Three warps of dependent instructions hide 22 cycles, as on a GTX 480 (Volkov 2016, Table 6.3); one scheduler has two of them.
+    const auto chain = [](int count) {
+        return [count](KernelBuilder& k, Reg r) {
+            const Reg x = k.reg(Type::f32);
+            k("mov.b32", x, r);
+            k.repeat(count, [&](int) { k("rsqrt.approx.f32", x, x); });
+            k("mov.b32", r, x);
+        };
+    };
+    EXPECT_NEAR((cycles(machine, chain(128), 96) - cycles(machine, chain(64), 96)) / 64.0, 3 * 8, 0.5);
+}
+
 TEST(SmTiming, AWarpWhoseUnitIsInDemandIsNotPassedOver) {
     // Warps that come to an addition find the SP taken by other warps' multiplications, which could use either unit. Where they
     // lose their turns, they fall behind, and the block's last warp takes twice as long as the first.

@@ -45,13 +45,22 @@ struct Record {
     std::uint32_t sm = 0;
 };
 
-/// Each thread begins `stride` pointers behind the one before it, the first one at `begin`. Arguments: array, begin, stride, turns, records.
+/// Lines between two loads of the warp whose loads are coalesced: no neighbours, which a cache may fetch together.
+constexpr std::int64_t kLinesApart = 37;
+constexpr std::int64_t kLineBytes = 128, kThreadsOfPointer = kWarp * kPointerBytes / kLineBytes;
+constexpr std::uint32_t kLinePointers = kLineBytes / kPointerBytes;
+/// Walks of one warp alone: where its transactions meet at a bank is chance.
+constexpr std::uint32_t kLoneWalks = 4;
+
+/// 2^shift threads after each other begin at one pointer, the next ones `stride` pointers behind it, the first ones at `begin`. Arguments: array, begin, stride, shift, turns, records.
 ptx::KernelBuilder random_kernel(ptx::Target target) {
     ptx::KernelBuilder k("random_access", target);
     const Reg array = k.param(Type::u64, "array"), begin = k.param(Type::u32, "begin"), stride = k.param(Type::u32, "stride"),
-              turns = k.param(Type::u32, "turns"), records = k.param(Type::u64, "records");
-    const Reg index = k.thread_index(), first = k.reg(Type::u32), warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), at = k.reg(Type::b64);
-    k("mad.lo.u32", first, index, stride, begin);
+              shift = k.param(Type::u32, "shift"), turns = k.param(Type::u32, "turns"), records = k.param(Type::u64, "records");
+    const Reg index = k.thread_index(), pointer = k.reg(Type::u32), first = k.reg(Type::u32), warp = k.reg(Type::u32), first_lane = k.reg(Type::pred),
+              at = k.reg(Type::b64);
+    k("shr.u32", pointer, index, shift);
+    k("mad.lo.u32", first, pointer, stride, begin);
     k("mov.b64", at, k.element(array, first, Bytes{kPointerBytes}));
     k("shr.u32", warp, index, 5);
     k("setp.eq.u32", first_lane, k.special(ptx::SpecialRegister::laneid), 0);
@@ -74,38 +83,47 @@ std::vector<std::uint64_t> chain(device::Address base, std::int64_t bytes) {
     return links;
 }
 
+/// A ring of pointers, each to one kLinesApart lines further on.
+std::vector<std::uint64_t> lines_apart(device::Address base, std::int64_t bytes) {
+    std::vector<std::uint64_t> links(static_cast<std::size_t>(bytes / kPointerBytes));
+    for (std::size_t i = 0; i < links.size(); ++i)
+        links[i] = base + (i * kPointerBytes + static_cast<std::uint64_t>(kLinesApart * kLineBytes)) % static_cast<std::uint64_t>(bytes);
+    return links;
+}
+
 class Walker {
 public:
-    Walker(device::Device& device, std::int64_t bytes)
+    enum class Order { random, coalesced };
+
+    Walker(device::Device& device, std::int64_t bytes, Order order = Order::random)
         : kernel_(device, random_kernel(target_of(device)), {LoopedCode{{"LDG", 8}, kLoads}}),
           sms_(sms_of(device)),
           bytes_(bytes),
+          order_(order),
           array_(device, Bytes{bytes}),
           records_(device, Bytes{sms_ * max_warps_of(device) * static_cast<std::int64_t>(sizeof(Record))}) {
-        array_.write(chain(array_.address(), bytes));
+        array_.write(order == Order::random ? chain(array_.address(), bytes) : lines_apart(array_.address(), bytes));
     }
 
     struct Rate {
         double latency = 0;  ///< cycles from load to load of a warp
         double loads = 0;    ///< of warps, per cycle, all together
     };
-    /// One block of `warps` on as many SMs as there are blocks; nullopt where two came to one.
-    std::optional<Rate> walk(std::int64_t blocks, int warps) {
+    /// One block of `warps` on as many SMs as there are blocks, the mean of as many `walks`; nullopt where two blocks came to one SM.
+    std::optional<Rate> walk(std::int64_t blocks, int warps, std::uint32_t walks = 1) {
         if (warps * kWarp > kernel_.properties().max_threads_per_block) return std::nullopt;
         const std::int64_t all = blocks * warps;
-        const auto stride = static_cast<std::uint32_t>(bytes_ / kPointerBytes / (all * kWarp));
-        for (const std::uint32_t begin : {0U, stride / 2}) {  // the first brings translations and code into their caches, but not the lines of the second
-            device::Arguments arguments;
-            arguments.add(array_.address()).add(begin).add(stride).add(static_cast<std::uint32_t>(kTurns)).add(records_.address());
-            kernel_.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarp)}, arguments);
-        }
+        const bool coalesced = order_ == Order::coalesced;
+        const auto stride = coalesced ? 1 : static_cast<std::uint32_t>(bytes_ / kPointerBytes / (all * kWarp));
+        const auto other = coalesced ? static_cast<std::uint32_t>(kLinesApart * kLineBytes / kPointerBytes) : stride;  // pointers to where another load begins
+        const auto shift = coalesced ? static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(kThreadsOfPointer))) : 0;
         Rate rate;
-        std::map<std::uint32_t, int> warps_of;
-        for (const auto& record : records_.read<Record>(static_cast<std::size_t>(all))) {
-            const double cycles = static_cast<std::int32_t>(record.end - record.start), loads = static_cast<double>(kTurns * kLoads);
-            rate.latency += cycles / loads / static_cast<double>(all);
-            rate.loads += loads / cycles;
-            if (++warps_of[record.sm] > warps) return std::nullopt;
+        for (std::uint32_t i = 0; i <= walks; ++i) {  // the first brings translations and code into their caches, but not the lines of the others
+            const std::uint32_t part = other * i / (walks + 1), begin = coalesced ? part / kLinePointers * kLinePointers : part;
+            device::Arguments arguments;
+            arguments.add(array_.address()).add(begin).add(stride).add(shift).add(static_cast<std::uint32_t>(kTurns)).add(records_.address());
+            kernel_.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarp)}, arguments);
+            if (i > 0 && !add_walk(rate, all, warps, walks)) return std::nullopt;
         }
         return rate;
     }
@@ -113,9 +131,22 @@ public:
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
 private:
+    /// What the records say, as one of `walks`; false where an SM had more than `warps`.
+    bool add_walk(Rate& rate, std::int64_t all, int warps, std::uint32_t walks) {
+        std::map<std::uint32_t, int> warps_of;
+        for (const auto& record : records_.read<Record>(static_cast<std::size_t>(all))) {
+            const double cycles = static_cast<std::int32_t>(record.end - record.start), loads = static_cast<double>(kTurns * kLoads);
+            rate.latency += cycles / loads / static_cast<double>(all * walks);
+            rate.loads += loads / cycles / walks;
+            if (++warps_of[record.sm] > warps) return false;
+        }
+        return true;
+    }
+
     CompiledKernel kernel_;
     std::int64_t sms_;
     std::int64_t bytes_;
+    Order order_;
     device::Buffer array_, records_;
 };
 
@@ -147,7 +178,7 @@ private:
         trace.columns = {{"warps", "warp/SM", {}}, {"rate", "ops/cycle/SM", {}}, {"latency", "cycles", {}}};
         const auto add = [&](std::int64_t blocks, int warps) {
             context_.progress(0.5 * static_cast<double>(trace.columns[0].values.size()) / 11, fmt::format("{} blocks of {} warps", blocks, warps));
-            const auto rate = walker.walk(blocks, warps);
+            const auto rate = walker.walk(blocks, warps, blocks * warps == 1 ? kLoneWalks : 1);
             if (!rate) return;
             trace.columns[0].values.push_back(static_cast<double>(blocks * warps) / static_cast<double>(walker.sms()));
             trace.columns[1].values.push_back(per_sm(walker, *rate));
@@ -159,21 +190,22 @@ private:
         for (const int warps : kWarps)
             if (warps <= max_warps_of(context_.device)) add(walker.sms(), warps);
         if (trace.columns[2].values.empty()) throw DeviceError("random_access: no block came to an SM of its own");
-        add_transaction_cost(trace.columns[2].values.front());
+        add_transaction_cost(trace.columns[2].values.front(), bytes);
         add_fetched(trace.columns[1].values, walker.sms());
         trace.plot = {fmt::format("Throughput of random access over occupancy, {} MiB", bytes >> 20), "warps", {"rate"}, false, false};
         outcome_.traces.push_back(std::move(trace));
     }
 
-    void add_transaction_cost(double latency) {
-        auto coalesced = context_.findings.number("paths.global.warp_latency");
-        if (!coalesced) coalesced = context_.findings.number("paths.global.memory_latency");
+    /// `latency`: of one warp alone whose loads are random, in an array of as many bytes.
+    void add_transaction_cost(double latency, std::int64_t bytes) {
+        Walker lines(context_.device, bytes, Walker::Order::coalesced);
+        const auto coalesced = lines.walk(1, 1, kLoneWalks);
         if (!coalesced) return;
         const int transactions = kWarp - coalesced_transactions(context_.device);
-        const double cost = (latency - *coalesced) / transactions;
-        outcome_.estimates.push_back(
-            decided_real("paths.global.transaction_cost", {cost, cost, cost},
-                         {"random_access: latency of one warp's random loads less that of coalesced ones, by transaction", kConfidence}));
+        const double cost = (latency - coalesced->latency) / transactions;
+        outcome_.estimates.push_back(decided_real("paths.global.transaction_cost", {cost, cost, cost},
+                                                  {"random_access: latency of one warp's random loads less that of coalesced ones, by transaction", kConfidence,
+                                                   fmt::format("{:.4g} cycles less {:.4g}", latency, coalesced->latency)}));
     }
 
     /// What a word takes of the memory's time, in bytes that are streamed meanwhile; nothing where more warps would load more.

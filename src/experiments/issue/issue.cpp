@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gputomo::experiments {
 namespace {
@@ -34,6 +35,10 @@ constexpr int kChains[] = {1, 2, 3, 4, 6, kMostChains};
 /// Enough of them to fill a scheduler from few warps; more make warps of current GPUs drift apart.
 constexpr int kFilling = 4;
 constexpr int kLoopBody = 240;
+/// Chains of one warp that keep a unit busy. With less than this part of the time that its scheduler's share of the lanes takes it must have had more; with as much, to this part, it had that.
+constexpr int kUnitChains[] = {4, kMostChains};
+constexpr double kLessThanShare = 0.8;
+constexpr double kNearShare = 0.1;
 
 class IssueExperiment {
 public:
@@ -43,6 +48,7 @@ public:
     Outcome run() {
         one_warp();
         schedulers();
+        if (schedulers_ > 1) scopes();
         if (schedulers_ > 0) interval();
         return std::move(outcome_);
     }
@@ -98,6 +104,39 @@ private:
         schedulers_ = best.schedulers;
         slot_ = best.slot;
         outcome_.estimates.push_back(decided("issue.schedulers_per_sm", std::int64_t{schedulers_}, evidence));
+    }
+
+    /// One warp, whose instructions all come from one scheduler, keeps its share of a unit's lanes busy, or all of them where the schedulers share them.
+    void scopes() {
+        deduce::Trace trace{.name = "issue/units_of_one_warp", .experiment = "issue"};
+        trace.columns = {{"share", "cycles/instruction", {}}, {"all", "cycles/instruction", {}}, {"measured", "cycles/instruction", {}}};
+        for (const auto& [name, operation] : timed_pipelines(target_of(context_.device))) {
+            const auto lanes = context_.findings.number(fmt::format("pipelines.{}.lanes", name));
+            if (!lanes) continue;
+            context_.progress(0.75, fmt::format("{} of one warp", name));
+            double measured = std::numeric_limits<double>::infinity();
+            for (const int chains : kUnitChains) {
+                DoubledChain kernel(context_.device, operation, {.length = 48 / chains / 2 * 2, .chains = chains});
+                add_code_checks(kernel.compiled(), outcome_);
+                measured = std::min(measured, warp_size_ / kernel.throughput(1, warp_size_));
+            }
+            const double all = warp_size_ / *lanes, share = all * schedulers_;
+            const double row[] = {share, all, measured};
+            for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+            if (const auto scope = scope_of(share, measured))
+                outcome_.estimates.push_back(
+                    decided(fmt::format("pipelines.{}.scope", name), std::string(*scope),
+                            {"issue: independent instructions of one warp", kConfidence,
+                             fmt::format("one every {:.3g} cycles; a scheduler's share of the lanes takes {:.3g}, all take {:.3g}", measured, share, all)}));
+        }
+        outcome_.traces.push_back(std::move(trace));
+    }
+
+    /// Nothing where something else than the unit may hold one warp back as long.
+    [[nodiscard]] std::optional<std::string_view> scope_of(double share, double measured) const {
+        if (measured < kLessThanShare * share) return "sm";
+        if (alone_ < kLessThanShare * share && std::abs(measured - share) <= kNearShare * share) return "scheduler";
+        return std::nullopt;
     }
 
     /// Instructions per cycle of an SM; nothing where the compiler dropped loads of what was loaded before.
@@ -223,7 +262,7 @@ Experiment issue_experiment() {
             .source = "Volkov 2016, 3.7, Tables 2.6, 2.8",
             .needs = {},
             .after = {"arithmetic_throughput"},
-            .provides = {"issue.schedulers_per_sm", "issue.issue_interval", "issue.dual_issue", "issue.ilp_latency"},
+            .provides = {"issue.schedulers_per_sm", "issue.issue_interval", "issue.dual_issue", "issue.ilp_latency", "pipelines.*.scope"},
             .run = run};
 }
 

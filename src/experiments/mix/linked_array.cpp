@@ -18,6 +18,16 @@ constexpr int kMostTries = 8;
 /// 2^this chains of a stream read lines side by side, as the threads of a block do (Volkov 2016, 5.10): 2 KiB.
 constexpr std::uint32_t kStreamShift = 4;
 
+/// Groups are scattered by a multiplicative hash (Knuth 1973, 6.4): the bits of g times this, divided by the golden ratio of 2^32, from bit 16 on.
+constexpr std::uint32_t kHash = 0x9E3779B1;
+constexpr std::uint32_t kHashShift = 16;
+
+/// Of groups of 2^shift chains, a number of bits that are all ones: none of a ring, whose chains are groups of their own.
+std::uint32_t scatter_mask(std::uint32_t shift) {
+    const std::uint32_t side = (std::uint32_t{1} << shift) - 1;
+    return side << 1 | side;
+}
+
 bool survives_adding(device::Address first, std::int64_t bytes) {
     const device::Address last = first + static_cast<device::Address>(bytes) - 1;
     if (first >> 32 != last >> 32) return false;
@@ -27,7 +37,8 @@ bool survives_adding(device::Address first, std::int64_t bytes) {
 
 std::int64_t streamed_lines(const device::Device& device, std::int64_t warps, std::int64_t lines) {
     constexpr std::int64_t kStep = std::int64_t{1} << kStreamShift;
-    return (std::int64_t{sms_of(device)} * warps + kStep - 1) / kStep * kStep * lines;
+    const std::int64_t scattered = LinkedArray::kMostChains * (scatter_mask(kStreamShift) + 1);
+    return (std::int64_t{sms_of(device)} * warps + kStep - 1) / kStep * kStep * (lines + scattered);
 }
 
 }  // namespace
@@ -57,9 +68,11 @@ LinkedArray::LinkedArray(device::Device& device, std::int64_t lines, std::uint32
     buffer_.write(links);
 }
 
+std::int64_t LinkedArray::most_scattered() const { return scatter_mask(shift_); }
+
 std::int64_t LinkedArray::take(std::int64_t chains, std::int64_t lines) {
     if (ring_) return 0;
-    const std::int64_t step = std::int64_t{1} << shift_, taken = (chains + step - 1) / step * step * lines;
+    const std::int64_t step = std::int64_t{1} << shift_, taken = (chains + step - 1) / step * step * distance(lines);
     if (taken > lines_) throw std::logic_error(fmt::format("{} lines of an array that has {}", taken, lines_));
     if (next_ + taken > lines_) next_ = 0;
     return std::exchange(next_, next_ + taken);
@@ -67,7 +80,9 @@ std::int64_t LinkedArray::take(std::int64_t chains, std::int64_t lines) {
 
 std::uint32_t LinkedArray::after(std::int64_t first_line, std::int64_t chain, std::int64_t lines, std::int64_t steps) const {
     const std::int64_t step = std::int64_t{1} << shift_;
-    const std::int64_t line = first_line + chain / step * lines * step + chain % step + steps * step;
+    const auto group = static_cast<std::uint32_t>(chain / step);
+    const std::int64_t scattered = group * kHash >> kHashShift & scatter_mask(shift_);
+    const std::int64_t line = first_line + (group * distance(lines) + scattered + steps) * step + chain % step;
     return static_cast<std::uint32_t>(address() + static_cast<device::Address>((ring_ ? line % lines_ : line) * kLineBytes));
 }
 
@@ -82,13 +97,20 @@ ptx::Reg line_address(ptx::KernelBuilder& k, const LineArguments& lines, ptx::Re
     using ptx::Type;
     constexpr int kPointerBytes = 8, kThreadsOfPointerShift = 1;
     const auto line = k.reg(Type::u32), beside = k.reg(Type::u32), side = k.reg(Type::u32), word = k.reg(Type::u32), pair = k.reg(Type::u32);
+    const auto scattered = k.reg(Type::u32), mask = k.reg(Type::u32);
     k("shr.u32", pair, k.special(ptx::SpecialRegister::laneid), kThreadsOfPointerShift);
     k("mov.u32", side, 1);
     k("shl.b32", side, side, lines.shift);
     k("sub.u32", side, side, 1);
     k("and.b32", beside, chain, side);
     k("shr.u32", line, chain, lines.shift);
+    k("shl.b32", mask, side, 1);
+    k("or.b32", mask, mask, side);
+    k("mul.lo.u32", scattered, line, static_cast<std::int64_t>(kHash));
+    k("shr.u32", scattered, scattered, static_cast<int>(kHashShift));
+    k("and.b32", scattered, scattered, mask);
     k("mul.lo.u32", line, line, lines.each);
+    k("add.u32", line, line, scattered);
     k("shl.b32", line, line, lines.shift);
     k("add.u32", line, line, beside);
     k("add.u32", line, line, lines.first);

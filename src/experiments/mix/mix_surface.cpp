@@ -18,6 +18,8 @@ namespace {
 constexpr int kMostInstructions = 1100;
 /// NVML reports the clock in steps of 15 MHz; a change below 1% is one step at most.
 constexpr double kSteadyClock = 0.01;
+/// Least time for which streams are counted. An H200's memory stands still for 0.7 us every 90 us, which takes 2% of a window of 35 us that it falls into and nothing of others.
+constexpr double kWindowUs = 200;
 /// Ring of an L1: a line that the first load brings. Of an L2: this share of it.
 constexpr std::int64_t kL1Lines = 1;
 constexpr std::int64_t kL2Share = 4;
@@ -107,6 +109,7 @@ private:
 
     void add(const MixShape& shape) try {
         MixThroughput mix(device_, shape, arrays_.of(shape.access));
+        if (surface_.sm_mhz) mix.set_least_window(plan_.window_us.value_or(device_.simulated() ? 0 : kWindowUs) * *surface_.sm_mhz);
         surface_.checked_kernels +=
             std::ranges::any_of(mix.compiled().code_checks(), [](const auto& check) { return check.result == CodeResult::passed; }) ? 1 : 0;
         MixCurve curve{.shape = shape, .sm_mhz = {}, .samples = {}};

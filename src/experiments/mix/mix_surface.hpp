@@ -40,6 +40,8 @@ struct MixPlan {
     std::vector<int> chains;  ///< instruction-level parallelism
     std::vector<int> warps;   ///< of an SM
     bool adds_alone = true;
+    std::optional<double> window_us =
+        {};  ///< least time for which streams are counted (MixThroughput::set_least_window); 200 on a GPU where not given, none on a simulated one
     std::optional<int> turn = {};  ///< instructions of a turn; as many as fit (fitting_turn.hpp) where not given
     double seconds = 0;            ///< curves that don't begin within this time are left out; 0: none
 };

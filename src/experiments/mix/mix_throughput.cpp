@@ -21,6 +21,9 @@ constexpr double kFirstTurns = 3;
 constexpr double kFirstLines = 96;
 constexpr double kLonger = 3;
 constexpr int kTries = 7;
+/// Windows of a sample at most, and the part of one that may be missing from the time that they should have together.
+constexpr double kMostWindows = 6;
+constexpr double kNearlyWhole = 0.1;
 /// Turns for which all warps go on while slower ones still count.
 constexpr double kTurnsAfter = 2;
 /// Before the window: turns of a typical warp, and cycles in which code and translations come into their caches.
@@ -28,8 +31,6 @@ constexpr double kSettleTurns = 1;
 constexpr double kCold = 5'000;
 /// A typical turn is longer by more than what it was expected to be: the warps had not settled.
 constexpr double kMuchLonger = 1.5;
-/// Cycles of a window at least: a thousand times what reading a clock may be off.
-constexpr double kLeastWindow = 10'000;
 /// Some warp ran out of lines: its turns are shorter by about as much than the shortest known mean.
 constexpr double kShorter = 0.8;
 /// Turns more than those that are meant to be done: the ones under way at the ends of phases.
@@ -162,6 +163,12 @@ std::int64_t MixThroughput::turns_for(const Window& window) const {
     return shape_.lines() == 0 ? wanted : std::min<std::int64_t>(wanted, kMostLines / shape_.chains / shape_.lines());
 }
 
+double MixThroughput::least_cycles(const Window& window) const {
+    if (shape_.lines() == 0 || array_.is_ring()) return kLeastWindow;
+    const std::int64_t most_turns = kMostLines / shape_.lines() / shape_.chains - kBehind - 2;
+    return std::clamp(static_cast<double>(most_turns) * shortest_turn_ - window.settle - window.after, kLeastWindow, least_window_);
+}
+
 std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window& window) {
     constexpr std::int64_t kApart = 37;  // lines between neighbouring chains of a ring
     const std::int64_t grid = sms_ * blocks.per_sm, warps = grid * blocks.warps, chains = warps * shape_.chains;
@@ -169,7 +176,11 @@ std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window
     const std::int64_t first_line = shape_.reads_lines() ? array_.take(chains, lines) : 0;
     const bool bounded = shape_.reads_lines() && !array_.is_ring();
     device::Arguments arguments;
-    arguments.add(array_.address()).add(static_cast<std::uint32_t>(first_line)).add(static_cast<std::uint32_t>(lines)).add(array_.mask()).add(array_.shift());
+    arguments.add(array_.address())
+        .add(static_cast<std::uint32_t>(first_line))
+        .add(static_cast<std::uint32_t>(array_.distance(lines)))
+        .add(array_.mask())
+        .add(array_.shift());
     arguments.add(bounded ? static_cast<std::uint32_t>(turns - 2) : ~std::uint32_t{0});  // two more are done where the first phase reaches it
     device_.fill_u32(origins_.address(), 0, kMostSmNumbers);
     gate_goal_ += static_cast<std::uint32_t>(grid);
@@ -207,7 +218,8 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
     double turns = std::max({kFirstTurns, shape_.lines() > 0 ? kFirstLines / shape_.lines() : 0, turns_ / kLonger});
     for (int attempt = 0; attempt < kTries; ++attempt, turns *= kLonger) {
         const double expected = turn_;
-        Window window{skew_ + kSettleTurns * turn_ + kCold, std::max(kLeastWindow, turns * turn_), kTurnsAfter * turn_};
+        Window window{skew_ + kSettleTurns * turn_ + kCold, turns * turn_, kTurnsAfter * turn_};
+        window.cycles = std::max(window.cycles, least_cycles(window));
         const bool longest = shape_.lines() > 0 && !array_.is_ring() && (turns_for(window) + 1) * shape_.lines() * shape_.chains > kMostLines;
         if (longest)
             window.cycles = std::max(
@@ -226,10 +238,24 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
         if (longest && window.cycles < turn_) return std::nullopt;
         if (line.uncertain > kUncertain * line.turns && !longest) continue;
         turns_ = turns;
-        const double per_sm = line.turns_per_cycle / static_cast<double>(sms_);
-        return MixSample{.warps = warps, .instructions_per_cycle = per_sm * shape_.instructions(), .slowest = line.slowest * warps / per_sm};
+        double rate = line.turns_per_cycle, slowest = line.slowest;
+        const int windows =
+            shape_.lines() == 0 || array_.is_ring() ? 1 : static_cast<int>(std::min(kMostWindows, std::ceil(least_window_ / window.cycles - kNearlyWhole)));
+        int counted = 1;
+        for (int i = 1; i < windows; ++i) {
+            const Timeline again = timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
+            if (!again.balanced || !again.resident || !again.lasted) continue;
+            rate += again.turns_per_cycle, slowest += again.slowest;
+            ++counted;
+        }
+        return sample_of(warps, rate / counted, slowest / counted);
     }
     return std::nullopt;
+}
+
+MixSample MixThroughput::sample_of(int warps, double turns_per_cycle, double slowest) const {
+    const double per_sm = turns_per_cycle / static_cast<double>(sms_);
+    return {.warps = warps, .instructions_per_cycle = per_sm * shape_.instructions(), .slowest = slowest * warps / per_sm};
 }
 
 std::optional<double> MixThroughput::instructions_per_cycle(int warps) {

@@ -5,6 +5,7 @@
 #include "experiments/mix/mix_shape.hpp"
 #include "experiments/mix/occupancy_control.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -23,6 +24,10 @@ public:
     /// `array` is what loads from memory walk through: a stream for global, a ring that fits for l1 and l2. Others don't use it.
     MixThroughput(device::Device& device, const MixShape& shape, LinkedArray& array);
 
+    /// Streams are counted for at least so many cycles, in several windows of as many launches where the lines of one do not last. A GPU's memory may stand still now
+    /// and then, an H200's every 90 us for 0.7 us: shorter windows differ by whether that falls into them.
+    void set_least_window(double cycles) { least_window_ = std::max(cycles, kLeastWindow); }
+
     /// Work done in a window of time on every SM in which `warps` warps ran there, all of them from before its start until behind its end. nullopt where
     /// that was not attained. Throws DeviceError where a pointer came out other than it must.
     [[nodiscard]] std::optional<MixSample> sample(int warps);
@@ -32,6 +37,8 @@ public:
 
     /// Lines that one warp of any shape reads, at most.
     static constexpr std::int64_t kMostLines = 1024;
+    /// Cycles of a window at least: a thousand times what reading a clock may be off.
+    static constexpr double kLeastWindow = 10'000;
 
 private:
     struct Window {
@@ -41,8 +48,11 @@ private:
     };
     [[nodiscard]] std::vector<MixRecord> run(const BlockShape& blocks, const Window& window);
     [[nodiscard]] std::int64_t turns_for(const Window& window) const;
+    /// The least window, or a shorter one for which the lines last.
+    [[nodiscard]] double least_cycles(const Window& window) const;
     /// The turn of one warp on each SM.
     void probe();
+    [[nodiscard]] MixSample sample_of(int warps, double turns_per_cycle, double slowest) const;
 
     device::Device& device_;
     MixShape shape_;
@@ -53,6 +63,7 @@ private:
     device::Buffer origins_;       ///< of the times of each SM
     std::uint32_t gate_goal_ = 0;  ///< blocks that have come to the gate when those of the last launch have
     std::int64_t sms_ = 1;
+    double least_window_ = kLeastWindow;
     double shortest_turn_ = 0;  ///< cycles, of any warp in the last sample
     double turn_ = 0;           ///< cycles of a typical turn of the last sample
     double turns_ = 0;          ///< of its window

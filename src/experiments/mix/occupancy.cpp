@@ -12,6 +12,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
+#include <optional>
+#include <vector>
 
 namespace gputomo::experiments {
 namespace {
@@ -20,10 +23,10 @@ constexpr double kWarp = 32;
 constexpr double kConfidence = 0.9;
 /// Occupancies that are tried first; between the last that falls short of a share of the peak and the first that reaches it, all are.
 constexpr int kCoarse = 12;
-/// A peak is attained where this much of it is (Volkov 2016, 6.1 to 6.3): all but a small threshold, and two shares that say how gradually it comes.
-constexpr std::array kShares{0.985, 0.95, 0.9};
+/// A peak is attained where this much of it is (Volkov 2016, 6.1: "over 99%"), and two shares say how gradually it comes (6.3).
+constexpr std::array kShares{0.99, 0.95, 0.9};
 
-/// Instructions of a turn where the others of its loop are hidden: the code fits the smallest first instruction cache, 4 KB (Wong 2010, IV-K).
+/// Instructions of a turn whose loop is taken off: the code fits the smallest first instruction cache, 4 KB (Wong 2010, IV-K).
 constexpr int kShortTurn = 360;
 
 struct Series {
@@ -33,11 +36,16 @@ struct Series {
 };
 
 const std::array kSeries{
-    Series{"add", {.arithmetic_only = true}},
+    Series{"add", {.arithmetic_only = true, .turn = kShortTurn}},
     Series{"sfu", {.access = MixAccess::sfu, .alpha = 0, .turn = kShortTurn}, "pipelines.sfu.warp_latency"},
     Series{"smem", {.access = MixAccess::shared, .alpha = 0, .turn = kShortTurn}, "shared.warp_latency"},
     Series{"smem2", {.access = MixAccess::shared_conflict, .alpha = 0, .turn = kShortTurn}},
 };
+/// The loop's own instructions take no more than this part of a turn.
+constexpr double kMostControl = 0.05;
+/// Samples of a stream. Where memory is busy they differ by a percent, which is much for a fit of latency over throughput: their mean counts. Of one warp on each SM the
+/// fastest counts: a chain comes to a new page now and then, and then its loads take longer than the memory does.
+constexpr int kStreamSamples = 2;
 const Series kStream{"stream", {.access = MixAccess::global, .alpha = 0}, "paths.global.warp_latency"};
 /// Parallelism of one warp that stands for more warps than an SM holds (6.3).
 constexpr std::array kStreamChains{2, 4, 8};
@@ -46,7 +54,62 @@ constexpr int kEighths[] = {1, 2, 3, 4, 6, 8};
 
 using Rates = std::map<int, double>;  // instructions per cycle by warps
 
-void sample(MixThroughput& mix, int warps, Rates& rates) {
+/// Instructions per cycle without those of the loop, which nothing hides where few warps wait for short latencies or all come to the end of a turn together: from turns
+/// of two lengths, as many instructions as `whole` and `half` have. The rate of the longer one where the two contradict each other.
+double without_control(double rate, double whole, double half_rate, double half) {
+    const double better = (whole - half) / (whole / rate - half / half_rate);
+    return better >= rate && better <= rate * (1 + kMostControl) ? better : rate;
+}
+
+/// One kind of instruction, free of the loop's control.
+class Steady {
+public:
+    Steady(Context& context, const MixShape& shape, LinkedArray& array, Outcome& outcome)
+        : whole_(context.device, shape, array), half_(context.device, half_of(shape), array) {
+        add_code_checks(whole_.compiled(), outcome);
+        add_code_checks(half_.compiled(), outcome);
+    }
+
+    [[nodiscard]] std::optional<double> instructions_per_cycle(int warps) {
+        const auto rate = whole_.instructions_per_cycle(warps);
+        const auto half_rate = rate ? half_.instructions_per_cycle(warps) : std::nullopt;
+        if (!half_rate) return rate;
+        return without_control(*rate, whole_.shape().instructions(), *half_rate, half_.shape().instructions());
+    }
+
+private:
+    static MixShape half_of(MixShape shape) {
+        shape.turn /= 2;
+        return shape;
+    }
+
+    MixThroughput whole_, half_;
+};
+
+/// Loads, several samples at each occupancy: their mean, or the fastest, which is what a peak is (Volkov 2016, 6.3: "the best throughput attained").
+class Repeated {
+public:
+    enum class Counts { mean, fastest };
+
+    Repeated(Context& context, const MixShape& shape, LinkedArray& array, Counts counts) : mix_(context.device, shape, array), counts_(counts) {}
+
+    [[nodiscard]] std::optional<double> instructions_per_cycle(int warps) {
+        std::vector<double> rates;
+        for (int i = 0; i < kStreamSamples; ++i)
+            if (const auto rate = mix_.instructions_per_cycle(warps)) rates.push_back(*rate);
+        if (rates.empty()) return std::nullopt;
+        return warps == 1 || counts_ == Counts::fastest ? std::ranges::max(rates)
+                                                        : std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
+    }
+    [[nodiscard]] const CompiledKernel& compiled() const { return mix_.compiled(); }
+
+private:
+    MixThroughput mix_;
+    Counts counts_;
+};
+
+template <class Mix>
+void sample(Mix& mix, int warps, Rates& rates) {
     if (rates.contains(warps)) return;
     if (const auto rate = mix.instructions_per_cycle(warps)) rates[warps] = *rate;
 }
@@ -56,7 +119,8 @@ double peak_of(const Rates& rates) {
 }
 
 /// All occupancies between the last one below the share of the peak and the first above it.
-void refine(MixThroughput& mix, double limit, Rates& rates) {
+template <class Mix>
+void refine(Mix& mix, double limit, Rates& rates) {
     int below = 0, above = 0;
     for (const auto& [warps, rate] : rates) {
         if (rate >= limit) {
@@ -124,7 +188,7 @@ public:
 
 private:
     void add(const Series& series) try {
-        MixThroughput mix(context_.device, series.shape, stream_);
+        Steady mix(context_, series.shape, stream_, outcome_);
         Rates rates = coarse(series, mix);
         if (rates.empty()) return;
         for (const double share : kShares) refine(mix, share * peak_of(rates), rates);
@@ -135,7 +199,8 @@ private:
 
     /// The peak is that of all chains together, which the warps of an SM may not reach with one each: shares of it that they miss are looked for with more (6.3).
     void add_streams() try {
-        MixThroughput one(context_.device, kStream.shape, stream_);
+        Repeated one(context_, kStream.shape, stream_, Repeated::Counts::mean);
+        add_code_checks(one.compiled(), outcome_);
         Rates rates = coarse(kStream, one);
         if (rates.empty()) return;
         double peak = peak_of(rates);
@@ -159,8 +224,8 @@ private:
         add_mismatch(mismatch, outcome_);
     }
 
-    Rates coarse(const Series& series, MixThroughput& mix) {
-        add_code_checks(mix.compiled(), outcome_);
+    template <class Mix>
+    Rates coarse(const Series& series, Mix& mix) {
         const int most = max_warps_of(context_.device);
         Rates rates;
         sample(mix, 1, rates);
@@ -182,13 +247,13 @@ private:
 
     struct Parallel {
         Parallel(Context& context, int of_warp, LinkedArray& array)
-            : chains(of_warp), mix(context.device, {.access = MixAccess::global, .alpha = 0, .chains = of_warp}, array) {
+            : chains(of_warp), mix(context, {.access = MixAccess::global, .alpha = 0, .chains = of_warp}, array, Repeated::Counts::fastest) {
             const int most = max_warps_of(context.device);
             for (const int eighths : kEighths) sample(mix, most * eighths / 8, rates);
         }
 
         int chains;
-        MixThroughput mix;
+        Repeated mix;
         Rates rates;  // by warps
     };
 

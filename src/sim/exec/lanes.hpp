@@ -10,6 +10,12 @@
 
 namespace gputomo::sim {
 
+/// Whether threads of both half-warps take part.
+inline bool in_both_halves(std::uint32_t mask) {
+    constexpr std::uint32_t kHalf = 0xFFFF;
+    return (mask & kHalf) != 0 && (mask & ~kHalf) != 0;
+}
+
 /// The low bytes of a slot as a T.
 template <class T>
 T as(std::uint64_t bits) {

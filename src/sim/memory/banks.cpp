@@ -40,16 +40,18 @@ Banks::Banks(const machine::Machine& machine, std::size_t channels) : channels_(
         reject("memory.burst_bytes", fmt::format("found {}", burst_),
                fmt::format("at least {}, so that each of {} channels has one burst at most", fetch_ / channels, channels));
     banks_.assign(channels * per_channel_, {Server(kCalendarSlots, true)});
+    ready_.assign(banks_.size() * (fetch_ / burst_), 0.0);
 }
 
 Banks::Place Banks::place(std::uint64_t line) {
     const std::uint64_t hash = scattered(line);
     const auto channel = static_cast<std::size_t>((hash & 0xffff) % channels_);
-    return {hash, channel, &bank(channel, std::rotr(hash, kBurstShift))};
+    const std::size_t bank = number(channel, std::rotr(hash, kBurstShift));
+    return {hash, channel, &banks_[bank], &ready_[bank * (fetch_ / burst_)]};
 }
 
 double Banks::reserve(const Place& place, std::size_t burst, double now) {
-    return bank((place.channel + burst) % channels_, std::rotr(place.hash, static_cast<int>(kBurstShift * (burst + 1)))).server.reserve(now, cycles_);
+    return banks_[number((place.channel + burst) % channels_, std::rotr(place.hash, static_cast<int>(kBurstShift * (burst + 1))))].server.reserve(now, cycles_);
 }
 
 }  // namespace gputomo::sim

@@ -21,12 +21,13 @@ public:
     struct Bank {
         Server server;
         std::uint64_t line = ~std::uint64_t{0};  ///< the last one whose first burst it read
-        double ready = 0;                        ///< when that line had left DRAM
+        double ready = 0;                        ///< when all of that line had left DRAM
     };
     struct Place {
         std::uint64_t hash;
         std::size_t channel;  ///< of the first burst; the next ones are in the next channels
         Bank* bank;           ///< of the first burst
+        double* ready;        ///< when each burst of the line that the bank read last had left DRAM
     };
 
     [[nodiscard]] bool described() const { return !banks_.empty(); }
@@ -39,9 +40,12 @@ public:
     double reserve(const Place& place, std::size_t burst, double now);
 
 private:
-    [[nodiscard]] Bank& bank(std::size_t channel, std::uint64_t hash) { return banks_[channel * per_channel_ + static_cast<std::size_t>(hash % per_channel_)]; }
+    [[nodiscard]] std::size_t number(std::size_t channel, std::uint64_t hash) const {
+        return channel * per_channel_ + static_cast<std::size_t>(hash % per_channel_);
+    }
 
-    std::vector<Bank> banks_;  ///< a channel's banks side by side
+    std::vector<Bank> banks_;    ///< a channel's banks side by side
+    std::vector<double> ready_;  ///< by bank and burst
     std::size_t channels_ = 1;
     std::size_t per_channel_ = 0;
     double cycles_ = 0;

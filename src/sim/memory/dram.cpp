@@ -78,29 +78,31 @@ void Dram::use_idle_time(Channel& channel, double now) const {
     if (channel.queued > 0 && idle > 2 * turnaround_) channel.queued = std::max(0.0, channel.queued - (idle - 2 * turnaround_) / cycles_per_written_byte_);
 }
 
-double Dram::fetch(std::uint64_t line, double now) {
+double Dram::fetch(std::uint64_t line, Bursts wanted, double now) {
     const auto place = banks_.place(line);
-    double ready = place.bank->ready;
     if (!banks_.open(place, line, now)) {
-        ready = now;
+        place.bank->line = line;
+        place.bank->ready = now;
         for (std::size_t burst = 0; burst < banks_.fetch_bytes() / banks_.burst_bytes(); ++burst) {
             Channel& channel = channels_[(place.channel + burst) % channels_.size()];
             use_idle_time(channel, now);
             channel.read = std::min(kMostRead, channel.read + banks_.burst_bytes());
-            ready = std::max(ready, channel.server.reserve(banks_.reserve(place, burst, now), banks_.burst_bytes() * cycles_per_read_byte_));
+            place.ready[burst] = channel.server.reserve(banks_.reserve(place, burst, now), banks_.burst_bytes() * cycles_per_read_byte_);
+            place.bank->ready = std::max(place.bank->ready, place.ready[burst]);
         }
-        place.bank->line = line;
-        place.bank->ready = ready;
     }
-    return std::max(0.0, ready - now);
+    double ready = now;
+    for (std::size_t burst = wanted.first; burst <= wanted.last; ++burst) ready = std::max(ready, place.ready[burst]);
+    return ready - now;
 }
 
 Dram::Turn Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
     if (banks_.described()) {
         // The described latency is that of the whole read: its lines take their time, but don't wait for each other.
-        const std::uint64_t first = physical / banks_.fetch_bytes(), last = (physical + bytes - 1) / banks_.fetch_bytes();
-        const Turn turn{.delay = fetch(first, now)};
-        for (std::uint64_t line = first + 1; line <= last; ++line) (void)fetch(line, now);
+        const std::uint64_t line_bytes = banks_.fetch_bytes(), first = physical / line_bytes, last = (physical + bytes - 1) / line_bytes;
+        const std::uint64_t begin = physical % line_bytes, end = std::min(begin + bytes, line_bytes);
+        const Turn turn{.delay = fetch(first, {begin / banks_.burst_bytes(), (end - 1) / banks_.burst_bytes()}, now)};
+        for (std::uint64_t line = first + 1; line <= last; ++line) (void)fetch(line, {0, 0}, now);
         return turn;
     }
     Channel& channel = channel_of(physical);

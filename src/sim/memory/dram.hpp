@@ -10,7 +10,7 @@
 
 namespace gputomo::sim {
 
-/// Reads wait for a bank, where banks are described, and then for their channel. Each channel moves a byte in the time that the described sustained reads need (activates and refresh are in that rate). Writes
+/// Reads wait for a bank, where banks are described, and then for their channel; of a line that DRAM fetches they wait for the bursts that they asked for. Each channel moves a byte in the time that the described sustained reads need (activates and refresh are in that rate). Writes
 /// wait in the channel's queue and leave in batches of kWriteBatch bytes, or for nothing while the channel is idle. For every
 /// batch among as many bytes of reads the bus turns round twice, however the program mixes them: the controller chooses the order.
 /// The turnaround time follows from the description, so that equal shares of reads and writes together reach
@@ -40,8 +40,12 @@ public:
     static constexpr double kWriteBatch = 1024;
 
 private:
-    /// As `read`, of a whole line; the delay.
-    double fetch(std::uint64_t line, double now);
+    /// Bursts of a line, the last one included.
+    struct Bursts {
+        std::size_t first, last;
+    };
+    /// Reads a whole line; the delay of those bursts.
+    double fetch(std::uint64_t line, Bursts wanted, double now);
 
     struct Channel {
         Server server;

@@ -16,12 +16,13 @@ std::string own_unit(const std::string& key) { return "unit of " + key; }
 
 }  // namespace
 
-CostModel::CostModel(const machine::Machine& machine) : machine_(machine) {
+CostModel::CostModel(const machine::Machine& machine) : machine_(machine), global_loads_(machine) {
     const auto& schedulers = machine.issue.schedulers_per_sm;
     if (schedulers) schedulers_ = static_cast<std::uint32_t>(need_count(schedulers, "issue.schedulers_per_sm", kMostSchedulers));
     for (const auto& [name, pipeline] : machine.pipelines) {
         units_.push_back(name);
         lanes_.push_back(need_rate(pipeline.lanes, key_path("pipelines", name) + ".lanes"));
+        shared_.push_back(pipeline.scope.value_or("scheduler") == "sm");
         slots_.push_back(slots_of(pipeline.issue_slots, key_path("pipelines", name) + ".issue_slots"));
         whole_warp_.push_back(pipeline.warp_latency && pipeline.latency ? static_cast<double>(*pipeline.warp_latency - *pipeline.latency) : 0);
     }
@@ -56,7 +57,10 @@ Cost CostModel::row_cost(const std::string& key, const machine::Operation& row) 
     const auto step_latency = latency / cost.steps;
     cost.latency = static_cast<double>(step_latency);
     cost.last_latency = static_cast<double>(latency - step_latency * (cost.steps - 1));
-    const auto add = [&](std::size_t unit, double rate) { cost.units.push_back({static_cast<std::uint16_t>(unit), kWarp * schedulers_ / rate / cost.steps}); };
+    const auto add = [&](std::size_t unit, double rate) {
+        const double whole = is_shared(unit) ? rate : rate / schedulers_;
+        cost.units.push_back({static_cast<std::uint16_t>(unit), kWarp / whole / cost.steps});
+    };
     const auto units = units_of(key, row);
     if (units.empty()) add(unit_named(own_unit(key), where), left);
     // The first unit runs at its own rate, further ones share what is left of the operation's throughput.

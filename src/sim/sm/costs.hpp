@@ -2,6 +2,7 @@
 #pragma once
 
 #include "machine/machine.hpp"
+#include "sim/memory/global_loads.hpp"
 
 #include <string>
 #include <vector>
@@ -11,7 +12,7 @@ namespace gputomo::sim {
 /// One execution unit that can take an operation.
 struct UnitUse {
     std::uint16_t unit = 0;
-    double interval = 0;  ///< cycles the unit of one scheduler is busy with a warp, for one step
+    double interval = 0;  ///< cycles the unit is busy with a warp, for one step: that of one scheduler, or that of all
 };
 
 struct Cost {
@@ -35,6 +36,9 @@ public:
 
     [[nodiscard]] std::size_t unit_count() const { return units_.size(); }
     [[nodiscard]] std::uint32_t schedulers() const { return schedulers_; }
+    [[nodiscard]] const GlobalLoads& global_loads() const { return global_loads_; }
+    /// Whether all schedulers of an SM feed this unit together, instead of a share of it each.
+    [[nodiscard]] bool is_shared(std::size_t unit) const { return unit < shared_.size() && shared_[unit]; }
 
 private:
     [[nodiscard]] Cost row_cost(const std::string& key, const machine::Operation& row) const;
@@ -44,8 +48,10 @@ private:
 
     const machine::Machine& machine_;
     std::uint32_t schedulers_ = 1;
+    GlobalLoads global_loads_;
     std::vector<std::string> units_;  ///< pipelines, then those of single operations
     std::vector<double> lanes_;       ///< of the pipelines, per SM
+    std::vector<bool> shared_;        ///< of the pipelines, by all schedulers
     std::vector<double> slots_;       ///< of the pipelines, for one instruction
     std::vector<double> whole_warp_;  ///< cycles by which the pipelines are slower with a whole warp than with one thread
 };

@@ -108,6 +108,7 @@ void check_description(const machine::Machine& machine) {
     check_clock(machine);
     check_topology(machine.topology);
     check_issue(machine.issue);
+    for (const auto& [name, pipeline] : machine.pipelines) check_choice(pipeline.scope, key_path("pipelines", name) + ".scope", {"scheduler", "sm"});
     check_memory(machine.memory);
     check_instruction_supply(machine);
 }

@@ -33,16 +33,16 @@ double Engine::run() {
     return latest_;
 }
 
-void Engine::look_at_resources(Scheduler& scheduler) const {
+void Engine::look_at_resources(Scheduler& scheduler) {
     scheduler.available[kSharedBanks] = sms_[scheduler.sm].shared_free;
     for (std::size_t set = 0; set < unit_sets_.size(); ++set) {
         double soonest = kNever;
-        for (const auto unit : unit_sets_[set]) soonest = std::min(soonest, scheduler.unit_free[unit]);
+        for (const auto unit : unit_sets_[set]) soonest = std::min(soonest, unit_free(scheduler, unit));
         scheduler.available[kFirstUnitSet + set] = soonest;
     }
 }
 
-double Engine::next_event(Scheduler& scheduler) const {
+double Engine::next_event(Scheduler& scheduler) {
     look_at_resources(scheduler);
     double earliest = kNever;
     for (std::size_t i = 0; i < scheduler.times.size(); ++i)

@@ -35,8 +35,6 @@ private:
         double shared_slots = 1;                                          ///< issue slots of an access
         std::array<double, kPathNames.size()> path_slots{1, 1, 1, 1, 1};  ///< by PathKind
         std::uint32_t served_per_issue = 0;                               ///< transactions or bank-conflict ways that one issue serves; 0: all
-        double transaction_cost = 1;                                      ///< cycles between the transactions of a load from global memory that diverges
-        std::size_t coalesced = 1;                                        ///< transactions that a coalesced load counts as (Volkov 2016, 6.7)
         double barrier_latency = 0;
         bool barrier_counts_threads = false;
         double warp_barrier_latency = 0;
@@ -77,11 +75,15 @@ private:
 
     // ---- scheduling (engine.cpp)
     void run_scheduler(std::uint32_t index, double now);
-    void look_at_resources(Scheduler& scheduler) const;
+    void look_at_resources(Scheduler& scheduler);
+    /// When a unit that this scheduler feeds can take a warp.
+    [[nodiscard]] double& unit_free(Scheduler& scheduler, std::uint16_t unit) {
+        return setup_.costs.is_shared(unit) ? sms_[scheduler.sm].unit_free[unit] : scheduler.unit_free[unit];
+    }
     [[nodiscard]] static std::size_t choose(const Scheduler& scheduler, double now);
     void issue_from(std::uint32_t index, std::size_t position, double now);
     [[nodiscard]] bool can_pair(const Operation& first, const Warp& warp, double now);
-    [[nodiscard]] double next_event(Scheduler& scheduler) const;
+    [[nodiscard]] double next_event(Scheduler& scheduler);
     void post(std::uint32_t scheduler);
     void prepare(Warp& warp, double now);
     void wait_for_scoreboard(Warp& warp, double& when) const;

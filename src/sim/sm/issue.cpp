@@ -12,15 +12,6 @@ namespace gputomo::sim {
 
 using ptx::SpecialRegister;
 
-namespace {
-
-bool in_both_halves(std::uint32_t mask) {
-    constexpr std::uint32_t kHalf = 0xFFFF;
-    return (mask & kHalf) != 0 && (mask & ~kHalf) != 0;
-}
-
-}  // namespace
-
 std::uint32_t Engine::active_lanes(const Warp& warp, const Operation& op) const {
     std::uint32_t mask = warp.paths.current().mask;
     if (op.guard == kNoSlot) return mask;
@@ -36,9 +27,9 @@ double Engine::occupy_unit(const Warp& warp, const Operation& op, double now) {
     Scheduler& scheduler = schedulers_[warp.scheduler];
     const UnitUse* best = nullptr;
     for (const auto& use : cost.units)
-        if (best == nullptr || scheduler.unit_free[use.unit] < scheduler.unit_free[best->unit]) best = &use;
+        if (best == nullptr || unit_free(scheduler, use.unit) < unit_free(scheduler, best->unit)) best = &use;
     if (best != nullptr) {
-        double& free = scheduler.unit_free[best->unit];
+        double& free = unit_free(scheduler, best->unit);
         free = std::max(free, now - rules_.issue_interval) + best->interval;
     }
     const auto at = static_cast<std::size_t>(&op - program_.operations.data());

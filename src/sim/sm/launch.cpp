@@ -92,15 +92,6 @@ std::uint64_t local_memory_of(const machine::Machine& machine, const Program& pr
     return program.local_bytes * static_cast<std::uint64_t>(threads * *topology.sms);
 }
 
-/// What a load of neighbouring words counts as when the cost of a transaction is told from one that diverges: one for each group of threads that is
-/// coalesced, and where that is the whole warp, as many as there are of the smallest size (Volkov 2016, 6.7).
-std::size_t coalesced_transactions(const machine::Memory& memory) {
-    constexpr std::int64_t kWordBytes = 4;
-    const auto group = memory.coalescing_group.value_or(kWarpSize);
-    if (group < kWarpSize || !memory.transaction_sizes) return static_cast<std::size_t>(kWarpSize / std::max<std::int64_t>(group, 1));
-    return static_cast<std::size_t>(kWarpSize * kWordBytes / std::ranges::min(*memory.transaction_sizes));
-}
-
 Engine::Rules Engine::rules_of(const machine::Machine& machine) {
     const auto& issue = machine.issue;
     const auto cycles = [](const machine::Integer& field, std::int64_t fallback) { return static_cast<double>(field.value_or(fallback)); };
@@ -114,8 +105,6 @@ Engine::Rules Engine::rules_of(const machine::Machine& machine) {
         if (const auto path = machine.paths.find(std::string(kPathNames[kind])); path != machine.paths.end())
             rules.path_slots[kind] = slots_of(path->second.issue_slots, key_path("paths", kPathNames[kind]) + ".issue_slots");
     rules.served_per_issue = static_cast<std::uint32_t>(issue.reissue_transactions.value_or(0));
-    if (const auto global = machine.paths.find("global"); global != machine.paths.end()) rules.transaction_cost = global->second.transaction_cost.value_or(1);
-    rules.coalesced = coalesced_transactions(machine.memory);
     rules.barrier_latency = cycles(issue.barrier_latency, 0);
     rules.warp_barrier_latency = cycles(issue.warp_barrier_latency, 0);
     const bool independent = issue.divergence.value_or("stack") == "independent";
@@ -165,6 +154,7 @@ Engine::Engine(const LaunchSetup& setup, Counters& counters)
     operand_waits_ = operand_waits(program_, rules_.operand_banks);
     const std::size_t per_sm = setup.costs.schedulers();
     sms_.resize(static_cast<std::size_t>(*setup.machine.topology.sms));
+    for (auto& sm : sms_) sm.unit_free.assign(setup.costs.unit_count(), 0.0);
     schedulers_.resize(sms_.size() * per_sm);
     for (std::size_t i = 0; i < schedulers_.size(); ++i) {
         schedulers_[i].sm = static_cast<std::uint32_t>(i / per_sm);

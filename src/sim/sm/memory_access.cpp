@@ -191,9 +191,8 @@ double Engine::walk_segments(const std::vector<Segment>& segments, Transaction& 
 }
 
 double Engine::spacing(const Transaction& transaction, std::size_t index) const {
-    const bool diverges = index >= rules_.coalesced && transaction.path == PathKind::global && transaction.kind == AccessKind::load;
-    const double even = static_cast<double>(index) * kTransactionSpacing;
-    return diverges ? std::max(even, static_cast<double>(index + 1 - rules_.coalesced) * rules_.transaction_cost) : even;
+    const bool is_global_load = transaction.path == PathKind::global && transaction.kind == AccessKind::load;
+    return is_global_load ? setup_.costs.global_loads().departure(index) : static_cast<double>(index) * kTransactionSpacing;
 }
 
 /// Stores and atomics are served beyond the SM, as are loads that ask for it.
@@ -209,7 +208,8 @@ double Engine::time_transactions(Warp& warp, const Operation& op, Coalescer& coa
     transaction.hint = op.bypass_near ? CacheHint::l2_only : CacheHint::all;
     transaction.request = ++requests_;
     const auto& segments = coalescer.merge(addresses_, mask, bytes_of(op));
-    const double done = walk_segments(segments, transaction, now);
+    const bool slower = transaction.kind == AccessKind::load && path == PathKind::global && in_both_halves(mask);
+    const double done = walk_segments(segments, transaction, now) + (slower ? setup_.costs.global_loads().whole_warp() : 0);
     const bool store = op.kind == Kind::store;
     latest_ = std::max(latest_, store ? now : done);
     if (store) warp.hold = std::max(warp.hold, done - kStoreQueueCycles);

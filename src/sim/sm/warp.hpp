@@ -62,7 +62,7 @@ struct Scheduler {
     std::vector<double> times;         ///< earliest issue of each warp's next instruction, but for what it needs free
     std::vector<std::uint16_t> needs;  ///< what that instruction must find free: an index into `available`
     std::vector<double> available;     ///< when each of Engine's resources is free, as of the last look
-    std::vector<double> unit_free;
+    std::vector<double> unit_free;     ///< of its own units
     double free = 0;
     std::uint64_t turn = 0;  ///< issues and starts so far
     double event = 0;
@@ -72,6 +72,7 @@ struct Sm {
     std::uint32_t resident = 0;  ///< blocks
     double next_start = 0;       ///< when another block can start
     double shared_free = 0;
+    std::vector<double> unit_free;  ///< of the units that all schedulers feed
     std::uint32_t next_scheduler = 0;
 };
 

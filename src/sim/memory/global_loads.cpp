@@ -1,0 +1,106 @@
+#include "sim/memory/global_loads.hpp"
+
+#include "sim/memory/description.hpp"
+#include "sim/memory/dram.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace gputomo::sim {
+namespace {
+
+constexpr std::int64_t kWarp = 32, kWordBytes = 4;
+/// Transactions of one instruction leave the SM one after the other.
+constexpr double kLeastSpacing = 1;
+/// Loads of one warp alone whose waiting is averaged; each finds the memory idle.
+constexpr int kScattered = 128;
+constexpr double kApart = 1 << 16;
+constexpr std::uint64_t kSpread = std::uint64_t{1} << 28;  // bytes
+/// Loads of each warp of a stream, and how many of them come before those that count.
+constexpr int kStreamed = 160, kBefore = 32;
+/// Halvings of the interval that a cost lies in.
+constexpr int kHalvings = 10;
+
+/// What a load of neighbouring words counts as when the cost of a transaction is told from one that diverges: one for each group of threads that is
+/// coalesced, and where that is the whole warp, as many as there are of the smallest size.
+std::size_t coalesced_transactions(const machine::Memory& memory) {
+    const auto group = memory.coalescing_group.value_or(kWarp);
+    if (group < kWarp || !memory.transaction_sizes) return static_cast<std::size_t>(kWarp / std::max<std::int64_t>(group, 1));
+    return static_cast<std::size_t>(kWarp * kWordBytes / std::ranges::min(*memory.transaction_sizes));
+}
+
+}  // namespace
+
+GlobalLoads::GlobalLoads(const machine::Machine& machine) : coalesced_(coalesced_transactions(machine.memory)) {
+    const auto path = machine.paths.find("global");
+    if (path == machine.paths.end()) return;
+    const double cost = path->second.transaction_cost.value_or(kLeastSpacing);
+    spacing_ = cost;
+    if (machine.memory.channel_banks && cost > kLeastSpacing && coalesced_ < kWarp) {
+        const double wanted = static_cast<double>(kWarp - static_cast<std::int64_t>(coalesced_)) * cost;
+        double low = kLeastSpacing, high = cost;
+        for (int i = 0; i < kHalvings; ++i) {
+            spacing_ = (low + high) / 2;
+            (scattered(machine) < wanted ? low : high) = spacing_;
+        }
+    }
+    const auto& [one, warp] = std::tie(path->second.memory_latency, path->second.warp_latency);
+    if (!one || !warp) return;
+    const double described = need_cycles(warp, "paths.global.warp_latency");
+    double latency = described;  // of a load that waits for none
+    for (int i = 0; i < 2; ++i) latency -= streamed(machine, latency) - described;
+    whole_warp_ = latency - static_cast<double>(*one);
+}
+
+double GlobalLoads::departure(std::size_t index) const {
+    const double even = static_cast<double>(index) * kLeastSpacing;
+    return index < coalesced_ ? even : std::max(even, static_cast<double>(index + 1 - coalesced_) * spacing_);
+}
+
+/// Cycles by which the last transaction's data come later than a single one's, on average, where one warp loads words anywhere.
+double GlobalLoads::scattered(const machine::Machine& machine) const {
+    std::mt19937_64 random;
+    Dram dram(machine);
+    double sum = 0;
+    for (int load = 0; load < kScattered; ++load) {
+        double last = 0;
+        for (std::size_t i = 0; i < kWarp; ++i) {
+            const double leaves = departure(i);
+            last = std::max(last, leaves + dram.read(random() % kSpread / kWordBytes * kWordBytes, kWordBytes, load * kApart + leaves).delay);
+        }
+        sum += last;
+    }
+    return sum / kScattered;
+}
+
+/// Mean latency of the loads of one warp on each SM that each read line after line, where a load that waits for none takes `latency`.
+double GlobalLoads::streamed(const machine::Machine& machine, double latency) const {
+    constexpr std::uint64_t kLine = kWarp * kWordBytes;
+    const auto warps = static_cast<std::uint64_t>(machine.topology.sms.value_or(1));
+    const auto part = static_cast<std::uint32_t>(kLine / coalesced_);
+    Dram dram(machine);
+    using Next = std::pair<double, std::uint64_t>;  // time and warp of a load
+    std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
+    for (std::uint64_t warp = 0; warp < warps; ++warp) next.emplace(static_cast<double>(warp) * latency / static_cast<double>(warps), warp);
+    std::vector<int> loads(warps, 0);
+    double sum = 0;
+    while (!next.empty()) {
+        const auto [now, warp] = next.top();
+        next.pop();
+        double taken = 0;
+        for (std::size_t i = 0; i < coalesced_; ++i) {
+            const std::uint64_t address = (warp * kStreamed + static_cast<std::uint64_t>(loads[warp])) * kLine + i * part;
+            taken = std::max(taken, departure(i) + latency + dram.read(address, part, now + departure(i)).delay);
+        }
+        if (++loads[warp] > kBefore) sum += taken;
+        if (loads[warp] < kStreamed) next.emplace(now + taken, warp);
+    }
+    return sum / static_cast<double>(warps * (kStreamed - kBefore));
+}
+
+}  // namespace gputomo::sim
