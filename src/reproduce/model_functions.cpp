@@ -10,7 +10,7 @@
 namespace gputomo::reproduce {
 namespace {
 
-constexpr std::size_t kBasic = 5, kWithBandwidth = 8;
+constexpr std::size_t kBasic = 5, kWithBandwidth = 8, kWithTransactions = 9;
 
 template <class T>
 const T& argument(std::span<const Value> arguments, std::size_t index, std::string_view expected) {
@@ -20,17 +20,19 @@ const T& argument(std::span<const Value> arguments, std::size_t index, std::stri
 
 models::Parameters parameters(std::span<const Value> arguments) {
     const auto& list = argument<std::vector<double>>(arguments, 1, "a list of numbers");
-    if (list.size() != kBasic && list.size() != kWithBandwidth)
-        throw InputError(fmt::format("a model with {} parameters; expected {}, or {} with SMs, clock and pin bandwidth", list.size(), kBasic, kWithBandwidth));
+    if (list.size() != kBasic && list.size() != kWithBandwidth && list.size() != kWithTransactions)
+        throw InputError(fmt::format("a model with {} parameters; expected {}, {} with SMs, clock and pin bandwidth, or {} with transactions", list.size(),
+                                     kBasic, kWithBandwidth, kWithTransactions));
     models::Parameters p;
     p.memory = {list[0], list[1]};
     p.arithmetic = {list[2], list[3]};
     p.issue_throughput = list[4];
-    if (list.size() == kWithBandwidth) {
+    if (list.size() >= kWithBandwidth) {
         p.sms = static_cast<int>(list[5]);
         p.clock_ghz = list[6];
         p.pin_bandwidth = list[7];
     }
+    if (list.size() == kWithTransactions) p.transactions = list[8];
     return p;
 }
 

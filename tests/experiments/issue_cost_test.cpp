@@ -26,10 +26,18 @@ TEST(IssueCost, WhatTheDescriptionSaysComesBack) {
     auto machine = maxwell();
     machine.pipelines.at("sfu").issue_slots.set(1.5);
     machine.shared.issue_slots.set(3);
+    machine.paths.at("global").issue_slots = {};
     const auto found = issue_costs(machine);
     EXPECT_NEAR(found.number("pipelines.sfu.issue_slots").value_or(0), 1.5, 0.1);
     EXPECT_NEAR(found.number("shared.issue_slots").value_or(0), 3, 0.15);
     EXPECT_NEAR(found.number("paths.global.issue_slots").value_or(0), 1, 0.1);  // not described
+}
+
+TEST(IssueCost, ThoseOfMaxwellAreTheThesiss) {
+    const auto found = issue_costs(maxwell());  // Volkov 2016, 4.7 and 4.12
+    EXPECT_NEAR(found.number("pipelines.sfu.issue_slots").value_or(0), 2, 0.1);
+    EXPECT_NEAR(found.number("shared.issue_slots").value_or(0), 3, 0.15);
+    EXPECT_NEAR(found.number("paths.global.issue_slots").value_or(0), 8, 0.4);
 }
 
 TEST(IssueCost, NothingIsSaidWhereAddsLeaveSlotsEmpty) {
