@@ -142,14 +142,19 @@ private:
     /// Half the largest array that it serves, since a hash or neighbours may use its sets unevenly, to the smallest that it does not.
     [[nodiscard]] bool is_of_this_level(std::uint64_t capacity) const { return capacity >= q_.fits / 2 && capacity <= q_.overflows; }
 
-    /// Behind a nearer level, predictions of many groups at once would meet what comes between: the method's own checks have to do.
+    /// Behind a nearer level, only groups of all sets at once can be predicted: what has to come between those of a few would take their ways.
     bool explain_equal_sets(const EqualSets& sets) {
         if (probe_.hidden() && !is_of_this_level(sets.sets * sets.ways * sets.line))
             return remark(fmt::format("{} sets of {} lines of {} bytes are not the size of this level", sets.sets, sets.ways, sets.line));
         const auto index = Index::modulo(sets.sets, sets.line, probe_.address(), probe_.span());
         if (!probe_.hidden() && index.lines_in_reach() > sets.ways) return predicts(index, sets.ways);
+        // Lines that the chase itself takes leave some sets less room.
+        const auto trials = probe_.hidden() && q_.occupied == 0 ? predict_groups_of_all_sets(probe_, index, sets.ways) : Trials{};
+        if (trials.made > 0 && trials.share() < kPredicts)
+            return remark(
+                fmt::format("{} sets of {} lines of {} bytes predict {} of {} groups of lines", sets.sets, sets.ways, sets.line, trials.agreed, trials.made));
         const std::vector<std::uint64_t> ways(sets.sets, sets.ways);
-        decide(index, ways, kUnpredicted);
+        decide(index, ways, trials.made > 0 ? std::min(kUnpredicted, trials.confidence()) : kUnpredicted);
         find_policy_of(index, ways);
         return true;
     }

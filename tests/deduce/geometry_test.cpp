@@ -298,6 +298,24 @@ TEST(UnequalSetsBehindANearerLevel, AreRightOrLeftOpen) {
     EXPECT_GT(tried_lru, kTried / 4);
 }
 
+TEST(UnequalSetsBehindANearerLevel, AreNotTakenForEqualOnes) {
+    // A large set and many small ones, in arrays that begin anywhere: the overflow past the capacity may show the distances of a few equal sets.
+    for (std::size_t small = 5; small <= 12; ++small)
+        for (const std::size_t large : {6, 7, 9, 10})
+            for (const std::uint64_t first : {0, 7, 20, 33}) {
+                Unequal truth{.dealt = true, .fifo = true, .first = first};
+                truth.ways.assign(small, 4);
+                truth.ways.front() = large;
+                const auto found = deduce_behind(truth);
+                EXPECT_TRUE(found.sets.confidence == 0 || found.set_ways.size() == small)
+                    << large << " and " << small - 1 << " of 4 from " << first << ": " << found.sets.value;
+            }
+    const auto equal = deduce_behind({.ways = std::vector<std::size_t>(12, 4), .fifo = true, .outliers = 0.01});
+    EXPECT_EQ(equal.sets.value, 12);
+    EXPECT_EQ(equal.ways.value, 4);
+    EXPECT_GT(equal.sets.confidence, 0.9);
+}
+
 TEST(Levels, WhereTwoLevelsMixIsNoLevel) {
     // A hashed cache of 64 KiB: at its size and twice that, some loads still hit.
     std::mt19937_64 random(5);

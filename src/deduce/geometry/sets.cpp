@@ -16,6 +16,9 @@ constexpr std::size_t kFewSets = 64;
 constexpr int kTrials = 128, kMostRounds = 48;
 /// Fewer have to do once this part of the loads for group tests is spent on them: large sets with a random policy settle late.
 constexpr int kFewTrials = 24;
+/// Tours of a group of each set: as many as try all sets of small caches often; lines of one at most.
+constexpr int kFewestTours = 6;
+constexpr std::uint64_t kMostTourLines = 2048;
 constexpr std::uint64_t kShareOfLoads = 8;
 /// Further attempts to fill a set with one line more, and to see groups stay that should: in a row, and in all.
 constexpr int kAgain = 3, kPatience = 6, kMostPatience = 24;
@@ -146,6 +149,23 @@ Trials predict_groups(Probe& probe, const Index& index, std::vector<std::uint64_
             trials.doubts += ways[about[g].set] == before ? 0 : 1;
         }
         if (trials.hopeless()) return trials;
+    }
+    return trials;
+}
+
+Trials predict_groups_of_all_sets(Probe& probe, const Index& index, std::uint64_t ways) {
+    Trials trials;
+    if (index.sets() * (ways + 1) > kMostTourLines || index.lines_in_reach() <= ways) return trials;
+    for (int tour = 0; tour < kFewestTours || trials.made < kFewTrials; ++tour) {
+        std::vector<Offsets> groups;
+        std::vector<Group> about;
+        for (std::uint64_t set = 0; set < index.sets(); ++set) {
+            about.push_back({set, probe.draw(2) == 0});
+            groups.push_back(random_group(probe, index, set, ways + (about.back().predicted ? 0 : 1)));
+        }
+        const auto fit = which_stay(probe, groups, about);
+        for (std::size_t g = 0; g < groups.size(); ++g) trials.agreed += fit[g] == about[g].predicted ? 1 : 0;
+        trials.made += static_cast<int>(groups.size());
     }
     return trials;
 }

@@ -54,9 +54,10 @@ std::vector<FoundTlb> find_in_plain_array(Context& context, DataCaches caches, O
     const std::uint64_t bytes = std::min(kPlainArray, std::bit_floor(memory / 2));
     // Windows of active pages begin at multiples of their size, as far as is known (Mei 2014, 4.2: 512 MB). Where there may be one, none ends among the
     // first pages.
-    const auto page_window = static_cast<std::uint64_t>(context.findings.number("paths.global.page_window").value_or(0));
-    const auto mapped = MappedWindow::plain(context.device, bytes, kPlainPage, page_window > 0 ? std::min(page_window, bytes) : bytes / 2);
-    return find_tlbs(context, mapped, {.stride = kPlainStride, .trace = "tlb/levels", .caches = caches, .page_window = page_window}, outcome);
+    const PageWindows windows{static_cast<std::uint64_t>(context.findings.number("paths.global.page_window").value_or(0)),
+                              context.findings.number("paths.global.page_window_penalty").value_or(0)};
+    const auto mapped = MappedWindow::plain(context.device, bytes, kPlainPage, windows.bytes > 0 ? std::min(windows.bytes, bytes) : bytes / 2);
+    return find_tlbs(context, mapped, {.stride = kPlainStride, .trace = "tlb/levels", .caches = caches, .page_windows = windows}, outcome);
 }
 
 Outcome measure(Context& context) {

@@ -152,7 +152,8 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
     return efforts;
 }
 
-/// Other policies than LRU and FIFO keep an entry now and then for longer than there are ways.
+/// Other policies than LRU and FIFO keep an entry now and then for longer than there are ways. So does FIFO where a tour takes any order; but twice as many
+/// entries in between, which would do, would push the one that is asked about out of a farther TLB.
 NearTlb near_tlb(const deduce::CacheFindings& findings) {
     const auto ways = static_cast<std::uint64_t>(findings.ways.value);
     const bool in_order = findings.policy.name == "lru" || findings.policy.name == "fifo";
@@ -191,7 +192,7 @@ DataCaches data_caches(const Findings& findings, const std::string& path, const 
 }
 
 std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, const TlbQuestion& asked, Outcome& outcome) {
-    TranslationChase translation(context, mapped, asked.caches, asked.hint);
+    TranslationChase translation(context, mapped, asked.caches, asked.hint, asked.page_windows);
     translation.add_code_checks(outcome);
     const Window& window = translation.window();
     translation.describe(0.1, "levels of translation");
@@ -206,8 +207,8 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
                                    .group_test_loads = kGroupTestLoads,
                                    .seed = context.seed};
     deduce::Chase chase = translation.chase();
-    // What it takes to switch to other pages reads like a miss.
-    const std::uint64_t active = asked.page_window > 0 ? std::min(asked.page_window, window.bytes) : window.bytes;
+    // What it takes to switch to other pages reads like a miss, or is known to some cycles only.
+    const std::uint64_t active = asked.page_windows.bytes > 0 ? std::min(asked.page_windows.bytes, window.bytes) : window.bytes;
     const auto suffices = [&](std::uint64_t room, std::size_t level) {
         return static_cast<double>(room) >= kRoomEnough * static_cast<double>(efforts[level].overflows);
     };

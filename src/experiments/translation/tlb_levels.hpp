@@ -28,7 +28,7 @@ struct TlbQuestion {
     std::string trace;         ///< name, "EXPERIMENT/..."
     DataCaches caches;         ///< of the path
     LoadHint hint = LoadHint::l2_only;
-    std::uint64_t page_window = 0;  ///< bytes from the window's start on whose pages are active at once; 0: all, or not known
+    PageWindows page_windows;
 };
 
 /// The last cache of a path as found before, the first of whose caches is caches.PREFIX1: of a size left open, the most it can be.

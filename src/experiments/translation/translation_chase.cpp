@@ -67,8 +67,13 @@ ArrayPlace MappedWindow::place(LoadHint hint) const {
     return place;
 }
 
-TranslationChase::TranslationChase(Context& context, const MappedWindow& mapped, DataCaches caches, LoadHint hint)
-    : window_(mapped.window()), caches_(caches), hint_(hint), clock_step_(clock_step(context.findings)), array_(context, mapped.place(hint), hint) {
+TranslationChase::TranslationChase(Context& context, const MappedWindow& mapped, DataCaches caches, LoadHint hint, PageWindows page_windows)
+    : window_(mapped.window()),
+      caches_(caches),
+      hint_(hint),
+      page_windows_(page_windows),
+      clock_step_(clock_step(context.findings)),
+      array_(context, mapped.place(hint), hint) {
     if (window_.aliased || hint == LoadHint::texture) return;
     const auto few = deduce::strided(kFewPages * window_.word, window_.word);
     cached_ = deduce::median(array_({few, 4, 16}).latencies);
@@ -123,8 +128,19 @@ void TranslationChase::forgive_data(deduce::ChaseTrace& trace) const {
     }
 }
 
-deduce::ChaseTrace TranslationChase::less_constant(const deduce::ChaseRequest& request) {
+deduce::ChaseTrace TranslationChase::in_one_page_window(const deduce::ChaseRequest& request) {
     auto trace = array_(request);
+    if (page_windows_.bytes == 0) return trace;
+    const auto& offsets = request.offsets;
+    for (std::size_t i = 0; i < trace.latencies.size(); ++i) {
+        const std::size_t load = i % offsets.size(), before = (load + offsets.size() - 1) % offsets.size();
+        if (offsets[load] / page_windows_.bytes != offsets[before] / page_windows_.bytes) trace.latencies[i] -= page_windows_.penalty;
+    }
+    return trace;
+}
+
+deduce::ChaseTrace TranslationChase::less_constant(const deduce::ChaseRequest& request) {
+    auto trace = in_one_page_window(request);
     for (double& latency : trace.latencies) latency -= cached_;
     forgive_data(trace);
     return trace;
@@ -134,7 +150,7 @@ std::vector<double> TranslationChase::all_of_pages(const deduce::ChaseRequest& r
     deduce::ChaseRequest expanded{{}, request.warm_laps, request.recorded_laps};
     for (const auto offset : request.offsets)
         for (std::uint64_t line = 0; line < lines; ++line) expanded.offsets.push_back(offset);
-    return array_(expanded).latencies;
+    return in_one_page_window(expanded).latencies;
 }
 
 deduce::ChaseTrace TranslationChase::first_of_page(const deduce::ChaseRequest& request) {
