@@ -1,13 +1,16 @@
 #include "reproduce/expression.hpp"
 
 #include "machine/paths.hpp"
+#include "models/model.hpp"
 #include "reproduce/functions.hpp"
+#include "reproduce/mix_functions.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <stdexcept>
 
 namespace gputomo::reproduce {
@@ -22,6 +25,25 @@ constexpr std::string_view kColumn = "column";
 constexpr std::string_view kModel = "model";  // and "model_needed"
 /// of('GPU', expression): the expression for another GPU of the paper
 constexpr std::string_view kOf = "of";
+
+/// Of a function of mixes, the argument that names the kind of access; ALPHA follows.
+std::size_t access_at(const MixFunction& function) { return function.form == MixForm::estimated ? 1 : 0; }
+
+/// The nodes of the ALPHAs of a function of mixes.
+std::vector<const Node*> alphas_of(const MixFunction& function, const Node& node) {
+    const Node& alpha = node.arguments[access_at(function) + 1];
+    std::vector<const Node*> all;
+    if (function.form != MixForm::several) return {&alpha};
+    for (const auto& one : alpha.arguments) all.push_back(&one);
+    return all;
+}
+
+/// Longer mixes do not fit a turn of their loop.
+constexpr double kMostAdds = 512;
+bool is_whole_alpha(const Node& node) {
+    return node.kind == Node::Kind::number && node.number >= 0 && node.number <= kMostAdds && std::floor(node.number) == node.number;
+}
+bool is_adds(const Node& node) { return node.kind == Node::Kind::text && node.name == "adds"; }
 
 bool is_of_leaf(std::string_view name) { return std::find(std::begin(kOfLeaf), std::end(kOfLeaf), name) != std::end(kOfLeaf); }
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -165,12 +187,35 @@ private:
             if (node.arguments.size() != 3 || !all(Node::Kind::text)) refuse("column('experiment', 'trace', 'column')");
         } else if (node.name == kOf) {
             if (node.arguments.size() != 2 || node.arguments.front().kind != Node::Kind::text) refuse("of('GPU', expression)");
+        } else if (const auto* of_mixes = find_mix_function(node.name)) {
+            if (const auto expected = what_mixes_expect(*of_mixes, node); !expected.empty()) refuse(expected);
         } else {
             const auto* function = find_function(node.name);
             if (function == nullptr) refuse("a function that there is");
             if (node.arguments.size() < function->least || node.arguments.size() > function->most)
                 refuse(fmt::format("{} of {} to {} arguments", node.name, function->least, function->most));
         }
+    }
+
+    /// "" where the function is called as it should be.
+    static std::string what_mixes_expect(const MixFunction& function, const Node& node) {
+        const bool several = function.form == MixForm::several, estimated = function.form == MixForm::estimated;
+        const auto access = access_at(function);
+        const auto form = fmt::format("{}({}'ACCESS', {})", node.name, estimated ? "'MODEL', " : "", several ? "list(ALPHA, ...)" : "ALPHA");
+        if (node.arguments.size() != access + 2) return form;
+        if (std::any_of(node.arguments.begin(), node.arguments.begin() + static_cast<std::ptrdiff_t>(access) + 1,
+                        [](const Node& a) { return a.kind != Node::Kind::text; }))
+            return form;
+        if (const auto expected = why_no_access(node.arguments[access].name); !expected.empty()) return expected + " in " + form;
+        const auto models = models::catalogue();
+        if (estimated && std::none_of(models.begin(), models.end(), [&](const auto& model) { return model.id == node.arguments[0].name; }))
+            return "the id of a model in " + form;
+        if (several && (node.arguments[access + 1].kind != Node::Kind::call || node.arguments[access + 1].name != "list")) return form;
+        if (!function.reads_mixes) return {};
+        for (const auto* alpha : alphas_of(function, node))
+            if (!is_whole_alpha(*alpha) && (several || !is_adds(*alpha)))
+                return fmt::format("0 to {} adds{} as ALPHA in {}", kMostAdds, several ? "" : ", or 'adds',", form);
+        return {};
     }
 
     std::string_view text_;
@@ -229,6 +274,7 @@ Value evaluate(const Node& node, const Scans& scans, const std::string& gpu) {
     if (node.name == kOf) return evaluate(node.arguments[1], scans, node.arguments[0].name);
     std::vector<Value> arguments;
     for (const auto& argument : node.arguments) arguments.push_back(evaluate(argument, scans, gpu));
+    if (const auto* of_mixes = find_mix_function(node.name)) return of_mixes->apply(scan_of(scans, gpu), arguments);
     return find_function(node.name)->apply(arguments);
 }
 
@@ -240,8 +286,19 @@ void Expression::collect(const Node& node, const std::string& gpu) {
     if (node.kind == Node::Kind::leaf) reads_[gpu].leaves.insert(node.name);
     if (node.kind == Node::Kind::call && node.name == kColumn) reads_[gpu].experiments.insert(node.arguments.front().name);
     if (node.kind == Node::Kind::call && node.name.starts_with(kModel)) models_.insert(node.arguments.front().name);
+    if (const auto* of_mixes = node.kind == Node::Kind::call ? find_mix_function(node.name) : nullptr) collect_mixes(*of_mixes, node, reads_[gpu]);
     const auto& of = node.kind == Node::Kind::call && node.name == kOf ? node.arguments.front().name : gpu;
     for (const auto& argument : node.arguments) collect(argument, of);
+}
+
+/// What the parameters of models need is read with the mixes, accesses and adds alone among it.
+void Expression::collect_mixes(const MixFunction& function, const Node& node, Reads& reads) {
+    const auto& access = node.arguments[access_at(function)].name;
+    reads.leaves.merge(leaves_of_mixes(access));
+    reads.experiments.insert(std::string(kAloneExperiment));
+    if (!function.reads_mixes) return;
+    for (const auto* alpha : alphas_of(function, node))
+        if (alpha->kind == Node::Kind::number && alpha->number > 0) reads.mixes.insert({access, static_cast<int>(alpha->number)});
 }
 
 Expression::Reads Expression::reads_of(const std::string& of, const std::string& gpu) const {
@@ -250,6 +307,7 @@ Expression::Reads Expression::reads_of(const std::string& of, const std::string&
         if ((name.empty() ? gpu : name) == of) {
             all.leaves.insert(reads.leaves.begin(), reads.leaves.end());
             all.experiments.insert(reads.experiments.begin(), reads.experiments.end());
+            all.mixes.insert(reads.mixes.begin(), reads.mixes.end());
         }
     return all;
 }

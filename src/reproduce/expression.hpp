@@ -2,10 +2,12 @@
 //   caches.texture_l1.capacity / caches.texture_l1.ways
 //   clock.scope == 'tpc' and not (shared.latency > 40)
 //   caches.l2.latency / of('GTX 780', caches.l2.latency)
+//   max(mix_estimate('sim', 'global', 32) / mix_rate('global', 32))
 //   first_above(column('tlb', 'tlb/global', 'size'), column('tlb', 'tlb/global', 'latency'), 460)
 // An expression sees only what experiments found, never a machine description.
 #pragma once
 
+#include "reproduce/mixes.hpp"
 #include "reproduce/value.hpp"
 #include "scan/runner.hpp"
 
@@ -16,6 +18,8 @@
 #include <vector>
 
 namespace gputomo::reproduce {
+
+struct MixFunction;
 
 /// By name of the GPU, as the paper has it.
 using Scans = std::map<std::string, scan::Scan>;
@@ -32,6 +36,7 @@ public:
     struct Reads {
         std::set<std::string> leaves;       ///< paths
         std::set<std::string> experiments;  ///< ids of those whose traces are read
+        std::set<Mix> mixes;
     };
     /// By name of the GPU; "" for the one that the expression is evaluated for.
     [[nodiscard]] const std::map<std::string, Reads>& reads() const { return reads_; }
@@ -54,6 +59,7 @@ public:
 
 private:
     void collect(const Node& node, const std::string& gpu);
+    static void collect_mixes(const MixFunction& function, const Node& node, Reads& reads);
 
     std::string text_;
     Node root_;

@@ -97,15 +97,25 @@ private:
     std::vector<double> done_;
 };
 
-scan::Scan scan_gpu(const std::vector<std::string>& ids, const std::string& name, const PaperGpu& gpu, const Options& options,
+/// Mixes take about as long as all else.
+constexpr double kShareOfMixes = 0.4;
+
+scan::Scan scan_gpu(const std::vector<std::string>& ids, const std::set<Mix>& mixes, const std::string& name, const PaperGpu& gpu, const Options& options,
                     const std::function<void(double, double, std::string_view)>& progress) {
     if (ids.empty()) return {};
     const auto plan = scan::plan(experiments::catalogue(), ids);
     const auto device = options.open(name, gpu);
+    const double first = mixes.empty() ? 1 : 1 - kShareOfMixes;
+    const auto show = [&](double fraction, double left, std::string_view what) {
+        if (options.progress) progress(fraction, left, fmt::format("{}, {}", gpu.machine, what));
+    };
     scan::Options run{.seed = options.seed};
-    if (options.progress)
-        run.progress = [&](double fraction, double left, std::string_view what) { progress(fraction, left, fmt::format("{}, {}", gpu.machine, what)); };
-    return scan::run(*device, plan, run);
+    run.progress = [&](double fraction, double left, std::string_view what) { show(first * fraction, mixes.empty() ? left : -1, what); };
+    auto scan = scan::run(*device, plan, run);
+    if (!mixes.empty() && !scan.interrupted())
+        scan.records.push_back(
+            measure_mixes(*device, scan, mixes, [&](double fraction, std::string_view what) { show(first + kShareOfMixes * fraction, -1, what); }));
+    return scan;
 }
 
 /// GPUs that the entries are tried on or compared with, in the order in which they first occur.
@@ -145,6 +155,13 @@ std::vector<std::string> experiments_for(const std::vector<const Entry*>& entrie
     return {ids.begin(), ids.end()};
 }
 
+std::set<Mix> mixes_for(const std::vector<const Entry*>& entries, const std::string& gpu) {
+    std::set<Mix> mixes;
+    for (const auto* entry : entries)
+        for (const auto& on : entry->on) mixes.merge(entry->recipe->expression.reads_of(gpu, on).mixes);
+    return mixes;
+}
+
 std::vector<Row> rows_of(const std::vector<const Entry*>& entries, const Scans& scans) {
     std::vector<Row> rows;
     for (const auto& gpu : gpus_of(entries, false))
@@ -164,7 +181,7 @@ Reproduction run(const Paper& paper, const Options& options) {
     Together together(options, gpus.size());
     const auto scan = [&](int number) {
         const auto i = static_cast<std::size_t>(number);
-        scans.at(gpus[i]) = scan_gpu(experiments_for(entries, gpus[i]), gpus[i], paper.gpus.at(gpus[i]), options,
+        scans.at(gpus[i]) = scan_gpu(experiments_for(entries, gpus[i]), mixes_for(entries, gpus[i]), gpus[i], paper.gpus.at(gpus[i]), options,
                                      [&](double fraction, double left, std::string_view what) { together.show(i, fraction, left, what); });
     };
     spread(static_cast<int>(gpus.size()), std::max(1U, std::thread::hardware_concurrency()), scan, {});

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,9 @@ struct Reproduction {
 
 /// Experiments that give what the entries' recipes read of `gpu`.
 [[nodiscard]] std::vector<std::string> experiments_for(const std::vector<const Entry*>& entries, const std::string& gpu);
+
+/// Mixes that the entries' recipes read of `gpu`.
+[[nodiscard]] std::set<Mix> mixes_for(const std::vector<const Entry*>& entries, const std::string& gpu);
 
 /// {schema, paper, results: [{id, gpu, published, reproduced, unit, agrees, ...}], not_reproducible: [{id, reason}]}
 [[nodiscard]] std::string results_json(const Reproduction& reproduction);

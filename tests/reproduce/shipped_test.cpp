@@ -1,12 +1,17 @@
 // The papers that ship: complete, and no row that agrees whatever the GPU is like.
+#include "experiments/mix/mix_throughput.hpp"
 #include "fakes.hpp"
+#include "models/model.hpp"
 #include "reproduce/agreement.hpp"
+#include "reproduce/mixes.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -160,6 +165,78 @@ TEST_F(Shipped, EveryRowOfModelsHoldsWithItsModelAndNotWithAnother) {
         }
     }
     EXPECT_GE(rows, 60u);
+}
+
+using Throughput = std::function<double(const models::Parameters&, const models::Mix&, double warps)>;
+
+void add_curve(scan::Scan& scan, std::string_view experiment, std::string name, const Throughput& throughput, const models::Parameters& p, double alpha,
+               double ops = 1) {
+    deduce::Trace trace{.name = std::move(name), .experiment = std::string(experiment)};
+    trace.columns = {{"warps", "", {}}, {"rate", "", {}}, {"latency", "", {}}};
+    for (const int warps : experiments::mix_occupancies(p.schedulers, p.max_warps)) {
+        const double rate = throughput(p, {.alpha = alpha}, warps);
+        trace.columns[0].values.push_back(warps);
+        trace.columns[1].values.push_back(rate * ops);
+        trace.columns[2].values.push_back(warps / rate);
+    }
+    scan::Record record{.id = std::string(experiment), .status = scan::Status::done};
+    record.outcome.traces.push_back(std::move(trace));
+    scan.records.push_back(std::move(record));
+}
+
+/// Memory that answers more slowly when it is busy, up to a tenth above its best rate.
+void add_contention(scan::Scan& scan, const models::Parameters& p) {
+    scan.findings.add(testing::decided("memory.contention_base", p.memory.latency));
+    scan.findings.add(testing::decided("memory.contention_slopes", std::vector<double>{p.memory.latency / 10}));
+    scan.findings.add(testing::decided("memory.contention_limits", std::vector<double>{1.1 * p.bandwidth(p.memory.throughput)}));
+}
+
+/// Scans of the paper's GPUs that find what is described, and mixes with such throughputs.
+Scans scans_with(const Paper& paper, const Entry& entry, const Throughput& throughput) {
+    Scans scans;
+    for (const auto& [name, gpu] : paper.gpus) {
+        const auto machine = machine_of(gpu);
+        auto& scan = scans[name] = testing::scan_with(perfect(machine));
+        add_contention(scan, models::parameters_of(machine));
+        const auto parameters = [&](models::Access access) { return models::parameters_of(scan::describe(scan), access); };
+        for (const auto& mix : mixes_for({&entry}, name))
+            add_curve(scan, kMixRecord, mix_trace_name(mix), throughput, parameters(models::access_named(mix.access)), mix.alpha);
+        for (const auto* loads : {"occupancy/stream", "occupancy/stream_ilp2", "occupancy/stream_ilp4"})
+            add_curve(scan, "occupancy", loads, throughput, parameters(models::Access::global), 0, 32);
+        add_curve(scan, "occupancy", "occupancy/smem", throughput, parameters(models::Access::shared), 0, 32);
+        add_curve(scan, "occupancy", "occupancy/sfu", throughput, parameters(models::Access::sfu), 0, 32);
+        add_curve(scan, "occupancy", "occupancy/add", throughput, parameters(models::Access::global), models::Mix::kArithmeticOnly, 32);
+    }
+    return scans;
+}
+
+Throughput as_says(std::string_view model) {
+    return [model](const auto& p, const auto& mix, double warps) { return models::solve(models::find_model(model), p, mix, warps).instructions_per_cycle; };
+}
+
+TEST_F(Shipped, EveryRowOfMixesCanFail) {
+    const Throughput worlds[] = {
+        as_says("volkov-basic"),
+        as_says("volkov-contention"),
+        as_says("huang-rr"),
+        [](const auto& p, const auto& mix, double) { return models::peak_instructions_per_cycle(p, mix); },
+        [](const auto& p, const auto& mix, double warps) {  // mixes lose what neither instruction loses alone
+            return (mix.alpha > 0 && std::isfinite(mix.alpha) ? 0.05 : 1) *
+                   models::solve(models::find_model("volkov-basic"), p, mix, warps).instructions_per_cycle;
+        },
+    };
+    std::size_t rows = 0;
+    for (const auto& paper : papers_)
+        for (const auto& entry : paper.entries) {
+            if (!entry.recipe || !std::ranges::any_of(entry.recipe->expression.reads(), [](const auto& of) { return !of.second.mixes.empty(); })) continue;
+            ++rows;
+            EXPECT_TRUE(std::ranges::any_of(worlds, [&](const auto& world) { return !rows_of({&entry}, scans_with(paper, entry, world)).front().agrees; }))
+                << entry.id << ": " << entry.recipe->expression.text();
+            EXPECT_TRUE(std::ranges::any_of(
+                worlds, [&](const auto& world) { return !rows_of({&entry}, scans_with(paper, entry, world)).front().reproduced.is_null(); }))
+                << entry.id << " is never measured";
+        }
+    EXPECT_GE(rows, 50u);
 }
 
 }  // namespace

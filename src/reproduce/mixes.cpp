@@ -1,0 +1,80 @@
+#include "reproduce/mixes.hpp"
+
+#include "experiments/mix/fitting_turn.hpp"
+#include "experiments/mix/mix_surface.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <vector>
+
+namespace gputomo::reproduce {
+namespace {
+
+experiments::MixAccess access_named(std::string_view name) {
+    const auto all = experiments::mix_accesses();
+    const auto found = std::ranges::find_if(all, [&](auto access) { return experiments::name_of(access) == name; });
+    if (found == all.end()) throw InputError(fmt::format("no mixes with '{}'", name));
+    return *found;
+}
+
+deduce::Trace trace_of(std::string_view access, const experiments::MixCurve& curve) {
+    const Mix mix{std::string(access), curve.shape.alpha};
+    deduce::Trace trace{.name = mix_trace_name(mix), .experiment = std::string(kMixRecord)};
+    trace.columns = {{"warps", "warp/SM", {}}, {"rate", "instructions/cycle/SM", {}}};
+    for (const auto& sample : curve.samples) {
+        trace.columns[0].values.push_back(sample.warps);
+        trace.columns[1].values.push_back(sample.instructions_per_cycle);
+    }
+    return trace;
+}
+
+/// One surface for each kind of access.
+void measure(device::Device& device, const std::vector<int>& warps, const std::set<Mix>& mixes, const std::function<void(double, std::string_view)>& progress,
+             experiments::Outcome& outcome) {
+    std::map<std::string, std::vector<experiments::MixIntensity>> intensities;
+    for (const auto& mix : mixes) intensities[mix.access].push_back({.accesses = 1, .alpha = mix.alpha});
+    progress(0, "turns that fit");
+    const int turn = experiments::fitting_turn(device);
+    double done = 0;
+    for (const auto& [access, of_access] : intensities) {
+        const double share = static_cast<double>(of_access.size()) / static_cast<double>(mixes.size());
+        auto surface = experiments::measure_surface(
+            device, {.accesses = {access_named(access)}, .intensities = of_access, .chains = {1}, .warps = warps, .adds_alone = false, .turn = turn},
+            [&](double fraction, std::string_view what) { progress(done + share * fraction, what); });
+        for (const auto& curve : surface.curves) outcome.traces.push_back(trace_of(access, curve));
+        outcome.warnings.insert(outcome.warnings.end(), surface.warnings.begin(), surface.warnings.end());
+        done += share;
+    }
+}
+
+}  // namespace
+
+std::string mix_trace_name(const Mix& mix) { return fmt::format("{}/{}/{}", kMixRecord, mix.access, mix.alpha); }
+
+scan::Record measure_mixes(device::Device& device, const scan::Scan& scan, const std::set<Mix>& mixes,
+                           const std::function<void(double, std::string_view)>& progress) {
+    scan::Record record{.id = std::string(kMixRecord), .status = scan::Status::done, .seconds = 0, .error = {}, .outcome = {}};
+    const auto begin = std::chrono::steady_clock::now();
+    const auto fail = [&](scan::Status status, const std::exception& e) { record.status = status, record.error = e.what(); };
+    try {
+        const auto warps =
+            experiments::mix_occupancies(static_cast<int>(scan.findings.number("issue.schedulers_per_sm").value_or(1)), experiments::max_warps_of(device));
+        measure(device, warps, mixes, progress, record.outcome);
+    } catch (const Interrupted& e) {
+        fail(scan::Status::interrupted, e);
+    } catch (const TimeLimitError& e) {
+        fail(scan::Status::timed_out, e);
+    } catch (const DeviceError& e) {
+        fail(scan::Status::device_failed, e);
+    } catch (const std::exception& e) {
+        fail(scan::Status::failed, e);
+    }
+    record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return record;
+}
+
+}  // namespace gputomo::reproduce
