@@ -37,8 +37,8 @@ constexpr std::int64_t kLeast = std::int64_t{1} << 22, kTimesCache = 4;
 /// Warps of an SM; throughput is at its peak with few.
 constexpr std::array kWarps{1, 2, 3, 4, 6, 8, 12, 16};
 constexpr int kManyWarps = 8;
-/// Throughput that two numbers of warps reach within this part of it is the peak.
-constexpr double kSaturated = 0.03;
+/// Uncertainty of a peak; and how much larger it may be than what was seen, so that anything is said of it.
+constexpr double kSaturated = 0.03, kNearlySaturated = 0.15;
 
 struct Record {
     std::uint32_t start = 0, end = 0;
@@ -191,7 +191,7 @@ private:
             if (warps <= max_warps_of(context_.device)) add(walker.sms(), warps);
         if (trace.columns[2].values.empty()) throw DeviceError("random_access: no block came to an SM of its own");
         add_transaction_cost(trace.columns[2].values.front(), bytes);
-        add_fetched(trace.columns[1].values, walker.sms());
+        add_fetched(trace.columns[0].values, trace.columns[2].values, walker.sms());
         trace.plot = {fmt::format("Throughput of random access over occupancy, {} MiB", bytes >> 20), "warps", {"rate"}, false, false};
         outcome_.traces.push_back(std::move(trace));
     }
@@ -208,16 +208,21 @@ private:
                                                    fmt::format("{:.4g} cycles less {:.4g}", latency, coalesced->latency)}));
     }
 
-    /// What a word takes of the memory's time, in bytes that are streamed meanwhile; nothing where more warps would load more.
-    void add_fetched(const std::vector<double>& rates, std::int64_t sms) {
+    /// What a word takes of the memory's time, in bytes that are streamed meanwhile. What the last number of warps loads is the least that memory gives, and the rate
+    /// at which latency grows with warps the most; nothing where these are far apart.
+    void add_fetched(const std::vector<double>& warps, const std::vector<double>& latencies, std::int64_t sms) {
         const auto bandwidth = context_.findings.number("memory.read_bandwidth");
-        if (!bandwidth || rates.size() < 2) return;
-        const double last = rates.back(), before = rates[rates.size() - 2];
-        if (std::abs(last - before) > kSaturated * last) return;
-        const double words = std::max(last, before) * static_cast<double>(sms) * sm_mhz_of(context_) / 1000, bytes = *bandwidth / words;
-        outcome_.estimates.push_back(decided_integer(
-            "memory.fetch_bytes", {bytes, bytes * (1 - kSaturated), bytes * (1 + kSaturated)},
-            {"random_access: bytes that are streamed while a word anywhere is loaded", kConfidence, fmt::format("{:.3g} words a nanosecond", words)}));
+        const std::size_t last = warps.size() - 1;
+        if (!bandwidth || warps.size() < 2) return;
+        const double words = static_cast<double>(kWarp * sms) * sm_mhz_of(context_) / 1000;  // a nanosecond, of one warp a cycle on each SM
+        const double least = words * std::max(warps[last] / latencies[last], warps[last - 1] / latencies[last - 1]);
+        const double longer = latencies[last] - latencies[last - 1];
+        const double most = longer > 0 ? std::max(least, words * (warps[last] - warps[last - 1]) / longer) : 0;
+        if (most == 0 || most > (1 + kNearlySaturated) * least) return;
+        const double few = *bandwidth / most * (1 - kSaturated), many = *bandwidth / least * (1 + kSaturated);
+        outcome_.estimates.push_back(decided_integer("memory.fetch_bytes", {(few + many) / 2, few, many},
+                                                     {"random_access: bytes that are streamed while a word anywhere is loaded", kConfidence,
+                                                      fmt::format("{:.3g} words a nanosecond, and no more than {:.3g}", least, most)}));
     }
 
     void sizes() {
