@@ -8,6 +8,7 @@
 #include <functional>
 #include <queue>
 #include <random>
+#include <tuple>
 #include <utility>
 #include <vector>
 
