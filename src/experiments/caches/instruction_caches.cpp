@@ -87,10 +87,11 @@ public:
     /// The caches' latency is less than `border`.
     CodeLosses(InstructionChase& chase, std::uint32_t sms, std::uint32_t schedulers, double border)
         : chase_(chase), sms_(sms), schedulers_(schedulers), border_(border) {}
-    /// Both blocks' code, and how often the rival runs through its own.
-    void set(std::vector<std::uint64_t> own, std::vector<std::uint64_t> rivals, std::uint32_t laps) {
+    /// Both blocks' code. The rival runs through its own again and again, since a cache that does not go by age gives its lines up one by one.
+    void set(std::vector<std::uint64_t> own, std::vector<std::uint64_t> rivals) {
+        constexpr std::size_t kFewestLaps = 2, kMostLaps = 12;
+        laps_ = static_cast<std::uint32_t>(std::clamp(chase_.most_competing() / (rivals.size() + 1), kFewestLaps, kMostLaps));
         code_ = {.own = std::move(own), .rivals = std::move(rivals), .warps = schedulers_};
-        laps_ = laps;
         // A rival that only waits does so in code as well: far away.
         const auto competed = beside(sms_ - 1, 0, 0);
         alone_ = competed ? std::optional(deduce::share_above(competed->latencies, border_)) : std::nullopt;
@@ -145,7 +146,6 @@ private:
 
 /// Of each cache that is not known by another path: which SMs' code pushes out that of SM 0 (Wong 2010, IV-K1), or which of its warps'.
 void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& question, const PathFindings& findings, Outcome& outcome) {
-    constexpr std::uint32_t kRivalLaps = 3, kLapsOfAll = 2;
     const auto schedulers = static_cast<std::uint32_t>(context.findings.number("issue.schedulers_per_sm").value_or(1));
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         const auto& cache = findings.caches[i];
@@ -165,10 +165,10 @@ void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& 
         };
         if (begin + rest > question.room) continue;
         CodeLosses losses(chase, sms_of(context.device), schedulers, findings.borders_of(i)[1]);
-        losses.set(own, rivals(rest), kRivalLaps);
+        losses.set(own, rivals(rest));
         auto warps = losses.to_warps();
         if (!warps.any_takes()) {  // what is a little more than a cache holds leaves most of it there if it does not go by age
-            losses.set(own, rivals(std::min(question.room - begin, std::max(bytes.together, most_visits * step))), kLapsOfAll);
+            losses.set(own, rivals(std::min(question.room - begin, std::max(bytes.together, most_visits * step))));
             warps = losses.to_warps();
         }
         const auto leaf = fmt::format("caches.{}.scope", cache.name);

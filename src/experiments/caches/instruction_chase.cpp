@@ -158,7 +158,7 @@ std::optional<InstructionChase::Competed> InstructionChase::compete(const Compet
 std::optional<InstructionChase::Competed> InstructionChase::run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals,
                                                                      const Competition& competition) {
     const auto count = static_cast<std::uint32_t>(own.size());
-    if (2 * (2 * count + 2) > words_) return std::nullopt;  // two blocks of an SM have no room for that
+    if (count > most_competing()) return std::nullopt;  // two blocks of an SM have no room for that
     auto both = own;
     both.insert(both.end(), rivals.begin(), rivals.end());
     order_.write(both);

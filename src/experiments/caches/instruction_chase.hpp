@@ -54,6 +54,8 @@ public:
     [[nodiscard]] std::uint64_t slot_bytes() const { return kSlotInstructions * instruction_bytes_; }
     /// Bytes of code that tours may reach, less what moving them out of the dispatcher's way takes.
     [[nodiscard]] std::uint64_t room() const { return slots_ * slot_bytes() - kHead; }
+    /// Visits that shared memory has room for in a competition, of each block.
+    [[nodiscard]] std::size_t most_competing() const { return words_ / 4 - 2; }
     /// Visits of a tour whose jumps the first constant cache serves: each reads an entry of the jumps' table, and what a miss there takes is not the code's.
     [[nodiscard]] std::uint64_t most_visits() const;
     /// Whether the dispatcher lies directly in front of the slots; else its lines are somewhere, and take room that is not counted.
