@@ -100,7 +100,7 @@ struct Expected {
 TEST_F(Shipped, PapersHaveAllTheirEntriesAndEnoughRows) {
     const std::map<std::string, Expected> expected{{"wong2010", {319, 200}}, {"mei2014", {153, 80}}, {"lashgar2015", {96, 40}}};
     for (const auto& [id, counts] : expected) {
-        const auto paper = std::find_if(papers_.begin(), papers_.end(), [&](const Paper& p) { return p.id == id; });
+        const auto paper = std::ranges::find(papers_, id, &Paper::id);
         ASSERT_NE(paper, papers_.end()) << id;
         EXPECT_EQ(paper->entries.size(), counts.entries) << id;
         EXPECT_GE(std::count_if(paper->entries.begin(), paper->entries.end(), [](const Entry& entry) { return entry.recipe.has_value(); }), counts.rows) << id;
