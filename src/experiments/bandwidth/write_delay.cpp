@@ -84,9 +84,7 @@ private:
         const auto shape = shape_of(warps);
         const double cycles_per_ns = sm_mhz_of(context_) / 1000;
         const int all_warps = shape.threads / kWarp * shape.blocks;
-        Beside beside{.warps = all_warps / sms,
-                      .read = turn(StreamKind::read, shape) * cycles_per_ns,
-                      .copy = turn(StreamKind::copy, shape) * cycles_per_ns};
+        Beside beside{.warps = all_warps / sms, .read = turn(StreamKind::read, shape) * cycles_per_ns, .copy = turn(StreamKind::copy, shape) * cycles_per_ns};
         const double one_way = static_cast<double>(shape.turn_bytes()) / beside.copy * cycles_per_ns / *bandwidth_;
         beside.writes = one_way * write_cost_;
         beside.busy = one_way + beside.writes;
