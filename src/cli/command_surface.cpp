@@ -12,6 +12,8 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -75,9 +77,16 @@ int run_surface(const SurfaceOptions& options) {
     const auto device = open_device(options.device, options.seed, options.noise);
     const auto plan = plan_of(options, *device);
     experiments::MixSurface surface;
-    {
+    try {
         Progress progress(false);
-        surface = experiments::measure_surface(*device, plan, [&](double fraction, std::string_view what) { progress.show(fraction, -1, what); });
+        experiments::add_to_surface(
+            *device, plan, [&](double fraction, std::string_view what) { progress.show(fraction, -1, what); }, surface);
+    } catch (...) {
+        if (!surface.curves.empty()) {
+            scan::save_surface(surface, options.out);
+            fmt::print(stderr, "the {} mixes that were measured before are in {}\n", surface.curves.size(), options.out);
+        }
+        throw;
     }
     scan::save_surface(surface, options.out);
     const auto samples = std::accumulate(surface.curves.begin(), surface.curves.end(), std::size_t{0},
@@ -104,7 +113,8 @@ void add_surface(CLI::App& parent, Action& action) {
         ->check(CLI::Range(16, 1000));
     command
         ->add_option("--window", options->window_us, "least microseconds for which streams are counted; if not given, 200 on a GPU and none on a simulated one")
-        ->check(CLI::Range(0.0, 1000.0));
+        ->check(CLI::Range(0.0, 1000.0))
+        ->check([](const std::string& text) { return std::isnan(std::atof(text.c_str())) ? "expected a number from 0 to 1000" : std::string(); });
     command->add_option("--seconds", options->seconds, "begin no mix after this time; 0: none")->capture_default_str()->check(CLI::NonNegativeNumber);
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str()->check(kSeeds);
     command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();

@@ -42,11 +42,20 @@ void measure(device::Device& device, const std::vector<int>& warps, const std::s
     double done = 0;
     for (const auto& [access, of_access] : intensities) {
         const double share = static_cast<double>(of_access.size()) / static_cast<double>(mixes.size());
-        auto surface = experiments::measure_surface(
-            device, {.accesses = {access_named(access)}, .intensities = of_access, .chains = {1}, .warps = warps, .adds_alone = false, .turn = turn},
-            [&](double fraction, std::string_view what) { progress(done + share * fraction, what); });
-        for (const auto& curve : surface.curves) outcome.traces.push_back(trace_of(access, curve));
-        outcome.warnings.insert(outcome.warnings.end(), surface.warnings.begin(), surface.warnings.end());
+        experiments::MixSurface surface;
+        const auto keep = [&] {
+            for (const auto& curve : surface.curves) outcome.traces.push_back(trace_of(access, curve));
+            outcome.warnings.insert(outcome.warnings.end(), surface.warnings.begin(), surface.warnings.end());
+        };
+        try {
+            experiments::add_to_surface(
+                device, {.accesses = {access_named(access)}, .intensities = of_access, .chains = {1}, .warps = warps, .adds_alone = false, .turn = turn},
+                [&](double fraction, std::string_view what) { progress(done + share * fraction, what); }, surface);
+        } catch (...) {
+            keep();
+            throw;
+        }
+        keep();
         done += share;
     }
 }

@@ -71,17 +71,22 @@ private:
     std::vector<std::uint64_t> allocations_;
 };
 
+/// Before anything is computed of it.
+const machine::Machine& checked(const machine::Machine& machine) {
+    check_description(machine);
+    (void)SharedBanks(machine.shared);
+    return machine;
+}
+
 class Gpu final : public SimulatedDevice {
 public:
     Gpu(const machine::Machine& machine, Options options)
-        : machine_(machine),
+        : machine_(checked(machine)),
           options_(std::move(options)),
           costs_(machine_),
           memory_(memory_bytes()),
           memory_system_(make_memory_system(machine_, memory_, options_)),
           random_(options_.seed) {
-        check_description(machine_);
-        (void)SharedBanks(machine_.shared);
         set_clock_offsets();
     }
 

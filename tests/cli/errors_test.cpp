@@ -104,7 +104,7 @@ TEST_F(Errors, MachineDescriptions) {
         expect(2, with("name.json"), {"name.json: clock.sm_ghz: ", "sm_mhz"});
     }
     expect(2, {"scan", "--device", "sim:type.json"}, {"type.json: clock.sm_mhz: "});
-    expect(2, {"scan", "--device", "sim:few.json"}, {"few.json", "operations: missing"});
+    expect(2, {"scan", "--device", "sim:few.json"}, {"few.json", "clock.sm_mhz: missing"});
 }
 
 TEST_F(Errors, FoldersAndFilesThatCannotBeWrittenAreFoundBeforeAnythingIsMeasured) {

@@ -189,5 +189,15 @@ TEST(Mixes, AnInterruptEndsThemWithARecord) {
     EXPECT_EQ(record.error, "by the test");
 }
 
+TEST(Mixes, WhatWasMeasuredBeforeAnInterruptIsKept) {
+    const auto device = unknown_gpu();
+    const auto record = measure_mixes(*device, {}, {{"sfu", 8}, {"sfu", 16}}, [](double fraction, std::string_view) {
+        if (fraction >= 0.5) throw Interrupted("by the test");
+    });
+    EXPECT_EQ(record.status, scan::Status::interrupted);
+    ASSERT_EQ(record.outcome.traces.size(), 1U);
+    EXPECT_EQ(record.outcome.traces.front().name, mix_trace_name({"sfu", 8}));
+}
+
 }  // namespace
 }  // namespace gputomo::reproduce

@@ -1,5 +1,6 @@
 // What a description must say, or may not say, before its SMs can be simulated: each complaint names the leaf.
 #include "launching.hpp"
+#include "machine/json.hpp"
 #include "units/error.hpp"
 
 #include <gmock/gmock.h>
@@ -83,6 +84,9 @@ const std::vector<Case> kCases{
      },
      "memory.transaction_sizes", "found 40"},
     {"NoTransactions", [](Machine& m) { m.memory.transaction_sizes.set({}); }, "memory.transaction_sizes", "empty"},
+    {"MoreSmsThanAnyGpu", [](Machine& m) { m.topology.sms.set(65536); }, "topology.sms", "found 65536"},
+    {"AccessesThatTakeNoSlot", [](Machine& m) { m.shared.issue_slots.set(0); }, "shared.issue_slots", "found 0"},
+    {"LoadsThatTakeNoSlot", [](Machine& m) { m.paths["global"].issue_slots.set(0); }, "paths.global.issue_slots", "found 0"},
     {"FetchWithoutAPath", [](Machine& m) { m.instruction_supply.fetch_block.set(64); }, "paths.instruction", "instruction_supply.fetch_block"},
     {"PrefetchWithoutAPath", [](Machine& m) { m.instruction_supply.prefetch_lines.set(1); }, "paths.instruction", "instruction_supply.prefetch_lines"},
     {"InstructionsWithoutACache", [](Machine& m) { m.paths["instruction"].memory_latency.set(100); }, "paths.instruction.caches", "no cache"},
@@ -104,6 +108,15 @@ std::string load_complaint(const Machine& machine, const std::string& mnemonic) 
     const Reg a = k.reg(Type::u32);
     k(mnemonic, a, 1, 2);
     return message_of([&] { (void)gpu->load(k.text()); });
+}
+
+TEST(TransactionSizes, ThatAreNoneAreRefusedAndLargeOnesServeAWarp) {
+    auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json");  // loads of one thread and of a whole warp have a latency each
+    machine.memory.transaction_sizes.set({});
+    EXPECT_THAT(complaint(machine), HasSubstr("memory.transaction_sizes: found an empty list"));
+    machine.memory.transaction_sizes.set({256});
+    machine.memory.coalescing_group = {};
+    EXPECT_EQ(complaint(machine), "");
 }
 
 TEST(OperationCosts, NameTheLeafThatARowLacks) {

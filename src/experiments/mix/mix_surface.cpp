@@ -52,9 +52,9 @@ private:
 
 class Surveyor {
 public:
-    Surveyor(device::Device& device, const MixPlan& plan) : device_(device), plan_(plan), arrays_(device) {}
+    Surveyor(device::Device& device, const MixPlan& plan, MixSurface& surface) : device_(device), plan_(plan), arrays_(device), surface_(surface) {}
 
-    MixSurface run(const std::function<void(double, std::string_view)>& progress) {
+    void run(const std::function<void(double, std::string_view)>& progress) {
         surface_.gpu = device_.name();
         surface_.sms = static_cast<int>(sms_of(device_));
         surface_.max_warps = max_warps_of(device_);
@@ -70,7 +70,6 @@ public:
             progress(static_cast<double>(i) / static_cast<double>(shapes.size()), shapes[i].name());
             add(shapes[i]);
         }
-        return std::move(surface_);
     }
 
 private:
@@ -133,7 +132,7 @@ private:
     device::Device& device_;
     const MixPlan& plan_;
     Arrays arrays_;
-    MixSurface surface_;
+    MixSurface& surface_;
     std::map<MixAccess, double> latencies_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
@@ -147,7 +146,13 @@ std::vector<MixIntensity> mix_intensities() {
 }
 
 MixSurface measure_surface(device::Device& device, const MixPlan& plan, const std::function<void(double, std::string_view)>& progress) {
-    return Surveyor(device, plan).run(progress);
+    MixSurface surface;
+    add_to_surface(device, plan, progress, surface);
+    return surface;
+}
+
+void add_to_surface(device::Device& device, const MixPlan& plan, const std::function<void(double, std::string_view)>& progress, MixSurface& surface) {
+    Surveyor(device, plan, surface).run(progress);
 }
 
 }  // namespace gputomo::experiments

@@ -52,5 +52,7 @@ struct MixPlan {
 /// Curve by curve; one during which the clock moved is measured again. Kinds of access that this GPU has not (caches) are left out, and mixes
 /// that don't fit a turn. `progress` as Context::progress.
 [[nodiscard]] MixSurface measure_surface(device::Device& device, const MixPlan& plan, const std::function<void(double, std::string_view)>& progress);
+/// The same, curve by curve into `surface`, which keeps what was measured when the device fails or the user stops.
+void add_to_surface(device::Device& device, const MixPlan& plan, const std::function<void(double, std::string_view)>& progress, MixSurface& surface);
 
 }  // namespace gputomo::experiments

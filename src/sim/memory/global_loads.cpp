@@ -32,7 +32,7 @@ constexpr int kHalvings = 10;
 std::size_t coalesced_transactions(const machine::Memory& memory) {
     const auto group = memory.coalescing_group.value_or(kWarp);
     if (group < kWarp || !memory.transaction_sizes) return static_cast<std::size_t>(kWarp / std::max<std::int64_t>(group, 1));
-    return static_cast<std::size_t>(kWarp * kWordBytes / std::ranges::min(*memory.transaction_sizes));
+    return static_cast<std::size_t>(std::max<std::int64_t>(kWarp * kWordBytes / std::ranges::min(*memory.transaction_sizes), 1));
 }
 
 }  // namespace

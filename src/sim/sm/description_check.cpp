@@ -10,6 +10,8 @@
 namespace gputomo::sim {
 namespace {
 
+constexpr std::int64_t kMostSms = 4096;
+
 void check_choice(const machine::Text& field, std::string_view path, std::initializer_list<std::string_view> allowed) {
     if (field && std::find(allowed.begin(), allowed.end(), *field) == allowed.end())
         reject(path, fmt::format("found \"{}\"", *field), fmt::format("one of {}", fmt::join(allowed.begin(), allowed.end(), ", ")));
@@ -33,7 +35,7 @@ void check_clock(const machine::Machine& machine) {
 }
 
 void check_topology(const machine::Topology& topology) {
-    (void)need_count(topology.sms, "topology.sms", 1 << 16);
+    (void)need_count(topology.sms, "topology.sms", kMostSms);
     if (topology.warp_size && *topology.warp_size != kWarpSize)
         reject("topology.warp_size", fmt::format("found {}", *topology.warp_size), fmt::format("{}, as PTX has it", kWarpSize));
     check_count(topology.sms_per_tpc, "topology.sms_per_tpc");
@@ -109,6 +111,8 @@ void check_description(const machine::Machine& machine) {
     check_topology(machine.topology);
     check_issue(machine.issue);
     for (const auto& [name, pipeline] : machine.pipelines) check_choice(pipeline.scope, key_path("pipelines", name) + ".scope", {"scheduler", "sm"});
+    (void)slots_of(machine.shared.issue_slots, "shared.issue_slots");
+    for (const auto& [name, path] : machine.paths) (void)slots_of(path.issue_slots, key_path("paths", name) + ".issue_slots");
     check_memory(machine.memory);
     check_instruction_supply(machine);
 }
