@@ -1,13 +1,12 @@
+#include "cli/checks.hpp"
 #include "cli/command.hpp"
 #include "cli/machines.hpp"
 #include "machine/diff.hpp"
 #include "machine/json.hpp"
-#include "units/error.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <cmath>
 #include <memory>
 
 namespace gputomo::cli {
@@ -20,8 +19,6 @@ struct DiffArguments {
 };
 
 int print_diff(const DiffArguments& arguments) {
-    // CLI11 takes nan for a number in any range.
-    if (!std::isfinite(arguments.tolerance)) throw InputError(fmt::format("--tolerance: found {}; expected a number of 0 or more", arguments.tolerance));
     const auto result = machine::diff(machine_named(arguments.a), machine_named(arguments.b), {.tolerance = arguments.tolerance});
     for (const auto& row : result.differing)
         fmt::print("differs    {:<44} {} | {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b), machine::unit_name(row.unit));
@@ -41,7 +38,9 @@ void add_diff(CLI::App& parent, Action& action) {
     auto* command = parent.add_subcommand("diff", "What differs between two machine descriptions");
     command->add_option("a", arguments->a, "machine.json, scan.json[.gz] or sim:NAME")->required();
     command->add_option("b", arguments->b, "machine.json, scan.json[.gz] or sim:NAME")->required();
-    command->add_option("--tolerance", arguments->tolerance, "relative tolerance of numbers")->check(CLI::NonNegativeNumber);
+    command->add_option("--tolerance", arguments->tolerance, "relative tolerance of numbers")
+        ->check(CLI::NonNegativeNumber)
+        ->check(is_number("a number of 0 or more"));
     command->add_flag("--strict", arguments->strict, "what only one has is a difference too");
     command->callback([&action, arguments] { action = [arguments] { return print_diff(*arguments); }; });
 }

@@ -12,8 +12,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -37,13 +35,13 @@ std::vector<experiments::MixAccess> accesses_of(const std::vector<std::string>& 
     if (names.empty()) return {all.begin(), all.end()};
     std::vector<experiments::MixAccess> chosen;
     for (const auto& name : names) {
-        const auto found = std::ranges::find(all, name, [](auto access) { return experiments::name_of(access); });
-        if (found == all.end()) {
+        const auto access_named = experiments::mix_access_named(name);
+        if (!access_named) {
             std::vector<std::string_view> known;
             for (const auto access : all) known.push_back(experiments::name_of(access));
             throw InputError(fmt::format("--access {}: expected one of {}", name, fmt::join(known, ", ")));
         }
-        chosen.push_back(*found);
+        chosen.push_back(*access_named);
     }
     return chosen;
 }
@@ -114,7 +112,7 @@ void add_surface(CLI::App& parent, Action& action) {
     command
         ->add_option("--window", options->window_us, "least microseconds for which streams are counted; if not given, 200 on a GPU and none on a simulated one")
         ->check(CLI::Range(0.0, 1000.0))
-        ->check([](const std::string& text) { return std::isnan(std::atof(text.c_str())) ? "expected a number from 0 to 1000" : std::string(); });
+        ->check(is_number("a number from 0 to 1000"));
     command->add_option("--seconds", options->seconds, "begin no mix after this time; 0: none")->capture_default_str()->check(CLI::NonNegativeNumber);
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str()->check(kSeeds);
     command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();

@@ -17,6 +17,12 @@ constexpr double kRepresentative = 0.9;
 /// Readings wanted of an array; small ones are walked several times.
 constexpr std::uint64_t kReadings = 256;
 
+/// Doubled as often as it takes.
+std::uint64_t stride_for(std::uint64_t bytes, std::uint64_t stride, std::uint64_t most_loads) {
+    while (bytes / stride > most_loads) stride *= 2;
+    return stride;
+}
+
 std::vector<double> readings_of(const Chase& chase, std::uint64_t bytes, std::uint64_t stride) {
     auto offsets = strided(bytes, stride);
     const auto laps = static_cast<std::uint32_t>((kReadings + offsets.size() - 1) / offsets.size());
@@ -32,10 +38,7 @@ std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride) {
     return offsets;
 }
 
-std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride, std::uint64_t most) {
-    while (bytes / stride > most) stride *= 2;
-    return strided(bytes, stride);
-}
+std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride, std::uint64_t most) { return strided(bytes, stride_for(bytes, stride, most)); }
 
 LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question) {
     struct Newest {
@@ -47,8 +50,7 @@ LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question) {
     std::vector<Newest> about;  // one per level
     const auto next_size = [&](std::uint64_t bytes) { return !question.half_octaves ? 2 * bytes : std::has_single_bit(bytes) ? bytes / 2 * 3 : bytes / 3 * 4; };
     for (std::uint64_t bytes = question.smallest; bytes <= question.largest; bytes = next_size(bytes)) {
-        std::uint64_t stride = question.stride;
-        while (bytes / stride > question.most_loads) stride *= 2;
+        const std::uint64_t stride = stride_for(bytes, question.stride, question.most_loads);
         const auto readings = readings_of(chase, bytes, stride);
         const double representative = quantile(readings, kRepresentative);
         const double mean = std::accumulate(readings.begin(), readings.end(), 0.0) / static_cast<double>(std::max<std::size_t>(1, readings.size()));

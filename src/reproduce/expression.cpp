@@ -245,14 +245,7 @@ Value of_leaf(const scan::Scan& scan, const Node& node) {
 
 Value column_values(const scan::Scan& scan, const Node& node) {
     const auto &experiment = node.arguments[0].name, &name = node.arguments[1].name, &column = node.arguments[2].name;
-    for (const auto& record : scan.records) {
-        if (record.id != experiment) continue;
-        for (const auto& trace : record.outcome.traces) {
-            if (trace.name != name) continue;
-            for (const auto& held : trace.columns)
-                if (held.name == column) return held.values;
-        }
-    }
+    if (const auto* values = scan.column(experiment, name, column)) return *values;
     throw NotMeasured(fmt::format("not measured: column '{}' of the trace {} of experiment {}", column, name, experiment));
 }
 

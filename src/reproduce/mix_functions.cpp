@@ -35,16 +35,6 @@ double alpha_of(const Value& value) {
     return argument<double>(value, "a number of adds for each access, or 'adds'");
 }
 
-const Numbers* column_of(const scan::Scan& scan, std::string_view experiment, std::string_view name, std::string_view column) {
-    for (const auto& record : scan.records) {
-        if (record.id != experiment) continue;
-        for (const auto& trace : record.outcome.traces)
-            for (const auto& held : trace.columns)
-                if (trace.name == name && held.name == column) return &held.values;
-    }
-    return nullptr;
-}
-
 /// The experiment's name for accesses alone.
 std::string_view alone_name(models::Access access) {
     switch (access) {
@@ -56,7 +46,7 @@ std::string_view alone_name(models::Access access) {
 
 /// Of one kind of instruction alone, where every scheduler has as many warps (Volkov 2016, 7).
 models::Curve curve_alone(const scan::Scan& scan, std::string_view name, int schedulers) {
-    const auto *warps = column_of(scan, kAloneExperiment, name, "warps"), *rate = column_of(scan, kAloneExperiment, name, "rate");
+    const auto *warps = scan.column(kAloneExperiment, name, "warps"), *rate = scan.column(kAloneExperiment, name, "rate");
     models::Curve curve;
     if (warps == nullptr || rate == nullptr) return curve;
     for (std::size_t i = 0; i < warps->size(); ++i)
@@ -84,7 +74,7 @@ models::Curve measured(const scan::Scan& scan, const models::Parameters& p, doub
     const auto access = models::name_of(p.access);
     if (curve.empty() && alpha > 0 && std::isfinite(alpha)) {
         const auto name = mix_trace_name({std::string(access), static_cast<int>(alpha)});
-        const auto *warps = column_of(scan, kMixRecord, name, "warps"), *rate = column_of(scan, kMixRecord, name, "rate");
+        const auto *warps = scan.column(kMixRecord, name, "warps"), *rate = scan.column(kMixRecord, name, "rate");
         if (warps != nullptr && rate != nullptr)
             for (std::size_t i = 0; i < warps->size(); ++i) curve[(*warps)[i]] = (*rate)[i];
     }

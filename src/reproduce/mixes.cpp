@@ -14,13 +14,6 @@
 namespace gputomo::reproduce {
 namespace {
 
-experiments::MixAccess access_named(std::string_view name) {
-    const auto all = experiments::mix_accesses();
-    const auto found = std::ranges::find_if(all, [&](auto access) { return experiments::name_of(access) == name; });
-    if (found == all.end()) throw InputError(fmt::format("no mixes with '{}'", name));
-    return *found;
-}
-
 deduce::Trace trace_of(std::string_view access, const experiments::MixCurve& curve) {
     const Mix mix{std::string(access), curve.shape.alpha};
     deduce::Trace trace{.name = mix_trace_name(mix), .experiment = std::string(kMixRecord)};
@@ -49,7 +42,13 @@ void measure(device::Device& device, const std::vector<int>& warps, const std::s
         };
         try {
             experiments::add_to_surface(
-                device, {.accesses = {access_named(access)}, .intensities = of_access, .chains = {1}, .warps = warps, .adds_alone = false, .turn = turn},
+                device,
+                {.accesses = {experiments::mix_access_named(access).value()},
+                 .intensities = of_access,
+                 .chains = {1},
+                 .warps = warps,
+                 .adds_alone = false,
+                 .turn = turn},
                 [&](double fraction, std::string_view what) { progress(done + share * fraction, what); }, surface);
         } catch (...) {
             keep();
@@ -68,19 +67,13 @@ scan::Record measure_mixes(device::Device& device, const scan::Scan& scan, const
                            const std::function<void(double, std::string_view)>& progress) {
     scan::Record record{.id = std::string(kMixRecord), .status = scan::Status::done, .seconds = 0, .error = {}, .outcome = {}};
     const auto begin = std::chrono::steady_clock::now();
-    const auto fail = [&](scan::Status status, const std::exception& e) { record.status = status, record.error = e.what(); };
     try {
         const auto warps =
             experiments::mix_occupancies(static_cast<int>(scan.findings.number("issue.schedulers_per_sm").value_or(1)), experiments::max_warps_of(device));
         measure(device, warps, mixes, progress, record.outcome);
-    } catch (const Interrupted& e) {
-        fail(scan::Status::interrupted, e);
-    } catch (const TimeLimitError& e) {
-        fail(scan::Status::timed_out, e);
-    } catch (const DeviceError& e) {
-        fail(scan::Status::device_failed, e);
     } catch (const std::exception& e) {
-        fail(scan::Status::failed, e);
+        record.status = scan::status_of(e);
+        record.error = e.what();
     }
     record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     return record;

@@ -98,25 +98,16 @@ private:
             progress(0, experiment.title);
             record.outcome = describable(experiment.run(context));
             record.status = Status::done;
-        } catch (const Interrupted& e) {
-            record.status = Status::interrupted;
-            record.error = e.what();
-            stopped_ = "interrupted";
-        } catch (const TimeLimitError& e) {
-            device_failed(record, Status::timed_out, e.what());
-        } catch (const DeviceError& e) {
-            device_failed(record, Status::device_failed, e.what());
         } catch (const std::exception& e) {
-            record.status = Status::failed;
+            record.status = status_of(e);
             record.error = e.what();
+            const bool of_device = record.status == Status::timed_out || record.status == Status::device_failed;
+            if (record.status == Status::interrupted)
+                stopped_ = "interrupted";
+            else if (of_device && !answers(device_))
+                stopped_ = fmt::format("the device is lost since {} failed", record.id);
         }
         record.seconds = seconds_since(start);
-    }
-
-    void device_failed(Record& record, Status status, const char* what) {
-        record.status = status;
-        record.error = what;
-        if (!answers(device_)) stopped_ = fmt::format("the device is lost since {} failed", record.id);
     }
 
     device::Device& device_;
@@ -129,6 +120,13 @@ private:
 };
 
 }  // namespace
+
+Status status_of(const std::exception& thrown) {
+    if (dynamic_cast<const Interrupted*>(&thrown) != nullptr) return Status::interrupted;
+    if (dynamic_cast<const TimeLimitError*>(&thrown) != nullptr) return Status::timed_out;  // a DeviceError as well
+    if (dynamic_cast<const DeviceError*>(&thrown) != nullptr) return Status::device_failed;
+    return Status::failed;
+}
 
 std::string_view status_name(Status status) {
     static constexpr std::array<std::string_view, 6> kNames{"done", "failed", "device failed", "time limit", "skipped", "interrupted"};
@@ -144,6 +142,18 @@ const Record* Scan::first_failure() const {
         return r.status == Status::failed || r.status == Status::device_failed || r.status == Status::timed_out;
     });
     return found == records.end() ? nullptr : &*found;
+}
+
+const std::vector<double>* Scan::column(std::string_view experiment, std::string_view trace, std::string_view name) const {
+    for (const auto& record : records) {
+        if (record.id != experiment) continue;
+        for (const auto& of_experiment : record.outcome.traces) {
+            if (of_experiment.name != trace) continue;
+            for (const auto& held : of_experiment.columns)
+                if (held.name == name) return &held.values;
+        }
+    }
+    return nullptr;
 }
 
 Scan run(device::Device& device, const std::vector<const experiments::Experiment*>& plan, const Options& options) {

@@ -20,6 +20,8 @@ enum class Status {
     interrupted,    ///< the user stopped it
 };
 [[nodiscard]] std::string_view status_name(Status status);
+/// Of an experiment that threw this.
+[[nodiscard]] Status status_of(const std::exception& thrown);
 
 /// One experiment of a scan.
 struct Record {
@@ -53,6 +55,8 @@ struct Scan {
     [[nodiscard]] bool interrupted() const;
     /// The first experiment that started and failed; null where there is none.
     [[nodiscard]] const Record* first_failure() const;
+    /// A column of a trace; null where there is none.
+    [[nodiscard]] const std::vector<double>* column(std::string_view experiment, std::string_view trace, std::string_view name) const;
 };
 
 /// Never throws what an experiment threw: a failure is recorded, what needs the experiment is skipped, and the rest goes on

@@ -55,10 +55,9 @@ experiments::MixShape shape_from(const JsonNode& node) {
     const auto name = node.at("access").text();
     shape.arithmetic_only = name == kAddsAlone;
     if (shape.arithmetic_only) return shape;
-    const auto all = experiments::mix_accesses();
-    const auto found = std::ranges::find(all, name, [](MixAccess access) { return name_of(access); });
-    if (found == all.end()) node.at("access").fail("a kind of access (global, shared, sfu, l1, l2, shared_conflict) or none");
-    shape.access = *found;
+    const auto access = experiments::mix_access_named(name);
+    if (!access) node.at("access").fail("a kind of access (global, shared, sfu, l1, l2, shared_conflict) or none");
+    shape.access = *access;
     shape.accesses = small(node.at("accesses"), 1);
     shape.alpha = small(node.at("alpha"), 0);
     return shape;

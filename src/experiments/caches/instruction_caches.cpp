@@ -156,7 +156,7 @@ void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& 
         const std::uint64_t step = step_through(cache, question);
         const auto own = deduce::strided(bytes.own, step, most_visits);
         // The rival's code begins at the next way of any size, so that it covers the same sets, or where there is no room for that, behind the other one.
-        const std::uint64_t rest = bytes.together - bytes.own, behind = (bytes.own / InstructionChase::kAlignment + 1) * InstructionChase::kAlignment;
+        const std::uint64_t rest = bytes.together - bytes.own, behind = (bytes.own / code_chase::kAlignment + 1) * code_chase::kAlignment;
         const std::uint64_t begin = std::bit_ceil(bytes.own) + rest <= question.room ? std::bit_ceil(bytes.own) : behind;
         const auto rivals = [&](std::uint64_t length) {
             auto offsets = deduce::strided(length, step, most_visits);

@@ -14,15 +14,12 @@
 
 namespace gputomo::experiments {
 
-/// The kernel is a dispatcher and behind it, one after the other, slots of kSlotInstructions instructions. The dispatcher reads the
+/// The kernel is a dispatcher and behind it, one after the other, slots of code_chase::kSlotInstructions instructions. The dispatcher reads the
 /// clock, takes the next slot's number from shared memory and jumps there; the slot comes back. The time from one reading to the
 /// next is that of a visit. For the first cache, offset 0 is where the dispatcher begins: it is part of the code that is walked
 /// through, and visits to offsets within it are hits. The caches behind see nothing of it, and offset 0 is the first slot.
 class InstructionChase {
 public:
-    static constexpr std::uint32_t kSlotInstructions = code_chase::kSlotInstructions;
-    static constexpr std::uint64_t kHead = code_chase::kHead, kAlignment = code_chase::kAlignment;
-
     InstructionChase(Context& context, std::uint32_t slots);
     /// Has its kernel compiled.
     static void compile_ahead(device::Device& device, std::uint32_t slots);
@@ -51,9 +48,9 @@ public:
     /// What progress() says meanwhile.
     void describe(double fraction, std::string what) { fraction_ = fraction, what_ = std::move(what); }
 
-    [[nodiscard]] std::uint64_t slot_bytes() const { return kSlotInstructions * instruction_bytes_; }
+    [[nodiscard]] std::uint64_t slot_bytes() const { return code_chase::kSlotInstructions * instruction_bytes_; }
     /// Bytes of code that tours may reach, less what moving them out of the dispatcher's way takes.
-    [[nodiscard]] std::uint64_t room() const { return slots_ * slot_bytes() - kHead; }
+    [[nodiscard]] std::uint64_t room() const { return slots_ * slot_bytes() - code_chase::kHead; }
     /// Visits that shared memory has room for in a competition, of each block.
     [[nodiscard]] std::size_t most_competing() const { return words_ / 4 - 2; }
     /// Visits of a tour whose jumps the first constant cache serves: each reads an entry of the jumps' table, and what a miss there takes is not the code's.
@@ -87,7 +84,7 @@ private:
     std::uint32_t sms_ = 1;
     std::uint32_t words_ = 0;  ///< of shared memory
     bool contiguous_ = false;
-    std::uint64_t dispatcher_bytes_ = kHead;
+    std::uint64_t dispatcher_bytes_ = code_chase::kHead;
     std::uint32_t constants_ = 0;  ///< bytes read by the slot behind the others
     double base_ = 0;              ///< of a visit that is served at once, with recording
     double fraction_ = 0;

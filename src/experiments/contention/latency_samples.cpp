@@ -114,11 +114,7 @@ std::optional<double> LatencySamples::launch(int warps, std::map<std::int64_t, s
     const std::int64_t grid = sms_ * blocks->per_sm, all = grid * blocks->warps, steps = kTurns * kSampledOf;
     const std::int64_t first_line = array_.take(all, kLines);
     device::Arguments arguments;
-    arguments.add(array_.address())
-        .add(static_cast<std::uint32_t>(first_line))
-        .add(static_cast<std::uint32_t>(array_.distance(kLines)))
-        .add(array_.mask())
-        .add(array_.shift());
+    array_.add_to(arguments, first_line, kLines);
     arguments.add(static_cast<std::uint32_t>(kTurns)).add(static_cast<std::uint32_t>(sms_)).add(records_.address()).add(samples_.address());
     const Bytes shared{std::max<std::int64_t>(shared_for(device_, blocks->per_sm).count(), kTurns * static_cast<std::int64_t>(sizeof(Sample)))};
     kernel_.launch({static_cast<std::uint32_t>(grid)}, {static_cast<std::uint32_t>(blocks->warps * kWarp)}, arguments, shared);

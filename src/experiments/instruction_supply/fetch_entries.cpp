@@ -67,10 +67,12 @@ ptx::KernelBuilder fetch_entries_kernel(ptx::Target target) {
     return k;
 }
 
-FetchEntries::FetchEntries(device::Device& device)
+FetchEntries::FetchEntries(device::Device& device) : FetchEntries(device, fetch_entries_kernel(target_of(device))) {}
+
+FetchEntries::FetchEntries(device::Device& device, const ptx::KernelBuilder& written)
     : device_(device),
-      kernel_(device, fetch_entries_kernel(target_of(device)), {ReadsBackToBack{kEntries * kLater}}),
-      offsets_(offsets_of_later_reads(kernel_, fetch_entries_kernel(target_of(device)), bytes_of_instruction(device))) {}
+      kernel_(device, written, {ReadsBackToBack{kEntries * kLater}}),
+      offsets_(offsets_of_later_reads(kernel_, written, bytes_of_instruction(device))) {}
 
 void FetchEntries::compile_ahead(device::Device& device) { device.compile_ahead(fetch_entries_kernel(target_of(device)).text()); }
 

@@ -27,6 +27,7 @@ public:
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
 private:
+    FetchEntries(device::Device& device, const ptx::KernelBuilder& written);
     device::Device& device_;
     CompiledKernel kernel_;
     std::vector<std::uint64_t> offsets_;  ///< of each row's reads but the first

@@ -110,13 +110,13 @@ ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shap
 }
 
 FetchSteps::FetchSteps(device::Device& device, Shape shape)
-    : kernel_(device, fetch_steps_kernel(target_of(device), shape, bytes_of_instruction(device)),
-              {ReadsBackToBack{kPlaces}, LoopedCode{{kFillingOpcode}, static_cast<int>(shape.sweep / bytes_of_instruction(device))}}),
+    : FetchSteps(device, shape, fetch_steps_kernel(target_of(device), shape, bytes_of_instruction(device))) {}
+
+FetchSteps::FetchSteps(device::Device& device, Shape shape, const ptx::KernelBuilder& written)
+    : kernel_(device, written, {ReadsBackToBack{kPlaces}, LoopedCode{{kFillingOpcode}, static_cast<int>(shape.sweep / bytes_of_instruction(device))}}),
       results_(device, Bytes{kStepBytes * kSteps + 4 * kWarp * kWarps}),
-      threads_(kWarp * kWarps) {
-    const auto bytes = bytes_of_instruction(device);
-    offsets_ = offsets_of_later_reads(kernel_, fetch_steps_kernel(target_of(device), shape, bytes), bytes);
-}
+      offsets_(offsets_of_later_reads(kernel_, written, bytes_of_instruction(device))),
+      threads_(kWarp * kWarps) {}
 
 std::vector<FetchStep> FetchSteps::run() {
     if (offsets_.size() != kPlaces) return {};

@@ -29,6 +29,7 @@ public:
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
 private:
+    FetchSteps(device::Device& device, Shape shape, const ptx::KernelBuilder& written);
     CompiledKernel kernel_;
     device::Buffer results_;
     std::vector<std::uint64_t> offsets_;  ///< of each step's reads but the first

@@ -70,6 +70,10 @@ LinkedArray::LinkedArray(device::Device& device, std::int64_t lines, std::uint32
 
 std::int64_t LinkedArray::most_scattered() const { return scatter_mask(shift_); }
 
+void LinkedArray::add_to(device::Arguments& arguments, std::int64_t first_line, std::int64_t lines) const {
+    arguments.add(buffer_.address()).add(static_cast<std::uint32_t>(first_line)).add(static_cast<std::uint32_t>(distance(lines))).add(mask()).add(shift_);
+}
+
 std::int64_t LinkedArray::take(std::int64_t chains, std::int64_t lines) {
     if (ring_) return 0;
     const std::int64_t step = std::int64_t{1} << shift_, taken = (chains + step - 1) / step * step * distance(lines);
@@ -83,7 +87,7 @@ std::uint32_t LinkedArray::after(std::int64_t first_line, std::int64_t chain, st
     const auto group = static_cast<std::uint32_t>(chain / step);
     const std::int64_t scattered = group * kHash >> kHashShift & scatter_mask(shift_);
     const std::int64_t line = first_line + (group * distance(lines) + scattered + steps) * step + chain % step;
-    return static_cast<std::uint32_t>(address() + static_cast<device::Address>((ring_ ? line % lines_ : line) * kLineBytes));
+    return static_cast<std::uint32_t>(buffer_.address() + static_cast<device::Address>((ring_ ? line % lines_ : line) * kLineBytes));
 }
 
 LineArguments line_parameters(ptx::KernelBuilder& k) {

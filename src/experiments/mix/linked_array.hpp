@@ -19,11 +19,10 @@ public:
     /// A ring of a power of two of lines, for loads that hit in a cache.
     [[nodiscard]] static LinkedArray ring(device::Device& device, std::int64_t lines);
 
-    [[nodiscard]] device::Address address() const { return buffer_.address(); }
     [[nodiscard]] bool is_ring() const { return ring_; }
-    [[nodiscard]] std::uint32_t shift() const { return shift_; }
-    [[nodiscard]] std::uint32_t mask() const { return ring_ ? static_cast<std::uint32_t>(lines_ - 1) : ~std::uint32_t{0}; }
-    /// Lines of a chain from the beginning of one group's part of the array to the next one's, where chains read `lines` each: the kernel's argument `lines`.
+    /// Arguments for line_parameters(): chains that read `lines` each, from that line on.
+    void add_to(device::Arguments& arguments, std::int64_t first_line, std::int64_t lines) const;
+    /// Lines of a chain from the beginning of one group's part of the array to the next one's, where chains read `lines` each.
     [[nodiscard]] std::int64_t distance(std::int64_t lines) const { return lines + most_scattered(); }
     /// First of the lines for `chains` chains that each read `lines`, which were not read for as long as the array allows.
     /// Throws std::logic_error for more than it has.
@@ -35,6 +34,7 @@ public:
     static constexpr std::int64_t kMostChains = 8;
 
 private:
+    [[nodiscard]] std::uint32_t mask() const { return ring_ ? static_cast<std::uint32_t>(lines_ - 1) : ~std::uint32_t{0}; }
     /// Lines of a chain by which a group begins later in its part, at most.
     [[nodiscard]] std::int64_t most_scattered() const;
     LinkedArray(device::Device& device, std::int64_t lines, std::uint32_t shift, bool ring);
@@ -47,7 +47,7 @@ private:
     device::Buffer buffer_;
 };
 
-/// What a kernel is told of the array that it walks through. LinkedArray has these values.
+/// What a kernel is told of the array that it walks through, by LinkedArray::add_to().
 struct LineArguments {
     ptx::Reg array, first, each, mask, shift;
 };

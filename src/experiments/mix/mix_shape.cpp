@@ -205,6 +205,11 @@ std::span<const MixAccess> mix_accesses() {
 
 std::string_view name_of(MixAccess access) { return facts_of(access).name; }
 
+std::optional<MixAccess> mix_access_named(std::string_view name) {
+    const auto found = std::ranges::find(kFacts, name, &AccessFacts::name);
+    return found == kFacts.end() ? std::nullopt : std::optional(found->access);
+}
+
 bool MixShape::reads_lines() const { return !arithmetic_only && !facts_of(access).wide.empty(); }
 
 int MixShape::groups() const {

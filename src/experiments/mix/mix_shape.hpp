@@ -4,6 +4,7 @@
 #include "experiments/compiled_kernel.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@ enum class MixAccess : std::uint8_t {
 /// In the order of the enumeration: "global", "shared", ...
 [[nodiscard]] std::span<const MixAccess> mix_accesses();
 [[nodiscard]] std::string_view name_of(MixAccess access);
+[[nodiscard]] std::optional<MixAccess> mix_access_named(std::string_view name);
 
 /// Then those that a turn costs are less than 1% (Volkov 2016, 5.1: 500 to 1000).
 inline constexpr int kTurn = 720;

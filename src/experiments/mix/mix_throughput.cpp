@@ -176,11 +176,7 @@ std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window
     const std::int64_t first_line = shape_.reads_lines() ? array_.take(chains, lines) : 0;
     const bool bounded = shape_.reads_lines() && !array_.is_ring();
     device::Arguments arguments;
-    arguments.add(array_.address())
-        .add(static_cast<std::uint32_t>(first_line))
-        .add(static_cast<std::uint32_t>(array_.distance(lines)))
-        .add(array_.mask())
-        .add(array_.shift());
+    array_.add_to(arguments, first_line, lines);
     arguments.add(bounded ? static_cast<std::uint32_t>(turns - 2) : ~std::uint32_t{0});  // two more are done where the first phase reaches it
     device_.fill_u32(origins_.address(), 0, kMostSmNumbers);
     gate_goal_ += static_cast<std::uint32_t>(grid);
