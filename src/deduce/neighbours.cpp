@@ -13,8 +13,8 @@ constexpr std::uint32_t kWarmLaps = 2, kRecordedLaps = 4;
 /// Shares of neighbours that were there: nearly all, and what some may be there for another reason than the cold load beside them.
 constexpr double kThere = 0.85, kBeyond = 0.25;
 constexpr std::size_t kFewestCold = 24;
-/// Pieces behind a line's end that are looked at.
-constexpr std::int64_t kMostAhead = 4;
+/// Pieces behind a line's end that are looked at, where the next pair lies farther away.
+constexpr std::int64_t kMostAhead = 15;
 
 class NeighbourMethod {
 public:
@@ -34,7 +34,8 @@ public:
             told = share.inside - share.outside >= kBeyond;
         }
         if (told) found.line = line;
-        for (std::int64_t pieces = 1; pieces <= kMostAhead && found.line > 0; ++pieces) {
+        const auto next_pair = static_cast<std::int64_t>(spacing_);
+        for (std::int64_t pieces = 1; pieces <= kMostAhead && pieces < next_pair && found.line > 0; ++pieces) {
             const auto share = share_at(pieces, found.line);
             found.shares.push_back(share);
             if (share.cold < kFewestCold || share.outside < kThere) break;

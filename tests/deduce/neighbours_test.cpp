@@ -56,6 +56,14 @@ TEST(Neighbours, WhatIsFetchedAheadIsNoPartOfTheLine) {
     EXPECT_EQ(find_neighbours(Prefetching{.line = 128, .lines = 96}.chase(), kQuestion).ahead, 0U);
 }
 
+TEST(Neighbours, TellHowFarAheadIsFetched) {
+    for (const std::uint64_t lines : {2, 5, 7})
+        EXPECT_EQ(find_neighbours(Prefetching{.line = 128, .lines = 100, .ahead = lines}.chase(),
+                                  {.border = 35, .piece = 128, .room = 192 * 1024, .most_loads = 1544, .longest_line = 1024})
+                      .ahead,
+                  128 * lines);
+}
+
 TEST(Neighbours, AccidentsDoNotHideThem) {
     const auto found = find_neighbours(Prefetching{.line = 256, .lines = 48, .ahead = 1, .accidents = 0.03}.chase(), kQuestion);
     EXPECT_EQ(found.line, 256U);

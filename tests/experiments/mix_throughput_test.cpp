@@ -3,6 +3,7 @@
 #include "experiments/mix/fitting_turn.hpp"
 
 #include "machine/json.hpp"
+#include "scripted_device.hpp"
 #include "sim/simulator.hpp"
 
 #include <gmock/gmock.h>
@@ -156,6 +157,33 @@ TEST(LinkedArray, GroupsOfChainsReadLinesOfTheirOwnAtUnequalDistances) {
     auto ring = LinkedArray::ring(*gpu, 64);
     EXPECT_EQ(ring.distance(37), 37);
     EXPECT_EQ(ring.after(0, 1, 37, 0) - ring.after(0, 0, 37, 0), 37 * LinkedArray::kLineBytes);
+}
+
+/// Gives memory in pieces of 2 MiB, as drivers do: small allocations out of one, others from its end on.
+class PooledDevice : public testing::ScriptedDevice {
+public:
+    explicit PooledDevice(device::Address begin) : small_(begin), next_(begin + kPiece) {}
+    device::Address allocate(Bytes size) override {
+        const auto bytes = static_cast<device::Address>(size.count());
+        device::Address& at = bytes < kPiece / 2 ? small_ : next_;
+        const auto given = at;
+        at += bytes < kPiece / 2 ? (bytes + 511) / 512 * 512 : (bytes + kPiece - 1) / kPiece * kPiece;
+        return given;
+    }
+    void copy_to_device(device::Address, std::span<const std::byte>) override {}
+
+private:
+    static constexpr device::Address kPiece = device::Address{2} << 20;
+    device::Address small_, next_;
+};
+
+TEST(LinkedArray, LeavesAPieceOfMemoryWhoseAddressesAreNoNumbers) {
+    for (const device::Address begin : {0x7f1234800000, 0x7f12ff800000, 0x7f127f800000, 0x7f127fe00000}) {
+        PooledDevice gpu(begin);
+        const auto ring = LinkedArray::ring(gpu, 1);
+        const auto low = ring.after(0, 0, 1, 0);
+        EXPECT_LT(low & 0x7fffffff, 0x7f800000U) << std::hex << begin << " gave " << low;
+    }
 }
 
 TEST(LinkedArray, GivesLinesThatWereNotReadForLong) {

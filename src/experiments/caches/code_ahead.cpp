@@ -103,6 +103,7 @@ void find_code_ahead(Context& context, InstructionChase& chase, const PathQuesti
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         auto& cache = findings.caches[i];
         cache.findings = {};
+        cache.ahead = of_caches[i].ahead;
         // What the first cache gets from the second is too near to be waited for.
         cache.findings.line = line_of(of_caches[i], question.stride, i == 0 ? 0 : waited_for);
         cache.findings.capacity = capacity_of(chase, cache, findings.borders_of(i)[1], question);

@@ -154,7 +154,8 @@ void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& 
         // Both blocks may share a cache of constants.
         const std::uint64_t most_visits = question.most_loads / 2;
         const std::uint64_t step = step_through(cache, question);
-        const auto own = deduce::strided(bytes.own, step, most_visits);
+        // Of lines that a miss brings along none would be seen to be lost.
+        const auto own = deduce::strided(bytes.own, step + cache.ahead, most_visits);
         // The rival's code begins at the next way of any size, so that it covers the same sets, or where there is no room for that, behind the other one.
         const std::uint64_t rest = bytes.together - bytes.own, behind = (bytes.own / code_chase::kAlignment + 1) * code_chase::kAlignment;
         const std::uint64_t begin = std::bit_ceil(bytes.own) + rest <= question.room ? std::bit_ceil(bytes.own) : behind;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -15,6 +16,8 @@ namespace {
 constexpr std::uint32_t kInfinity = 0x7f800000;
 constexpr std::uint32_t kSign = 0x80000000;
 constexpr int kMostTries = 8;
+/// Addresses that are no numbers lie together: 8 MiB of each 2 GiB. Another small allocation would lie beside the one that failed, in the same piece of a driver's.
+constexpr std::int64_t kFartherApart = std::int64_t{8} << 20;
 /// 2^this chains of a stream read lines side by side, as the threads of a block do (Volkov 2016, 5.10): 2 KiB.
 constexpr std::uint32_t kStreamShift = 4;
 
@@ -56,7 +59,7 @@ LinkedArray::LinkedArray(device::Device& device, std::int64_t lines, std::uint32
             throw DeviceError(fmt::format("{}: {} allocations of {} bytes lie where addresses don't survive adding zero; expected one that does", device.name(),
                                           i + 1, bytes));
         set_aside_.push_back(std::move(buffer_));
-        buffer_ = device::Buffer(device, Bytes{bytes});
+        buffer_ = device::Buffer(device, Bytes{std::max(bytes, kFartherApart)});
     }
     set_aside_.clear();
     std::vector<std::uint64_t> links(static_cast<std::size_t>(bytes / 8));
