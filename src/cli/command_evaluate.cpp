@@ -13,6 +13,7 @@
 #include "units/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -59,7 +60,7 @@ experiments::MixSurface measure(const EvaluateOptions& options, const models::Pa
                               .warps = experiments::mix_occupancies(p.schedulers, p.max_warps),
                               .adds_alone = false,
                               .turn = options.turn};
-    if (p.access == models::Access::global || p.access == models::Access::l2) plan.intensities.push_back({1, 0});
+    if (p.access == models::Access::global || p.access == models::Access::l2 || p.memory.throughput == 0) plan.intensities.push_back({1, 0});
     for (const int alpha : options.alphas.empty() ? experiments::mix_alphas(options.quick) : options.alphas) plan.intensities.push_back({1, alpha});
     const auto show = [&](double fraction, std::string_view what) { progress.show(0.5 + 0.5 * fraction, -1, what); };
     auto surface = experiments::measure_surface(device, plan, show);
@@ -252,7 +253,8 @@ void add_evaluate(CLI::App& parent, Action& action) {
     command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
     command->add_option("--machine", options->machine, "machine.json with the models' parameters, or sim:NAME; measured if not given");
     command->add_option("--surface", options->surface, "throughputs that `gputomo surface` recorded, instead of measuring");
-    command->add_option("--access", options->access, "what is mixed with adds: global, shared, sfu or l2")->capture_default_str();
+    command->add_option("--access", options->access, fmt::format("what is mixed with adds: {}", fmt::join(models::access_names(), ", ")))
+        ->capture_default_str();
     command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one")->delimiter(',');
     command->add_option("--ilp", options->ilp, "independent chains of a warp")->capture_default_str();
     command->add_option("--turn", options->turn, "instructions of a turn of the mixes' loop; if not given, 720, or as many as do not wait for code")

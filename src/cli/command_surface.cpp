@@ -102,7 +102,7 @@ void add_surface(CLI::App& parent, Action& action) {
     auto* command = parent.add_subcommand("surface", "Throughput of mixes of instructions over occupancy, arithmetic intensity and parallelism");
     command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
     command->add_option("--out", options->out, "file to write; compressed where the name ends in .gz")->capture_default_str();
-    command->add_option("--access", options->accesses, "what is mixed with adds: global, shared, sfu, l1, l2, shared_conflict; all if not given")
+    command->add_option("--access", options->accesses, fmt::format("what is mixed with adds: {}; all if not given", experiments::mix_access_names()))
         ->delimiter(',');
     command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one; 1/8 to 512 if not given")->delimiter(',');
     command->add_option("--ilp", options->ilp, "independent chains of a warp")->delimiter(',')->capture_default_str();

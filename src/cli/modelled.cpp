@@ -25,10 +25,11 @@ struct AccessTitle {
 constexpr AccessTitle kAccesses[] = {
     {MixAccess::global, "streaming loads from DRAM", models::Access::global},
     {MixAccess::l2, "loads that hit in the L2", models::Access::l2},
-    {MixAccess::l1, "loads that hit in the L1", std::nullopt},
+    {MixAccess::l1, "loads that hit in the L1", models::Access::l1},
     {MixAccess::shared, "loads from shared memory", models::Access::shared},
     {MixAccess::shared_conflict, "loads from shared memory with two-way conflicts", std::nullopt},
     {MixAccess::sfu, "reciprocal square roots", models::Access::sfu},
+    {MixAccess::tensor, "products of matrices, 16 x 8 x 16 of half precision", models::Access::tensor},
 };
 
 /// Those to show first, then the others in the catalogue's order.

@@ -38,6 +38,10 @@ constexpr Explanation kExplanations[] = {
     {"issue_cost",
      "Warps of dependent adds fill the issue slots. Beside them, one warp of each scheduler, then two and three, execute nothing but special functions, or "
      "loads. How many adds each of these displaces is what it takes of the issue slots."},
+    {"tensor_products",
+     "One warp on each SM multiplies matrices in a chain, then with an add behind each product; more warps with four chains show how many products a cycle "
+     "there "
+     "are. With 16 and 64 adds for each product, what a group takes longer than its adds are the issue slots of the product."},
     {"shared_latency",
      "One thread follows a chain of addresses through shared memory. Then a warp does so with its threads a stride apart: where the latency grows, threads "
      "meet in the same bank."},

@@ -27,6 +27,22 @@ double best_alone(const experiments::MixSurface& surface, experiments::MixAccess
     return most;
 }
 
+/// Cycles of an access, where the fewest that were tried are under way (Little's law); 0 where there are no accesses alone.
+double latency_alone(const experiments::MixSurface& surface, experiments::MixAccess access) {
+    int fewest = 0;
+    double latency = 0;
+    for (const auto& curve : surface.curves) {
+        if (curve.shape.arithmetic_only || curve.shape.alpha != 0 || curve.shape.access != access) continue;
+        for (const auto& sample : curve.samples) {
+            const int under_way = sample.warps * curve.shape.chains;
+            if (fewest > 0 && under_way >= fewest) continue;
+            fewest = under_way;
+            latency = under_way / sample.instructions_per_cycle;
+        }
+    }
+    return latency;
+}
+
 }  // namespace
 
 experiments::MixAccess mix_access(models::Access access) {
@@ -34,6 +50,8 @@ experiments::MixAccess mix_access(models::Access access) {
         case models::Access::shared: return experiments::MixAccess::shared;
         case models::Access::sfu: return experiments::MixAccess::sfu;
         case models::Access::l2: return experiments::MixAccess::l2;
+        case models::Access::l1: return experiments::MixAccess::l1;
+        case models::Access::tensor: return experiments::MixAccess::tensor;
         default: return experiments::MixAccess::global;
     }
 }
@@ -43,6 +61,7 @@ std::vector<models::MeasuredMix> judged_mixes(const experiments::MixSurface& sur
     const auto occupancies = experiments::mix_occupancies(p.schedulers, p.max_warps);
     std::vector<models::MeasuredMix> mixes;
     if (p.memory.throughput == 0) p.memory.throughput = best_alone(surface, access);
+    if (p.memory.latency == 0) p.memory.latency = latency_alone(surface, access);
     for (const auto& curve : surface.curves) {
         const auto& shape = curve.shape;
         if (shape.chains != choice.chains || (!shape.arithmetic_only && shape.access != access)) continue;

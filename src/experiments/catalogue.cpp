@@ -17,6 +17,7 @@ std::span<const Experiment> catalogue() {
         texture_caches_experiment(),
         arithmetic_units_experiment(),
         issue_cost_experiment(),
+        tensor_products_experiment(),
         shared_latency_experiment(),
         shared_throughput_experiment(),
         constant_bandwidth_experiment(),

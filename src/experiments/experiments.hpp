@@ -12,6 +12,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment arithmetic_units_experiment();
 [[nodiscard]] Experiment issue_experiment();
 [[nodiscard]] Experiment issue_cost_experiment();
+[[nodiscard]] Experiment tensor_products_experiment();
 [[nodiscard]] Experiment shared_latency_experiment();
 [[nodiscard]] Experiment shared_throughput_experiment();
 [[nodiscard]] Experiment caches_experiment();

@@ -3,6 +3,7 @@
 #include "units/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -78,6 +79,16 @@ public:
             p.memory.throughput = std::min(p.memory.throughput, *cache.sm_bytes_per_cycle / p.access_bytes);
         p.access_slots = path.issue_slots.value_or(1);
     }
+    /// The first cache of that path, where it is not the last.
+    void l1(Parameters& p) const {
+        const auto& path = entry(machine_.paths, "paths", "global");
+        const auto names = path.caches.value_or({});
+        if (names.size() < 2)
+            throw InputError(
+                fmt::format("{}: paths.global.caches: {} found; expected one in front of another, because models of L1 hits need it", origin_, names.size()));
+        p.memory.latency = need(entry(machine_.caches, "caches", names.front()).latency, "caches." + names.front() + ".latency");
+        p.access_slots = path.issue_slots.value_or(1);
+    }
     void shared(Parameters& p) const {
         p.memory.latency = warp_latency(machine_.shared.warp_latency, machine_.shared.latency, "shared.latency");
         p.memory.throughput = need(machine_.shared.bytes_per_cycle, "shared.bytes_per_cycle") / (kWarp * kWordBytes);
@@ -90,6 +101,15 @@ public:
         p.memory.throughput = need(unit.lanes, "pipelines.sfu.lanes") / kWarp;
         p.access_slots = unit.issue_slots.value_or(1);
         p.latency_to_arithmetic = middle(unit.forward_latency);
+    }
+    /// Nothing of GPUs whose scan did not have products: what was measured of them alone stands in.
+    void tensor(Parameters& p) const {
+        const auto unit = machine_.pipelines.find("tensor");
+        if (unit == machine_.pipelines.end()) return;
+        p.memory.latency = static_cast<double>(unit->second.latency.value_or(0));
+        p.memory.throughput = unit->second.lanes.value_or(0) / kWarp;
+        p.access_slots = unit->second.issue_slots.value_or(1);
+        p.latency_to_arithmetic = middle(unit->second.forward_latency);
     }
 
 private:
@@ -110,7 +130,7 @@ private:
     std::string_view origin_;
 };
 
-constexpr std::string_view kAccessNames[] = {"global", "shared", "sfu", "l2"};
+constexpr std::string_view kAccessNames[] = {"global", "shared", "sfu", "l2", "l1", "tensor"};
 
 }  // namespace
 
@@ -119,12 +139,14 @@ double spread_of_single_loads(const machine::Integer& latency) {
     return interval ? ((*interval)[1] - (*interval)[0]) / 2 / static_cast<double>(*latency) : 0;
 }
 
+std::span<const std::string_view> access_names() { return kAccessNames; }
+
 std::string_view name_of(Access access) { return kAccessNames[static_cast<std::size_t>(access)]; }
 
 Access access_named(std::string_view name) {
-    for (const auto access : {Access::global, Access::shared, Access::sfu, Access::l2})
-        if (name_of(access) == name) return access;
-    throw InputError(fmt::format("access '{}': expected one of global, shared, sfu, l2", name));
+    const auto found = std::ranges::find(kAccessNames, name);
+    if (found == std::end(kAccessNames)) throw InputError(fmt::format("access '{}': expected one of {}", name, fmt::join(kAccessNames, ", ")));
+    return static_cast<Access>(found - std::begin(kAccessNames));
 }
 
 std::optional<double> middle(const machine::Integer& field) {
@@ -174,6 +196,8 @@ Parameters parameters_of(const machine::Machine& machine, Access access, std::st
     if (access == Access::shared) read.shared(p);
     if (access == Access::sfu) read.sfu(p);
     if (access == Access::l2) read.l2(p);
+    if (access == Access::l1) read.l1(p);
+    if (access == Access::tensor) read.tensor(p);
     return p;
 }
 

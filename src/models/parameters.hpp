@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,10 +13,11 @@
 namespace gputomo::models {
 
 /// What the instruction that is mixed with arithmetic does (Volkov 2016, 4.1 and 4.7).
-enum class Access : std::uint8_t { global, shared, sfu, l2 };
+enum class Access : std::uint8_t { global, shared, sfu, l2, l1, tensor };
 
-/// "global", "shared", "sfu", "l2".
+/// "global", "shared", "sfu", "l2", "l1", "tensor".
 [[nodiscard]] std::string_view name_of(Access access);
+[[nodiscard]] std::span<const std::string_view> access_names();
 /// Throws InputError naming the choices.
 [[nodiscard]] Access access_named(std::string_view name);
 
@@ -56,8 +58,8 @@ struct Parameters {
     int schedulers = 1;  ///< of an SM
     int max_warps = 0;   ///< of an SM; 0 where unknown
     double clock_ghz = 1;
-    Rate arithmetic;            ///< floating-point adds; the rate of instructions that depend on each other, so without dual issue
-    Rate memory;                ///< the other instruction of the mix; throughput 0 where the description of an L2 has none, for who measured it to fill in
+    Rate arithmetic;  ///< floating-point adds; the rate of instructions that depend on each other, so without dual issue
+    Rate memory;      ///< the other instruction of the mix; 0 what descriptions lack (rates of caches, all of products), for who measured it to fill in
     double latency_spread = 0;  ///< part of its latency by which answers come sooner or later; none from what an SM has to itself
     double access_slots = 1;    ///< issue slots that the other instruction takes (Volkov 2016, 4.7)
     /// Latency of the other instruction where an add depends on it, if that differs (Volkov 2016, 4.7).

@@ -5,6 +5,8 @@
 #include "scan/json_node.hpp"
 #include "units/file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -56,7 +58,7 @@ experiments::MixShape shape_from(const JsonNode& node) {
     shape.arithmetic_only = name == kAddsAlone;
     if (shape.arithmetic_only) return shape;
     const auto access = experiments::mix_access_named(name);
-    if (!access) node.at("access").fail("a kind of access (global, shared, sfu, l1, l2, shared_conflict) or none");
+    if (!access) node.at("access").fail(fmt::format("a kind of access ({}) or none", experiments::mix_access_names()));
     shape.access = *access;
     shape.accesses = small(node.at("accesses"), 1);
     shape.alpha = small(node.at("alpha"), 0);

@@ -1,14 +1,17 @@
 // Mixes on simulated GPUs: limits that the description sets, pointers that come back, occupancies.
 #include "experiments/mix/mix_throughput.hpp"
 #include "experiments/mix/fitting_turn.hpp"
+#include "experiments/mix/mix_surface.hpp"
 
 #include "machine/json.hpp"
+#include "ptx/parser.hpp"
 #include "scripted_device.hpp"
 #include "sim/simulator.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -157,6 +160,40 @@ TEST(LinkedArray, GroupsOfChainsReadLinesOfTheirOwnAtUnequalDistances) {
     auto ring = LinkedArray::ring(*gpu, 64);
     EXPECT_EQ(ring.distance(37), 37);
     EXPECT_EQ(ring.after(0, 1, 37, 0) - ring.after(0, 0, 37, 0), 37 * LinkedArray::kLineBytes);
+}
+
+TEST(MixThroughput, AddsToOneOfTheSumsOfAProduct) {
+    const MixShape shape{.access = MixAccess::tensor, .alpha = 3, .chains = 2};
+    ptx::ModuleBuilder builder({7, 0, kTensorFrom});
+    builder.add(mix_kernel({7, 0, kTensorFrom}, shape));
+    const auto module = ptx::parse(builder.text());
+    const auto first_of = [](const ptx::Operand& vector) { return std::get<ptx::Register>(std::get<ptx::VectorRef>(vector.value).elements.front().value); };
+    std::map<std::uint32_t, int> products, adds;  // by the register of the sum
+    for (const auto& instruction : module.kernels.front().body) {
+        if (instruction.opcode == ptx::Opcode::mma) {
+            const auto sum = first_of(instruction.destinations.front());
+            EXPECT_EQ(sum.index, first_of(instruction.sources.back()).index) << "each adds to what the one before left";
+            ++products[sum.index];
+        } else if (instruction.opcode == ptx::Opcode::add && instruction.type == ptx::Type::f32) {
+            ++adds[std::get<ptx::Register>(instruction.destinations.front().value).index];
+        }
+    }
+    ASSERT_EQ(products.size(), 2U);
+    ASSERT_EQ(adds.size(), 2U);
+    for (const auto& [sum, times] : products) {
+        EXPECT_EQ(times, shape.groups());
+        EXPECT_EQ(adds[sum], shape.groups() * shape.alpha);
+    }
+}
+
+TEST(MixThroughput, SurfacesSayWhichMixesTheDeviceDoesNotHave) {
+    const auto gpu = simulated("gtx680");
+    const auto surface =
+        measure_surface(*gpu, {.accesses = {MixAccess::tensor, MixAccess::sfu}, .intensities = {{1, 4}}, .chains = {1}, .warps = {4}, .adds_alone = false},
+                        [](double, std::string_view) {});
+    EXPECT_THAT(surface.warnings, ElementsAre(::testing::HasSubstr("mixes with tensor were left out")));
+    ASSERT_EQ(surface.curves.size(), 1U);
+    EXPECT_EQ(surface.curves.front().shape.access, MixAccess::sfu);
 }
 
 /// Gives memory in pieces of 2 MiB, as drivers do: small allocations out of one, others from its end on.

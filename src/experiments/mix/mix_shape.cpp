@@ -3,6 +3,7 @@
 #include "experiments/mix/linked_array.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -39,6 +40,8 @@ struct AccessFacts {
 };
 
 constexpr int kAny = std::numeric_limits<int>::max();
+/// What waits for a product waits longer than one instruction can say (15 cycles), so that the compiler adds one that does nothing behind each (`NOP`).
+constexpr int kMostProducts = kTurn / 2;
 constexpr std::array kFacts{
     AccessFacts{MixAccess::global, "global", "ld.global.b32", "ld.global.b64", "LDG", 4, 16},
     AccessFacts{MixAccess::shared, "shared", "ld.shared.b32", "", "LDS", 4, kAny},
@@ -46,10 +49,12 @@ constexpr std::array kFacts{
     AccessFacts{MixAccess::l1, "l1", "ld.global.ca.b32", "ld.global.ca.b64", "LDG", 4, 256},
     AccessFacts{MixAccess::l2, "l2", "ld.global.cg.b32", "ld.global.cg.b64", "LDG", 4, 64},
     AccessFacts{MixAccess::shared_conflict, "shared_conflict", "ld.shared.b32", "", "LDS", 4, kAny},
+    AccessFacts{MixAccess::tensor, "tensor", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "", "HMMA", 0, kMostProducts},
 };
 
 const AccessFacts& facts_of(MixAccess access) { return kFacts[static_cast<std::size_t>(access)]; }
 
+bool is_tensor(const MixShape& shape) { return !shape.arithmetic_only && shape.access == MixAccess::tensor; }
 bool is_shared(const MixShape& shape) { return !shape.arithmetic_only && (shape.access == MixAccess::shared || shape.access == MixAccess::shared_conflict); }
 
 /// Of a repeating group, joins of pointers not counted. Their upper half is the same for all.
@@ -67,7 +72,19 @@ struct Chains {
     std::vector<Reg> addresses;  ///< b64, where lines are read
     Reg upper;                   ///< b32, of all addresses
     Reg word;                    ///< u32, an address in shared memory
+    std::vector<Reg> sums;       ///< b32, of products of matrices: three of each chain besides its value
+    std::vector<Reg> factors;    ///< b32, of matrices of zeros: products leave sums as they are
 };
+
+constexpr int kSumsOfThread = 4, kFactorsLeft = 4, kFactorsRight = 2;
+
+void append_product(ptx::KernelBuilder& k, std::string_view instruction, const Chains& chains, std::size_t i) {
+    constexpr std::size_t kOthers = kSumsOfThread - 1;
+    const auto others = std::span(chains.sums).subspan(i * kOthers, kOthers);
+    const ptx::Vec sums{chains.values[i], others[0], others[1], others[2]};
+    const auto left = std::span(chains.factors).first(kFactorsLeft), right = std::span(chains.factors).last(kFactorsRight);
+    k(instruction, sums, ptx::Vec(left), ptx::Vec(right), sums);
+}
 
 /// ptxas takes a register that was added to for a number and would convert it, were it itself an address in shared memory.
 void append_access(ptx::KernelBuilder& k, const MixShape& shape, const Chains& chains, std::size_t i, bool wide) {
@@ -76,6 +93,7 @@ void append_access(ptx::KernelBuilder& k, const MixShape& shape, const Chains& c
     const Reg value = chains.values[i];
     if (wide) return k(facts.wide, chains.addresses[i], Mem{chains.addresses[i]});
     if (shape.reads_lines()) return k(narrow, value, Mem{chains.addresses[i]});
+    if (is_tensor(shape)) return append_product(k, narrow, chains, i);
     if (!is_shared(shape)) return k(narrow, value, value);
     if (shape.moves_vanish) k("mov.b32", chains.word, value);
     k(narrow, value, Mem{shape.moves_vanish ? chains.word : value});
@@ -118,6 +136,15 @@ void start_at_lines(ptx::KernelBuilder& k, const Chains& chains, const LineArgum
         k("mov.b64", chains.addresses[i], line_address(k, lines, chain));
         k("mov.b64", ptx::Vec{chains.values[i], chains.upper}, chains.addresses[i]);
     }
+}
+
+/// Zeros that ptxas does not know to be the same: it would use the registers of all but one in between, and move that one there again and again.
+void start_products(ptx::KernelBuilder& k, const Chains& chains, Reg zero) {
+    for (std::size_t i = 0; i < chains.factors.size(); ++i) {
+        k("mul.lo.u32", chains.factors[i], k.special(SpecialRegister::laneid), static_cast<int>(i) + 3);
+        k("and.b32", chains.factors[i], chains.factors[i], zero);
+    }
+    for (const Reg sum : chains.sums) k("mov.b32", sum, kMixOne);
 }
 
 struct Gate {
@@ -205,6 +232,12 @@ std::span<const MixAccess> mix_accesses() {
 
 std::string_view name_of(MixAccess access) { return facts_of(access).name; }
 
+std::string mix_access_names() {
+    std::vector<std::string_view> names;
+    for (const auto& facts : kFacts) names.push_back(facts.name);
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
 std::optional<MixAccess> mix_access_named(std::string_view name) {
     const auto found = std::ranges::find(kFacts, name, &AccessFacts::name);
     return found == kFacts.end() ? std::nullopt : std::optional(found->access);
@@ -232,7 +265,13 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     const Reg records = k.param(Type::u64, "records"), word = k.param(Type::u64, "gate"), goal = k.param(Type::u32, "goal");
     const Gate gate{word, goal, k.param(Type::u64, "origins")};
     const bool gated = target.sm >= kAtomicsFrom;
-    const Chains chains{k.regs(Type::b32, shape.chains), k.regs(Type::b64, shape.reads_lines() ? shape.chains : 0), k.reg(Type::b32), k.reg(Type::u32)};
+    const Chains chains{k.regs(Type::b32, shape.chains),
+                        k.regs(Type::b64, shape.reads_lines() ? shape.chains : 0),
+                        k.reg(Type::b32),
+                        k.reg(Type::u32),
+                        k.regs(Type::b32, is_tensor(shape) ? shape.chains * (kSumsOfThread - 1) : 0),
+                        k.regs(Type::b32, is_tensor(shape) ? kFactorsLeft + kFactorsRight : 0)};
+    if (is_tensor(shape)) start_products(k, chains, zero);
     if (is_shared(shape))
         start_in_shared(k, shape, chains);
     else

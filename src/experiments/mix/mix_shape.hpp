@@ -20,12 +20,15 @@ enum class MixAccess : std::uint8_t {
     l1,               ///< loads that the SM's cache answers
     l2,               ///< loads that go past it to a cache of the whole GPU
     shared_conflict,  ///< loads with two-way bank conflicts
+    tensor,           ///< products of matrices, 16x8x16 of half precision, added up in single precision; adds to one of a thread's four sums
 };
 
 /// In the order of the enumeration: "global", "shared", ...
 [[nodiscard]] std::span<const MixAccess> mix_accesses();
 [[nodiscard]] std::string_view name_of(MixAccess access);
 [[nodiscard]] std::optional<MixAccess> mix_access_named(std::string_view name);
+/// All names, with commas.
+[[nodiscard]] std::string mix_access_names();
 
 /// Then those that a turn costs are less than 1% (Volkov 2016, 5.1: 500 to 1000).
 inline constexpr int kTurn = 720;
@@ -70,6 +73,9 @@ struct MixRecord {
 
 /// x + -0 is x for every x that is a number, zeros of both signs and denormal ones included. The kernel's argument `zero`.
 inline constexpr std::uint32_t kMixZero = 0x80000000;
+/// Compute capability from which on matrices of that shape are multiplied (PTX ISA 9.7.14.4).
+inline constexpr int kTensorFrom = 80;
+
 /// What chains without pointers start at and keep: 1.
 inline constexpr std::uint32_t kMixOne = 0x3f800000;
 

@@ -83,8 +83,9 @@ private:
         return latencies_[access] = 1 / mix.instructions_per_cycle(1).value_or(1);
     }
 
-    /// Whether there is such a level: that of the next one is slower.
+    /// Whether there is such a unit, or such a level: that of the next one is slower. Simulators refuse products of matrices.
     bool exists(MixAccess access) {
+        if (access == MixAccess::tensor) return target_of(device_).sm >= kTensorFrom && !device_.simulated();
         if (access == MixAccess::l2) return latency(MixAccess::l2) < (1 - kSameLevel) * latency(MixAccess::global);
         if (access == MixAccess::l1) return latency(MixAccess::l1) < (1 - kSameLevel) * std::min(latency(MixAccess::l2), latency(MixAccess::global));
         return true;
@@ -92,10 +93,17 @@ private:
 
     std::vector<MixShape> shapes_of_plan(int turn) {
         std::vector<MixShape> shapes;
+        std::vector<MixAccess> accesses;
+        for (const MixAccess access : plan_.accesses) {
+            if (exists(access))
+                accesses.push_back(access);
+            else
+                surface_.warnings.push_back(
+                    fmt::format("mixes with {} were left out: the device has none, or none that is faster than the next", name_of(access)));
+        }
         for (const int chains : plan_.chains) {
             if (plan_.adds_alone) shapes.push_back({.chains = chains, .arithmetic_only = true, .turn = turn});
-            for (const MixAccess access : plan_.accesses) {
-                if (!exists(access)) continue;
+            for (const MixAccess access : accesses) {
                 for (const auto& intensity : plan_.intensities) {
                     const MixShape shape{.access = access, .alpha = intensity.alpha, .chains = chains, .accesses = intensity.accesses, .turn = turn};
                     const bool fits = shape.instructions() <= kMostInstructions, conflicts = access == MixAccess::shared_conflict;
