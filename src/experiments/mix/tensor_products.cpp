@@ -9,6 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
 #include <vector>
 
 namespace gputomo::experiments {
@@ -22,6 +25,10 @@ constexpr double kLoop = 0.01;
 /// the slots must come out alike.
 constexpr int kChains = 4;
 constexpr int kAdds[] = {16, 64};
+/// Warps for each scheduler of which more change little.
+constexpr int kWarps[] = {2, 3, 4};
+/// Part by which a rate differs in the next run.
+constexpr double kRepeats = 0.003;
 /// Slots of an instruction that two mixes may differ by.
 constexpr double kSameSlots = 0.15;
 
@@ -37,7 +44,8 @@ public:
         add_latency("pipelines.tensor.latency", product, "tensor_products: a chain of products by one warp of each SM");
         if (const auto add = context_.findings.number("pipelines.sp.latency"))
             add_latency("pipelines.tensor.forward_latency", pair - *add, "tensor_products: a product and an add in turns by one warp of each SM, less the add");
-        const double rate = best({.access = MixAccess::tensor, .alpha = 0, .chains = kChains}, 0.4);
+        // With more warps some starve, and when in the window their turns were is not known.
+        const double rate = most_of({.access = MixAccess::tensor, .alpha = 0, .chains = kChains}, std::array{2}, 0.4);
         outcome_.estimates.push_back(decided_real("pipelines.tensor.lanes", {kWarp * rate, kWarp * rate, kWarp * rate * (1 + kLoop)},
                                                   {"tensor_products: the most products a cycle, four chains a warp", kConfidence}));
         add_slots();
@@ -60,11 +68,11 @@ private:
         return *found;
     }
     [[nodiscard]] double alone(int chains, double progress) { return one_warp({.access = MixAccess::tensor, .alpha = 0, .chains = chains}, progress); }
-    /// With so many warps for each scheduler that more change nothing, and not so many that some starve.
-    [[nodiscard]] double best(const MixShape& shape, double progress) {
+    /// With so many warps for each scheduler.
+    [[nodiscard]] double most_of(const MixShape& shape, std::span<const int> of_scheduler, double progress) {
         auto measured = mix(shape, progress);
         double most = 0;
-        for (const int warps : {2, 3, 4}) most = std::max(most, measured.instructions_per_cycle(warps * schedulers_).value_or(0));
+        for (const int warps : of_scheduler) most = std::max(most, measured.instructions_per_cycle(warps * schedulers_).value_or(0));
         return most;
     }
 
@@ -74,13 +82,17 @@ private:
 
     /// What a group of adds and one product takes beyond the adds, in slots of a scheduler.
     void add_slots() {
-        const double adds = best({.chains = kChains, .arithmetic_only = true}, 0.5);
+        const double adds = most_of({.chains = kChains, .arithmetic_only = true}, kWarps, 0.5);
         deduce::Trace trace{.name = "tensor_products/slots", .experiment = "tensor_products"};
         trace.columns = {{"adds", "count", {}}, {"rate", "instructions/cycle", {}}, {"slots", "count", {}}};
         std::vector<double> slots;
+        double low = std::numeric_limits<double>::infinity(), high = 1;
         for (const int alpha : kAdds) {
-            const double rate = best({.access = MixAccess::tensor, .alpha = alpha, .chains = kChains}, 0.6);
-            slots.push_back((1 + alpha) * adds / rate - alpha);
+            const double rate = most_of({.access = MixAccess::tensor, .alpha = alpha, .chains = kChains}, kWarps, 0.6);
+            const double group = (1 + alpha) * adds / rate, off = kRepeats * group;
+            slots.push_back(group - alpha);
+            low = std::min(low, slots.back() - off);
+            high = std::max(high, slots.back() + off);
             const double row[] = {static_cast<double>(alpha), rate, slots.back()};
             for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
         }
@@ -89,7 +101,7 @@ private:
         Evidence evidence{"tensor_products: adds that each product displaces, 16 and 64 adds for each", kConfidence};
         const double middle = std::max(1.0, (least + most) / 2);
         if (most <= least * (1 + kSameSlots))
-            outcome_.estimates.push_back(decided_real("pipelines.tensor.issue_slots", {middle, std::max(1.0, least), std::max(1.0, most)}, evidence));
+            outcome_.estimates.push_back(decided_real("pipelines.tensor.issue_slots", {middle, std::max(1.0, low), high}, evidence));
         else
             outcome_.estimates.push_back(undecided("pipelines.tensor.issue_slots", {least, most}, evidence));
     }
