@@ -109,6 +109,10 @@ constexpr Explanation kExplanations[] = {
     {"occupancy",
      "More and more warps do nothing but one kind of instruction, each waiting for its last result. Throughput rises with the number of warps until a unit is "
      "full; one warp alone shows the latency, and streams show how latency grows under load."},
+    {"occupancy_over_time",
+     "Warps that each do the same work: all at once, or eight times as many as fit, in blocks of each size, and in one block of more and more warps. When each "
+     "began "
+     "and ended says how many an SM had at any time."},
     {"kernels",
      "Real kernels, from the sum of two vectors to a product of matrices, run with more and more blocks on each SM; shared memory that they do not use keeps "
      "further blocks away. What half of a grid takes is taken off what all of it takes."},

@@ -40,6 +40,7 @@ std::span<const Experiment> catalogue() {
         shared_split_experiment(),
         outstanding_experiment(),
         occupancy_experiment(),
+        occupancy_over_time_experiment(),
         memory_parallelism_experiment(),
         memory_latencies_experiment(),
         random_access_experiment(),

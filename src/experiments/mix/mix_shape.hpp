@@ -1,4 +1,4 @@
-// What a mix of one other instruction and floating-point adds is made of, and its kernel: the workload of Volkov 2016, 4.1, 5.1 and 5.2.
+// What a mix of one other instruction and floating-point adds is made of: the workload of Volkov 2016, 4.1, 5.1 and 5.2.
 #pragma once
 
 #include "experiments/compiled_kernel.hpp"
@@ -23,6 +23,12 @@ enum class MixAccess : std::uint8_t {
     tensor,           ///< products of matrices, 16x8x16 of half precision, added up in single precision; adds to one of a thread's four sums
 };
 
+/// Compute capability from which on matrices of that shape are multiplied (PTX ISA 9.7.14.4).
+inline constexpr int kTensorFrom = 80;
+
+/// A pointer has 8 bytes and is read by two threads, so that a warp reads one line, as with the 4-byte pointers of Volkov 2016, 5.1.
+inline constexpr int kMixPointerBytes = 8;
+
 /// In the order of the enumeration: "global", "shared", ...
 [[nodiscard]] std::span<const MixAccess> mix_accesses();
 [[nodiscard]] std::string_view name_of(MixAccess access);
@@ -45,6 +51,17 @@ struct MixShape {
     int turn = kTurn;  ///< instructions of a turn of the loop, at most; a turn has five of its own besides
 
     [[nodiscard]] bool reads_lines() const;
+    [[nodiscard]] bool reads_shared() const;
+    [[nodiscard]] bool multiplies() const { return !arithmetic_only && access == MixAccess::tensor; }
+    /// Of the other instruction, in PTX: what it does with words, and with whole pointers where it reads lines.
+    [[nodiscard]] std::string_view instruction() const;
+    [[nodiscard]] std::string_view wide_instruction() const;
+    /// Adds of a repeating group, joins of pointers not counted. Their upper half is the same for all.
+    [[nodiscard]] int adds() const;
+    /// Loads of a whole pointer of a repeating group: where joining halves costs something, all that no arithmetic follows.
+    [[nodiscard]] int wide_loads() const { return reads_lines() && !moves_vanish ? accesses - (alpha > 0 ? 1 : 0) : 0; }
+    /// Whether a pointer is at last a word, to be joined with its upper half.
+    [[nodiscard]] bool ends_as_word() const { return moves_vanish || alpha > 0; }
     [[nodiscard]] int group() const { return arithmetic_only ? 1 : accesses + alpha; }  ///< instructions of the repeating group
     [[nodiscard]] int groups() const;                                                   ///< repeating groups of one chain in a turn
     /// Of the mix in one turn of the kernel's loop, all chains together, or fewer where they wait for slow loads.
@@ -53,41 +70,6 @@ struct MixShape {
     [[nodiscard]] std::string name() const;
 };
 
-/// What one warp stores; times are those of its SM's clock.
-struct MixRecord {
-    struct Mark {
-        std::uint32_t time = 0;
-        std::uint32_t turns = 0;  ///< done until then
-        std::uint32_t begin = 0;  ///< when the last of them began
-    };
-    Mark settled;                ///< the first end of a turn behind the time to settle
-    Mark counted;                ///< and behind the window that counts
-    Mark ended;                  ///< and behind the time in which others count
-    std::uint32_t pointers = 0;  ///< sum over the chains
-    std::uint32_t sm = 0;
-    std::uint32_t arrival = 0;  ///< at the gate
-    std::uint32_t start = 0;    ///< of the first turn
-    std::uint32_t origin = 0;   ///< of the times to settle and to count: the same for all warps of an SM that come through a gate
-    std::uint32_t turns = 0;    ///< in all
-};
-
-/// x + -0 is x for every x that is a number, zeros of both signs and denormal ones included. The kernel's argument `zero`.
-inline constexpr std::uint32_t kMixZero = 0x80000000;
-/// Compute capability from which on matrices of that shape are multiplied (PTX ISA 9.7.14.4).
-inline constexpr int kTensorFrom = 80;
-
-/// What chains without pointers start at and keep: 1.
-inline constexpr std::uint32_t kMixOne = 0x3f800000;
-
-inline constexpr std::uint32_t kGateCycles = 1'000'000;
-
-/// A gate that opens when all blocks of the grid have come to it, or after kGateCycles; so all of them are on their SMs together, and where a scheduler
-/// prefers old warps, young ones have come before the old ones take all of its time. Behind it the first block of an SM sets the origin of its times, so that what all
-/// did in one window of time can be counted, however unevenly they went on. Then turns of a loop until `settle` cycles are over, until `settle` + `window` are, and
-/// until `settle` + `window` + `after` are; at most `most_turns`. Below compute capability 2.0 there is no gate, and each warp's times begin at its own start.
-/// Arguments: those of the lines, most_turns, settle, window, after (u32), zero (f32), records, gate (u64), goal (u32): what the word at `gate` has when
-/// all have come, origins (u64): a zero for each SM.
-[[nodiscard]] ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape);
 [[nodiscard]] std::vector<CodeExpectation> expected_code(const MixShape& shape);
 
 }  // namespace gputomo::experiments

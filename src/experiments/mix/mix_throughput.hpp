@@ -2,7 +2,7 @@
 #pragma once
 
 #include "experiments/mix/linked_array.hpp"
-#include "experiments/mix/mix_shape.hpp"
+#include "experiments/mix/mix_kernel.hpp"
 #include "experiments/mix/occupancy_control.hpp"
 
 #include <algorithm>
