@@ -160,8 +160,7 @@ struct Pipeline {
         visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent-issue latency of its simplest instruction"}, self.latency);
         visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "the same for a whole warp, where it differs from one thread's (Volkov 2016, Table 6.2)",
                .internal = "determined by homogeneous mixes of whole warps: the experiment occupancy, which runs on request only"}, self.warp_latency);
-        visit({.name = "forward_latency", .unit = Unit::cycles, .doc = "the same where the dependent instruction runs on the CUDA cores and that makes a difference (Volkov 2016, 4.7)",
-               .internal = "found by issue_cost; the simulator does not tell who waits for a result"}, self.forward_latency);
+        visit({.name = "forward_latency", .unit = Unit::cycles, .doc = "the same where the dependent instruction runs on the CUDA cores and that makes a difference (Volkov 2016, 4.7)"}, self.forward_latency);
         visit({.name = "lanes", .unit = Unit::operations_per_cycle, .doc = "thread operations started per cycle and SM"}, self.lanes);
         visit({.name = "scope", .doc = "whose lanes these are: every scheduler has a share of its own, or all schedulers of an SM feed all of them (the SFUs of Fermi); a scheduler's where not given",
                .choices = {"scheduler", "sm"}}, self.scope);
@@ -220,8 +219,7 @@ struct SharedMemory {
         visit({.name = "latency", .unit = Unit::cycles, .doc = "dependent load without conflict, one thread"}, self.latency);
         visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "the same for a whole warp, where it differs from one thread's (Volkov 2016, Table 6.2)",
                .internal = "determined by homogeneous mixes of whole warps: the experiment occupancy, which runs on request only"}, self.warp_latency);
-        visit({.name = "forward_latency", .unit = Unit::cycles, .doc = "the same where the dependent instruction runs on the CUDA cores and that makes a difference (Volkov 2016, 4.7)",
-               .internal = "found by issue_cost; the simulator does not tell who waits for a result"}, self.forward_latency);
+        visit({.name = "forward_latency", .unit = Unit::cycles, .doc = "the same where the dependent instruction runs on the CUDA cores and that makes a difference (Volkov 2016, 4.7)"}, self.forward_latency);
         visit({.name = "conflict_cost", .unit = Unit::cycles, .doc = "latency that each further way of a bank conflict adds to a whole warp's access (Volkov 2016, 6.2)"}, self.conflict_cost);
         visit({.name = "access_group", .unit = Unit::count, .doc = "threads whose addresses are served together (half-warp 16, warp 32)"}, self.access_group);
         visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "conflict-free load throughput per SM"}, self.bytes_per_cycle);

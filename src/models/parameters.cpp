@@ -57,6 +57,13 @@ public:
     [[nodiscard]] double warp_latency(const machine::Field<T>& warp, const machine::Field<T>& thread, std::string_view path) const {
         return warp ? static_cast<double>(*warp) : need(thread, path);
     }
+    /// A whole warp's latency to an add; forward latencies are one thread's.
+    template <class Unit>
+    [[nodiscard]] static std::optional<double> to_arithmetic(const Unit& unit) {
+        const auto thread = middle(unit.forward_latency);
+        const double further = unit.warp_latency && unit.latency ? static_cast<double>(*unit.warp_latency - *unit.latency) : 0;
+        return thread ? std::optional(*thread + further) : std::nullopt;
+    }
 
     void global(Parameters& p) const {
         const auto& path = entry(machine_.paths, "paths", "global");
@@ -93,14 +100,14 @@ public:
         p.memory.latency = warp_latency(machine_.shared.warp_latency, machine_.shared.latency, "shared.latency");
         p.memory.throughput = need(machine_.shared.bytes_per_cycle, "shared.bytes_per_cycle") / (kWarp * kWordBytes);
         p.access_slots = machine_.shared.issue_slots.value_or(1);
-        p.latency_to_arithmetic = middle(machine_.shared.forward_latency);
+        p.latency_to_arithmetic = to_arithmetic(machine_.shared);
     }
     void sfu(Parameters& p) const {
         const auto& unit = entry(machine_.pipelines, "pipelines", "sfu");
         p.memory.latency = warp_latency(unit.warp_latency, unit.latency, "pipelines.sfu.latency");
         p.memory.throughput = need(unit.lanes, "pipelines.sfu.lanes") / kWarp;
         p.access_slots = unit.issue_slots.value_or(1);
-        p.latency_to_arithmetic = middle(unit.forward_latency);
+        p.latency_to_arithmetic = to_arithmetic(unit);
     }
     /// Nothing of GPUs whose scan did not have products: what was measured of them alone stands in.
     void tensor(Parameters& p) const {

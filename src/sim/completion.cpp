@@ -121,12 +121,14 @@ void Completion::units() {
     double widest = 0;
     for (auto& [name, pipeline] : machine_.pipelines) {
         assume(pipeline.lanes, key_path("pipelines", name) + ".lanes", kWarp);
+        assume(pipeline.forward_latency, key_path("pipelines", name) + ".forward_latency");
         widest = std::max(widest, *pipeline.lanes);
     }
     operation_rows();
     if (widest > 0) assume(machine_.issue.schedulers_per_sm, "issue.schedulers_per_sm", std::max<std::int64_t>(1, std::llround(widest / kWarp)));
     auto& shared = machine_.shared;
     assume(shared.latency, "shared.latency");
+    assume(shared.forward_latency, "shared.forward_latency");
     assume(shared.banks, "shared.banks", kBanks);
     assume(shared.bank_width, "shared.bank_width", kBankWidth);
     assume(shared.access_group, "shared.access_group");

@@ -33,6 +33,8 @@ constexpr std::int64_t kLargestFirstReach = 16 * kMiB;
 constexpr std::uint64_t kOfPaths = 0x9e37'79b9'7f4a'7c15;
 /// The same of what schedulers share.
 constexpr std::uint64_t kOfUnits = 0xbf58'476d'1ce4'e5b9;
+/// And of what is forwarded.
+constexpr std::uint64_t kOfForwarding = 0x94d0'49bb'1331'11eb;
 
 /// Sets leaves, all with the seed as their source.
 class Maker {
@@ -42,6 +44,7 @@ public:
           later_dice_(~seed),
           path_dice_(seed ^ kOfPaths),
           unit_dice_(seed ^ kOfUnits),
+          forward_dice_(seed ^ kOfForwarding),
           seed_(seed),
           source_(fmt::format("random machine, seed {}", seed)) {}
 
@@ -98,7 +101,7 @@ private:
     }
 
     Dice dice_;
-    Dice later_dice_, path_dice_, unit_dice_;  ///< for leaves that were added later, so that the others of a seed's machine stay what they were
+    Dice later_dice_, path_dice_, unit_dice_, forward_dice_;  ///< for leaves that were added later, so that the others of a seed's machine stay what they were
     std::uint64_t seed_;
     std::string source_;
     Machine machine_;
@@ -194,6 +197,10 @@ void Maker::issue_and_arithmetic() {
     operation("mad.lo.s32", "sp", multiply == 1 ? 1 : multiply + 1);
     for (const char* key : {"add.f64", "mul.f64", "fma.rn.f64"}) operation(key, "dpu", 1);
     operation("rsqrt.approx.f32", "sfu", 1);
+    auto& sfu = machine_.pipelines["sfu"];
+    // The last thread's result is the warp's.
+    const auto entering = static_cast<std::int64_t>(std::ceil(kWarp * static_cast<double>(width.schedulers) / *sfu.lanes));
+    set(sfu.forward_latency, std::max({entering, *issue.ilp_latency, *sfu.latency + forward_dice_.between(-6, 3)}));
 }
 
 void Maker::control_flow() {
@@ -240,6 +247,7 @@ void Maker::shared() {
     while (group * 4 > banks * width) group /= 2;
     set(shared.access_group, group);
     set(shared.latency, dice_.between(15, 60));
+    set(shared.forward_latency, std::max(*machine_.issue.ilp_latency, *shared.latency + forward_dice_.between(-6, 3)));
     set(shared.bytes_per_cycle, static_cast<double>(rate));
     // A further way cannot cost a warp less than the banks are busy with it.
     const auto busy = (kWarp * 4 + rate - 1) / rate;

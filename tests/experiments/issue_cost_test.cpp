@@ -17,6 +17,7 @@ Findings issue_costs(const machine::Machine& machine) {
     Findings known, found;
     known.add({.path = "issue.schedulers_per_sm", .value = *machine.issue.schedulers_per_sm, .confidence = 1});
     known.add({.path = "issue.issue_interval", .value = machine.issue.issue_interval.value_or(1), .confidence = 1});
+    known.add({.path = "pipelines.sp.latency", .value = *machine.pipelines.at("sp").latency, .confidence = 1});
     Context context{*device, known, 1, false, [](double, std::string_view) {}};
     for (auto& estimate : issue_cost_experiment().run(context).estimates) found.add(estimate);
     return found;
@@ -38,6 +39,21 @@ TEST(IssueCost, ThoseOfMaxwellAreTheThesiss) {
     EXPECT_NEAR(found.number("pipelines.sfu.issue_slots").value_or(0), 2, 0.1);
     EXPECT_NEAR(found.number("shared.issue_slots").value_or(0), 3, 0.15);
     EXPECT_NEAR(found.number("paths.global.issue_slots").value_or(0), 8, 0.4);
+}
+
+TEST(IssueCost, SoDoLatenciesToAnAdd) {
+    auto machine = maxwell();
+    auto found = issue_costs(machine);  // Volkov 2016, 4.7
+    EXPECT_EQ(found.number("pipelines.sfu.forward_latency"), 9);
+    EXPECT_EQ(found.number("shared.forward_latency"), 22);
+    machine.pipelines.at("sfu").forward_latency.set(31);
+    machine.shared.forward_latency = {};
+    found = issue_costs(machine);
+    EXPECT_EQ(found.number("pipelines.sfu.forward_latency"), 31);
+    EXPECT_EQ(found.number("shared.forward_latency"), 24);                           // of all that waits
+    found = issue_costs(machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json"));  // one thread's, not those of whole warps, which are 34 and 40
+    EXPECT_EQ(found.number("pipelines.sfu.forward_latency"), 28);
+    EXPECT_EQ(found.number("shared.forward_latency"), 38);
 }
 
 TEST(IssueCost, NothingIsSaidWhereAddsLeaveSlotsEmpty) {

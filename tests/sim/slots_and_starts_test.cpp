@@ -29,6 +29,44 @@ TEST(IssueSlots, AnInstructionThatTakesTwoHalvesTheRateOfIssue) {
     EXPECT_THROW(static_cast<void>(adds(machine)), InputError);
 }
 
+/// Cycles of a special function, or of a load from shared memory, and of the instruction that waits for it.
+double pair_of(const machine::Machine& machine, std::string_view first, std::string_view second) {
+    const auto pairs = [&](int count) {
+        const std::string source(first), waiting(second);
+        return cycles_of(*make_device(machine, {}), [&](KernelBuilder& k, Reg value) {
+            const Reg word = k.shared("word", Bytes{4});
+            const Reg x = k.reg(Type::b32), zero = k.reg(Type::b32);
+            k("st.shared.u32", Mem{word}, word);
+            k("mov.b32", x, word);
+            k("mov.b32", zero, 0);
+            for (int i = 0; i < count; ++i) {
+                source.starts_with("ld") ? k(source, x, Mem{x}) : k(source, x, x);
+                if (waiting.starts_with("add")) k(waiting, x, x, zero);
+            }
+            k("mov.b32", value, x);
+        });
+    };
+    return (static_cast<double>(pairs(8)) - pairs(4)) / 4;
+}
+
+TEST(Forwarding, OnlyTheCoresHaveAResultAtAnotherTime) {
+    auto machine = small_machine();
+    machine.pipelines.at("sfu").latency.set(28);
+    const double load = pair_of(machine, "ld.shared.b32", "none"), function = pair_of(machine, "rsqrt.approx.f32", "none");
+    const double after_load = pair_of(machine, "ld.shared.b32", "add.u32"), after_function = pair_of(machine, "rsqrt.approx.f32", "add.f32");
+    machine.shared.forward_latency.set(*machine.shared.latency - 5);
+    machine.pipelines.at("sfu").forward_latency.set(*machine.pipelines.at("sfu").latency + 3);  // as an H200's
+    EXPECT_EQ(pair_of(machine, "ld.shared.b32", "none"), load);
+    EXPECT_EQ(pair_of(machine, "rsqrt.approx.f32", "none"), function);
+    EXPECT_EQ(pair_of(machine, "ld.shared.b32", "add.u32"), after_load - 5);
+    EXPECT_EQ(pair_of(machine, "rsqrt.approx.f32", "add.f32"), after_function + 3);
+    machine.shared.latency = {};
+    EXPECT_THROW(static_cast<void>(pair_of(machine, "ld.shared.b32", "none")), InputError);
+    machine = small_machine();
+    machine.pipelines.at("sfu").forward_latency.set(-1);
+    EXPECT_THROW(static_cast<void>(pair_of(machine, "ld.shared.b32", "none")), InputError);
+}
+
 /// Nanoseconds of a grid of empty blocks.
 double empty_blocks(const machine::Machine& machine, std::uint32_t blocks, std::uint32_t threads) {
     const auto gpu = make_device(machine, {});

@@ -30,7 +30,8 @@ struct Facts {
 constexpr std::array kFacts{Facts{"sfu", "MUFU", 0}, Facts{"shared", "LDS", 4}, Facts{"global", "LDG", kPointerBytes}};
 const Facts& facts_of(Beside beside) { return kFacts[static_cast<std::size_t>(beside)]; }
 
-/// Turns of `append` until the window is over; stores what the warp did.
+}  // namespace
+
 void append_window(ptx::KernelBuilder& k, Reg record, Reg window, const std::function<void()>& append) {
     const Reg turns = k.reg(Type::u32), spent = k.reg(Type::u32), more = k.reg(Type::pred), first_lane = k.reg(Type::pred);
     k("mov.u32", turns, 0);
@@ -48,6 +49,8 @@ void append_window(ptx::KernelBuilder& k, Reg record, Reg window, const std::fun
     k.when(first_lane)("st.global.u32", Mem{record, offsetof(BesideRecord, end)}, now);
     k.when(first_lane)("st.global.u32", Mem{record, offsetof(BesideRecord, turns)}, turns);
 }
+
+namespace {
 
 /// The other instruction, again and again; `record` keeps the results alive.
 void append_others(ptx::KernelBuilder& k, Beside beside, Reg record, Reg line, Reg window, Reg seed) {

@@ -4,6 +4,7 @@
 #include "experiments/compiled_kernel.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -55,6 +56,9 @@ private:
     device::Buffer records_;
     device::Buffer line_;
 };
+
+/// Turns of `append` until `window` cycles are over; stores what the warp did in `record`, a BesideRecord. The clock is read in each turn.
+void append_window(ptx::KernelBuilder& k, ptx::Reg record, ptx::Reg window, const std::function<void()>& append);
 
 /// Arguments: records (u64), line (u64, each word of which holds its own address), busy (u32, warps that don't add), others (u32, 0: those end at once), window (u32, cycles), seed (f32).
 [[nodiscard]] ptx::KernelBuilder beside_kernel(ptx::Target target, Beside beside);

@@ -11,7 +11,8 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
-constexpr int kWarp = 32;
+/// The latencies that this is put beside are one thread's; of a GPU that runs halves of warps a whole one's are longer.
+constexpr int kThreads = 1;
 constexpr int kLength = 64;
 constexpr int kLaunches = 3;
 /// x + -0 is x for every number, also for one that is an address.
@@ -19,7 +20,7 @@ constexpr std::uint32_t kMinusZero = 0x80000000;
 
 }  // namespace
 
-ptx::KernelBuilder forward_kernel(ptx::Target target, Beside beside) {
+ptx::KernelBuilder forward_kernel(ptx::Target target, Beside beside, bool moves_vanish) {
     const bool shared = beside == Beside::shared;
     ptx::KernelBuilder k(shared ? "forward_shared" : "forward_sfu", target);
     const Reg stamps = k.param(Type::u64, "stamps"), zero = k.param(Type::f32, "zero");
@@ -29,10 +30,10 @@ ptx::KernelBuilder forward_kernel(ptx::Target target, Beside beside) {
     k("mov.b32", value, word);
     const auto step = [&] {
         if (shared) {
-            k("mov.b32", address, value);  // one that was added to is a number for ptxas, which would convert it
-            k("ld.shared.b32", value, Mem{address});
+            if (moves_vanish) k("mov.b32", address, value);  // one that was added to is a number for ptxas, which would convert it
+            k("ld.shared.b32", value, Mem{moves_vanish ? address : value});
         } else {
-            k(target.sm < 20 ? "ex2.approx.f32" : "ex2.approx.ftz.f32", value, value);
+            k(target.sm < 20 ? "rsqrt.approx.f32" : "ex2.approx.ftz.f32", value, value);  // one machine instruction each
         }
         k("add.rn.f32", value, value, zero);
     };
@@ -42,14 +43,21 @@ ptx::KernelBuilder forward_kernel(ptx::Target target, Beside beside) {
     return k;
 }
 
-ForwardChain::ForwardChain(device::Device& device, Beside beside)
-    : kernel_(device, forward_kernel(target_of(device), beside), {GrowingCode{.operations = 2 * kLength}}), stamps_(device, kWarp) {}
+ForwardChain::ForwardChain(device::Device& device, Beside beside) : kernel_(compile(device, beside)), stamps_(device, kThreads) {}
+
+/// A compiler forwards the move of an address. Where there is no machine code, there may be no compiler that does, and none that would convert anything.
+CompiledKernel ForwardChain::compile(device::Device& device, Beside beside) {
+    const std::vector<CodeExpectation> expected = {GrowingCode{.operations = 2 * kLength}};
+    CompiledKernel kernel(device, forward_kernel(target_of(device), beside, true), expected);
+    if (kernel.module().machine_code()) return kernel;
+    return {device, forward_kernel(target_of(device), beside, false), expected};
+}
 
 double ForwardChain::cycles() {
     std::vector<double> samples;
     for (int i = 0; i < kLaunches; ++i) {
-        kernel_.launch({1}, {kWarp}, device::Arguments().add(stamps_.address()).add(kMinusZero), Bytes{kWarp * 4});
-        samples.push_back(stamps_.cycles_of_n(kWarp) / kLength);
+        kernel_.launch({1}, {kThreads}, device::Arguments().add(stamps_.address()).add(kMinusZero), Bytes{4});
+        samples.push_back(stamps_.cycles_of_n(kThreads) / kLength);
     }
     return summarise(samples).value;
 }

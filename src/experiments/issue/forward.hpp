@@ -7,21 +7,23 @@
 
 namespace gputomo::experiments {
 
-/// A chain by one warp in which each of the instruction's results is added to, and each sum is the next one's operand.
+/// A chain by one thread in which each of the instruction's results is added to, and each sum is the next one's operand.
 class ForwardChain {
 public:
     /// `beside` is sfu or shared.
     ForwardChain(device::Device& device, Beside beside);
     /// Cycles of both together.
     [[nodiscard]] double cycles();
-    [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
+    [[nodiscard]] const CompiledKernel& kernel() const { return kernel_; }
 
 private:
+    static CompiledKernel compile(device::Device& device, Beside beside);
+
     CompiledKernel kernel_;
     Stamps stamps_;
 };
 
-/// Arguments: stamps (u64), zero (f32, which is -0).
-[[nodiscard]] ptx::KernelBuilder forward_kernel(ptx::Target target, Beside beside);
+/// Arguments: stamps (u64), zero (f32, which is -0). `moves_vanish`: addresses in shared memory are moved to registers of their own, which a compiler undoes.
+[[nodiscard]] ptx::KernelBuilder forward_kernel(ptx::Target target, Beside beside, bool moves_vanish);
 
 }  // namespace gputomo::experiments

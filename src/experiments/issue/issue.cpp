@@ -5,6 +5,7 @@
 #include "experiments/arithmetic/loops.hpp"
 #include "experiments/arithmetic/rates.hpp"
 #include "experiments/clock/clock_watch.hpp"
+#include "experiments/issue/crowd.hpp"
 
 #include <fmt/format.h>
 
@@ -39,6 +40,8 @@ constexpr int kLoopBody = 240;
 constexpr int kUnitChains[] = {4, kMostChains};
 constexpr double kLessThanShare = 0.8;
 constexpr double kNearShare = 0.1;
+/// Slots of other warps that a load takes where all are taken: one or more. Where some are free, none but what its loop takes of the adds' unit.
+constexpr double kDisplaced = 0.7;
 
 class IssueExperiment {
 public:
@@ -209,13 +212,58 @@ private:
         const auto at_once = width(per_scheduler, rates.independent, rates.dependent);
         const double interval = static_cast<double>(at_once) / per_scheduler;
         const double nearest = std::max(1.0, std::floor(interval * (1 + kRounding)));
-        if (nearest == 1 || (rates.limited && std::abs(interval - nearest) <= kRounding * nearest)) {
-            outcome_.estimates.push_back(decided("issue.issue_interval", nearest, evidence));
-            outcome_.estimates.push_back(decided("issue.dual_issue", at_once, evidence));
+        const auto decide = [&](double cycles, const Evidence& why) {
+            outcome_.estimates.push_back(decided("issue.issue_interval", cycles, why));
+            outcome_.estimates.push_back(decided("issue.dual_issue", at_once, why));
+        };
+        if (nearest == 1) {
+            decide(1, evidence);
         } else {
-            leave_open("issue.issue_interval", static_cast<std::int64_t>(nearest), evidence);
+            const auto crowd = issued_by_crowd();
+            const double most = crowd ? std::min(nearest, std::floor(static_cast<double>(at_once) / crowd->per_scheduler * (1 + kRounding))) : nearest;
+            if (crowd && crowd->full && most >= 1 && is_near(static_cast<double>(at_once) / crowd->per_scheduler, most))
+                decide(most, crowd->evidence);
+            else if (rates.limited && most == nearest && is_near(interval, nearest))
+                decide(nearest, evidence);
+            else
+                leave_open("issue.issue_interval", static_cast<std::int64_t>(std::max(1.0, most)), evidence);
         }
         ilp_latency(at_once);
+    }
+
+    [[nodiscard]] static bool is_near(double interval, double whole) { return std::abs(interval - whole) <= kRounding * whole; }
+
+    struct Issued {
+        double per_scheduler = 0;  ///< instructions of all kinds, per cycle
+        bool full = false;         ///< further loads take slots from the others
+        Evidence evidence;
+    };
+    /// Warps in which units take turns may wait where units alone would take just what is issued. Warps of one kind each wait for no other unit. Loads from memory
+    /// besides then take slots from adds and special functions, with which they share nothing else, where all slots are taken; where some are free, none but for the
+    /// adds of their loops. Nothing where there are too few warps.
+    [[nodiscard]] std::optional<Issued> issued_by_crowd() try {
+        context_.progress(0.9, "warps of one kind each");
+        Crowd crowd(context_.device, schedulers_);
+        add_code_checks(crowd.compiled(), outcome_);
+        if (!crowd.fits()) return std::nullopt;
+        const auto without = crowd.rates(false), with = crowd.rates(true);
+        deduce::Trace trace{.name = "issue/kinds", .experiment = "issue"};
+        for (const auto* name : {"adds", "functions", "shared_loads", "global_loads", "loops"}) trace.columns.push_back({name, "instructions/cycle", {}});
+        for (const auto& rates : {without, with}) {
+            const double row[] = {rates.adds, rates.functions, rates.shared_loads, rates.global_loads, rates.loops};
+            for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+        }
+        outcome_.traces.push_back(std::move(trace));
+        const double displaced = (without.units() + without.loops - with.units() - with.loops) / with.global_loads;
+        const double slowed = std::max(with.adds / without.adds, with.functions / without.functions);
+        return Issued{
+            with.all() / schedulers_,
+            displaced >= kDisplaced && slowed < 1 - kRounding,
+            {"issue: instructions of warps of one kind each", kConfidence,
+             fmt::format("{:.3g} a cycle in all; {:.2g} of them load from memory, each in place of {:.2g} others", with.all(), with.global_loads, displaced)}};
+    } catch (const CodeMismatch& mismatch) {
+        add_mismatch(mismatch, outcome_);
+        return std::nullopt;
     }
 
     /// Anything from one cycle to what was seen.

@@ -109,10 +109,10 @@ private:
     /// What instruction and add take together, less what an add takes among adds.
     void forward(Beside beside, std::string_view path, double add_latency) try {
         ForwardChain chain(context_.device, beside);
-        add_code_checks(chain.compiled(), outcome_);
+        add_code_checks(chain.kernel(), outcome_);
         const double cycles = chain.cycles() - add_latency;
         outcome_.estimates.push_back(decided_integer(std::string(path), {cycles, cycles, cycles},
-                                                     {"issue_cost: chains of it and an add in turns by one warp, less the add", kConfidence}));
+                                                     {"issue_cost: chains of it and an add in turns by one thread, less the add", kConfidence}));
     } catch (const CodeMismatch& mismatch) {
         add_mismatch(mismatch, outcome_);
     }

@@ -52,6 +52,12 @@ template <class T>
     return value;
 }
 
+/// Cycles by which a result comes later where the CUDA cores wait for it than where its own kind does; negative where it comes earlier (Volkov 2016, 4.7).
+[[nodiscard]] inline double forwarding(const machine::Integer& latency, const machine::Integer& forward_latency, const std::string& path) {
+    if (!forward_latency) return 0;
+    return need_cycles(forward_latency, path + ".forward_latency") - need_cycles(latency, path + ".latency");
+}
+
 /// Issue slots of an instruction; 1 where the description does not say.
 [[nodiscard]] inline double slots_of(const machine::Real& field, std::string_view path) {
     if (!field) return 1;

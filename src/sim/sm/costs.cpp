@@ -25,9 +25,13 @@ CostModel::CostModel(const machine::Machine& machine) : machine_(machine), globa
         shared_.push_back(pipeline.scope.value_or("scheduler") == "sm");
         slots_.push_back(slots_of(pipeline.issue_slots, key_path("pipelines", name) + ".issue_slots"));
         whole_warp_.push_back(pipeline.warp_latency && pipeline.latency ? static_cast<double>(*pipeline.warp_latency - *pipeline.latency) : 0);
+        to_cores_.push_back(forwarding(pipeline.latency, pipeline.forward_latency, key_path("pipelines", name)));
     }
     for (const auto& [key, row] : machine.operations)
         if (units_of(key, row).empty()) units_.push_back(own_unit(key));
+    for (const std::string add : {"add.f32", "add.s32"})
+        if (const auto* row = machine::nearest_operation(machine, add); row != nullptr)
+            if (const auto units = units_of(row->first, row->second); !units.empty()) cores_.push_back(units.front());
     if (units_.empty()) reject("operations", "missing", "at least one, because the simulator needs to know what instructions cost");
 }
 
@@ -62,11 +66,12 @@ Cost CostModel::row_cost(const std::string& key, const machine::Operation& row) 
         cost.units.push_back({static_cast<std::uint16_t>(unit), kWarp / whole / cost.steps});
     };
     const auto units = units_of(key, row);
+    cost.on_cores = !units.empty() && std::ranges::find(cores_, units.front()) != cores_.end();
     if (units.empty()) add(unit_named(own_unit(key), where), left);
     // The first unit runs at its own rate, further ones share what is left of the operation's throughput.
     for (std::size_t i = 0; i < units.size() && left > 0; ++i) {
         const std::size_t unit = unit_named(units[i], where + ".units");
-        if (i == 0) cost.issue_slots = slots_[unit], cost.whole_warp = whole_warp_[unit];
+        if (i == 0) cost.issue_slots = slots_[unit], cost.whole_warp = whole_warp_[unit], cost.to_cores = to_cores_[unit];
         const double rate = i + 1 == units.size() ? left : std::min(lanes_[unit], left);
         left -= rate;
         add(unit, rate);

@@ -19,9 +19,11 @@ struct Cost {
     double latency = 0;          ///< of one step
     double last_latency = 0;     ///< of the last step, which takes what division left over
     double whole_warp = 0;       ///< cycles longer where both halves of a warp take part (Volkov 2016, 6.1)
+    double to_cores = 0;         ///< cycles by which the result comes later for the CUDA cores; negative where it comes earlier (Volkov 2016, 4.7)
     std::uint32_t steps = 1;     ///< dependent machine instructions
     double issue_slots = 1;      ///< that each step takes
     std::vector<UnitUse> units;  ///< alternatives
+    bool on_cores = false;       ///< its first unit is one that adds, of integers or of floating-point numbers
 };
 
 class CostModel {
@@ -54,6 +56,8 @@ private:
     std::vector<bool> shared_;        ///< of the pipelines, by all schedulers
     std::vector<double> slots_;       ///< of the pipelines, for one instruction
     std::vector<double> whole_warp_;  ///< cycles by which the pipelines are slower with a whole warp than with one thread
+    std::vector<double> to_cores_;    ///< cycles by which the results of the pipelines come later for the CUDA cores
+    std::vector<std::string> cores_;  ///< the units of additions
 };
 
 }  // namespace gputomo::sim

@@ -127,7 +127,8 @@ void Engine::prepare(Warp& warp, double now) {
     const auto pc = warp.paths.current().pc;
     const Operation& op = program_.operations[pc];
     double when = warp.hold;
-    for (std::uint8_t i = 0; i < op.wait_count; ++i) when = std::max(when, warp.ready[op.waits[i]]);
+    const auto& ready = on_cores_[pc] ? warp.ready_for_cores : warp.ready;
+    for (std::uint8_t i = 0; i < op.wait_count; ++i) when = std::max(when, ready[op.waits[i]]);
     if (op.kind == Kind::fence) when = std::max(when, warp.memory_done);
     if (rules_.load_limit != 0 && op.kind == Kind::load) wait_for_scoreboard(warp, when);
     warp.earliest = when;

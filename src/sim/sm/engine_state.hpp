@@ -33,6 +33,7 @@ private:
         std::uint32_t issue_width = 1;
         std::size_t load_limit = 0;                                       ///< outstanding loads of a warp; 0: no limit
         double shared_slots = 1;                                          ///< issue slots of an access
+        double shared_to_cores = 0;                                       ///< cycles by which what is loaded comes later for the CUDA cores
         std::array<double, kPathNames.size()> path_slots{1, 1, 1, 1, 1};  ///< by PathKind
         std::uint32_t served_per_issue = 0;                               ///< transactions or bank-conflict ways that one issue serves; 0: all
         double barrier_latency = 0;
@@ -146,7 +147,13 @@ private:
     Warp& warp_at(std::uint32_t index) { return warps_[index]; }
     [[nodiscard]] const Operation& operation_at(const Warp& warp) const { return program_.operations[warp.paths.current().pc]; }
     static void set_ready(Warp& warp, const Operation& op, double when) {
-        for (std::uint8_t i = 0; i < op.write_count; ++i) warp.ready[op.writes[i]] = when;
+        for (std::uint8_t i = 0; i < op.write_count; ++i) warp.ready[op.writes[i]] = warp.ready_for_cores[op.writes[i]] = when;
+    }
+    /// A result that comes `later` for the CUDA cores.
+    static void set_ready(Warp& warp, const Operation& op, double when, double later) {
+        set_ready(warp, op, when);
+        if (later == 0) return;
+        for (std::uint8_t i = 0; i < op.write_count; ++i) warp.ready_for_cores[op.writes[i]] = when + later;
     }
 
     const LaunchSetup& setup_;
@@ -172,6 +179,7 @@ private:
     static constexpr std::uint16_t kNoResource = 0, kSharedBanks = 1, kFirstUnitSet = 2;
     std::vector<std::vector<std::uint16_t>> unit_sets_;
     std::vector<std::uint16_t> resources_;     ///< by operation
+    std::vector<std::uint8_t> on_cores_;       ///< by operation: whether it runs on the CUDA cores
     std::vector<std::uint8_t> operand_waits_;  ///< by operation: further issue slots
 
     std::vector<Sm> sms_;

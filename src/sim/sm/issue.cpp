@@ -96,7 +96,8 @@ void Engine::issue_arithmetic(Warp& warp, const Operation& op, std::uint32_t mas
         else
             compute_by_members(warp, op, mask);
     }
-    set_ready(warp, op, now + latency + (in_both_halves(mask) ? setup_.kernel.costs[op.cost].whole_warp : 0));
+    const Cost& cost = setup_.kernel.costs[op.cost];
+    set_ready(warp, op, now + latency + (in_both_halves(mask) ? cost.whole_warp : 0), cost.to_cores);
     warp.paths.advance(warp.paths.current().pc + 1);
 }
 

@@ -101,6 +101,7 @@ Engine::Rules Engine::rules_of(const machine::Machine& machine) {
     rules.issue_width = static_cast<std::uint32_t>(std::max<std::int64_t>(1, issue.dual_issue.value_or(1)));
     rules.load_limit = static_cast<std::size_t>(issue.scoreboard_loads.value_or(0));
     rules.shared_slots = slots_of(machine.shared.issue_slots, "shared.issue_slots");
+    rules.shared_to_cores = forwarding(machine.shared.latency, machine.shared.forward_latency, "shared");
     for (std::size_t kind = 0; kind < kPathNames.size(); ++kind)
         if (const auto path = machine.paths.find(std::string(kPathNames[kind])); path != machine.paths.end())
             rules.path_slots[kind] = slots_of(path->second.issue_slots, key_path("paths", kPathNames[kind]) + ".issue_slots");
@@ -193,6 +194,7 @@ void Engine::find_resources() {
     };
     for (const auto& op : program_.operations) {
         const bool touches_memory = op.kind == Kind::load || op.kind == Kind::store || op.kind == Kind::atomic || op.kind == Kind::texture;
+        on_cores_.push_back(op.kind == Kind::arithmetic && setup_.kernel.costs[op.cost].on_cores);
         if (touches_memory)
             resources_.push_back(op.space == ptx::Space::shared ? kSharedBanks : kNoResource);
         else
@@ -275,6 +277,7 @@ void Engine::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32
     std::fill(warp.registers.begin(), warp.registers.begin() + static_cast<std::ptrdiff_t>(program_.register_slots), LaneValues{});
     std::fill(warp.local.begin(), warp.local.end(), std::byte{0});
     warp.ready.assign(program_.slots, now);
+    warp.ready_for_cores.assign(program_.slots, now);
     warp.hold = warp.gap = warp.memory_done = now;
     warp.step = 0;
     warp.fetched = ~std::uint64_t{0};

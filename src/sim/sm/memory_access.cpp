@@ -259,7 +259,7 @@ void Engine::issue_memory(Warp& warp, const Operation& op, std::uint32_t mask, d
         resolve(warp, op, space, mask);
         move_data(warp, op, mask);
         const double done = time_access(warp, op, space, mask, now);
-        set_ready(warp, op, done);
+        set_ready(warp, op, done, space == Space::shared && op.kind == Kind::load ? rules_.shared_to_cores : 0);
         warp.memory_done = std::max(warp.memory_done, done);
         if (rules_.load_limit != 0 && op.kind == Kind::load && op.elements != 0) warp.loads.push_back(done);
     }

@@ -41,6 +41,7 @@ struct Warp {
     std::vector<LaneValues> registers;
     std::vector<std::byte> local;               ///< frames of the 32 threads, one after the other
     std::vector<double> ready;                  ///< per slot: when its value can be used
+    std::vector<double> ready_for_cores;        ///< the same for instructions of the CUDA cores, which may have it at another time
     double hold = 0;                            ///< earliest next issue because of what the last instructions were (clock read, branch, barrier, fetch)
     double gap = 0;                             ///< earliest next issue of this warp, but for a second instruction issued together with the first
     double earliest = 0;                        ///< of the next instruction: hold, operands, scoreboard; gap and units left out
