@@ -1,6 +1,7 @@
 #include "predict/costs.hpp"
 
 #include "machine/relatives.hpp"
+#include "predict/lane_accesses.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -27,14 +28,11 @@ Resource resource_of(const std::string& operation) {
     return special ? Resource::sfu : Resource::cores;
 }
 
-/// Distinct blocks of `block` bytes that 32 threads touch, `stride` bytes apart and `bytes` each.
-double blocks_touched(std::int64_t stride, int bytes, double block) {
-    std::set<std::int64_t> touched;
-    for (int lane = 0; lane < kWarp; ++lane) {
-        const double start = static_cast<double>(std::abs(stride)) * lane;
-        for (double at = start; at < start + bytes; at = (std::floor(at / block) + 1) * block) touched.insert(static_cast<std::int64_t>(at / block));
-    }
-    return static_cast<double>(touched.size());
+/// Addresses of `lanes` threads, `stride` bytes apart in either direction.
+std::vector<std::int64_t> strided(std::int64_t lanes, std::int64_t stride) {
+    std::vector<std::int64_t> addresses;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) addresses.push_back(std::abs(stride) * lane);
+    return addresses;
 }
 
 /// Issue slots of an instruction that takes `slots` where its registers share a bank with those around it. Since compute capability 7.0 there are two banks,
@@ -173,7 +171,9 @@ Costs::Footprint Costs::footprint(const Instruction& instruction) {
     }
     if (!access.stride) assumptions_.insert(fmt::format("the access in line {} is coalesced (--transactions {}=N)", instruction.line, instruction.line));
     const std::int64_t stride = access.stride.value_or(access.bytes);
-    return {std::max(1.0, blocks_touched(stride, access.bytes, kLineBytes)), sector * blocks_touched(stride, access.bytes, sector)};
+    const auto addresses = strided(kWarp, stride);
+    const auto touched = [&](double block) { return static_cast<double>(blocks_touched(addresses, access.bytes, static_cast<std::int64_t>(block)).size()); };
+    return {touched(kLineBytes), sector * touched(sector)};
 }
 
 double Costs::served_latency(double memory_latency) const {
@@ -222,12 +222,7 @@ double Costs::conflict_ways(const Instruction& instruction) {
     const std::int64_t stride = std::abs(access.stride.value_or(access.bytes));
     const auto group =
         machine_.shared.access_group.value_or(kWarp) * std::min<std::int64_t>(4, access.bytes) / std::max(1, access.bytes);  // wide accesses go in parts
-    std::map<std::int64_t, std::set<std::int64_t>> words;  // by bank; threads that want one word share it
-    for (std::int64_t lane = 0; lane < std::max<std::int64_t>(1, group); ++lane)
-        for (std::int64_t at = lane * stride; at < lane * stride + access.bytes; at += width) words[at / width % banks].insert(at / width);
-    std::size_t ways = 1;
-    for (const auto& [bank, wanted] : words) ways = std::max(ways, wanted.size());
-    return static_cast<double>(ways);
+    return static_cast<double>(predict::conflict_ways(strided(std::max<std::int64_t>(1, group), stride), access.bytes, banks, width));
 }
 
 Cost Costs::shared(const Instruction& instruction) {

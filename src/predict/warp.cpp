@@ -74,6 +74,7 @@ private:
 
     void issue(std::size_t index) {
         const Instruction& instruction = code_.instructions[index];
+        behind_branch(index);
         double operands = 0;
         for (const auto reg : instruction.reads) operands = std::max(operands, ready_[reg]);
         if (instruction.kind == Kind::free) {
@@ -95,6 +96,15 @@ private:
         last_ = {&instruction, cost.resource, paired};
         last_issue_ = time;
         next_ = std::max(next_, time + gap_behind(instruction));
+        if (instruction.kind == Kind::branch) branch_ = index;
+    }
+
+    /// Where the way goes on behind a branch tells whether it was taken.
+    void behind_branch(std::size_t index) {
+        if (!branch_) return;
+        const bool taken = index != *branch_ + 1 || !code_.instructions[*branch_].guarded;
+        next_ = std::max(next_, last_issue_ + costs_.branch_latency(taken));
+        branch_.reset();
     }
 
     void use(const Cost& cost) {
@@ -121,11 +131,10 @@ private:
         return *known_[index];
     }
 
-    /// Cycles until the warp issues again, whatever the next instruction is.
+    /// Cycles until the warp issues again, whatever the next instruction is; behind a branch more.
     [[nodiscard]] double gap_behind(const Instruction& instruction) const {
         const double ilp = costs_.parameters().ilp_latency;
         if (instruction.kind == Kind::barrier) return std::max(ilp, costs_.barrier_latency());
-        if (instruction.kind == Kind::branch) return std::max(ilp, costs_.branch_latency(!instruction.guarded));
         return ilp;
     }
 
@@ -179,6 +188,7 @@ private:
     std::vector<std::optional<Cost>> known_;
     std::deque<double> loads_;  ///< when loads in flight are done, oldest first
     Last last_;
+    std::optional<std::size_t> branch_;  ///< that was issued last
     double last_issue_ = 0;
     double next_ = 0;
     WarpTiming timing_;

@@ -3,6 +3,7 @@
 #include "machine/paths.hpp"
 #include "models/model.hpp"
 #include "reproduce/functions.hpp"
+#include "reproduce/kernels.hpp"
 #include "reproduce/mix_functions.hpp"
 
 #include <fmt/format.h>
@@ -23,6 +24,12 @@ constexpr std::string_view kOfLeaf[] = {"absent", "known"};
 /// column('experiment', 'trace', 'column')
 constexpr std::string_view kColumn = "column";
 constexpr std::string_view kModel = "model";  // and "model_needed"
+/// predict('LISTING', 'QUANTITY', ...)
+constexpr std::string_view kPredict = "predict";
+/// By what rules a prediction goes; functions that need no scan.
+constexpr std::string_view kRulesOfPredictions[] = {"conflict_ways", "transactions"};
+/// kernel_warps('ID'), kernel_rate('ID'): columns of what was measured of a real kernel
+constexpr std::string_view kKernel = "kernel_", kKernelColumns[] = {"warps", "rate"};
 /// of('GPU', expression): the expression for another GPU of the paper
 constexpr std::string_view kOf = "of";
 
@@ -46,13 +53,22 @@ bool is_whole_alpha(const Node& node) {
 bool is_adds(const Node& node) { return node.kind == Node::Kind::text && node.name == "adds"; }
 
 bool is_of_leaf(std::string_view name) { return std::find(std::begin(kOfLeaf), std::end(kOfLeaf), name) != std::end(kOfLeaf); }
+bool is_rule_of_predictions(std::string_view name) {
+    return std::find(std::begin(kRulesOfPredictions), std::end(kRulesOfPredictions), name) != std::end(kRulesOfPredictions);
+}
+/// The column that a function of real kernels reads; "" for other functions.
+std::string_view kernel_column(std::string_view name) {
+    if (!name.starts_with(kKernel)) return {};
+    const auto* found = std::find(std::begin(kKernelColumns), std::end(kKernelColumns), name.substr(kKernel.size()));
+    return found == std::end(kKernelColumns) ? std::string_view() : *found;
+}
 bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// By recursive descent; each rule is a level of precedence.
 class Parser {
 public:
-    explicit Parser(std::string_view text) : text_(text) {}
+    Parser(std::string_view text, const Listings& listings) : text_(text), listings_(listings) {}
 
     Node whole() {
         Node node = disjunction();
@@ -161,6 +177,7 @@ private:
         ++at_;
         Node node = call(name, std::move(arguments));
         check(node, start);
+        if (name == kPredict) node.arguments.front().name = listings_.at(node.arguments.front().name);
         return node;
     }
     Node leaf(std::string path, std::size_t start) {
@@ -187,6 +204,11 @@ private:
             if (node.arguments.size() != 3 || !all(Node::Kind::text)) refuse("column('experiment', 'trace', 'column')");
         } else if (node.name == kOf) {
             if (node.arguments.size() != 2 || node.arguments.front().kind != Node::Kind::text) refuse("of('GPU', expression)");
+        } else if (node.name == kPredict) {
+            if (const auto expected = what_predict_expects(node); !expected.empty()) refuse(expected);
+        } else if (!kernel_column(node.name).empty()) {
+            if (node.arguments.size() != 1 || !all(Node::Kind::text)) refuse(fmt::format("{}('ID')", node.name));
+            if (const auto expected = why_no_kernel(node.arguments.front().name); !expected.empty()) refuse(fmt::format("one of {}", expected));
         } else if (const auto* of_mixes = find_mix_function(node.name)) {
             if (const auto expected = what_mixes_expect(*of_mixes, node); !expected.empty()) refuse(expected);
         } else {
@@ -198,6 +220,15 @@ private:
     }
 
     /// "" where the function is called as it should be.
+    [[nodiscard]] std::string what_predict_expects(const Node& node) const {
+        if (node.arguments.size() < 2 || node.arguments[0].kind != Node::Kind::text || node.arguments[1].kind != Node::Kind::text)
+            return "predict('LISTING', 'QUANTITY', ...)";
+        if (!listings_.contains(node.arguments[0].name)) return fmt::format("a listing that the paper has, not '{}'", node.arguments[0].name);
+        const auto quantities = why_no_quantity(node.arguments[1].name);
+        return quantities.empty() ? quantities : fmt::format("one of {} of a listing", quantities);
+    }
+
+    /// The same.
     static std::string what_mixes_expect(const MixFunction& function, const Node& node) {
         const bool several = function.form == MixForm::several, estimated = function.form == MixForm::estimated;
         const auto access = access_at(function);
@@ -219,6 +250,7 @@ private:
     }
 
     std::string_view text_;
+    const Listings& listings_;
     std::size_t at_ = 0;
 };
 
@@ -243,8 +275,7 @@ Value of_leaf(const scan::Scan& scan, const Node& node) {
     return estimate->verdict == deduce::Verdict::absent;
 }
 
-Value column_values(const scan::Scan& scan, const Node& node) {
-    const auto &experiment = node.arguments[0].name, &name = node.arguments[1].name, &column = node.arguments[2].name;
+Value column_values(const scan::Scan& scan, std::string_view experiment, std::string_view name, std::string_view column) {
     if (const auto* values = scan.column(experiment, name, column)) return *values;
     throw NotMeasured(fmt::format("not measured: column '{}' of the trace {} of experiment {}", column, name, experiment));
 }
@@ -263,25 +294,36 @@ Value evaluate(const Node& node, const Scans& scans, const std::string& gpu) {
         case Node::Kind::call: break;
     }
     if (is_of_leaf(node.name)) return of_leaf(scan_of(scans, gpu), node);
-    if (node.name == kColumn) return column_values(scan_of(scans, gpu), node);
+    const auto text = [&](std::size_t argument) -> const std::string& { return node.arguments[argument].name; };
+    if (node.name == kColumn) return column_values(scan_of(scans, gpu), text(0), text(1), text(2));
+    if (const auto column = kernel_column(node.name); !column.empty())
+        return column_values(scan_of(scans, gpu), kKernelRecord, kernel_trace_name(text(0)), column);
     if (node.name == kOf) return evaluate(node.arguments[1], scans, node.arguments[0].name);
     std::vector<Value> arguments;
     for (const auto& argument : node.arguments) arguments.push_back(evaluate(argument, scans, gpu));
     if (const auto* of_mixes = find_mix_function(node.name)) return of_mixes->apply(scan_of(scans, gpu), arguments);
+    if (node.name == kPredict) return predicted_value(scan_of(scans, gpu), text(0), std::span(arguments).subspan(1));
     return find_function(node.name)->apply(arguments);
 }
 
 }  // namespace
 
-Expression::Expression(std::string_view text) : text_(text), root_(Parser(text_).whole()) { collect(root_, {}); }
+Expression::Expression(std::string_view text, const Listings& listings) : text_(text), root_(Parser(text_, listings).whole()) { collect(root_, {}); }
 
 void Expression::collect(const Node& node, const std::string& gpu) {
     if (node.kind == Node::Kind::leaf) reads_[gpu].leaves.insert(node.name);
-    if (node.kind == Node::Kind::call && node.name == kColumn) reads_[gpu].experiments.insert(node.arguments.front().name);
-    if (node.kind == Node::Kind::call && node.name.starts_with(kModel)) models_.insert(node.arguments.front().name);
-    if (const auto* of_mixes = node.kind == Node::Kind::call ? find_mix_function(node.name) : nullptr) collect_mixes(*of_mixes, node, reads_[gpu]);
+    if (node.kind == Node::Kind::call) collect_call(node, gpu);
     const auto& of = node.kind == Node::Kind::call && node.name == kOf ? node.arguments.front().name : gpu;
     for (const auto& argument : node.arguments) collect(argument, of);
+}
+
+void Expression::collect_call(const Node& node, const std::string& gpu) {
+    if (node.name == kColumn) reads_[gpu].experiments.insert(node.arguments.front().name);
+    if (node.name.starts_with(kModel)) models_.insert(node.arguments.front().name);
+    if (const auto* of_mixes = find_mix_function(node.name)) collect_mixes(*of_mixes, node, reads_[gpu]);
+    if (!kernel_column(node.name).empty()) reads_[gpu].kernels.insert(node.arguments.front().name);
+    asks_prediction_ = asks_prediction_ || node.name == kPredict || is_rule_of_predictions(node.name);
+    if (node.name == kPredict) reads_[gpu].leaves.insert(leaves_of_predictions().begin(), leaves_of_predictions().end());
 }
 
 /// What the parameters of models need is read with the mixes, accesses and adds alone among it.
@@ -301,6 +343,7 @@ Expression::Reads Expression::reads_of(const std::string& of, const std::string&
             all.leaves.insert(reads.leaves.begin(), reads.leaves.end());
             all.experiments.insert(reads.experiments.begin(), reads.experiments.end());
             all.mixes.insert(reads.mixes.begin(), reads.mixes.end());
+            all.kernels.insert(reads.kernels.begin(), reads.kernels.end());
         }
     return all;
 }

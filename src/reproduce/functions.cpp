@@ -1,5 +1,6 @@
 #include "reproduce/functions.hpp"
 
+#include "reproduce/lane_functions.hpp"
 #include "reproduce/model_functions.hpp"
 
 #include <fmt/format.h>
@@ -193,6 +194,7 @@ constexpr Function kFunctions[] = {
     {"not", 1, 1, [](Arguments a) -> Value { return !flag(a[0]); }},
     {"at", 3, 3, at},
     {"between", 4, 4, between},
+    {"conflict_ways", 2, 2, conflict_ways_of_words},
     {"contains", 2, 2, contains},
     {"first_above", 3, 3, [](Arguments a) { return first_where(a, "above", [&](double y) { return y > number(a[2]); }); }},
     {"first_below", 3, 3, [](Arguments a) { return first_where(a, "below", [&](double y) { return y < number(a[2]); }); }},
@@ -211,6 +213,7 @@ constexpr Function kFunctions[] = {
     {"power", 2, 2, [](Arguments a) -> Value { return std::pow(number(a[0]), number(a[1])); }},
     {"round", 1, 1, [](Arguments a) -> Value { return std::nearbyint(number(a[0])); }},
     {"sum", 1, 1, [](Arguments a) -> Value { return std::accumulate(filled(a[0]).begin(), filled(a[0]).end(), 0.0); }},
+    {"transactions", 2, 2, transactions_of_words},
     {"when", 2, 2, when},
     {"where_below", 3, 3, where_below},
 };

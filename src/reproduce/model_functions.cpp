@@ -10,7 +10,7 @@
 namespace gputomo::reproduce {
 namespace {
 
-constexpr std::size_t kBasic = 5, kWithBandwidth = 8, kWithTransactions = 9;
+constexpr std::size_t kBasic = 5, kWithBandwidth = 8, kWithTransactions = 9, kWithContention = 10;
 
 template <class T>
 const T& argument(std::span<const Value> arguments, std::size_t index, std::string_view expected) {
@@ -18,11 +18,21 @@ const T& argument(std::span<const Value> arguments, std::size_t index, std::stri
     throw InputError(fmt::format("argument {} of a model is {} ({}); expected {}", index + 1, kind_of(arguments[index]), text_of(arguments[index]), expected));
 }
 
+/// Behind the others there are the base and pairs of a slope and a limit.
+bool has_contention(const std::vector<double>& list) { return list.size() >= kWithContention + 2 && list.size() % 2 == 0; }
+
+models::Contention contention(const std::vector<double>& list) {
+    models::Contention found{.base = list[kWithTransactions], .terms = {}};
+    for (std::size_t i = kWithContention; i < list.size(); i += 2) found.terms.push_back({list[i], list[i + 1]});
+    return found;
+}
+
 models::Parameters parameters(std::span<const Value> arguments) {
     const auto& list = argument<std::vector<double>>(arguments, 1, "a list of numbers");
-    if (list.size() != kBasic && list.size() != kWithBandwidth && list.size() != kWithTransactions)
-        throw InputError(fmt::format("a model with {} parameters; expected {}, {} with SMs, clock and pin bandwidth, or {} with transactions", list.size(),
-                                     kBasic, kWithBandwidth, kWithTransactions));
+    if (list.size() != kBasic && list.size() != kWithBandwidth && list.size() != kWithTransactions && !has_contention(list))
+        throw InputError(
+            fmt::format("a model with {} parameters; expected {}, {} with SMs, clock and pin bandwidth, {} with transactions, or 12, 14, ... with contention",
+                        list.size(), kBasic, kWithBandwidth, kWithTransactions));
     models::Parameters p;
     p.memory = {list[0], list[1]};
     p.arithmetic = {list[2], list[3]};
@@ -32,7 +42,8 @@ models::Parameters parameters(std::span<const Value> arguments) {
         p.clock_ghz = list[6];
         p.pin_bandwidth = list[7];
     }
-    if (list.size() == kWithTransactions) p.transactions = list[8];
+    if (list.size() >= kWithTransactions) p.transactions = list[8];
+    if (has_contention(list)) p.contention = contention(list);
     return p;
 }
 

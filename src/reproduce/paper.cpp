@@ -1,6 +1,10 @@
 #include "reproduce/paper.hpp"
 
+#include "predict/listing.hpp"
+#include "predict/sass_code.hpp"
 #include "scan/json_node.hpp"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -49,9 +53,20 @@ PaperGpu gpu_from(const JsonNode& node) {
     return gpu;
 }
 
-Recipe recipe_from(const JsonNode& entry, const JsonNode& expression) {
+/// By name, a text for each line; read as machine code, so that what cannot be is refused here.
+Listings listings_from(const JsonNode& node) {
+    Listings listings;
+    for (const auto& [name, ignored] : node.json().items()) {
+        const auto text = fmt::format("{}", fmt::join(node.at(name).texts(), "\n"));
+        static_cast<void>(predict::code_from_listing(predict::parse_listing(text, name), {}, name));
+        listings.emplace(name, text);
+    }
+    return listings;
+}
+
+Recipe recipe_from(const JsonNode& entry, const JsonNode& expression, const Listings& listings) {
     try {
-        Recipe recipe{Expression(expression.text()), nullptr, 0, text_or_empty(entry, "remark")};
+        Recipe recipe{Expression(expression.text(), listings), nullptr, 0, text_or_empty(entry, "remark")};
         if (const auto expected = entry.find("expected")) recipe.expected = expected->json();
         if (const auto tolerance = entry.find("tolerance")) {
             recipe.tolerance = tolerance->number();
@@ -83,7 +98,7 @@ Entry entry_from(const JsonNode& node, const Paper& paper) {
         if (entry.not_reproducible.empty()) reason->fail("a reason");
         return entry;
     }
-    entry.recipe = recipe_from(node, *expression);
+    entry.recipe = recipe_from(node, *expression, paper.listings);
     const auto on = node.find("on");
     entry.on = on ? on->texts() : std::vector{entry.gpu};
     for (const auto& name : entry.on)
@@ -103,6 +118,7 @@ Paper paper_from(const JsonNode& node) {
                 .venue = node.at("venue").text()};
     const auto gpus = node.at("gpus");
     for (const auto& [name, ignored] : gpus.json().items()) paper.gpus.emplace(name, gpu_from(gpus.at(name)));
+    if (const auto listings = node.find("listings")) paper.listings = listings_from(*listings);
     std::set<std::string> ids;
     for (const auto& result : node.at("results").elements()) {
         paper.entries.push_back(entry_from(result, paper));

@@ -63,6 +63,7 @@ struct Paper {
     std::int64_t year = 0;
     std::string venue;
     std::map<std::string, PaperGpu> gpus;
+    Listings listings;
     std::vector<Entry> entries;
     std::vector<Discrepancy> discrepancies;
 };

@@ -2,6 +2,7 @@
 
 #include "experiments/experiment.hpp"
 #include "reproduce/agreement.hpp"
+#include "reproduce/kernels.hpp"
 #include "scan/plan.hpp"
 #include "units/workers.hpp"
 
@@ -97,24 +98,35 @@ private:
     std::vector<double> done_;
 };
 
-/// Mixes take about as long as all else.
-constexpr double kShareOfMixes = 0.4;
+/// What is measured of one GPU.
+struct Wanted {
+    std::vector<std::string> experiments;
+    std::set<Mix> mixes;
+    std::set<std::string> kernels;
+};
 
-scan::Scan scan_gpu(const std::vector<std::string>& ids, const std::set<Mix>& mixes, const std::string& name, const PaperGpu& gpu, const Options& options,
+/// Mixes take about as long as the experiments, kernels much less.
+constexpr double kExperiments = 0.5, kMixes = 0.4, kKernels = 0.1;
+
+scan::Scan scan_gpu(const Wanted& wanted, const std::string& name, const PaperGpu& gpu, const Options& options,
                     const std::function<void(double, double, std::string_view)>& progress) {
-    if (ids.empty()) return {};
-    const auto plan = scan::plan(experiments::catalogue(), ids);
+    if (wanted.experiments.empty() && wanted.kernels.empty()) return {};
+    std::vector<const experiments::Experiment*> plan;
+    if (!wanted.experiments.empty()) plan = scan::plan(experiments::catalogue(), wanted.experiments);  // of none named it makes one of all
     const auto device = options.open(name, gpu);
-    const double first = mixes.empty() ? 1 : 1 - kShareOfMixes;
-    const auto show = [&](double fraction, double left, std::string_view what) {
-        if (options.progress) progress(fraction, left, fmt::format("{}, {}", gpu.machine, what));
+    const double mixes = wanted.mixes.empty() ? 0 : kMixes, kernels = wanted.kernels.empty() ? 0 : kKernels, all = kExperiments + mixes + kernels;
+    const auto show = [&](double done, double left, std::string_view what) {
+        if (options.progress) progress(done / all, left, fmt::format("{}, {}", gpu.machine, what));
     };
     scan::Options run{.seed = options.seed};
-    run.progress = [&](double fraction, double left, std::string_view what) { show(first * fraction, mixes.empty() ? left : -1, what); };
+    run.progress = [&](double fraction, double left, std::string_view what) { show(kExperiments * fraction, mixes + kernels == 0 ? left : -1, what); };
     auto scan = scan::run(*device, plan, run);
-    if (!mixes.empty() && !scan.interrupted())
+    if (!wanted.mixes.empty() && !scan.interrupted())
         scan.records.push_back(
-            measure_mixes(*device, scan, mixes, [&](double fraction, std::string_view what) { show(first + kShareOfMixes * fraction, -1, what); }));
+            measure_mixes(*device, scan, wanted.mixes, [&](double fraction, std::string_view what) { show(kExperiments + mixes * fraction, -1, what); }));
+    if (!wanted.kernels.empty() && !scan.interrupted())
+        scan.records.push_back(measure_kernels(*device, wanted.kernels,
+                                               [&](double fraction, std::string_view what) { show(kExperiments + mixes + kernels * fraction, -1, what); }));
     return scan;
 }
 
@@ -139,7 +151,7 @@ std::size_t Reproduction::agreeing() const {
 }
 
 std::size_t Reproduction::of_models() const {
-    return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const Row& row) { return !row.entry->recipe->expression.models().empty(); }));
+    return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.entry->recipe->expression.asks_models(); }));
 }
 
 std::vector<std::string> experiments_for(const std::vector<const Entry*>& entries, const std::string& gpu) {
@@ -162,6 +174,13 @@ std::set<Mix> mixes_for(const std::vector<const Entry*>& entries, const std::str
     return mixes;
 }
 
+std::set<std::string> kernels_for(const std::vector<const Entry*>& entries, const std::string& gpu) {
+    std::set<std::string> kernels;
+    for (const auto* entry : entries)
+        for (const auto& on : entry->on) kernels.merge(entry->recipe->expression.reads_of(gpu, on).kernels);
+    return kernels;
+}
+
 std::vector<Row> rows_of(const std::vector<const Entry*>& entries, const Scans& scans) {
     std::vector<Row> rows;
     for (const auto& gpu : gpus_of(entries, false))
@@ -181,8 +200,9 @@ Reproduction run(const Paper& paper, const Options& options) {
     Together together(options, gpus.size());
     const auto scan = [&](int number) {
         const auto i = static_cast<std::size_t>(number);
-        scans.at(gpus[i]) = scan_gpu(experiments_for(entries, gpus[i]), mixes_for(entries, gpus[i]), gpus[i], paper.gpus.at(gpus[i]), options,
-                                     [&](double fraction, double left, std::string_view what) { together.show(i, fraction, left, what); });
+        scans.at(gpus[i]) =
+            scan_gpu({experiments_for(entries, gpus[i]), mixes_for(entries, gpus[i]), kernels_for(entries, gpus[i])}, gpus[i], paper.gpus.at(gpus[i]), options,
+                     [&](double fraction, double left, std::string_view what) { together.show(i, fraction, left, what); });
     };
     spread(static_cast<int>(gpus.size()), std::max(1U, std::thread::hardware_concurrency()), scan, {});
     for (const auto& gpu : gpus) {

@@ -58,7 +58,10 @@ struct Reproduction {
 /// Mixes that the entries' recipes read of `gpu`.
 [[nodiscard]] std::set<Mix> mixes_for(const std::vector<const Entry*>& entries, const std::string& gpu);
 
-/// {schema, paper, results: [{id, gpu, published, reproduced, unit, agrees, ...}], not_reproducible: [{id, reason}]}
+/// Real kernels whose measurement the entries' recipes read of `gpu`.
+[[nodiscard]] std::set<std::string> kernels_for(const std::vector<const Entry*>& entries, const std::string& gpu);
+
+/// {schema, paper, results: [{id, gpu, published, reproduced, unit, agrees, ...}], not_reproducible: [{id, ..., reason}]}
 [[nodiscard]] std::string results_json(const Reproduction& reproduction);
 /// For the terminal.
 [[nodiscard]] std::string results_table(const Reproduction& reproduction);

@@ -25,6 +25,16 @@ Json row_json(const Row& row) {
     return json;
 }
 
+Json reason_json(const Entry& entry) {
+    return {{"id", entry.id},
+            {"gpu", entry.gpu},
+            {"where", entry.where},
+            {"quantity", entry.quantity},
+            {"published", entry.value},
+            {"unit", entry.unit},
+            {"reason", entry.not_reproducible}};
+}
+
 std::string row_line(const Row& row, std::size_t id_width) {
     const auto& entry = *row.entry;
     std::string published = text_of(entry.value);
@@ -32,6 +42,11 @@ std::string row_line(const Row& row, std::size_t id_width) {
     const auto verdict = row.agrees ? "agrees " : row.reproduced.is_null() ? "missing" : "DIFFERS";
     const auto reproduced = row.reproduced.is_null() ? row.why : text_of(row.reproduced);
     return fmt::format("{} {:<{}}  {:<24} {:<24} {}\n", verdict, entry.id, id_width, published, reproduced, entry.unit);
+}
+
+std::string reason_line(const Entry& entry) {
+    return fmt::format("        {}: {}: {}{}{}\n                {}\n", entry.id, entry.quantity, text_of(entry.value), entry.unit.empty() ? "" : " ",
+                       entry.unit, entry.not_reproducible);
 }
 
 }  // namespace
@@ -43,7 +58,7 @@ std::string results_json(const Reproduction& reproduction) {
                  {"results", Json::array()},
                  {"not_reproducible", Json::array()}};
     for (const auto& row : reproduction.rows) json["results"].push_back(row_json(row));
-    for (const auto* entry : reproduction.not_reproducible) json["not_reproducible"].push_back({{"id", entry->id}, {"reason", entry->not_reproducible}});
+    for (const auto* entry : reproduction.not_reproducible) json["not_reproducible"].push_back(reason_json(*entry));
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -56,6 +71,8 @@ std::string results_table(const Reproduction& reproduction) {
         gpu = row.gpu;
         out += row_line(row, width);
     }
+    if (!reproduction.not_reproducible.empty()) out += "\nnot reproducible\n";
+    for (const auto* entry : reproduction.not_reproducible) out += reason_line(*entry);
     return out + fmt::format("\n{} of {} published values agree ({} are of built-in models against equations and examples); {} cannot be reproduced\n",
                              reproduction.agreeing(), reproduction.rows.size(), reproduction.of_models(), reproduction.not_reproducible.size());
 }

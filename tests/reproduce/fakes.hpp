@@ -42,6 +42,14 @@ inline machine::Machine machine_of(const PaperGpu& gpu) {
     return machine;
 }
 
+/// What a scan that gets everything right would find.
+inline std::vector<deduce::Estimate> perfect(const machine::Machine& machine) {
+    std::vector<deduce::Estimate> estimates;
+    for (const auto& leaf : machine::all_leaves(machine))
+        if (leaf.leaf.knowledge == machine::Knowledge::known) estimates.push_back(decided(leaf.path, leaf.leaf.value));
+    return estimates;
+}
+
 /// A paper of one GPU with these members of its one entry, besides id, where, gpu, quantity and kind.
 inline std::string paper_text(const std::string& members) {
     return R"({"schema":"gputomo-paper-1","id":"p","title":"T","authors":["A"],"year":2000,"venue":"V","gpus":{"G":{"machine":"gtx280"}},"results":[

@@ -54,6 +54,18 @@ TEST(Paper, IsRefusedWithTheFieldThatIsWrong) {
                 HasSubstr("with a value of its type"));
 }
 
+TEST(Paper, HasListingsThatRowsPredict) {
+    const auto with = [](const std::string& listings) {
+        return replaced(paper_text(R"-("value":2,"reproduce":"predict('two', 'instructions')")-"), "\"results\"", listings + "\"results\"");
+    };
+    const std::string two = R"("listings":{"two":["FADD R1, R1, R2","EXIT"]},)";
+    EXPECT_EQ(paper_from_json(with(two), "p.json").listings.at("two"), "FADD R1, R1, R2\nEXIT");
+    EXPECT_THAT(refusal(with("")), HasSubstr("expected a listing that the paper has, not 'two'"));
+    EXPECT_THAT(refusal(with(replaced(two, "EXIT", "fadd"))), HasSubstr("two:2: found '"));
+    EXPECT_THAT(refusal(with(replaced(two, "EXIT", "HMMA R1, R2"))), HasSubstr("two:2: 'HMMA' can't be predicted"));
+    EXPECT_THAT(refusal(with(R"("listings":{"two":"EXIT"},)")), HasSubstr("listings.two: found \"EXIT\"; expected a list"));
+}
+
 TEST(Paper, SaysOfEachEntryEitherHowOrWhyNot) {
     EXPECT_THAT(refusal(paper_text(R"("value":38)")), HasSubstr("p.x: expected one of 'reproduce' and 'not_reproducible'"));
     EXPECT_THAT(refusal(paper_text(R"("value":38,"reproduce":"1","not_reproducible":"no")")), HasSubstr("expected one of"));

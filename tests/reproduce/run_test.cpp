@@ -110,7 +110,11 @@ TEST(Reproduction, IsJsonAsPromised) {
     EXPECT_EQ(row.at("unit"), "cycle");
     EXPECT_EQ(row.at("agrees"), true);
     EXPECT_EQ(json.at("not_reproducible").at(0).at("id"), "wong2010.table1.mem_channels");
-    EXPECT_FALSE(json.at("not_reproducible").at(0).at("reason").get<std::string>().empty());
+    const auto& left = json.at("not_reproducible").at(0);
+    for (const auto* member : {"gpu", "where", "quantity", "reason"}) EXPECT_FALSE(left.at(member).get<std::string>().empty()) << member;
+    EXPECT_EQ(left.at("published"), 8);
+    EXPECT_THAT(results_table(result), HasSubstr(left.at("id").get<std::string>() + ": " + left.at("quantity").get<std::string>() + ": 8"));
+    EXPECT_THAT(results_table(result), HasSubstr(left.at("reason").get<std::string>()));
 }
 
 TEST(Reproduction, IsAPageWithEachRowAndReason) {
