@@ -23,8 +23,10 @@ TEST(OccupancyHistory, FollowsStartsAndEndsOfEachSm) {
     EXPECT_EQ(history.cycles, 100);
     EXPECT_THAT(history.shares, ElementsAre(0, DoubleNear(100.0 / 150, 1e-9), DoubleNear(50.0 / 150, 1e-9)));
     EXPECT_NEAR(history.mean, 200.0 / 150, 1e-9);
-    EXPECT_EQ(history.all_but(0.5), 1);
-    EXPECT_EQ(history.all_but(0.7), 2);
+    EXPECT_EQ(all_but(history.shares, 0.5), 1);
+    EXPECT_EQ(all_but(history.shares, 0.7), 2);
+    EXPECT_THAT(history.middle, ElementsAre(0, DoubleNear((25.0 + 25) / 75, 1e-9), DoubleNear(25.0 / 75, 1e-9))) << "SM 3 from 35 to 85";
+    EXPECT_EQ(history.ended_early, 0);
     const auto steps = steps_of(warps, 3);
     ASSERT_EQ(steps.size(), 3U);
     EXPECT_EQ(steps[1].cycles, 50);
@@ -32,6 +34,13 @@ TEST(OccupancyHistory, FollowsStartsAndEndsOfEachSm) {
     EXPECT_EQ(steps[2].warps, 0);
     EXPECT_TRUE(steps_of(warps, 4).empty());
     EXPECT_THROW((void)history_of({}), std::logic_error);
+}
+
+TEST(OccupancyHistory, SaysHowLongFewAreLeft) {
+    const Lifetime warps[] = {{0, 0, 60}, {0, 0, 60}, {0, 0, 60}, {0, 0, 100}};
+    const auto history = history_of(warps);
+    EXPECT_NEAR(history.tail, 0.4, 1e-9);
+    EXPECT_NEAR(history.ended_early, 0.75, 1e-9);
 }
 
 TEST(OccupancyHistory, CountsAPlaceThatIsTakenAtOnceAsTaken) {
@@ -60,8 +69,8 @@ TEST(Lifetimes, OfUnequalSchedulersSomeWarpsEndEarly) {  // Volkov 2016, 5.8 and
     const auto [unequal, less] = of_one_block(17);
     EXPECT_EQ(unequal.attained, 17);
     EXPECT_NEAR(less / rate, 17.0 / 20, 0.02) << "one of four schedulers has a fifth warp to do when the others are done";
-    EXPECT_EQ(unequal.all_but(0.05), 5);
-    EXPECT_EQ(equal.all_but(0.05), 16);
+    EXPECT_EQ(all_but(unequal.shares, 0.05), 5);
+    EXPECT_EQ(all_but(equal.shares, 0.05), 16);
 }
 
 TEST(Lifetimes, OversubscribedSmsTakeTheNextBlock) {

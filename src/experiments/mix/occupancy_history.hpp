@@ -22,12 +22,14 @@ struct OccupancyHistory {
     double mean = 0;
     /// Cycles from the first start to the last end, of the SM where that is longest.
     double cycles = 0;
-    /// Part of that time, all SMs together, with 0, 1, 2, ... warps.
-    std::vector<double> shares;
-
-    /// The most warps of which SMs hold at least as many for all but `part` of their time.
-    [[nodiscard]] int all_but(double part) const;
+    /// Part of that time, all SMs together, with 0, 1, 2, ... warps; and of the middle half of it, when neither the first nor the last warps count.
+    std::vector<double> shares, middle;
+    /// Part of an SM's warps that have ended when two thirds of its time are over, and part of its time after it last had half of what it had at its best: means over SMs.
+    double ended_early = 0, tail = 0;
 };
+
+/// The most warps of which SMs hold at least as many for all but `part` of the time that `shares` are parts of.
+[[nodiscard]] int all_but(const std::vector<double>& shares, double part);
 
 /// Throws std::logic_error for no warps.
 [[nodiscard]] OccupancyHistory history_of(std::span<const Lifetime> warps);

@@ -62,18 +62,15 @@ private:
         add_code_checks(lives.compiled(), outcome_);
         const auto turns = turns_of(lives);
         const int most_of_block = lives.compiled().properties().max_threads_per_block / 32;
-        std::vector<Run> blocks, sizes;
-        for (int warps = 1; warps <= std::min(most_of_block, most_warps_); ++warps) blocks.push_back(measured(lives, {{1, warps}, 1, turns}));
-        for (const auto& shape : full_shapes(most_of_block))
-            for (const int rounds : {1, kRounds}) {
-                const Lifetimes::Work work{shape, rounds, turns};
-                const auto warps = lives.run(work);
-                sizes.push_back(run_of(lives, work, warps));
-                if (shape.per_sm == 2) add_history(kind, work, warps);
-            }
-        add_trace(fmt::format("occupancy_over_time/{}_one_block", kind.name), "one block on each SM: schedulers with unequal numbers of warps", blocks,
-                  "warps");
-        add_trace(fmt::format("occupancy_over_time/{}_full", kind.name), "all warps that fit, in blocks of each size", sizes, "warps");
+        std::vector<BlockShape> one;  // of what schedulers have units for
+        for (int warps = 1; warps <= std::min(most_of_block, most_warps_) && kind.access != MixAccess::global; ++warps) one.push_back({1, warps});
+        if (!one.empty()) add_trace(kind, "one_block", 1, measured(lives, one, 1, turns));
+        for (const int rounds : {1, kRounds}) {
+            const std::string setup = rounds == 1 ? "persistent" : "oversubscribed";
+            add_trace(kind, setup, rounds, measured(lives, full_shapes(most_of_block), rounds, turns));
+            if (kind.access == MixAccess::shared) add_trace(kind, "two_blocks_" + setup, rounds, measured(lives, two_blocks(most_of_block), rounds, turns));
+            add_history(kind, setup, lives.run({two_blocks(most_of_block).back(), rounds, turns}));
+        }
     } catch (const CodeMismatch& mismatch) {
         add_mismatch(mismatch, outcome_);
     }
@@ -83,54 +80,69 @@ private:
         return lives.turns_for(context_.device.simulated() ? kSimulatedCycles : kCycles);
     }
 
-    /// Blocks of each power of two of warps, and two of half of all.
+    /// All warps that fit, in blocks of each power of two of them.
     [[nodiscard]] std::vector<BlockShape> full_shapes(int most_of_block) const {
         const auto most_blocks = static_cast<int>(context_.device.attribute(device::Attribute::max_blocks_per_multiprocessor).value_or(8));
         std::vector<BlockShape> shapes;
         for (int warps = 1; warps <= most_of_block; warps *= 2)
             if (most_warps_ % warps == 0 && most_warps_ / warps <= most_blocks) shapes.push_back({most_warps_ / warps, warps});
-        const int half = most_warps_ / 2;
-        if (half <= most_of_block && (shapes.empty() || shapes.back().warps != half)) shapes.push_back({2, half});
+        return shapes;
+    }
+    /// Two blocks, which together are half to all of the warps that fit.
+    [[nodiscard]] std::vector<BlockShape> two_blocks(int most_of_block) const {
+        const int most = std::min(most_warps_ / 2, most_of_block), step = std::max(1, most_warps_ / 12);
+        std::vector<BlockShape> shapes;
+        for (int warps = most; 2 * warps >= most; warps -= step) shapes.insert(shapes.begin(), {2, warps});
         return shapes;
     }
 
-    [[nodiscard]] static Run run_of(const Lifetimes& lives, const Lifetimes::Work& work, const std::vector<Lifetime>& warps) {
-        auto history = history_of(warps);
-        const double rate = lives.rate(work, history);
-        return {work, std::move(history), rate};
+    [[nodiscard]] static std::vector<Run> measured(Lifetimes& lives, const std::vector<BlockShape>& shapes, int rounds, std::uint32_t turns) {
+        std::vector<Run> runs;
+        for (const auto& shape : shapes) {
+            const Lifetimes::Work work{shape, rounds, turns};
+            auto history = history_of(lives.run(work));
+            const double rate = lives.rate(work, history);
+            runs.push_back({work, std::move(history), rate});
+        }
+        return runs;
     }
-    [[nodiscard]] static Run measured(Lifetimes& lives, const Lifetimes::Work& work) { return run_of(lives, work, lives.run(work)); }
 
-    void add_trace(std::string name, std::string title, const std::vector<Run>& runs, std::string x) {
-        deduce::Trace trace{.name = std::move(name), .experiment = "occupancy_over_time"};
-        trace.columns = {{"warps", "of a block", {}}, {"blocks", "of an SM", {}},     {"rounds", "count", {}},           {"attained", "warps", {}},
-                         {"mean", "warps", {}},       {"nearly_always", "warps", {}}, {"rate", "instructions/cycle", {}}};
+    void add_trace(const Kind& kind, std::string_view setup, int rounds, const std::vector<Run>& runs) {
+        deduce::Trace trace{.name = fmt::format("occupancy_over_time/{}_{}", kind.name, setup), .experiment = "occupancy_over_time"};
+        trace.columns = {{"warps", "of a block", {}}, {"blocks", "of an SM", {}},     {"attained", "warps", {}},
+                         {"mean", "warps", {}},       {"nearly_always", "warps", {}}, {"in_the_middle", "warps", {}},
+                         {"tail", "share", {}},       {"ended_early", "share", {}},   {"rate", "instructions/cycle", {}}};
         for (const auto& [work, history, rate] : runs) {
             const double row[] = {static_cast<double>(work.blocks.warps),
                                   static_cast<double>(work.blocks.per_sm),
-                                  static_cast<double>(work.rounds),
                                   static_cast<double>(history.attained),
                                   history.mean,
-                                  static_cast<double>(history.all_but(kHardlyEver)),
+                                  static_cast<double>(all_but(history.shares, kHardlyEver)),
+                                  static_cast<double>(all_but(history.middle, kHardlyEver)),
+                                  history.tail,
+                                  history.ended_early,
                                   rate};
             for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
         }
-        trace.plot = {std::move(title), std::move(x), {"mean", "nearly_always"}, false, false};
+        trace.plot = {fmt::format("Warps of an SM ({}{})", setup, rounds == 1 ? "" : fmt::format(", {} times as many blocks as fit", rounds)),
+                      "warps",
+                      {"mean", "nearly_always"},
+                      false,
+                      false};
         outcome_.traces.push_back(std::move(trace));
     }
 
-    /// Of SM 0, as parts of the time that it took.
-    void add_history(const Kind& kind, const Lifetimes::Work& work, const std::vector<Lifetime>& warps) {
+    /// Of one SM, as parts of the time that it took.
+    void add_history(const Kind& kind, std::string_view setup, const std::vector<Lifetime>& warps) {
         const auto steps = steps_of(warps, warps.front().sm);
-        deduce::Trace trace{.name = fmt::format("occupancy_over_time/{}_{}", kind.name, work.rounds == 1 ? "persistent" : "oversubscribed"),
-                            .experiment = "occupancy_over_time"};
+        deduce::Trace trace{.name = fmt::format("occupancy_over_time/{}_{}_history", kind.name, setup), .experiment = "occupancy_over_time"};
         trace.columns = {{"time", "share", {}}, {"warps", "count", {}}};
         const std::size_t every = std::max<std::size_t>(1, steps.size() / kMostSteps);
         for (std::size_t i = 0; i < steps.size(); i += every) {
             trace.columns[0].values.push_back(steps[i].cycles / steps.back().cycles);
             trace.columns[1].values.push_back(steps[i].warps);
         }
-        trace.plot = {"Warps of one SM, two blocks at a time", "time", {"warps"}, false, false};
+        trace.plot = {fmt::format("Warps of one SM, two blocks at a time ({})", setup), "time", {"warps"}, false, false};
         outcome_.traces.push_back(std::move(trace));
     }
 
@@ -154,7 +166,7 @@ Experiment occupancy_over_time_experiment() {
             .after = {"clock"},
             .provides = {},
             .run = run,
-            .part_of_scan = PartOfScan::on_hardware};
+            .part_of_scan = PartOfScan::on_request};
 }
 
 }  // namespace gputomo::experiments
