@@ -19,9 +19,9 @@ namespace {
 constexpr int kTurnOfLoop = 120;
 /// A warp alone takes so many cycles, but not more loads from memory than this (Volkov 2016, 5.9: a million, or what an array has); simulated ones take fewer.
 constexpr double kCycles = 200'000, kSimulatedCycles = 12'000;
-constexpr std::uint32_t kMostLines = 256, kSimulatedLines = 32;
-/// Times as many blocks as SMs hold at once, where they are oversubscribed (the thesis: 100).
-constexpr int kRounds = 8;
+constexpr std::uint32_t kMostLines = 64, kSimulatedLines = 32;
+/// Times as many blocks as SMs hold at once, where they are oversubscribed (the thesis: 100, or what its array has), and of streams, whose lines have to lie within 2 GiB.
+constexpr int kRounds = 8, kStreamRounds = 4;
 /// The part of the time in which SMs may have fewer warps than what is said of nearly all of it.
 constexpr double kHardlyEver = 0.05;
 /// Steps of a history that is drawn.
@@ -46,7 +46,7 @@ public:
         : context_(context),
           most_warps_(max_warps_of(context.device)),
           lines_(context.device.simulated() ? kSimulatedLines : kMostLines),
-          stream_(context.device, std::int64_t{most_warps_} * kRounds, lines_) {}
+          stream_(context.device, std::int64_t{most_warps_} * kStreamRounds, lines_) {}
 
     Outcome run() {
         for (const auto& kind : kKinds) {
@@ -65,7 +65,7 @@ private:
         std::vector<BlockShape> one;  // of what schedulers have units for
         for (int warps = 1; warps <= std::min(most_of_block, most_warps_) && kind.access != MixAccess::global; ++warps) one.push_back({1, warps});
         if (!one.empty()) add_trace(kind, "one_block", 1, measured(lives, one, 1, turns));
-        for (const int rounds : {1, kRounds}) {
+        for (const int rounds : {1, lives.shape().reads_lines() ? kStreamRounds : kRounds}) {
             const std::string setup = rounds == 1 ? "persistent" : "oversubscribed";
             add_trace(kind, setup, rounds, measured(lives, full_shapes(most_of_block), rounds, turns));
             if (kind.access == MixAccess::shared) add_trace(kind, "two_blocks_" + setup, rounds, measured(lives, two_blocks(most_of_block), rounds, turns));
