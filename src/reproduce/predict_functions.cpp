@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -41,37 +42,50 @@ bool accesses_shared(const predict::Code& code, int line) {
     });
 }
 
+void add_count(Differences& to, const predict::Code& code, const Value& given, double count) {
+    constexpr double kMostLines = 1e6;
+    const double line = as<double>(given, "a line of the listing");
+    if (!(line >= 1 && line <= kMostLines)) throw InputError(fmt::format("predict is given line {}; expected a line of the listing", line));
+    auto& access = to.choices.access;
+    (accesses_shared(code, static_cast<int>(line)) ? access.ways : access.transactions)[static_cast<int>(line)] = count;
+}
+
+void add_leaf(Differences& to, const std::string& path, double value) {
+    if (!leaves_of_predictions().contains(path) && path != kOnlyGiven)
+        throw InputError(fmt::format("predict does not read '{}'; expected a leaf that it reads", path));
+    to.leaves[path] = value;
+}
+
 Differences differences_of(Choices given, const predict::Code& code) {
     Differences differences;
-    auto& access = differences.choices.access;
-    for (std::size_t i = 0; i < given.size(); ++i) {
-        const auto* name = std::get_if<std::string>(&given[i]);
-        const auto* number = i + 1 < given.size() ? std::get_if<double>(&given[i + 1]) : nullptr;
-        if (name != nullptr && number == nullptr) {
-            differences.choices.path.taken.insert(*name);
-            continue;
-        }
-        if (number == nullptr)
+    while (!given.empty()) {
+        const auto* name = std::get_if<std::string>(&given[0]);
+        const auto* number = given.size() > 1 ? std::get_if<double>(&given[1]) : nullptr;
+        if (name == nullptr && number == nullptr)
             throw InputError(
-                fmt::format("predict is given {} ({}) alone; expected 'LABEL', 'LEAF', NUMBER or LINE, COUNT", kind_of(given[i]), text_of(given[i])));
-        if (name == nullptr) {
-            const auto line = static_cast<int>(as<double>(given[i], "a line"));
-            (accesses_shared(code, line) ? access.ways : access.transactions)[line] = *number;
-        } else {
-            if (!leaves_of_predictions().contains(*name) && *name != kOnlyGiven)
-                throw InputError(fmt::format("predict does not read '{}'; expected a leaf that it reads", *name));
-            differences.leaves[*name] = *number;
-        }
-        ++i;
+                fmt::format("predict is given {} ({}) alone; expected 'LABEL', 'LEAF', NUMBER or LINE, COUNT", kind_of(given[0]), text_of(given[0])));
+        if (number == nullptr)
+            differences.choices.path.taken.insert(*name);
+        else if (name != nullptr)
+            add_leaf(differences, *name, *number);
+        else
+            add_count(differences, code, given[0], *number);
+        given = given.subspan(number == nullptr ? 1 : 2);
     }
     return differences;
+}
+
+void set_as_given(machine::Machine& machine, const std::string& path, double value) try {
+    machine::set_leaf(machine, path, {machine::Knowledge::known, value, {}, {}});
+} catch (const std::logic_error& unfit) {
+    throw InputError(fmt::format("predict is given {} for {}: {}", value, path, unfit.what()));
 }
 
 machine::Machine machine_of(const scan::Scan& scan, const std::map<std::string, double>& otherwise) {
     machine::Machine machine;
     for (const auto& path : leaves_of_predictions())
         if (const auto* found = scan.findings.find(path)) scan::add_estimate(machine, *found);
-    for (const auto& [path, value] : otherwise) machine::set_leaf(machine, path, {machine::Knowledge::known, value, {}, {}});
+    for (const auto& [path, value] : otherwise) set_as_given(machine, path, value);
     return machine;
 }
 
