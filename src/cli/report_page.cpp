@@ -122,6 +122,12 @@ constexpr Explanation kExplanations[] = {
     {"random_access",
      "Each thread follows its own chain of addresses through an array in random order, so that each load is 32 transactions. One warp alone shows what a "
      "transaction adds to the latency; more warps and other sizes show the throughput."},
+    {"memory_pauses",
+     "Eight warps of one block load lines at random, each load waiting for the last, and keep the clock before and after. A load that comes late alone may "
+     "have met "
+     "a queue; where loads of several warps come late at the same time, the memory stood still. What comes meanwhile waits for the end, so that delays go up "
+     "to the "
+     "length of a pause, and the times from one to the next show how often."},
     {"write_delay",
      "Few warps read, each waiting for one access before the next, and then read and write as much. What writes add to the time of an access is divided by the "
      "share "

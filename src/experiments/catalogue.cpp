@@ -45,6 +45,7 @@ std::span<const Experiment> catalogue() {
         memory_latencies_experiment(),
         random_access_experiment(),
         write_delay_experiment(),
+        memory_pauses_experiment(),
         kernels_experiment(),
         l2_copy_experiment(),
         access_patterns_experiment(),

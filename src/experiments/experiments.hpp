@@ -43,6 +43,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment memory_latencies_experiment();
 [[nodiscard]] Experiment random_access_experiment();
 [[nodiscard]] Experiment write_delay_experiment();
+[[nodiscard]] Experiment memory_pauses_experiment();
 [[nodiscard]] Experiment kernels_experiment();
 [[nodiscard]] Experiment l2_copy_experiment();
 [[nodiscard]] Experiment access_patterns_experiment();

@@ -341,6 +341,7 @@ struct Path {
     Texts tlbs;
     Integer memory_latency;
     Integers memory_latency_range;
+    Integers memory_latency_line_range;
     Integer warp_latency;
     Real transaction_cost;
     Real issue_slots;
@@ -359,6 +360,8 @@ struct Path {
         visit({.name = "tlbs", .doc = "keys of `tlbs`, nearest first"}, self.tlbs);
         visit({.name = "memory_latency", .unit = Unit::cycles, .doc = "dependent load served by DRAM, translation hit, unloaded, mean over SMs"}, self.memory_latency);
         visit({.name = "memory_latency_range", .unit = Unit::cycles, .doc = "[smallest, largest] over SM placement (Wong 2010, IV-G)"}, self.memory_latency_range);
+        visit({.name = "memory_latency_line_range", .unit = Unit::cycles, .doc = "[smallest, largest] over lines of memory, which lie at different distances, mean over SMs (Volkov 2016, Table 6.6)",
+               .internal = "seen only in the spread of single loads' latencies, beside queues: the experiment memory_latencies, which runs on request only"}, self.memory_latency_line_range);
         visit({.name = "warp_latency", .unit = Unit::cycles, .doc = "dependent streaming load of whole warps, coalesced, served by DRAM, where it differs from one thread's (Volkov 2016, Table 6.2)",
                .internal = "determined by homogeneous mixes of whole warps: the experiment occupancy, which runs on request only"}, self.warp_latency);
         visit({.name = "transaction_cost", .unit = Unit::cycles, .doc = "latency that each further transaction adds to a load that diverges (Volkov 2016, Table 6.7)",
@@ -393,6 +396,8 @@ struct Memory {
     Real read_bandwidth;
     Real copy_bandwidth;
     Real write_delay;
+    Real pause_interval;
+    Real pause_time;
     Real sm_bytes_per_cycle;
     Integer sm_bytes_in_flight;
     Integer bytes_in_flight;
@@ -425,6 +430,9 @@ struct Memory {
         visit({.name = "write_delay", .unit = Unit::cycles,
                .doc = "by how much reads take longer beside writes, for each share of the memory's time that the writes take; for models, the simulator turns at every write",
                .internal = "determined by copies over occupancy: the experiment write_delay, which scans of simulated GPUs leave out"}, self.write_delay);
+        visit({.name = "pause_interval", .unit = Unit::nanoseconds, .doc = "from the begin of one pause, in which all of the memory stands still (refresh, for one), to that of the next; bandwidths are net of pauses"},
+              self.pause_interval);
+        visit({.name = "pause_time", .unit = Unit::nanoseconds, .doc = "how long it then stands still: the most that a load waits in an idle memory"}, self.pause_time);
         visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle, .doc = "the most that a single SM reads from memory"}, self.sm_bytes_per_cycle);
         visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that a single SM must have under way for 90% of that (Volkov 2016, 4.3)"}, self.sm_bytes_in_flight);
         visit({.name = "bytes_in_flight", .unit = Unit::bytes, .doc = "bytes that each SM must have under way for 90% of the rate of all SMs together"}, self.bytes_in_flight);

@@ -31,6 +31,8 @@ constexpr std::int64_t kLargestFirstReach = 16 * kMiB;
 
 /// Draws for the paths of constants, textures and instructions differ from the others of a seed.
 constexpr std::uint64_t kOfPaths = 0x9e37'79b9'7f4a'7c15;
+/// The same of pauses of the memory.
+constexpr std::uint64_t kOfPauses = 0xd6e8'feb8'6659'fd93;
 /// The same of what schedulers share.
 constexpr std::uint64_t kOfUnits = 0xbf58'476d'1ce4'e5b9;
 /// And of what is forwarded.
@@ -45,6 +47,7 @@ public:
           path_dice_(seed ^ kOfPaths),
           unit_dice_(seed ^ kOfUnits),
           forward_dice_(seed ^ kOfForwarding),
+          pause_dice_(seed ^ kOfPauses),
           seed_(seed),
           source_(fmt::format("random machine, seed {}", seed)) {}
 
@@ -56,6 +59,7 @@ public:
         caches();
         tlbs();
         path_and_memory();
+        pauses();
         constant_path();
         texture_path();
         instruction_path();
@@ -89,6 +93,7 @@ private:
     void tlbs();
     void tlb(const std::string& key, std::int64_t entries, std::int64_t ways, std::int64_t span);
     void path_and_memory();
+    void pauses();
     void launch();
     void divergence();
 
@@ -101,7 +106,8 @@ private:
     }
 
     Dice dice_;
-    Dice later_dice_, path_dice_, unit_dice_, forward_dice_;  ///< for leaves that were added later, so that the others of a seed's machine stay what they were
+    Dice later_dice_, path_dice_, unit_dice_, forward_dice_,
+        pause_dice_;  ///< for leaves that were added later, so that the others of a seed's machine stay what they were
     std::uint64_t seed_;
     std::string source_;
     Machine machine_;
@@ -360,6 +366,24 @@ void Maker::path_and_memory() {
     set(memory.read_bandwidth, read);
     set(memory.peak_bandwidth, std::round(read / dice_.share(0.8, 0.97) * 10) / 10);
     set(memory.copy_bandwidth, std::round(read * dice_.share(0.85, 0.98) * 10) / 10);
+}
+
+/// Of the whole memory, in every second machine: from a quarter of a latency to two latencies, for 1 to 4% of the time.
+void Maker::pauses() {
+    auto& memory = machine_.memory;
+    if (pause_dice_.chance(50)) {
+        for (auto* leaf : {&memory.pause_interval, &memory.pause_time}) {
+            leaf->knowledge = machine::Knowledge::absent;
+            leaf->provenance.source = source_;
+        }
+        return;
+    }
+    const auto latency = *machine_.paths["global"].memory_latency;
+    const auto cycles = pause_dice_.between(latency / 4, 2 * latency);
+    const auto interval = std::max(cycles * pause_dice_.between(25, 50), 20 * latency);
+    const auto nanoseconds = [&](std::int64_t of) { return std::round(static_cast<double>(of) * 1000 / *machine_.clock.sm_mhz); };
+    set(memory.pause_time, nanoseconds(cycles));
+    set(memory.pause_interval, nanoseconds(interval));
 }
 
 std::string Maker::near_scope() {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
+#include <cmath>
 
 namespace gputomo::experiments {
 namespace {
@@ -17,10 +17,8 @@ namespace {
 constexpr double kConfidence = 0.95;
 /// Sizes double until two successive rates agree this well ...
 constexpr double kStable = 0.005;
-/// ... or a launch keeps the processor busy for so long, as a simulated GPU does: not by the wall's clock, or other programs would decide ...
-constexpr double kLongLaunch = 0.3;
-/// ... but not at the first size, unless it takes this long: in small arrays some threads have a turn more than others.
-constexpr double kVeryLongLaunch = 0.4;
+/// ... or those of a simulated GPU reach this size, which takes a third of a second: not by any clock, or the host would decide what is found ...
+constexpr std::int64_t kSimulatedArray = std::int64_t{32} << 20;
 /// ... or arrays reach this size: 4 GiB take a millisecond on the fastest memories.
 constexpr std::int64_t kLargestArray = std::int64_t{4} << 30;
 /// Smallest array: some turns of the loop on a small GPU.
@@ -50,21 +48,9 @@ std::int64_t first_size(const Sizes& sizes, const Streaming& streaming) {
     return size;
 }
 
-struct Rate {
-    double gigabytes_per_second = 0;
-    double processor_seconds = 0;  ///< of a launch
-};
-
-double processor_seconds() {
-    std::timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-Rate rate_of(Streaming& streaming, Bytes size) {
-    const double begin = processor_seconds();
+double rate_of(Streaming& streaming, Bytes size) {
     const auto timed = streaming.second_half(size, kLaunches);
-    return {static_cast<double>(timed.moved.count()) / timed.time.count(), (processor_seconds() - begin) / kLaunches};
+    return static_cast<double>(timed.moved.count()) / timed.time.count();
 }
 
 struct Growth {
@@ -76,11 +62,11 @@ Growth grow(Context& context, Streaming& streaming, Sizes sizes) {
     Growth growth;
     for (std::int64_t size = first_size(sizes, streaming); size <= sizes.last; size *= 2) {
         context.progress(0.5, fmt::format("{} of {} MiB", streaming.name(), size >> 20));
-        const Rate rate = rate_of(streaming, Bytes{size});
-        const bool stable = !growth.rates.empty() && std::abs(rate.gigabytes_per_second / growth.rates.back() - 1) < kStable;
+        const double rate = rate_of(streaming, Bytes{size});
+        const bool stable = !growth.rates.empty() && std::abs(rate / growth.rates.back() - 1) < kStable;
         growth.sizes.push_back(static_cast<double>(size));
-        growth.rates.push_back(rate.gigabytes_per_second);
-        if (stable || rate.processor_seconds > (growth.rates.size() == 1 ? kVeryLongLaunch : kLongLaunch)) break;
+        growth.rates.push_back(rate);
+        if (stable || (context.device.simulated() && size >= kSimulatedArray)) break;
     }
     return growth;
 }

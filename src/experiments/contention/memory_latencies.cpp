@@ -30,6 +30,8 @@ constexpr std::array kPercentiles{5, 25, 50, 75, 95};
 constexpr std::int64_t kSamples = 10'000'000;
 constexpr int kFewestLaunches = 4;
 constexpr double kSeconds = 1;
+/// Of a simulated GPU, which takes longer and has to find the same each time, whatever else its host does; and launches of one warp on each SM, fewer of more.
+constexpr std::int64_t kSimulatedSamples = 4096, kSimulatedLaunches = 64;
 
 std::int64_t count_of(const Histogram& histogram) {
     return std::accumulate(histogram.begin(), histogram.end(), std::int64_t{0}, [](std::int64_t sum, const auto& entry) { return sum + entry.second; });
@@ -56,11 +58,12 @@ struct Level {
 };
 
 /// Launches until there are enough samples or the time is over.
-std::optional<Level> sample(LatencySamples& samples, int warps) {
+std::optional<Level> sample(LatencySamples& samples, int warps, bool simulated) {
     const auto begin = std::chrono::steady_clock::now();
     Level level{.warps = warps, .loads_per_cycle = 0, .histogram = {}};
     int launches = 0;
     const auto go_on = [&] {
+        if (simulated) return count_of(level.histogram) < kSimulatedSamples || launches * warps < kSimulatedLaunches;
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
         return launches < kFewestLaunches || (spent.count() < kSeconds && count_of(level.histogram) < kSamples);
     };
@@ -121,7 +124,7 @@ Outcome measure(Context& context) {
     std::vector<Level> levels;
     for (std::size_t i = 0; i < warps.size(); ++i) {
         context.progress(static_cast<double>(i) / static_cast<double>(warps.size()), fmt::format("{} warps on each SM", warps[i]));
-        if (auto level = sample(samples, warps[i])) levels.push_back(std::move(*level));
+        if (auto level = sample(samples, warps[i], context.device.simulated())) levels.push_back(std::move(*level));
     }
     if (levels.empty()) throw DeviceError("memory_latencies: no occupancy was attained");
     outcome.traces.push_back(percentiles_of(levels, gigabytes));

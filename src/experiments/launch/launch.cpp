@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <map>
 
@@ -30,9 +29,8 @@ constexpr std::uint32_t kBlocksPerSm = 8;
 /// A block lives this long, so that all first blocks have started when the first ends.
 constexpr std::uint32_t kBlockCycles = 20'000;
 constexpr int kWarp = 32;
-/// Empty blocks on each SM of a grid, and where the first take no longer than kFast.
+/// Empty blocks on each SM of a grid: simulated, and on hardware.
 constexpr std::int64_t kFewBlocks = 64, kManyBlocks = 8192;
-constexpr std::chrono::milliseconds kFast{10};
 constexpr int kStartLaunches = 3;
 /// Where starts take this many times as long as the blocks' own replacement, something else limits them.
 constexpr double kLimited = 1.5;
@@ -151,11 +149,9 @@ double cycles_of_block(device::Device& device, CompiledKernel& kernel, int warps
         return std::ranges::min(samples);
     };
     std::int64_t each = kFewBlocks;
-    const auto begin = std::chrono::steady_clock::now();
     static_cast<void>(nanoseconds(each * sms));
     // A simulated GPU needs no more.
-    const bool fast = std::chrono::steady_clock::now() - begin < kFast;
-    if (fast && device.attribute(device::Attribute::max_grid_x).value_or(0) > 2 * kManyBlocks * sms) each = kManyBlocks;
+    if (!device.simulated() && device.attribute(device::Attribute::max_grid_x).value_or(0) > 2 * kManyBlocks * sms) each = kManyBlocks;
     return (nanoseconds(2 * each * sms) - nanoseconds(each * sms)) * mhz / 1000 / static_cast<double>(each);
 }
 

@@ -19,14 +19,13 @@ std::uint32_t power_of_two(const machine::Integer& field, const char* path) {
     return static_cast<std::uint32_t>(bytes);
 }
 
-/// Each bit of the result depends on all of `value`.
+}  // namespace
+
 std::uint64_t scattered(std::uint64_t value) {
     value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9U;
     value = (value ^ (value >> 27)) * 0x94D049BB133111EBU;
     return value ^ (value >> 31);
 }
-
-}  // namespace
 
 Banks::Banks(const machine::Machine& machine, std::size_t channels) : channels_(channels) {
     const auto& memory = machine.memory;
@@ -45,10 +44,12 @@ Banks::Banks(const machine::Machine& machine, std::size_t channels) : channels_(
 
 Banks::Place Banks::place(std::uint64_t line) {
     const std::uint64_t hash = scattered(line);
-    const auto channel = static_cast<std::size_t>((hash & 0xffff) % channels_);
+    const std::size_t channel = channel_of(hash);
     const std::size_t bank = number(channel, std::rotr(hash, kBurstShift));
     return {hash, channel, &banks_[bank], &ready_[bank * (fetch_ / burst_)]};
 }
+
+std::size_t Banks::channel(std::uint64_t line) const { return channel_of(scattered(line)); }
 
 double Banks::reserve(const Place& place, std::size_t burst, double now) {
     return banks_[number((place.channel + burst) % channels_, std::rotr(place.hash, static_cast<int>(kBurstShift * (burst + 1))))].server.reserve(now, cycles_);

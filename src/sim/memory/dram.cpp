@@ -14,6 +14,8 @@ constexpr double kMostRead = 16 << 20;
 /// Bandwidths of different sources may contradict each other by rounding.
 constexpr double kRounding = 1.01;
 constexpr std::int64_t kMaxChannels = 1024;
+/// Places of different distance where no channels are described.
+constexpr std::uint64_t kPlaces = 16;
 
 /// GB/s -> bytes per SM cycle.
 double bytes_per_cycle(const machine::Real& bandwidth, const std::string& path, const machine::Machine& machine) {
@@ -43,7 +45,7 @@ double sustained_rate(const machine::Machine& machine, std::size_t channels) {
 
 }  // namespace
 
-Dram::Dram(const machine::Machine& machine) : banks_(machine, channels_of(machine)) {
+Dram::Dram(const machine::Machine& machine) : banks_(machine, channels_of(machine)), pauses_(machine) {
     const auto& memory = machine.memory;
     const std::size_t channels = channels_of(machine);
     const double count = static_cast<double>(channels);
@@ -60,16 +62,25 @@ Dram::Dram(const machine::Machine& machine) : banks_(machine, channels_of(machin
                 reject("memory.copy_bandwidth", fmt::format("found {}", *memory.copy_bandwidth), "less than twice memory.read_bandwidth");
         }
     }
+    cycles_per_read_byte_ *= pauses_.working_share();
+    cycles_per_written_byte_ *= pauses_.working_share();
+    turnaround_ *= pauses_.working_share();
     channels_.assign(channels, {Server(kCalendarSlots)});
 }
 
-Dram::Channel& Dram::channel_of(std::uint64_t physical) {
-    if (channels_.size() == 1) return channels_.front();
+std::size_t Dram::channel_of(std::uint64_t physical) const {
+    if (channels_.size() == 1) return 0;
     const std::uint64_t block = physical / kInterleave;
     // Higher address bits are folded in, so that strides of powers of two don't meet on one channel; within an aligned run of
     // 2^n blocks the fold is a permutation, so that a stream loads all channels alike.
     const std::uint64_t folded = block ^ (block >> 5) ^ (block >> 10) ^ (block >> 17) ^ (block >> 25);
-    return channels_[folded % channels_.size()];
+    return folded % channels_.size();
+}
+
+double Dram::distance(std::uint64_t physical) const {
+    if (channels_.size() == 1) return static_cast<double>(scattered(physical / kInterleave) % kPlaces) / static_cast<double>(kPlaces - 1);
+    const std::size_t channel = banks_.described() ? banks_.channel(physical / banks_.fetch_bytes()) : channel_of(physical);
+    return static_cast<double>(channel) / static_cast<double>(channels_.size() - 1);
 }
 
 void Dram::use_idle_time(Channel& channel, double now) const {
@@ -93,19 +104,26 @@ double Dram::fetch(std::uint64_t line, Bursts wanted, double now) {
     }
     double ready = now;
     for (std::size_t burst = wanted.first; burst <= wanted.last; ++burst) ready = std::max(ready, place.ready[burst]);
-    return ready - now;
+    return ready;
 }
 
 Dram::Turn Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
+    const double arrival = pauses_.working(now);
+    Turn turn = serve_read(physical, bytes, arrival);
+    turn.delay = pauses_.real(arrival + turn.delay, now) - now;
+    return turn;
+}
+
+Dram::Turn Dram::serve_read(std::uint64_t physical, std::uint32_t bytes, double now) {
     if (banks_.described()) {
         // The described latency is that of the whole read: its lines take their time, but don't wait for each other.
         const std::uint64_t line_bytes = banks_.fetch_bytes(), first = physical / line_bytes, last = (physical + bytes - 1) / line_bytes;
         const std::uint64_t begin = physical % line_bytes, end = std::min(begin + bytes, line_bytes);
-        const Turn turn{.delay = fetch(first, {begin / banks_.burst_bytes(), (end - 1) / banks_.burst_bytes()}, now)};
+        const Turn turn{.delay = fetch(first, {begin / banks_.burst_bytes(), (end - 1) / banks_.burst_bytes()}, now) - now};
         for (std::uint64_t line = first + 1; line <= last; ++line) (void)fetch(line, {0, 0}, now);
         return turn;
     }
-    Channel& channel = channel_of(physical);
+    Channel& channel = channels_[channel_of(physical)];
     use_idle_time(channel, now);
     const double service = bytes * cycles_per_read_byte_;
     channel.read = std::min(kMostRead, channel.read + bytes);
@@ -113,22 +131,25 @@ Dram::Turn Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
 }
 
 double Dram::write(std::uint64_t physical, std::uint32_t bytes, double now) {
-    Channel& channel = channel_of(physical);
+    const double arrival = now;
+    now = pauses_.working(now);
+    Channel& channel = channels_[channel_of(physical)];
     use_idle_time(channel, now);
     channel.queued += bytes;
     while (channel.queued >= kWriteBatch) {
         channel.queued -= kWriteBatch;
         const double turning = std::min(channel.read, kWriteBatch);
         channel.read -= turning;
-        channel.batch_start = channel.server.reserve(now, kWriteBatch * cycles_per_written_byte_ + 2 * turnaround_ * turning / kWriteBatch);
+        const double start = channel.server.reserve(now, kWriteBatch * cycles_per_written_byte_ + 2 * turnaround_ * turning / kWriteBatch);
+        channel.batch_start = pauses_.real(start, arrival);
     }
-    return std::max(0.0, channel.batch_start - now);
+    return std::max(0.0, channel.batch_start - arrival);
 }
 
 double Dram::busy_until() const {
     double until = 0;
     for (const auto& channel : channels_) until = std::max(until, channel.server.busy_until());
-    return until;
+    return pauses_.real(until, 0);
 }
 
 void Dram::begin_launch() {

@@ -141,6 +141,17 @@ void Builder::check_order(const MemoryPath& path, const std::vector<std::string>
                "\"before-caches\", because the first cache has scope gpu and is found by physical address");
 }
 
+/// From the nearest line of memory to the farthest: the mean has to be the described latency.
+double line_range(const machine::Path& from, const std::string& where) {
+    if (!from.memory_latency_line_range) return 0;
+    const auto& ends = *from.memory_latency_line_range;
+    const auto mean = *from.memory_latency;
+    if (ends.size() != 2 || ends[0] < 0 || ends[0] > mean || mean > ends[1] || std::abs(ends[0] + ends[1] - 2 * mean) > 1)
+        reject(where + ".memory_latency_line_range", fmt::format("found [{}]", fmt::join(ends, ", ")),
+               fmt::format("[smallest, largest] with {} in their middle", mean));
+    return static_cast<double>(ends[1] - ends[0]);
+}
+
 void Builder::build_path(std::size_t kind) {
     const std::string name(kPathNames[kind]);
     const auto described = machine_.paths.find(name);
@@ -164,6 +175,7 @@ void Builder::build_path(std::size_t kind) {
     read_outstanding(from, path, placement_.sms(), where);
     (void)need_cycles(from.memory_latency, where + ".memory_latency");
     path.memory_latency = placement_.spread(*from.memory_latency, from.memory_latency_range, where + ".memory_latency_range");
+    path.line_range = line_range(from, where);
     if (from.page_window) {
         path.window = need_count(from.page_window, where + ".page_window", std::int64_t{1} << 62);
         path.window_penalty = need_cycles(from.page_window_penalty, where + ".page_window_penalty");

@@ -49,6 +49,7 @@ struct MemoryPath {
     std::vector<TlbLevel*> tlbs;
     bool translates_after_first = false;
     std::vector<double> memory_latency;  ///< by SM
+    double line_range = 0;               ///< cycles by which the farthest line of memory takes longer than the nearest
     std::uint64_t window = 0;            ///< bytes whose page entries are active at once; 0: all
     double window_penalty = 0;
     std::uint64_t active_window = ~std::uint64_t{0};

@@ -251,7 +251,8 @@ Time System::fetch(Walk& walk, std::size_t depth, Range range, Time now) {
         const auto turn = dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
         const double own = turn.server != nullptr ? own_work(walk, *turn.server, turn.service) : 0;
         const double waited = std::max(0.0, turn.delay - own);
-        return now + walk.penalty + walk.path.memory_latency[walk.transaction.sm] + waited;
+        const double distance = walk.path.line_range > 0 ? (dram_.distance(range.physical) - 0.5) * walk.path.line_range : 0;
+        return now + walk.penalty + walk.path.memory_latency[walk.transaction.sm] + distance + waited;
     }
     const CacheLevel& level = *walk.path.caches[depth];
     const std::uint64_t block = level.instances.front().block_bytes();

@@ -1,0 +1,57 @@
+// Pauses of the memory of simulated GPUs, as the experiment finds them.
+#include "experiments/experiments.hpp"
+#include "machine/json.hpp"
+#include "sim/simulator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <variant>
+
+namespace gputomo::experiments {
+namespace {
+
+machine::Machine shipped(const std::string& name) { return machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json"); }
+
+Outcome outcome_of(const machine::Machine& machine, const sim::Options& options = {.id = "sim", .seed = 1}) {
+    const auto gpu = sim::make_device(machine, options);
+    const Findings findings;
+    Context context{.device = *gpu, .findings = findings, .progress = [](double, std::string_view) {}};
+    return memory_pauses_experiment().run(context);
+}
+
+void expect_found(machine::Machine machine, double interval, double time, const sim::Options& options = {.id = "sim", .seed = 1}) {
+    machine.memory.pause_interval.set(interval);
+    machine.memory.pause_time.set(time);
+    const auto outcome = outcome_of(machine, options);
+    ASSERT_EQ(outcome.estimates.size(), 2U);
+    std::map<std::string, deduce::Estimate> found;
+    for (const auto& estimate : outcome.estimates) found[estimate.path] = estimate;
+    for (const auto& [path, truth] : {std::pair{"memory.pause_interval", interval}, std::pair{"memory.pause_time", time}}) {
+        ASSERT_EQ(found[path].verdict, deduce::Verdict::decided) << path << ": " << found[path].note;
+        EXPECT_NEAR(std::get<double>(found[path].value), truth, 0.01 * truth) << path;
+    }
+}
+
+TEST(MemoryPausesExperiment, FindsThoseOfAMemoryWithoutCaches) { expect_found(shipped("gtx680"), 7500, 200); }
+
+TEST(MemoryPausesExperiment, FindsThoseBehindCaches) { expect_found(shipped("gtx780"), 23'000, 640); }
+
+TEST(MemoryPausesExperiment, FindsThemBesideAccidents) {
+    sim::Options options{.id = "sim", .seed = 5};
+    options.noise = {.jitter_cycles = 2, .outlier_fraction = 0.01, .outlier_cycles = 300};
+    const auto machine = shipped("gtx280");
+    expect_found(machine, 15'000, 500, options);
+}
+
+TEST(MemoryPausesExperiment, SaysThatThereAreNone) {
+    auto machine = shipped("gtx480");
+    machine.memory.pause_interval = {}, machine.memory.pause_time = {};
+    const auto outcome = outcome_of(machine);
+    ASSERT_EQ(outcome.estimates.size(), 2U);
+    for (const auto& estimate : outcome.estimates) EXPECT_EQ(estimate.verdict, deduce::Verdict::absent) << estimate.path << ": " << estimate.note;
+}
+
+}  // namespace
+}  // namespace gputomo::experiments
