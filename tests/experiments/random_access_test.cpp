@@ -3,16 +3,20 @@
 #include "machine/json.hpp"
 #include "sim/simulator.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace gputomo::experiments {
 namespace {
 
 struct Measured {
     double latency = 0, rate = 0, cost = 0;
+    std::string plot;           ///< which says what size of array it is about
+    std::vector<double> sizes;  ///< rates of arrays that are each twice as large as the one before
     std::int64_t fetched = 0;
 };
 
@@ -24,9 +28,11 @@ Measured measured(const machine::Machine& machine) {
     const auto outcome = random_access_experiment().run(context);
     Measured found;
     for (const auto& trace : outcome.traces) {
+        if (trace.name == "random_access/size") found.sizes = trace.columns.at(1).values;
         if (trace.name != "random_access/occupancy") continue;
         found.rate = std::ranges::max(trace.columns.at(1).values);
         found.latency = trace.columns.at(2).values.front();
+        found.plot = trace.plot.title;
     }
     found.cost = std::get<double>(outcome.estimates.at(0).value);
     for (const auto& estimate : outcome.estimates)
@@ -42,6 +48,25 @@ TEST(RandomAccess, OfAKeplerIsThatOfTables6_1To6_7) {
     EXPECT_NEAR(kepler.rate / 4, 0.034, 0.001);
     EXPECT_NEAR(kepler.cost, 33, 1);
     EXPECT_NEAR(static_cast<double>(kepler.fetched), 128, 13) << "a line, however little of it is wanted";
+}
+
+// The array is several times the L2, and no larger than needed.
+TEST(RandomAccess, OfAMaxwellIsThatOfFig4_3) {
+    auto machine = machine_of("gtx980");
+    const auto maxwell = measured(machine);
+    EXPECT_NEAR(maxwell.rate / 32, 0.0029, 0.00015);
+    EXPECT_THAT(maxwell.plot, testing::HasSubstr("8 MiB"));
+    ASSERT_EQ(maxwell.sizes.size(), 2);
+    EXPECT_NEAR(maxwell.sizes[1] / maxwell.sizes[0], 0.95, 0.02);
+}
+
+TEST(RandomAccess, ALargerCacheNeedsALargerArray) {
+    auto machine = machine_of("gtx980");
+    machine.topology.sms.set(2);
+    auto& l2 = machine.caches.at("l2");
+    l2.capacity.set(4 * *l2.capacity);
+    l2.sets.set(4 * *l2.sets);
+    EXPECT_THAT(measured(machine).plot, testing::HasSubstr("32 MiB"));
 }
 
 TEST(RandomAccess, CostsWhatTheDescriptionSays) {

@@ -1,6 +1,7 @@
 // Loads of which each thread follows its own chain through memory: latency, throughput, and how both depend on the array's size.
 #include "experiments/experiments.hpp"
 
+#include "experiments/caches/known_caches.hpp"
 #include "experiments/clock/clock_watch.hpp"
 #include "experiments/compiled_kernel.hpp"
 #include "experiments/device_facts.hpp"
@@ -31,9 +32,12 @@ constexpr double kConfidence = 0.85;
 constexpr std::int64_t kPointerBytes = 8;
 constexpr int kLoads = 8;  // of a turn
 constexpr std::int64_t kTurns = 8;
-/// Sizes over which throughput is looked at (Volkov 2016, Fig. 6.6), and the one at which warps vary: several times the caches, but little beside the reach of TLBs.
+/// Sizes over which throughput is looked at (Volkov 2016, Fig. 6.6).
 constexpr std::int64_t kSmallest = std::int64_t{1} << 20, kLargest = std::int64_t{1} << 28, kQuickLargest = std::int64_t{1} << 25;
+/// The one at which warps vary: the smallest that is several times the largest cache and that one twice as large is slower by less than this, which the thesis judges by eye. Larger ones
+/// may have TLBs thrash.
 constexpr std::int64_t kLeast = std::int64_t{1} << 22, kTimesCache = 4;
+constexpr double kFlat = 1.0 / 16;
 /// Warps of an SM; throughput is at its peak with few.
 constexpr std::array kWarps{1, 2, 3, 4, 6, 8, 12, 16};
 constexpr int kManyWarps = 8;
@@ -74,12 +78,34 @@ ptx::KernelBuilder random_kernel(ptx::Target target) {
     return k;
 }
 
-/// One cycle through all pointers of an array (Hull and Dobell 1962: the multiplier is one more than a multiple of 4, the increment is odd, the modulus a power of 2).
+/// Numbers from 0 to a power of 2, in another order.
+class Shuffle {
+public:
+    explicit Shuffle(std::uint64_t count) : mask_(count - 1), half_((std::countr_zero(count) + 1) / 2) {}
+    [[nodiscard]] std::uint64_t place(std::uint64_t number) const { return folded((folded(number) * kFactor) & mask_); }
+    [[nodiscard]] std::uint64_t number(std::uint64_t place) const { return folded((folded(place) * kInverse) & mask_); }
+
+private:
+    static constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15, kInverse = 0xF1DE83E19937733D;
+    static_assert(kFactor * kInverse == 1);
+    /// Its own inverse, since what is folded down is not longer than what it is folded onto.
+    [[nodiscard]] std::uint64_t folded(std::uint64_t value) const { return value ^ (value >> half_); }
+
+    std::uint64_t mask_;
+    int half_;
+};
+
+/// One cycle through all pointers of an array (Hull and Dobell 1962: the multiplier is one more than a multiple of 4, the increment is odd, the modulus a power of 2), in shuffled places:
+/// low bits of the numbers themselves come again after few steps, so that threads which begin powers of 2 apart would meet in one set of a cache.
 std::vector<std::uint64_t> chain(device::Address base, std::int64_t bytes) {
     constexpr std::uint64_t kMultiplier = 0x5851F42D4C957F2D, kIncrement = 0x14057B7EF767814F;
     const auto pointers = static_cast<std::uint64_t>(bytes / kPointerBytes);
+    const Shuffle shuffle(pointers);
     std::vector<std::uint64_t> links(pointers);
-    for (std::uint64_t i = 0; i < pointers; ++i) links[i] = base + kPointerBytes * ((i * kMultiplier + kIncrement) & (pointers - 1));
+    for (std::uint64_t i = 0; i < pointers; ++i) {
+        const std::uint64_t next = (shuffle.number(i) * kMultiplier + kIncrement) & (pointers - 1);
+        links[i] = base + kPointerBytes * shuffle.place(next);
+    }
     return links;
 }
 
@@ -158,26 +184,37 @@ int coalesced_transactions(const device::Device& device) {
 
 class Study {
 public:
-    explicit Study(Context& context) : context_(context) {}
+    explicit Study(Context& context)
+        : context_(context),
+          least_(std::clamp(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kTimesCache * largest_cache(context)))), kLeast, kLargest)) {}
 
     Outcome run() {
-        warps();
         sizes();
+        warps(size_of_warps());
         return std::move(outcome_);
     }
 
 private:
     [[nodiscard]] double per_sm(const Walker& walker, const Walker::Rate& rate) const { return rate.loads * kWarp / static_cast<double>(walker.sms()); }
 
-    void warps() {
-        const auto l2 = context_.device.attribute(device::Attribute::l2_cache_bytes).value_or(0);
-        const auto bytes = std::clamp(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kTimesCache * l2 + 1))), kLeast, kLargest);
+    /// Whether an array of sizes_[i] is one at which warps vary.
+    [[nodiscard]] bool suits(std::size_t i) const {
+        return sizes_[i].bytes >= least_ && i + 1 < sizes_.size() && sizes_[i + 1].rate >= (1 - kFlat) * sizes_[i].rate;
+    }
+    /// The first size that suits; the largest where none does.
+    [[nodiscard]] std::int64_t size_of_warps() const {
+        for (std::size_t i = 0; i < sizes_.size(); ++i)
+            if (suits(i)) return sizes_[i].bytes;
+        return sizes_.empty() ? least_ : sizes_.back().bytes;
+    }
+
+    void warps(std::int64_t bytes) {
         Walker walker(context_.device, bytes);
         add_code_checks(walker.compiled(), outcome_);
         deduce::Trace trace{.name = "random_access/occupancy", .experiment = "random_access"};
         trace.columns = {{"warps", "warp/SM", {}}, {"rate", "ops/cycle/SM", {}}, {"latency", "cycles", {}}};
         const auto add = [&](std::int64_t blocks, int warps) {
-            context_.progress(0.5 * static_cast<double>(trace.columns[0].values.size()) / 11, fmt::format("{} blocks of {} warps", blocks, warps));
+            context_.progress(0.5 + 0.5 * static_cast<double>(trace.columns[0].values.size()) / 11, fmt::format("{} blocks of {} warps", blocks, warps));
             const auto rate = walker.walk(blocks, warps, blocks * warps == 1 ? kLoneWalks : 1);
             if (!rate) return;
             trace.columns[0].values.push_back(static_cast<double>(blocks * warps) / static_cast<double>(walker.sms()));
@@ -228,17 +265,29 @@ private:
     void sizes() {
         deduce::Trace trace{.name = "random_access/size", .experiment = "random_access"};
         trace.columns = {{"bytes", "bytes", {}}, {"rate", "ops/cycle/SM", {}}};
-        for (std::int64_t bytes = kSmallest; bytes <= (context_.quick ? kQuickLargest : kLargest); bytes *= 4) {
-            context_.progress(0.5 + 0.1 * static_cast<double>(trace.columns[0].values.size()), fmt::format("{} MiB", bytes >> 20));
+        const bool quick = context_.quick;  // no more than it takes to choose one
+        for (std::int64_t bytes = quick ? least_ : kSmallest; bytes <= (quick ? kQuickLargest : kLargest); bytes *= 2) {
+            context_.progress(0.05 * static_cast<double>(trace.columns[0].values.size()), fmt::format("{} MiB", bytes >> 20));
             Walker walker(context_.device, bytes);
-            if (const auto rate = walker.walk(walker.sms(), kManyWarps))
-                trace.columns[0].values.push_back(static_cast<double>(bytes)), trace.columns[1].values.push_back(per_sm(walker, *rate));
+            const auto rate = walker.walk(walker.sms(), kManyWarps);
+            if (!rate) continue;
+            sizes_.push_back({bytes, per_sm(walker, *rate)});
+            trace.columns[0].values.push_back(static_cast<double>(bytes));
+            trace.columns[1].values.push_back(sizes_.back().rate);
+            if (quick && sizes_.size() > 1 && suits(sizes_.size() - 2)) break;
         }
         trace.plot = {"Throughput of random access over the size of the array", "bytes", {"rate"}, true, true};
         outcome_.traces.push_back(std::move(trace));
     }
 
+    struct Size {
+        std::int64_t bytes = 0;
+        double rate = 0;  ///< of an SM
+    };
+
     Context& context_;
+    std::int64_t least_;       ///< bytes of an array several times as large as any cache
+    std::vector<Size> sizes_;  ///< rising
     Outcome outcome_;
 };
 
