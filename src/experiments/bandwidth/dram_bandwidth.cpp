@@ -5,11 +5,12 @@
 #include "experiments/caches/known_caches.hpp"
 #include "experiments/clock/clock_watch.hpp"
 #include "experiments/estimates.hpp"
+#include "units/processor_time.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
+#include <chrono>
 
 namespace gputomo::experiments {
 namespace {
@@ -55,11 +56,7 @@ struct Rate {
     double processor_seconds = 0;  ///< of a launch
 };
 
-double processor_seconds() {
-    std::timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
+double processor_seconds() { return std::chrono::duration<double>(thread_processor_time()).count(); }
 
 Rate rate_of(Streaming& streaming, Bytes size) {
     const double begin = processor_seconds();
