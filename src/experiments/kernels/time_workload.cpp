@@ -1,5 +1,6 @@
 #include "experiments/device_facts.hpp"
 #include "experiments/kernels/workload.hpp"
+#include "units/processor_time.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,7 +9,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// A launch this long is long beside its start, and a simulation this long is long enough.
+/// A launch this long is long beside its start, and a simulation that computes this long is long enough, however busy the host.
 constexpr double kLongEnough = 500'000;  // ns
 constexpr std::chrono::milliseconds kSlow{150};
 /// Launches of each occupancy may read and write this much of the memory, and no more than this.
@@ -54,10 +55,10 @@ WorkloadTiming time_workload(device::Device& device, const Workload& workload, c
         progress(0, workload.id);
         data = {};  // before the next one takes its memory
         data = workload.data(device, blocks);
-        const auto begin = std::chrono::steady_clock::now();
+        const auto begin = thread_processor_time();
         const double elapsed = timing.time({grid_of(workload, blocks), block, Bytes{0}, data.arguments}, timing.most_blocks()).count();
         data.check(blocks);
-        const bool slow = std::chrono::steady_clock::now() - begin > kSlow;
+        const bool slow = thread_processor_time() - begin > kSlow;
         if (elapsed >= kLongEnough || slow || blocks == most) break;
         blocks = std::min(most, rounded(workload, blocks * kGrowth));
     }

@@ -1,19 +1,15 @@
 // What a launch that fails says.
 #include "sim/sm/engine_state.hpp"
 #include "units/error.hpp"
+#include "units/processor_time.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 
 namespace gputomo::sim {
 
-std::chrono::nanoseconds processor_time() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
+std::chrono::nanoseconds processor_time() { return thread_processor_time(); }
 
 void Engine::check_time_limit() {
     if (processor_time() < deadline_) return;
