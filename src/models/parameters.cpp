@@ -68,6 +68,7 @@ public:
     void global(Parameters& p) const {
         const auto& path = entry(machine_.paths, "paths", "global");
         p.memory.latency = warp_latency(path.warp_latency, path.memory_latency, "paths.global.memory_latency");
+        if (!path.warp_latency) p.memory.latency = std::round(p.memory.latency + wait_for_pauses() * p.clock_ghz);
         p.memory.throughput = p.accesses(need(machine_.memory.read_bandwidth, "memory.read_bandwidth"));
         p.latency_spread = std::max(kBusyMemorySpread, spread_of_single_loads(path.memory_latency));
         p.access_slots = path.issue_slots.value_or(1);
@@ -120,6 +121,11 @@ public:
     }
 
 private:
+    /// Nanoseconds, in the mean of all loads: one that comes in a pause waits for half of it. A whole warp's latency is a mean already.
+    [[nodiscard]] double wait_for_pauses() const {
+        const auto &interval = machine_.memory.pause_interval, &time = machine_.memory.pause_time;
+        return interval && time ? *time * *time / (2 * *interval) : 0;
+    }
     void contention(Parameters& p) const {
         const auto& memory = machine_.memory;
         if (!memory.contention_base || !memory.contention_slopes || !memory.contention_limits) return;

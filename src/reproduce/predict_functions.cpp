@@ -181,9 +181,9 @@ const std::set<std::string>& leaves_of_predictions() {
                                      "issue.schedulers_per_sm", "issue.issue_interval", "issue.ilp_latency", "issue.dual_issue", "issue.barrier_latency",
                                      "issue.branch_latency_taken", "issue.branch_latency_untaken", "launch.block_replacement",
                                      // memory
-                                     "paths.global.memory_latency", "paths.global.transaction_cost", "memory.read_bandwidth", "shared.latency",
-                                     "shared.warp_latency", "shared.bytes_per_cycle", "shared.conflict_cost", "shared.banks", "shared.bank_width",
-                                     "shared.access_group"};
+                                     "paths.global.memory_latency", "memory.pause_interval", "memory.pause_time", "paths.global.transaction_cost",
+                                     "memory.read_bandwidth", "shared.latency", "shared.warp_latency", "shared.bytes_per_cycle", "shared.conflict_cost",
+                                     "shared.banks", "shared.bank_width", "shared.access_group"};
         for (const auto* operation : {"add.f32", "add.s32", "mad.lo.s32", "rsqrt.approx.f32"})
             for (const auto* leaf : {"latency", "throughput", "instructions"}) leaves.insert(fmt::format("operations[{}].{}", operation, leaf));
         return leaves;

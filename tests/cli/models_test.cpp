@@ -81,7 +81,8 @@ TEST_F(Models, PredictRefusesWhatIsWrong) {
     };
     EXPECT_THAT(error({"--trip-count", "x"}), HasSubstr("--trip-count x: expected NAME=NUMBER"));
     EXPECT_THAT(error({"--transactions", "a=4"}), HasSubstr("--transactions a=4"));
-    EXPECT_THAT(error({"--l2-hit", "0.5"}), HasSubstr("describes no cache of the GPU"));
+    EXPECT_THAT(run({"predict", file, "--kernel", "vector_add", "--machine", "sim:8800gtx", "--l2-hit", "0.5"}).err,
+                HasSubstr("describes no cache of the GPU"));
     EXPECT_THAT(run({"predict", "none.ptx", "--kernel", "k", "--machine", "sim:gtx980"}).err, HasSubstr("none.ptx"));
     EXPECT_THAT(run({"predict", file, "--kernel", "k", "--machine", "sim:gtx980"}).err, HasSubstr("no kernel 'k'; expected one of vector_add"));
     write("bad.sass", "MOV R1, R2\n?\n");
