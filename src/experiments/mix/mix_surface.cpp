@@ -18,7 +18,7 @@ namespace {
 constexpr int kMostInstructions = 1100;
 /// NVML reports the clock in steps of 15 MHz; a change below 1% is one step at most.
 constexpr double kSteadyClock = 0.01;
-/// Least time for which streams are counted. An H200's memory stands still for 0.7 us every 90 us, which takes 2% of a window of 35 us that it falls into and nothing of others.
+/// Least time for which streams are counted. An H200's memory stands still for 0.85 us every 100 us, which takes 2% of a window of 35 us that it falls into and nothing of others.
 constexpr double kWindowUs = 200;
 /// Ring of an L1: a line that the first load brings. Of an L2: this share of it.
 constexpr std::int64_t kL1Lines = 1;

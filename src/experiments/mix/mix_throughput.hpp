@@ -25,7 +25,7 @@ public:
     MixThroughput(device::Device& device, const MixShape& shape, LinkedArray& array);
 
     /// Streams are counted for at least so many cycles, in several windows of as many launches where the lines of one do not last. A GPU's memory may stand still now
-    /// and then, an H200's every 90 us for 0.7 us: shorter windows differ by whether that falls into them.
+    /// and then, an H200's every 100 us for 0.85 us: shorter windows differ by whether that falls into them.
     void set_least_window(double cycles) { least_window_ = std::max(cycles, kLeastWindow); }
 
     /// Work done in a window of time on every SM in which `warps` warps ran there, all of them from before its start until behind its end. nullopt where
