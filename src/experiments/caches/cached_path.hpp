@@ -38,7 +38,7 @@ struct PathLevel {
     double next_latency = 0;  ///< of what lies behind
     deduce::CacheFindings findings;
     std::uint64_t ahead = 0;  ///< bytes behind a line that a miss brings as well
-    bool elsewhere = false;  ///< known from another path, under that path's name: what is found here is not reported
+    bool elsewhere = false;   ///< known from another path, under that path's name: what is found here is not reported
     /// Bytes that it surely holds, and may hold.
     [[nodiscard]] std::uint64_t least_capacity() const;
     [[nodiscard]] std::uint64_t most_capacity() const;
