@@ -18,18 +18,18 @@ constexpr int kChains = 1;
 constexpr std::string_view kShown[] = {"shared-turns", "volkov-basic"};
 
 struct AccessTitle {
-    MixAccess access;
     std::string_view title;
+    MixAccess access;
     std::optional<models::Access> judged;  ///< as models know it
 };
 constexpr AccessTitle kAccesses[] = {
-    {MixAccess::global, "streaming loads from DRAM", models::Access::global},
-    {MixAccess::l2, "loads that hit in the L2", models::Access::l2},
-    {MixAccess::l1, "loads that hit in the L1", models::Access::l1},
-    {MixAccess::shared, "loads from shared memory", models::Access::shared},
-    {MixAccess::shared_conflict, "loads from shared memory with two-way conflicts", std::nullopt},
-    {MixAccess::sfu, "reciprocal square roots", models::Access::sfu},
-    {MixAccess::tensor, "products of matrices, 16 x 8 x 16 of half precision", models::Access::tensor},
+    {"streaming loads from DRAM", MixAccess::global, models::Access::global},
+    {"loads that hit in the L2", MixAccess::l2, models::Access::l2},
+    {"loads that hit in the L1", MixAccess::l1, models::Access::l1},
+    {"loads from shared memory", MixAccess::shared, models::Access::shared},
+    {"loads from shared memory with two-way conflicts", MixAccess::shared_conflict, std::nullopt},
+    {"reciprocal square roots", MixAccess::sfu, models::Access::sfu},
+    {"products of matrices, 16 x 8 x 16 of half precision", MixAccess::tensor, models::Access::tensor},
 };
 
 /// Those to show first, then the others in the catalogue's order.

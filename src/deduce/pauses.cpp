@@ -83,7 +83,7 @@ std::vector<Group> groups_of(const std::vector<LateLoad>& late, double together,
         group.stall.end = quantile(std::move(ends), kFirst);
         group.stall.chains = chains.size();
         group.released = group.stall.end - latency;
-        groups.push_back(std::move(group));
+        groups.push_back(group);
     }
     return groups;
 }

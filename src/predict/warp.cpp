@@ -22,7 +22,7 @@ double deviation(int sample, int load) {
 }
 
 /// Turns of a loop that are followed one by one; the period is taken from the second half.
-constexpr int kFollowed = 16;
+constexpr int kFollowed = 16, kHalf = kFollowed / 2;
 
 class Issue {
 public:
@@ -53,11 +53,11 @@ private:
         Work half_work;
         const int followed = static_cast<int>(std::min<double>(loop.trips, kFollowed));
         for (int i = 0; i < followed; ++i) {
-            if (i == kFollowed / 2) half_time = last_issue_, half_work = timing_.work;
+            if (i == kHalf) half_time = last_issue_, half_work = timing_.work;
             follow(loop.body);
         }
         if (loop.trips <= kFollowed) return;
-        const double periods = (loop.trips - kFollowed) / (kFollowed - kFollowed / 2);
+        const double periods = (loop.trips - kFollowed) / (kFollowed - kHalf);
         const Work more = periods * (timing_.work - half_work);
         timing_.work += more;
         advance(periods * (last_issue_ - half_time));

@@ -232,7 +232,7 @@ private:
     static std::string what_mixes_expect(const MixFunction& function, const Node& node) {
         const bool several = function.form == MixForm::several, estimated = function.form == MixForm::estimated;
         const auto access = access_at(function);
-        const auto form = fmt::format("{}({}'ACCESS', {})", node.name, estimated ? "'MODEL', " : "", several ? "list(ALPHA, ...)" : "ALPHA");
+        auto form = fmt::format("{}({}'ACCESS', {})", node.name, estimated ? "'MODEL', " : "", several ? "list(ALPHA, ...)" : "ALPHA");
         if (node.arguments.size() != access + 2) return form;
         if (std::any_of(node.arguments.begin(), node.arguments.begin() + static_cast<std::ptrdiff_t>(access) + 1,
                         [](const Node& a) { return a.kind != Node::Kind::text; }))

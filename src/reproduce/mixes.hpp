@@ -16,7 +16,7 @@ namespace gputomo::reproduce {
 struct Mix {
     std::string access;  ///< "global", "shared" or "sfu"
     int alpha = 1;
-    auto operator<=>(const Mix&) const = default;
+    auto operator<=>(const Mix&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 takes the comparison with zero for one of pointers
 };
 
 /// The record that measure_mixes() gives has this id; it has a trace of mix_trace_name() for each mix, with the columns warps (of an SM) and rate

@@ -106,8 +106,8 @@ void Completion::operation_rows() {
             continue;
         }
         const std::string unit = pipeline_of(key);
-        const bool listed =
-            std::ranges::any_of(machine_.pipelines, [&](const auto& p) { return std::ranges::count(p.second.executes.value_or({}), key) != 0; });
+        const bool listed = std::ranges::any_of(machine_.pipelines,
+                                                [&name = row->first](const auto& p) { return std::ranges::count(p.second.executes.value_or({}), name) != 0; });
         if (!operation.units && !listed && machine_.pipelines.contains(unit)) {
             operation.units.set({unit});
             ++placed;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -84,7 +83,7 @@ OccupancyHistory history_of(std::span<const Lifetime> warps) {
         add_times(steps, end / 4, 3 * end / 4, history.middle);
         const int most = std::ranges::max(steps, {}, &OccupancyStep::warps).warps;
         // From the step behind the last one with half of the most.
-        const auto last = std::ranges::find_if(std::views::reverse(steps), [&](const auto& step) { return 2 * step.warps >= most; });
+        const auto last = std::find_if(steps.rbegin(), steps.rend(), [&](const auto& step) { return 2 * step.warps >= most; });
         history.tail += (end - last.base()->cycles) / end / count;
         history.ended_early += ended_by(warps, sm, 2 * end / 3) / count;
         history.attained = std::min(history.attained, most);

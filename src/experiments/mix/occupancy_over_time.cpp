@@ -76,7 +76,7 @@ private:
     }
 
     [[nodiscard]] std::uint32_t turns_of(Lifetimes& lives) const {
-        if (lives.shape().reads_lines()) return static_cast<std::uint32_t>(std::max<std::int64_t>(1, lines_ / lives.shape().lines()));
+        if (lives.shape().reads_lines()) return static_cast<std::uint32_t>(std::max<std::int64_t>(1, lines_ / std::max(1, lives.shape().lines())));
         return lives.turns_for(context_.device.simulated() ? kSimulatedCycles : kCycles);
     }
 
