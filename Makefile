@@ -1,16 +1,19 @@
 # The front door. `make scan` and `make test` do all the set-up on a fresh Debian or Ubuntu.
 JOBS ?= $(shell nproc)
+# ON in continuous integration: a warning of a compiler that we have not tried must not stop a user's build.
+WERROR ?= OFF
+CONFIGURE = cmake -DGPUTOMO_WERROR=$(WERROR) --preset
 
 .PHONY: build scan test browser-test bench sanitize lint fuzz setup
 build: setup
-	cmake --preset release
+	$(CONFIGURE) release
 	cmake --build --preset release -j $(JOBS)
 
 setup:
 	scripts/setup.sh
 
 scan: setup
-	cmake --preset release
+	$(CONFIGURE) release
 	cmake --build --preset release -j $(JOBS) --target gputomo
 	build/gputomo scan --device auto --out scan
 
@@ -20,19 +23,19 @@ test: build
 # Opens reports of whole scans in headless Chromium, and installs it. `make test` opens those of a few experiments where there is one.
 browser-test:
 	scripts/setup.sh browser
-	cmake --preset release
+	$(CONFIGURE) release
 	cmake --build --preset release -j $(JOBS) --target gputomo
 	cd tests/browser && npm ci --no-audit --no-fund
 	node tests/browser/report_test.mjs build/gputomo build/browser-test
 
 bench:
 	scripts/setup.sh bench
-	cmake --preset bench
+	$(CONFIGURE) bench
 	cmake --build --preset bench -j $(JOBS)
 	build-bench/bench/gputomo_bench
 
 sanitize: setup
-	cmake --preset sanitize
+	$(CONFIGURE) sanitize
 	cmake --build --preset sanitize -j $(JOBS)
 	ctest --test-dir build-sanitize --output-on-failure -j $(JOBS)
 
@@ -40,13 +43,13 @@ sanitize: setup
 LINT ?= (src|tests)
 lint:
 	scripts/setup.sh lint
-	cmake --preset release
+	$(CONFIGURE) release
 	run-clang-tidy -quiet -p build -j $(JOBS) '^$(CURDIR)/$(LINT)/'
 
 FUZZ_SECONDS ?= 30
 fuzz:
 	scripts/setup.sh fuzz
-	cmake --preset fuzz
+	$(CONFIGURE) fuzz
 	cmake --build --preset fuzz -j $(JOBS)
 	for fuzzer in build-fuzz/tests/fuzz/fuzz_*; do \
 	  [ -f $$fuzzer ] || continue; name=$${fuzzer##*/fuzz_}; \
