@@ -29,8 +29,8 @@ ptx::Target target_of(const device::Device& gpu) {
 }
 
 /// Launches again and again; items are what `count` says of the counters of one launch.
-void launch_repeatedly(benchmark::State& state, SimulatedDevice& gpu, const KernelBuilder& kernel, const device::Launch& launch,
-                       const std::function<double(const Counters&)>& count) {
+void launch_repeatedly(benchmark::State& state, SimulatedDevice& gpu, const KernelBuilder& kernel,
+                       const device::Launch& launch, const std::function<double(const Counters&)>& count) {
     const auto module = gpu.load(kernel.text());
     double items = 0;
     for (auto _ : state) {
@@ -135,7 +135,8 @@ void stream(benchmark::State& state) {
     k("st.global.v4.b32", Mem(at), ptx::Vec{a, b, c, d});
     device::Launch launch{.grid = {kBlocks}, .block = {kThreads}};
     launch.arguments.add(data.address());
-    launch_repeatedly(state, *gpu, k, launch, [](const Counters& c) { return static_cast<double>(c.memory_transactions); });
+    launch_repeatedly(state, *gpu, k, launch,
+                      [](const Counters& c) { return static_cast<double>(c.memory_transactions); });
 }
 BENCHMARK(stream)->Unit(benchmark::kMillisecond);
 

@@ -9,7 +9,8 @@ class App;
 
 namespace gputomo::cli {
 
-/// Adds the command's options to `parent` and sets `action` to what runs it when the user chose it. The action returns the exit code.
+/// Adds the command's options to `parent` and sets `action` to what runs it when the user chose it. The action returns
+/// the exit code.
 using Action = std::function<int()>;
 using AddCommand = void (*)(CLI::App& parent, Action& action);
 

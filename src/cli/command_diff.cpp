@@ -19,14 +19,16 @@ struct DiffArguments {
 };
 
 int print_diff(const DiffArguments& arguments) {
-    const auto result = machine::diff(machine_named(arguments.a), machine_named(arguments.b), {.tolerance = arguments.tolerance});
+    const auto result =
+        machine::diff(machine_named(arguments.a), machine_named(arguments.b), {.tolerance = arguments.tolerance});
     for (const auto& row : result.differing)
-        fmt::print("differs    {:<44} {} | {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b), machine::unit_name(row.unit));
+        fmt::print("differs    {:<44} {} | {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b),
+                   machine::unit_name(row.unit));
     for (const auto& path : result.undecided) fmt::print("undecided  {}\n", path);
     for (const auto& path : result.only_a) fmt::print("only first {}\n", path);
     for (const auto& path : result.only_b) fmt::print("only second {}\n", path);
-    fmt::print("{} equal, {} differ, {} undecided, {} only in the first, {} only in the second\n", result.equal, result.differing.size(),
-               result.undecided.size(), result.only_a.size(), result.only_b.size());
+    fmt::print("{} equal, {} differ, {} undecided, {} only in the first, {} only in the second\n", result.equal,
+               result.differing.size(), result.undecided.size(), result.only_a.size(), result.only_b.size());
     const bool extra = arguments.strict && !(result.only_a.empty() && result.only_b.empty());
     return result.differing.empty() && !extra ? 0 : 1;
 }

@@ -21,11 +21,17 @@ struct HistoryArguments {
     bool changes = false, outliers = false, json = false;
 };
 
-Json entry_json(const history::Entry& entry) { return {{"scan", entry.id}, {"time", entry.time}, {"gpu", entry.kind}, {"specimen", entry.specimen}}; }
+Json entry_json(const history::Entry& entry) {
+    return {{"scan", entry.id}, {"time", entry.time}, {"gpu", entry.kind}, {"specimen", entry.specimen}};
+}
 
-std::string entry_text(const history::Entry& entry) { return fmt::format("{}  {}  {}", entry.time, entry.kind, entry.specimen); }
+std::string entry_text(const history::Entry& entry) {
+    return fmt::format("{}  {}  {}", entry.time, entry.kind, entry.specimen);
+}
 
-void print_json(std::string_view what, const Json& rows) { fmt::print("{}\n", Json{{"schema", "gputomo-history-1"}, {what, rows}}.dump(1)); }
+void print_json(std::string_view what, const Json& rows) {
+    fmt::print("{}\n", Json{{"schema", "gputomo-history-1"}, {what, rows}}.dump(1));
+}
 
 int add_scan_file(const HistoryArguments& arguments) {
     const auto machine = machine_named(arguments.add);
@@ -64,13 +70,18 @@ int print_changes(const history::History& history, bool json) {
     Json rows = Json::array();
     bool changed = false;
     for (const auto& [before, after, diff] : history.changes()) {
-        if (!json) fmt::print("{} -> {}: {} equal, {} differ\n", entry_text(before), after.time, diff.equal, diff.differing.size());
+        if (!json)
+            fmt::print("{} -> {}: {} equal, {} differ\n", entry_text(before), after.time, diff.equal,
+                       diff.differing.size());
         for (const auto& row : diff.differing) {
             changed = true;
             Json cells = entry_json(after);
-            cells["path"] = row.path, cells["before"] = machine::value_text(row.a), cells["after"] = machine::value_text(row.b);
+            cells["path"] = row.path, cells["before"] = machine::value_text(row.a),
+            cells["after"] = machine::value_text(row.b);
             rows.push_back(cells);
-            if (!json) fmt::print("  {:<44} {} -> {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b), machine::unit_name(row.unit));
+            if (!json)
+                fmt::print("  {:<44} {} -> {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b),
+                           machine::unit_name(row.unit));
         }
     }
     if (json) print_json("changes", rows);
@@ -84,7 +95,9 @@ int print_outliers(const history::History& history, bool json) {
         Json row = entry_json(outlier.entry);
         row["path"] = outlier.path, row["value"] = machine::value_text(outlier.leaf), row["fleet"] = outlier.fleet;
         rows.push_back(row);
-        if (!json) fmt::print("{}\n  {:<44} {}; the others: {}\n", entry_text(outlier.entry), outlier.path, machine::value_text(outlier.leaf), outlier.fleet);
+        if (!json)
+            fmt::print("{}\n  {:<44} {}; the others: {}\n", entry_text(outlier.entry), outlier.path,
+                       machine::value_text(outlier.leaf), outlier.fleet);
     }
     if (json) print_json("outliers", rows);
     return outliers.empty() ? 0 : 1;
@@ -103,17 +116,28 @@ int show(const HistoryArguments& arguments) {
 
 void add_history(CLI::App& parent, Action& action) {
     const auto arguments = std::make_shared<HistoryArguments>();
-    auto* command = parent.add_subcommand("history", "Scans kept in a file: a GPU beside itself earlier, and beside others of its kind");
+    auto* command = parent.add_subcommand(
+        "history", "Scans kept in a file: a GPU beside itself earlier, and beside others of its kind");
     command->add_option("--db", arguments->file, "history file (SQLite)")->capture_default_str();
     auto* add = command->add_option("--add", arguments->add, "machine.json to keep");
-    auto* specimen = command->add_option("--specimen", arguments->specimen, "what tells this GPU from others of its kind, its UUID say")->needs(add);
+    auto* specimen =
+        command
+            ->add_option("--specimen", arguments->specimen, "what tells this GPU from others of its kind, its UUID say")
+            ->needs(add);
     add->needs(specimen);
-    command->add_option("--time", arguments->time, "when it was scanned, UTC as 2026-11-21T10:44:49Z; now where left out")->needs(add);
-    auto* leaf = command->add_option("--leaf", arguments->leaf, "one leaf in every scan, caches.l1.latency say")->excludes(add);
-    auto* changes = command->add_flag("--changes", arguments->changes, "what changed between the last two scans of each GPU; exit 1 where something did")
+    command
+        ->add_option("--time", arguments->time, "when it was scanned, UTC as 2026-11-21T10:44:49Z; now where left out")
+        ->needs(add);
+    auto* leaf =
+        command->add_option("--leaf", arguments->leaf, "one leaf in every scan, caches.l1.latency say")->excludes(add);
+    auto* changes = command
+                        ->add_flag("--changes", arguments->changes,
+                                   "what changed between the last two scans of each GPU; exit 1 where something did")
                         ->excludes(add)
                         ->excludes(leaf);
-    command->add_flag("--outliers", arguments->outliers, "what differs from the other GPUs of a kind by more than its interval; exit 1 where something does")
+    command
+        ->add_flag("--outliers", arguments->outliers,
+                   "what differs from the other GPUs of a kind by more than its interval; exit 1 where something does")
         ->excludes(add)
         ->excludes(leaf)
         ->excludes(changes);

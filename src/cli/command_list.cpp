@@ -18,7 +18,8 @@ using Json = nlohmann::ordered_json;
 
 Json devices() {
     Json list = Json::array();
-    for (int i = 0; i < device::cuda::count(); ++i) list.push_back({{"id", fmt::format("cuda:{}", i)}, {"name", device::cuda::name(i)}});
+    for (int i = 0; i < device::cuda::count(); ++i)
+        list.push_back({{"id", fmt::format("cuda:{}", i)}, {"name", device::cuda::name(i)}});
     for (const auto& name : shipped_machines()) {
         const auto machine = simulated_machine("sim:" + name);
         list.push_back({{"id", "sim:" + name}, {"name", machine.identity.name.value_or(name) + " (simulated)"}});
@@ -29,7 +30,8 @@ Json devices() {
 Json experiment_list() {
     Json list = Json::array();
     for (const auto& e : experiments::catalogue())
-        list.push_back({{"id", e.id}, {"title", e.title}, {"source", e.source}, {"needs", e.needs}, {"provides", e.provides}});
+        list.push_back(
+            {{"id", e.id}, {"title", e.title}, {"source", e.source}, {"needs", e.needs}, {"provides", e.provides}});
     return list;
 }
 
@@ -51,7 +53,8 @@ Json paper_list() {
 
 Json model_list() {
     Json list = Json::array();
-    for (const auto& model : models::catalogue()) list.push_back({{"id", model.id}, {"title", model.title}, {"source", model.source}});
+    for (const auto& model : models::catalogue())
+        list.push_back({{"id", model.id}, {"title", model.title}, {"source", model.source}});
     return list;
 }
 
@@ -60,7 +63,8 @@ int print(const std::string& what, const Json& list, bool json) {
         fmt::print("{}\n", Json{{"schema", "gputomo-list-1"}, {what, list}}.dump(1));
         return 0;
     }
-    for (const auto& row : list) fmt::print("{:<24} {}\n", row.at("id").get<std::string>(), row.value("title", row.value("name", "")));
+    for (const auto& row : list)
+        fmt::print("{:<24} {}\n", row.at("id").get<std::string>(), row.value("title", row.value("name", "")));
     return 0;
 }
 
@@ -73,7 +77,8 @@ void add_list(CLI::App& parent, Action& action) {
     const auto add = [&](const std::string& what, const std::string& help, Json (*rows)()) {
         auto* command = list->add_subcommand(what, help);
         command->add_flag("--json", *json, "as JSON");
-        command->callback([&action, json, what, rows] { action = [json, what, rows] { return print(what, rows(), *json); }; });
+        command->callback(
+            [&action, json, what, rows] { action = [json, what, rows] { return print(what, rows(), *json); }; });
     };
     add("devices", "GPUs of this machine and simulated ones", devices);
     add("experiments", "What a scan can run", experiment_list);

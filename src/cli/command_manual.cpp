@@ -9,7 +9,8 @@ namespace gputomo::cli {
 void add_manual(CLI::App& parent, Action& action) {
     auto* manual = parent.add_subcommand("manual", "The manual page, and the completion of a shell");
     manual->require_subcommand(1);
-    const auto add = [&](const std::string& name, const std::string& help, std::string (*text)(const std::vector<OutlineCommand>&)) {
+    const auto add = [&](const std::string& name, const std::string& help,
+                         std::string (*text)(const std::vector<OutlineCommand>&)) {
         manual->add_subcommand(name, help)->callback([&action, &parent, text] {
             action = [&parent, text] {
                 fmt::print("{}", text(outline(parent)));

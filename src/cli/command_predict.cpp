@@ -62,13 +62,16 @@ predict::Choices choices_from(const PredictOptions& options) {
                       .l2_hit_rate = options.l2_hit_rate};
     constexpr int kWarp = 32;
     choices.dynamic_shared = options.beside.shared;
-    if (!options.beside.block.empty()) choices.warps_of_block = static_cast<int>((dimensions(options.beside.block, "--block").count() + kWarp - 1) / kWarp);
+    if (!options.beside.block.empty())
+        choices.warps_of_block =
+            static_cast<int>((dimensions(options.beside.block, "--block").count() + kWarp - 1) / kWarp);
     return choices;
 }
 
 predict::Code code_from(const PredictOptions& options) {
     const auto text = read_file(options.file, "a PTX file or a listing of cuobjdump or nvdisasm");
-    if (predict::is_listing(text)) return predict::code_from_listing(predict::parse_listing(text, options.file), options.kernel, options.file);
+    if (predict::is_listing(text))
+        return predict::code_from_listing(predict::parse_listing(text, options.file), options.kernel, options.file);
     return predict::code_from_ptx(ptx::parse_kernel(text, options.kernel, options.file), options.kernel, options.file);
 }
 
@@ -80,7 +83,8 @@ Json worksheet_json(const predict::Worksheet& sheet) {
     for (const auto& resource : sheet.resources) {
         Json uses = Json::array();
         for (const auto& use : resource.uses)
-            uses.push_back({{"by", use.by}, {"cycles_each", use.cycles_each}, {"count", use.count}, {"cycles", use.cycles()}});
+            uses.push_back(
+                {{"by", use.by}, {"cycles_each", use.cycles_each}, {"count", use.count}, {"cycles", use.cycles()}});
         resources.push_back({{"resource", resource.resource}, {"uses", uses}, {"cycles", resource.total()}});
     }
     return resources;
@@ -105,7 +109,9 @@ Json json_from(const predict::Prediction& p) {
                           {"queued_warps_per_cycle", point.queued_warps_per_cycle},
                           {"first_cache_lines", point.cache_lines > 0 ? Json(point.cache_lines) : Json()}});
     for (const auto& change : p.changes)
-        changes.push_back({{"what", change.what}, {"needed_warps", change.needed_warps}, {"cycles_per_warp", change.cycles_per_warp}});
+        changes.push_back({{"what", change.what},
+                           {"needed_warps", change.needed_warps},
+                           {"cycles_per_warp", change.cycles_per_warp}});
     return {{"schema", "gputomo-prediction-1"},
             {"kernel", p.kernel},
             {"gpu", p.gpu},
@@ -127,46 +133,59 @@ Json json_from(const predict::Prediction& p) {
 void print_worksheet(const predict::Worksheet& sheet, const std::string& limited_by) {
     fmt::print("\nThroughput bound: cycles of each resource of an SM for one warp\n");
     for (const auto& resource : sheet.resources) {
-        fmt::print("  {:<44} {:>34.4g}{}\n", resource.resource, resource.total(), resource.resource == limited_by ? "  <- the limit" : "");
-        for (const auto& use : resource.uses) fmt::print("    {:<42} {:>10.4g} x {:>10.6g} = {:>8.4g}\n", use.by, use.cycles_each, use.count, use.cycles());
+        fmt::print("  {:<44} {:>34.4g}{}\n", resource.resource, resource.total(),
+                   resource.resource == limited_by ? "  <- the limit" : "");
+        for (const auto& use : resource.uses)
+            fmt::print("    {:<42} {:>10.4g} x {:>10.6g} = {:>8.4g}\n", use.by, use.cycles_each, use.count,
+                       use.cycles());
     }
 }
 
 /// Every occupancy would be a long table; these show the shape. The last is always among them.
 void print_points(const predict::Prediction& p) {
     constexpr std::size_t kRows = 12;
-    fmt::print("\nThroughput against occupancy, warps per 1000 cycles and SM\n  {:>6} {:>12} {:>16} {:>12}\n", "warps", "bounds", "with contention",
-               "with queues");
+    fmt::print("\nThroughput against occupancy, warps per 1000 cycles and SM\n  {:>6} {:>12} {:>16} {:>12}\n", "warps",
+               "bounds", "with contention", "with queues");
     const std::size_t count = p.points.size(), rows = std::min(kRows, count);
     for (std::size_t row = 1; row <= rows; ++row) {
         const auto& point = p.points[row * count / rows - 1];
-        fmt::print("  {:>6} {:>12.4g} {:>16.4g} {:>12.4g}\n", point.warps, 1000 * point.warps_per_cycle, 1000 * point.contended_warps_per_cycle,
-                   1000 * point.queued_warps_per_cycle);
+        fmt::print("  {:>6} {:>12.4g} {:>16.4g} {:>12.4g}\n", point.warps, 1000 * point.warps_per_cycle,
+                   1000 * point.contended_warps_per_cycle, 1000 * point.queued_warps_per_cycle);
     }
 }
 
-std::string needed_text(double warps) { return std::isfinite(warps) ? fmt::format("{:.1f}", warps) : "more than any number of"; }
+std::string needed_text(double warps) {
+    return std::isfinite(warps) ? fmt::format("{:.1f}", warps) : "more than any number of";
+}
 
 void print_text(const predict::Prediction& p) {
     fmt::print("{} on {}\n\n", p.kernel, p.gpu);
-    fmt::print("  latency of a warp alone   {:.6g} cycles\n  throughput bound          {:.4g} cycles for a warp and SM\n  limited by                {}\n",
-               p.latency, p.bound, p.limited_by);
-    fmt::print("  needed occupancy          {:.1f} warps per SM{}\n", p.needed_warps, p.max_warps > 0 ? fmt::format(" of {}", p.max_warps) : "");
+    fmt::print(
+        "  latency of a warp alone   {:.6g} cycles\n  throughput bound          {:.4g} cycles for a warp and SM\n  "
+        "limited by                {}\n",
+        p.latency, p.bound, p.limited_by);
+    fmt::print("  needed occupancy          {:.1f} warps per SM{}\n", p.needed_warps,
+               p.max_warps > 0 ? fmt::format(" of {}", p.max_warps) : "");
     fmt::print("  with memory contention    {} warps per SM\n", needed_text(p.needed_contended));
-    if (p.max_warps > 0 && p.needed_warps > p.max_warps) fmt::print("  an SM does not hold that many: latency limits the kernel at any occupancy\n");
-    if (p.bytes > 0) fmt::print("  DRAM traffic              {:.6g} bytes a warp, {:.4g} GB/s at the bound\n", p.bytes, p.gigabytes_per_second);
+    if (p.max_warps > 0 && p.needed_warps > p.max_warps)
+        fmt::print("  an SM does not hold that many: latency limits the kernel at any occupancy\n");
+    if (p.bytes > 0)
+        fmt::print("  DRAM traffic              {:.6g} bytes a warp, {:.4g} GB/s at the bound\n", p.bytes,
+                   p.gigabytes_per_second);
     print_worksheet(p.worksheet, p.limited_by);
     print_points(p);
     fmt::print("\nWhat would change it\n");
     for (const auto& change : p.changes)
-        fmt::print("  {:<52} {:>8.1f} warps needed, {:.4g} cycles a warp\n", change.what, change.needed_warps, change.cycles_per_warp);
+        fmt::print("  {:<52} {:>8.1f} warps needed, {:.4g} cycles a warp\n", change.what, change.needed_warps,
+                   change.cycles_per_warp);
     fmt::print("\nAssumed\n");
     for (const auto& assumption : p.assumptions) fmt::print("  {}\n", assumption);
 }
 
 int print_comparisons(const PredictOptions& options, const std::vector<KernelComparison>& comparisons) {
     if (options.json)
-        fmt::print("{}\n", Json{{"schema", "gputomo-kernel-comparison-1"}, {"kernels", comparison_json(comparisons)}}.dump(1));
+        fmt::print("{}\n",
+                   Json{{"schema", "gputomo-kernel-comparison-1"}, {"kernels", comparison_json(comparisons)}}.dump(1));
     else
         print(comparisons);
     return 0;
@@ -174,12 +193,14 @@ int print_comparisons(const PredictOptions& options, const std::vector<KernelCom
 
 /// Kernels of the project where the name is one of theirs and no file.
 int run_workloads(const PredictOptions& options) {
-    return print_comparisons(options, compare_workloads(options.file, options.beside, machine_named(options.machine), options.machine));
+    return print_comparisons(
+        options, compare_workloads(options.file, options.beside, machine_named(options.machine), options.machine));
 }
 
 int run_prediction(const PredictOptions& options) {
     if (!std::filesystem::exists(options.file) && names_workloads(options.file)) return run_workloads(options);
-    if (options.kernel.empty()) throw InputError(fmt::format("--kernel: missing; expected an entry of {}", options.file));
+    if (options.kernel.empty())
+        throw InputError(fmt::format("--kernel: missing; expected an entry of {}", options.file));
     auto code = code_from(options);
     auto choices = choices_from(options);
     const auto machine = machine_named(options.machine);
@@ -211,9 +232,12 @@ void add_beside(CLI::App& command, const std::shared_ptr<PredictOptions>& option
     auto& beside = options->beside;
     command.add_option("--device", beside.device, "measure the kernel there too: cuda:N, sim:NAME, sim:FILE.json");
     command.add_option("--grid", beside.grid, "with --device: blocks, X[,Y,Z]");
-    command.add_option("--block", beside.block, "threads of a block, X[,Y,Z], which wait for each other at barriers and where blocks start");
-    command.add_option("--shared", beside.shared, "bytes of dynamic shared memory of a block")->check(CLI::NonNegativeNumber);
-    command.add_option("--arg", beside.arguments, "with --device: TYPE:VALUE or buf:BYTES[:FILE], in order")->allow_extra_args(false);
+    command.add_option("--block", beside.block,
+                       "threads of a block, X[,Y,Z], which wait for each other at barriers and where blocks start");
+    command.add_option("--shared", beside.shared, "bytes of dynamic shared memory of a block")
+        ->check(CLI::NonNegativeNumber);
+    command.add_option("--arg", beside.arguments, "with --device: TYPE:VALUE or buf:BYTES[:FILE], in order")
+        ->allow_extra_args(false);
     command.add_option("--out", beside.out, "file for what is measured of the project's kernels");
     command.add_option("--measured", beside.measured, "file that --out wrote, instead of --device");
     command.add_option("--seed", beside.seed, "for what is drawn at random")->capture_default_str();
@@ -224,21 +248,30 @@ void add_beside(CLI::App& command, const std::shared_ptr<PredictOptions>& option
 
 void add_predict(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<PredictOptions>();
-    auto* command = parent.add_subcommand("predict", "Throughput of a kernel against occupancy, from PTX or a listing of machine code");
+    auto* command = parent.add_subcommand(
+        "predict", "Throughput of a kernel against occupancy, from PTX or a listing of machine code");
     command
         ->add_option("file", options->file,
-                     fmt::format("PTX, or what cuobjdump -sass or nvdisasm print; or kernels of the project: {}", fmt::join(workload_names(), ", ")))
+                     fmt::format("PTX, or what cuobjdump -sass or nvdisasm print; or kernels of the project: {}",
+                                 fmt::join(workload_names(), ", ")))
         ->required();
     command->add_option("--kernel", options->kernel, "entry to predict");
     command->add_option("--machine", options->machine, "machine.json, or sim:NAME for a shipped one")->required();
     command->add_flag("--json", options->json, "as JSON");
-    command->add_option("--trip-count", options->trip_counts, "LABEL=N turns of the loop that starts there")->allow_extra_args(false);
-    command->add_option("--taken", options->taken, "LABEL that conditional branches forward go to")->allow_extra_args(false);
-    command->add_option("--transactions", options->transactions, "LINE=N lines of 128 bytes that a warp's access in that line touches")
+    command->add_option("--trip-count", options->trip_counts, "LABEL=N turns of the loop that starts there")
         ->allow_extra_args(false);
-    command->add_option("--ways", options->ways, "LINE=N bank-conflict ways of the shared memory access in that line")->allow_extra_args(false);
-    command->add_option("--l1-hit", options->l1_hit_rate, "share of loads that hit in the SM's cache")->capture_default_str();
-    command->add_option("--l2-hit", options->l2_hit_rate, "share of the others that hit in the GPU's cache")->capture_default_str();
+    command->add_option("--taken", options->taken, "LABEL that conditional branches forward go to")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--transactions", options->transactions,
+                     "LINE=N lines of 128 bytes that a warp's access in that line touches")
+        ->allow_extra_args(false);
+    command->add_option("--ways", options->ways, "LINE=N bank-conflict ways of the shared memory access in that line")
+        ->allow_extra_args(false);
+    command->add_option("--l1-hit", options->l1_hit_rate, "share of loads that hit in the SM's cache")
+        ->capture_default_str();
+    command->add_option("--l2-hit", options->l2_hit_rate, "share of the others that hit in the GPU's cache")
+        ->capture_default_str();
     add_beside(*command, options);
     command->callback([&action, options] { action = [options] { return run_prediction(*options); }; });
 }

@@ -35,7 +35,8 @@ struct ReportOptions {
     std::string out = "report.html";
 };
 
-/// A machine and what its page shows beside it: of a scan.json, a machine description, or one that is built in ("sim:gtx280").
+/// A machine and what its page shows beside it: of a scan.json, a machine description, or one that is built in
+/// ("sim:gtx280").
 struct Loaded {
     machine::Machine machine;
     report::Page page;
@@ -100,13 +101,17 @@ int report_files(const ReportOptions& options) {
 
 void add_report(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ReportOptions>();
-    auto* command = parent.add_subcommand("report", "Make the report of a scan.json or a machine description, or compare up to ten");
-    command->add_option("file", options->files, "scan.json, a machine description, or sim:NAME; compressed or not; several are put side by side")
+    auto* command = parent.add_subcommand(
+        "report", "Make the report of a scan.json or a machine description, or compare up to ten");
+    command
+        ->add_option("file", options->files,
+                     "scan.json, a machine description, or sim:NAME; compressed or not; several are put side by side")
         ->required()
         ->expected(1, kMostMachines);
     command
         ->add_option("--surface", options->surfaces,
-                     "throughputs that `gputomo surface` recorded on that GPU, to draw with models over them; may be given several times")
+                     "throughputs that `gputomo surface` recorded on that GPU, to draw with models over them; may be "
+                     "given several times")
         ->delimiter(',');
     command->add_option("--out", options->out, "HTML file to write")->capture_default_str();
     command->callback([&action, options] { action = [options] { return report_files(*options); }; });

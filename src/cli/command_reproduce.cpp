@@ -30,8 +30,8 @@ std::optional<reproduce::Json> results_in(const std::filesystem::path& folder, c
     const auto file = folder / (paper + ".json");
     if (!std::filesystem::exists(file)) return std::nullopt;
     auto json = reproduce::Json::parse(read_file(file, "a reproduction"), nullptr, false);
-    const bool ours =
-        json.is_object() && json.contains("schema") && json["schema"] == reproduce::kReproductionSchema && json.contains("paper") && json["paper"] == paper;
+    const bool ours = json.is_object() && json.contains("schema") && json["schema"] == reproduce::kReproductionSchema &&
+                      json.contains("paper") && json["paper"] == paper;
     return ours ? std::optional(std::move(json)) : std::nullopt;
 }
 
@@ -58,8 +58,12 @@ int reproduce_paper(const ReproduceOptions& options) {
     {
         Progress progress(options.quiet);
         reproduce::Options run{.only = options.only, .seed = options.seed};
-        run.open = [&](const std::string& name, const reproduce::PaperGpu& gpu) { return open_paper_gpu(name, gpu, options.seed); };
-        run.progress = [&](double fraction, double left, std::string_view what) { progress.show(fraction, left, what); };
+        run.open = [&](const std::string& name, const reproduce::PaperGpu& gpu) {
+            return open_paper_gpu(name, gpu, options.seed);
+        };
+        run.progress = [&](double fraction, double left, std::string_view what) {
+            progress.show(fraction, left, what);
+        };
         result = reproduce::run(paper, run);
     }
     fmt::print("{}", options.json ? reproduce::results_json(result) : reproduce::results_table(result));
@@ -73,11 +77,16 @@ int reproduce_paper(const ReproduceOptions& options) {
 
 void add_reproduce(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ReproduceOptions>();
-    auto* command = parent.add_subcommand("reproduce", "Measure a paper's GPUs again, simulated, and compare with what it published");
+    auto* command = parent.add_subcommand(
+        "reproduce", "Measure a paper's GPUs again, simulated, and compare with what it published");
     command->add_option("paper", options->paper, "id, see `gputomo list papers`")->required();
     command->add_flag("--json", options->json, "as JSON");
-    command->add_option("--only", options->only, "ids of published values, or what ids start with, such as wong2010.table3")->delimiter(',');
-    command->add_option("--out", options->out, "folder for PAPER.html, PAPER.json and an index.html of all papers there");
+    command
+        ->add_option("--only", options->only,
+                     "ids of published values, or what ids start with, such as wong2010.table3")
+        ->delimiter(',');
+    command->add_option("--out", options->out,
+                        "folder for PAPER.html, PAPER.json and an index.html of all papers there");
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();
     command->add_flag("--quiet", options->quiet, "no progress");
     command->callback([&action, options] { action = [options] { return reproduce_paper(*options); }; });

@@ -30,21 +30,25 @@ std::string csv_of(const scan::Scan& scan) {
     const bool done = !scan.records.empty() && scan.records.back().status == scan::Status::done;
     std::vector<deduce::Trace> traces;
     for (const auto& record : scan.records)
-        if (!done || &record == &scan.records.back()) traces.insert(traces.end(), record.outcome.traces.begin(), record.outcome.traces.end());
+        if (!done || &record == &scan.records.back())
+            traces.insert(traces.end(), record.outcome.traces.begin(), record.outcome.traces.end());
     std::string out;
     for (const auto& trace : traces) {
         out += fmt::format("# {}\n", trace.name);
         std::size_t rows = 0;
         for (std::size_t c = 0; c < trace.columns.size(); ++c) {
             const auto& column = trace.columns[c];
-            out += fmt::format("{}{}{}", c == 0 ? "" : ",", column.name, column.unit.empty() ? "" : " [" + column.unit + "]");
+            out += fmt::format("{}{}{}", c == 0 ? "" : ",", column.name,
+                               column.unit.empty() ? "" : " [" + column.unit + "]");
             rows = std::max(rows, column.values.size());
         }
         out += "\n";
         for (std::size_t r = 0; r < rows; ++r)
             for (std::size_t c = 0; c < trace.columns.size(); ++c)
-                out += fmt::format("{}{}{}", c == 0 ? "" : ",", r < trace.columns[c].values.size() ? fmt::format("{}", trace.columns[c].values[r]) : "",
-                                   c + 1 == trace.columns.size() ? "\n" : "");
+                out +=
+                    fmt::format("{}{}{}", c == 0 ? "" : ",",
+                                r < trace.columns[c].values.size() ? fmt::format("{}", trace.columns[c].values[r]) : "",
+                                c + 1 == trace.columns.size() ? "\n" : "");
     }
     return out;
 }
@@ -67,16 +71,20 @@ int run_experiment(const RunOptions& options) {
         Progress progress(false);
         scan::Options run;
         run.seed = options.seed;
-        run.progress = [&](double fraction, double left, std::string_view what) { progress.show(fraction, left, what); };
+        run.progress = [&](double fraction, double left, std::string_view what) {
+            progress.show(fraction, left, what);
+        };
         result = scan::run(*device, plan, run);
     }
     if (!options.csv.empty()) scan::write_file(options.csv, csv_of(result));
     throw_unless_done(result, options.csv.empty() ? "interrupted" : "interrupted; what was measured is saved");
     const auto& outcome = result.records.back().outcome;
-    for (const auto& e : outcome.estimates) fmt::print("{:<44} {} ({:.0f}%) {}\n", e.path, verdict_text(e), 100 * e.confidence, e.method);
+    for (const auto& e : outcome.estimates)
+        fmt::print("{:<44} {} ({:.0f}%) {}\n", e.path, verdict_text(e), 100 * e.confidence, e.method);
     for (const auto& check : outcome.code_checks)
         if (check.result != experiments::CodeResult::unavailable)
-            fmt::print("code check {}: {} (expected {}; found {})\n", check.kernel, experiments::name_of(check.result), check.expected, check.found);
+            fmt::print("code check {}: {} (expected {}; found {})\n", check.kernel, experiments::name_of(check.result),
+                       check.expected, check.found);
     for (const auto& warning : outcome.warnings) fmt::print(stderr, "warning: {}: {}\n", options.experiment, warning);
     return 0;
 }
@@ -90,7 +98,8 @@ void add_run(CLI::App& parent, Action& action) {
     command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
     command->add_option("--csv", options->csv, "file for the raw samples");
     command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
-    command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
+    command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")
+        ->capture_default_str();
     command->callback([&action, options] { action = [options] { return run_experiment(*options); }; });
 }
 

@@ -64,8 +64,12 @@ int scan_device(const ScanOptions& options) {
         scan::Options run;
         run.seed = options.seed;
         run.quick = options.quick;
-        run.progress = [&](double fraction, double left, std::string_view what) { progress.show(fraction, left, what); };
-        run.save = [&](const scan::Scan& scan) { scan::write_file(std::filesystem::path(options.out) / "scan.json", scan::to_json(scan)); };
+        run.progress = [&](double fraction, double left, std::string_view what) {
+            progress.show(fraction, left, what);
+        };
+        run.save = [&](const scan::Scan& scan) {
+            scan::write_file(std::filesystem::path(options.out) / "scan.json", scan::to_json(scan));
+        };
         result = scan::run(*device, plan, run);
     }
     save(result, options.out);
@@ -83,11 +87,14 @@ void add_scan(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ScanOptions>();
     auto* command = parent.add_subcommand("scan", "Measure a GPU and write its machine description");
     command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
-    command->add_option("--out", options->out, "folder for machine.json, scan.json and report.html")->capture_default_str();
-    command->add_option("--history", options->history, "history file that keeps the description too (see gputomo history)");
+    command->add_option("--out", options->out, "folder for machine.json, scan.json and report.html")
+        ->capture_default_str();
+    command->add_option("--history", options->history,
+                        "history file that keeps the description too (see gputomo history)");
     command->add_option("--only", options->only, "experiments to run, with what they need")->delimiter(',');
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str()->check(kSeeds);
-    command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
+    command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")
+        ->capture_default_str();
     command->add_flag("--quick", options->quick, "fewer repetitions");
     command->add_flag("--quiet", options->quiet, "no progress");
     command->callback([&action, options] { action = [options] { return scan_device(*options); }; });

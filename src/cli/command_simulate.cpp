@@ -40,7 +40,8 @@ Dump dump_from(const std::string& text, const std::vector<device::Buffer>& buffe
     const std::string where = "--dump " + text;
     if (colon == std::string::npos || colon + 1 == text.size()) throw InputError(where + ": expected N:FILE");
     const auto n = number<std::size_t>(std::string_view(text).substr(0, colon), where);
-    if (n >= buffers.size()) throw InputError(fmt::format("{}: there are {} buffers, counted from 0", where, buffers.size()));
+    if (n >= buffers.size())
+        throw InputError(fmt::format("{}: there are {} buffers, counted from 0", where, buffers.size()));
     Dump dump{&buffers[n], text.substr(colon + 1)};
     scan::check_writable_file(dump.file);
     return dump;
@@ -62,10 +63,12 @@ std::unique_ptr<device::Module> load(device::Device& gpu, std::string_view ptx, 
 void check_limit(const device::Device& gpu, device::Attribute attribute, std::uint64_t asked, std::string_view what) {
     const auto most = gpu.attribute(attribute);
     if (most && asked > static_cast<std::uint64_t>(*most))
-        throw InputError(fmt::format("{}: found {}; expected no more than the {} of {}", what, asked, *most, gpu.name()));
+        throw InputError(
+            fmt::format("{}: found {}; expected no more than the {} of {}", what, asked, *most, gpu.name()));
 }
 
-/// A simulated GPU does not fail, so what ends a launch before its time limit is the kernel's fault: the answer is "failed".
+/// A simulated GPU does not fail, so what ends a launch before its time limit is the kernel's fault: the answer is
+/// "failed".
 device::LaunchResult launch_kernel(device::Kernel& kernel, const device::Launch& launch) {
     try {
         return kernel.launch(launch);
@@ -77,10 +80,13 @@ device::LaunchResult launch_kernel(device::Kernel& kernel, const device::Launch&
 }
 
 void print(const sim::Counters& c, Nanoseconds elapsed) {
-    fmt::print("cycles {}\nelapsed_ns {:.1f}\nwarp_instructions {}\nthread_instructions {}\nmemory_transactions {}\ndram_bytes {}\n", c.cycles, elapsed.count(),
-               c.warp_instructions, c.thread_instructions, c.memory_transactions, c.dram_bytes);
+    fmt::print(
+        "cycles {}\nelapsed_ns {:.1f}\nwarp_instructions {}\nthread_instructions {}\nmemory_transactions "
+        "{}\ndram_bytes {}\n",
+        c.cycles, elapsed.count(), c.warp_instructions, c.thread_instructions, c.memory_transactions, c.dram_bytes);
     fmt::print("bank_conflict_cycles {}\ndivergent_branches {}\n", c.bank_conflict_cycles, c.divergent_branches);
-    for (const auto& [name, hits] : c.cache_hits) fmt::print("{}_hits {}\n{}_misses {}\n", name, hits, name, c.cache_misses.at(name));
+    for (const auto& [name, hits] : c.cache_hits)
+        fmt::print("{}_hits {}\n{}_misses {}\n", name, hits, name, c.cache_misses.at(name));
 }
 
 int simulate(const SimulateOptions& options) {
@@ -92,7 +98,8 @@ int simulate(const SimulateOptions& options) {
     launch.dynamic_shared = Bytes(options.shared);
     launch.time_limit = std::chrono::milliseconds(options.time_limit_ms);
     check_limit(*gpu, device::Attribute::max_threads_per_block, launch.block.count(), "--block " + options.block);
-    check_limit(*gpu, device::Attribute::max_shared_memory_per_block, static_cast<std::uint64_t>(options.shared), "--shared");
+    check_limit(*gpu, device::Attribute::max_shared_memory_per_block, static_cast<std::uint64_t>(options.shared),
+                "--shared");
     const auto module = load(*gpu, text, options.file);
     auto arguments = kernel_arguments(options.arguments, signature, *gpu);
     launch.arguments = arguments.packed;
@@ -115,10 +122,13 @@ void add_simulate(CLI::App& parent, Action& action) {
     command->add_option("--grid", options->grid, "blocks, X[,Y,Z]")->capture_default_str();
     command->add_option("--block", options->block, "threads of a block, X[,Y,Z]")->capture_default_str();
     command->add_option("--shared", options->shared, "bytes of dynamic shared memory")->check(CLI::NonNegativeNumber);
-    command->add_option("--arg", options->arguments, "TYPE:VALUE or buf:BYTES[:FILE], in order")->allow_extra_args(false);
+    command->add_option("--arg", options->arguments, "TYPE:VALUE or buf:BYTES[:FILE], in order")
+        ->allow_extra_args(false);
     command->add_option("--dump", options->dumps, "N:FILE writes buffer N after the run")->allow_extra_args(false);
     command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
-    command->add_option("--time-limit", options->time_limit_ms, "milliseconds of this machine's time")->capture_default_str()->check(CLI::PositiveNumber);
+    command->add_option("--time-limit", options->time_limit_ms, "milliseconds of this machine's time")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
     command->callback([&action, options] { action = [options] { return simulate(*options); }; });
 }
 

@@ -48,7 +48,8 @@ std::vector<experiments::MixAccess> accesses_of(const std::vector<std::string>& 
 
 void check_all(const std::vector<int>& values, std::string_view option, int least, int most) {
     for (const int value : values)
-        if (value < least || value > most) throw InputError(fmt::format("{} {}: expected {} to {}", option, value, least, most));
+        if (value < least || value > most)
+            throw InputError(fmt::format("{} {}: expected {} to {}", option, value, least, most));
 }
 
 experiments::MixPlan plan_of(const SurfaceOptions& options, const device::Device& device) {
@@ -65,7 +66,8 @@ experiments::MixPlan plan_of(const SurfaceOptions& options, const device::Device
                               .seconds = options.seconds};
     if (!options.alphas.empty()) plan.intensities.clear();
     for (const int alpha : options.alphas) plan.intensities.push_back({1, alpha});
-    if (plan.warps.empty()) plan.warps.resize(static_cast<std::size_t>(most)), std::iota(plan.warps.begin(), plan.warps.end(), 1);
+    if (plan.warps.empty())
+        plan.warps.resize(static_cast<std::size_t>(most)), std::iota(plan.warps.begin(), plan.warps.end(), 1);
     return plan;
 }
 
@@ -82,15 +84,16 @@ int run_surface(const SurfaceOptions& options) {
     } catch (...) {
         if (!surface.curves.empty()) {
             scan::save_surface(surface, options.out);
-            fmt::print(stderr, "the {} mixes that were measured before are in {}\n", surface.curves.size(), options.out);
+            fmt::print(stderr, "the {} mixes that were measured before are in {}\n", surface.curves.size(),
+                       options.out);
         }
         throw;
     }
     scan::save_surface(surface, options.out);
     const auto samples = std::accumulate(surface.curves.begin(), surface.curves.end(), std::size_t{0},
                                          [](std::size_t sum, const auto& curve) { return sum + curve.samples.size(); });
-    fmt::print("{}: {} samples of {} mixes, machine code of {} kernels as written: {}\n", surface.gpu, samples, surface.curves.size(), surface.checked_kernels,
-               options.out);
+    fmt::print("{}: {} samples of {} mixes, machine code of {} kernels as written: {}\n", surface.gpu, samples,
+               surface.curves.size(), surface.checked_kernels, options.out);
     for (const auto& warning : surface.warnings) fmt::print(stderr, "warning: {}\n", warning);
     return 0;
 }
@@ -99,23 +102,36 @@ int run_surface(const SurfaceOptions& options) {
 
 void add_surface(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<SurfaceOptions>();
-    auto* command = parent.add_subcommand("surface", "Throughput of mixes of instructions over occupancy, arithmetic intensity and parallelism");
+    auto* command = parent.add_subcommand(
+        "surface", "Throughput of mixes of instructions over occupancy, arithmetic intensity and parallelism");
     command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
-    command->add_option("--out", options->out, "file to write; compressed where the name ends in .gz")->capture_default_str();
-    command->add_option("--access", options->accesses, fmt::format("what is mixed with adds: {}; all if not given", experiments::mix_access_names()))
+    command->add_option("--out", options->out, "file to write; compressed where the name ends in .gz")
+        ->capture_default_str();
+    command
+        ->add_option("--access", options->accesses,
+                     fmt::format("what is mixed with adds: {}; all if not given", experiments::mix_access_names()))
         ->delimiter(',');
-    command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one; 1/8 to 512 if not given")->delimiter(',');
+    command
+        ->add_option("--alpha", options->alphas, "arithmetic instructions for each other one; 1/8 to 512 if not given")
+        ->delimiter(',');
     command->add_option("--ilp", options->ilp, "independent chains of a warp")->delimiter(',')->capture_default_str();
     command->add_option("--warps", options->warps, "occupancies, warps on each SM; all if not given")->delimiter(',');
-    command->add_option("--turn", options->turn, "instructions of a turn of the loop; if not given, 720, or as many as do not wait for code")
+    command
+        ->add_option("--turn", options->turn,
+                     "instructions of a turn of the loop; if not given, 720, or as many as do not wait for code")
         ->check(CLI::Range(16, 1000));
     command
-        ->add_option("--window", options->window_us, "least microseconds for which streams are counted; if not given, 200 on a GPU and none on a simulated one")
+        ->add_option(
+            "--window", options->window_us,
+            "least microseconds for which streams are counted; if not given, 200 on a GPU and none on a simulated one")
         ->check(CLI::Range(0.0, 1000.0))
         ->check(is_number("a number from 0 to 1000"));
-    command->add_option("--seconds", options->seconds, "begin no mix after this time; 0: none")->capture_default_str()->check(CLI::NonNegativeNumber);
+    command->add_option("--seconds", options->seconds, "begin no mix after this time; 0: none")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str()->check(kSeeds);
-    command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
+    command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")
+        ->capture_default_str();
     command->callback([&action, options] { action = [options] { return run_surface(*options); }; });
 }
 

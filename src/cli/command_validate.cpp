@@ -32,13 +32,16 @@ struct ValidateOptions {
 /// Of the decided values, this share may be wrong.
 constexpr double kWrongAllowed = 0.01;
 
-validate::Subject subject_of(const ValidateOptions& options) { return options.outstanding ? validate::Subject::outstanding : validate::Subject::everything; }
+validate::Subject subject_of(const ValidateOptions& options) {
+    return options.outstanding ? validate::Subject::outstanding : validate::Subject::everything;
+}
 
 /// The descriptions of machines with a wrong value, to scan them again as sim:FILE.json.
 void keep_machines(const validate::Result& result, validate::Subject subject, const std::filesystem::path& folder) {
     std::filesystem::create_directories(folder);
     for (const auto& one : result.cases)
-        if (!one.wrong.empty() || !one.failures.empty()) machine::save(validate::machine_of(subject, one.seed), folder / fmt::format("{}.json", one.seed));
+        if (!one.wrong.empty() || !one.failures.empty())
+            machine::save(validate::machine_of(subject, one.seed), folder / fmt::format("{}.json", one.seed));
 }
 
 int validate_deduction(const ValidateOptions& options) {
@@ -46,37 +49,47 @@ int validate_deduction(const ValidateOptions& options) {
     validate::Result result;
     {
         Progress progress(false);
-        validate::Campaign campaign{options.machines,    options.seed, noise_level(options.noise), std::max(1U, std::thread::hardware_concurrency()),
-                                    subject_of(options), nullptr,      InterruptGuard::interrupted};
+        validate::Campaign campaign{options.machines,           options.seed,
+                                    noise_level(options.noise), std::max(1U, std::thread::hardware_concurrency()),
+                                    subject_of(options),        nullptr,
+                                    InterruptGuard::interrupted};
         campaign.progress = [&](int done) {
             if (!InterruptGuard::interrupted())
-                progress.show(static_cast<double>(done) / options.machines, -1, fmt::format("{} of {} machines scanned", done, options.machines));
+                progress.show(static_cast<double>(done) / options.machines, -1,
+                              fmt::format("{} of {} machines scanned", done, options.machines));
         };
         result = validate::run(campaign);
     }
     const auto covered = validate::covered(result.tallies);
     const auto all = validate::sum(covered);
     if (options.json) {
-        nlohmann::ordered_json json = {
-            {"schema", "gputomo-validate-1"}, {"machines", options.machines}, {"seed", options.seed}, {"parameters", nlohmann::ordered_json::object()}};
+        nlohmann::ordered_json json = {{"schema", "gputomo-validate-1"},
+                                       {"machines", options.machines},
+                                       {"seed", options.seed},
+                                       {"parameters", nlohmann::ordered_json::object()}};
         for (const auto& [parameter, tally] : covered)
-            json["parameters"][parameter] = {
-                {"exact", tally.exact}, {"total", tally.total()}, {"undecided", tally.undecided}, {"wrong", tally.wrong}, {"missing", tally.missing}};
+            json["parameters"][parameter] = {{"exact", tally.exact},
+                                             {"total", tally.total()},
+                                             {"undecided", tally.undecided},
+                                             {"wrong", tally.wrong},
+                                             {"missing", tally.missing}};
         fmt::print("{}\n", json.dump(1));
     } else {
         for (const auto& [parameter, tally] : covered)
-            fmt::print("{:<44} {:>4} exact of {:>4}, {} undecided, {} wrong, {} missing\n", parameter, tally.exact, tally.total(), tally.undecided, tally.wrong,
-                       tally.missing);
+            fmt::print("{:<44} {:>4} exact of {:>4}, {} undecided, {} wrong, {} missing\n", parameter, tally.exact,
+                       tally.total(), tally.undecided, tally.wrong, tally.missing);
         fmt::print("{} of {} exact; {} of {} decided values wrong\n", all.exact, all.total(), all.wrong, all.decided());
     }
     if (!options.keep.empty()) keep_machines(result, subject_of(options), options.keep);
     for (const auto& one : result.cases) {
-        for (const auto& wrong : one.wrong) fmt::print(stderr, "machine {}: {}: {} instead of {}\n", one.seed, wrong.path, wrong.scanned, wrong.truth);
+        for (const auto& wrong : one.wrong)
+            fmt::print(stderr, "machine {}: {}: {} instead of {}\n", one.seed, wrong.path, wrong.scanned, wrong.truth);
         for (const auto& failure : one.failures) fmt::print(stderr, "machine {}: {}\n", one.seed, failure);
     }
     if (result.cases.size() < static_cast<std::size_t>(options.machines))
         throw Interrupted(fmt::format("interrupted; the counts are those of {} machines", result.cases.size()));
-    const bool complete = std::all_of(result.cases.begin(), result.cases.end(), [](const auto& one) { return one.failures.empty(); });
+    const bool complete =
+        std::all_of(result.cases.begin(), result.cases.end(), [](const auto& one) { return one.failures.empty(); });
     return complete && static_cast<double>(all.wrong) <= kWrongAllowed * static_cast<double>(all.decided()) ? 0 : 1;
 }
 
@@ -119,10 +132,14 @@ int validate_caches(const ValidateOptions& options) {
     {
         Progress progress(false);
         const auto noise = noise_level(options.noise);
-        validate::CacheCampaign campaign{
-            options.caches, options.seed, {noise.jitter_cycles, noise.outlier_fraction}, std::max(1U, std::thread::hardware_concurrency()), nullptr};
+        validate::CacheCampaign campaign{options.caches,
+                                         options.seed,
+                                         {noise.jitter_cycles, noise.outlier_fraction},
+                                         std::max(1U, std::thread::hardware_concurrency()),
+                                         nullptr};
         campaign.progress = [&](int done) {
-            progress.show(static_cast<double>(done) / options.caches, -1, fmt::format("{} of {} caches deduced", done, options.caches));
+            progress.show(static_cast<double>(done) / options.caches, -1,
+                          fmt::format("{} of {} caches deduced", done, options.caches));
         };
         cases = validate::run(campaign);
     }
@@ -141,11 +158,13 @@ int validate_caches(const ValidateOptions& options) {
         print_json(options, cases, all);
     else
         fmt::print(
-            "of {} caches: geometry {}, index {}, policy {}; odds of single ways wrong {}; wrong with confidence above 0.95 {}; {:.1f} million loads a cache\n",
+            "of {} caches: geometry {}, index {}, policy {}; odds of single ways wrong {}; wrong with confidence above "
+            "0.95 {}; {:.1f} million loads a cache\n",
             cases.size(), all.geometry, all.index, all.policy, all.odds_wrong, all.surely_wrong,
             static_cast<double>(all.loads) / 1e6 / static_cast<double>(cases.size()));
     const auto total = static_cast<double>(cases.size());
-    const bool enough = static_cast<double>(all.geometry) >= kGeometryWanted * total && static_cast<double>(all.policy) >= kPolicyWanted * total;
+    const bool enough = static_cast<double>(all.geometry) >= kGeometryWanted * total &&
+                        static_cast<double>(all.policy) >= kPolicyWanted * total;
     return enough && all.surely_wrong == 0 ? 0 : 1;
 }
 
@@ -153,15 +172,22 @@ int validate_caches(const ValidateOptions& options) {
 
 void add_validate(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ValidateOptions>();
-    auto* command = parent.add_subcommand("validate", "Scan random simulated machines blind and count what is recovered");
-    command->add_option("--machines", options->machines, "how many")->capture_default_str()->check(CLI::Range(1, 100000));
-    command->add_option("--caches", options->caches, "random single caches instead of machines")->check(CLI::Range(1, 100000));
+    auto* command =
+        parent.add_subcommand("validate", "Scan random simulated machines blind and count what is recovered");
+    command->add_option("--machines", options->machines, "how many")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 100000));
+    command->add_option("--caches", options->caches, "random single caches instead of machines")
+        ->check(CLI::Range(1, 100000));
     command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
     command->add_option("--noise", options->noise, "measurement noise, 0 to 3")->capture_default_str();
-    command->add_flag("--outstanding", options->outstanding, "only tables of outstanding loads, on machines drawn for that");
+    command->add_flag("--outstanding", options->outstanding,
+                      "only tables of outstanding loads, on machines drawn for that");
     command->add_flag("--json", options->json, "as JSON");
     command->add_option("--keep", options->keep, "folder for the descriptions of machines that were not recovered");
-    command->callback([&action, options] { action = [options] { return options->caches > 0 ? validate_caches(*options) : validate_deduction(*options); }; });
+    command->callback([&action, options] {
+        action = [options] { return options->caches > 0 ? validate_caches(*options) : validate_deduction(*options); };
+    });
 }
 
 }  // namespace gputomo::cli

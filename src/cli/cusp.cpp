@@ -65,7 +65,8 @@ report::TrendPlot plot_of(const Curves& curves) {
         for (const auto& [alpha, needed] : warps) alphas.insert(alpha);
     deduce::Trace trace{.name = "trends/cusp", .experiment = "trends"};
     trace.plot = {.title =
-                      "Warps per SM that hide the latencies of one 4-byte load and alpha adds together, by the basic model (Volkov 2016, Fig. 4.5); points: "
+                      "Warps per SM that hide the latencies of one 4-byte load and alpha adds together, by the basic "
+                      "model (Volkov 2016, Fig. 4.5); points: "
                       "the fewest that attained 90% of the peak (Fig. 4.6)",
                   .x = "alpha",
                   .log_x = true};
@@ -88,7 +89,8 @@ std::vector<report::TrendPlot> cusp(const std::vector<std::pair<std::string, mac
         if (!parameters) continue;
         curves.add(name, estimated(*parameters), true);
         for (const auto& surface : surfaces)
-            if (surface.gpu == machine.identity.name.value_or(name)) curves.add(fmt::format("{}, measured", name), measured(*parameters, surface), false);
+            if (surface.gpu == machine.identity.name.value_or(name))
+                curves.add(fmt::format("{}, measured", name), measured(*parameters, surface), false);
     }
     if (curves.lines.empty()) return {};
     return {plot_of(curves)};

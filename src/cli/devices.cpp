@@ -49,24 +49,30 @@ machine::Machine simulated_machine(const std::string& name) {
         if (machine.name == what) return machine::from_json(machine.text, name);
     if (what.ends_with(".json")) return machine::load(what);
     throw InputError(
-        fmt::format("device '{}': no such machine; expected sim:NAME with NAME one of {}, or sim:FILE.json", name, fmt::join(shipped_machines(), ", ")));
+        fmt::format("device '{}': no such machine; expected sim:NAME with NAME one of {}, or sim:FILE.json", name,
+                    fmt::join(shipped_machines(), ", ")));
 }
 
 std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& name, std::uint64_t seed, int noise) {
-    if (!name.starts_with("sim:")) throw InputError(fmt::format("device '{}': expected a simulated one, sim:NAME or sim:FILE.json", name));
+    if (!name.starts_with("sim:"))
+        throw InputError(fmt::format("device '{}': expected a simulated one, sim:NAME or sim:FILE.json", name));
     try {
         const auto [machine, assumed] = sim::completed(simulated_machine(name));
         auto device = sim::make_device(machine, {.id = name, .seed = seed, .noise = noise_level(noise)});
-        if (!assumed.empty()) fmt::print(stderr, "note: {} leaves open what simulation needs; assumed: {}\n", name, fmt::join(assumed, "; "));
+        if (!assumed.empty())
+            fmt::print(stderr, "note: {} leaves open what simulation needs; assumed: {}\n", name,
+                       fmt::join(assumed, "; "));
         return device;
     } catch (const InputError& e) {
         const std::string what = e.what();
-        throw InputError(what.find(name.substr(4)) == std::string::npos ? fmt::format("device '{}': {}", name, what) : what);
+        throw InputError(what.find(name.substr(4)) == std::string::npos ? fmt::format("device '{}': {}", name, what)
+                                                                        : what);
     }
 }
 
 std::unique_ptr<device::Device> open_device(const std::string& name, std::uint64_t seed, int noise) {
-    if (name == "auto") return open_device(device::cuda::count() > 0 ? "cuda:0" : std::string(kDefaultMachine), seed, noise);
+    if (name == "auto")
+        return open_device(device::cuda::count() > 0 ? "cuda:0" : std::string(kDefaultMachine), seed, noise);
     if (name.starts_with("sim:")) return open_simulated(name, seed, noise);
     if (name.starts_with("cuda:")) return device::cuda::open(cuda_index(name));
     throw InputError(fmt::format("device '{}': expected cuda:N, sim:NAME, sim:FILE.json or auto", name));

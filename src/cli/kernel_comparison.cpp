@@ -19,7 +19,8 @@ constexpr double kWarp = 32;
 
 double needed(const Points& points) {
     const double target = models::kHidden * points.back().second;
-    const auto short_of = std::find_if(points.rbegin(), points.rend(), [&](const auto& point) { return point.second < target; });
+    const auto short_of =
+        std::find_if(points.rbegin(), points.rend(), [&](const auto& point) { return point.second < target; });
     const std::pair<double, double> before = short_of == points.rend() ? std::pair<double, double>{} : *short_of;
     const auto& point = short_of == points.rend() ? points.front() : *std::prev(short_of);
     return before.first + (point.first - before.first) * (target - before.second) / (point.second - before.second);
@@ -35,7 +36,8 @@ Errors errors_of(const std::vector<KernelComparison>& comparisons) {
     Errors errors;
     for (const auto& comparison : comparisons) {
         for (const auto& sample : comparison.measured.samples)
-            errors.throughput.push_back(error_of(warps_per_cycle_at(comparison.prediction, sample.warps) / sample.warps_per_cycle));
+            errors.throughput.push_back(
+                error_of(warps_per_cycle_at(comparison.prediction, sample.warps) / sample.warps_per_cycle));
         const auto warps = needed_warps(comparison);
         errors.needed.push_back(error_of(warps.predicted / warps.measured));
     }
@@ -48,10 +50,13 @@ Errors errors_of(const std::vector<KernelComparison>& comparisons) {
 
 PredictedWorkload predicted_workload(const experiments::Workload& workload) {
     const std::string origin = fmt::format("kernels/{}.ptx", workload.file);
-    PredictedWorkload predicted{.code = predict::code_from_ptx(ptx::parse(experiments::ptx_of(workload), origin), workload.kernel, origin), .choices = {}};
+    PredictedWorkload predicted{
+        .code = predict::code_from_ptx(ptx::parse(experiments::ptx_of(workload), origin), workload.kernel, origin),
+        .choices = {}};
     int load = 0;
     for (const auto& instruction : predicted.code.instructions) {
-        const bool loads = instruction.access && instruction.access->place == predict::Place::global && instruction.access->load;
+        const bool loads =
+            instruction.access && instruction.access->place == predict::Place::global && instruction.access->load;
         if (loads && load++ == workload.scattered_load) predicted.choices.access.transactions[instruction.line] = kWarp;
         if (instruction.kind != predict::Kind::branch) continue;
         const auto& label = predicted.code.labels.at(instruction.target);
@@ -64,13 +69,17 @@ PredictedWorkload predicted_workload(const experiments::Workload& workload) {
     return predicted;
 }
 
-void hold_occupancy(predict::Choices& choices, std::int64_t own_shared, const scan::MeasuredKernel& measured, const machine::Machine& machine) {
+void hold_occupancy(predict::Choices& choices, std::int64_t own_shared, const scan::MeasuredKernel& measured,
+                    const machine::Machine& machine) {
     const auto& shared = machine.shared;
-    const experiments::SharedLimits limits{.sm = shared.capacity.value_or(0),
-                                           .block = (shared.max_per_block ? shared.max_per_block : shared.capacity).value_or(0),
-                                           .reserved = shared.block_overhead.value_or(0)};
+    const experiments::SharedLimits limits{
+        .sm = shared.capacity.value_or(0),
+        .block = (shared.max_per_block ? shared.max_per_block : shared.capacity).value_or(0),
+        .reserved = shared.block_overhead.value_or(0)};
     const int most = measured.samples.back().blocks;
-    choices.holding = [limits, most, own_shared](int blocks) { return blocks >= most ? own_shared : std::max(own_shared, shared_that_holds(limits, blocks)); };
+    choices.holding = [limits, most, own_shared](int blocks) {
+        return blocks >= most ? own_shared : std::max(own_shared, shared_that_holds(limits, blocks));
+    };
 }
 
 NeededWarps needed_warps(const KernelComparison& comparison) {
@@ -83,21 +92,23 @@ NeededWarps needed_warps(const KernelComparison& comparison) {
 }
 
 void print(const std::vector<KernelComparison>& comparisons) {
-    fmt::print("warps per 1000 cycles and SM\n  {:<20} {:>6} {:>10} {:>10} {:>8}\n", "kernel", "warps", "predicted", "measured", "ratio");
+    fmt::print("warps per 1000 cycles and SM\n  {:<20} {:>6} {:>10} {:>10} {:>8}\n", "kernel", "warps", "predicted",
+               "measured", "ratio");
     for (const auto& comparison : comparisons) {
         for (const auto& sample : comparison.measured.samples) {
             const double predicted = warps_per_cycle_at(comparison.prediction, sample.warps);
-            fmt::print("  {:<20} {:>6} {:>10.4g} {:>10.4g} {:>8.3f}\n", comparison.measured.id, sample.warps, 1000 * predicted, 1000 * sample.warps_per_cycle,
-                       predicted / sample.warps_per_cycle);
+            fmt::print("  {:<20} {:>6} {:>10.4g} {:>10.4g} {:>8.3f}\n", comparison.measured.id, sample.warps,
+                       1000 * predicted, 1000 * sample.warps_per_cycle, predicted / sample.warps_per_cycle);
         }
         const auto warps = needed_warps(comparison);
-        fmt::print("  {:<20} {:>6} {:>10.1f} {:>10.1f} {:>8.3f}  limited by {}\n", "", "needed", warps.predicted, warps.measured,
-                   warps.predicted / warps.measured, comparison.prediction.limited_by);
+        fmt::print("  {:<20} {:>6} {:>10.1f} {:>10.1f} {:>8.3f}  limited by {}\n", "", "needed", warps.predicted,
+                   warps.measured, warps.predicted / warps.measured, comparison.prediction.limited_by);
     }
     const auto errors = errors_of(comparisons);
-    fmt::print("\nthroughput: median error {:.1f}%, largest {:.1f}%; needed occupancy: median {:.1f}%, largest {:.1f}%\n",
-               100 * errors.throughput[errors.throughput.size() / 2], 100 * errors.throughput.back(), 100 * errors.needed[errors.needed.size() / 2],
-               100 * errors.needed.back());
+    fmt::print(
+        "\nthroughput: median error {:.1f}%, largest {:.1f}%; needed occupancy: median {:.1f}%, largest {:.1f}%\n",
+        100 * errors.throughput[errors.throughput.size() / 2], 100 * errors.throughput.back(),
+        100 * errors.needed[errors.needed.size() / 2], 100 * errors.needed.back());
 }
 
 Json comparison_json(const std::vector<KernelComparison>& comparisons) {
@@ -105,8 +116,9 @@ Json comparison_json(const std::vector<KernelComparison>& comparisons) {
     for (const auto& comparison : comparisons) {
         Json points = Json::array();
         for (const auto& sample : comparison.measured.samples)
-            points.push_back(
-                {{"warps", sample.warps}, {"predicted", warps_per_cycle_at(comparison.prediction, sample.warps)}, {"measured", sample.warps_per_cycle}});
+            points.push_back({{"warps", sample.warps},
+                              {"predicted", warps_per_cycle_at(comparison.prediction, sample.warps)},
+                              {"measured", sample.warps_per_cycle}});
         const auto warps = needed_warps(comparison);
         list.push_back({{"kernel", comparison.measured.id},
                         {"limited_by", comparison.prediction.limited_by},

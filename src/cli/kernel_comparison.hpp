@@ -23,10 +23,13 @@ struct KernelComparison {
     scan::MeasuredKernel measured;
 };
 
-/// Has the prediction's occupancies held by shared memory, as KernelTiming does below the most blocks that were measured.
-void hold_occupancy(predict::Choices& choices, std::int64_t own_shared, const scan::MeasuredKernel& measured, const machine::Machine& machine);
+/// Has the prediction's occupancies held by shared memory, as KernelTiming does below the most blocks that were
+/// measured.
+void hold_occupancy(predict::Choices& choices, std::int64_t own_shared, const scan::MeasuredKernel& measured,
+                    const machine::Machine& machine);
 
-/// Warps per SM from which on the throughput stays at 90% of that at the most measured warps or above, between samples by interpolation.
+/// Warps per SM from which on the throughput stays at 90% of that at the most measured warps or above, between samples
+/// by interpolation.
 struct NeededWarps {
     double predicted = 0;
     double measured = 0;

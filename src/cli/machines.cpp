@@ -18,13 +18,15 @@ std::string content_of(const std::string& file, std::string_view expected) {
 
 std::string schema_of(const std::string& content) {
     const auto json = nlohmann::json::parse(content, nullptr, false);
-    return json.is_object() && json.contains("schema") && json["schema"].is_string() ? json["schema"].get<std::string>() : "";
+    return json.is_object() && json.contains("schema") && json["schema"].is_string() ? json["schema"].get<std::string>()
+                                                                                     : "";
 }
 
 machine::Machine machine_named(const std::string& name) {
     if (name.starts_with("sim:")) return simulated_machine(name);
     const auto content = content_of(name, "a machine description");
-    return schema_of(content) == scan::kScanSchema ? scan::describe(scan::scan_from_json(content, name)) : machine::from_json(content, name);
+    return schema_of(content) == scan::kScanSchema ? scan::describe(scan::scan_from_json(content, name))
+                                                   : machine::from_json(content, name);
 }
 
 }  // namespace gputomo::cli

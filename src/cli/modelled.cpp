@@ -46,9 +46,14 @@ std::vector<report::ModelledMix> measured_mixes(const experiments::MixSurface& s
     std::vector<report::ModelledMix> mixes;
     for (const auto& curve : surface.curves) {
         const auto& shape = curve.shape;
-        if (shape.arithmetic_only || shape.alpha == 0 || shape.chains != kChains || shape.access != access || curve.samples.empty()) continue;
-        auto& mix = mixes.emplace_back(report::ModelledMix{
-            .alpha = static_cast<double>(shape.alpha) / shape.accesses, .measured = {}, .estimated = {}, .needed_measured = {}, .needed_estimated = {}});
+        if (shape.arithmetic_only || shape.alpha == 0 || shape.chains != kChains || shape.access != access ||
+            curve.samples.empty())
+            continue;
+        auto& mix = mixes.emplace_back(report::ModelledMix{.alpha = static_cast<double>(shape.alpha) / shape.accesses,
+                                                           .measured = {},
+                                                           .estimated = {},
+                                                           .needed_measured = {},
+                                                           .needed_estimated = {}});
         for (const auto& sample : curve.samples) mix.measured[sample.warps] = sample.instructions_per_cycle;
     }
     std::ranges::sort(mixes, {}, &report::ModelledMix::alpha);
@@ -67,7 +72,8 @@ void add_models(report::ModelledAccess& access, const experiments::MixSurface& s
     for (const auto* model : models_in_order()) {
         access.mean_error.push_back(std::ranges::find(errors, model->id, &models::ModelError::model)->mean_error);
         for (auto& mix : access.mixes) {
-            const auto found = std::ranges::find_if(evaluations, [&](const auto& e) { return e.model == model->id && e.mix.alpha == mix.alpha; });
+            const auto found = std::ranges::find_if(
+                evaluations, [&](const auto& e) { return e.model == model->id && e.mix.alpha == mix.alpha; });
             mix.estimated.push_back(found == evaluations.end() ? models::Curve{} : found->estimated);
             mix.needed_estimated.push_back(found == evaluations.end() ? std::nullopt : found->needed_estimated);
             if (found != evaluations.end()) mix.needed_measured = found->needed_measured;
@@ -75,13 +81,17 @@ void add_models(report::ModelledAccess& access, const experiments::MixSurface& s
     }
 }
 
-void add_access(report::Modelled& all, const AccessTitle& row, const experiments::MixSurface& surface, const machine::Machine& machine) {
+void add_access(report::Modelled& all, const AccessTitle& row, const experiments::MixSurface& surface,
+                const machine::Machine& machine) {
     auto mixes = measured_mixes(surface, row.access);
     if (mixes.empty()) return;
     const std::string id(experiments::name_of(row.access));
     if (std::ranges::any_of(all.accesses, [&](const auto& other) { return other.id == id; })) return;
-    auto& access = all.accesses.emplace_back(report::ModelledAccess{
-        .id = id, .title = std::string(row.title), .why_no_models = "none knows this access", .mixes = std::move(mixes), .mean_error = {}});
+    auto& access = all.accesses.emplace_back(report::ModelledAccess{.id = id,
+                                                                    .title = std::string(row.title),
+                                                                    .why_no_models = "none knows this access",
+                                                                    .mixes = std::move(mixes),
+                                                                    .mean_error = {}});
     if (!row.judged) return;
     try {
         add_models(access, surface, models::parameters_of(machine, *row.judged));

@@ -9,7 +9,9 @@
 
 namespace gputomo::cli {
 
-/// What the surfaces have with one chain in a warp. The models' parameters are the machine's; where it lacks one, the mixes come without models.
-[[nodiscard]] report::Modelled modelled(const std::vector<experiments::MixSurface>& surfaces, const machine::Machine& machine);
+/// What the surfaces have with one chain in a warp. The models' parameters are the machine's; where it lacks one, the
+/// mixes come without models.
+[[nodiscard]] report::Modelled modelled(const std::vector<experiments::MixSurface>& surfaces,
+                                        const machine::Machine& machine);
 
 }  // namespace gputomo::cli

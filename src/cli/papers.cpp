@@ -13,7 +13,9 @@
 namespace gputomo::cli {
 namespace {
 
-reproduce::Paper read(const EmbeddedFile& file) { return reproduce::paper_from_json(file.text, fmt::format("papers/{}.json", file.name)); }
+reproduce::Paper read(const EmbeddedFile& file) {
+    return reproduce::paper_from_json(file.text, fmt::format("papers/{}.json", file.name));
+}
 
 }  // namespace
 
@@ -32,9 +34,11 @@ reproduce::Paper shipped_paper(const std::string& id) {
     throw InputError(fmt::format("no paper '{}'; expected one of {}", id, fmt::join(names, ", ")));
 }
 
-std::unique_ptr<device::Device> open_paper_gpu(const std::string& name, const reproduce::PaperGpu& gpu, std::uint64_t seed) {
+std::unique_ptr<device::Device> open_paper_gpu(const std::string& name, const reproduce::PaperGpu& gpu,
+                                               std::uint64_t seed) {
     auto machine = simulated_machine("sim:" + gpu.machine);
-    for (const auto& [path, value] : gpu.settings) machine::set_leaf(machine, path, {machine::Knowledge::known, value, {}, {.source = "a setting of " + name}});
+    for (const auto& [path, value] : gpu.settings)
+        machine::set_leaf(machine, path, {machine::Knowledge::known, value, {}, {.source = "a setting of " + name}});
     machine::validate(machine, name);
     return sim::make_device(machine, {.id = "sim:" + gpu.machine, .seed = seed});
 }

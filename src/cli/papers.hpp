@@ -15,6 +15,7 @@ namespace gputomo::cli {
 [[nodiscard]] reproduce::Paper shipped_paper(const std::string& id);
 
 /// The described GPU with the paper's settings.
-[[nodiscard]] std::unique_ptr<device::Device> open_paper_gpu(const std::string& name, const reproduce::PaperGpu& gpu, std::uint64_t seed);
+[[nodiscard]] std::unique_ptr<device::Device> open_paper_gpu(const std::string& name, const reproduce::PaperGpu& gpu,
+                                                             std::uint64_t seed);
 
 }  // namespace gputomo::cli

@@ -25,11 +25,14 @@ struct BesideOptions {
 [[nodiscard]] bool names_workloads(const std::string& name);
 [[nodiscard]] std::vector<std::string> workload_names();
 
-/// Measured here or read from a file; those of `name` that there are. Throws InputError where neither device nor file is given.
-[[nodiscard]] std::vector<KernelComparison> compare_workloads(const std::string& name, const BesideOptions& options, const machine::Machine& machine,
+/// Measured here or read from a file; those of `name` that there are. Throws InputError where neither device nor file
+/// is given.
+[[nodiscard]] std::vector<KernelComparison> compare_workloads(const std::string& name, const BesideOptions& options,
+                                                              const machine::Machine& machine,
                                                               const std::string& origin);
 
 /// The user's kernel at five occupancies.
-[[nodiscard]] scan::MeasuredKernel measure_kernel(const std::string& file, const std::string& kernel, const BesideOptions& options);
+[[nodiscard]] scan::MeasuredKernel measure_kernel(const std::string& file, const std::string& kernel,
+                                                  const BesideOptions& options);
 
 }  // namespace gputomo::cli

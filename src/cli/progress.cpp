@@ -47,7 +47,8 @@ void Progress::show(double fraction, double seconds_left, std::string_view what)
         constexpr int kBar = 24;
         const int full = static_cast<int>(fraction * kBar);
         const std::string left = seconds_left < 0 ? "" : fmt::format(" {:.0f} s left", seconds_left);
-        fmt::print(stderr, "\r\033[K[{:#<{}}{:.<{}}] {:3.0f}%{} {:.60}", "", full, "", kBar - full, 100 * fraction, left, what);
+        fmt::print(stderr, "\r\033[K[{:#<{}}{:.<{}}] {:3.0f}%{} {:.60}", "", full, "", kBar - full, 100 * fraction,
+                   left, what);
         drawn_ = true;
         return;
     }

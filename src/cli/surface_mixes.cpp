@@ -7,13 +7,15 @@ namespace {
 
 bool is_alone(const experiments::MixShape& shape) { return shape.arithmetic_only || shape.alpha == 0; }
 
-/// Instructions per cycle by warps; with `latencies`, cycles of each by instructions per cycle, up to the peak (Little's law; Volkov 2016, 3.4).
+/// Instructions per cycle by warps; with `latencies`, cycles of each by instructions per cycle, up to the peak
+/// (Little's law; Volkov 2016, 3.4).
 void read_alone(const experiments::MixCurve& curve, models::Curve& throughput, models::Curve* latencies) {
     double most = 0;
     for (const auto& sample : curve.samples) {
         throughput[sample.warps] = sample.instructions_per_cycle;
         if (latencies != nullptr && sample.instructions_per_cycle > most)
-            (*latencies)[sample.instructions_per_cycle] = sample.warps * curve.shape.chains / sample.instructions_per_cycle;
+            (*latencies)[sample.instructions_per_cycle] =
+                sample.warps * curve.shape.chains / sample.instructions_per_cycle;
         most = std::max(most, sample.instructions_per_cycle);
     }
 }
@@ -27,7 +29,8 @@ double best_alone(const experiments::MixSurface& surface, experiments::MixAccess
     return most;
 }
 
-/// Cycles of an access, where the fewest that were tried are under way (Little's law); 0 where there are no accesses alone.
+/// Cycles of an access, where the fewest that were tried are under way (Little's law); 0 where there are no accesses
+/// alone.
 double latency_alone(const experiments::MixSurface& surface, experiments::MixAccess access) {
     int fewest = 0;
     double latency = 0;
@@ -56,7 +59,8 @@ experiments::MixAccess mix_access(models::Access access) {
     }
 }
 
-std::vector<models::MeasuredMix> judged_mixes(const experiments::MixSurface& surface, const MixChoice& choice, models::Parameters& p) {
+std::vector<models::MeasuredMix> judged_mixes(const experiments::MixSurface& surface, const MixChoice& choice,
+                                              models::Parameters& p) {
     const auto access = mix_access(p.access);
     const auto occupancies = experiments::mix_occupancies(p.schedulers, p.max_warps);
     std::vector<models::MeasuredMix> mixes;
@@ -66,7 +70,8 @@ std::vector<models::MeasuredMix> judged_mixes(const experiments::MixSurface& sur
         const auto& shape = curve.shape;
         if (shape.chains != choice.chains || (!shape.arithmetic_only && shape.access != access)) continue;
         if (is_alone(shape)) {
-            read_alone(curve, shape.arithmetic_only ? p.arithmetic_curve : p.memory_curve, shape.arithmetic_only ? nullptr : &p.loaded_latency);
+            read_alone(curve, shape.arithmetic_only ? p.arithmetic_curve : p.memory_curve,
+                       shape.arithmetic_only ? nullptr : &p.loaded_latency);
             continue;
         }
         const double alpha = static_cast<double>(shape.alpha) / shape.accesses;

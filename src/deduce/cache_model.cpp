@@ -19,7 +19,8 @@ std::vector<std::int64_t> order_of(const Times& times) {
     std::sort(sorted.begin(), sorted.end());
     sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
     std::vector<std::int64_t> order;
-    for (const auto time : times) order.push_back(std::lower_bound(sorted.begin(), sorted.end(), time) - sorted.begin());
+    for (const auto time : times)
+        order.push_back(std::lower_bound(sorted.begin(), sorted.end(), time) - sorted.begin());
     return order;
 }
 
@@ -63,7 +64,8 @@ private:
         const auto most = *std::max_element(rank_.begin(), rank_.end());
         if (rank_[way] != most || std::count(rank_.begin(), rank_.end(), most) == 1) return;
         bool first = true;
-        for (std::uint32_t other = 0; other < rank_.size(); ++other) first = first && (rank_[other] != most || places_[other] >= places_[way]);
+        for (std::uint32_t other = 0; other < rank_.size(); ++other)
+            first = first && (rank_[other] != most || places_[other] >= places_[way]);
         tied_ += 1;
         first_ += first ? 1 : 0;
     }
@@ -98,7 +100,8 @@ struct UsedBits {
     static constexpr std::int32_t kFresh = 1;
     static constexpr bool kStates = true;
     static std::int32_t any(std::mt19937_64& random) { return static_cast<std::int32_t>(random() % 2); }
-    /// A used way was evicted: all bits were forgotten, now or, where the model was not in the set's state yet, a while ago.
+    /// A used way was evicted: all bits were forgotten, now or, where the model was not in the set's state yet, a while
+    /// ago.
     static void forget_late(Ranks& ranks, std::uint32_t way) {
         if (ranks[way] == 0) std::fill(ranks.begin(), ranks.end(), 1);
     }
@@ -124,8 +127,8 @@ struct Nru : UsedBits {
     }
 };
 
-/// Re-reference intervals of 2 bits, hit priority. Bimodal insertion is distant but for one fill in 32, which shows only when a
-/// way is evicted that should have had to wait.
+/// Re-reference intervals of 2 bits, hit priority. Bimodal insertion is distant but for one fill in 32, which shows
+/// only when a way is evicted that should have had to wait.
 template <bool bimodal>
 struct Rrip {
     static constexpr std::int32_t kDistant = 3, kFresh = kDistant;
@@ -139,8 +142,9 @@ struct Rrip {
     }
 };
 
-/// Segmented LRU: lines come in on probation; when used again they are protected, half of the ways at most, in place of the one
-/// protected longest. The oldest on probation goes. What came to its segment before anything was seen is older than the rest.
+/// Segmented LRU: lines come in on probation; when used again they are protected, half of the ways at most, in place of
+/// the one protected longest. The oldest on probation goes. What came to its segment before anything was seen is older
+/// than the rest.
 class SegmentedLru : public PolicyModel {
 public:
     explicit SegmentedLru(std::uint32_t ways) : guarded_(ways, false), used_(ways, 0) {}
@@ -207,7 +211,9 @@ private:
 class TreePlru : public PolicyModel {
 public:
     explicit TreePlru(const WayTree& tree)
-        : tree_(std::make_shared<const WayTree>(tree)), path_(std::make_shared<const Paths>(paths_of(tree))), last_(tree.nodes.size(), kUnknown) {}
+        : tree_(std::make_shared<const WayTree>(tree)),
+          path_(std::make_shared<const Paths>(paths_of(tree))),
+          last_(tree.nodes.size(), kUnknown) {}
     std::unique_ptr<PolicyModel> clone() const override { return std::make_unique<TreePlru>(*this); }
     double odds(std::uint32_t way) const override {
         double odds = 1;
@@ -237,7 +243,8 @@ private:
         Paths paths(tree.nodes.front().ways.size());
         for (std::size_t n = 0; n < tree.nodes.size(); ++n)
             for (int half = 0; half < 2 && tree.nodes[n].halves[0] >= 0; ++half)
-                for (const auto way : tree.nodes[static_cast<std::size_t>(tree.nodes[n].halves[half])].ways) paths[way].push_back({n, half});
+                for (const auto way : tree.nodes[static_cast<std::size_t>(tree.nodes[n].halves[half])].ways)
+                    paths[way].push_back({n, half});
         return paths;
     }
     std::shared_ptr<const WayTree> tree_;
@@ -291,14 +298,17 @@ std::unique_ptr<PolicyModel> make_any(std::string_view policy, std::uint32_t way
 
 using Pair = std::pair<std::unique_ptr<PolicyModel>, std::unique_ptr<PolicyModel>>;
 
-bool differ(const Pair& pair, std::uint32_t way) { return std::abs(pair.first->odds(way) - pair.second->odds(way)) > 1e-9; }
+bool differ(const Pair& pair, std::uint32_t way) {
+    return std::abs(pair.first->odds(way) - pair.second->odds(way)) > 1e-9;
+}
 
 void use(Pair& pair, std::uint32_t way, bool evicted) {
     evicted ? pair.first->fill(way) : pair.first->touch(way);
     evicted ? pair.second->fill(way) : pair.second->touch(way);
 }
 
-/// Whether some uses drawn at random show a difference: nearly all that there are, much sooner than to visit all states does.
+/// Whether some uses drawn at random show a difference: nearly all that there are, much sooner than to visit all states
+/// does.
 bool differ_by_chance(std::string_view a, std::string_view b, std::uint32_t ways) {
     constexpr std::uint32_t kUsesPerWay = 64;
     std::mt19937_64 random(1);
@@ -322,7 +332,9 @@ std::unique_ptr<PolicyModel> make_model(std::string_view policy, std::uint32_t w
     throw std::invalid_argument("no such candidate policy");
 }
 
-std::unique_ptr<PolicyModel> make_odds_model(std::vector<double> odds) { return std::make_unique<WayOdds>(std::move(odds)); }
+std::unique_ptr<PolicyModel> make_odds_model(std::vector<double> odds) {
+    return std::make_unique<WayOdds>(std::move(odds));
+}
 std::unique_ptr<PolicyModel> make_tree_model(const WayTree& tree) { return std::make_unique<TreePlru>(tree); }
 
 WayTree binary_tree(std::uint32_t ways) {

@@ -10,8 +10,8 @@
 
 namespace gputomo::deduce {
 
-/// State of one policy on a full set. Ways are numbered in no particular order: where a policy would choose one of several ways by
-/// its place, all of them have equal odds until prefer() says which comes first.
+/// State of one policy on a full set. Ways are numbered in no particular order: where a policy would choose one of
+/// several ways by its place, all of them have equal odds until prefer() says which comes first.
 class PolicyModel {
 public:
     virtual ~PolicyModel() = default;
@@ -42,8 +42,8 @@ public:
 /// Each way with its own odds.
 [[nodiscard]] std::unique_ptr<PolicyModel> make_odds_model(std::vector<double> odds);
 
-/// A tree of bits that point away from the last use. A node's halves are other nodes, or leaves that hold one or several ways
-/// whose order is not known.
+/// A tree of bits that point away from the last use. A node's halves are other nodes, or leaves that hold one or
+/// several ways whose order is not known.
 struct WayTree {
     struct Node {
         std::vector<std::uint32_t> ways;  ///< below it
@@ -55,9 +55,9 @@ struct WayTree {
 /// The tree over the next power of two leaves, the ways in their order; branches without ways are left out.
 [[nodiscard]] WayTree binary_tree(std::uint32_t ways);
 
-/// Whether two policies ("tree-plru" among them) are one machine in sets of so many ways: from a set that nothing is known of, all pairs of
-/// states are visited that uses of any way and evictions of any victim lead to, and in each pair every way has the same odds. False also
-/// for more than 8 ways, or more pairs than are worth visiting.
+/// Whether two policies ("tree-plru" among them) are one machine in sets of so many ways: from a set that nothing is
+/// known of, all pairs of states are visited that uses of any way and evictions of any victim lead to, and in each pair
+/// every way has the same odds. False also for more than 8 ways, or more pairs than are worth visiting.
 [[nodiscard]] bool same_machine(std::string_view a, std::string_view b, std::uint32_t ways);
 
 }  // namespace gputomo::deduce

@@ -15,7 +15,8 @@ constexpr std::size_t kFewest = 5;
 constexpr double kStandardErrors = 6;
 /// Rises that are at least this large against the largest count as stairs.
 constexpr double kAsLarge = 0.55;
-/// The largest rise is this many times the usual one, and more; the usual one counts up to this share of the first value.
+/// The largest rise is this many times the usual one, and more; the usual one counts up to this share of the first
+/// value.
 constexpr double kUsualRises = 4;
 constexpr double kShareOfFirst = 0.02;
 /// Clocks count whole cycles: a step is at least two of them.
@@ -61,7 +62,9 @@ Regression regress(std::span<const double> x, std::span<const double> y, const S
 std::optional<Step> best_step(std::span<const double> x, std::span<const double> y) {
     if (x.size() != y.size() || x.size() < kFewest) return std::nullopt;
     std::size_t best = 1;
-    const auto regress_at = [&](std::size_t split) { return regress(x, y, [&](std::size_t i) { return i >= split ? 1.0 : 0.0; }); };
+    const auto regress_at = [&](std::size_t split) {
+        return regress(x, y, [&](std::size_t i) { return i >= split ? 1.0 : 0.0; });
+    };
     Regression kept = regress_at(1);
     for (std::size_t split = 2; split < x.size(); ++split) {
         const Regression tried = regress_at(split);
@@ -69,7 +72,8 @@ std::optional<Step> best_step(std::span<const double> x, std::span<const double>
         best = split;
         kept = tried;
     }
-    return Step{x[best - 1], x[best], kept.height, kept.height >= kLeastHeight && kept.height > kStandardErrors * kept.error};
+    return Step{x[best - 1], x[best], kept.height,
+                kept.height >= kLeastHeight && kept.height > kStandardErrors * kept.error};
 }
 
 std::optional<Stairs> best_stairs(std::span<const double> x, std::span<const double> y) {
@@ -81,7 +85,8 @@ std::optional<Stairs> best_stairs(std::span<const double> x, std::span<const dou
     for (int width = 2; width + 2 < static_cast<int>(x.back()); ++width) {
         const Regression tried = regress(x, y, [&](std::size_t i) { return std::floor((x[i] - 1) / width); });
         if (tried.height <= 0 || root_mean(tried) >= best.error) continue;
-        best = {width, tried.height, tried.height >= kLeastHeight && tried.height > kStandardErrors * tried.error, root_mean(tried), best.error_of_line};
+        best = {width, tried.height, tried.height >= kLeastHeight && tried.height > kStandardErrors * tried.error,
+                root_mean(tried), best.error_of_line};
     }
     return best;
 }
@@ -95,7 +100,8 @@ std::optional<Step> first_jump(std::span<const double> x, std::span<const double
         sizes.push_back(std::abs(rises.back()));
     }
     const double largest = *std::max_element(rises.begin(), rises.end());
-    const auto first = std::find_if(rises.begin(), rises.end(), [&](double rise) { return rise >= kAsLarge * largest; });
+    const auto first =
+        std::find_if(rises.begin(), rises.end(), [&](double rise) { return rise >= kAsLarge * largest; });
     const auto at = static_cast<std::size_t>(first - rises.begin());
     // In a staircase of narrow stairs most values rise by a stair; the first value bounds what is usual.
     const double usual = std::min(median(sizes), kShareOfFirst * y[0]);

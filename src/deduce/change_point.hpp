@@ -17,8 +17,9 @@ struct Step {
 /// The line with one step that leaves the least squares; nothing for fewer than five values. `x` ascends.
 [[nodiscard]] std::optional<Step> best_step(std::span<const double> x, std::span<const double> y);
 
-/// The first of the large rises from one value to the next (at least half as large as the largest), significant where the largest
-/// stands out from what values mostly rise by; nothing for fewer than five values. Finds the first stair of a staircase.
+/// The first of the large rises from one value to the next (at least half as large as the largest), significant where
+/// the largest stands out from what values mostly rise by; nothing for fewer than five values. Finds the first stair of
+/// a staircase.
 [[nodiscard]] std::optional<Step> first_jump(std::span<const double> x, std::span<const double> y);
 
 struct Stairs {
@@ -29,8 +30,8 @@ struct Stairs {
     double error_of_line = 0;
 };
 
-/// The line with a staircase of equal steps, from x = width to width + 1 and so on, that leaves the least squares; nothing for fewer than five values. `x` ascends
-/// and are whole numbers from 1 on.
+/// The line with a staircase of equal steps, from x = width to width + 1 and so on, that leaves the least squares;
+/// nothing for fewer than five values. `x` ascends and are whole numbers from 1 on.
 [[nodiscard]] std::optional<Stairs> best_stairs(std::span<const double> x, std::span<const double> y);
 
 }  // namespace gputomo::deduce

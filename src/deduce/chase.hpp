@@ -7,15 +7,16 @@
 
 namespace gputomo::deduce {
 
-/// A closed tour: offsets[0] -> offsets[1] -> ... -> offsets[0], each a distinct multiple of 8 bytes from the array's start.
+/// A closed tour: offsets[0] -> offsets[1] -> ... -> offsets[0], each a distinct multiple of 8 bytes from the array's
+/// start.
 struct ChaseRequest {
     std::vector<std::uint64_t> offsets;  ///< bytes
     std::uint32_t warm_laps = 1;         ///< whole tours before recording
     std::uint32_t recorded_laps = 1;     ///< whole tours recorded
 };
 
-/// Latency in cycles of each recorded load, recording overhead taken off: latencies[lap * offsets.size() + i] is the load
-/// of offsets[i].
+/// Latency in cycles of each recorded load, recording overhead taken off: latencies[lap * offsets.size() + i] is the
+/// load of offsets[i].
 struct ChaseTrace {
     std::vector<double> latencies;
     /// Loads recorded without a break; between two such pieces the tour went on unrecorded. 0: all of them.

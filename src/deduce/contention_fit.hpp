@@ -22,7 +22,8 @@ struct ContentionFit {
     double largest_error = 0;  ///< of the latencies, relative: how well the form holds
 };
 
-/// Least squares of relative errors; for each c the other two follow. nullopt for fewer than four samples or where latency does not grow.
+/// Least squares of relative errors; for each c the other two follow. nullopt for fewer than four samples or where
+/// latency does not grow.
 [[nodiscard]] std::optional<ContentionFit> fit_contention(std::span<const LoadedLatency> samples);
 
 }  // namespace gputomo::deduce

@@ -10,7 +10,8 @@
 
 namespace gputomo::deduce {
 
-using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>>;
+using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<double>,
+                           std::vector<std::string>>;
 
 enum class Verdict {
     decided,    ///< `value` explains the data and nothing else does nearly as well
@@ -42,7 +43,8 @@ struct Trace {
         std::vector<double> values;
     };
     std::vector<Column> columns;
-    /// How to plot it: x column, y columns, log scales; empty x for none. The columns below make other forms of it; empty for points and lines.
+    /// How to plot it: x column, y columns, log scales; empty x for none. The columns below make other forms of it;
+    /// empty for points and lines.
     struct Plot {
         std::string title;
         std::string x;

@@ -11,7 +11,8 @@ constexpr std::uint64_t kMostInstructions = 64;
 std::size_t explained_by(const std::vector<FetchPlace>& places, std::uint64_t size, std::uint64_t unit) {
     std::size_t best = 0;
     for (std::uint64_t first = 0; first < size; first += unit) {
-        const auto right = std::ranges::count_if(places, [&](const auto& place) { return (place.offset % size == first) == place.waited; });
+        const auto right = std::ranges::count_if(
+            places, [&](const auto& place) { return (place.offset % size == first) == place.waited; });
         best = std::max(best, static_cast<std::size_t>(right));
     }
     return best;

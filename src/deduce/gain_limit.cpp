@@ -19,7 +19,8 @@ constexpr double kScatter = 6;
 /// What one value usually lies off the middle of its neighbours.
 double scatter_of(std::span<const double> gains) {
     std::vector<double> off;
-    for (std::size_t i = 1; i + 1 < gains.size(); ++i) off.push_back(std::abs(gains[i] - (gains[i - 1] + gains[i + 1]) / 2));
+    for (std::size_t i = 1; i + 1 < gains.size(); ++i)
+        off.push_back(std::abs(gains[i] - (gains[i - 1] + gains[i + 1]) / 2));
     std::nth_element(off.begin(), off.begin() + static_cast<std::ptrdiff_t>(off.size() / 2), off.end());
     return off[off.size() / 2];
 }
@@ -30,9 +31,11 @@ std::optional<GainLimit> gain_limit(std::span<const double> sizes, std::span<con
     if (sizes.size() < kFewest || gains.size() != sizes.size()) return std::nullopt;
     const double most = *std::max_element(gains.begin(), gains.end());
     const auto index = [&](auto found) { return static_cast<std::size_t>(found - gains.begin()); };
-    const auto first = index(std::find_if(gains.begin(), gains.end(), [&](double gain) { return gain >= kAll * most; }));
+    const auto first =
+        index(std::find_if(gains.begin(), gains.end(), [&](double gain) { return gain >= kAll * most; }));
     if (most <= 0 || most < kScatter * scatter_of(gains) || first + 1 >= sizes.size()) return std::nullopt;
-    const auto less = index(std::find_if(gains.begin() + static_cast<std::ptrdiff_t>(first), gains.end(), [&](double gain) { return gain < kNotLess * most; }));
+    const auto less = index(std::find_if(gains.begin() + static_cast<std::ptrdiff_t>(first), gains.end(),
+                                         [&](double gain) { return gain < kNotLess * most; }));
     if (less == sizes.size() || sizes[less] > kStays * sizes[first]) return GainLimit{sizes[first], sizes[first + 1]};
     return GainLimit{sizes[less - 1], sizes[less]};
 }

@@ -11,8 +11,8 @@ struct GainLimit {
     double next = 0;  ///< the next one that was tried
 };
 
-/// `sizes` ascend. Whether the gain stays, or goes down again because larger sizes push out what is used next, does not matter. Nothing for fewer than
-/// five sizes, where the last one gains most, or where the gain is no more than scatter.
+/// `sizes` ascend. Whether the gain stays, or goes down again because larger sizes push out what is used next, does not
+/// matter. Nothing for fewer than five sizes, where the last one gains most, or where the gain is no more than scatter.
 [[nodiscard]] std::optional<GainLimit> gain_limit(std::span<const double> sizes, std::span<const double> gains);
 
 }  // namespace gputomo::deduce

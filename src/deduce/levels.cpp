@@ -38,7 +38,9 @@ std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride) {
     return offsets;
 }
 
-std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride, std::uint64_t most) { return strided(bytes, stride_for(bytes, stride, most)); }
+std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride, std::uint64_t most) {
+    return strided(bytes, stride_for(bytes, stride, most));
+}
 
 LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question) {
     struct Newest {
@@ -48,13 +50,17 @@ LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question) {
     };
     LevelSweep sweep;
     std::vector<Newest> about;  // one per level
-    const auto next_size = [&](std::uint64_t bytes) { return !question.half_octaves ? 2 * bytes : std::has_single_bit(bytes) ? bytes / 2 * 3 : bytes / 3 * 4; };
+    const auto next_size = [&](std::uint64_t bytes) {
+        return !question.half_octaves ? 2 * bytes : std::has_single_bit(bytes) ? bytes / 2 * 3 : bytes / 3 * 4;
+    };
     for (std::uint64_t bytes = question.smallest; bytes <= question.largest; bytes = next_size(bytes)) {
         const std::uint64_t stride = stride_for(bytes, question.stride, question.most_loads);
         const auto readings = readings_of(chase, bytes, stride);
         const double representative = quantile(readings, kRepresentative);
-        const double mean = std::accumulate(readings.begin(), readings.end(), 0.0) / static_cast<double>(std::max<std::size_t>(1, readings.size()));
-        sweep.points.push_back({bytes, stride, median(readings), quantile(readings, 0.05), quantile(readings, 0.95), mean});
+        const double mean = std::accumulate(readings.begin(), readings.end(), 0.0) /
+                            static_cast<double>(std::max<std::size_t>(1, readings.size()));
+        sweep.points.push_back(
+            {bytes, stride, median(readings), quantile(readings, 0.05), quantile(readings, 0.95), mean});
         if (!sweep.levels.empty()) {
             Level& level = sweep.levels.back();
             if (representative <= about.back().representative + about.back().spread) {
@@ -73,7 +79,8 @@ LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question) {
         std::vector<double> own;
         std::copy_if(readings.begin(), readings.end(), std::back_inserter(own), [&](double r) { return r > border; });
         sweep.levels.push_back({median(own), quantile(own, 0.05), quantile(own, 0.95), bytes, 0});
-        about.push_back({representative, std::max(question.least_step, kSpread * median_deviation(own)), about.empty()});
+        about.push_back(
+            {representative, std::max(question.least_step, kSpread * median_deviation(own)), about.empty()});
     }
     return sweep;
 }

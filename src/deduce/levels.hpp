@@ -12,8 +12,9 @@ struct LevelQuestion {
     std::uint64_t smallest = 512;  ///< bytes of the first array
     std::uint64_t largest = 0;     ///< bytes available
     std::uint64_t stride = 256;    ///< bytes; about a line, so that most loads of an array too large miss
-    double least_step = 3;         ///< cycles between two levels, at least; more where the clock steps in several cycles
-    bool half_octaves = false;     ///< sizes 1, 1.5, 2, 3, 4, ... instead of 1, 2, 4: for levels no larger than twice the one before
+    double least_step = 3;  ///< cycles between two levels, at least; more where the clock steps in several cycles
+    bool half_octaves =
+        false;  ///< sizes 1, 1.5, 2, 3, 4, ... instead of 1, 2, 4: for levels no larger than twice the one before
     /// Arrays of more loads than this are walked with a doubled stride.
     std::uint64_t most_loads = 1 << 19;
 };
@@ -35,8 +36,9 @@ struct LevelSweep {
     std::vector<Point> points;  ///< one per array size
 };
 
-/// Doubles the array until `largest`. A new level starts where the slower loads leave the spread of the level before (Wong 2010,
-/// III-B; Saavedra's method). One that the next size leaves again was the way from one level to the next, not a level.
+/// Doubles the array until `largest`. A new level starts where the slower loads leave the spread of the level before
+/// (Wong 2010, III-B; Saavedra's method). One that the next size leaves again was the way from one level to the next,
+/// not a level.
 [[nodiscard]] LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question);
 
 }  // namespace gputomo::deduce

@@ -6,11 +6,13 @@
 namespace gputomo::deduce {
 namespace {
 
-/// Pieces between two first loads of a tour, largest first: the closer, the larger the caches that a lap overflows. Each tour has them at one place of eight pieces,
-/// so that whatever else a load needs that depends on where it is, is needed for as few places as possible.
+/// Pieces between two first loads of a tour, largest first: the closer, the larger the caches that a lap overflows.
+/// Each tour has them at one place of eight pieces, so that whatever else a load needs that depends on where it is, is
+/// needed for as few places as possible.
 constexpr std::uint64_t kSpacings[] = {24, 16, 8}, kPlaces = 8;
 constexpr std::uint32_t kWarmLaps = 2, kRecordedLaps = 4;
-/// Shares of neighbours that were there: nearly all, and what some may be there for another reason than the cold load beside them.
+/// Shares of neighbours that were there: nearly all, and what some may be there for another reason than the cold load
+/// beside them.
 constexpr double kThere = 0.85, kBeyond = 0.25;
 constexpr std::size_t kFewestCold = 24;
 /// Pieces behind a line's end that are looked at, where the next pair lies farther away.
@@ -25,7 +27,8 @@ public:
         Neighbours found;
         std::uint64_t line = q_.piece;
         bool told = true;
-        // A line of twice the length holds the neighbour in front of every second load; where it ends, the neighbour beyond is not there.
+        // A line of twice the length holds the neighbour in front of every second load; where it ends, the neighbour
+        // beyond is not there.
         for (; line < q_.longest_line; line *= 2) {
             const auto share = share_at(-static_cast<std::int64_t>(line / q_.piece), 2 * line);
             found.shares.push_back(share);
@@ -48,8 +51,10 @@ private:
     /// Random order: what is fetched ahead of a walk should not meet the next pair.
     [[nodiscard]] std::vector<std::uint64_t> firsts_at(std::uint64_t place, std::uint64_t spacing) const {
         std::vector<std::uint64_t> pieces;
-        const std::uint64_t margin = std::max<std::uint64_t>({q_.longest_line / q_.piece, kMostAhead, kPlaces}), end = q_.room / q_.piece;
-        for (std::uint64_t at = margin / kPlaces * kPlaces + place; at + margin < end && 2 * (pieces.size() + 1) <= q_.most_loads; at += spacing)
+        const std::uint64_t margin = std::max<std::uint64_t>({q_.longest_line / q_.piece, kMostAhead, kPlaces}),
+                            end = q_.room / q_.piece;
+        for (std::uint64_t at = margin / kPlaces * kPlaces + place;
+             at + margin < end && 2 * (pieces.size() + 1) <= q_.most_loads; at += spacing)
             pieces.push_back(at);
         std::mt19937_64 random(q_.seed);
         std::ranges::shuffle(pieces, random);
@@ -60,7 +65,8 @@ private:
         ChaseRequest request{{}, kWarmLaps, kRecordedLaps};
         for (const auto piece : firsts) {
             request.offsets.push_back(piece * q_.piece);
-            request.offsets.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(piece) + distance) * q_.piece);
+            request.offsets.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(piece) + distance) *
+                                      q_.piece);
         }
         return chase_(request).latencies;
     }
@@ -90,7 +96,8 @@ private:
             for (std::size_t i = 0; i + 1 < readings.size(); i += 2) {
                 if (readings[i] <= q_.border) continue;
                 const std::uint64_t first = firsts[i / 2 % firsts.size()] * q_.piece;
-                const bool same = first / block == (first + static_cast<std::uint64_t>(share.distance)) / block, there = readings[i + 1] <= q_.border;
+                const bool same = first / block == (first + static_cast<std::uint64_t>(share.distance)) / block,
+                           there = readings[i + 1] <= q_.border;
                 (same ? inside : outside) += 1;
                 (same ? inside_there : outside_there) += there ? 1 : 0;
             }
@@ -101,7 +108,9 @@ private:
         return share;
     }
 
-    [[nodiscard]] static double part_of(std::size_t some, std::size_t all) { return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all); }
+    [[nodiscard]] static double part_of(std::size_t some, std::size_t all) {
+        return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all);
+    }
 
     const Chase& chase_;
     NeighbourQuestion q_;
@@ -110,6 +119,8 @@ private:
 
 }  // namespace
 
-Neighbours find_neighbours(const Chase& chase, const NeighbourQuestion& question) { return NeighbourMethod(chase, question).run(); }
+Neighbours find_neighbours(const Chase& chase, const NeighbourQuestion& question) {
+    return NeighbourMethod(chase, question).run();
+}
 
 }  // namespace gputomo::deduce

@@ -92,8 +92,9 @@ Fit fit(std::span<const OperandLoop> loops, const OperandFile& file) {
 }
 
 std::vector<OperandFile> all_files(std::span<const OperandLoop> loops) {
-    const bool marked = std::ranges::any_of(
-        loops, [](const auto& loop) { return std::ranges::any_of(loop.instructions | std::views::join, [](const auto& read) { return read.kept; }); });
+    const bool marked = std::ranges::any_of(loops, [](const auto& loop) {
+        return std::ranges::any_of(loop.instructions | std::views::join, [](const auto& read) { return read.kept; });
+    });
     std::vector<OperandFile> files;
     for (int banks = 1; banks <= kMostBanks; ++banks)
         for (int ports = 1; ports <= kMostPorts; ++ports)

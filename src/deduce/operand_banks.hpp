@@ -27,10 +27,11 @@ struct OperandLoop {
 struct OperandFile {
     int banks = 1;
     int ports = 1;
-    /// Reads of neighbouring instructions even out: a loop takes as long as its busiest bank has to give, no matter to which instruction. Otherwise each
-    /// instruction waits until its own operands are there.
+    /// Reads of neighbouring instructions even out: a loop takes as long as its busiest bank has to give, no matter to
+    /// which instruction. Otherwise each instruction waits until its own operands are there.
     bool evened = false;
-    /// Registers that are marked to be kept are not read again, as long as nothing else of their bank was read for their place among the operands.
+    /// Registers that are marked to be kept are not read again, as long as nothing else of their bank was read for
+    /// their place among the operands.
     bool keeps = false;
 };
 

@@ -14,7 +14,8 @@ using Curve = std::map<int, double>;  // cycles by requests
 /// Rates of the two halves of the upper part of a curve agree this well where time grows in proportion.
 constexpr double kSteady = 0.85;
 
-/// Requests per cycle from one point to a later one: what launches take at their beginning and end cancels. 0 where time does not grow.
+/// Requests per cycle from one point to a later one: what launches take at their beginning and end cancels. 0 where
+/// time does not grow.
 double rate_between(const Curve& curve, int from, int to) {
     const auto first = curve.lower_bound(from), last = curve.lower_bound(to);
     if (first->first == last->first || last->second <= first->second) return 0;
@@ -34,7 +35,8 @@ double steady_rate(const Curve& curve) {
 
 OutstandingBound bound_of(std::span<const OutstandingPoint> points, OutstandingUnit unit, double latency) {
     OutstandingBound bound;
-    std::map<std::tuple<int, int, int, int, int>, Curve> curves;  // of more and more threads, and of more and more loads
+    std::map<std::tuple<int, int, int, int, int>, Curve>
+        curves;  // of more and more threads, and of more and more loads
     for (const auto& [launch, cycles] : points) {
         const int requests = units_of(launch, unit);
         const double rounds = std::max(1.0, std::floor(cycles / latency));
@@ -43,7 +45,8 @@ OutstandingBound bound_of(std::span<const OutstandingPoint> points, OutstandingU
         curves[{launch.threads, 0, launch.share, launch.sectors, launch.lanes}][requests] = cycles;
     }
     for (const auto& [pattern, curve] : curves) {
-        // While all of a launch is under way at once it finishes in one latency, whatever its size: a rate says nothing then.
+        // While all of a launch is under way at once it finishes in one latency, whatever its size: a rate says nothing
+        // then.
         if (curve.rbegin()->second > 2 * latency) bound.by_rate = std::max(bound.by_rate, steady_rate(curve) * latency);
     }
     return bound;

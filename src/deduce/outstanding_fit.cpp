@@ -33,11 +33,13 @@ constexpr std::size_t kKept = 3;
 constexpr double kLatencyShares[] = {0.6, 0.75, 0.9};
 /// Of the most loads tried, a limit is at most this share: fewer loads beyond it show no step.
 constexpr double kSeenBeyond = 0.85;
-/// Entries that explain the surface this much worse than the best are possible too; the share is of the error, the other of the latencies.
+/// Entries that explain the surface this much worse than the best are possible too; the share is of the error, the
+/// other of the latencies.
 constexpr double kNearlyAsWell = 1.02;
 constexpr double kSurelyWorse = 1e-4;
 
-/// A point that is further off than this share of itself is one of the slow accesses that every launch of many has, and tells nothing.
+/// A point that is further off than this share of itself is one of the slow accesses that every launch of many has, and
+/// tells nothing.
 constexpr double kFarOff = 0.3;
 
 using Times = double OutstandingModel::*;
@@ -55,7 +57,8 @@ using Curves = std::map<Curve, std::vector<OutstandingPoint>>;
 
 Curves curves_of(std::span<const OutstandingPoint> points) {
     Curves curves;
-    for (const auto& point : points) curves[{point.launch.loads, point.launch.share, point.launch.sectors, point.launch.lanes}].push_back(point);
+    for (const auto& point : points)
+        curves[{point.launch.loads, point.launch.share, point.launch.sectors, point.launch.lanes}].push_back(point);
     return curves;
 }
 
@@ -63,9 +66,12 @@ Curves curves_of(std::span<const OutstandingPoint> points) {
 std::vector<Weighted> weighted(const Curves& curves, std::size_t most) {
     std::vector<Weighted> all;
     for (const auto& [curve, points] : curves) {
-        const auto large =
-            std::find_if(points.begin(), points.end(), [&](const OutstandingPoint& p) { return units_of(p.launch, OutstandingUnit::lines) > kSmallLaunch; });
-        const auto usable = most >= points.size() ? points.size() : static_cast<std::size_t>(std::max<std::ptrdiff_t>(2, large - points.begin()));
+        const auto large = std::find_if(points.begin(), points.end(), [&](const OutstandingPoint& p) {
+            return units_of(p.launch, OutstandingUnit::lines) > kSmallLaunch;
+        });
+        const auto usable = most >= points.size()
+                                ? points.size()
+                                : static_cast<std::size_t>(std::max<std::ptrdiff_t>(2, large - points.begin()));
         const std::size_t count = std::min({most, usable, points.size()});
         for (std::size_t i = 0; i < count; ++i) {
             const auto& point = points[count == 1 ? 0 : i * (std::min(usable, points.size()) - 1) / (count - 1)];
@@ -76,7 +82,8 @@ std::vector<Weighted> weighted(const Curves& curves, std::size_t most) {
 }
 
 /// Or more than `enough`, where it is more.
-double error_of(const OutstandingModel& model, const std::vector<Weighted>& points, double enough = std::numeric_limits<double>::infinity()) {
+double error_of(const OutstandingModel& model, const std::vector<Weighted>& points,
+                double enough = std::numeric_limits<double>::infinity()) {
     double error = 0;
     for (const auto& [point, weight] : points) {
         error += weight * std::min(std::abs(model.predict(point.launch) - point.cycles), kFarOff * point.cycles);
@@ -125,11 +132,15 @@ void tune(OutstandingFit& fit, const std::vector<Weighted>& points) {
 class Fitter {
 public:
     Fitter(std::span<const OutstandingPoint> points, int warp_loads)
-        : curves_(curves_of(points)), all_(weighted(curves_, points.size())), thin_(weighted(curves_, kThinned)), warp_loads_(warp_loads) {
+        : curves_(curves_of(points)),
+          all_(weighted(curves_, points.size())),
+          thin_(weighted(curves_, kThinned)),
+          warp_loads_(warp_loads) {
         for (const auto& point : points) {
             fastest_ = fastest_ == 0 ? point.cycles : std::min(fastest_, point.cycles);
             for (std::size_t unit = 0; unit < kUnits; ++unit)
-                most_units_[unit] = std::max(most_units_[unit], units_of(point.launch, static_cast<OutstandingUnit>(unit)));
+                most_units_[unit] =
+                    std::max(most_units_[unit], units_of(point.launch, static_cast<OutstandingUnit>(unit)));
         }
     }
 
@@ -137,7 +148,10 @@ public:
     OutstandingFit fit(OutstandingUnit unit, int about) const {
         std::vector<OutstandingFit> candidates;
         for (const double share : kLatencyShares) {
-            OutstandingModel start{.unit = unit, .warp_loads = warp_loads_, .overhead = (1 - share) * fastest_, .latency = share * fastest_};
+            OutstandingModel start{.unit = unit,
+                                   .warp_loads = warp_loads_,
+                                   .overhead = (1 - share) * fastest_,
+                                   .latency = share * fastest_};
             for (const int entries : coarse_entries(unit)) {
                 start.entries = entries;
                 candidates.push_back({start, error_of(start, thin_), entries, entries});
@@ -146,11 +160,14 @@ public:
         keep_best(candidates);
         if (about > 0) {
             for (const double share : kLatencyShares)
-                candidates.push_back(
-                    {{.unit = unit, .entries = about, .warp_loads = warp_loads_, .overhead = (1 - share) * fastest_, .latency = share * fastest_},
-                     0,
-                     about,
-                     about});
+                candidates.push_back({{.unit = unit,
+                                       .entries = about,
+                                       .warp_loads = warp_loads_,
+                                       .overhead = (1 - share) * fastest_,
+                                       .latency = share * fastest_},
+                                      0,
+                                      about,
+                                      about});
         }
         for (auto& candidate : candidates) tune(candidate, thin_);
         keep_best(candidates);
@@ -190,7 +207,8 @@ public:
             model.entries = entries;
             errors.emplace_back(entries, error_of(model, all_));
         }
-        const auto best = std::min_element(errors.begin(), errors.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+        const auto best = std::min_element(errors.begin(), errors.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
         model.entries = best->first;
         OutstandingFit fit{model, best->second, best->first, best->first};
         for (const auto& [entries, error] : errors) {
@@ -207,7 +225,8 @@ private:
     [[nodiscard]] std::vector<int> coarse_entries(OutstandingUnit unit) const {
         if (unit == OutstandingUnit::none) return {0};
         std::vector<int> entries;
-        for (double value = kFewestEntries; value < most_units_[static_cast<std::size_t>(unit)]; value = std::max(value + 1, value * kCoarse))
+        for (double value = kFewestEntries; value < most_units_[static_cast<std::size_t>(unit)];
+             value = std::max(value + 1, value * kCoarse))
             entries.push_back(static_cast<int>(value));
         if (entries.empty()) entries.push_back(kFewestEntries);
         return entries;
@@ -218,7 +237,8 @@ private:
         candidates.resize(std::min(candidates.size(), kKept));
     }
 
-    static OutstandingFit best_entries(OutstandingModel model, const std::vector<int>& entries, const std::vector<Weighted>& points) {
+    static OutstandingFit best_entries(OutstandingModel model, const std::vector<int>& entries,
+                                       const std::vector<Weighted>& points) {
         OutstandingFit best{model, error_of(model, points), model.entries, model.entries};
         for (const int tried : entries) {
             model.entries = tried;
@@ -238,7 +258,8 @@ private:
 
 }  // namespace
 
-/// With a limit, the loads of one warp come in groups of as many; each group waits for the one before, the loads of a group only for their turn.
+/// With a limit, the loads of one warp come in groups of as many; each group waits for the one before, the loads of a
+/// group only for their turn.
 WarpLoadsFit fit_warp_loads(std::span<const OutstandingPoint> points) {
     std::vector<double> all, loads, cycles;
     for (const auto& point : points) all.push_back(point.cycles);
@@ -283,7 +304,9 @@ std::vector<OutstandingFit> fit_outstanding(std::span<const OutstandingPoint> al
     // Times that serve one description well may serve the others, which were stuck with worse ones.
     const auto times = std::ranges::min_element(fits, {}, &OutstandingFit::error)->model;
     fits = each_at_once(starts.size(), [&](std::size_t i) { return fitter.again(fits[i], times, starts[i].about); });
-    const auto sort = [&] { std::stable_sort(fits.begin(), fits.end(), [](const auto& a, const auto& b) { return a.error < b.error; }); };
+    const auto sort = [&] {
+        std::stable_sort(fits.begin(), fits.end(), [](const auto& a, const auto& b) { return a.error < b.error; });
+    };
     sort();
     // The two best are compared with all points and every number of entries.
     std::ranges::copy(each_at_once(2, [&](std::size_t i) { return fitter.fine_entries(fits[i].model); }), fits.begin());

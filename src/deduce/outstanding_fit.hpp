@@ -1,4 +1,5 @@
-// Which queueing description explains a surface of latencies over threads, loads and patterns, and with how many entries.
+// Which queueing description explains a surface of latencies over threads, loads and patterns, and with how many
+// entries.
 #pragma once
 
 #include "deduce/outstanding_model.hpp"
@@ -17,11 +18,13 @@ struct OutstandingFit {
     int most_entries = 0;
 };
 
-/// How many loads one warp can have under way, from launches of 1, 2, 3, ... loads of each warp; 0 where there is no limit within them.
+/// How many loads one warp can have under way, from launches of 1, 2, 3, ... loads of each warp; 0 where there is no
+/// limit within them.
 struct WarpLoadsFit {
     int limit = 0;
-    int most = 0;              ///< loads that were tried
-    double error = 0;          ///< root of the mean square of what the description leaves unexplained, as a share of the mean latency
+    int most = 0;  ///< loads that were tried
+    double error =
+        0;  ///< root of the mean square of what the description leaves unexplained, as a share of the mean latency
     double error_without = 0;  ///< of the one without a limit
 };
 [[nodiscard]] WarpLoadsFit fit_warp_loads(std::span<const OutstandingPoint> points);

@@ -10,7 +10,9 @@ constexpr int kWarp = 32;
 
 int divided(int value, int by) { return (value + by - 1) / by; }
 
-int active_threads(const OutstandingLaunch& launch, int warp) { return std::min(launch.lanes, launch.threads - warp * kWarp); }
+int active_threads(const OutstandingLaunch& launch, int warp) {
+    return std::min(launch.lanes, launch.threads - warp * kWarp);
+}
 int lines_of(const OutstandingLaunch& launch, int active) { return divided(active, launch.share); }
 int sectors_of(const OutstandingLaunch& launch, int active) {
     const int whole = active / launch.share;
@@ -51,10 +53,12 @@ int units_of_line(const OutstandingLaunch& launch, OutstandingUnit unit) {
     return std::max(1, units_of_warp(launch, unit, launch.lanes) / lines_of(launch, launch.lanes));
 }
 
-/// Requests that the table holds: instructions, or lines with all their units. A table that the whole launch fits into is as good as none.
+/// Requests that the table holds: instructions, or lines with all their units. A table that the whole launch fits into
+/// is as good as none.
 int places(const OutstandingModel& model, const OutstandingLaunch& launch) {
     if (model.unit == OutstandingUnit::none || model.entries >= units_of(launch, model.unit)) return 0;
-    return model.unit == OutstandingUnit::instructions ? model.entries : std::max(1, model.entries / units_of_line(launch, model.unit));
+    return model.unit == OutstandingUnit::instructions ? model.entries
+                                                       : std::max(1, model.entries / units_of_line(launch, model.unit));
 }
 
 struct Warp {
@@ -65,13 +69,15 @@ struct Warp {
 
 class Run {
 public:
-    Run(const OutstandingModel& model, const OutstandingLaunch& launch) : model_(model), launch_(launch), table_(places(model, launch)) {
+    Run(const OutstandingModel& model, const OutstandingLaunch& launch)
+        : model_(model), launch_(launch), table_(places(model, launch)) {
         warps_.resize(static_cast<std::size_t>(divided(launch.threads, kWarp)));
     }
 
     double latest() {
         for (int load = 0; load < launch_.loads; ++load)
-            for (std::size_t i = 0; i < warps_.size(); ++i) issue(warps_[i], active_threads(launch_, static_cast<int>(i)));
+            for (std::size_t i = 0; i < warps_.size(); ++i)
+                issue(warps_[i], active_threads(launch_, static_cast<int>(i)));
         return end();
     }
 
@@ -125,7 +131,8 @@ private:
 
     /// The last of the lines is served last: behind all others, from when the first came or from when it came itself.
     double serve_all(int lines, double at) {
-        server_ = std::max(std::max(server_, at) + lines * model_.service, at + (lines - 1) * model_.spacing + model_.service);
+        server_ = std::max(std::max(server_, at) + lines * model_.service,
+                           at + (lines - 1) * model_.spacing + model_.service);
         return server_ + model_.latency;
     }
 
@@ -146,10 +153,13 @@ std::string_view name_of(OutstandingUnit unit) {
 
 int units_of(const OutstandingLaunch& launch, OutstandingUnit unit) {
     int units = 0;
-    for (int warp = 0; warp * kWarp < launch.threads; ++warp) units += units_of_warp(launch, unit, active_threads(launch, warp));
+    for (int warp = 0; warp * kWarp < launch.threads; ++warp)
+        units += units_of_warp(launch, unit, active_threads(launch, warp));
     return units * launch.loads;
 }
 
-double OutstandingModel::predict(const OutstandingLaunch& launch) const { return overhead + Run(*this, launch).latest(); }
+double OutstandingModel::predict(const OutstandingLaunch& launch) const {
+    return overhead + Run(*this, launch).latest();
+}
 
 }  // namespace gputomo::deduce

@@ -13,7 +13,8 @@ namespace {
 
 /// Times of larger launches that are smaller by more than this share show that a launch met an accident.
 constexpr double kAccident = 0.03;
-/// A step is this many times what the curve mostly rises by, this large against its first value, and at least so much of its largest rise.
+/// A step is this many times what the curve mostly rises by, this large against its first value, and at least so much
+/// of its largest rise.
 constexpr double kUsualRises = 2.5, kShareOfFirst = 0.06, kShareOfLargest = 0.5;
 /// Points of a curve without which nothing is said of it.
 constexpr std::size_t kFewest = 6;
@@ -27,8 +28,10 @@ using Curve = std::vector<OutstandingPoint>;
 /// Points of each curve by threads.
 std::map<std::tuple<int, int, int, int>, Curve> curves_of(std::span<const OutstandingPoint> points) {
     std::map<std::tuple<int, int, int, int>, Curve> curves;
-    for (const auto& point : points) curves[{point.launch.loads, point.launch.share, point.launch.sectors, point.launch.lanes}].push_back(point);
-    for (auto& [key, curve] : curves) std::ranges::stable_sort(curve, {}, [](const OutstandingPoint& p) { return p.launch.threads; });
+    for (const auto& point : points)
+        curves[{point.launch.loads, point.launch.share, point.launch.sectors, point.launch.lanes}].push_back(point);
+    for (auto& [key, curve] : curves)
+        std::ranges::stable_sort(curve, {}, [](const OutstandingPoint& p) { return p.launch.threads; });
     return curves;
 }
 
@@ -46,10 +49,13 @@ std::optional<std::array<std::size_t, 2>> first_rise(std::span<const double> cyc
     for (std::size_t i = 1; i < kept.size(); ++i) rises.push_back(cycles[kept[i]] - cycles[kept[i - 1]]);
     auto sorted = rises;
     std::ranges::sort(sorted);
-    const double first = cycles[kept.front()], usual = std::max(0.0, sorted[sorted.size() / 2]), largest = sorted.back();
+    const double first = cycles[kept.front()], usual = std::max(0.0, sorted[sorted.size() / 2]),
+                 largest = sorted.back();
     const double least = std::max(kUsualRises * usual, kShareOfFirst * first);
     if (largest < least) return std::nullopt;
-    const auto rise = std::ranges::find_if(rises, [&](double r) { return r >= std::max(least, kShareOfLargest * largest); }) - rises.begin();
+    const auto rise =
+        std::ranges::find_if(rises, [&](double r) { return r >= std::max(least, kShareOfLargest * largest); }) -
+        rises.begin();
     const auto before = static_cast<std::size_t>(rise);
     return std::array{kept[before], kept[before + 1]};
 }
@@ -106,7 +112,8 @@ std::optional<Step> first_step(std::span<const double> x, std::span<const double
 }
 
 std::vector<StepVotes> votes_of_steps(std::span<const OutstandingPoint> points) {
-    const OutstandingUnit units[] = {OutstandingUnit::threads, OutstandingUnit::sectors, OutstandingUnit::lines, OutstandingUnit::instructions};
+    const OutstandingUnit units[] = {OutstandingUnit::threads, OutstandingUnit::sectors, OutstandingUnit::lines,
+                                     OutstandingUnit::instructions};
     std::map<OutstandingUnit, std::vector<Bounds>> bounds;
     std::map<OutstandingUnit, std::vector<int>> reached;
     for (const auto& [key, curve] : curves_of(points)) {
@@ -116,7 +123,8 @@ std::vector<StepVotes> votes_of_steps(std::span<const OutstandingPoint> points) 
             if (!step)
                 reached[unit].push_back(units_of(curve.back().launch, unit));
             else
-                bounds[unit].push_back({std::max(1, units_of(curve[(*step)[0]].launch, unit)), units_of(curve[(*step)[1]].launch, unit) - 1});
+                bounds[unit].push_back({std::max(1, units_of(curve[(*step)[0]].launch, unit)),
+                                        units_of(curve[(*step)[1]].launch, unit) - 1});
         }
     }
     std::vector<StepVotes> votes;

@@ -1,4 +1,5 @@
-// What fills up where latency first steps up? Every curve of a surface says between which numbers of threads it does; in the right unit all say the same number.
+// What fills up where latency first steps up? Every curve of a surface says between which numbers of threads it does;
+// in the right unit all say the same number.
 #pragma once
 
 #include "deduce/change_point.hpp"
@@ -20,7 +21,8 @@ struct StepVotes {
     int contradicted = 0;  ///< ... and those with a first step elsewhere, or none though they go further
 };
 
-/// For threads, sectors, lines and instructions, the best first. Points that take longer than a larger launch of their curve are accidents and left out.
+/// For threads, sectors, lines and instructions, the best first. Points that take longer than a larger launch of their
+/// curve are accidents and left out.
 [[nodiscard]] std::vector<StepVotes> votes_of_steps(std::span<const OutstandingPoint> points);
 
 /// Which values no later one is clearly below: of launches of more and more requests, those without accidents.
@@ -28,7 +30,8 @@ struct StepVotes {
 /// The points that are so within their curve.
 [[nodiscard]] std::vector<OutstandingPoint> without_accidents(std::span<const OutstandingPoint> points);
 
-/// The first step of one curve, between which numbers `x` of units; nothing where no rise is much larger than the curve's others.
+/// The first step of one curve, between which numbers `x` of units; nothing where no rise is much larger than the
+/// curve's others.
 [[nodiscard]] std::optional<Step> first_step(std::span<const double> x, std::span<const double> cycles);
 
 }  // namespace gputomo::deduce

@@ -10,7 +10,8 @@ namespace {
 
 /// Shares of the loads that count as all and as none.
 constexpr double kAll = 0.97, kNone = 0.01;
-/// With replacement by age, no load of an array hits that is this much larger than one of which half does. At random, a third still hits.
+/// With replacement by age, no load of an array hits that is this much larger than one of which half does. At random, a
+/// third still hits.
 constexpr double kEndsBy = 1.5;
 /// Of the largest array's loads, this share may be faster than loads of memory are.
 constexpr double kFastestOfMemory = 0.005;
@@ -31,7 +32,8 @@ void find_capacity(Overfill& found) {
     const double part = (before->hit - 0.5) / (before->hit - half->hit);
     const double bytes = static_cast<double>(before->bytes) + part * static_cast<double>(half->bytes - before->bytes);
     found.bracket = {(all - 1)->bytes, none->bytes};
-    if (static_cast<double>(none->bytes) <= kEndsBy * bytes) found.capacity = static_cast<std::uint64_t>(std::llround(bytes));
+    if (static_cast<double>(none->bytes) <= kEndsBy * bytes)
+        found.capacity = static_cast<std::uint64_t>(std::llround(bytes));
 }
 
 void find_partitions(Overfill& found, const std::vector<OverfillReading>& readings, double border, double memory) {
@@ -39,8 +41,10 @@ void find_partitions(Overfill& found, const std::vector<OverfillReading>& readin
     std::vector<double> shares, far;
     for (std::size_t i = 0; i < readings.size(); ++i) {
         const auto& point = found.points[i];
-        // From where nothing hits any more to where as much beyond the capacity is left of the others' room as of their own.
-        if (point.hit > kNone || static_cast<double>(point.bytes) > kEndsBy * static_cast<double>(*found.capacity)) continue;
+        // From where nothing hits any more to where as much beyond the capacity is left of the others' room as of their
+        // own.
+        if (point.hit > kNone || static_cast<double>(point.bytes) > kEndsBy * static_cast<double>(*found.capacity))
+            continue;
         shares.push_back(point.other);
         for (const double latency : readings[i].latencies)
             if (latency > border && latency < memory) far.push_back(latency);
@@ -49,7 +53,8 @@ void find_partitions(Overfill& found, const std::vector<OverfillReading>& readin
     const double share = median(shares);
     const auto parts = std::llround(1 / (1 - std::min(share, 1 - kNone)));
     const auto [low, high] = std::ranges::minmax(shares);
-    if (parts < 2 || high - low > kPlateau || std::abs(share - (1 - 1.0 / static_cast<double>(parts))) > kPlateau) return;
+    if (parts < 2 || high - low > kPlateau || std::abs(share - (1 - 1.0 / static_cast<double>(parts))) > kPlateau)
+        return;
     found.partitions = parts;
     found.far_latency = median(far);
     found.far_interval = {quantile(far, 0.05), quantile(far, 0.95)};
@@ -65,8 +70,11 @@ Overfill deduce_overfill(std::vector<OverfillReading> readings, double border) {
     const double memory = quantile(readings.back().latencies, kFastestOfMemory);
     for (const auto& reading : readings) {
         const auto all = static_cast<double>(reading.latencies.size());
-        const auto share = [&](auto which) { return static_cast<double>(std::ranges::count_if(reading.latencies, which)) / all; };
-        found.points.push_back({reading.bytes, share([&](double l) { return l <= border; }), share([&](double l) { return l > border && l < memory; })});
+        const auto share = [&](auto which) {
+            return static_cast<double>(std::ranges::count_if(reading.latencies, which)) / all;
+        };
+        found.points.push_back({reading.bytes, share([&](double l) { return l <= border; }),
+                                share([&](double l) { return l > border && l < memory; })});
     }
     find_capacity(found);
     find_partitions(found, readings, border, memory);

@@ -18,7 +18,8 @@ constexpr double kExplained = 0.5;
 constexpr int kIterations = 64;
 
 void check(const LatencyMap& map, std::size_t rows, std::size_t columns) {
-    if (map.empty() || map.front().empty() || map.size() != rows) throw std::invalid_argument("find_partitions: maps of different or no size");
+    if (map.empty() || map.front().empty() || map.size() != rows)
+        throw std::invalid_argument("find_partitions: maps of different or no size");
     for (const auto& row : map)
         if (row.size() != columns) throw std::invalid_argument("find_partitions: rows of different length");
 }
@@ -53,7 +54,8 @@ double mean_square(const LatencyMap& map) {
     return sum / static_cast<double>(map.size() * map.front().size());
 }
 
-/// The product of a number for each row and one for each column that comes closest: power iteration, the columns' numbers of length 1.
+/// The product of a number for each row and one for each column that comes closest: power iteration, the columns'
+/// numbers of length 1.
 struct Product {
     std::vector<double> rows, columns;
 };
@@ -102,7 +104,8 @@ Partitions find_partitions(const LatencyMap& first, const LatencyMap& second) {
     Partitions found;
     if (total <= noise + kEven * kEven) {
         found.count = 1;
-        found.why = fmt::format("what SM and line leave unexplained is {:.2g} cycles, noise {:.2g}", std::sqrt(total), std::sqrt(noise));
+        found.why = fmt::format("what SM and line leave unexplained is {:.2g} cycles, noise {:.2g}", std::sqrt(total),
+                                std::sqrt(noise));
         return found;
     }
     const auto product = closest_product(left);
@@ -113,14 +116,17 @@ Partitions find_partitions(const LatencyMap& first, const LatencyMap& second) {
     std::vector<double> near, far;
     LatencyMap rest = left;
     for (std::size_t i = 0; i < mean.size(); ++i)
-        for (std::size_t j = 0; j < mean[i].size(); ++j) (found.of_sm[i] == found.of_line[j] ? near : far).push_back(mean[i][j]);
+        for (std::size_t j = 0; j < mean[i].size(); ++j)
+            (found.of_sm[i] == found.of_line[j] ? near : far).push_back(mean[i][j]);
     if (near.empty() || far.empty()) return found;
     found.near = median(near), found.far = median(far);
     for (std::size_t i = 0; i < rest.size(); ++i)
-        for (std::size_t j = 0; j < rest[i].size(); ++j) rest[i][j] = mean[i][j] - (found.of_sm[i] == found.of_line[j] ? 0 : found.far - found.near);
+        for (std::size_t j = 0; j < rest[i].size(); ++j)
+            rest[i][j] = mean[i][j] - (found.of_sm[i] == found.of_line[j] ? 0 : found.far - found.near);
     const double explained = 1 - mean_square(centred(rest)) / total;
-    found.why = fmt::format("two groups of {} and {} SMs explain {:.0f}% of {:.3g} cycles: {:.0f} near, {:.0f} far", std::ranges::count(found.of_sm, false),
-                            std::ranges::count(found.of_sm, true), 100 * explained, std::sqrt(total), found.near, found.far);
+    found.why = fmt::format("two groups of {} and {} SMs explain {:.0f}% of {:.3g} cycles: {:.0f} near, {:.0f} far",
+                            std::ranges::count(found.of_sm, false), std::ranges::count(found.of_sm, true),
+                            100 * explained, std::sqrt(total), found.near, found.far);
     if (explained >= kExplained) found.count = 2;
     return found;
 }

@@ -17,9 +17,9 @@ struct Partitions {
     std::string why;                   ///< what was seen
 };
 
-/// From two maps of the same SMs and lines, measured one after the other: what differs between them is noise. What the mean of an SM and the mean
-/// of a line leave unexplained is nothing for one partition; for two it has one sign where SM and line are of the same, the other where
-/// not. Throws std::invalid_argument for maps of different or no size.
+/// From two maps of the same SMs and lines, measured one after the other: what differs between them is noise. What the
+/// mean of an SM and the mean of a line leave unexplained is nothing for one partition; for two it has one sign where
+/// SM and line are of the same, the other where not. Throws std::invalid_argument for maps of different or no size.
 [[nodiscard]] Partitions find_partitions(const LatencyMap& first, const LatencyMap& second);
 
 }  // namespace gputomo::deduce

@@ -15,10 +15,11 @@
 namespace gputomo::deduce {
 namespace {
 
-/// A load is late where it takes longer than the median by this part of it and by so many times what nine in ten are within.
+/// A load is late where it takes longer than the median by this part of it and by so many times what nine in ten are
+/// within.
 constexpr double kLate = 0.05, kBeyondSpread = 3, kMost = 0.9;
-/// Loads that are released together wait for each other: the first quarter of them tells when that was, beside the first quarter of other loads' latencies, those of
-/// hits in a cache (less than this part of the median) apart.
+/// Loads that are released together wait for each other: the first quarter of them tells when that was, beside the
+/// first quarter of other loads' latencies, those of hits in a cache (less than this part of the median) apart.
 constexpr double kFirst = 0.25, kNoHit = 0.75;
 /// Late loads that end within this part of the median latency of each other were released together.
 constexpr double kTogether = 0.25;
@@ -28,7 +29,8 @@ constexpr std::size_t kFewestStalls = 6, kMostByChance = 3;
 constexpr double kOffMultiple = 0.1, kRegular = 0.8;
 /// Pauses that left no trace between two stalls, and multiples of the interval that the median of times may be.
 constexpr int kMostMissed = 5, kMultiples = 4;
-/// Loads that began before the end of a stall: how far back, of the longest delay, and from where on a delay is more than scatter.
+/// Loads that began before the end of a stall: how far back, of the longest delay, and from where on a delay is more
+/// than scatter.
 constexpr double kFartherBack = 2, kSurely = 2;
 /// Loads that may do otherwise than at the best length of a pause.
 constexpr std::int64_t kAlmostAsFew = 3;
@@ -51,12 +53,14 @@ std::vector<double> latencies_of(std::span<const TimedLoad> loads) {
     return latencies;
 }
 
-std::vector<LateLoad> late_loads(std::span<const TimedLoad> loads, const std::vector<double>& latencies, MemoryPauses& found) {
+std::vector<LateLoad> late_loads(std::span<const TimedLoad> loads, const std::vector<double>& latencies,
+                                 MemoryPauses& found) {
     found.median = median(latencies);
     found.least = std::max(kLate * found.median, kBeyondSpread * (quantile(latencies, kMost) - found.median));
     std::vector<LateLoad> late;
     for (std::size_t i = 0; i < loads.size(); ++i)
-        if (latencies[i] - found.median > found.least) late.push_back({loads[i].end, latencies[i] - found.median, loads[i].chain});
+        if (latencies[i] - found.median > found.least)
+            late.push_back({loads[i].end, latencies[i] - found.median, loads[i].chain});
     std::ranges::sort(late, {}, &LateLoad::end);
     return late;
 }
@@ -106,7 +110,8 @@ Interval fitted(const std::vector<double>& times, double interval) {
         intervals += static_cast<int>(multiple);
     }
     if (intervals == 0) return {};
-    Interval fit{.cycles = sum / intervals, .regular = static_cast<double>(single.size()) / static_cast<double>(times.size())};
+    Interval fit{.cycles = sum / intervals,
+                 .regular = static_cast<double>(single.size()) / static_cast<double>(times.size())};
     double squares = 0;
     for (const double each : single) squares += (each - fit.cycles) * (each - fit.cycles);
     const auto count = static_cast<double>(single.size());
@@ -135,8 +140,10 @@ struct Witness {
     bool waited = false;
 };
 
-/// Of loads that came before the end of a stall, less a latency, those wait that came after the pause had begun, and no others.
-std::vector<Witness> witnesses_of(std::vector<TimedLoad> loads, const std::vector<Group>& groups, const MemoryPauses& found) {
+/// Of loads that came before the end of a stall, less a latency, those wait that came after the pause had begun, and no
+/// others.
+std::vector<Witness> witnesses_of(std::vector<TimedLoad> loads, const std::vector<Group>& groups,
+                                  const MemoryPauses& found) {
     double longest = 0;
     for (const auto& group : groups) longest = std::max(longest, group.stall.longest);
     std::ranges::sort(loads, {}, &TimedLoad::begin);
@@ -160,11 +167,15 @@ void add_time(std::span<const TimedLoad> loads, const std::vector<Group>& groups
     std::vector<std::int64_t> wrong{std::ranges::count_if(witnesses, &Witness::waited)};
     for (const auto& witness : witnesses) wrong.push_back(wrong.back() + (witness.waited ? -1 : 1));
     const std::int64_t fewest = std::ranges::min(wrong);
-    const auto back = [&](std::size_t i) { return i < witnesses.size() ? witnesses[i].before : witnesses.empty() ? found.least : witnesses.back().before; };
+    const auto back = [&](std::size_t i) {
+        return i < witnesses.size() ? witnesses[i].before : witnesses.empty() ? found.least : witnesses.back().before;
+    };
     const auto range = [&](std::int64_t most) {
         const auto good = [&](std::int64_t count) { return count <= most; };
         const auto first = static_cast<std::size_t>(std::ranges::find_if(wrong, good) - wrong.begin());
-        const auto last = static_cast<std::size_t>(std::ranges::find_if(wrong.rbegin(), wrong.rend(), good).base() - wrong.begin()) - 1;
+        const auto last =
+            static_cast<std::size_t>(std::ranges::find_if(wrong.rbegin(), wrong.rend(), good).base() - wrong.begin()) -
+            1;
         return std::pair(first > 0 ? back(first - 1) : found.least, back(last));
     };
     const auto best = range(fewest), likely = range(fewest + kAlmostAsFew);
@@ -209,17 +220,21 @@ MemoryPauses find_pauses(std::span<const TimedLoad> loads) {
         found.verdict = MemoryPauses::Verdict::regular;
         found.interval = interval->cycles, found.interval_low = interval->low, found.interval_high = interval->high;
         add_time(loads, groups, found);
-        found.why = fmt::format("{} stalls of {} chains or more, {:.0f}% of the times between them multiples of one interval", groups.size(), least,
-                                100 * interval->regular);
+        found.why =
+            fmt::format("{} stalls of {} chains or more, {:.0f}% of the times between them multiples of one interval",
+                        groups.size(), least, 100 * interval->regular);
         keep_stalls();
         return found;
     }
     const double chance = by_chance(late, together, found.span);
-    const auto strong = static_cast<std::size_t>(
-        std::ranges::count_if(groups, [&](const Group& group) { return group.stall.chains >= std::max<std::size_t>(3, chains.size() / 2); }));
-    const bool none = strong < kMostByChance && static_cast<double>(all) <= static_cast<double>(kMostByChance) * (1 + chance);
+    const auto strong = static_cast<std::size_t>(std::ranges::count_if(
+        groups, [&](const Group& group) { return group.stall.chains >= std::max<std::size_t>(3, chains.size() / 2); }));
+    const bool none =
+        strong < kMostByChance && static_cast<double>(all) <= static_cast<double>(kMostByChance) * (1 + chance);
     found.verdict = none ? MemoryPauses::Verdict::none : MemoryPauses::Verdict::open;
-    found.why = fmt::format("{} times loads of several chains came more than {:.0f} cycles late at once, {:.1f} would by chance", all, found.least, chance);
+    found.why = fmt::format(
+        "{} times loads of several chains came more than {:.0f} cycles late at once, {:.1f} would by chance", all,
+        found.least, chance);
     keep_stalls();
     return found;
 }

@@ -34,9 +34,10 @@ struct MemoryPauses {
     std::string why;
 };
 
-/// A load that comes late may have met a queue or a page; where loads of several chains come late at the same time, memory stood still. What comes while it stands
-/// still waits for its end, all other loads don't: where the two part is when the pause began. Pauses are decided where four fifths of the times between stalls are
-/// multiples of one interval. Throws std::invalid_argument for fewer than two chains.
+/// A load that comes late may have met a queue or a page; where loads of several chains come late at the same time,
+/// memory stood still. What comes while it stands still waits for its end, all other loads don't: where the two part is
+/// when the pause began. Pauses are decided where four fifths of the times between stalls are multiples of one
+/// interval. Throws std::invalid_argument for fewer than two chains.
 [[nodiscard]] MemoryPauses find_pauses(std::span<const TimedLoad> loads);
 
 }  // namespace gputomo::deduce

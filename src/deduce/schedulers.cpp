@@ -11,7 +11,8 @@ constexpr double kSlower = 1.1;
 
 /// The straight line through what the fullest scheduler has, where schedulers are full.
 SchedulerFit fit(std::span<const Staircase> samples, int schedulers) {
-    SchedulerFit result{.schedulers = schedulers, .alone = samples.front().cycles, .slot = 0, .overhead = 0, .error = 0};
+    SchedulerFit result{
+        .schedulers = schedulers, .alone = samples.front().cycles, .slot = 0, .overhead = 0, .error = 0};
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
     for (const auto& [warps, cycles] : samples) {
         if (cycles < kSlower * result.alone) continue;

@@ -21,8 +21,9 @@ struct SchedulerFit {
     double error = 0;     ///< root of the mean square of ln(measured / explained)
 };
 
-/// Warps are dealt out evenly: the fullest of S schedulers has ceil(w / S), and takes `overhead` and `slot` for an instruction of
-/// each, but at least `alone`. All numbers of schedulers up to `most`, the best first. Empty for fewer than two samples.
+/// Warps are dealt out evenly: the fullest of S schedulers has ceil(w / S), and takes `overhead` and `slot` for an
+/// instruction of each, but at least `alone`. All numbers of schedulers up to `most`, the best first. Empty for fewer
+/// than two samples.
 [[nodiscard]] std::vector<SchedulerFit> scheduler_fits(std::span<const Staircase> samples, int most);
 
 }  // namespace gputomo::deduce

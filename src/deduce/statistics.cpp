@@ -63,13 +63,15 @@ double median_of_steps(const std::vector<double>& values, double step) {
         within += std::abs(value - middle) <= step / 2 ? 1 : 0;
     }
     if (within == 0) return middle;
-    return middle - step / 2 + step * (static_cast<double>(values.size()) / 2 - static_cast<double>(below)) / static_cast<double>(within);
+    return middle - step / 2 +
+           step * (static_cast<double>(values.size()) / 2 - static_cast<double>(below)) / static_cast<double>(within);
 }
 
 std::vector<double> without_accidents(const std::vector<double>& values, double step) {
     const double middle = median(values), reach = std::max(step, kJitterReach * kDeviation * median_deviation(values));
     std::vector<double> together;
-    std::ranges::copy_if(values, std::back_inserter(together), [&](double value) { return std::abs(value - middle) <= reach; });
+    std::ranges::copy_if(values, std::back_inserter(together),
+                         [&](double value) { return std::abs(value - middle) <= reach; });
     return together;
 }
 
@@ -78,7 +80,8 @@ Location location(const std::vector<double>& values, double step) {
     if (together.empty()) return {};
     const auto count = static_cast<double>(together.size());
     const double mean = std::accumulate(together.begin(), together.end(), 0.0) / count;
-    const double squares = std::accumulate(together.begin(), together.end(), 0.0, [mean](double sum, double v) { return sum + (v - mean) * (v - mean); });
+    const double squares = std::accumulate(together.begin(), together.end(), 0.0,
+                                           [mean](double sum, double v) { return sum + (v - mean) * (v - mean); });
     return {mean, median_of_steps(together, step), std::sqrt(squares) / count};
 }
 
@@ -93,7 +96,8 @@ double median_deviation(const std::vector<double>& values) {
 StraightLine least_squares(std::span<const double> x, std::span<const double> y) {
     const auto n = static_cast<double>(x.size());
     double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) sum_x += x[i], sum_y += y[i], sum_xx += x[i] * x[i], sum_xy += x[i] * y[i];
+    for (std::size_t i = 0; i < x.size(); ++i)
+        sum_x += x[i], sum_y += y[i], sum_xx += x[i] * x[i], sum_xy += x[i] * y[i];
     const double slope = (n * sum_xy - sum_x * sum_y) / (n * sum_xx - sum_x * sum_x);
     const double at_zero = (sum_y - slope * sum_x) / n;
     double distances = 0;

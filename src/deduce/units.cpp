@@ -5,14 +5,16 @@
 namespace gputomo::deduce {
 namespace {
 
-/// Rates are known to a percent or two, a share is a difference of two of them, and warps that queue for two units lose some slots of both
-/// (0.14 was seen of an H200's MUFU beside FADD): below this a share is noise.
+/// Rates are known to a percent or two, a share is a difference of two of them, and warps that queue for two units lose
+/// some slots of both (0.14 was seen of an H200's MUFU beside FADD): below this a share is noise.
 constexpr double kUsed = 0.18;
 constexpr double kWhole = 0.85;
-/// Beside a unit that an operation fills, another one shows only above this: warps that queue for the one come late to the other, the more so the
-/// longer an operation holds its unit (a fifth was seen with 16 warps and operations of 150 cycles).
+/// Beside a unit that an operation fills, another one shows only above this: warps that queue for the one come late to
+/// the other, the more so the longer an operation holds its unit (a fifth was seen with 16 warps and operations of 150
+/// cycles).
 constexpr double kAlsoUsed = 0.22;
-/// Where both taking turns is slower than issuing both by less than this part of the shorter one, errors of a percent decide.
+/// Where both taking turns is slower than issuing both by less than this part of the shorter one, errors of a percent
+/// decide.
 constexpr double kLeastVisible = 0.15;
 
 }  // namespace
@@ -39,7 +41,8 @@ UnitVerdict judge_units(const std::map<std::size_t, Interference>& by_unit) {
         if (found.visible && found.share >= kUsed) verdict.total += found.share;
     }
     std::ranges::stable_sort(used, std::ranges::greater{}, [](const auto& entry) { return entry.first; });
-    if (!used.empty() && used.front().first >= kWhole) std::erase_if(used, [](const auto& entry) { return entry.first < kAlsoUsed; });
+    if (!used.empty() && used.front().first >= kWhole)
+        std::erase_if(used, [](const auto& entry) { return entry.first < kAlsoUsed; });
     for (const auto& [share, unit] : used) verdict.units.push_back(unit);
     if (used.empty()) {
         verdict.units = hidden;
@@ -61,10 +64,14 @@ std::optional<std::size_t> UnitMap::next(std::size_t operation) const {
     return std::nullopt;
 }
 
-void UnitMap::add(std::size_t operation, std::size_t unit, const Interference& found) { found_[operation][unit] = found; }
+void UnitMap::add(std::size_t operation, std::size_t unit, const Interference& found) {
+    found_[operation][unit] = found;
+}
 
 std::size_t UnitMap::add_unit(const std::string& name, std::size_t representative) {
-    const auto taken = [&](const std::string& wanted) { return std::ranges::find(units_, wanted, &Unit::name) != units_.end(); };
+    const auto taken = [&](const std::string& wanted) {
+        return std::ranges::find(units_, wanted, &Unit::name) != units_.end();
+    };
     std::string free = name;
     for (int number = 2; taken(free); ++number) free = name + std::to_string(number);
     units_.push_back({free, representative});

@@ -17,9 +17,10 @@ struct PairTiming {
     double issue = 0;     ///< fewest cycles in which the instructions of both can be issued, as far as is known
 };
 
-/// How much of the first operation's rate comes from the unit that the second one occupies: 0 they run beside each other, 1 they take turns.
-/// With parts of equal length, an operation that can go to units A and B at rates a and b shows a / (a + b) and b / (a + b); one that needs
-/// several units for each time shows the part of its time that it keeps each of them busy, and 1 at the one that limits it.
+/// How much of the first operation's rate comes from the unit that the second one occupies: 0 they run beside each
+/// other, 1 they take turns. With parts of equal length, an operation that can go to units A and B at rates a and b
+/// shows a / (a + b) and b / (a + b); one that needs several units for each time shows the part of its time that it
+/// keeps each of them busy, and 1 at the one that limits it.
 struct Interference {
     double share = 0;
     bool visible = true;  ///< false where issuing both takes as long as executing them one after the other
@@ -45,7 +46,8 @@ struct UnitVerdict {
 /// From the interference with the representative of each unit, by the unit's number.
 [[nodiscard]] UnitVerdict judge_units(const std::map<std::size_t, Interference>& by_unit);
 
-/// Builds up the units of an SM: each new one is represented by the first operation that no known unit is in the way of.
+/// Builds up the units of an SM: each new one is represented by the first operation that no known unit is in the way
+/// of.
 class UnitMap {
 public:
     struct Unit {

@@ -31,8 +31,8 @@ constexpr std::uint64_t kSectionBytesAt = 32;
 constexpr std::uint32_t kSectionWithoutBytes = 8;  // SHT_NOBITS
 
 constexpr unsigned kMachineCuda = 190;
-// EI_OSABI and EI_ABIVERSION of cubins, and with them where e_flags keeps the compute capability: in its lowest byte up to
-// version 7, in the next one since.
+// EI_OSABI and EI_ABIVERSION of cubins, and with them where e_flags keeps the compute capability: in its lowest byte up
+// to version 7, in the next one since.
 constexpr unsigned kOldAbi = 51;
 constexpr unsigned kNewAbi = 65;
 constexpr unsigned kLastOldVersion = 7;
@@ -45,9 +45,11 @@ constexpr std::string_view kTextPrefix = ".text.";
 }
 
 /// Bytes [offset, offset + size), or an error that says what should have been there.
-std::span<const std::byte> range(std::span<const std::byte> bytes, std::uint64_t offset, std::uint64_t size, std::string_view what) {
+std::span<const std::byte> range(std::span<const std::byte> bytes, std::uint64_t offset, std::uint64_t size,
+                                 std::string_view what) {
     if (offset > bytes.size() || size > bytes.size() - offset)
-        unexpected(offset, fmt::format("{} of {} bytes", what, size), fmt::format("the end of the file at {:#x}", bytes.size()));
+        unexpected(offset, fmt::format("{} of {} bytes", what, size),
+                   fmt::format("the end of the file at {:#x}", bytes.size()));
     return bytes.subspan(offset, size);
 }
 
@@ -64,7 +66,8 @@ std::string text_at(std::span<const std::byte> names, std::uint64_t at, std::uin
     if (at >= names.size()) unexpected(file_offset + at, "a section's name", "the end of the names");
     const auto rest = names.subspan(at);
     const auto end = std::ranges::find(rest, std::byte{0});
-    if (end == rest.end()) unexpected(file_offset + at, "a section's name that ends in a zero", "none up to the end of the names");
+    if (end == rest.end())
+        unexpected(file_offset + at, "a section's name that ends in a zero", "none up to the end of the names");
     return {reinterpret_cast<const char*>(rest.data()), static_cast<std::size_t>(end - rest.begin())};
 }
 
@@ -88,11 +91,13 @@ void Cubin::read_header() {
                     "\x7f"
                     "ELF",
                     4) != 0)
-        unexpected(0, "7f 45 4c 46, the mark of an ELF file", fmt::format("{:02x} {:02x} {:02x} {:02x}", byte(0), byte(1), byte(2), byte(3)));
+        unexpected(0, "7f 45 4c 46, the mark of an ELF file",
+                   fmt::format("{:02x} {:02x} {:02x} {:02x}", byte(0), byte(1), byte(2), byte(3)));
     if (byte(kClassAt) != 2) unexpected(kClassAt, "2, a 64-bit ELF file", fmt::to_string(byte(kClassAt)));
     if (byte(kByteOrderAt) != 1) unexpected(kByteOrderAt, "1, little-endian", fmt::to_string(byte(kByteOrderAt)));
     const auto machine = read<std::uint16_t>(bytes_, kMachineAt, "the machine");
-    if (machine != kMachineCuda) unexpected(kMachineAt, fmt::format("machine {}, NVIDIA GPUs", kMachineCuda), fmt::to_string(machine));
+    if (machine != kMachineCuda)
+        unexpected(kMachineAt, fmt::format("machine {}, NVIDIA GPUs", kMachineCuda), fmt::to_string(machine));
     abi_ = static_cast<int>(byte(kAbiAt));
     abi_version_ = static_cast<int>(byte(kAbiVersionAt));
     sm_ = sm_of(byte(kAbiAt), byte(kAbiVersionAt), read<std::uint32_t>(bytes_, kFlagsAt, "the flags"));
@@ -103,8 +108,10 @@ void Cubin::read_sections() {
     const auto entry = read<std::uint16_t>(bytes_, kSectionSizeAt, "the size of a section header");
     const auto count = read<std::uint16_t>(bytes_, kSectionCountAt, "the number of sections");
     const auto names_index = read<std::uint16_t>(bytes_, kNameSectionAt, "the index of the section with the names");
-    if (entry != kSectionHeaderBytes) unexpected(kSectionSizeAt, "64, the size of a section header", fmt::to_string(entry));
-    if (names_index >= count) unexpected(kNameSectionAt, fmt::format("the index of one of {} sections", count), fmt::to_string(names_index));
+    if (entry != kSectionHeaderBytes)
+        unexpected(kSectionSizeAt, "64, the size of a section header", fmt::to_string(entry));
+    if (names_index >= count)
+        unexpected(kNameSectionAt, fmt::format("the index of one of {} sections", count), fmt::to_string(names_index));
     range(bytes_, table, count * kSectionHeaderBytes, "a section table");
     struct Place {
         std::uint64_t offset;
@@ -136,7 +143,8 @@ std::vector<std::string> Cubin::kernels() const {
 Cubin::Text Cubin::text(std::string_view kernel) const {
     const auto found = std::ranges::find(texts_, kernel, &Section::name);
     if (found != texts_.end()) return found->text;
-    throw InputError(fmt::format("cubin: no code of kernel '{}'; expected one of [{}]", kernel, fmt::join(kernels(), ", ")));
+    throw InputError(
+        fmt::format("cubin: no code of kernel '{}'; expected one of [{}]", kernel, fmt::join(kernels(), ", ")));
 }
 
 std::string Cubin::abi() const { return fmt::format("ELF ABI {}, version {}", abi_, abi_version_); }

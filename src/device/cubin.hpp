@@ -14,15 +14,17 @@ namespace gputomo::device {
 /// The headers of a cubin, and where each kernel's instructions are. Refers to the bytes it was made from.
 class Cubin {
 public:
-    /// Throws InputError with the offset, what was expected there and what was found, for anything but a whole 64-bit little-endian ELF file
-    /// for NVIDIA GPUs.
+    /// Throws InputError with the offset, what was expected there and what was found, for anything but a whole 64-bit
+    /// little-endian ELF file for NVIDIA GPUs.
     explicit Cubin(std::span<const std::byte> bytes);
 
-    /// Compute capability that the code is for (90 for sm_90); nothing where this version of the file format isn't known.
+    /// Compute capability that the code is for (90 for sm_90); nothing where this version of the file format isn't
+    /// known.
     [[nodiscard]] std::optional<int> sm() const { return sm_; }
     /// Names of the kernels and functions with code.
     [[nodiscard]] std::vector<std::string> kernels() const;
-    /// The instructions of a kernel, as bytes, and their offset in the file. Throws InputError when there is no such kernel.
+    /// The instructions of a kernel, as bytes, and their offset in the file. Throws InputError when there is no such
+    /// kernel.
     struct Text {
         std::span<const std::byte> bytes;
         std::uint64_t offset = 0;

@@ -81,8 +81,9 @@ struct Launch {
     Dim3 block;
     Bytes dynamic_shared{0};
     Arguments arguments;
-    /// Ask for the smallest shared-memory carve-out that holds one block, so that the L1 keeps the rest (where L1 and shared
-    /// memory share an array; left to itself the driver sizes the carve-out for as many blocks as fit, and the L1 shrinks).
+    /// Ask for the smallest shared-memory carve-out that holds one block, so that the L1 keeps the rest (where L1 and
+    /// shared memory share an array; left to itself the driver sizes the carve-out for as many blocks as fit, and the
+    /// L1 shrinks).
     bool prefer_l1 = false;
     /// The host gives up (TimeLimitError) when the kernel has not ended by then.
     std::chrono::milliseconds time_limit{30'000};
@@ -189,7 +190,8 @@ public:
     /// cache while translations vary. Returns the first address; free() releases all of it.
     [[nodiscard]] virtual Address map_aliased(Bytes physical, Bytes stride, Bytes window) = 0;
 
-    /// A texture object that reads `size` bytes at `address` as a 1D array of 32-bit texels (tex.1d with integer coordinates).
+    /// A texture object that reads `size` bytes at `address` as a 1D array of 32-bit texels (tex.1d with integer
+    /// coordinates).
     [[nodiscard]] virtual Texture linear_texture(Address address, Bytes size, TexelFormat format) = 0;
 
     /// Compiles and loads PTX. Throws DeviceError with the compiler's log and the quoted line.

@@ -24,8 +24,8 @@ std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t offset) {
     return word;
 }
 
-/// Bytes from the end of a branch to its target. The distance is a number of 4-byte words in bits 34 to 81; newer code has its low
-/// byte in bits 16 to 23.
+/// Bytes from the end of a branch to its target. The distance is a number of 4-byte words in bits 34 to 81; newer code
+/// has its low byte in bits 16 to 23.
 std::int64_t branch_distance(const MachineInstruction& branch, int sm) {
     const std::uint64_t raw = branch.low >> 34 | (branch.high & 0x3ffff) << 30;
     const auto high = static_cast<std::int64_t>(raw << 16) >> 16;
@@ -33,7 +33,8 @@ std::int64_t branch_distance(const MachineInstruction& branch, int sm) {
     return (high * 256 + static_cast<std::int64_t>(branch.low >> 16 & 0xff)) * 4;
 }
 
-std::optional<std::size_t> branch_target(const MachineInstruction& branch, std::size_t index, std::size_t count, int sm) {
+std::optional<std::size_t> branch_target(const MachineInstruction& branch, std::size_t index, std::size_t count,
+                                         int sm) {
     const auto target = static_cast<std::int64_t>((index + 1) * kInstructionBytes) + branch_distance(branch, sm);
     const auto end = static_cast<std::int64_t>(count * kInstructionBytes);
     if (target < 0 || target >= end || target % static_cast<std::int64_t>(kInstructionBytes) != 0) return std::nullopt;
@@ -144,7 +145,8 @@ std::string KernelCode::listing(CodeRange range) const {
         while (end < range.last && instructions_.at(end).text() == text) ++end;
         if (end - i < kShortestRun) end = i + 1;
         const std::string times = end - i > 1 ? fmt::format(" (x {})", end - i) : "";
-        lines += fmt::format("  {:04x}  {:<30} {:016x} {:016x}\n", i * kInstructionBytes, text + times, instruction.low, instruction.high);
+        lines += fmt::format("  {:04x}  {:<30} {:016x} {:016x}\n", i * kInstructionBytes, text + times, instruction.low,
+                             instruction.high);
         i = end;
     }
     return lines;
@@ -153,8 +155,10 @@ std::string KernelCode::listing(CodeRange range) const {
 std::string not_supported(const Cubin& cubin) {
     if (!cubin.sm()) return fmt::format("not supported: {} isn't a format that is known", cubin.abi());
     const int sm = *cubin.sm();
-    if (sm < kFirstSm) return fmt::format("not supported: sm_{} encodes instructions otherwise than sm_{} and newer", sm, kFirstSm);
-    if (sm > kLastSm) return fmt::format("not supported: sm_{} is newer than sm_{}, the last that was checked", sm, kLastSm);
+    if (sm < kFirstSm)
+        return fmt::format("not supported: sm_{} encodes instructions otherwise than sm_{} and newer", sm, kFirstSm);
+    if (sm > kLastSm)
+        return fmt::format("not supported: sm_{} is newer than sm_{}, the last that was checked", sm, kLastSm);
     return {};
 }
 
@@ -162,13 +166,15 @@ KernelCode decode(const Cubin& cubin, std::string_view kernel) {
     if (const auto reason = not_supported(cubin); !reason.empty()) throw InputError("cubin: " + reason);
     const auto text = cubin.text(kernel);
     if (text.bytes.size() % kInstructionBytes != 0)
-        throw InputError(fmt::format("cubin: at offset {:#x}: expected instructions of {} bytes each in the code of '{}'; found {} bytes", text.offset,
-                                     kInstructionBytes, kernel, text.bytes.size()));
+        throw InputError(fmt::format(
+            "cubin: at offset {:#x}: expected instructions of {} bytes each in the code of '{}'; found {} bytes",
+            text.offset, kInstructionBytes, kernel, text.bytes.size()));
     KernelCode code;
     code.name_ = kernel;
     const std::size_t count = text.bytes.size() / kInstructionBytes;
     for (std::size_t i = 0; i < count; ++i) {
-        MachineInstruction instruction{word_at(text.bytes, i * kInstructionBytes), word_at(text.bytes, i * kInstructionBytes + 8), {}};
+        MachineInstruction instruction{
+            word_at(text.bytes, i * kInstructionBytes), word_at(text.bytes, i * kInstructionBytes + 8), {}};
         if (instruction.is("BRA")) instruction.target = branch_target(instruction, i, count, *cubin.sm());
         code.instructions_.push_back(instruction);
     }

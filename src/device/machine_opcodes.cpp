@@ -162,9 +162,12 @@ struct SpecialRow {
     std::string_view name;
 };
 constexpr std::array kSpecialRegisters{
-    SpecialRow{0x00, "SR_LANEID"},  SpecialRow{0x21, "SR_TID.X"},   SpecialRow{0x22, "SR_TID.Y"},   SpecialRow{0x23, "SR_TID.Z"},
-    SpecialRow{0x25, "SR_CTAID.X"}, SpecialRow{0x26, "SR_CTAID.Y"}, SpecialRow{0x27, "SR_CTAID.Z"}, SpecialRow{0x43, "SR_VIRTUALSMID"},
-    SpecialRow{0x50, "SR_CLOCKLO"}, SpecialRow{0x51, "SR_CLOCKHI"}, SpecialRow{0xff, "SRZ"},
+    SpecialRow{0x00, "SR_LANEID"},  SpecialRow{0x21, "SR_TID.X"},
+    SpecialRow{0x22, "SR_TID.Y"},   SpecialRow{0x23, "SR_TID.Z"},
+    SpecialRow{0x25, "SR_CTAID.X"}, SpecialRow{0x26, "SR_CTAID.Y"},
+    SpecialRow{0x27, "SR_CTAID.Z"}, SpecialRow{0x43, "SR_VIRTUALSMID"},
+    SpecialRow{0x50, "SR_CLOCKLO"}, SpecialRow{0x51, "SR_CLOCKHI"},
+    SpecialRow{0xff, "SRZ"},
 };
 
 }  // namespace

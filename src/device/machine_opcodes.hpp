@@ -9,8 +9,8 @@ namespace gputomo::device {
 struct OpcodeRow {
     std::uint16_t base = 0;  ///< the lowest 9 bits of the instruction; the 3 above tell where operands come from
     std::string_view name;
-    /// Waits for memory, a special-function unit, double precision, conversion or another thread. Not so the instructions that bring
-    /// constants and special registers into place.
+    /// Waits for memory, a special-function unit, double precision, conversion or another thread. Not so the
+    /// instructions that bring constants and special registers into place.
     bool slow = false;
 };
 

@@ -39,8 +39,10 @@ Outcome run(Context& context) {
     Outcome outcome;
     outcome.estimates.push_back(decided("identity.name", context.device.name(), evidence));
     for (const auto& [attribute, path] : kLeaves)
-        if (const auto value = context.device.attribute(attribute)) outcome.estimates.push_back(decided(std::string(path), *value, evidence));
-    if (const auto bytes = shared_per_block(context.device)) outcome.estimates.push_back(decided("shared.max_per_block", *bytes, evidence));
+        if (const auto value = context.device.attribute(attribute))
+            outcome.estimates.push_back(decided(std::string(path), *value, evidence));
+    if (const auto bytes = shared_per_block(context.device))
+        outcome.estimates.push_back(decided("shared.max_per_block", *bytes, evidence));
     return outcome;
 }
 
@@ -51,8 +53,9 @@ Experiment attributes_experiment() {
             .title = "what the driver says: counts and limits",
             .source = "CUDA driver API, cuDeviceGetAttribute",
             .needs = {},
-            .provides = {"identity.name", "identity.compute_capability_major", "identity.compute_capability_minor", "topology.sms", "topology.warp_size",
-                         "topology.max_threads_per_block", "topology.max_threads_per_sm", "topology.max_blocks_per_sm", "topology.registers_per_sm",
+            .provides = {"identity.name", "identity.compute_capability_major", "identity.compute_capability_minor",
+                         "topology.sms", "topology.warp_size", "topology.max_threads_per_block",
+                         "topology.max_threads_per_sm", "topology.max_blocks_per_sm", "topology.registers_per_sm",
                          "shared.capacity", "shared.max_per_block", "memory.capacity"},
             .run = run};
 }

@@ -16,9 +16,9 @@ using device::CodeRange;
 using device::KernelCode;
 using device::MachineInstruction;
 
-/// Instructions between two clock reads that aren't the operation: the waits for first and last result, a loop's control, copies of
-/// registers. 13 at most were seen from ptxas 13.0 for sm_75 to sm_120; a fault in the code (spills, split or converted operands) adds
-/// one to each operation.
+/// Instructions between two clock reads that aren't the operation: the waits for first and last result, a loop's
+/// control, copies of registers. 13 at most were seen from ptxas 13.0 for sm_75 to sm_120; a fault in the code (spills,
+/// split or converted operands) adds one to each operation.
 constexpr int kMostOthers = 20;
 
 /// Copies of registers that a compiler has in one piece of code and not in the other.
@@ -48,10 +48,13 @@ std::string text_of(const MachineOperation& operation) {
     return fmt::format("{} of {} bytes", operation.opcodes, operation.access_bytes);
 }
 
-std::span<const MachineInstruction> instructions_of(const KernelCode& code, CodeRange range) { return code.instructions().subspan(range.first, range.size()); }
+std::span<const MachineInstruction> instructions_of(const KernelCode& code, CodeRange range) {
+    return code.instructions().subspan(range.first, range.size());
+}
 
 int count_of(const KernelCode& code, CodeRange range, const MachineOperation& operation) {
-    return static_cast<int>(std::ranges::count_if(instructions_of(code, range), [&](const auto& i) { return matches(i, operation); }));
+    return static_cast<int>(
+        std::ranges::count_if(instructions_of(code, range), [&](const auto& i) { return matches(i, operation); }));
 }
 
 std::string text_of(const device::OpcodeCounts& counts) {
@@ -84,7 +87,9 @@ bool stand_together(std::span<const MachineInstruction> section, const MachineOp
     const auto is_operation = [&](const MachineInstruction& instruction) { return matches(instruction, operation); };
     const auto first = std::ranges::find_if(section, is_operation);
     const auto last = std::find_if(section.rbegin(), section.rend(), is_operation).base();
-    return std::all_of(first, last, [&](const auto& instruction) { return is_operation(instruction) || !(instruction.waits() || instruction.slow()); });
+    return std::all_of(first, last, [&](const auto& instruction) {
+        return is_operation(instruction) || !(instruction.waits() || instruction.slow());
+    });
 }
 
 bool holds(const KernelCode& code, CodeRange section, const TimedCode& timed, int count) {
@@ -106,9 +111,10 @@ Verdict judge(const KernelCode& code, const TimedCode& timed) {
     const int least = std::max(1, (std::ranges::min(timed.counts) + 1) / 2);
     std::vector<CodeRange> sections = code.between_clock_reads();
     std::erase_if(sections, [&](CodeRange section) { return count_of(code, section, timed.operation) < least; });
-    Verdict verdict{.passed = sections.size() == timed.counts.size(),
-                    .expected = fmt::format("between clock reads {} x {}{}, nothing else that is slow", text_of(timed.counts), text_of(timed.operation),
-                                            timed.together ? " one after the other" : "")};
+    Verdict verdict{
+        .passed = sections.size() == timed.counts.size(),
+        .expected = fmt::format("between clock reads {} x {}{}, nothing else that is slow", text_of(timed.counts),
+                                text_of(timed.operation), timed.together ? " one after the other" : "")};
     std::vector<std::string> found;
     for (std::size_t i = 0; i < sections.size(); ++i) {
         found.push_back(text_of(code.counts(sections[i])));
@@ -135,14 +141,18 @@ bool groups_stand_together(std::span<const MachineInstruction> loop, const Loope
 }
 
 Verdict judge(const KernelCode& code, const LoopedCode& looped) {
-    Verdict verdict{.expected = fmt::format("a loop of {} x {}{}", looped.count, text_of(looped.operation), looped.together ? " one after the other" : "")};
+    Verdict verdict{.expected = fmt::format("a loop of {} x {}{}", looped.count, text_of(looped.operation),
+                                            looped.together ? " one after the other" : "")};
     std::vector<int> counts;
     for (const CodeRange loop : code.loops()) {
         counts.push_back(count_of(code, loop, looped.operation));
         const bool whole = counts.back() > 0 && counts.back() % looped.count == 0;
-        verdict.passed = verdict.passed || (whole && (!looped.together || groups_stand_together(instructions_of(code, loop), looped)));
+        verdict.passed = verdict.passed ||
+                         (whole && (!looped.together || groups_stand_together(instructions_of(code, loop), looped)));
     }
-    verdict.found = counts.empty() ? "no loop" : fmt::format("loops of {} x {}", fmt::join(counts, ", "), text_of(looped.operation));
+    verdict.found = counts.empty()
+                        ? "no loop"
+                        : fmt::format("loops of {} x {}", fmt::join(counts, ", "), text_of(looped.operation));
     return verdict;
 }
 
@@ -163,7 +173,8 @@ Verdict judge(const KernelCode& code, const GrowingCode& growing) {
         return verdict;
     }
     const auto [shorter, longer] = *sections;
-    verdict.passed = static_cast<int>(longer.size()) + kMostMoved >= static_cast<int>(shorter.size()) + growing.operations;
+    verdict.passed =
+        static_cast<int>(longer.size()) + kMostMoved >= static_cast<int>(shorter.size()) + growing.operations;
     verdict.found = fmt::format("{}; {}", text_of(code.counts(shorter)), text_of(code.counts(longer)));
     return verdict;
 }
@@ -178,9 +189,12 @@ Verdict judge(const KernelCode& code, const ReadsBackToBack& reads) {
 
 Verdict judge(const KernelCode& code, const ReadInLoop&) {
     const auto loops = code.loops();
-    const auto reads =
-        std::ranges::count_if(loops, [&](CodeRange loop) { return std::ranges::any_of(instructions_of(code, loop), &MachineInstruction::reads_clock); });
-    return {.passed = reads > 0, .expected = "a loop that reads the clock", .found = fmt::format("{} of {} loops", reads, loops.size())};
+    const auto reads = std::ranges::count_if(loops, [&](CodeRange loop) {
+        return std::ranges::any_of(instructions_of(code, loop), &MachineInstruction::reads_clock);
+    });
+    return {.passed = reads > 0,
+            .expected = "a loop that reads the clock",
+            .found = fmt::format("{} of {} loops", reads, loops.size())};
 }
 
 std::string expected_text(const CodeExpectation& expectation) {
@@ -194,8 +208,10 @@ std::string_view name_of(CodeResult result) {
     return kNames[static_cast<std::size_t>(result)];
 }
 
-CodeCheck check_code(const std::optional<device::MachineCode>& code, std::string_view kernel, const CodeExpectation& expectation) {
-    CodeCheck check{.kernel = std::string(kernel), .result = CodeResult::unavailable, .expected = expected_text(expectation)};
+CodeCheck check_code(const std::optional<device::MachineCode>& code, std::string_view kernel,
+                     const CodeExpectation& expectation) {
+    CodeCheck check{
+        .kernel = std::string(kernel), .result = CodeResult::unavailable, .expected = expected_text(expectation)};
     if (!code) {
         check.found = "the device has no machine code";
         return check;
@@ -214,7 +230,8 @@ CodeCheck check_code(const std::optional<device::MachineCode>& code, std::string
     return check;
 }
 
-std::optional<Expansion> expansion_of(const std::optional<device::MachineCode>& code, std::string_view kernel, int operations) {
+std::optional<Expansion> expansion_of(const std::optional<device::MachineCode>& code, std::string_view kernel,
+                                      int operations) {
     if (!code) return std::nullopt;
     try {
         const device::Cubin cubin(code->cubin);
@@ -222,10 +239,13 @@ std::optional<Expansion> expansion_of(const std::optional<device::MachineCode>& 
         const auto sections = longest_sections(decoded);
         if (!sections) return std::nullopt;
         Expansion expansion;
-        for (const auto& [name, count] : decoded.counts((*sections)[1])) expansion.opcodes[name] += static_cast<double>(count) / operations;
-        for (const auto& [name, count] : decoded.counts((*sections)[0])) expansion.opcodes[name] -= static_cast<double>(count) / operations;
+        for (const auto& [name, count] : decoded.counts((*sections)[1]))
+            expansion.opcodes[name] += static_cast<double>(count) / operations;
+        for (const auto& [name, count] : decoded.counts((*sections)[0]))
+            expansion.opcodes[name] -= static_cast<double>(count) / operations;
         expansion.opcodes.erase("NOP");
-        std::erase_if(expansion.opcodes, [&](const auto& entry) { return std::abs(entry.second) * operations < kStray; });
+        std::erase_if(expansion.opcodes,
+                      [&](const auto& entry) { return std::abs(entry.second) * operations < kStray; });
         for (const auto& [name, count] : expansion.opcodes) expansion.instructions += count;
         return expansion;
     } catch (const InputError&) {
@@ -234,8 +254,9 @@ std::optional<Expansion> expansion_of(const std::optional<device::MachineCode>& 
 }
 
 CodeMismatch::CodeMismatch(CodeCheck check)
-    : Error(fmt::format("kernel {}: the driver compiled something else than what was written: expected {}; found {}\n{}", check.kernel, check.expected,
-                        check.found, check.listing)),
+    : Error(
+          fmt::format("kernel {}: the driver compiled something else than what was written: expected {}; found {}\n{}",
+                      check.kernel, check.expected, check.found, check.listing)),
       check_(std::move(check)) {}
 
 void require(const CodeCheck& check) {

@@ -1,4 +1,5 @@
-// Did the driver's compiler make of a kernel what was written? What a kernel's machine code must hold, and whether it does.
+// Did the driver's compiler make of a kernel what was written? What a kernel's machine code must hold, and whether it
+// does.
 #pragma once
 
 #include "device/device.hpp"
@@ -20,13 +21,14 @@ struct MachineOperation {
     int access_bytes = 0;      ///< of each thread, for loads and stores; 0: any
 };
 
-/// Code between two clock reads. The sections that hold the operation (more than half of the smallest count; others hold barriers) are,
-/// in the order of the code, these: at least as many of the operation, few other instructions, and none that is slow.
+/// Code between two clock reads. The sections that hold the operation (more than half of the smallest count; others
+/// hold barriers) are, in the order of the code, these: at least as many of the operation, few other instructions, and
+/// none that is slow.
 struct TimedCode {
     MachineOperation operation;
     std::vector<int> counts;  ///< {n, 2n}
     int companions = 0;       ///< further instructions that belong to each, where an operation takes several
-    bool together = false;    ///< nothing stands between the first and the last of a section that could wait for a result
+    bool together = false;  ///< nothing stands between the first and the last of a section that could wait for a result
 };
 
 /// A loop that holds `count` of the operation, or a multiple.
@@ -36,8 +38,8 @@ struct LoopedCode {
     bool together = false;  ///< nothing stands within a group of `count` that could wait for a result
 };
 
-/// n and 2n of an operation whose machine instructions aren't known beforehand: the two longest pieces of code between clock reads, of which the
-/// second is longer by one instruction or more for each of n = `operations`.
+/// n and 2n of an operation whose machine instructions aren't known beforehand: the two longest pieces of code between
+/// clock reads, of which the second is longer by one instruction or more for each of n = `operations`.
 struct GrowingCode {
     int operations = 1;
 };
@@ -52,7 +54,8 @@ struct ReadInLoop {};
 
 using CodeExpectation = std::variant<TimedCode, LoopedCode, GrowingCode, ReadsBackToBack, ReadInLoop>;
 
-/// The compiler made something else of a kernel than what was written, and what is measured with it would be of something else too.
+/// The compiler made something else of a kernel than what was written, and what is measured with it would be of
+/// something else too.
 class CodeMismatch : public Error {
 public:
     explicit CodeMismatch(CodeCheck check);
@@ -62,8 +65,10 @@ private:
     CodeCheck check_;
 };
 
-/// Unavailable where the device has no machine code (a simulated GPU) or code that can't be decoded; the reason is in `found`.
-[[nodiscard]] CodeCheck check_code(const std::optional<device::MachineCode>& code, std::string_view kernel, const CodeExpectation& expectation);
+/// Unavailable where the device has no machine code (a simulated GPU) or code that can't be decoded; the reason is in
+/// `found`.
+[[nodiscard]] CodeCheck check_code(const std::optional<device::MachineCode>& code, std::string_view kernel,
+                                   const CodeExpectation& expectation);
 
 /// Throws CodeMismatch with expectation, finding and listing where the check failed.
 void require(const CodeCheck& check);
@@ -73,7 +78,9 @@ struct Expansion {
     double instructions = 0;                ///< of each operation
     std::map<std::string, double> opcodes;  ///< by name
 };
-/// Of a kernel that GrowingCode or TimedCode describes; nothing where the device has no machine code, or none that can be decoded.
-[[nodiscard]] std::optional<Expansion> expansion_of(const std::optional<device::MachineCode>& code, std::string_view kernel, int operations);
+/// Of a kernel that GrowingCode or TimedCode describes; nothing where the device has no machine code, or none that can
+/// be decoded.
+[[nodiscard]] std::optional<Expansion> expansion_of(const std::optional<device::MachineCode>& code,
+                                                    std::string_view kernel, int operations);
 
 }  // namespace gputomo::experiments

@@ -19,12 +19,15 @@ namespace gputomo::experiments {
 class CompiledKernel {
 public:
     /// Throws CodeMismatch where the device's machine code isn't what is expected.
-    CompiledKernel(device::Device& device, const ptx::KernelBuilder& builder, const std::vector<CodeExpectation>& expected = {});
+    CompiledKernel(device::Device& device, const ptx::KernelBuilder& builder,
+                   const std::vector<CodeExpectation>& expected = {});
     /// One of the kernels of a module that several share.
-    CompiledKernel(std::shared_ptr<device::Module> module, std::string name, const std::vector<CodeExpectation>& expected);
+    CompiledKernel(std::shared_ptr<device::Module> module, std::string name,
+                   const std::vector<CodeExpectation>& expected);
 
     /// Runs and waits; errors as device::Kernel::launch.
-    device::LaunchResult launch(device::Dim3 grid, device::Dim3 block, const device::Arguments& arguments, Bytes dynamic_shared = Bytes{0});
+    device::LaunchResult launch(device::Dim3 grid, device::Dim3 block, const device::Arguments& arguments,
+                                Bytes dynamic_shared = Bytes{0});
     /// Launches with the largest L1 from now on (device::Launch::prefer_l1).
     void prefer_l1() { prefer_l1_ = true; }
     [[nodiscard]] const std::string& name() const { return name_; }

@@ -4,10 +4,13 @@ namespace gputomo::experiments {
 
 using enum device::Attribute;
 
-std::uint32_t sms_of(const device::Device& device) { return static_cast<std::uint32_t>(device.attribute(multiprocessor_count).value_or(1)); }
+std::uint32_t sms_of(const device::Device& device) {
+    return static_cast<std::uint32_t>(device.attribute(multiprocessor_count).value_or(1));
+}
 
 double current_sm_mhz(const device::Device& device) {
-    return device.clock_state().sm_mhz.value_or(static_cast<double>(device.attribute(clock_rate_khz).value_or(1'000'000)) / 1000);
+    return device.clock_state().sm_mhz.value_or(
+        static_cast<double>(device.attribute(clock_rate_khz).value_or(1'000'000)) / 1000);
 }
 
 std::uint64_t aliased_page(const device::Device& device) {

@@ -49,7 +49,8 @@ void append_timed_loop(ptx::KernelBuilder& k, const DoubledBody& body, Reg turns
     });
 }
 
-Stamps::Stamps(device::Device& device, int max_threads) : buffer_(device, Bytes{std::int64_t{4} * kStamps * max_threads}) {}
+Stamps::Stamps(device::Device& device, int max_threads)
+    : buffer_(device, Bytes{std::int64_t{4} * kStamps * max_threads}) {}
 
 double Stamps::cycles_of_n(int threads) const {
     const auto raw = buffer_.read<std::uint32_t>(static_cast<std::size_t>(threads) * kStamps);

@@ -50,8 +50,10 @@ deduce::Estimate undecided(std::string path, std::vector<deduce::Value> candidat
 deduce::Estimate decided_integer(std::string path, const Measured& measured, const Evidence& evidence) {
     const double below = std::floor(measured.value);
     const bool in_the_middle = std::abs(measured.value - below - 0.5) < kMiddleZone && measured.spread() < kWide;
-    auto estimate = in_the_middle ? undecided(std::move(path), {static_cast<std::int64_t>(below), static_cast<std::int64_t>(below) + 1}, evidence)
-                                  : decided(std::move(path), static_cast<std::int64_t>(std::llround(measured.value)), evidence);
+    auto estimate = in_the_middle
+                        ? undecided(std::move(path),
+                                    {static_cast<std::int64_t>(below), static_cast<std::int64_t>(below) + 1}, evidence)
+                        : decided(std::move(path), static_cast<std::int64_t>(std::llround(measured.value)), evidence);
     estimate.interval = {measured.low, measured.high};
     return estimate;
 }

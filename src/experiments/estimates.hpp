@@ -31,10 +31,12 @@ struct Measured {
 
 [[nodiscard]] deduce::Estimate decided(std::string path, deduce::Value value, const Evidence& evidence);
 [[nodiscard]] deduce::Estimate absent(std::string path, const Evidence& evidence);
-[[nodiscard]] deduce::Estimate undecided(std::string path, std::vector<deduce::Value> candidates, const Evidence& evidence);
+[[nodiscard]] deduce::Estimate undecided(std::string path, std::vector<deduce::Value> candidates,
+                                         const Evidence& evidence);
 
-/// The nearest integer, with the interval of the samples; undecided between two neighbours where the interval holds both
-/// of them equally (the median is within a tenth of the middle between two integers and the samples spread over both, but not over many more).
+/// The nearest integer, with the interval of the samples; undecided between two neighbours where the interval holds
+/// both of them equally (the median is within a tenth of the middle between two integers and the samples spread over
+/// both, but not over many more).
 [[nodiscard]] deduce::Estimate decided_integer(std::string path, const Measured& measured, const Evidence& evidence);
 /// The number itself, with the interval of the samples.
 [[nodiscard]] deduce::Estimate decided_real(std::string path, const Measured& measured, const Evidence& evidence);

@@ -67,18 +67,20 @@ struct Outcome {
 enum class PartOfScan { always, on_hardware, on_request };
 
 struct Experiment {
-    std::string_view id;                     ///< "global_chase"
-    std::string_view title;                  ///< one line for `gputomo list experiments`
-    std::string_view source;                 ///< "Wong 2010, IV-G; Mei 2014, 3.2"
-    std::vector<std::string_view> needs;     ///< ids of experiments without whose findings it cannot run
-    std::vector<std::string_view> after;     ///< ids of experiments whose findings make it better; their failure does not stop it
+    std::string_view id;                  ///< "global_chase"
+    std::string_view title;               ///< one line for `gputomo list experiments`
+    std::string_view source;              ///< "Wong 2010, IV-G; Mei 2014, 3.2"
+    std::vector<std::string_view> needs;  ///< ids of experiments without whose findings it cannot run
+    std::vector<std::string_view>
+        after;  ///< ids of experiments whose findings make it better; their failure does not stop it
     std::vector<std::string_view> provides;  ///< paths, with * for map keys: "caches.*.capacity"
     Outcome (*run)(Context& context);
     PartOfScan part_of_scan = PartOfScan::always;
-    /// For devices that compile ahead: hands them kernels that take long to compile, as soon as `compile_after` has run, or before any experiment does.
-    /// The context reports no progress.
+    /// For devices that compile ahead: hands them kernels that take long to compile, as soon as `compile_after` has
+    /// run, or before any experiment does. The context reports no progress.
     void (*compile_ahead)(const Context& context) = nullptr;
-    std::string_view compile_after = {};  ///< id of the experiment whose findings the kernels need, or which shall come first
+    std::string_view compile_after =
+        {};  ///< id of the experiment whose findings the kernels need, or which shall come first
 };
 
 /// All experiments, in no particular order; the plan orders them by needs.

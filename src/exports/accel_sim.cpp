@@ -48,7 +48,8 @@ public:
     }
     /// A comment above the option; said once.
     void remark(std::string text) {
-        if (std::find(comments_.begin(), comments_.end(), text) == comments_.end()) comments_.push_back(std::move(text));
+        if (std::find(comments_.begin(), comments_.end(), text) == comments_.end())
+            comments_.push_back(std::move(text));
     }
 
     /// The line under its comments, or comments alone where a leaf is missing.
@@ -71,7 +72,8 @@ private:
     }
     static std::string describe(const std::string& path, const machine::Leaf& leaf) {
         const auto& from = leaf.provenance;
-        std::string out = fmt::format("{} = {}: {}", path, machine::value_text(leaf), from.source.empty() ? from.method : from.source);
+        std::string out = fmt::format("{} = {}: {}", path, machine::value_text(leaf),
+                                      from.source.empty() ? from.method : from.source);
         if (from.confidence) out += fmt::format(" (confidence {:.2f})", *from.confidence);
         std::replace(out.begin(), out.end(), '\n', ' ');
         return out;
@@ -82,7 +84,9 @@ private:
     std::vector<std::string> comments_, missing_;
 };
 
-std::string leaf_of(std::string_view section, std::string_view key, std::string_view leaf) { return machine::join_path(section, key, leaf); }
+std::string leaf_of(std::string_view section, std::string_view key, std::string_view leaf) {
+    return machine::join_path(section, key, leaf);
+}
 
 std::vector<std::string> global_caches(const Machine& machine) {
     const auto path = machine.paths.find("global");
@@ -140,7 +144,12 @@ struct OpcodeClass {
 
 std::vector<OpcodeClass> opcode_classes() {
     return {{"int", {{"add.s32"}, {"max.s32", "min.s32"}, {"mul.lo.s32"}, {"mad.lo.s32"}, {"div.s32", "div.u32"}}},
-            {"fp", {{"add.f32"}, {"max.f32", "min.f32"}, {"mul.f32"}, {"fma.rn.f32", "mad.f32"}, {"div.rn.f32", "div.approx.f32", "div.full.f32"}}},
+            {"fp",
+             {{"add.f32"},
+              {"max.f32", "min.f32"},
+              {"mul.f32"},
+              {"fma.rn.f32", "mad.f32"},
+              {"div.rn.f32", "div.approx.f32", "div.full.f32"}}},
             {"dp", {{"add.f64"}, {"max.f64", "min.f64"}, {"mul.f64"}, {"fma.rn.f64", "mad.f64"}, {"div.rn.f64"}}}};
 }
 
@@ -160,7 +169,8 @@ std::int64_t initiation(Option& option, const std::string& throughput_path) {
 std::string opcode_lists(const Machine& machine) {
     std::string out;
     for (const auto& row : opcode_classes()) {
-        Option latency(machine, fmt::format("-ptx_opcode_latency_{}", row.name)), interval(machine, fmt::format("-ptx_opcode_initiation_{}", row.name));
+        Option latency(machine, fmt::format("-ptx_opcode_latency_{}", row.name)),
+            interval(machine, fmt::format("-ptx_opcode_initiation_{}", row.name));
         std::vector<std::int64_t> latencies, intervals;
         for (const auto& names : row.operations) {
             latencies.push_back(latency.integer(operation_path(latency, names, "latency")));
@@ -192,24 +202,30 @@ std::string trace_classes(const Machine& machine) {
 }
 
 /// type:sets:line:ways,replacement:write:allocation:write allocation:index,MSHR kind:entries:merge,queue:0,port
-std::string cache_line(const Machine& machine, std::string_view key, const std::string& cache, char default_write, std::int64_t slices) {
+std::string cache_line(const Machine& machine, std::string_view key, const std::string& cache, char default_write,
+                       std::int64_t slices) {
     Option option(machine, key);
     const auto leaf = [&](std::string_view name) { return leaf_of("caches", cache, name); };
-    const auto sets = option.integer(leaf("sets")), line = option.integer(leaf("line")), ways = option.integer(leaf("ways"));
+    const auto sets = option.integer(leaf("sets")), line = option.integer(leaf("line")),
+               ways = option.integer(leaf("ways"));
     const auto sector = option.integer(leaf("sector"));
     const auto policy = option.text(leaf("policy"), "lru");
-    if (policy != "lru" && policy != "fifo") option.remark(fmt::format("the simulator has no policy '{}': LRU in its place", policy));
-    const char write = option.text(leaf("write_policy"), default_write == 'T' ? "write-through" : "write-back") == "write-back" ? 'B' : 'T';
+    if (policy != "lru" && policy != "fifo")
+        option.remark(fmt::format("the simulator has no policy '{}': LRU in its place", policy));
+    const char write =
+        option.text(leaf("write_policy"), default_write == 'T' ? "write-through" : "write-back") == "write-back" ? 'B'
+                                                                                                                 : 'T';
     const char index = option.text(leaf("index"), "modulo") == "hash" ? 'X' : 'L';
     const auto entries = option.integer(leaf("outstanding_entries")), merge = option.integer(leaf("outstanding_merge"));
     if (slices > 1) option.remark(fmt::format("sets of one of {} memory partitions", slices));
-    return option.line(fmt::format("{}:{}:{}:{},{}:{}:m:L:{},A:{}:{},16:0,32", sector < line ? 'S' : 'N', sets / slices, line, ways,
-                                   policy == "fifo" ? 'F' : 'L', write, index, entries, merge));
+    return option.line(fmt::format("{}:{}:{}:{},{}:{}:m:L:{},A:{}:{},16:0,32", sector < line ? 'S' : 'N', sets / slices,
+                                   line, ways, policy == "fifo" ? 'F' : 'L', write, index, entries, merge));
 }
 
 std::string caches(const Machine& machine) {
     const auto names = global_caches(machine);
-    if (names.empty()) return "\n# No cache on the way to global memory: -gpgpu_cache:dl1 and -gpgpu_cache:dl2 are left out\n";
+    if (names.empty())
+        return "\n# No cache on the way to global memory: -gpgpu_cache:dl1 and -gpgpu_cache:dl2 are left out\n";
     const std::int64_t slices = machine.memory.channels.value_or(1);
     std::string out;
     if (names.size() > 1) out += cache_line(machine, "-gpgpu_cache:dl1", names.front(), 'T', 1);
@@ -220,8 +236,10 @@ std::string caches(const Machine& machine) {
 }  // namespace
 
 std::string accel_sim(const Machine& machine) {
-    std::string out = fmt::format("Device Name = {}\n# Written by gputomo from a machine description. Lines below a comment follow from the leaves it names.\n",
-                                  machine.identity.name.value_or("unknown"));
+    std::string out = fmt::format(
+        "Device Name = {}\n# Written by gputomo from a machine description. Lines below a comment follow from the "
+        "leaves it names.\n",
+        machine.identity.name.value_or("unknown"));
     out += shader_core(machine);
     out += memory_latencies(machine);
     out += opcode_lists(machine);

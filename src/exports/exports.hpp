@@ -17,8 +17,8 @@ struct Format {
 
 [[nodiscard]] std::span<const Format> catalogue();
 
-/// A configuration of Accel-Sim: one option a line, each below comments that say which leaves it comes from and how they are known.
-/// An option of which a part is not known is left out, with a comment that names the missing leaves.
+/// A configuration of Accel-Sim: one option a line, each below comments that say which leaves it comes from and how
+/// they are known. An option of which a part is not known is left out, with a comment that names the missing leaves.
 [[nodiscard]] std::string accel_sim(const machine::Machine& machine);
 
 /// One JSON object, path -> {value, unit, knowledge, ...}, for programs that don't want to walk sections.

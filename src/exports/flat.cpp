@@ -35,7 +35,8 @@ Json leaf_json(const machine::NamedLeaf& named) {
     for (const auto& candidate : leaf.candidates) json["candidates"].push_back(value_json(candidate));
     if (named.info.unit != machine::Unit::none) json["unit"] = machine::unit_name(named.info.unit);
     const auto& from = leaf.provenance;
-    for (const auto& [name, text] : {std::pair{"source", from.source}, std::pair{"method", from.method}, std::pair{"note", from.note}})
+    for (const auto& [name, text] :
+         {std::pair{"source", from.source}, std::pair{"method", from.method}, std::pair{"note", from.note}})
         if (!text.empty()) json[name] = text;
     if (from.confidence) json["confidence"] = *from.confidence;
     if (from.interval) json["interval"] = *from.interval;
@@ -52,7 +53,8 @@ std::string csv_cell(std::string_view text) {
 /// Lists are JSON: their commas are quoted.
 std::string value_cell(const machine::Leaf& leaf) {
     if (leaf.knowledge == machine::Knowledge::known)
-        return std::holds_alternative<std::string>(leaf.value) ? std::get<std::string>(leaf.value) : value_json(leaf.value).dump();
+        return std::holds_alternative<std::string>(leaf.value) ? std::get<std::string>(leaf.value)
+                                                               : value_json(leaf.value).dump();
     Json candidates = Json::array();
     for (const auto& candidate : leaf.candidates) candidates.push_back(value_json(candidate));
     return candidates.empty() ? std::string() : candidates.dump();
@@ -72,9 +74,10 @@ std::string csv(const machine::Machine& machine) {
         const auto& from = leaf.provenance;
         const std::string low = from.interval ? fmt::format("{}", from.interval->front()) : "",
                           high = from.interval ? fmt::format("{}", from.interval->back()) : "";
-        text +=
-            fmt::format("{},{},{},{},{},{},{},{}\n", csv_cell(path), knowledge_name(leaf.knowledge), csv_cell(value_cell(leaf)), machine::unit_name(info.unit),
-                        low, high, from.confidence ? fmt::format("{}", *from.confidence) : "", csv_cell(from.source.empty() ? from.method : from.source));
+        text += fmt::format("{},{},{},{},{},{},{},{}\n", csv_cell(path), knowledge_name(leaf.knowledge),
+                            csv_cell(value_cell(leaf)), machine::unit_name(info.unit), low, high,
+                            from.confidence ? fmt::format("{}", *from.confidence) : "",
+                            csv_cell(from.source.empty() ? from.method : from.source));
     }
     return text;
 }

@@ -34,7 +34,8 @@ double median(std::vector<double> values) {
     return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-/// The others' own disagreement counts as uncertainty: their median absolute deviation, as a standard deviation three times over.
+/// The others' own disagreement counts as uncertainty: their median absolute deviation, as a standard deviation three
+/// times over.
 std::optional<std::string> unlike_numbers(const Leaf& leaf, std::span<const Leaf> others) {
     constexpr double kSigmas = 3, kSigmaOfMad = 1.4826;
     std::vector<double> values, widths;
@@ -59,8 +60,8 @@ std::optional<std::string> unlike_values(const Leaf& leaf, std::span<const Leaf>
     std::size_t most = 0;
     const Leaf* common = nullptr;
     for (const auto& candidate : others) {
-        const auto same =
-            static_cast<std::size_t>(std::count_if(others.begin(), others.end(), [&](const Leaf& other) { return machine::same_value(candidate, other, 0); }));
+        const auto same = static_cast<std::size_t>(std::count_if(
+            others.begin(), others.end(), [&](const Leaf& other) { return machine::same_value(candidate, other, 0); }));
         if (same > most) most = same, common = &candidate;
     }
     if (most < 2 || most * 2 <= others.size() || machine::same_value(leaf, *common, 0)) return std::nullopt;
@@ -71,7 +72,8 @@ std::optional<std::string> unlike_values(const Leaf& leaf, std::span<const Leaf>
 
 std::optional<std::string> unlike_others(const Leaf& leaf, std::span<const Leaf> others) {
     if (leaf.knowledge == machine::Knowledge::undecided) return std::nullopt;
-    const auto numbers = static_cast<std::size_t>(std::count_if(others.begin(), others.end(), [](const Leaf& other) { return number(other).has_value(); }));
+    const auto numbers = static_cast<std::size_t>(
+        std::count_if(others.begin(), others.end(), [](const Leaf& other) { return number(other).has_value(); }));
     return number(leaf) && numbers * 2 > others.size() ? unlike_numbers(leaf, others) : unlike_values(leaf, others);
 }
 

@@ -25,7 +25,8 @@ constexpr const char* kLayout =
     " machine TEXT NOT NULL, UNIQUE (specimen, kind, time))";
 
 [[noreturn]] void fail(const std::string& file, sqlite3* db, std::string_view doing) {
-    throw InputError(fmt::format("{}: {}: {}; expected a history file of gputomo, or a file that can be created", file, doing, sqlite3_errmsg(db)));
+    throw InputError(fmt::format("{}: {}: {}; expected a history file of gputomo, or a file that can be created", file,
+                                 doing, sqlite3_errmsg(db)));
 }
 
 /// A prepared statement.
@@ -39,7 +40,9 @@ public:
     ~Statement() { sqlite3_finalize(statement_); }
 
     Statement& bind(int index, std::string_view text) {
-        if (sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT) != SQLITE_OK) fail(file_, db_, "bind");
+        if (sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT) !=
+            SQLITE_OK)
+            fail(file_, db_, "bind");
         return *this;
     }
     Statement& bind(int index, std::int64_t number) {
@@ -55,7 +58,9 @@ public:
     [[nodiscard]] std::int64_t integer(int column) { return sqlite3_column_int64(statement_, column); }
     [[nodiscard]] std::string text(int column) {
         const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-        return bytes == nullptr ? std::string() : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+        return bytes == nullptr
+                   ? std::string()
+                   : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
     }
 
 private:
@@ -76,13 +81,16 @@ void execute(const std::string& file, sqlite3* db, const std::string& sql) {
 /// An empty file gets our layout; one of another program is refused.
 void prepare(const std::string& file, sqlite3* db) {
     if (pragma(file, db, "schema_version") == 0) {
-        execute(file, db, fmt::format("BEGIN; PRAGMA application_id = {}; PRAGMA user_version = {}; {}; COMMIT", kApplication, kVersion, kLayout));
+        execute(file, db,
+                fmt::format("BEGIN; PRAGMA application_id = {}; PRAGMA user_version = {}; {}; COMMIT", kApplication,
+                            kVersion, kLayout));
         return;
     }
     if (pragma(file, db, "application_id") != kApplication)
         throw InputError(fmt::format("{}: a database of another program; expected a history file of gputomo", file));
     const auto version = pragma(file, db, "user_version");
-    if (version != kVersion) throw InputError(fmt::format("{}: history of version {}; expected version {}", file, version, kVersion));
+    if (version != kVersion)
+        throw InputError(fmt::format("{}: history of version {}; expected version {}", file, version, kVersion));
 }
 
 std::string now(const std::string& file, sqlite3* db) {
@@ -100,7 +108,8 @@ bool is_time(const std::string& text) {
 Entry entry_of(Statement& row) { return {row.integer(0), row.text(1), row.text(2), row.text(3)}; }
 
 bool comparable(const machine::NamedLeaf& named) {
-    return named.info.internal.empty() && (named.leaf.knowledge == machine::Knowledge::known || named.leaf.knowledge == machine::Knowledge::absent);
+    return named.info.internal.empty() &&
+           (named.leaf.knowledge == machine::Knowledge::known || named.leaf.knowledge == machine::Knowledge::absent);
 }
 
 }  // namespace
@@ -109,7 +118,9 @@ void History::Close::operator()(sqlite3* db) const noexcept { sqlite3_close(db);
 
 History::History(const std::filesystem::path& file, bool must_exist) : name_(file.string()) {
     if (must_exist && !std::filesystem::exists(file))
-        throw InputError(fmt::format("{}: no such file; expected a history that `gputomo scan --history` or `gputomo history --add` wrote", name_));
+        throw InputError(fmt::format(
+            "{}: no such file; expected a history that `gputomo scan --history` or `gputomo history --add` wrote",
+            name_));
     sqlite3* db = nullptr;
     const int code = sqlite3_open(name_.c_str(), &db);
     db_.reset(db);
@@ -119,9 +130,12 @@ History::History(const std::filesystem::path& file, bool must_exist) : name_(fil
 }
 
 Entry History::add(const machine::Machine& machine, const Taking& taking) {
-    Entry entry{0, taking.time.empty() ? now(name_, db_.get()) : taking.time, machine.identity.name.value_or("unknown"), taking.specimen};
-    if (!is_time(entry.time)) throw InputError(fmt::format("{}: time {}: expected UTC as 2026-11-21T10:44:49Z", name_, entry.time));
-    if (entry.specimen.empty()) throw InputError(fmt::format("{}: a scan without a specimen; expected a name for this GPU", name_));
+    Entry entry{0, taking.time.empty() ? now(name_, db_.get()) : taking.time, machine.identity.name.value_or("unknown"),
+                taking.specimen};
+    if (!is_time(entry.time))
+        throw InputError(fmt::format("{}: time {}: expected UTC as 2026-11-21T10:44:49Z", name_, entry.time));
+    if (entry.specimen.empty())
+        throw InputError(fmt::format("{}: a scan without a specimen; expected a name for this GPU", name_));
     {
         Statement twice(name_, db_.get(), "SELECT id FROM scans WHERE time = ?1 AND kind = ?2 AND specimen = ?3");
         if (twice.bind(1, entry.time).bind(2, entry.kind).bind(3, entry.specimen).next())
@@ -149,10 +163,12 @@ machine::Machine History::machine(std::int64_t id) const {
 std::vector<Point> History::series(std::string_view path) const {
     std::vector<Point> points;
     for (const auto& entry : entries())
-        if (auto leaf = machine::get_leaf(machine(entry.id), path); leaf && leaf->knowledge != machine::Knowledge::unknown)
+        if (auto leaf = machine::get_leaf(machine(entry.id), path);
+            leaf && leaf->knowledge != machine::Knowledge::unknown)
             points.push_back({entry, std::move(*leaf)});
-    std::stable_sort(points.begin(), points.end(),
-                     [](const Point& a, const Point& b) { return std::tie(a.entry.kind, a.entry.specimen) < std::tie(b.entry.kind, b.entry.specimen); });
+    std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
+        return std::tie(a.entry.kind, a.entry.specimen) < std::tie(b.entry.kind, b.entry.specimen);
+    });
     return points;
 }
 
@@ -195,8 +211,10 @@ std::vector<Outlier> History::outliers() const {
             for (const auto& [path, leaf] : specimen.leaves) {
                 std::vector<machine::Leaf> others;
                 for (const auto& other : fleet)
-                    if (const auto at = other.leaves.find(path); &other != &specimen && at != other.leaves.end()) others.push_back(at->second);
-                if (auto fleet_has = unlike_others(leaf, others)) found.push_back({specimen.entry, path, leaf, std::move(*fleet_has), fleet.size()});
+                    if (const auto at = other.leaves.find(path); &other != &specimen && at != other.leaves.end())
+                        others.push_back(at->second);
+                if (auto fleet_has = unlike_others(leaf, others))
+                    found.push_back({specimen.entry, path, leaf, std::move(*fleet_has), fleet.size()});
             }
     }
     return found;

@@ -46,7 +46,8 @@ struct Outlier {
     Entry entry;
     std::string path;
     machine::Leaf leaf;
-    std::string fleet;          ///< what the others have: their median and how far they spread, or the value that most of them share
+    std::string
+        fleet;  ///< what the others have: their median and how far they spread, or the value that most of them share
     std::size_t specimens = 0;  ///< of this kind, this one included
 };
 
@@ -65,8 +66,9 @@ public:
     [[nodiscard]] std::vector<Point> series(std::string_view path) const;
     /// Of every specimen that was scanned more than once.
     [[nodiscard]] std::vector<Change> changes() const;
-    /// Of the last scans of each kind with three specimens or more: numbers whose interval holds neither the median of the other
-    /// specimens nor overlaps theirs, other values that a majority of the others agrees on and this one doesn't have.
+    /// Of the last scans of each kind with three specimens or more: numbers whose interval holds neither the median of
+    /// the other specimens nor overlaps theirs, other values that a majority of the others agrees on and this one
+    /// doesn't have.
     [[nodiscard]] std::vector<Outlier> outliers() const;
 
 private:

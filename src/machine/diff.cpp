@@ -16,14 +16,19 @@ std::optional<double> as_number(const Value& value) {
 }
 
 std::optional<std::vector<double>> as_numbers(const Value& value) {
-    if (const auto* v = std::get_if<std::vector<std::int64_t>>(&value)) return std::vector<double>(v->begin(), v->end());
+    if (const auto* v = std::get_if<std::vector<std::int64_t>>(&value))
+        return std::vector<double>(v->begin(), v->end());
     if (const auto* v = std::get_if<std::vector<double>>(&value)) return *v;
     return std::nullopt;
 }
 
-bool within(double a, double b, double tolerance) { return a == b || std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b)); }
+bool within(double a, double b, double tolerance) {
+    return a == b || std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
+}
 
-std::array<double, 2> interval_of(const Leaf& leaf, double value) { return leaf.provenance.interval.value_or(std::array<double, 2>{value, value}); }
+std::array<double, 2> interval_of(const Leaf& leaf, double value) {
+    return leaf.provenance.interval.value_or(std::array<double, 2>{value, value});
+}
 
 /// Whether the candidates of an undecided leaf leave room for the other leaf; no candidates at all rule nothing out.
 bool compatible(const Leaf& undecided, const Leaf& other, double tolerance) {
@@ -34,13 +39,16 @@ bool compatible(const Leaf& undecided, const Leaf& other, double tolerance) {
             return same_value(as_known, Leaf{Knowledge::known, theirs, {}, {}}, tolerance);
         });
     };
-    if (undecided.candidates.empty() || (other.knowledge == Knowledge::undecided && other.candidates.empty())) return true;
-    return other.knowledge != Knowledge::absent && std::any_of(undecided.candidates.begin(), undecided.candidates.end(), matches);
+    if (undecided.candidates.empty() || (other.knowledge == Knowledge::undecided && other.candidates.empty()))
+        return true;
+    return other.knowledge != Knowledge::absent &&
+           std::any_of(undecided.candidates.begin(), undecided.candidates.end(), matches);
 }
 
 /// A policy known only not to be LRU leaves room for every other one.
 bool weaker_policy(const NamedLeaf& mine, const Leaf& theirs) {
-    if (mine.info.name != "policy" || mine.leaf.knowledge != Knowledge::known || theirs.knowledge != Knowledge::known) return false;
+    if (mine.info.name != "policy" || mine.leaf.knowledge != Knowledge::known || theirs.knowledge != Knowledge::known)
+        return false;
     const Value weak = std::string("not-lru"), lru = std::string("lru");
     const bool one_is_weak = (mine.leaf.value == weak) != (theirs.value == weak);
     return one_is_weak && mine.leaf.value != lru && theirs.value != lru;
@@ -57,14 +65,18 @@ bool same_value(const Leaf& a, const Leaf& b, double tolerance) {
         return within(*x, *y, tolerance) || (ia[0] <= ib[1] && ib[0] <= ia[1]);
     }
     const auto xs = as_numbers(a.value), ys = as_numbers(b.value);
-    if (xs && ys) return std::equal(xs->begin(), xs->end(), ys->begin(), ys->end(), [&](double p, double q) { return within(p, q, tolerance); });
+    if (xs && ys)
+        return std::equal(xs->begin(), xs->end(), ys->begin(), ys->end(),
+                          [&](double p, double q) { return within(p, q, tolerance); });
     return a.value == b.value;
 }
 
 Relation relation(const NamedLeaf& mine, const Leaf& theirs, double tolerance) {
     const bool mine_open = mine.leaf.knowledge == Knowledge::undecided;
     if (mine_open || theirs.knowledge == Knowledge::undecided)
-        return compatible(mine_open ? mine.leaf : theirs, mine_open ? theirs : mine.leaf, tolerance) ? Relation::open : Relation::different;
+        return compatible(mine_open ? mine.leaf : theirs, mine_open ? theirs : mine.leaf, tolerance)
+                   ? Relation::open
+                   : Relation::different;
     if (weaker_policy(mine, theirs)) return Relation::open;
     return same_value(mine.leaf, theirs, tolerance) ? Relation::same : Relation::different;
 }
@@ -80,7 +92,9 @@ DiffResult diff(const Machine& a, const Machine& b, const DiffOptions& options) 
             switch (relation(mine, *theirs, options.tolerance)) {
                 case Relation::same: ++result.equal; break;
                 case Relation::open: result.undecided.push_back(mine.path); break;
-                case Relation::different: result.differing.push_back({mine.path, mine.info.unit, mine.leaf, *theirs}); break;
+                case Relation::different:
+                    result.differing.push_back({mine.path, mine.info.unit, mine.leaf, *theirs});
+                    break;
             }
         }
     }
@@ -100,7 +114,8 @@ std::string value_text(const Value& value) {
                 return fmt::format("{:.6g}", v);
             else if constexpr (std::is_same_v<T, std::vector<double>>)
                 return fmt::format("[{:.4g}]", fmt::join(v, ", "));
-            else if constexpr (std::is_same_v<T, std::vector<std::int64_t>> || std::is_same_v<T, std::vector<std::string>>)
+            else if constexpr (std::is_same_v<T, std::vector<std::int64_t>> ||
+                               std::is_same_v<T, std::vector<std::string>>)
                 return fmt::format("[{}]", fmt::join(v, ", "));
             else
                 return fmt::format("{}", v);

@@ -31,7 +31,8 @@ Json leaf_json(const FieldInfo& info, const Field<T>& field) {
     return leaf;
 }
 
-/// Objects that hold leaves are broken into lines; a leaf is one line, so that a change of one value is a change of one line.
+/// Objects that hold leaves are broken into lines; a leaf is one line, so that a change of one value is a change of one
+/// line.
 void append_lines(const Json& json, int leaf_depth, const std::string& indent, std::string& text) {
     if (leaf_depth == 0 || !json.is_object()) {
         text += json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -59,7 +60,8 @@ Json struct_json(const Struct& from) {
 }  // namespace
 
 std::string_view unit_name(Unit unit) {
-    static constexpr std::array<std::string_view, 9> kNames{"", "bytes", "cycles", "ns", "MHz", "GB/s", "bytes/cycle", "ops/cycle", "count"};
+    static constexpr std::array<std::string_view, 9> kNames{"",     "bytes",       "cycles",    "ns",   "MHz",
+                                                            "GB/s", "bytes/cycle", "ops/cycle", "count"};
     return kNames.at(static_cast<std::size_t>(unit));
 }
 
@@ -81,7 +83,9 @@ std::string to_json(const Machine& machine) {
     return text + "\n}\n";
 }
 
-Machine load(const std::filesystem::path& file) { return from_json(read_file(file, "a machine description"), file.string()); }
+Machine load(const std::filesystem::path& file) {
+    return from_json(read_file(file, "a machine description"), file.string());
+}
 
 void save(const Machine& machine, const std::filesystem::path& file) {
     std::ofstream out(file, std::ios::binary);

@@ -23,7 +23,8 @@ inline constexpr std::string_view kSchemaName = "gputomo-machine-1";
 [[nodiscard]] Machine load(const std::filesystem::path& file);
 void save(const Machine& machine, const std::filesystem::path& file);
 
-/// Checks that leaves agree with each other (sizes that multiply, names that exist). Throws InputError naming the field.
+/// Checks that leaves agree with each other (sizes that multiply, names that exist). Throws InputError naming the
+/// field.
 void validate(const Machine& machine, std::string_view origin = "machine");
 
 /// JSON Schema (draft 2020-12) of the format, made from the fields() lists.

@@ -1,4 +1,5 @@
-// Reading a machine description: JSON text -> Machine, every complaint with file, field, what was found and what was expected.
+// Reading a machine description: JSON text -> Machine, every complaint with file, field, what was found and what was
+// expected.
 #include "machine/json.hpp"
 
 #include "machine/paths.hpp"
@@ -39,7 +40,8 @@ constexpr std::string_view type_name() {
 template <class T>
 bool holds(const Json& json) {
     if constexpr (std::is_same_v<T, std::int64_t>) {
-        return json.is_number_integer() && !(json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
+        return json.is_number_integer() &&
+               !(json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
     } else if constexpr (std::is_same_v<T, double>) {
         return json.is_number();
     } else if constexpr (std::is_same_v<T, bool>) {
@@ -55,7 +57,8 @@ bool is_negative(const Value& value) {
     const auto negative = [](auto x) { return x < 0; };
     if (const auto* i = std::get_if<std::int64_t>(&value)) return negative(*i);
     if (const auto* r = std::get_if<double>(&value)) return negative(*r);
-    if (const auto* v = std::get_if<std::vector<std::int64_t>>(&value)) return std::any_of(v->begin(), v->end(), negative);
+    if (const auto* v = std::get_if<std::vector<std::int64_t>>(&value))
+        return std::any_of(v->begin(), v->end(), negative);
     if (const auto* v = std::get_if<std::vector<double>>(&value)) return std::any_of(v->begin(), v->end(), negative);
     return false;
 }
@@ -63,11 +66,14 @@ bool is_negative(const Value& value) {
 /// Reads one leaf object of a file, whose name starts the error messages.
 class LeafReader {
 public:
-    LeafReader(std::string_view origin, std::string path, const FieldInfo& info) : origin_(origin), path_(std::move(path)), info_(info) {}
+    LeafReader(std::string_view origin, std::string path, const FieldInfo& info)
+        : origin_(origin), path_(std::move(path)), info_(info) {}
 
     template <class T>
     void read(const Json& json, Field<T>& field) const {
-        if (!json.is_object()) error(fmt::format("found {}; expected an object with \"value\", \"absent\" or \"candidates\"", json.type_name()));
+        if (!json.is_object())
+            error(fmt::format("found {}; expected an object with \"value\", \"absent\" or \"candidates\"",
+                              json.type_name()));
         check_members(json);
         check_unit(json);
         read_provenance(json, field.provenance);
@@ -76,11 +82,13 @@ public:
             field.knowledge = Knowledge::known;
         } else if (json.contains("candidates")) {
             const auto& list = json.at("candidates");
-            if (!list.is_array()) error(fmt::format("candidates: found {}; expected a list of values", list.type_name()));
+            if (!list.is_array())
+                error(fmt::format("candidates: found {}; expected a list of values", list.type_name()));
             for (const auto& item : list) field.candidates.push_back(element<T>(item, "candidates"));
             field.knowledge = Knowledge::undecided;
         } else {
-            if (json.at("absent") != true) error(fmt::format("absent: found {}; expected true", json.at("absent").dump()));
+            if (json.at("absent") != true)
+                error(fmt::format("absent: found {}; expected true", json.at("absent").dump()));
             field.knowledge = Knowledge::absent;
         }
     }
@@ -89,7 +97,8 @@ private:
     [[noreturn]] void error(std::string_view what) const { fail(origin_, path_, what); }
 
     void check_members(const Json& json) const {
-        static constexpr std::array<std::string_view, 9> kKnown{"value", "unit", "source", "method", "confidence", "interval", "candidates", "absent", "note"};
+        static constexpr std::array<std::string_view, 9> kKnown{
+            "value", "unit", "source", "method", "confidence", "interval", "candidates", "absent", "note"};
         for (const auto& [name, unused] : json.items())
             if (std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end())
                 error(fmt::format("unknown member \"{}\"; expected {}", name, fmt::join(kKnown, ", ")));
@@ -104,7 +113,8 @@ private:
         } else if (json.contains("absent") && !json.contains("unit")) {
             return;
         } else if (!json.contains("unit") || json.at("unit") != std::string(expected)) {
-            error(fmt::format("unit: found {}; expected \"{}\"", json.contains("unit") ? json.at("unit").dump() : "none", expected));
+            error(fmt::format("unit: found {}; expected \"{}\"",
+                              json.contains("unit") ? json.at("unit").dump() : "none", expected));
         }
     }
 
@@ -139,9 +149,12 @@ private:
 
     template <class T>
     T element(const Json& json, std::string_view member) const {
-        if (!holds<T>(json)) error(fmt::format("{}: found {}; expected {}", member, json.dump(-1, ' ', false, Json::error_handler_t::replace), type_name<T>()));
+        if (!holds<T>(json))
+            error(fmt::format("{}: found {}; expected {}", member,
+                              json.dump(-1, ' ', false, Json::error_handler_t::replace), type_name<T>()));
         T value = json.get<T>();
-        if (is_negative(Value(value))) error(fmt::format("{}: found {}; expected nothing negative", member, json.dump()));
+        if (is_negative(Value(value)))
+            error(fmt::format("{}: found {}; expected nothing negative", member, json.dump()));
         if constexpr (std::is_same_v<T, std::string>) {
             const auto& choices = info_.choices;
             if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end())
@@ -156,17 +169,20 @@ private:
 };
 
 template <class Struct>
-void read_struct(const Json& json, Struct& to, std::string_view origin, std::string_view section, std::string_view key) {
+void read_struct(const Json& json, Struct& to, std::string_view origin, std::string_view section,
+                 std::string_view key) {
     const std::string where = key.empty() ? std::string(section) : fmt::format("{}[{}]", section, key);
     if (!json.is_object()) fail(origin, where, fmt::format("found {}; expected an object", json.type_name()));
     std::vector<std::string> known;
     Struct::fields(to, [&](const FieldInfo& info, auto& field) {
         known.emplace_back(info.name);
-        if (json.contains(known.back())) LeafReader(origin, join_path(section, key, info.name), info).read(json.at(known.back()), field);
+        if (json.contains(known.back()))
+            LeafReader(origin, join_path(section, key, info.name), info).read(json.at(known.back()), field);
     });
     for (const auto& [name, unused] : json.items())
         if (std::find(known.begin(), known.end(), name) == known.end())
-            fail(origin, join_path(section, key, name), fmt::format("unknown field; expected one of {}", fmt::join(known, ", ")));
+            fail(origin, join_path(section, key, name),
+                 fmt::format("unknown field; expected one of {}", fmt::join(known, ", ")));
 }
 
 /// Refuses what the parser would let pass: input nested too deep, and a name given twice (where the last would win).
@@ -179,7 +195,8 @@ public:
         const auto level = static_cast<std::size_t>(depth);
         if (event == Json::parse_event_t::object_start) names_.at(level + 1).clear();
         if (event == Json::parse_event_t::key && !names_.at(level).insert(parsed.get<std::string>()).second)
-            throw InputError(fmt::format("{}: found \"{}\" twice in one object; expected it once", origin_, parsed.get<std::string>()));
+            throw InputError(fmt::format("{}: found \"{}\" twice in one object; expected it once", origin_,
+                                         parsed.get<std::string>()));
         return true;
     }
 
@@ -200,7 +217,8 @@ Json parse_text(std::string_view text, std::string_view origin) {
 /// Keys are part of paths such as operations[add.s32].latency, so brackets and blanks are kept out of them.
 void check_key(std::string_view origin, std::string_view section, std::string_view key) {
     const auto allowed = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == ':' || c == '-';
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+               c == ':' || c == '-';
     };
     if (key.empty() || !std::all_of(key.begin(), key.end(), allowed))
         fail(origin, section, fmt::format("found the name \"{}\"; expected letters, digits and _ . : -", key));
@@ -209,7 +227,9 @@ void check_key(std::string_view origin, std::string_view section, std::string_vi
 void check_schema_name(const Json& json, std::string_view origin) {
     if (!json.is_object()) throw InputError(fmt::format("{}: found {}; expected an object", origin, json.type_name()));
     if (!json.contains("schema") || json.at("schema") != std::string(kSchemaName))
-        fail(origin, "schema", fmt::format("found {}; expected \"{}\"", json.contains("schema") ? json.at("schema").dump() : "none", kSchemaName));
+        fail(origin, "schema",
+             fmt::format("found {}; expected \"{}\"", json.contains("schema") ? json.at("schema").dump() : "none",
+                         kSchemaName));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The machine description: everything known of one GPU, as plain structs of Field leaves.
-// Each struct names its leaves once in fields(); maps of structs are keyed by the name of the thing ("l1", "sp", "add.s32").
-// A leaf's path is the dotted chain of names, e.g. "caches.l1.capacity"; a map key that has dots itself is quoted in the
-// path with brackets: operations[add.s32].latency.
+// Each struct names its leaves once in fields(); maps of structs are keyed by the name of the thing ("l1", "sp",
+// "add.s32"). A leaf's path is the dotted chain of names, e.g. "caches.l1.capacity"; a map key that has dots itself is
+// quoted in the path with brackets: operations[add.s32].latency.
 #pragma once
 
 #include "machine/field.hpp"

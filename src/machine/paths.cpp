@@ -71,9 +71,11 @@ std::optional<T> convert(const Value& value) {
         if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
     } else if constexpr (std::is_same_v<T, std::int64_t>) {
         const auto* real = std::get_if<double>(&value);
-        if (real != nullptr && std::nearbyint(*real) == *real && std::abs(*real) < 0x1p63) return static_cast<std::int64_t>(*real);
+        if (real != nullptr && std::nearbyint(*real) == *real && std::abs(*real) < 0x1p63)
+            return static_cast<std::int64_t>(*real);
     } else if constexpr (std::is_same_v<T, std::vector<double>>) {
-        if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) return std::vector<double>(integers->begin(), integers->end());
+        if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value))
+            return std::vector<double>(integers->begin(), integers->end());
     }
     return std::nullopt;
 }

@@ -13,22 +13,27 @@
 namespace gputomo::machine {
 
 /// The value of any leaf.
-using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>>;
+using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<double>,
+                           std::vector<std::string>>;
 
 /// "section.key.leaf", the key in brackets where it has dots itself: operations[add.s32].latency.
 [[nodiscard]] std::string join_path(std::string_view section, std::string_view key, std::string_view leaf);
 
-/// Calls visit(path, FieldInfo, field) for every leaf that exists, in the order of the description. `machine` may be const.
+/// Calls visit(path, FieldInfo, field) for every leaf that exists, in the order of the description. `machine` may be
+/// const.
 template <class M, class Visitor>
 void visit_leaves(M& machine, Visitor&& visit) {
     Machine::sections(machine, [&](std::string_view section, auto& content) {
         using Content = std::remove_cvref_t<decltype(content)>;
         if constexpr (requires { typename Content::mapped_type; }) {
             for (auto& entry : content)
-                Content::mapped_type::fields(entry.second,
-                                             [&](const FieldInfo& info, auto& field) { visit(join_path(section, entry.first, info.name), info, field); });
+                Content::mapped_type::fields(entry.second, [&](const FieldInfo& info, auto& field) {
+                    visit(join_path(section, entry.first, info.name), info, field);
+                });
         } else {
-            Content::fields(content, [&](const FieldInfo& info, auto& field) { visit(join_path(section, {}, info.name), info, field); });
+            Content::fields(content, [&](const FieldInfo& info, auto& field) {
+                visit(join_path(section, {}, info.name), info, field);
+            });
         }
     });
 }
@@ -41,8 +46,9 @@ struct Leaf {
     Provenance provenance;
 };
 
-/// Sets the leaf at `path`, creating the map entry it belongs to. An integer sets a real leaf, and a real that is a whole
-/// number an integer leaf; any other mismatch of types, or an unknown path, throws std::logic_error naming the path.
+/// Sets the leaf at `path`, creating the map entry it belongs to. An integer sets a real leaf, and a real that is a
+/// whole number an integer leaf; any other mismatch of types, or an unknown path, throws std::logic_error naming the
+/// path.
 void set_leaf(Machine& machine, std::string_view path, const Leaf& leaf);
 
 /// The leaf at `path`; nullopt where the path or its map entry does not exist.

@@ -8,8 +8,9 @@
 
 namespace gputomo::machine {
 
-/// The row of machine.operations for a PTX mnemonic: its own, else the nearest described one of its family (relatives.cpp lists
-/// them); nullptr where none is described.
-[[nodiscard]] const std::pair<const std::string, Operation>* nearest_operation(const Machine& machine, const std::string& mnemonic);
+/// The row of machine.operations for a PTX mnemonic: its own, else the nearest described one of its family
+/// (relatives.cpp lists them); nullptr where none is described.
+[[nodiscard]] const std::pair<const std::string, Operation>* nearest_operation(const Machine& machine,
+                                                                               const std::string& mnemonic);
 
 }  // namespace gputomo::machine

@@ -57,7 +57,8 @@ Json struct_schema() {
 Json common_leaf_schema() {
     const Json text = {{"type", "string"}, {"minLength", 1}};
     Json measured = {{"required", {"method"}}, {"properties", {{"source", false}}}};
-    Json cited = {{"required", {"source"}}, {"properties", {{"method", false}, {"confidence", false}, {"interval", false}}}};
+    Json cited = {{"required", {"source"}},
+                  {"properties", {{"method", false}, {"confidence", false}, {"interval", false}}}};
     return {{"type", "object"},
             {"properties",
              {{"absent", {{"const", true}}},
@@ -66,7 +67,9 @@ Json common_leaf_schema() {
               {"confidence", {{"type", "number"}, {"minimum", 0}, {"maximum", 1}}},
               {"interval", {{"type", "array"}, {"minItems", 2}, {"maxItems", 2}, {"items", {{"type", "number"}}}}},
               {"note", {{"type", "string"}}}}},
-            {"allOf", Json::array({{{"oneOf", Json::array({{{"required", {"value"}}}, {{"required", {"absent"}}}, {{"required", {"candidates"}}}})}},
+            {"allOf", Json::array({{{"oneOf", Json::array({{{"required", {"value"}}},
+                                                           {{"required", {"absent"}}},
+                                                           {{"required", {"candidates"}}}})}},
                                    {{"oneOf", Json::array({cited, measured})}}})}};
 }
 
@@ -79,9 +82,10 @@ std::string json_schema() {
     Machine::sections(sample, [&](std::string_view section, const auto& content) {
         using Content = std::remove_cvref_t<decltype(content)>;
         if constexpr (requires { typename Content::mapped_type; }) {
-            properties[std::string(section)] = {{"type", "object"},
-                                                {"propertyNames", {{"pattern", "^[A-Za-z0-9_.:-]+$"}}},
-                                                {"additionalProperties", struct_schema<typename Content::mapped_type>()}};
+            properties[std::string(section)] = {
+                {"type", "object"},
+                {"propertyNames", {{"pattern", "^[A-Za-z0-9_.:-]+$"}}},
+                {"additionalProperties", struct_schema<typename Content::mapped_type>()}};
         } else {
             properties[std::string(section)] = struct_schema<Content>();
         }

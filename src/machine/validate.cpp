@@ -72,13 +72,18 @@ class Checker {
 public:
     explicit Checker(std::string_view origin) : origin_(origin) {}
 
-    [[noreturn]] void fail(const std::string& path, const std::string& what) const { throw InputError(fmt::format("{}: {}: {}", origin_, path, what)); }
+    [[noreturn]] void fail(const std::string& path, const std::string& what) const {
+        throw InputError(fmt::format("{}: {}: {}", origin_, path, what));
+    }
 
     void positive(const std::string& path, const FieldInfo& info, const Leaf& leaf) const {
-        if (leaf.knowledge != Knowledge::known || std::find(kPositive.begin(), kPositive.end(), info.name) == kPositive.end()) return;
+        if (leaf.knowledge != Knowledge::known ||
+            std::find(kPositive.begin(), kPositive.end(), info.name) == kPositive.end())
+            return;
         const auto* integer = std::get_if<std::int64_t>(&leaf.value);
         const auto* real = std::get_if<double>(&leaf.value);
-        if ((integer != nullptr && *integer == 0) || (real != nullptr && *real == 0)) fail(path, "found 0; expected a positive number");
+        if ((integer != nullptr && *integer == 0) || (real != nullptr && *real == 0))
+            fail(path, "found 0; expected a positive number");
     }
 
     void sensible(const std::string& path, const FieldInfo& info, const Leaf& leaf) const {
@@ -93,8 +98,10 @@ public:
                 fail(path, fmt::format("found {} {}; expected {} to {}", value, unit_name(unit), least, most));
     }
 
-    void at_most(const std::string& path, const Integer& small, const std::string& limit_path, const Integer& limit) const {
-        if (small && limit && *small > *limit) fail(path, fmt::format("found {}; expected at most {} as in {}", *small, *limit, limit_path));
+    void at_most(const std::string& path, const Integer& small, const std::string& limit_path,
+                 const Integer& limit) const {
+        if (small && limit && *small > *limit)
+            fail(path, fmt::format("found {}; expected at most {} as in {}", *small, *limit, limit_path));
     }
 
     void low_high(const std::string& path, const Integers& range) const {
@@ -108,13 +115,16 @@ public:
         if (!part.set_ways) {
             if (!part.ways || !part.sets) return std::nullopt;
             const auto total = product(*part.ways, *part.sets);
-            if (!total) fail(where + ".sets", fmt::format("found {} sets of {} ways; expected a product below 2^63", *part.sets, *part.ways));
+            if (!total)
+                fail(where + ".sets",
+                     fmt::format("found {} sets of {} ways; expected a product below 2^63", *part.sets, *part.ways));
             return total;
         }
         const auto& list = part.set_ways.value;
         if (list.empty() || (part.sets && static_cast<std::uint64_t>(*part.sets) != list.size()))
             fail(where + ".set_ways",
-                 fmt::format("found {} sets; expected {}", list.size(), part.sets ? fmt::format("{} as in {}.sets", *part.sets, where) : "at least 1"));
+                 fmt::format("found {} sets; expected {}", list.size(),
+                             part.sets ? fmt::format("{} as in {}.sets", *part.sets, where) : "at least 1"));
         if (part.ways && *std::max_element(list.begin(), list.end()) != *part.ways)
             fail(where + ".ways", fmt::format("found {}; expected the largest of set_ways", *part.ways));
         std::int64_t total = 0;
@@ -135,8 +145,8 @@ public:
         if (!p.whole || !p.parts || !p.size) return;
         const auto expected = product(*p.parts, *p.size);
         if (expected != *p.whole)
-            fail(p.path, fmt::format("found {}; expected {} {} of {} bytes, {}", *p.whole, *p.parts, p.part_name, *p.size,
-                                     expected ? fmt::to_string(*expected) : "which is too large"));
+            fail(p.path, fmt::format("found {}; expected {} {} of {} bytes, {}", *p.whole, *p.parts, p.part_name,
+                                     *p.size, expected ? fmt::to_string(*expected) : "which is too large"));
     }
 
     void index(const std::string& where, const Cache& cache) const {
@@ -144,25 +154,32 @@ public:
         const bool bits = *cache.index == "bits";
         const auto& masks = bits ? cache.index_bits : cache.index_hash;
         const std::string path = where + (bits ? ".index_bits" : ".index_hash");
-        if (!masks) fail(path, fmt::format("missing; expected one entry per bit of the set number with index \"{}\"", *cache.index));
+        if (!masks)
+            fail(path,
+                 fmt::format("missing; expected one entry per bit of the set number with index \"{}\"", *cache.index));
         if (masks.value.size() > 62) fail(path, fmt::format("found {} bits; expected at most 62", masks.value.size()));
         if (bits && std::any_of(masks.value.begin(), masks.value.end(), [](auto bit) { return bit > 62; }))
             fail(path, "expected numbers of address bits, 0 to 62");
-        if (const std::set<std::int64_t> different(masks.value.begin(), masks.value.end()); different.size() != masks.value.size())
+        if (const std::set<std::int64_t> different(masks.value.begin(), masks.value.end());
+            different.size() != masks.value.size())
             fail(path, fmt::format("found [{}]; expected different entries", fmt::join(masks.value, ", ")));
         const auto sets = std::int64_t{1} << masks.value.size();
         if (cache.sets && *cache.sets != sets)
-            fail(where + ".sets", fmt::format("found {}; expected {}, for {} index bits", *cache.sets, sets, masks.value.size()));
+            fail(where + ".sets",
+                 fmt::format("found {}; expected {}, for {} index bits", *cache.sets, sets, masks.value.size()));
     }
 
     void odds(const std::string& where, const Cache& cache) const {
         if (!cache.policy || *cache.policy != "way-odds") return;
-        if (!cache.way_odds) fail(where + ".way_odds", "missing; expected one probability per way with policy way-odds");
+        if (!cache.way_odds)
+            fail(where + ".way_odds", "missing; expected one probability per way with policy way-odds");
         const auto& odds = cache.way_odds.value;
         if (cache.ways && odds.size() != static_cast<std::uint64_t>(*cache.ways))
-            fail(where + ".way_odds", fmt::format("found {} probabilities; expected {} as in {}.ways", odds.size(), *cache.ways, where));
+            fail(where + ".way_odds",
+                 fmt::format("found {} probabilities; expected {} as in {}.ways", odds.size(), *cache.ways, where));
         const double sum = std::accumulate(odds.begin(), odds.end(), 0.0);
-        if (!(std::abs(sum - 1) <= kOddsTolerance)) fail(where + ".way_odds", fmt::format("found a sum of {}; expected 1", sum));
+        if (!(std::abs(sum - 1) <= kOddsTolerance))
+            fail(where + ".way_odds", fmt::format("found a sum of {}; expected 1", sum));
     }
 
     /// There may be tags for more lines than there is room for.
@@ -171,28 +188,34 @@ public:
         if (!cache.capacity || !lines || !cache.line) return;
         const auto most = product(*lines, *cache.line);
         if (most && *cache.capacity > *most)
-            fail(where + ".capacity", fmt::format("found {}; expected at most {} lines of {} bytes, {}", *cache.capacity, *lines, *cache.line, *most));
+            fail(where + ".capacity", fmt::format("found {}; expected at most {} lines of {} bytes, {}",
+                                                  *cache.capacity, *lines, *cache.line, *most));
         if (*cache.capacity % *cache.line != 0)
-            fail(where + ".capacity", fmt::format("found {}; expected a multiple of the line, {}", *cache.capacity, *cache.line));
+            fail(where + ".capacity",
+                 fmt::format("found {}; expected a multiple of the line, {}", *cache.capacity, *cache.line));
     }
 
     void cache(const std::string& where, const Cache& cache) const {
         if (cache.line && cache.sector && *cache.line % *cache.sector != 0)
-            fail(where + ".sector", fmt::format("found {}; expected a divisor of the line, {}", *cache.sector, *cache.line));
+            fail(where + ".sector",
+                 fmt::format("found {}; expected a divisor of the line, {}", *cache.sector, *cache.line));
         tags_suffice(where, cache);
         index(where, cache);
         odds(where, cache);
         low_high(where + ".latency_range", cache.latency_range);
-        if (cache.outstanding_design && !cache.outstanding_entries && cache.outstanding_entries.knowledge == Knowledge::unknown)
+        if (cache.outstanding_design && !cache.outstanding_entries &&
+            cache.outstanding_entries.knowledge == Knowledge::unknown)
             fail(where + ".outstanding_entries", "missing; expected a count with outstanding_design");
     }
 
     void tlb(const std::string& where, const Tlb& tlb) const {
-        multiplies({where + ".reach", tlb.reach, tlb.entries ? std::optional(*tlb.entries) : std::nullopt, "entries", tlb.span});
+        multiplies({where + ".reach", tlb.reach, tlb.entries ? std::optional(*tlb.entries) : std::nullopt, "entries",
+                    tlb.span});
         const auto entries = total_ways(where, tlb);
         if (entries && tlb.entries && *entries != *tlb.entries)
             fail(where + ".entries", fmt::format("found {}; expected ways x sets, {}", *tlb.entries, *entries));
-        if (tlb.policy && *tlb.policy == "way-odds") fail(where + ".policy", "found way-odds; expected a policy without odds, a TLB has none");
+        if (tlb.policy && *tlb.policy == "way-odds")
+            fail(where + ".policy", "found way-odds; expected a policy without odds, a TLB has none");
     }
 
     template <class Map>
@@ -200,7 +223,8 @@ public:
         if (!names) return;
         std::set<std::string> seen;
         for (const auto& name : names.value) {
-            if (!things.contains(name)) fail(path, fmt::format("found \"{}\"; expected a name that is described", name));
+            if (!things.contains(name))
+                fail(path, fmt::format("found \"{}\"; expected a name that is described", name));
             if (!seen.insert(name).second) fail(path, fmt::format("found \"{}\" twice; expected it once", name));
         }
     }
@@ -231,12 +255,16 @@ void validate(const Machine& machine, std::string_view origin) {
     for (const auto& [key, cache] : machine.caches) check.cache("caches." + key, cache);
     for (const auto& [key, tlb] : machine.tlbs) check.tlb("tlbs." + key, tlb);
     check_paths(machine, check);
-    for (const auto& [key, operation] : machine.operations) check.names_exist(join_path("operations", key, "units"), operation.units, machine.pipelines);
-    check.at_most("topology.max_threads_per_block", machine.topology.max_threads_per_block, "topology.max_threads_per_sm", machine.topology.max_threads_per_sm);
-    check.at_most("topology.warp_size", machine.topology.warp_size, "topology.max_threads_per_block", machine.topology.max_threads_per_block);
+    for (const auto& [key, operation] : machine.operations)
+        check.names_exist(join_path("operations", key, "units"), operation.units, machine.pipelines);
+    check.at_most("topology.max_threads_per_block", machine.topology.max_threads_per_block,
+                  "topology.max_threads_per_sm", machine.topology.max_threads_per_sm);
+    check.at_most("topology.warp_size", machine.topology.warp_size, "topology.max_threads_per_block",
+                  machine.topology.max_threads_per_block);
     check.at_most("shared.max_per_block", machine.shared.max_per_block, "shared.capacity", machine.shared.capacity);
     if (machine.shared.unified_cache && !machine.caches.contains(*machine.shared.unified_cache))
-        check.fail("shared.unified_cache", fmt::format("found \"{}\"; expected a name that is described", *machine.shared.unified_cache));
+        check.fail("shared.unified_cache",
+                   fmt::format("found \"{}\"; expected a name that is described", *machine.shared.unified_cache));
 }
 
 }  // namespace gputomo::machine

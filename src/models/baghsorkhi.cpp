@@ -1,4 +1,5 @@
-// Baghsorkhi et al. 2010: a work flow graph whose arcs carry throughputs, and memory latency that other warps' work exposes or hides.
+// Baghsorkhi et al. 2010: a work flow graph whose arcs carry throughputs, and memory latency that other warps' work
+// exposes or hides.
 #include "models/models.hpp"
 
 #include <algorithm>
@@ -6,12 +7,13 @@
 namespace gputomo::models {
 namespace {
 
-/// "Latency" of a warp per repeating group: alpha alu + max(Latency_BW, Latency_exposed). The time of an SM is the sum over its warps.
+/// "Latency" of a warp per repeating group: alpha alu + max(Latency_BW, Latency_exposed). The time of an SM is the sum
+/// over its warps.
 Solution solve_baghsorkhi(const Parameters& p, const Group& group, double warps) {
     const double issue = instruction_time(p);
-    const double alu = std::max(issue, p.arithmetic.latency / warps);                 // Eq. 3
-    const double compute = group.arithmetic * alu + group.memory * issue;             // CYC_compute / NUM_mem, also Eq. 5: NBC_avg
-    const double memory = group.memory / p.memory.throughput;                         // CYC_mem / NUM_mem
+    const double alu = std::max(issue, p.arithmetic.latency / warps);      // Eq. 3
+    const double compute = group.arithmetic * alu + group.memory * issue;  // CYC_compute / NUM_mem, also Eq. 5: NBC_avg
+    const double memory = group.memory / p.memory.throughput;              // CYC_mem / NUM_mem
     const double bandwidth = group.memory * issue + std::max(0.0, memory - compute);  // Eq. 4: Latency_BW
     const double exposed = group.memory * p.memory.latency - (warps - 1) * compute;   // Eq. 6: Latency_exposed
     const double latency = group.arithmetic * alu + (group.memory > 0 ? std::max(bandwidth, exposed) : 0);

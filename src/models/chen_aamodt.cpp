@@ -1,4 +1,5 @@
-// Chen and Aamodt 2009: fine-grained multithreading from the throughput of one thread; three of their four models have a closed form.
+// Chen and Aamodt 2009: fine-grained multithreading from the throughput of one thread; three of their four models have
+// a closed form.
 #include "models/models.hpp"
 
 #include <algorithm>
@@ -31,7 +32,10 @@ Solution solve_3(const Parameters& p, const Group& group, double warps) {
 }  // namespace
 
 Model chen_aamodt_1() {
-    return {.id = "chen-aamodt-1", .title = "no gain from further threads", .source = "Chen and Aamodt 2009; Volkov 2016, 4.13: lambda", .solve = solve_1};
+    return {.id = "chen-aamodt-1",
+            .title = "no gain from further threads",
+            .source = "Chen and Aamodt 2009; Volkov 2016, 4.13: lambda",
+            .solve = solve_1};
 }
 
 Model chen_aamodt_2() {

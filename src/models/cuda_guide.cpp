@@ -5,12 +5,17 @@ namespace gputomo::models {
 namespace {
 
 /// warps needed = mem_lat / (instruction time alpha).
-double needed_original(const Parameters& p, const Group& group) { return group.memory * p.memory.latency / (instruction_time(p) * group.arithmetic); }
+double needed_original(const Parameters& p, const Group& group) {
+    return group.memory * p.memory.latency / (instruction_time(p) * group.arithmetic);
+}
 
 /// The stalled warp and the memory instruction counted too: mem_lat / (instruction time (alpha + 1)) + 1.
-double needed_refined(const Parameters& p, const Group& group) { return group.memory * p.memory.latency / (instruction_time(p) * group.instructions()) + 1; }
+double needed_refined(const Parameters& p, const Group& group) {
+    return group.memory * p.memory.latency / (instruction_time(p) * group.instructions()) + 1;
+}
 
-/// The guide gives no throughput; what it implies is issue at the peak rate from the needed number of warps on, and a linear rise to it.
+/// The guide gives no throughput; what it implies is issue at the peak rate from the needed number of warps on, and a
+/// linear rise to it.
 Solution solve_original(const Parameters& p, const Group& group, double warps) {
     const double needed = needed_original(p, group);
     return {linear_to_peak(p, warps, needed), {{"warps_needed", needed, "warps/SM"}}};

@@ -45,9 +45,11 @@ double top_of(const Needs& needs) {
 Needs measured_needs(const Parameters& parameters, const std::vector<MeasuredMix>& surface) {
     Needs needs;
     for (const auto& measured : surface)
-        if (!measured.throughput.empty()) needs[measured.mix.alpha] = need_of(parameters, measured.mix, measured.throughput);
+        if (!measured.throughput.empty())
+            needs[measured.mix.alpha] = need_of(parameters, measured.mix, measured.throughput);
     if (!parameters.memory_curve.empty()) needs[0] = need_of(parameters, {.alpha = 0}, parameters.memory_curve);
-    if (!parameters.arithmetic_curve.empty()) needs[Mix::kArithmeticOnly] = need_of(parameters, {.alpha = Mix::kArithmeticOnly}, parameters.arithmetic_curve);
+    if (!parameters.arithmetic_curve.empty())
+        needs[Mix::kArithmeticOnly] = need_of(parameters, {.alpha = Mix::kArithmeticOnly}, parameters.arithmetic_curve);
     return needs;
 }
 
@@ -55,7 +57,8 @@ Needs estimated_needs(const Model& model, const Parameters& parameters, const Ne
     Needs needs;
     for (const auto& [alpha, unused] : measured) {
         Curve throughput;
-        for (int warps = 1; warps <= most; ++warps) throughput[warps] = solve(model, parameters, {alpha, ilp}, warps).instructions_per_cycle;
+        for (int warps = 1; warps <= most; ++warps)
+            throughput[warps] = solve(model, parameters, {alpha, ilp}, warps).instructions_per_cycle;
         needs[alpha] = need_of(parameters, {alpha, ilp}, throughput);
     }
     return needs;

@@ -20,7 +20,8 @@ Evaluation evaluated(const Model& model, const Parameters& parameters, const Mea
         result.estimated[warps] = estimate;
         result.smallest = std::min(result.smallest, estimate / throughput);
         result.largest = std::max(result.largest, estimate / throughput);
-        result.mean_error += std::max(estimate / throughput, throughput / estimate) / static_cast<double>(measured.throughput.size());
+        result.mean_error +=
+            std::max(estimate / throughput, throughput / estimate) / static_cast<double>(measured.throughput.size());
         if (estimate >= target && !result.needed_estimated) result.needed_estimated = static_cast<int>(warps);
         if (throughput >= target && !result.needed_measured) result.needed_measured = static_cast<int>(warps);
     }
@@ -33,7 +34,8 @@ std::vector<ModelError> overall(const std::vector<Evaluation>& evaluations) {
     std::vector<ModelError> models;
     std::size_t mixes = 0;
     for (const auto& e : evaluations) {
-        if (models.empty() || models.back().model != e.model) models.push_back({e.model, e.smallest, e.largest, 0}), mixes = 0;
+        if (models.empty() || models.back().model != e.model)
+            models.push_back({e.model, e.smallest, e.largest, 0}), mixes = 0;
         auto& model = models.back();
         model.smallest = std::min(model.smallest, e.smallest);
         model.largest = std::max(model.largest, e.largest);

@@ -1,4 +1,5 @@
-// Models against measurement: how far off each is over occupancies, and which occupancy each says is needed (Volkov 2016, 7.9, 7.10).
+// Models against measurement: how far off each is over occupancies, and which occupancy each says is needed (Volkov
+// 2016, 7.9, 7.10).
 #pragma once
 
 #include "models/model.hpp"
@@ -20,8 +21,10 @@ struct Evaluation {
     Mix mix;
     double smallest = 0;  ///< of estimate / measured over occupancies
     double largest = 0;
-    double mean_error = 0;                ///< of estimate / measured or its reciprocal, whichever is larger, over occupancies; 1 where all are right
-    std::optional<int> needed_estimated;  ///< warps per SM for 90% of the peak; nothing where no measured occupancy has it
+    double mean_error =
+        0;  ///< of estimate / measured or its reciprocal, whichever is larger, over occupancies; 1 where all are right
+    std::optional<int>
+        needed_estimated;  ///< warps per SM for 90% of the peak; nothing where no measured occupancy has it
     std::optional<int> needed_measured;
     Curve estimated;  ///< instructions per cycle and SM by warps, where it was measured
 };

@@ -6,10 +6,11 @@
 namespace gputomo::models {
 namespace {
 
-/// Eq. 6 and 7: pin bandwidth over the bandwidth of one warp, per SM. Without a pin bandwidth (shared memory, SFU) the throughput
-/// of the unit takes its place.
+/// Eq. 6 and 7: pin bandwidth over the bandwidth of one warp, per SM. Without a pin bandwidth (shared memory, SFU) the
+/// throughput of the unit takes its place.
 double mwp_peak_bandwidth(const Parameters& p) {
-    const double throughput = p.access == Access::global && p.pin_bandwidth > 0 ? p.accesses(p.pin_bandwidth) : p.memory.throughput;
+    const double throughput =
+        p.access == Access::global && p.pin_bandwidth > 0 ? p.accesses(p.pin_bandwidth) : p.memory.throughput;
     return p.memory.latency * throughput;
 }
 
@@ -19,9 +20,9 @@ double cwp_full(const Parameters& p, const Group& group) {
     return (group.memory * p.memory.latency + computing) / computing;
 }
 
-/// Cycles that all warps of an SM take for one group each: Eq. 22 (latency bound), 23 (memory bound) and 24 (compute bound), per
-/// repeating group, so without their terms that do not grow with the number of groups. Volkov 2016, 7.1, prints the first and
-/// the last; the memory-bound one is from the original.
+/// Cycles that all warps of an SM take for one group each: Eq. 22 (latency bound), 23 (memory bound) and 24 (compute
+/// bound), per repeating group, so without their terms that do not grow with the number of groups. Volkov 2016, 7.1,
+/// prints the first and the last; the memory-bound one is from the original.
 double time_of(const Parameters& p, const Group& group, double warps, double mwp, double cwp) {
     const double memory = group.memory * p.memory.latency;
     const double computing = instruction_time(p) * group.instructions();
@@ -37,7 +38,11 @@ Solution solve_hong_kim(const Parameters& p, const Group& group, double warps) {
     const double cwp = std::min(warps, full);
     const double time = time_of(p, group, warps, mwp, cwp);
     return {warps * group.instructions() / time,
-            {{"MWP_peak_bw", peak, "warps/SM"}, {"MWP", mwp, "warps/SM"}, {"CWP_full", full, "warps/SM"}, {"CWP", cwp, "warps/SM"}, {"time", time, "cycles"}}};
+            {{"MWP_peak_bw", peak, "warps/SM"},
+             {"MWP", mwp, "warps/SM"},
+             {"CWP_full", full, "warps/SM"},
+             {"CWP", cwp, "warps/SM"},
+             {"time", time, "cycles"}}};
 }
 
 }  // namespace

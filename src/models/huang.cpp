@@ -1,4 +1,5 @@
-// Huang et al. 2014: interval analysis of one representative warp; round-robin and greedy-then-oldest scheduling, and a queueing delay.
+// Huang et al. 2014: interval analysis of one representative warp; round-robin and greedy-then-oldest scheduling, and a
+// queueing delay.
 #include "models/models.hpp"
 
 #include <algorithm>
@@ -7,7 +8,8 @@
 namespace gputomo::models {
 namespace {
 
-/// The model issues one instruction per cycle; an SM that issues more is that many such units, each with its share of the warps (7.5).
+/// The model issues one instruction per cycle; an SM that issues more is that many such units, each with its share of
+/// the warps (7.5).
 double issue_units(const Parameters& p) { return std::max(1.0, std::round(p.issue_throughput)); }
 
 struct Policy {
@@ -28,7 +30,8 @@ Solution with_bandwidth(Solution solution, const Parameters& p, const Group& gro
     const double utilisation = arrivals * service;                              // rho
     const double queue = arrivals * service * service / (2 * (1 - utilisation));
     const double delay = group.memory * std::min(queue, service * p.transactions * warps * p.sms / 2);
-    const double cpi = 1 / solution.instructions_per_cycle + delay / group.instructions();  // Eq. 3 and 17; there are MSHRs for all warps
+    const double cpi = 1 / solution.instructions_per_cycle +
+                       delay / group.instructions();  // Eq. 3 and 17; there are MSHRs for all warps
     solution.instructions_per_cycle = 1 / cpi;
     solution.terms.insert(solution.terms.end(), {{"lambda", arrivals, "1/cycle"},
                                                  {"s", service, "cycles"},
@@ -44,10 +47,10 @@ Solution solve_huang(const Parameters& p, const Group& group, double warps) {
     const double share = warps / units;
     const double total = group.memory * p.memory.latency + arithmetic_latency(p, group);
     const double probability = group.instructions() / total;  // Eq. 9
-    double stalls = 0;                                        // NO; zero for round robin, whose intervals are single instructions (Eq. 10, 11)
+    double stalls = 0;  // NO; zero for round robin, whose intervals are single instructions (Eq. 10, 11)
     if (policy.greedy)
-        stalls =
-            group.memory * not_overlapped(p.memory.latency, probability, share) + group.arithmetic * not_overlapped(p.arithmetic.latency, probability, share);
+        stalls = group.memory * not_overlapped(p.memory.latency, probability, share) +
+                 group.arithmetic * not_overlapped(p.arithmetic.latency, probability, share);
     Solution solution{units * share * group.instructions() / (total + stalls),
                       {{"total_cycles", total, "cycles"}, {"p", probability, ""}, {"NO", stalls, "cycles"}}};  // Eq. 7
     return policy.bandwidth && p.pin_bandwidth > 0 ? with_bandwidth(std::move(solution), p, group, warps) : solution;

@@ -56,7 +56,8 @@ double peak_instructions_per_cycle(const Parameters& parameters, const Mix& mix)
     return group_throughput(parameters, group) * group.instructions();
 }
 
-std::optional<int> warps_to_reach(const Model& model, const Parameters& parameters, const Mix& mix, double fraction, int most) {
+std::optional<int> warps_to_reach(const Model& model, const Parameters& parameters, const Mix& mix, double fraction,
+                                  int most) {
     const double target = fraction * peak_instructions_per_cycle(parameters, mix);
     for (int warps = 1; warps <= most; ++warps)
         if (solve(model, parameters, mix, warps).instructions_per_cycle >= target) return warps;
@@ -68,18 +69,24 @@ std::optional<double> needed_warps(const Model& model, const Parameters& paramet
     return model.needed_warps(parameters, group_of(mix)) / mix.ilp;
 }
 
-double arithmetic_latency(const Parameters& parameters, const Group& group) { return group.arithmetic * parameters.arithmetic.latency; }
+double arithmetic_latency(const Parameters& parameters, const Group& group) {
+    return group.arithmetic * parameters.arithmetic.latency;
+}
 
 double group_latency(const Parameters& parameters, const Group& group) {
     // Below one add per access, only that share of the accesses has an add behind it.
     const double followed = std::min(1.0, group.arithmetic);
     const double to_arithmetic = parameters.latency_to_arithmetic.value_or(parameters.memory.latency);
-    return group.memory * (followed * to_arithmetic + (1 - followed) * parameters.memory.latency) + arithmetic_latency(parameters, group);
+    return group.memory * (followed * to_arithmetic + (1 - followed) * parameters.memory.latency) +
+           arithmetic_latency(parameters, group);
 }
 
 double group_throughput(const Parameters& parameters, const Group& group) {
-    const auto limit = [](double rate, double count) { return count > 0 ? rate / count : std::numeric_limits<double>::infinity(); };
-    return std::min({limit(parameters.memory.throughput, group.memory), limit(parameters.arithmetic.throughput, group.arithmetic),
+    const auto limit = [](double rate, double count) {
+        return count > 0 ? rate / count : std::numeric_limits<double>::infinity();
+    };
+    return std::min({limit(parameters.memory.throughput, group.memory),
+                     limit(parameters.arithmetic.throughput, group.arithmetic),
                      limit(parameters.issue_throughput, group.instructions())});
 }
 

@@ -1,4 +1,5 @@
-// One model of latency hiding: a workload and a GPU's parameters in, throughput against occupancy out. The catalogue lists them all.
+// One model of latency hiding: a workload and a GPU's parameters in, throughput against occupancy out. The catalogue
+// lists them all.
 #pragma once
 
 #include "models/parameters.hpp"
@@ -11,8 +12,8 @@
 
 namespace gputomo::models {
 
-/// Back-to-back dependent instructions of every warp: one memory instruction (or what else Parameters::access says) and `alpha`
-/// arithmetic ones, again and again (Volkov 2016, 4.1). Infinity: arithmetic alone.
+/// Back-to-back dependent instructions of every warp: one memory instruction (or what else Parameters::access says) and
+/// `alpha` arithmetic ones, again and again (Volkov 2016, 4.1). Infinity: arithmetic alone.
 struct Mix {
     double alpha = 0;
     /// Independent chains of such instructions in a warp. Models take them for as many warps (Volkov 2016, 6.3).
@@ -63,15 +64,18 @@ struct Model {
 [[nodiscard]] Solution solve(const Model& model, const Parameters& parameters, const Mix& mix, double warps);
 
 /// Throughputs of the parts of a mix, from its instructions per cycle and SM.
-[[nodiscard]] double adds_per_cycle(const Mix& mix, double instructions_per_cycle);      ///< thread operations per cycle and SM
-[[nodiscard]] double accesses_per_cycle(const Mix& mix, double instructions_per_cycle);  ///< memory instructions per cycle and SM
+[[nodiscard]] double adds_per_cycle(const Mix& mix,
+                                    double instructions_per_cycle);  ///< thread operations per cycle and SM
+[[nodiscard]] double accesses_per_cycle(const Mix& mix,
+                                        double instructions_per_cycle);  ///< memory instructions per cycle and SM
 
 /// The most that the throughput limits allow, instructions per cycle and SM (Volkov 2016, 4.1).
 [[nodiscard]] double peak_instructions_per_cycle(const Parameters& parameters, const Mix& mix);
 
-/// The smallest whole number of warps per SM at which the model reaches `fraction` of the peak that throughput limits allow
-/// (Volkov 2016, 4.5, Fig. 4.6: 0.9); nullopt where it does not up to `most`.
-[[nodiscard]] std::optional<int> warps_to_reach(const Model& model, const Parameters& parameters, const Mix& mix, double fraction, int most);
+/// The smallest whole number of warps per SM at which the model reaches `fraction` of the peak that throughput limits
+/// allow (Volkov 2016, 4.5, Fig. 4.6: 0.9); nullopt where it does not up to `most`.
+[[nodiscard]] std::optional<int> warps_to_reach(const Model& model, const Parameters& parameters, const Mix& mix,
+                                                double fraction, int most);
 
 /// As the paper's own formula says, if it has one; with ILP, warps are as many times fewer.
 [[nodiscard]] std::optional<double> needed_warps(const Model& model, const Parameters& parameters, const Mix& mix);

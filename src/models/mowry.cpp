@@ -5,7 +5,9 @@ namespace gputomo::models {
 namespace {
 
 /// l / s: memory latency over the time of one iteration's instructions.
-double distance(const Parameters& p, const Group& group) { return group.memory * p.memory.latency / (instruction_time(p) * group.instructions()); }
+double distance(const Parameters& p, const Group& group) {
+    return group.memory * p.memory.latency / (instruction_time(p) * group.instructions());
+}
 
 Solution solve_prefetch(const Parameters& p, const Group& group, double warps) {
     return {linear_to_peak(p, warps, distance(p, group)), {{"prefetch_distance", distance(p, group), "iterations"}}};

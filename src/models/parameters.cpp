@@ -18,8 +18,8 @@ constexpr double kWarp = 32;
 constexpr double kNeighbours = 0.02;
 constexpr double kWordBytes = 4;
 constexpr std::string_view kAdd = "add.f32";
-/// Single loads from a memory that is busy: 5% take less than 300 cycles and 5% more than 476 where the mean is 350, on a GTX 680 at 70% of its peak (Volkov 2016, Table 6.6). Loads of
-/// an idle memory may differ less.
+/// Single loads from a memory that is busy: 5% take less than 300 cycles and 5% more than 476 where the mean is 350, on
+/// a GTX 680 at 70% of its peak (Volkov 2016, Table 6.6). Loads of an idle memory may differ less.
 constexpr double kBusyMemorySpread = (476.0 - 300.0) / 2 / 350;
 
 /// Reads leaves and says which one is missing.
@@ -41,7 +41,9 @@ public:
     template <class Map>
     [[nodiscard]] const auto& entry(const Map& map, std::string_view section, std::string_view key) const {
         const auto found = map.find(std::string(key));
-        if (found == map.end()) throw InputError(fmt::format("{}: {}.{}: missing; expected an entry, because models need it", origin_, section, key));
+        if (found == map.end())
+            throw InputError(
+                fmt::format("{}: {}.{}: missing; expected an entry, because models need it", origin_, section, key));
         return found->second;
     }
 
@@ -54,14 +56,16 @@ public:
     }
     /// A whole warp's where it is known, else one thread's.
     template <class T>
-    [[nodiscard]] double warp_latency(const machine::Field<T>& warp, const machine::Field<T>& thread, std::string_view path) const {
+    [[nodiscard]] double warp_latency(const machine::Field<T>& warp, const machine::Field<T>& thread,
+                                      std::string_view path) const {
         return warp ? static_cast<double>(*warp) : need(thread, path);
     }
     /// A whole warp's latency to an add; forward latencies are one thread's.
     template <class Unit>
     [[nodiscard]] static std::optional<double> to_arithmetic(const Unit& unit) {
         const auto thread = middle(unit.forward_latency);
-        const double further = unit.warp_latency && unit.latency ? static_cast<double>(*unit.warp_latency - *unit.latency) : 0;
+        const double further =
+            unit.warp_latency && unit.latency ? static_cast<double>(*unit.warp_latency - *unit.latency) : 0;
         return thread ? std::optional(*thread + further) : std::nullopt;
     }
 
@@ -78,7 +82,9 @@ public:
     void l2(Parameters& p) const {
         const auto& path = entry(machine_.paths, "paths", "global");
         const auto names = path.caches.value_or({});
-        if (names.empty()) throw InputError(fmt::format("{}: paths.global.caches: no cache; expected one, because models of L2 hits need it", origin_));
+        if (names.empty())
+            throw InputError(fmt::format(
+                "{}: paths.global.caches: no cache; expected one, because models of L2 hits need it", origin_));
         const auto& cache = entry(machine_.caches, "caches", names.back());
         p.memory.latency = need(cache.latency, "caches." + names.back() + ".latency");
         p.latency_spread = spread_of_single_loads(cache.latency);
@@ -93,8 +99,11 @@ public:
         const auto names = path.caches.value_or({});
         if (names.size() < 2)
             throw InputError(
-                fmt::format("{}: paths.global.caches: {} found; expected one in front of another, because models of L1 hits need it", origin_, names.size()));
-        p.memory.latency = need(entry(machine_.caches, "caches", names.front()).latency, "caches." + names.front() + ".latency");
+                fmt::format("{}: paths.global.caches: {} found; expected one in front of another, because models of L1 "
+                            "hits need it",
+                            origin_, names.size()));
+        p.memory.latency =
+            need(entry(machine_.caches, "caches", names.front()).latency, "caches." + names.front() + ".latency");
         p.access_slots = path.issue_slots.value_or(1);
     }
     void shared(Parameters& p) const {
@@ -121,7 +130,8 @@ public:
     }
 
 private:
-    /// Nanoseconds, in the mean of all loads: one that comes in a pause waits for half of it. A whole warp's latency is a mean already.
+    /// Nanoseconds, in the mean of all loads: one that comes in a pause waits for half of it. A whole warp's latency is
+    /// a mean already.
     [[nodiscard]] double wait_for_pauses() const {
         const auto &interval = machine_.memory.pause_interval, &time = machine_.memory.pause_time;
         return interval && time ? *time * *time / (2 * *interval) : 0;
@@ -132,8 +142,10 @@ private:
         const auto& slopes = memory.contention_slopes.value;
         const auto& limits = memory.contention_limits.value;
         if (slopes.empty() || slopes.size() != limits.size())
-            throw InputError(fmt::format("{}: memory.contention_limits: found {} numbers; expected {} as in memory.contention_slopes, and at least 1", origin_,
-                                         limits.size(), slopes.size()));
+            throw InputError(
+                fmt::format("{}: memory.contention_limits: found {} numbers; expected {} as in "
+                            "memory.contention_slopes, and at least 1",
+                            origin_, limits.size(), slopes.size()));
         Contention contention{.base = *memory.contention_base, .terms = {}};
         for (std::size_t i = 0; i < slopes.size(); ++i) contention.terms.push_back({slopes[i], limits[i]});
         p.contention = std::move(contention);
@@ -158,7 +170,8 @@ std::string_view name_of(Access access) { return kAccessNames[static_cast<std::s
 
 Access access_named(std::string_view name) {
     const auto found = std::ranges::find(kAccessNames, name);
-    if (found == std::end(kAccessNames)) throw InputError(fmt::format("access '{}': expected one of {}", name, fmt::join(kAccessNames, ", ")));
+    if (found == std::end(kAccessNames))
+        throw InputError(fmt::format("access '{}': expected one of {}", name, fmt::join(kAccessNames, ", ")));
     return static_cast<Access>(found - std::begin(kAccessNames));
 }
 
@@ -197,13 +210,15 @@ Parameters parameters_of(const machine::Machine& machine, Access access, std::st
     p.access = access;
     p.sms = static_cast<int>(read.need(machine.topology.sms, "topology.sms"));
     p.schedulers = static_cast<int>(machine.issue.schedulers_per_sm.value_or(1));
-    p.max_warps = static_cast<int>(machine.topology.max_threads_per_sm.value_or(0) / machine.topology.warp_size.value_or(static_cast<std::int64_t>(kWarp)));
+    p.max_warps = static_cast<int>(machine.topology.max_threads_per_sm.value_or(0) /
+                                   machine.topology.warp_size.value_or(static_cast<std::int64_t>(kWarp)));
     p.clock_ghz = read.need(machine.clock.sm_mhz, "clock.sm_mhz") / 1000;
     p.ilp_latency = static_cast<double>(machine.issue.ilp_latency.value_or(1));
     p.pin_bandwidth = machine.memory.peak_bandwidth.value_or(0);
     p.arithmetic = read.arithmetic();
     // No experiment counts schedulers yet; adds at their best rate are then the most that is known to be issued.
-    p.issue_throughput = machine.issue.schedulers_per_sm ? p.schedulers / machine.issue.issue_interval.value_or(1) : p.arithmetic.throughput;
+    p.issue_throughput = machine.issue.schedulers_per_sm ? p.schedulers / machine.issue.issue_interval.value_or(1)
+                                                         : p.arithmetic.throughput;
     p.arithmetic.throughput = std::min(p.arithmetic.throughput, p.issue_throughput);  // single issue (Volkov 2016, 4.1)
     if (access == Access::global) read.global(p);
     if (access == Access::shared) read.shared(p);

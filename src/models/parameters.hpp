@@ -21,7 +21,8 @@ enum class Access : std::uint8_t { global, shared, sfu, l2, l1, tensor };
 /// Throws InputError naming the choices.
 [[nodiscard]] Access access_named(std::string_view name);
 
-/// Part of a latency by which single loads are faster or slower than it says: half of its interval, which in scans holds 90% of the single loads. 0 without one.
+/// Part of a latency by which single loads are faster or slower than it says: half of its interval, which in scans
+/// holds 90% of the single loads. 0 without one.
 [[nodiscard]] double spread_of_single_loads(const machine::Integer& latency);
 
 /// One kind of instruction on one SM.
@@ -44,7 +45,8 @@ struct Contention {
     [[nodiscard]] double lowest_limit() const;
 };
 
-/// Instructions per cycle and SM by warps per SM, where a model wants measured throughput of one kind of instruction alone.
+/// Instructions per cycle and SM by warps per SM, where a model wants measured throughput of one kind of instruction
+/// alone.
 using Curve = std::map<double, double>;
 /// Linear between samples, through the origin, constant behind the last one.
 [[nodiscard]] double value_at(const Curve& curve, double warps);
@@ -58,10 +60,13 @@ struct Parameters {
     int schedulers = 1;  ///< of an SM
     int max_warps = 0;   ///< of an SM; 0 where unknown
     double clock_ghz = 1;
-    Rate arithmetic;  ///< floating-point adds; the rate of instructions that depend on each other, so without dual issue
-    Rate memory;      ///< the other instruction of the mix; 0 what descriptions lack (rates of caches, all of products), for who measured it to fill in
-    double latency_spread = 0;  ///< part of its latency by which answers come sooner or later; none from what an SM has to itself
-    double access_slots = 1;    ///< issue slots that the other instruction takes (Volkov 2016, 4.7)
+    Rate
+        arithmetic;  ///< floating-point adds; the rate of instructions that depend on each other, so without dual issue
+    Rate memory;     ///< the other instruction of the mix; 0 what descriptions lack (rates of caches, all of products),
+                     ///< for who measured it to fill in
+    double latency_spread =
+        0;  ///< part of its latency by which answers come sooner or later; none from what an SM has to itself
+    double access_slots = 1;  ///< issue slots that the other instruction takes (Volkov 2016, 4.7)
     /// Latency of the other instruction where an add depends on it, if that differs (Volkov 2016, 4.7).
     std::optional<double> latency_to_arithmetic;
     double issue_throughput = 1;  ///< issues per cycle and SM
@@ -70,7 +75,8 @@ struct Parameters {
     double transactions = 1;      ///< of a memory instruction
     double pin_bandwidth = 0;     ///< GB/s; 0 where unknown
     std::optional<Contention> contention;
-    /// Measured with one kind of instruction alone, for Zhang and Owens 2011; empty: the latency and throughput bound stand in.
+    /// Measured with one kind of instruction alone, for Zhang and Owens 2011; empty: the latency and throughput bound
+    /// stand in.
     Curve arithmetic_curve;
     Curve memory_curve;
     /// Mean latency of memory instructions, cycles, by their number per cycle and SM, from measurements of them alone.
@@ -78,7 +84,9 @@ struct Parameters {
 
     /// GB/s of all SMs at `accesses` memory instructions per cycle and SM, and back.
     [[nodiscard]] double bandwidth(double accesses) const { return accesses * access_bytes * sms * clock_ghz; }
-    [[nodiscard]] double accesses(double gigabytes_per_second) const { return gigabytes_per_second / (access_bytes * sms * clock_ghz); }
+    [[nodiscard]] double accesses(double gigabytes_per_second) const {
+        return gigabytes_per_second / (access_bytes * sms * clock_ghz);
+    }
 };
 
 /// The number; where several are left, the middle of them.
@@ -86,6 +94,7 @@ struct Parameters {
 
 /// Reads them from a description (a scan's, or a shipped one); `origin` starts error messages.
 /// Throws InputError naming the leaf that is missing.
-[[nodiscard]] Parameters parameters_of(const machine::Machine& machine, Access access = Access::global, std::string_view origin = "machine");
+[[nodiscard]] Parameters parameters_of(const machine::Machine& machine, Access access = Access::global,
+                                       std::string_view origin = "machine");
 
 }  // namespace gputomo::models

@@ -15,10 +15,12 @@ namespace {
 
 /// Groups of each warp before throughput is looked at: warps that start together need some until they no longer meet.
 constexpr int kSettling = 14;
-/// Groups of each warp in which it is, and of all together: of few warps more, so that latencies that differ are met in the mean.
+/// Groups of each warp in which it is, and of all together: of few warps more, so that latencies that differ are met in
+/// the mean.
 constexpr int kLeastCounted = 6, kMostCounted = 150, kAllCounted = 1200;
 /// SMs start this part of their time apart, at random. Started together to the cycle, identical SMs would stay in
-/// step for ever and ask the memory in turns; far apart, each would find it free. Nothing measured says which; between them lies what GPUs do.
+/// step for ever and ask the memory in turns; far apart, each would find it free. Nothing measured says which; between
+/// them lies what GPUs do.
 constexpr double kStartSpread = 0.1;
 
 class Replay {
@@ -56,8 +58,8 @@ private:
         bool operator<(const Ready& other) const { return time > other.time; }  // the first on top of a heap
     };
     struct Scheduler {
-        std::deque<Ready> adding;     ///< who waits for an add, which takes as long for all: in the order of their times
-        std::vector<Ready> answered;  ///< who waited for an access: a heap
+        std::deque<Ready> adding;  ///< who waits for an add, which takes as long for all: in the order of their times
+        std::vector<Ready> answered;                                            ///< who waited for an access: a heap
         std::priority_queue<double, std::vector<double>, std::greater<>> held;  ///< cycles in which nothing is added
         double free = 0;
     };
@@ -83,7 +85,8 @@ private:
     }
     [[nodiscard]] std::size_t scheduler_of(std::uint32_t warp) const {
         const auto per_sm = static_cast<std::uint32_t>(s_.warps);
-        return warp / per_sm * static_cast<std::uint32_t>(s_.schedulers) + warp % per_sm % static_cast<std::uint32_t>(s_.schedulers);
+        return warp / per_sm * static_cast<std::uint32_t>(s_.schedulers) +
+               warp % per_sm % static_cast<std::uint32_t>(s_.schedulers);
     }
     void answer(std::uint32_t warp, double time) {
         auto& answered = schedulers_[scheduler_of(warp)].answered;
@@ -144,7 +147,9 @@ private:
     }
 
     void serve() {
-        std::ranges::sort(asked_, [](const Ready& a, const Ready& b) { return a.time < b.time || (a.time == b.time && a.warp < b.warp); });
+        std::ranges::sort(asked_, [](const Ready& a, const Ready& b) {
+            return a.time < b.time || (a.time == b.time && a.warp < b.warp);
+        });
         for (const auto& access : asked_) {
             double& free = free_[scheduler_of(access.warp) * free_.size() / schedulers_.size()];
             const double served = std::max(access.time, free);

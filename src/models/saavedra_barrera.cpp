@@ -4,9 +4,11 @@
 namespace gputomo::models {
 namespace {
 
-/// Threads run for R cycles, here (alpha + 1) instructions at the full rate, and wait for L. A GPU switches in no time: C = 0.
-/// Eq. 4: L / (R + C) + 1.
-double needed(const Parameters& p, const Group& group) { return group.memory * p.memory.latency / (instruction_time(p) * group.instructions()) + 1; }
+/// Threads run for R cycles, here (alpha + 1) instructions at the full rate, and wait for L. A GPU switches in no time:
+/// C = 0. Eq. 4: L / (R + C) + 1.
+double needed(const Parameters& p, const Group& group) {
+    return group.memory * p.memory.latency / (instruction_time(p) * group.instructions()) + 1;
+}
 
 Solution solve_threads(const Parameters& p, const Group& group, double warps) {
     return {linear_to_peak(p, warps, needed(p, group)),

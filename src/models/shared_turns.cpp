@@ -1,5 +1,6 @@
-// A model of our own for the gradual saturation that Volkov 2016, 6.5 and 7.10, leaves open: warps that meet lose time to each other long
-// before a resource is full. All warps that compute share their scheduler's slots, and those that access memory queue for it.
+// A model of our own for the gradual saturation that Volkov 2016, 6.5 and 7.10, leaves open: warps that meet lose time
+// to each other long before a resource is full. All warps that compute share their scheduler's slots, and those that
+// access memory queue for it.
 #include "models/models.hpp"
 #include "models/replay.hpp"
 
@@ -11,15 +12,19 @@ namespace {
 
 /// SMs that stand for all that share the memory; with more the result changes by 1% at most.
 constexpr int kStandIns = 8;
-/// The latency under load depends on the load that comes out. Rounds of halving the difference, and the change of latency that is none.
+/// The latency under load depends on the load that comes out. Rounds of halving the difference, and the change of
+/// latency that is none.
 constexpr int kRounds = 4;
 constexpr double kSame = 0.002;
 
-double latency_at(const Parameters& p, double accesses) { return p.loaded_latency.empty() ? p.memory.latency : value_near(p.loaded_latency, accesses); }
+double latency_at(const Parameters& p, double accesses) {
+    return p.loaded_latency.empty() ? p.memory.latency : value_near(p.loaded_latency, accesses);
+}
 
 ReplayStations stations_of(const Parameters& p, const Group& group, int warps, double access_latency) {
     const bool shares_memory = p.access == Access::global || p.access == Access::l2;
-    ReplayStations stations{.sms = shares_memory ? std::min(p.sms, kStandIns) : 1, .schedulers = p.schedulers, .warps = warps};
+    ReplayStations stations{
+        .sms = shares_memory ? std::min(p.sms, kStandIns) : 1, .schedulers = p.schedulers, .warps = warps};
     stations.servers = p.access == Access::sfu ? stations.schedulers : 1;
     stations.adds = group.arithmetic;
     stations.accesses = group.memory;
@@ -27,7 +32,8 @@ ReplayStations stations_of(const Parameters& p, const Group& group, int warps, d
     stations.add_slot = p.schedulers / p.arithmetic.throughput;
     stations.access_slot = p.schedulers / p.issue_throughput;
     stations.access_holds = (p.access_slots - 1) * stations.access_slot;
-    stations.access_latency = p.latency_to_arithmetic && group.arithmetic >= 1 ? *p.latency_to_arithmetic : access_latency;
+    stations.access_latency =
+        p.latency_to_arithmetic && group.arithmetic >= 1 ? *p.latency_to_arithmetic : access_latency;
     stations.latency_spread = p.latency_spread;
     stations.service = stations.servers / (p.memory.throughput * stations.sms);
     return stations;
@@ -42,7 +48,8 @@ double groups_per_cycle(const Parameters& p, const Group& group, int warps) {
         groups = (groups + found.throughput) / 2;
         // The latency under load was measured with waiting in it; the replay's own comes on top.
         const double next = std::max(latency_at(p, 0), latency_at(p, groups * group.memory) - found.waiting);
-        if (p.loaded_latency.empty() || round == kRounds || std::abs(next - latency) <= kSame * latency) return found.throughput;
+        if (p.loaded_latency.empty() || round == kRounds || std::abs(next - latency) <= kSame * latency)
+            return found.throughput;
         latency = (latency + next) / 2;
     }
 }
@@ -52,7 +59,8 @@ Solution solve_shared_turns(const Parameters& p, const Group& group, double warp
     const auto at = [&](double count) { return groups_per_cycle(p, group, static_cast<int>(count)); };
     double groups = at(whole);
     if (warps > whole) groups += (warps - whole) * (at(whole + 1) - groups);
-    return {groups * group.instructions(), {{"latency", warps / groups, "cycles"}, {"throughput_bound", group_throughput(p, group), "groups/cycle"}}};
+    return {groups * group.instructions(),
+            {{"latency", warps / groups, "cycles"}, {"throughput_bound", group_throughput(p, group), "groups/cycle"}}};
 }
 
 }  // namespace

@@ -12,11 +12,15 @@ Solution solve_basic(const Parameters& p, const Group& group, double warps) {
     const double bound = group_throughput(p, group);
     const double groups = std::min(warps / latency, bound);
     return {groups * group.instructions(),
-            {{"latency", latency, "cycles"}, {"latency_bound", warps / latency, "groups/cycle"}, {"throughput_bound", bound, "groups/cycle"}}};
+            {{"latency", latency, "cycles"},
+             {"latency_bound", warps / latency, "groups/cycle"},
+             {"throughput_bound", bound, "groups/cycle"}}};
 }
 
 /// n = Latency min(mem_thru, alu_thru / alpha, issue_thru / (alpha + 1)) (4.5).
-double needed_basic(const Parameters& p, const Group& group) { return group_latency(p, group) * group_throughput(p, group); }
+double needed_basic(const Parameters& p, const Group& group) {
+    return group_latency(p, group) * group_throughput(p, group);
+}
 
 }  // namespace
 

@@ -9,7 +9,8 @@ namespace {
 /// Bisection halves an interval of at most the limits' throughput this often; what is left is below rounding.
 constexpr int kHalvings = 100;
 
-/// Mean latency of a group when memory instructions run at `accesses` per cycle and SM: a + b lambda / (c - lambda) + alpha alu_lat.
+/// Mean latency of a group when memory instructions run at `accesses` per cycle and SM: a + b lambda / (c - lambda) +
+/// alpha alu_lat.
 double loaded_latency(const Parameters& p, const Group& group, double accesses) {
     if (!p.contention || group.memory == 0) return group_latency(p, group);
     return group.memory * p.contention->latency(p.bandwidth(accesses)) + arithmetic_latency(p, group);
@@ -36,11 +37,12 @@ Solution solve_contention(const Parameters& p, const Group& group, double warps)
              {"throughput_bound", bound, "groups/cycle"}}};
 }
 
-/// Little's law at the throughput bound, with the latency that is found there. Where the fit's pole lies below the bound, as that
-/// of the closer G80 fit does (6.4), no number of warps reaches it.
+/// Little's law at the throughput bound, with the latency that is found there. Where the fit's pole lies below the
+/// bound, as that of the closer G80 fit does (6.4), no number of warps reaches it.
 double needed_contention(const Parameters& p, const Group& group) {
     const double groups = group_throughput(p, group);
-    if (p.contention && group.memory > 0 && p.bandwidth(groups) >= p.contention->lowest_limit()) return std::numeric_limits<double>::infinity();
+    if (p.contention && group.memory > 0 && p.bandwidth(groups) >= p.contention->lowest_limit())
+        return std::numeric_limits<double>::infinity();
     return loaded_latency(p, group, groups * group.memory) * groups;
 }
 

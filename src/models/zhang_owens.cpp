@@ -1,4 +1,5 @@
-// Zhang and Owens 2011: times of each kind of instruction alone at the same occupancy, of which the longest counts (or the sum).
+// Zhang and Owens 2011: times of each kind of instruction alone at the same occupancy, of which the longest counts (or
+// the sum).
 #include "models/models.hpp"
 
 #include <algorithm>
@@ -11,7 +12,8 @@ struct Times {
     double memory = 0;
 };
 
-/// Cycles per group from measured throughput of each kind alone, or from its latency and throughput (Volkov 2016, 4.11).
+/// Cycles per group from measured throughput of each kind alone, or from its latency and throughput (Volkov
+/// 2016, 4.11).
 Times times_of(const Parameters& p, const Group& group, double warps) {
     const auto rate = [&](const Curve& curve, const Rate& unit) {
         return curve.empty() ? std::min(warps / unit.latency, unit.throughput) : value_at(curve, warps);
@@ -20,7 +22,8 @@ Times times_of(const Parameters& p, const Group& group, double warps) {
 }
 
 Solution solution(const Times& times, const Group& group, double time) {
-    return {group.instructions() / time, {{"alu_time", times.arithmetic, "cycles"}, {"mem_time", times.memory, "cycles"}, {"time", time, "cycles"}}};
+    return {group.instructions() / time,
+            {{"alu_time", times.arithmetic, "cycles"}, {"mem_time", times.memory, "cycles"}, {"time", time, "cycles"}}};
 }
 
 Solution solve_max(const Parameters& p, const Group& group, double warps) {
@@ -43,7 +46,10 @@ Model zhang_owens_max() {
 }
 
 Model zhang_owens_add() {
-    return {.id = "zhang-owens-add", .title = "the same, but the times add", .source = "Volkov 2016, 4.12, 7.3; Kothapalli et al. 2009", .solve = solve_add};
+    return {.id = "zhang-owens-add",
+            .title = "the same, but the times add",
+            .source = "Volkov 2016, 4.12, 7.3; Kothapalli et al. 2009",
+            .solve = solve_add};
 }
 
 }  // namespace gputomo::models

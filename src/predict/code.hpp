@@ -1,4 +1,5 @@
-// A kernel as prediction sees it, from PTX or from a listing of machine code: what each instruction reads, writes, occupies and accesses.
+// A kernel as prediction sees it, from PTX or from a listing of machine code: what each instruction reads, writes,
+// occupies and accesses.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, 8> kSpecial{"rsqrt", "rcp", "sqrt", "sin"
 
 Resource resource_of(const std::string& operation) {
     if (operation.find("f64") != std::string::npos) return Resource::double_precision;
-    const bool special = std::any_of(kSpecial.begin(), kSpecial.end(), [&](auto name) { return operation.starts_with(name); });
+    const bool special =
+        std::any_of(kSpecial.begin(), kSpecial.end(), [&](auto name) { return operation.starts_with(name); });
     return special ? Resource::sfu : Resource::cores;
 }
 
@@ -35,8 +36,8 @@ std::vector<std::int64_t> strided(std::int64_t lanes, std::int64_t stride) {
     return addresses;
 }
 
-/// Issue slots of an instruction that takes `slots` where its registers share a bank with those around it. Since compute capability 7.0 there are two banks,
-/// and a kernel's registers lie in either as often.
+/// Issue slots of an instruction that takes `slots` where its registers share a bank with those around it. Since
+/// compute capability 7.0 there are two banks, and a kernel's registers lie in either as often.
 double slots_among_others(const machine::Machine& machine, double slots) {
     constexpr std::int64_t kTwoBanksFrom = 7;
     return machine.identity.compute_capability_major.value_or(0) >= kTwoBanksFrom ? (1 + slots) / 2 : slots;
@@ -48,7 +49,8 @@ const machine::Integer* hit(const machine::Machine& machine, bool whole_gpu) {
     if (path == machine.paths.end()) return nullptr;
     for (const auto& key : path->second.caches.value_or({}))
         if (const auto cache = machine.caches.find(key); cache != machine.caches.end() && cache->second.latency)
-            if (const bool far = cache->second.scope.value_or(key == "l2" ? "gpu" : "sm") == "gpu"; far == whole_gpu) return &cache->second.latency;
+            if (const bool far = cache->second.scope.value_or(key == "l2" ? "gpu" : "sm") == "gpu"; far == whole_gpu)
+                return &cache->second.latency;
     return nullptr;
 }
 
@@ -65,34 +67,45 @@ double hit_spread(const machine::Machine& machine, bool whole_gpu) {
 }  // namespace
 
 std::string_view name_of(Resource resource) {
-    constexpr std::string_view kNames[] = {"CUDA cores", "SFU units", "double precision units", "shared memory banks", "memory system"};
+    constexpr std::string_view kNames[] = {"CUDA cores", "SFU units", "double precision units", "shared memory banks",
+                                           "memory system"};
     return kNames[static_cast<std::size_t>(resource)];
 }
 
 Costs::Costs(const machine::Machine& machine, const AccessChoices& choices, std::string_view origin)
-    : machine_(machine), choices_(choices), origin_(origin), parameters_(models::parameters_of(machine, models::Access::global, origin)) {
+    : machine_(machine),
+      choices_(choices),
+      origin_(origin),
+      parameters_(models::parameters_of(machine, models::Access::global, origin)) {
     const auto check = [](double rate, std::string_view option) {
         if (!(rate >= 0 && rate <= 1)) throw InputError(fmt::format("{} {}: expected 0 to 1", option, rate));
     };
     check(choices.l1_hit_rate, "--l1-hit");
     check(choices.l2_hit_rate, "--l2-hit");
     if (choices.l1_hit_rate > 0 && hit_latency(machine, false) == 0)
-        throw InputError(fmt::format("--l1-hit {}: {} describes no cache of the SM with a latency on paths.global; expected 0", choices.l1_hit_rate, origin));
+        throw InputError(
+            fmt::format("--l1-hit {}: {} describes no cache of the SM with a latency on paths.global; expected 0",
+                        choices.l1_hit_rate, origin));
     if (choices.l2_hit_rate > 0 && hit_latency(machine, true) == 0)
-        throw InputError(fmt::format("--l2-hit {}: {} describes no cache of the GPU with a latency on paths.global; expected 0", choices.l2_hit_rate, origin));
-    if (choices.l1_hit_rate == 0 && choices.l2_hit_rate == 0) assumptions_.insert("no access hits in a cache (--l1-hit, --l2-hit)");
+        throw InputError(
+            fmt::format("--l2-hit {}: {} describes no cache of the GPU with a latency on paths.global; expected 0",
+                        choices.l2_hit_rate, origin));
+    if (choices.l1_hit_rate == 0 && choices.l2_hit_rate == 0)
+        assumptions_.insert("no access hits in a cache (--l1-hit, --l2-hit)");
 }
 
 double Costs::barrier_latency() const { return static_cast<double>(machine_.issue.barrier_latency.value_or(0)); }
 
 double Costs::branch_latency(bool taken) const {
-    return static_cast<double>((taken ? machine_.issue.branch_latency_taken : machine_.issue.branch_latency_untaken).value_or(0));
+    return static_cast<double>(
+        (taken ? machine_.issue.branch_latency_taken : machine_.issue.branch_latency_untaken).value_or(0));
 }
 
 double Costs::block_replacement() const { return static_cast<double>(machine_.launch.block_replacement.value_or(0)); }
 double Costs::start_cycles(int warps_of_block) const {
     const auto& launch = machine_.launch;
-    const double by_blocks = warps_of_block > 0 ? launch.block_interval.value_or(0) * parameters_.sms / warps_of_block : 0;
+    const double by_blocks =
+        warps_of_block > 0 ? launch.block_interval.value_or(0) * parameters_.sms / warps_of_block : 0;
     return std::max(by_blocks, launch.warp_interval.value_or(0));
 }
 
@@ -118,21 +131,33 @@ Cost Costs::arithmetic(const Instruction& instruction) {
     // Machines that a scan described without operations still have their pipelines.
     const auto latency = row == nullptr ? std::nullopt : models::middle(row->second.latency);
     if (!latency || !row->second.throughput) {
-        const auto unit = machine_.pipelines.find(resource == Resource::sfu ? "sfu" : resource == Resource::double_precision ? "dpu" : "sp");
+        const auto unit = machine_.pipelines.find(resource == Resource::sfu                ? "sfu"
+                                                  : resource == Resource::double_precision ? "dpu"
+                                                                                           : "sp");
         if (unit == machine_.pipelines.end() || !unit->second.latency || !unit->second.lanes)
-            throw InputError(fmt::format("{}: operations[{}]: missing, and no relative or pipeline is described; expected latency and throughput", origin_,
-                                         instruction.operation));
-        return {
-            .latency = static_cast<double>(*unit->second.latency), .resource = resource, .cycles = kWarp / *unit->second.lanes, .use = instruction.operation};
+            throw InputError(
+                fmt::format("{}: operations[{}]: missing, and no relative or pipeline is described; expected latency "
+                            "and throughput",
+                            origin_, instruction.operation));
+        return {.latency = static_cast<double>(*unit->second.latency),
+                .resource = resource,
+                .cycles = kWarp / *unit->second.lanes,
+                .use = instruction.operation};
     }
     if (resource_of(row->first) != resource) {
-        assumptions_.insert(fmt::format("'{}' costs as much as {}, the nearest operation that the machine description has", instruction.operation, row->first));
+        assumptions_.insert(
+            fmt::format("'{}' costs as much as {}, the nearest operation that the machine description has",
+                        instruction.operation, row->first));
         resource = resource_of(row->first);
     }
     // Further machine instructions are further issues, and one of special functions may take more than a slot.
     const double slots = resource == Resource::sfu ? unit_slots("sfu") : 1;
     const double reissues = models::middle(row->second.instructions).value_or(1) + slots - 2;
-    return {.latency = *latency, .resource = resource, .cycles = kWarp / *row->second.throughput, .reissues = reissues, .use = row->first};
+    return {.latency = *latency,
+            .resource = resource,
+            .cycles = kWarp / *row->second.throughput,
+            .reissues = reissues,
+            .use = row->first};
 }
 
 double Costs::unit_slots(const std::string& unit) const {
@@ -146,7 +171,8 @@ double Costs::filled_by_memory() const {
     const auto names = path == machine_.paths.end() ? std::vector<std::string>{} : path->second.caches.value_or({});
     if (names.empty()) return 0;
     const auto cache = machine_.caches.find(names.back());
-    return cache == machine_.caches.end() ? 0 : std::min(kLineBytes, static_cast<double>(cache->second.sector.value_or(0)));
+    return cache == machine_.caches.end() ? 0
+                                          : std::min(kLineBytes, static_cast<double>(cache->second.sector.value_or(0)));
 }
 
 /// How many times as long a written byte keeps the memory busy as a read one: a copy is as many of both.
@@ -160,19 +186,26 @@ Costs::Footprint Costs::footprint(const Instruction& instruction) {
     const Access& access = *instruction.access;
     double sector = std::max(kSectorBytes, filled_by_memory());
     if (machine_.memory.transaction_sizes && !machine_.memory.transaction_sizes.value.empty())
-        sector = static_cast<double>(*std::min_element(machine_.memory.transaction_sizes.value.begin(), machine_.memory.transaction_sizes.value.end()));
+        sector = static_cast<double>(*std::min_element(machine_.memory.transaction_sizes.value.begin(),
+                                                       machine_.memory.transaction_sizes.value.end()));
     if (const auto given = choices_.transactions.find(instruction.line); given != choices_.transactions.end()) {
         if (!(given->second >= 1 && given->second <= kWarp))
             throw InputError(fmt::format("--transactions {}={}: expected 1 to 32", given->first, given->second));
-        // Where no sizes of transactions are described, pieces that lie anywhere take as long as what DRAM reads at once (Volkov 2016, 6.7).
-        const double read = machine_.memory.transaction_sizes ? 0 : models::middle(machine_.memory.fetch_bytes).value_or(0);
+        // Where no sizes of transactions are described, pieces that lie anywhere take as long as what DRAM reads at
+        // once (Volkov 2016, 6.7).
+        const double read =
+            machine_.memory.transaction_sizes ? 0 : models::middle(machine_.memory.fetch_bytes).value_or(0);
         const double least = std::min(kLineBytes, std::max(sector, read));
         return {given->second, given->second * std::clamp(access.bytes * kWarp / given->second, least, kLineBytes)};
     }
-    if (!access.stride) assumptions_.insert(fmt::format("the access in line {} is coalesced (--transactions {}=N)", instruction.line, instruction.line));
+    if (!access.stride)
+        assumptions_.insert(fmt::format("the access in line {} is coalesced (--transactions {}=N)", instruction.line,
+                                        instruction.line));
     const std::int64_t stride = access.stride.value_or(access.bytes);
     const auto addresses = strided(kWarp, stride);
-    const auto touched = [&](double block) { return static_cast<double>(blocks_touched(addresses, access.bytes, static_cast<std::int64_t>(block)).size()); };
+    const auto touched = [&](double block) {
+        return static_cast<double>(blocks_touched(addresses, access.bytes, static_cast<std::int64_t>(block)).size());
+    };
     return {touched(kLineBytes), sector * touched(sector)};
 }
 
@@ -183,7 +216,8 @@ double Costs::served_latency(double memory_latency) const {
 
 double Costs::served_spread(double memory_latency) const {
     const double near = choices_.l2_hit_rate * hit_spread(machine_, true);
-    return (1 - choices_.l1_hit_rate) * (near + (1 - choices_.l2_hit_rate) * memory_latency * parameters_.latency_spread);
+    return (1 - choices_.l1_hit_rate) *
+           (near + (1 - choices_.l2_hit_rate) * memory_latency * parameters_.latency_spread);
 }
 
 Cost Costs::global(const Instruction& instruction, double memory_latency) {
@@ -197,15 +231,18 @@ Cost Costs::global(const Instruction& instruction, double memory_latency) {
     const double least = std::max(1.0, access.bytes * kWarp / kLineBytes);
     const double diverging = std::max(0.0, touched.transactions - least);
     const std::string what = access.place == Place::local ? "local" : access.load ? "loads" : "stores";
-    return {.latency = access.load ? served_latency(memory_latency) + diverging * further : 0,
-            .spread = access.load ? served_spread(memory_latency) : 0,
-            .resource = Resource::memory,
-            .cycles = touched.bytes * missed / bytes_per_cycle * (access.load ? 1 : write_cost()),
-            .reissues = diverging + (path == machine_.paths.end() ? 1 : slots_among_others(machine_, path->second.issue_slots.value_or(1))) - 1,
-            .bytes = touched.bytes * missed,
-            .lines = access.load && access.place == Place::global ? touched.transactions * (1 - choices_.l1_hit_rate) : 0,
-            .scattered = diverging > 0,
-            .use = fmt::format("{} of {:.0f} bytes in {:.3g} transactions", what, touched.bytes, touched.transactions)};
+    return {
+        .latency = access.load ? served_latency(memory_latency) + diverging * further : 0,
+        .spread = access.load ? served_spread(memory_latency) : 0,
+        .resource = Resource::memory,
+        .cycles = touched.bytes * missed / bytes_per_cycle * (access.load ? 1 : write_cost()),
+        .reissues =
+            diverging +
+            (path == machine_.paths.end() ? 1 : slots_among_others(machine_, path->second.issue_slots.value_or(1))) - 1,
+        .bytes = touched.bytes * missed,
+        .lines = access.load && access.place == Place::global ? touched.transactions * (1 - choices_.l1_hit_rate) : 0,
+        .scattered = diverging > 0,
+        .use = fmt::format("{} of {:.0f} bytes in {:.3g} transactions", what, touched.bytes, touched.transactions)};
 }
 
 double Costs::conflict_ways(const Instruction& instruction) {
@@ -217,25 +254,33 @@ double Costs::conflict_ways(const Instruction& instruction) {
     }
     const Access& access = *instruction.access;
     if (!access.stride)
-        assumptions_.insert(fmt::format("the shared memory access in line {} has no bank conflicts (--ways {}=N)", instruction.line, instruction.line));
+        assumptions_.insert(fmt::format("the shared memory access in line {} has no bank conflicts (--ways {}=N)",
+                                        instruction.line, instruction.line));
     const std::int64_t width = machine_.shared.bank_width.value_or(4);
     const std::int64_t stride = std::abs(access.stride.value_or(access.bytes));
-    const auto group =
-        machine_.shared.access_group.value_or(kWarp) * std::min<std::int64_t>(4, access.bytes) / std::max(1, access.bytes);  // wide accesses go in parts
-    return static_cast<double>(predict::conflict_ways(strided(std::max<std::int64_t>(1, group), stride), access.bytes, banks, width));
+    const auto group = machine_.shared.access_group.value_or(kWarp) * std::min<std::int64_t>(4, access.bytes) /
+                       std::max(1, access.bytes);  // wide accesses go in parts
+    return static_cast<double>(
+        predict::conflict_ways(strided(std::max<std::int64_t>(1, group), stride), access.bytes, banks, width));
 }
 
 Cost Costs::shared(const Instruction& instruction) {
     if (!machine_.shared.latency || !machine_.shared.bytes_per_cycle)
-        throw InputError(fmt::format("{}: shared.latency, shared.bytes_per_cycle: missing; expected numbers, because line {} accesses shared memory", origin_,
-                                     instruction.line));
+        throw InputError(
+            fmt::format("{}: shared.latency, shared.bytes_per_cycle: missing; expected numbers, because line {} "
+                        "accesses shared memory",
+                        origin_, instruction.line));
     const double ways = conflict_ways(instruction);
-    const double latency = static_cast<double>((machine_.shared.warp_latency ? machine_.shared.warp_latency : machine_.shared.latency).value);
+    const double latency = static_cast<double>(
+        (machine_.shared.warp_latency ? machine_.shared.warp_latency : machine_.shared.latency).value);
     const double cycles = std::max(4, instruction.access->bytes) * kWarp / *machine_.shared.bytes_per_cycle;
-    return {.latency = instruction.access->load ? latency + (ways - 1) * static_cast<double>(machine_.shared.conflict_cost.value_or(0)) : 0,
+    return {.latency = instruction.access->load
+                           ? latency + (ways - 1) * static_cast<double>(machine_.shared.conflict_cost.value_or(0))
+                           : 0,
             .resource = Resource::shared,
             .cycles = cycles * ways,
-            .reissues = (ways > 1 ? ways - 1 : 0) + slots_among_others(machine_, machine_.shared.issue_slots.value_or(1)) - 1,
+            .reissues =
+                (ways > 1 ? ways - 1 : 0) + slots_among_others(machine_, machine_.shared.issue_slots.value_or(1)) - 1,
             .use = ways > 1 ? fmt::format("{:.3g}-way conflict", ways) : "no conflict"};
 }
 

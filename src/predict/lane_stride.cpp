@@ -19,7 +19,8 @@ LaneValue value_of(const ptx::Operand& operand, const Known& known) {
     if (const auto* immediate = std::get_if<ptx::Immediate>(&operand.value))
         return immediate->is_float ? kUniform : constant_of(static_cast<std::int64_t>(immediate->bits));
     if (const auto* reg = std::get_if<ptx::Register>(&operand.value)) return known[reg->index].value_or(kUnknown);
-    if (const auto* predicate = std::get_if<ptx::PredicateRef>(&operand.value)) return known[predicate->predicate.index].value_or(kUnknown);
+    if (const auto* predicate = std::get_if<ptx::PredicateRef>(&operand.value))
+        return known[predicate->predicate.index].value_or(kUnknown);
     if (const auto* special = std::get_if<ptx::SpecialRegister>(&operand.value)) {
         using enum ptx::SpecialRegister;
         if (*special == tid_x || *special == laneid) return {.stride = 1, .constant = {}};
@@ -29,18 +30,29 @@ LaneValue value_of(const ptx::Operand& operand, const Known& known) {
     return std::holds_alternative<ptx::SymbolRef>(operand.value) ? kUniform : kUnknown;
 }
 
-std::optional<std::int64_t> both(std::optional<std::int64_t> a, std::optional<std::int64_t> b, std::int64_t (*combine)(std::int64_t, std::int64_t)) {
+std::optional<std::int64_t> both(std::optional<std::int64_t> a, std::optional<std::int64_t> b,
+                                 std::int64_t (*combine)(std::int64_t, std::int64_t)) {
     if (!a || !b) return std::nullopt;
     return combine(*a, *b);
 }
 
 /// Sums and products wrap as those of the GPU do.
-std::int64_t plus(std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b)); }
-std::int64_t minus(std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b)); }
-std::int64_t times(std::int64_t a, std::int64_t b) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b)); }
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+std::int64_t minus(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+std::int64_t times(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
 
-LaneValue add(const LaneValue& a, const LaneValue& b) { return {both(a.stride, b.stride, plus), both(a.constant, b.constant, plus)}; }
-LaneValue subtract(const LaneValue& a, const LaneValue& b) { return {both(a.stride, b.stride, minus), both(a.constant, b.constant, minus)}; }
+LaneValue add(const LaneValue& a, const LaneValue& b) {
+    return {both(a.stride, b.stride, plus), both(a.constant, b.constant, plus)};
+}
+LaneValue subtract(const LaneValue& a, const LaneValue& b) {
+    return {both(a.stride, b.stride, minus), both(a.constant, b.constant, minus)};
+}
 
 LaneValue multiply(const LaneValue& a, const LaneValue& b) {
     if (a.constant && b.constant) return constant_of(times(*a.constant, *b.constant));
@@ -56,8 +68,8 @@ LaneValue shift_left(const LaneValue& a, const LaneValue& b) {
 
 /// Uniform operands give a uniform result, whatever the instruction computes.
 LaneValue uniform_or_unknown(const ptx::Instruction& instruction, const Known& known) {
-    const bool uniform =
-        std::all_of(instruction.sources.begin(), instruction.sources.end(), [&](const auto& operand) { return value_of(operand, known).stride == 0; });
+    const bool uniform = std::all_of(instruction.sources.begin(), instruction.sources.end(),
+                                     [&](const auto& operand) { return value_of(operand, known).stride == 0; });
     return uniform ? kUniform : kUnknown;
 }
 
@@ -65,13 +77,17 @@ LaneValue loaded(const ptx::Instruction& instruction, const Known& known) {
     if (instruction.space == ptx::Space::param) return kUniform;
     for (const auto& source : instruction.sources)
         if (const auto* address = std::get_if<ptx::AddressRef>(&source.value))
-            if (const auto* base = std::get_if<ptx::Register>(&address->base)) return known[base->index].value_or(kUnknown).stride == 0 ? kUniform : kUnknown;
+            if (const auto* base = std::get_if<ptx::Register>(&address->base))
+                return known[base->index].value_or(kUnknown).stride == 0 ? kUniform : kUnknown;
     return kUniform;  // from one variable
 }
 
 LaneValue result_of(const ptx::Instruction& instruction, const Known& known) {
-    const auto source = [&](std::size_t i) { return i < instruction.sources.size() ? value_of(instruction.sources[i], known) : kUnknown; };
-    if (ptx::Opcode::ld == instruction.opcode || ptx::Opcode::ldu == instruction.opcode) return loaded(instruction, known);
+    const auto source = [&](std::size_t i) {
+        return i < instruction.sources.size() ? value_of(instruction.sources[i], known) : kUnknown;
+    };
+    if (ptx::Opcode::ld == instruction.opcode || ptx::Opcode::ldu == instruction.opcode)
+        return loaded(instruction, known);
     if (instruction.has("hi")) return uniform_or_unknown(instruction, known);
     switch (instruction.opcode) {
         case Opcode::mov:
@@ -94,7 +110,8 @@ LaneValue result_of(const ptx::Instruction& instruction, const Known& known) {
 
 /// What two writers of a register agree on.
 LaneValue agreed(const LaneValue& a, const LaneValue& b) {
-    return {.stride = a.stride == b.stride ? a.stride : std::nullopt, .constant = a.constant == b.constant ? a.constant : std::nullopt};
+    return {.stride = a.stride == b.stride ? a.stride : std::nullopt,
+            .constant = a.constant == b.constant ? a.constant : std::nullopt};
 }
 
 /// What differs between threads decides which of them write: a guarded result is known only if the guard is uniform.
@@ -107,7 +124,8 @@ LaneValue guarded(const ptx::Instruction& instruction, const LaneValue& value, c
 bool write(const ptx::Operand& operand, const LaneValue& value, Known& known) {
     if (const auto* vector = std::get_if<ptx::VectorRef>(&operand.value)) {
         bool changed = false;
-        for (const auto& element : vector->elements) changed = write(element, value.stride == 0 ? kUniform : kUnknown, known) || changed;
+        for (const auto& element : vector->elements)
+            changed = write(element, value.stride == 0 ? kUniform : kUnknown, known) || changed;
         return changed;
     }
     const auto* reg = std::get_if<ptx::Register>(&operand.value);
@@ -128,7 +146,8 @@ std::vector<LaneValue> lane_values(const ptx::Kernel& kernel) {
         changed = false;
         for (const auto& instruction : kernel.body) {
             const LaneValue value = guarded(instruction, result_of(instruction, known), known);
-            for (const auto& destination : instruction.destinations) changed = write(destination, value, known) || changed;
+            for (const auto& destination : instruction.destinations)
+                changed = write(destination, value, known) || changed;
         }
     }
     std::vector<LaneValue> values;

@@ -1,4 +1,5 @@
-// How registers differ between neighbouring threads of a warp: an abstract interpretation of PTX that finds the stride of addresses.
+// How registers differ between neighbouring threads of a warp: an abstract interpretation of PTX that finds the stride
+// of addresses.
 #pragma once
 
 #include "ptx/ir.hpp"
@@ -15,11 +16,12 @@ struct LaneValue {
     bool operator==(const LaneValue&) const = default;
 };
 
-/// By register, wherever in the kernel it is read: what all instructions that write it agree on. Threads of a warp are taken to be
-/// neighbours in x, which holds where a block is a multiple of a warp wide.
+/// By register, wherever in the kernel it is read: what all instructions that write it agree on. Threads of a warp are
+/// taken to be neighbours in x, which holds where a block is a multiple of a warp wide.
 [[nodiscard]] std::vector<LaneValue> lane_values(const ptx::Kernel& kernel);
 
 /// Of the address operand of a load, store or atomic.
-[[nodiscard]] std::optional<std::int64_t> address_stride(const ptx::AddressRef& address, const std::vector<LaneValue>& values);
+[[nodiscard]] std::optional<std::int64_t> address_stride(const ptx::AddressRef& address,
+                                                         const std::vector<LaneValue>& values);
 
 }  // namespace gputomo::predict

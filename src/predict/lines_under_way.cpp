@@ -27,7 +27,8 @@ std::optional<CacheLines> lines_beside(const machine::Machine& machine, std::int
     const auto& capacities = *cache->second.capacity_options;
     if (options.empty() || options.size() != capacities.size()) return std::nullopt;
     const auto fits = std::min(std::ranges::lower_bound(options, shared_bytes), options.end() - 1);
-    return CacheLines{capacities[static_cast<std::size_t>(fits - options.begin())] / *cache->second.line, cache->second.ways.value_or(0)};
+    return CacheLines{capacities[static_cast<std::size_t>(fits - options.begin())] / *cache->second.line,
+                      cache->second.ways.value_or(0)};
 }
 
 double scattered_lines_under_way(const CacheLines& cache, int schedulers) {
@@ -39,7 +40,9 @@ double scattered_lines_under_way(const CacheLines& cache, int schedulers) {
     std::mt19937 random;
     std::vector<Queue> queues(static_cast<std::size_t>(std::max(1, schedulers)));
     for (auto& queue : queues) queue.set = random() % sets;
-    const auto starts = [&](const Queue& queue) { return std::max(queue.at, done[queue.set * ways + oldest[queue.set]]); };
+    const auto starts = [&](const Queue& queue) {
+        return std::max(queue.at, done[queue.set * ways + oldest[queue.set]]);
+    };
     const std::int64_t loads = kTurns * cache.lines;
     double half_time = 0, now = 0;
     for (std::int64_t load = 0; load < loads; ++load) {

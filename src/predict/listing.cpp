@@ -25,7 +25,9 @@ bool all_digits(std::string_view text) {
 }
 
 /// "R12", "UR4", "P0", "UP1": prefix and number.
-bool is_numbered(std::string_view text, std::string_view prefix) { return text.starts_with(prefix) && all_digits(text.substr(prefix.size())); }
+bool is_numbered(std::string_view text, std::string_view prefix) {
+    return text.starts_with(prefix) && all_digits(text.substr(prefix.size()));
+}
 bool is_register(std::string_view text) { return is_numbered(text, "R") || is_numbered(text, "UR"); }
 bool is_predicate(std::string_view text) { return is_numbered(text, "P") || is_numbered(text, "UP"); }
 bool is_constant_register(std::string_view text) { return text == "RZ" || text == "URZ"; }
@@ -60,11 +62,13 @@ ListedOperand memory_operand(std::string_view text) {
 }
 
 ListedOperand operand_from(std::string_view text) {
-    if (text.find('[') != std::string_view::npos && !text.starts_with("c[") && !text.starts_with("-c[") && !text.starts_with("|c["))
+    if (text.find('[') != std::string_view::npos && !text.starts_with("c[") && !text.starts_with("-c[") &&
+        !text.starts_with("|c["))
         return memory_operand(text);
     ListedOperand operand{.kind = ListedOperand::Kind::other, .text = std::string(text), .reg = {}, .also = {}};
     std::string_view name = text;
-    while (!name.empty() && (name.front() == '-' || name.front() == '|' || name.front() == '!' || name.front() == '~' || name.front() == '+'))
+    while (!name.empty() && (name.front() == '-' || name.front() == '|' || name.front() == '!' || name.front() == '~' ||
+                             name.front() == '+'))
         name.remove_prefix(1);
     operand.wide = name.find(".64") != std::string_view::npos;
     name = base_name(name.substr(0, std::min(name.find('|'), name.size())));
@@ -120,13 +124,17 @@ private:
         const std::string without = without_comments(raw, address);
         std::string_view line = trimmed(without);
         if (line.empty()) return;
-        if (const auto at = line.find("Function :"); at != std::string_view::npos) return start(trimmed(line.substr(at + 10)));
+        if (const auto at = line.find("Function :"); at != std::string_view::npos)
+            return start(trimmed(line.substr(at + 10)));
         // Headings and the fields of the ELF are no code.
-        if (line.starts_with("code for") || line.starts_with("Fatbin") || line.starts_with("//") || line.find('=') != std::string_view::npos) return;
+        if (line.starts_with("code for") || line.starts_with("Fatbin") || line.starts_with("//") ||
+            line.find('=') != std::string_view::npos)
+            return;
         if (line.starts_with(".text.") && line.back() == ':') return start(line.substr(6, line.size() - 7));
         if (line.back() == ':') return add_label(line.substr(0, line.size() - 1));
-        if (line.front() == '.') return;                                                                       // directives
-        while (!line.empty() && (line.front() == '{' || line.front() == '}')) line = trimmed(line.substr(1));  // dual-issue marks of Kepler and Maxwell
+        if (line.front() == '.') return;  // directives
+        while (!line.empty() && (line.front() == '{' || line.front() == '}'))
+            line = trimmed(line.substr(1));  // dual-issue marks of Kepler and Maxwell
         while (!line.empty() && (line.back() == ';' || line.back() == '}' || line.back() == ' ')) line.remove_suffix(1);
         if (!line.empty()) add_instruction(line, address, raw);
     }
@@ -139,7 +147,8 @@ private:
             left += line.substr(0, open);
             if (open == std::string_view::npos) break;
             const auto close = line.find("*/", open);
-            const std::string_view comment = line.substr(open + 2, close == std::string_view::npos ? std::string_view::npos : close - open - 2);
+            const std::string_view comment =
+                line.substr(open + 2, close == std::string_view::npos ? std::string_view::npos : close - open - 2);
             if (!address && trimmed(left).empty() && comment.size() <= 16) address = hexadecimal(comment);
             if (close == std::string_view::npos) break;
             line.remove_prefix(close + 2);
@@ -162,13 +171,20 @@ private:
     }
 
     void add_instruction(std::string_view line, std::optional<std::uint64_t> address, std::string_view raw) {
-        ListedInstruction instruction{.line = line_, .address = address, .guard = {}, .opcode = {}, .modifiers = {}, .operands = {}, .text = std::string(line)};
+        ListedInstruction instruction{.line = line_,
+                                      .address = address,
+                                      .guard = {},
+                                      .opcode = {},
+                                      .modifiers = {},
+                                      .operands = {},
+                                      .text = std::string(line)};
         if (line.front() == '@') {
             const auto space = line.find_first_of(" \t");
             if (space == std::string_view::npos) fail("a guard without an instruction; expected @P OPCODE ...", raw);
             std::string_view guard = line.substr(1, space - 1);
             if (!guard.empty() && guard.front() == '!') guard.remove_prefix(1);
-            if (!is_predicate(guard) && !is_constant_predicate(guard)) fail(fmt::format("found the guard '{}'; expected a predicate register", guard), raw);
+            if (!is_predicate(guard) && !is_constant_predicate(guard))
+                fail(fmt::format("found the guard '{}'; expected a predicate register", guard), raw);
             if (is_predicate(guard)) instruction.guard = guard;
             line = trimmed(line.substr(space));
         }
@@ -183,8 +199,13 @@ private:
         const auto dot = std::min(text.find('.'), text.size());
         to.opcode = text.substr(0, dot);
         const bool fits = !to.opcode.empty() && to.opcode.front() >= 'A' && to.opcode.front() <= 'Z' &&
-                          std::all_of(to.opcode.begin(), to.opcode.end(), [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; });
-        if (!fits) fail(fmt::format("found '{}'; expected an instruction of machine code, a label, or a function's heading", text), raw);
+                          std::all_of(to.opcode.begin(), to.opcode.end(), [](char c) {
+                              return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+                          });
+        if (!fits)
+            fail(fmt::format("found '{}'; expected an instruction of machine code, a label, or a function's heading",
+                             text),
+                 raw);
         for (auto at = dot; at < text.size();) {
             const auto next = std::min(text.find('.', at + 1), text.size());
             to.modifiers.emplace_back(text.substr(at + 1, next - at - 1));
@@ -199,8 +220,12 @@ private:
 
 }  // namespace
 
-std::vector<ListedFunction> parse_listing(std::string_view text, std::string_view origin) { return Parser(origin).parse(text); }
+std::vector<ListedFunction> parse_listing(std::string_view text, std::string_view origin) {
+    return Parser(origin).parse(text);
+}
 
-bool is_listing(std::string_view text) { return text.find(".version") == std::string_view::npos && text.find(".entry") == std::string_view::npos; }
+bool is_listing(std::string_view text) {
+    return text.find(".version") == std::string_view::npos && text.find(".entry") == std::string_view::npos;
+}
 
 }  // namespace gputomo::predict

@@ -6,8 +6,8 @@ namespace gputomo::predict {
 namespace {
 
 bool is_load(const Instruction& instruction) {
-    return instruction.kind == Kind::memory && instruction.access && instruction.access->load && instruction.access->place == Place::global &&
-           !instruction.guarded;
+    return instruction.kind == Kind::memory && instruction.access && instruction.access->load &&
+           instruction.access->place == Place::global && !instruction.guarded;
 }
 
 bool shares(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
@@ -17,7 +17,8 @@ bool shares(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t
 /// Whether the load may come ahead of `earlier`.
 bool passes(const Instruction& load, const Instruction& earlier) {
     const bool plain = earlier.kind == Kind::arithmetic || earlier.kind == Kind::free;
-    return plain && !shares(load.reads, earlier.writes) && !shares(load.writes, earlier.writes) && !shares(load.writes, earlier.reads);
+    return plain && !shares(load.reads, earlier.writes) && !shares(load.writes, earlier.writes) &&
+           !shares(load.writes, earlier.reads);
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ class Walker {
 public:
     Walker(const Code& code, const PathChoices& choices) : code_(code), choices_(choices) {
         for (std::size_t i = 0; i < code.instructions.size(); ++i)
-            if (code.instructions[i].kind == Kind::branch && code.instructions[i].target <= i) back_edges_[code.instructions[i].target].insert(i);
+            if (code.instructions[i].kind == Kind::branch && code.instructions[i].target <= i)
+                back_edges_[code.instructions[i].target].insert(i);
     }
 
     Path walk() {
@@ -28,8 +29,8 @@ public:
         Path path;
         path.steps = steps(0, code_.instructions.size(), 0);
         if (!unknown_.empty())
-            throw InputError(fmt::format("{}: kernel '{}': no trip count of {}; expected {}", code_.origin, code_.kernel, fmt::join(unknown_, ", "),
-                                         fmt::join(wanted_, " ")));
+            throw InputError(fmt::format("{}: kernel '{}': no trip count of {}; expected {}", code_.origin,
+                                         code_.kernel, fmt::join(unknown_, ", "), fmt::join(wanted_, " ")));
         path.assumptions = std::move(assumptions_);
         return path;
     }
@@ -40,12 +41,14 @@ private:
         for (const auto& [index, label] : code_.labels) known.push_back(label);
         const auto check = [&](const std::string& label, std::string_view option) {
             if (std::find(known.begin(), known.end(), label) == known.end())
-                throw InputError(fmt::format("{} {}: kernel '{}' has no such label; expected {}", option, label, code_.kernel,
-                                             known.empty() ? "none, it has none" : fmt::format("one of {}", fmt::join(known, ", "))));
+                throw InputError(fmt::format(
+                    "{} {}: kernel '{}' has no such label; expected {}", option, label, code_.kernel,
+                    known.empty() ? "none, it has none" : fmt::format("one of {}", fmt::join(known, ", "))));
         };
         for (const auto& [label, trips] : choices_.trip_counts) {
             check(label, "--trip-count");
-            if (!(trips >= 1 && trips <= kMostTrips)) throw InputError(fmt::format("--trip-count {}={}: expected a number from 1 to 1e12", label, trips));
+            if (!(trips >= 1 && trips <= kMostTrips))
+                throw InputError(fmt::format("--trip-count {}={}: expected a number from 1 to 1e12", label, trips));
         }
         for (const auto& label : choices_.taken) check(label, "--taken");
     }
@@ -66,7 +69,8 @@ private:
 
     double trips_of(std::size_t head) {
         const std::string label = label_of(head);
-        if (const auto given = choices_.trip_counts.find(label); given != choices_.trip_counts.end()) return given->second;
+        if (const auto given = choices_.trip_counts.find(label); given != choices_.trip_counts.end())
+            return given->second;
         if (const auto found = code_.trip_counts.find(head); found != code_.trip_counts.end()) return found->second;
         if (std::find(wanted_.begin(), wanted_.end(), fmt::format("--trip-count {}=N", label)) == wanted_.end()) {
             unknown_.push_back(fmt::format("the loop at {} (line {})", label, code_.instructions[head].line));
@@ -79,15 +83,18 @@ private:
         if (!branch.guarded) return true;
         const std::string label = label_of(branch.target);
         if (choices_.taken.contains(label)) return true;
-        const auto text = fmt::format("the branch to {} in line {} is not taken (--taken {})", label, branch.line, label);
-        if (std::find(assumptions_.begin(), assumptions_.end(), text) == assumptions_.end()) assumptions_.push_back(text);
+        const auto text =
+            fmt::format("the branch to {} in line {} is not taken (--taken {})", label, branch.line, label);
+        if (std::find(assumptions_.begin(), assumptions_.end(), text) == assumptions_.end())
+            assumptions_.push_back(text);
         return false;
     }
 
     /// From `begin` to `end`, or to the end of the thread, or to a jump that leaves the range.
     std::vector<Step> steps(std::size_t begin, std::size_t end, int depth) {
         if (depth > kMostDepth)
-            throw InputError(fmt::format("{}: kernel '{}': loops nest more than {} deep; expected fewer", code_.origin, code_.kernel, kMostDepth));
+            throw InputError(fmt::format("{}: kernel '{}': loops nest more than {} deep; expected fewer", code_.origin,
+                                         code_.kernel, kMostDepth));
         std::vector<Step> found;
         for (std::size_t i = begin; i < end && !ended_;) {
             if (const auto back = back_edge_to(i, end)) {
@@ -109,8 +116,9 @@ private:
                 continue;
             }
             if (instruction.target <= i)
-                throw InputError(fmt::format("{}:{}: this branch goes back into the middle of something that is no loop; expected nested loops", code_.origin,
-                                             instruction.line));
+                throw InputError(fmt::format(
+                    "{}:{}: this branch goes back into the middle of something that is no loop; expected nested loops",
+                    code_.origin, instruction.line));
             i = instruction.target;
         }
         return found;

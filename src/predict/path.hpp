@@ -32,9 +32,9 @@ struct Path {
     std::vector<std::string> assumptions;  ///< branches that were taken to fall through
 };
 
-/// Conditional forward branches fall through unless chosen otherwise: most kernels leave early only where there is no work.
-/// Throws InputError naming each loop without a trip count and the option that gives one, a choice that names no label, and
-/// control flow that is no nest of loops.
+/// Conditional forward branches fall through unless chosen otherwise: most kernels leave early only where there is no
+/// work. Throws InputError naming each loop without a trip count and the option that gives one, a choice that names no
+/// label, and control flow that is no nest of loops.
 [[nodiscard]] Path path_of(const Code& code, const PathChoices& choices);
 
 /// How often each instruction is executed.

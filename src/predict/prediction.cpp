@@ -17,7 +17,8 @@
 namespace gputomo::predict {
 namespace {
 
-constexpr int kDefaultWarps = 64;  ///< occupancies to tell of where a description does not say how many warps an SM holds
+constexpr int kDefaultWarps =
+    64;  ///< occupancies to tell of where a description does not say how many warps an SM holds
 constexpr int kHalvings = 60;
 constexpr double kLonger = 100;  ///< cycles of memory latency, to see by how many times as much a block's grows
 const std::string kScheduler = "warp scheduler";
@@ -26,7 +27,10 @@ const std::string kStarts = "starts of blocks";
 class Predictor {
 public:
     Predictor(Prediction& to, const machine::Machine& machine, const Choices& choices, std::string_view origin)
-        : to_(to), costs_(machine, choices.access, origin), path_(path_of(to.code, choices.path)), executions_(executions(to.code, path_)) {
+        : to_(to),
+          costs_(machine, choices.access, origin),
+          path_(path_of(to.code, choices.path)),
+          executions_(executions(to.code, path_)) {
         check_lines(choices.access);
         warps_of_block_ = choices.warps_of_block;
         holding_ = choices.holding;
@@ -39,7 +43,9 @@ public:
         to_.latency = alone.latency;
         to_.work = alone.work;
         spread_ = spread_latency(to_.code, path_, costs_, {costs_.unloaded_latency(), warps_of_block_});
-        reads_ = (spread_latency(to_.code, path_, costs_, {costs_.unloaded_latency() + kLonger, warps_of_block_}).mean - spread_.mean) / kLonger;
+        reads_ = (spread_latency(to_.code, path_, costs_, {costs_.unloaded_latency() + kLonger, warps_of_block_}).mean -
+                  spread_.mean) /
+                 kLonger;
         to_.issue_times = alone.issue_times;
         to_.executions = executions_;
         fill_worksheet();
@@ -62,12 +68,14 @@ private:
     void check_lines(const AccessChoices& choices) const {
         const auto check = [&](const std::map<int, double>& given, bool shared, std::string_view option) {
             for (const auto& [line, value] : given) {
-                const bool fits = std::any_of(to_.code.instructions.begin(), to_.code.instructions.end(), [&, wanted = line](const auto& i) {
-                    return i.line == wanted && i.access && (i.access->place == Place::shared) == shared;
-                });
+                const bool fits = std::any_of(
+                    to_.code.instructions.begin(), to_.code.instructions.end(), [&, wanted = line](const auto& i) {
+                        return i.line == wanted && i.access && (i.access->place == Place::shared) == shared;
+                    });
                 if (!fits)
-                    throw InputError(fmt::format("{} {}={}: line {} of {} has no such access; expected a line with a {} access", option, line, value, line,
-                                                 to_.code.origin, shared ? "shared memory" : "global memory"));
+                    throw InputError(fmt::format(
+                        "{} {}={}: line {} of {} has no such access; expected a line with a {} access", option, line,
+                        value, line, to_.code.origin, shared ? "shared memory" : "global memory"));
             }
         };
         check(choices.transactions, false, "--transactions");
@@ -83,7 +91,8 @@ private:
             sheet.add(std::string(name_of(cost.resource)), cost.use, cost.cycles, executions_[i]);
             to_.bytes += cost.bytes * executions_[i];
             fetched_.add(cost, executions_[i]);
-            if (cost.resource == Resource::memory && !to_.code.instructions[i].access->load) written_ += cost.cycles * executions_[i];
+            if (cost.resource == Resource::memory && !to_.code.instructions[i].access->load)
+                written_ += cost.cycles * executions_[i];
             if (cost.fed(p.issue_throughput)) fed_[std::string(name_of(cost.resource))] += cost.cycles * executions_[i];
         }
         const double each = 1 / p.issue_throughput;
@@ -92,14 +101,17 @@ private:
         sheet.add(kScheduler, "reissue", each, to_.work.reissues);
         if (const double start = costs_.start_cycles(warps_of_block_); start > 0) sheet.add(kStarts, "warps", start, 1);
         // The cores take a pair every second cycle, other instructions one a cycle (Volkov 2016, 3.8).
-        if (costs_.dual_issue()) sheet.resource(std::string(name_of(Resource::cores))).at_least = to_.work.core_issues / p.issue_throughput;
+        if (costs_.dual_issue())
+            sheet.resource(std::string(name_of(Resource::cores))).at_least = to_.work.core_issues / p.issue_throughput;
     }
 
     [[nodiscard]] double bandwidth(double warps_per_cycle) const {
         return warps_per_cycle * to_.bytes * costs_.parameters().sms * costs_.parameters().clock_ghz;
     }
 
-    [[nodiscard]] double latency_at(double memory_latency) { return warp_timing(to_.code, path_, costs_, {memory_latency, warps_of_block_}).latency; }
+    [[nodiscard]] double latency_at(double memory_latency) {
+        return warp_timing(to_.code, path_, costs_, {memory_latency, warps_of_block_}).latency;
+    }
 
     /// Latency of a warp when warps finish at this rate; nullopt where memory can't carry that.
     [[nodiscard]] std::optional<double> loaded_latency(double warps_per_cycle) {
@@ -126,29 +138,36 @@ private:
         return low;
     }
 
-    /// Where blocks wait for each other. A block's warps come to a resource together, so that blocks are what waits. Blocks start at regular times. For a unit that takes
-    /// an instruction in the time that it takes to issue one nobody waits who has been issued.
+    /// Where blocks wait for each other. A block's warps come to a resource together, so that blocks are what waits.
+    /// Blocks start at regular times. For a unit that takes an instruction in the time that it takes to issue one
+    /// nobody waits who has been issued.
     [[nodiscard]] std::vector<Station> stations() const {
         const double size = std::max(1, warps_of_block_);
         std::vector<Station> found;
         for (const auto& resource : to_.worksheet.resources) {
             const auto fed = fed_.find(resource.resource);
             const auto jitter = resource.resource == kStarts ? std::optional(spread_.deviation) : std::nullopt;
-            found.push_back({.cycles = resource.total() * size, .fed = fed == fed_.end() ? 0 : fed->second * size, .jitter = jitter});
+            found.push_back({.cycles = resource.total() * size,
+                             .fed = fed == fed_.end() ? 0 : fed->second * size,
+                             .jitter = jitter});
         }
         return found;
     }
 
-    /// The more is written, the longer do reads take, as long as copies showed (memory.write_delay). What copies wait for in the memory's queue is a part of
-    /// that, so that only what this queue does not give already is added.
+    /// The more is written, the longer do reads take, as long as copies showed (memory.write_delay). What copies wait
+    /// for in the memory's queue is a part of that, so that only what this queue does not give already is added.
     [[nodiscard]] double queued(int warps) const {
         const double size = std::max(1, warps_of_block_);
         const auto places = stations();
-        const auto memory = static_cast<std::size_t>(std::ranges::find(to_.worksheet.resources, name_of(Resource::memory), &ResourceUse::resource) -
-                                                     to_.worksheet.resources.begin());
-        const auto delayed = [&](double cycles) { return predict::queued(places, spread_.mean + cycles, warps / size); };
+        const auto memory = static_cast<std::size_t>(
+            std::ranges::find(to_.worksheet.resources, name_of(Resource::memory), &ResourceUse::resource) -
+            to_.worksheet.resources.begin());
+        const auto delayed = [&](double cycles) {
+            return predict::queued(places, spread_.mean + cycles, warps / size);
+        };
         const auto missing = [&](const Queued& found) {
-            return reads_ * costs_.write_delay() * written_ * size * found.throughput - found.waiting[memory] * written_ * size / places[memory].cycles;
+            return reads_ * costs_.write_delay() * written_ * size * found.throughput -
+                   found.waiting[memory] * written_ * size / places[memory].cycles;
         };
         Queued found = delayed(0);
         if (written_ * reads_ * costs_.write_delay() > 0 && missing(found) > 0) {
@@ -162,14 +181,16 @@ private:
         return size * found.throughput;
     }
 
-    /// What the first cache keeps beside the shared memory of the blocks that so many warps are; nothing where that is not known.
+    /// What the first cache keeps beside the shared memory of the blocks that so many warps are; nothing where that is
+    /// not known.
     [[nodiscard]] std::optional<CacheLines> cache_beside(int warps) const {
         if (warps_of_block_ <= 0) return std::nullopt;
         const int blocks = (warps + warps_of_block_ - 1) / warps_of_block_;
         return lines_beside(costs_.machine(), blocks * costs_.shared_taken(holding_(blocks)));
     }
 
-    /// Warps per cycle at which as many lines are under way as the cache can have: its loads, and no others, go round for ever.
+    /// Warps per cycle at which as many lines are under way as the cache can have: its loads, and no others, go round
+    /// for ever.
     [[nodiscard]] double with_lines(const CacheLines& cache) {
         if (fetched_.lines == 0) return 1 / to_.bound;
         const auto [known, is_new] = under_way_.try_emplace(cache.lines, 0);
@@ -180,7 +201,8 @@ private:
         const double latency = fetched_.latency / fetched_.lines, own = costs_.unloaded_latency();
         const double loads = fetched_.lines / fetched_.lines_of_load();
         const double station = to_.worksheet.resource(std::string(name_of(Resource::memory))).total() / loads;
-        const double network = queued_throughput(std::array{Station{station}}, latency, lines / fetched_.lines_of_load() * std::max(1.0, latency / own));
+        const double network = queued_throughput(std::array{Station{station}}, latency,
+                                                 lines / fetched_.lines_of_load() * std::max(1.0, latency / own));
         return network / loads;
     }
 
@@ -199,25 +221,30 @@ private:
                 point.cache_lines = cache->lines;
                 const double limit = with_lines(*cache);
                 if (limit < point.queued_warps_per_cycle && lines_told_.insert(cache->lines).second)
-                    to_.code.assumptions.push_back(
-                        fmt::format("from {} warps on shared memory leaves the first cache {} lines, and no more can be under way", warps, cache->lines));
+                    to_.code.assumptions.push_back(fmt::format(
+                        "from {} warps on shared memory leaves the first cache {} lines, and no more can be under way",
+                        warps, cache->lines));
                 point.queued_warps_per_cycle = std::min(point.queued_warps_per_cycle, limit);
             }
             to_.points.push_back(point);
         }
     }
 
-    void change(std::string what, double latency, double bound) { to_.changes.push_back({std::move(what), latency / bound, bound}); }
+    void change(std::string what, double latency, double bound) {
+        to_.changes.push_back({std::move(what), latency / bound, bound});
+    }
 
     void fill_changes() {
         for (const auto& relaxed : to_.worksheet.resources) {
             double bound = relaxed.total() / 2;
             for (const auto& other : to_.worksheet.resources)
                 if (&other != &relaxed) bound = std::max(bound, other.total());
-            if (bound < to_.bound) change(fmt::format("twice the throughput of: {}", relaxed.resource), to_.latency, bound);
+            if (bound < to_.bound)
+                change(fmt::format("twice the throughput of: {}", relaxed.resource), to_.latency, bound);
         }
         if (to_.bytes > 0) change("half the memory latency", latency_at(costs_.unloaded_latency() / 2), to_.bound);
-        if (costs_.block_replacement() > 0) change("no block replacement", to_.latency - costs_.block_replacement(), to_.bound);
+        if (costs_.block_replacement() > 0)
+            change("no block replacement", to_.latency - costs_.block_replacement(), to_.bound);
     }
 
     /// Loads from global memory of one warp, each counted as often as it has lines.
@@ -243,10 +270,11 @@ private:
     int warps_of_block_ = 0;
     std::function<std::int64_t(int)> holding_;
     Fetched fetched_;
-    SpreadLatency spread_;                      ///< of a warp whose loads' latencies spread
-    double reads_ = 0;                          ///< by how many cycles that grows with each cycle of the memory's latency
-    double written_ = 0;                        ///< cycles of the memory that a warp's writes take
-    std::map<std::string, double> fed_;         ///< cycles of a warp, by resource, of instructions that it takes in the time of their issue
+    SpreadLatency spread_;  ///< of a warp whose loads' latencies spread
+    double reads_ = 0;      ///< by how many cycles that grows with each cycle of the memory's latency
+    double written_ = 0;    ///< cycles of the memory that a warp's writes take
+    std::map<std::string, double>
+        fed_;  ///< cycles of a warp, by resource, of instructions that it takes in the time of their issue
     std::map<std::int64_t, double> under_way_;  ///< scattered lines, by those of the cache
     std::set<std::int64_t> lines_told_;         ///< of caches that limit
 };
@@ -259,12 +287,14 @@ double warps_per_cycle_at(const Prediction& prediction, double warps) {
     return models::value_at(curve, warps);
 }
 
-Prediction predict(Code code, const machine::Machine& machine, const Choices& choices, std::string_view machine_origin) {
+Prediction predict(Code code, const machine::Machine& machine, const Choices& choices,
+                   std::string_view machine_origin) {
     Prediction prediction;
     prediction.kernel = code.kernel;
     prediction.code = std::move(code);
     if (prediction.code.instructions.empty())
-        throw InputError(fmt::format("{}: kernel '{}' has no instructions; expected at least one", prediction.code.origin, prediction.kernel));
+        throw InputError(fmt::format("{}: kernel '{}' has no instructions; expected at least one",
+                                     prediction.code.origin, prediction.kernel));
     Predictor(prediction, machine, choices, machine_origin).predict();
     return prediction;
 }

@@ -20,8 +20,9 @@ namespace {
 using ptx::Opcode;
 
 /// Nothing in a machine description says what these take.
-constexpr std::array kUnpredictable = {Opcode::brx,      Opcode::call,     Opcode::tex,      Opcode::mma,      Opcode::wgmma,
-                                       Opcode::ldmatrix, Opcode::cp_async, Opcode::mbarrier, Opcode::nanosleep};
+constexpr std::array kUnpredictable = {Opcode::brx,      Opcode::call,     Opcode::tex,
+                                       Opcode::mma,      Opcode::wgmma,    Opcode::ldmatrix,
+                                       Opcode::cp_async, Opcode::mbarrier, Opcode::nanosleep};
 
 const ptx::Kernel& kernel_named(const ptx::Module& module, std::string_view name, std::string_view origin) {
     std::vector<std::string_view> names;
@@ -29,13 +30,15 @@ const ptx::Kernel& kernel_named(const ptx::Module& module, std::string_view name
         if (kernel.name == name) return kernel;
         names.emplace_back(kernel.name);
     }
-    throw InputError(fmt::format("{}: no kernel '{}'; expected {}", origin, name,
-                                 names.empty() ? "a file with an .entry" : fmt::format("one of {}", fmt::join(names, ", "))));
+    throw InputError(
+        fmt::format("{}: no kernel '{}'; expected {}", origin, name,
+                    names.empty() ? "a file with an .entry" : fmt::format("one of {}", fmt::join(names, ", "))));
 }
 
 class Translator {
 public:
-    Translator(const ptx::Kernel& kernel, std::string_view origin) : kernel_(kernel), origin_(origin), values_(lane_values(kernel)) {}
+    Translator(const ptx::Kernel& kernel, std::string_view origin)
+        : kernel_(kernel), origin_(origin), values_(lane_values(kernel)) {}
 
     [[nodiscard]] Code translate() const {
         Code code{.kernel = kernel_.name,
@@ -52,7 +55,8 @@ public:
         for (const auto& [name, index] : kernel_.labels) code.labels.insert({index, name});
         hoist_loads(code);
         code.assumptions.emplace_back(
-            "PTX is not machine code: loads of parameters, moves and address conversions take nothing; a listing of the machine code says more");
+            "PTX is not machine code: loads of parameters, moves and address conversions take nothing; a listing of "
+            "the machine code says more");
         code.assumptions.emplace_back("the compiler issues loads as soon as their addresses are known");
         return code;
     }
@@ -60,8 +64,9 @@ public:
 private:
     [[nodiscard]] Instruction translated(const ptx::Instruction& from) const {
         if (std::find(kUnpredictable.begin(), kUnpredictable.end(), from.opcode) != kUnpredictable.end())
-            throw InputError(fmt::format("{}:{}: '{}' can't be predicted, because nothing says what it takes; expected a kernel without it", origin_, from.line,
-                                         ptx::mnemonic_of(from)));
+            throw InputError(fmt::format(
+                "{}:{}: '{}' can't be predicted, because nothing says what it takes; expected a kernel without it",
+                origin_, from.line, ptx::mnemonic_of(from)));
         Instruction to{.kind = kind_of(from),
                        .text = text_of(from),
                        .line = from.line,
@@ -75,7 +80,8 @@ private:
         if (from.guard) to.reads.push_back(from.guard->predicate.index);
         for (const auto& operand : from.sources) collect(operand, to.reads);
         for (const auto& operand : from.destinations) collect(operand, to.writes);
-        if (to.kind == Kind::branch) to.target = kernel_.labels.at(std::get<ptx::SymbolRef>(from.sources.at(0).value).name);
+        if (to.kind == Kind::branch)
+            to.target = kernel_.labels.at(std::get<ptx::SymbolRef>(from.sources.at(0).value).name);
         return to;
     }
 
@@ -88,7 +94,10 @@ private:
             case Opcode::bar:
             case Opcode::barrier: return from.has("warp") ? Kind::arithmetic : Kind::barrier;
             case Opcode::ld:
-            case Opcode::ldu: return from.space == ptx::Space::param ? Kind::free : from.space == ptx::Space::constant ? Kind::arithmetic : Kind::memory;
+            case Opcode::ldu:
+                return from.space == ptx::Space::param      ? Kind::free
+                       : from.space == ptx::Space::constant ? Kind::arithmetic
+                                                            : Kind::memory;
             case Opcode::st:
             case Opcode::atom:
             case Opcode::red: return Kind::memory;
@@ -96,7 +105,9 @@ private:
             case Opcode::prefetch:
             case Opcode::pmevent: return Kind::free;
             case Opcode::mov:
-                return from.sources.empty() || !std::holds_alternative<ptx::SpecialRegister>(from.sources.front().value) ? Kind::free : Kind::arithmetic;
+                return from.sources.empty() || !std::holds_alternative<ptx::SpecialRegister>(from.sources.front().value)
+                           ? Kind::free
+                           : Kind::arithmetic;
             default: return Kind::arithmetic;
         }
     }
@@ -109,7 +120,8 @@ private:
                       .load = from.opcode != Opcode::st && from.opcode != Opcode::red,
                       .stride = {}};
         for (const auto& source : from.sources)
-            if (const auto* address = std::get_if<ptx::AddressRef>(&source.value)) access.stride = address_stride(*address, values_);
+            if (const auto* address = std::get_if<ptx::AddressRef>(&source.value))
+                access.stride = address_stride(*address, values_);
         if (access.place == Place::local) access.stride = access.bytes;  // interleaved by thread
         return access;
     }
@@ -122,7 +134,8 @@ private:
 
     void collect(const ptx::Operand& operand, std::vector<std::uint32_t>& into) const {
         if (const auto* reg = std::get_if<ptx::Register>(&operand.value)) into.push_back(reg->index);
-        if (const auto* predicate = std::get_if<ptx::PredicateRef>(&operand.value)) into.push_back(predicate->predicate.index);
+        if (const auto* predicate = std::get_if<ptx::PredicateRef>(&operand.value))
+            into.push_back(predicate->predicate.index);
         if (const auto* vector = std::get_if<ptx::VectorRef>(&operand.value))
             for (const auto& element : vector->elements) collect(element, into);
         if (const auto* address = std::get_if<ptx::AddressRef>(&operand.value))

@@ -46,7 +46,8 @@ std::optional<std::int64_t> start_of(const ptx::Kernel& kernel, std::size_t head
     for (std::size_t i = head; i-- > 0;) {
         const auto& instruction = kernel.body[i];
         if (!writes(instruction, reg)) continue;
-        return instruction.opcode == Opcode::mov && !instruction.guard ? literal_of(instruction.sources.at(0)) : std::nullopt;
+        return instruction.opcode == Opcode::mov && !instruction.guard ? literal_of(instruction.sources.at(0))
+                                                                       : std::nullopt;
     }
     return std::nullopt;
 }
@@ -80,19 +81,24 @@ std::optional<double> turns_of(const Counter& counter) {
 std::optional<double> turns_of_loop(const ptx::Kernel& kernel, Range loop) {
     const auto& branch = kernel.body[loop.last];
     const auto* test = only_writer(kernel, loop, branch.guard->predicate);
-    if (test == nullptr || test->opcode != Opcode::setp || test->guard || test->sources.size() != 2 || test->modifiers.empty()) return std::nullopt;
+    if (test == nullptr || test->opcode != Opcode::setp || test->guard || test->sources.size() != 2 ||
+        test->modifiers.empty())
+        return std::nullopt;
     const auto* reg = register_of(test->sources[0]);
     const auto end = literal_of(test->sources[1]);
     const auto* step = reg == nullptr ? nullptr : only_writer(kernel, loop, *reg);
-    if (!end || step == nullptr || step->guard || (step->opcode != Opcode::add && step->opcode != Opcode::sub)) return std::nullopt;
+    if (!end || step == nullptr || step->guard || (step->opcode != Opcode::add && step->opcode != Opcode::sub))
+        return std::nullopt;
     const auto* from = register_of(step->sources[0]);
     const auto by = literal_of(step->sources[1]);
     const auto start = start_of(kernel, loop.first, *reg);
     if (from == nullptr || !(*from == *reg) || !by || !start) return std::nullopt;
-    static constexpr std::array<std::string_view, 10> kIntegerTests{"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"};
+    static constexpr std::array<std::string_view, 10> kIntegerTests{"eq", "ne", "lt", "le", "gt",
+                                                                    "ge", "lo", "ls", "hi", "hs"};
     const std::string_view comparison = test->modifiers.front();
     if (std::find(kIntegerTests.begin(), kIntegerTests.end(), comparison) == kIntegerTests.end()) return std::nullopt;
-    return turns_of({*start, step->opcode == Opcode::add ? *by : -*by, *end, comparison, branch.guard->negated, test < step});
+    return turns_of(
+        {*start, step->opcode == Opcode::add ? *by : -*by, *end, comparison, branch.guard->negated, test < step});
 }
 
 }  // namespace

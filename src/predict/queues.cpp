@@ -8,9 +8,12 @@ namespace gputomo::predict {
 
 namespace {
 
-/// Waiting by how irregularly blocks come, of that of blocks that come by chance: the squared coefficient of variation of the times between them (Kingman 1961). Two that left
-/// one after the other come back with the jitter of both between them.
-double irregularity(const Station& station, double rate) { return station.jitter ? std::min(1.0, 2 * std::pow(*station.jitter * rate, 2)) : 1; }
+/// Waiting by how irregularly blocks come, of that of blocks that come by chance: the squared coefficient of variation
+/// of the times between them (Kingman 1961). Two that left one after the other come back with the jitter of both
+/// between them.
+double irregularity(const Station& station, double rate) {
+    return station.jitter ? std::min(1.0, 2 * std::pow(*station.jitter * rate, 2)) : 1;
+}
 
 }  // namespace
 
@@ -18,7 +21,8 @@ Queued queued(std::span<const Station> stations, double latency, double blocks) 
     double served = 0, longest = 0;
     for (const auto& station : stations) served += station.cycles, longest = std::max(longest, station.cycles);
     const double elsewhere = std::max(0.0, latency - served);
-    // The parts of a block are served at several stations at a time where all of them together take longer than it needs alone.
+    // The parts of a block are served at several stations at a time where all of them together take longer than it
+    // needs alone.
     const double alone = served > latency ? std::max(latency, longest) / served : 1;
     std::vector<double> at(stations.size(), 0);  // blocks at each station
     Queued before{.waiting = at}, found = before;
@@ -33,7 +37,8 @@ Queued queued(std::span<const Station> stations, double latency, double blocks) 
             round += stations[i].cycles * alone + found.waiting[i];
         }
         found.throughput = std::min(count / round, 1 / longest);
-        for (std::size_t i = 0; i < stations.size(); ++i) at[i] = found.throughput * ((stations[i].cycles - stations[i].fed) * alone + found.waiting[i]);
+        for (std::size_t i = 0; i < stations.size(); ++i)
+            at[i] = found.throughput * ((stations[i].cycles - stations[i].fed) * alone + found.waiting[i]);
     }
     const double part = blocks - (whole - 1);
     const auto between = [part](double low, double high) { return low + part * (high - low); };
@@ -42,6 +47,8 @@ Queued queued(std::span<const Station> stations, double latency, double blocks) 
     return found;
 }
 
-double queued_throughput(std::span<const Station> stations, double latency, double blocks) { return queued(stations, latency, blocks).throughput; }
+double queued_throughput(std::span<const Station> stations, double latency, double blocks) {
+    return queued(stations, latency, blocks).throughput;
+}
 
 }  // namespace gputomo::predict

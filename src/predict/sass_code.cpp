@@ -13,7 +13,8 @@
 namespace gputomo::predict {
 namespace {
 
-/// How an opcode of machine code costs, by how its name starts; the first row that fits counts, so longer names come first.
+/// How an opcode of machine code costs, by how its name starts; the first row that fits counts, so longer names come
+/// first.
 struct Row {
     std::string_view opcode;
     std::string_view operation;  ///< PTX mnemonic; empty: nothing says what it takes
@@ -95,8 +96,9 @@ constexpr Row kRows[] = {
 };
 
 /// Instructions without a result in their first operand, besides stores and branches.
-constexpr std::array<std::string_view, 14> kWithoutResult{"NOP",  "SSY",  "BSSY",     "BSYNC",  "SYNC",   "PBK",    "BRK",
-                                                          "PCNT", "CONT", "WARPSYNC", "MEMBAR", "DEPBAR", "ERRBAR", "CCTL"};
+constexpr std::array<std::string_view, 14> kWithoutResult{"NOP",    "SSY",    "BSSY",   "BSYNC", "SYNC",
+                                                          "PBK",    "BRK",    "PCNT",   "CONT",  "WARPSYNC",
+                                                          "MEMBAR", "DEPBAR", "ERRBAR", "CCTL"};
 
 const Row& row_of(std::string_view opcode) {
     return *std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& row) {
@@ -105,19 +107,21 @@ const Row& row_of(std::string_view opcode) {
 }
 
 bool has(const ListedInstruction& instruction, std::string_view modifier) {
-    return std::find(instruction.modifiers.begin(), instruction.modifiers.end(), modifier) != instruction.modifiers.end();
+    return std::find(instruction.modifiers.begin(), instruction.modifiers.end(), modifier) !=
+           instruction.modifiers.end();
 }
 
 /// "MUFU.EX2" and the like by name.
 std::string operation_of(const ListedInstruction& from, const Row& row) {
     if (from.opcode != "MUFU") return std::string(row.operation);
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFunctions{{{"RSQ", "rsqrt.approx.f32"},
-                                                                                              {"RCP", "rcp.approx.f32"},
-                                                                                              {"SQRT", "sqrt.approx.f32"},
-                                                                                              {"SIN", "sin.approx.f32"},
-                                                                                              {"COS", "cos.approx.f32"},
-                                                                                              {"LG2", "lg2.approx.f32"},
-                                                                                              {"EX2", "ex2.approx.f32"}}};
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFunctions{
+        {{"RSQ", "rsqrt.approx.f32"},
+         {"RCP", "rcp.approx.f32"},
+         {"SQRT", "sqrt.approx.f32"},
+         {"SIN", "sin.approx.f32"},
+         {"COS", "cos.approx.f32"},
+         {"LG2", "lg2.approx.f32"},
+         {"EX2", "ex2.approx.f32"}}};
     for (const auto& [name, operation] : kFunctions)
         if (has(from, name)) return std::string(operation);
     return std::string(row.operation);
@@ -145,7 +149,8 @@ public:
                   .registers = 0,
                   .assumptions = {}};
         for (const auto& [name, index] : function_.labels) code.labels.insert({index, name});
-        for (const auto& instruction : function_.instructions) code.instructions.push_back(translated(instruction, code));
+        for (const auto& instruction : function_.instructions)
+            code.instructions.push_back(translated(instruction, code));
         code.registers = numbers_.size();
         return code;
     }
@@ -158,7 +163,9 @@ private:
     Instruction translated(const ListedInstruction& from, Code& code) {
         const Row& row = row_of(from.opcode);
         if (row.operation.empty())
-            fail(from, fmt::format("'{}' can't be predicted, because nothing says what it takes; expected a kernel without it", from.opcode));
+            fail(from, fmt::format(
+                           "'{}' can't be predicted, because nothing says what it takes; expected a kernel without it",
+                           from.opcode));
         Instruction to{.kind = row.kind,
                        .text = from.text,
                        .line = from.line,
@@ -169,17 +176,21 @@ private:
                        .guarded = !from.guard.empty(),
                        .target = 0};
         if (!from.guard.empty()) to.reads.push_back(number(from.guard));
-        if (row.kind == Kind::memory) to.access = Access{.place = row.place, .bytes = access_bytes(from), .load = row.load, .stride = {}};
+        if (row.kind == Kind::memory)
+            to.access = Access{.place = row.place, .bytes = access_bytes(from), .load = row.load, .stride = {}};
         if (row.place == Place::local && to.access) to.access->stride = to.access->bytes;
         registers(from, to);
         if (to.kind == Kind::branch) to.target = target_of(from, code);
         // A predicate beside the target decides too: BRA P0, `(.L_x_1).
         if (to.kind == Kind::branch)
-            for (const auto& operand : from.operands) to.guarded = to.guarded || (operand.kind == ListedOperand::Kind::predicate && !operand.reg.empty());
+            for (const auto& operand : from.operands)
+                to.guarded = to.guarded || (operand.kind == ListedOperand::Kind::predicate && !operand.reg.empty());
         return to;
     }
 
-    std::uint32_t number(const std::string& name) { return numbers_.emplace(name, static_cast<std::uint32_t>(numbers_.size())).first->second; }
+    std::uint32_t number(const std::string& name) {
+        return numbers_.emplace(name, static_cast<std::uint32_t>(numbers_.size())).first->second;
+    }
 
     /// R2 with its width in words: R2, R3, ...
     void add(const std::string& name, int words, std::vector<std::uint32_t>& into) {
@@ -189,20 +200,26 @@ private:
         std::uint32_t first = 0;
         std::from_chars(name.data() + digits, name.data() + name.size(), first);
         for (int i = 1; i < words; ++i)
-            into.push_back(number(fmt::format("{}{}", name.substr(0, digits), static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(i))));
+            into.push_back(number(fmt::format("{}{}", name.substr(0, digits),
+                                              static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(i))));
     }
 
     /// The first operand is the result, with the predicates beside it; all others are read.
     void registers(const ListedInstruction& from, Instruction& to) {
         const bool results = has_result(from, to);
-        const int words = to.access ? std::max(1, to.access->bytes / 4) : from.opcode.front() == 'D' || has(from, "WIDE") ? 2 : 1;
+        const int words = to.access                                         ? std::max(1, to.access->bytes / 4)
+                          : from.opcode.front() == 'D' || has(from, "WIDE") ? 2
+                                                                            : 1;
         std::size_t i = 0;
         if (results) {
             const bool compares = from.opcode.find("SETP") != std::string::npos;
-            while (i < from.operands.size() && from.operands[i].kind == ListedOperand::Kind::predicate && (!compares || i < 2))
+            while (i < from.operands.size() && from.operands[i].kind == ListedOperand::Kind::predicate &&
+                   (!compares || i < 2))
                 add(from.operands[i++].reg, 1, to.writes);
-            if (!compares && i < from.operands.size() && from.operands[i].kind == ListedOperand::Kind::reg) add(from.operands[i++].reg, words, to.writes);
-            while (!compares && i + 1 < from.operands.size() && from.operands[i].kind == ListedOperand::Kind::predicate && i > 0 && i < 3)
+            if (!compares && i < from.operands.size() && from.operands[i].kind == ListedOperand::Kind::reg)
+                add(from.operands[i++].reg, words, to.writes);
+            while (!compares && i + 1 < from.operands.size() &&
+                   from.operands[i].kind == ListedOperand::Kind::predicate && i > 0 && i < 3)
                 add(from.operands[i++].reg, 1, to.writes);
         }
         const int read_words = to.access ? words : from.opcode.front() == 'D' ? 2 : 1;
@@ -248,11 +265,13 @@ Code code_from_listing(const std::vector<ListedFunction>& functions, std::string
     std::vector<std::string_view> names;
     for (const auto& function : functions) {
         if (function.instructions.empty()) continue;
-        if (function.name == kernel || (function.name.empty() && functions.size() == 1)) return Translator(function, origin).translate(kernel);
+        if (function.name == kernel || (function.name.empty() && functions.size() == 1))
+            return Translator(function, origin).translate(kernel);
         names.emplace_back(function.name);
     }
-    throw InputError(fmt::format("{}: no function '{}'; expected {}", origin, kernel,
-                                 names.empty() ? "a listing with code" : fmt::format("one of {}", fmt::join(names, ", "))));
+    throw InputError(
+        fmt::format("{}: no function '{}'; expected {}", origin, kernel,
+                    names.empty() ? "a listing with code" : fmt::format("one of {}", fmt::join(names, ", "))));
 }
 
 }  // namespace gputomo::predict

@@ -14,7 +14,8 @@ namespace {
 /// Samples of a warp whose loads' latencies spread; a prime, so that loads of different number differ in another order.
 constexpr int kSamples = 61;
 
-/// From -1 to 1, in `sample` of kSamples, for load number `load`: in all samples together each of as many even steps once.
+/// From -1 to 1, in `sample` of kSamples, for load number `load`: in all samples together each of as many even steps
+/// once.
 double deviation(int sample, int load) {
     constexpr int kOrder = 17, kShift = 23;
     const int step = ((1 + load * kOrder % (kSamples - 1)) * sample + load * kShift) % kSamples;
@@ -28,7 +29,12 @@ class Issue {
 public:
     /// `sample`: of latencies that spread; none for their means.
     Issue(const Code& code, Costs& costs, const WarpConditions& conditions, std::optional<int> sample = std::nullopt)
-        : code_(code), costs_(costs), conditions_(conditions), sample_(sample), ready_(code.registers), known_(code.instructions.size()) {
+        : code_(code),
+          costs_(costs),
+          conditions_(conditions),
+          sample_(sample),
+          ready_(code.registers),
+          known_(code.instructions.size()) {
         timing_.issue_times.assign(code.instructions.size(), -1);
     }
 
@@ -86,7 +92,9 @@ private:
         const bool loads = instruction.access && instruction.access->load && cost.resource == Resource::memory;
         if (loads) operands = std::max(operands, room_for_load());
         const bool paired = pairs(instruction, operands, cost);
-        const double time = instruction.kind == Kind::barrier ? meeting(std::max(next_, operands)) : paired ? last_issue_ : std::max(next_, operands);
+        const double time = instruction.kind == Kind::barrier ? meeting(std::max(next_, operands))
+                            : paired                          ? last_issue_
+                                                              : std::max(next_, operands);
         use(cost);
         account(cost, paired);
         const double latency = cost.latency + (sample_ && loads ? cost.spread * deviation(*sample_, drawn_++) : 0);
@@ -115,11 +123,13 @@ private:
         phase_.back().cycles += cost.issue_cycles(issues);
     }
 
-    /// When the block's last warp comes to the barrier that this one, alone, reaches at `own`: on the way from one barrier to the next its warps wait for each other.
+    /// When the block's last warp comes to the barrier that this one, alone, reaches at `own`: on the way from one
+    /// barrier to the next its warps wait for each other.
     double meeting(double own) {
         const double alone = own - phase_start_;
         if (conditions_.warps_of_block > 1 && alone > 0)
-            own = phase_start_ + conditions_.warps_of_block / queued_throughput(phase_, alone, conditions_.warps_of_block);
+            own = phase_start_ +
+                  conditions_.warps_of_block / queued_throughput(phase_, alone, conditions_.warps_of_block);
         phase_start_ = own;
         phase_.fill({});
         return own;
@@ -147,8 +157,11 @@ private:
     }
 
     static bool depends(const Instruction& later, const Instruction& earlier) {
-        const auto writes = [&](std::uint32_t reg) { return std::find(earlier.writes.begin(), earlier.writes.end(), reg) != earlier.writes.end(); };
-        return std::any_of(later.reads.begin(), later.reads.end(), writes) || std::any_of(later.writes.begin(), later.writes.end(), writes);
+        const auto writes = [&](std::uint32_t reg) {
+            return std::find(earlier.writes.begin(), earlier.writes.end(), reg) != earlier.writes.end();
+        };
+        return std::any_of(later.reads.begin(), later.reads.end(), writes) ||
+               std::any_of(later.writes.begin(), later.writes.end(), writes);
     }
 
     void account(const Cost& cost, bool paired) {
@@ -214,7 +227,9 @@ Work operator*(double factor, Work work) {
     return work;
 }
 
-WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions) { return Issue(code, costs, conditions).run(path); }
+WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions) {
+    return Issue(code, costs, conditions).run(path);
+}
 
 SpreadLatency spread_latency(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions) {
     double sum = 0, squares = 0;

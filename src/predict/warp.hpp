@@ -1,4 +1,5 @@
-// Latency bound of one warp: its instructions issued in order, with nothing but latencies in the way (Volkov 2016, 3.7).
+// Latency bound of one warp: its instructions issued in order, with nothing but latencies in the way (Volkov
+// 2016, 3.7).
 #pragma once
 
 #include "predict/costs.hpp"
@@ -24,7 +25,8 @@ struct Work {
 /// What a warp meets.
 struct WarpConditions {
     double memory_latency = 0;
-    /// Warps that it waits for at a barrier: the slower of itself and of what all of them use of a resource since the last one. 0: not known, none.
+    /// Warps that it waits for at a barrier: the slower of itself and of what all of them use of a resource since the
+    /// last one. 0: not known, none.
     int warps_of_block = 0;
 };
 
@@ -34,16 +36,18 @@ struct WarpTiming {
     std::vector<double> issue_times;  ///< by instruction, when it was first issued; negative: never
 };
 
-/// The longest path through the program execution graph (Volkov 2016, Fig. 3.5), found by issuing in order. Loops of many turns are
-/// followed until their period is known, then skipped over.
-/// Latencies are means.
-[[nodiscard]] WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions);
+/// The longest path through the program execution graph (Volkov 2016, Fig. 3.5), found by issuing in order. Loops of
+/// many turns are followed until their period is known, then skipped over. Latencies are means.
+[[nodiscard]] WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs,
+                                     const WarpConditions& conditions);
 
-/// A warp's latency where those of single loads spread (Cost::spread), each as it comes: a warp waits for the last of those that it has under way together.
+/// A warp's latency where those of single loads spread (Cost::spread), each as it comes: a warp waits for the last of
+/// those that it has under way together.
 struct SpreadLatency {
     double mean = 0;
     double deviation = 0;  ///< standard deviation, cycles
 };
-[[nodiscard]] SpreadLatency spread_latency(const Code& code, const Path& path, Costs& costs, const WarpConditions& conditions);
+[[nodiscard]] SpreadLatency spread_latency(const Code& code, const Path& path, Costs& costs,
+                                           const WarpConditions& conditions);
 
 }  // namespace gputomo::predict

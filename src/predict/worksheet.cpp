@@ -12,7 +12,8 @@ double ResourceUse::total() const {
 }
 
 ResourceUse& Worksheet::resource(const std::string& name) {
-    const auto found = std::find_if(resources.begin(), resources.end(), [&](const auto& r) { return r.resource == name; });
+    const auto found =
+        std::find_if(resources.begin(), resources.end(), [&](const auto& r) { return r.resource == name; });
     if (found != resources.end()) return *found;
     return resources.emplace_back(ResourceUse{name, {}, 0});
 }
@@ -20,7 +21,8 @@ ResourceUse& Worksheet::resource(const std::string& name) {
 void Worksheet::add(const std::string& resource_name, const std::string& by, double cycles_each, double count) {
     if (count <= 0) return;
     auto& uses = resource(resource_name).uses;
-    const auto found = std::find_if(uses.begin(), uses.end(), [&](const Use& use) { return use.by == by && use.cycles_each == cycles_each; });
+    const auto found = std::find_if(uses.begin(), uses.end(),
+                                    [&](const Use& use) { return use.by == by && use.cycles_each == cycles_each; });
     if (found != uses.end())
         found->count += count;
     else
@@ -29,7 +31,8 @@ void Worksheet::add(const std::string& resource_name, const std::string& by, dou
 
 const ResourceUse& Worksheet::tightest() const {
     if (resources.empty()) throw std::logic_error("a worksheet without rows has no bound");
-    return *std::max_element(resources.begin(), resources.end(), [](const auto& a, const auto& b) { return a.total() < b.total(); });
+    return *std::max_element(resources.begin(), resources.end(),
+                             [](const auto& a, const auto& b) { return a.total() < b.total(); });
 }
 
 }  // namespace gputomo::predict

@@ -16,7 +16,8 @@ struct Use {
 struct ResourceUse {
     std::string resource;
     std::vector<Use> uses;
-    /// A bound on the total that counting uses does not show, such as that cores take one instruction of a pair every second cycle; 0: none.
+    /// A bound on the total that counting uses does not show, such as that cores take one instruction of a pair every
+    /// second cycle; 0: none.
     double at_least = 0;
     [[nodiscard]] double total() const;
 };

@@ -15,11 +15,13 @@ namespace gputomo::ptx {
 namespace {
 
 constexpr std::string_view kDynamicShared = "dynamic_shared";
-/// First of the values that clock_after compares results with: any value will do, one that chains rarely reach is better.
+/// First of the values that clock_after compares results with: any value will do, one that chains rarely reach is
+/// better.
 constexpr std::uint32_t kClockGuard = 0x7fdeadb0;
 
 bool equal(const Variable& a, const Variable& b) {
-    return a.space == b.space && a.type == b.type && a.size == b.size && a.alignment == b.alignment && a.is_extern == b.is_extern && a.initial == b.initial;
+    return a.space == b.space && a.type == b.type && a.size == b.size && a.alignment == b.alignment &&
+           a.is_extern == b.is_extern && a.initial == b.initial;
 }
 
 /// Adds a module variable unless it is there already. False where another one has its name.
@@ -77,8 +79,10 @@ void convert_literals(const Form& form, Instruction& instruction) {
         const Type asked = required_type(rule, instruction);
         if (!literal) continue;
         if (!literal->is_float && (asked == Type::f32 || asked == Type::f64))
-            *literal = {std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(literal->bits))), true};
-        if (literal->is_float && size_of(asked) == Bytes{4}) literal->bits = widen_float_bits(narrow_float_bits(literal->bits));
+            *literal = {std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(literal->bits))),
+                        true};
+        if (literal->is_float && size_of(asked) == Bytes{4})
+            literal->bits = widen_float_bits(narrow_float_bits(literal->bits));
     }
 }
 
@@ -90,7 +94,9 @@ std::size_t destination_count(const Form& form, std::size_t given) {
     return std::min(given, destinations + (has_second ? 1 : 0));
 }
 
-bool ends_kernel(const Instruction& instruction) { return !instruction.guard && (instruction.opcode == Opcode::ret || instruction.opcode == Opcode::exit); }
+bool ends_kernel(const Instruction& instruction) {
+    return !instruction.guard && (instruction.opcode == Opcode::ret || instruction.opcode == Opcode::exit);
+}
 
 Type bits_type(Type type) {
     switch (size_of(type).count()) {
@@ -115,7 +121,8 @@ void KernelBuilder::misuse(std::string_view mnemonic, const std::string& what) c
 }
 
 Reg KernelBuilder::reg(Type type) {
-    if (type == Type::none || size_of(type) == Bytes{1} || type == Type::b128) misuse("reg", fmt::format("no register has type '{}'", name_of(type)));
+    if (type == Type::none || size_of(type) == Bytes{1} || type == Type::b128)
+        misuse("reg", fmt::format("no register has type '{}'", name_of(type)));
     const auto index = static_cast<std::uint32_t>(kernel_.registers.size());
     kernel_.registers.push_back({fmt::format("register {}", index), type});  // build() names them
     return {index, type};
@@ -129,8 +136,8 @@ std::vector<Reg> KernelBuilder::regs(Type type, int count) {
 
 void KernelBuilder::declare(std::string_view name) {
     const auto taken = [name](const Variable& v) { return v.name == name; };
-    if (name.empty() || std::ranges::any_of(kernel_.parameters, taken) || std::ranges::any_of(kernel_.variables, taken) ||
-        std::ranges::any_of(module_variables_, taken))
+    if (name.empty() || std::ranges::any_of(kernel_.parameters, taken) ||
+        std::ranges::any_of(kernel_.variables, taken) || std::ranges::any_of(module_variables_, taken))
         misuse(name, "a variable needs a name that no other variable of the kernel has");
 }
 
@@ -174,11 +181,14 @@ Reg KernelBuilder::local(std::string_view name, Bytes size, Bytes alignment) {
 }
 
 Reg KernelBuilder::array(const ModuleArray& array) {
-    if (array.space != Space::constant && array.space != Space::global) misuse(array.name, "a module array is constant or global");
+    if (array.space != Space::constant && array.space != Space::global)
+        misuse(array.name, "a module array is constant or global");
     const Bytes element = size_of(array.type);
-    if (element == Bytes{0} || array.size % element != Bytes{0} || static_cast<std::int64_t>(array.initial.size()) > array.size.count())
+    if (element == Bytes{0} || array.size % element != Bytes{0} ||
+        static_cast<std::int64_t>(array.initial.size()) > array.size.count())
         misuse(array.name, "the size must be a multiple of the element's and hold the initial bytes");
-    Variable variable{array.name, array.space, array.type, array.size, array.alignment == Bytes{0} ? element : array.alignment};
+    Variable variable{array.name, array.space, array.type, array.size,
+                      array.alignment == Bytes{0} ? element : array.alignment};
     variable.initial = array.initial;
     if (!variable.initial.empty()) variable.initial.resize(static_cast<std::size_t>(array.size.count()));
     if (!merge(module_variables_, variable)) misuse(array.name, "another array of this name has other contents");
@@ -250,7 +260,8 @@ Label KernelBuilder::label() {
 }
 
 void KernelBuilder::place(Label label) {
-    if (label.index >= labels_.size() || labels_[label.index]) misuse(label_name(label.index), "a label is placed once, in the kernel that made it");
+    if (label.index >= labels_.size() || labels_[label.index])
+        misuse(label_name(label.index), "a label is placed once, in the kernel that made it");
     labels_[label.index] = kernel_.body.size();
 }
 
@@ -290,7 +301,8 @@ void KernelBuilder::while_(const std::function<Condition()>& condition, const st
     place(end);
 }
 
-void KernelBuilder::if_(Condition condition, const std::function<void()>& then_body, const std::function<void()>& else_body) {
+void KernelBuilder::if_(Condition condition, const std::function<void()>& then_body,
+                        const std::function<void()>& else_body) {
     const Label otherwise = label();
     emit("bra", {otherwise}, !condition);
     then_body();
@@ -347,8 +359,10 @@ Kernel KernelBuilder::finished_kernel() const {
         if (!labels_[i]) misuse(label_name(i), "the label was never placed");
         kernel.labels[label_name(i)] = *labels_[i] + prologue_.size();
     }
-    const bool label_at_end = std::ranges::any_of(kernel.labels, [&](const auto& l) { return l.second == kernel.body.size(); });
-    if (kernel.body.empty() || label_at_end || !ends_kernel(kernel.body.back())) kernel.body.push_back(look_up("ret")->instruction);
+    const bool label_at_end =
+        std::ranges::any_of(kernel.labels, [&](const auto& l) { return l.second == kernel.body.size(); });
+    if (kernel.body.empty() || label_at_end || !ends_kernel(kernel.body.back()))
+        kernel.body.push_back(look_up("ret")->instruction);
     sort_registers(kernel);
     return kernel;
 }
@@ -370,9 +384,11 @@ ModuleBuilder::ModuleBuilder(Target target) {
 void ModuleBuilder::add(const KernelBuilder& kernel) {
     const Target target{module_.version_major, module_.version_minor, module_.target_sm};
     if (kernel.target() != target) kernel.misuse("module", "the kernel is for another target than the module");
-    if (std::ranges::any_of(module_.kernels, [&](const Kernel& k) { return k.name == kernel.name(); })) kernel.misuse("module", "the name is taken");
+    if (std::ranges::any_of(module_.kernels, [&](const Kernel& k) { return k.name == kernel.name(); }))
+        kernel.misuse("module", "the name is taken");
     for (const Variable& variable : kernel.module_variables_)
-        if (!merge(module_.variables, variable)) kernel.misuse(variable.name, "another kernel has other contents under this name");
+        if (!merge(module_.variables, variable))
+            kernel.misuse(variable.name, "another kernel has other contents under this name");
     module_.kernels.push_back(kernel.finished_kernel());
 }
 

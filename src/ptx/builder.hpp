@@ -74,7 +74,8 @@ struct Mem {
 struct Sink {};
 
 /// One operand as it is written in k("add.s32", d, a, 1): registers, numbers, Mem{...}, special registers, labels,
-/// vectors (Vec{a, b}), conditions, symbols, Sink. A texture fetch is k("tex.1d.v4.s32.s32", Vec{r, g, b, a}, Mem{texture}, Vec{x}).
+/// vectors (Vec{a, b}), conditions, symbols, Sink. A texture fetch is k("tex.1d.v4.s32.s32", Vec{r, g, b, a},
+/// Mem{texture}, Vec{x}).
 class Arg {
 public:
     Arg(Reg r) : value_(r) {}
@@ -192,28 +193,31 @@ public:
     void loop(const Arg& count, const std::function<void(Reg)>& body);
     /// while (condition()) body(): `condition` appends the instructions that compute the predicate it returns.
     void while_(const std::function<Condition()>& condition, const std::function<void()>& body);
-    void if_(Condition condition, const std::function<void()>& then_body, const std::function<void()>& else_body = nullptr);
+    void if_(Condition condition, const std::function<void()>& then_body,
+             const std::function<void()>& else_body = nullptr);
     /// brx.idx: jumps to targets[index]; index must be below targets.size().
     void branch_table(Reg index, const std::vector<Label>& targets);
 
     // ---- time --------------------------------------------------------------------------------------------------
 
-    /// The SM's clock, in a fresh u32 (u64) register. ptxas keeps clock reads in order with each other, with volatile memory
-    /// operations, barriers and pmevent, but not with arithmetic and ordinary loads: a bare read at the end of a chain is
-    /// issued as soon as the last *issue* of the chain, before its result. Use clock_after at both ends: on what the chain
-    /// starts from (else the load of a kernel parameter falls into the timed part) and on what it ends with.
+    /// The SM's clock, in a fresh u32 (u64) register. ptxas keeps clock reads in order with each other, with volatile
+    /// memory operations, barriers and pmevent, but not with arithmetic and ordinary loads: a bare read at the end of a
+    /// chain is issued as soon as the last *issue* of the chain, before its result. Use clock_after at both ends: on
+    /// what the chain starts from (else the load of a kernel parameter falls into the timed part) and on what it ends
+    /// with.
     Reg clock32();
     /// The clock before the parameters declared after this call are loaded.
     [[nodiscard]] Reg entry_clock32();
     Reg clock64();
     /// A clock read (u32, u64) that is issued only once `result` (any type but predicate) is available. It is
     ///     setp.eq.b32 p, result, MAGIC;   @p pmevent 0;   mov.u32 t, %clock;
-    /// ptxas (13.0, sm_80 and sm_90) keeps this order: the setp waits for the result, the guarded pmevent for the setp, and
-    /// the clock read stays behind the pmevent. MAGIC differs between calls, so that two setp are not merged into one; where the
-    /// result happens to be MAGIC, a pmevent is issued and nothing else changes. The cost after the result, one setp (two
-    /// for 64-bit values) until its predicate can be used and one issue slot, is the same at both ends: time a chain of n and one of
-    /// 2n, or one of no operations, and it cancels. If both times are only subtracted on the GPU, ptxas may read the second clock by
-    /// another instruction (S2UR, for CS2R); store both reads, or compare n with 2n.
+    /// ptxas (13.0, sm_80 and sm_90) keeps this order: the setp waits for the result, the guarded pmevent for the setp,
+    /// and the clock read stays behind the pmevent. MAGIC differs between calls, so that two setp are not merged into
+    /// one; where the result happens to be MAGIC, a pmevent is issued and nothing else changes. The cost after the
+    /// result, one setp (two for 64-bit values) until its predicate can be used and one issue slot, is the same at both
+    /// ends: time a chain of n and one of 2n, or one of no operations, and it cancels. If both times are only
+    /// subtracted on the GPU, ptxas may read the second clock by another instruction (S2UR, for CS2R); store both
+    /// reads, or compare n with 2n.
     Reg clock_after(Reg result);
     Reg clock64_after(Reg result);
 

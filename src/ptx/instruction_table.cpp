@@ -25,7 +25,8 @@ namespace {
 
 using enum Opcode;
 constexpr Form kTable[] = {
-    // Integer arithmetic (9.7.1) and extended precision (9.7.2), with the floating-point forms of the same name (9.7.3, 9.7.4).
+    // Integer arithmetic (9.7.1) and extended precision (9.7.2), with the floating-point forms of the same name
+    // (9.7.3, 9.7.4).
     {add, "T", INTS, "", ">T T T", "9.7.1.1"},
     {add, "sat T", "s32", "", ">T T T", "9.7.1.1"},
     {add, "cc T", INTS32, "", ">T T T", "9.7.2.1"},
@@ -125,12 +126,13 @@ constexpr Form kTable[] = {
     // Data movement and conversion (9.7.9).
     {mov, "T", "pred " WORDS, "", ">M M", "9.7.9.1"},
     {cvt, ROUND " relu? T S", "f16x2 bf16x2", "f32", ">T S S", "9.7.9.21"},
-    {cvt, ROUND "|rna|rni|rzi|rmi|rpi? relu? ftz? sat? T S", "u8 u16 u32 u64 s8 s16 s32 s64 f16 bf16 f32 f64", "u8 u16 u32 u64 s8 s16 s32 s64 f16 bf16 f32 f64",
-     ">T~ S~", "9.7.9.21"},
+    {cvt, ROUND "|rna|rni|rzi|rmi|rpi? relu? ftz? sat? T S", "u8 u16 u32 u64 s8 s16 s32 s64 f16 bf16 f32 f64",
+     "u8 u16 u32 u64 s8 s16 s32 s64 f16 bf16 f32 f64", ">T~ S~", "9.7.9.21"},
     {cvta, "to SP T", "u32 u64", "", ">T M", "9.7.9.20"},
     {cvta, "SP T", "u32 u64", "", ">T M", "9.7.9.20"},
     {isspacep, "SP", "", "", ">P A", "9.7.9.19"},
-    {ld, "weak|volatile? SP? ca|cg|cs|lu|cv? nc? " EVICT "? L2::cache_hint? " FETCH "? V? T", DATA, "", ">V~ []", "9.7.9.8"},
+    {ld, "weak|volatile? SP? ca|cg|cs|lu|cv? nc? " EVICT "? L2::cache_hint? " FETCH "? V? T", DATA, "", ">V~ []",
+     "9.7.9.8"},
     {ld, "relaxed|acquire " SCOPE " SP? " EVICT "? " FETCH "? V? T", DATA, "", ">V~ []", "9.7.9.8"},
     {ldu, "SP? V? T", DATA, "", ">V~ []", "9.7.9.10"},
     {st, "weak|volatile? SP? wb|cg|cs|wt? " EVICT "? V? T", DATA, "", "[] V~", "9.7.9.11"},
@@ -198,8 +200,10 @@ constexpr Form kTable[] = {
     {mbarrier, "test_wait|try_wait SP? T", "b64", "", ">P [] T", "9.7.13.15"},
     // Matrix instructions (9.7.14, 9.7.15): the warp-level ones; of wgmma, what surrounds the asynchronous products.
     {ldmatrix, "sync aligned m8n8 x1|x2|x4 trans? SP? T", "b16", "", ">v []", "9.7.14.5"},
-    {mma, "sync aligned m8n8k4|m16n8k8|m16n8k16 row col T S f16|bf16 f16|f32", "f16 f32", "f16 bf16", ">v v v v", "9.7.14.4"},
-    {mma, "sync aligned m8n8k16|m16n8k16|m16n8k32 row col satfinite? T S s8|u8 s32", "s32", "s8 u8", ">v v v v", "9.7.14.4"},
+    {mma, "sync aligned m8n8k4|m16n8k8|m16n8k16 row col T S f16|bf16 f16|f32", "f16 f32", "f16 bf16", ">v v v v",
+     "9.7.14.4"},
+    {mma, "sync aligned m8n8k16|m16n8k16|m16n8k32 row col satfinite? T S s8|u8 s32", "s32", "s8 u8", ">v v v v",
+     "9.7.14.4"},
     {wgmma, "fence|commit_group sync aligned", "", "", "", "9.7.15"},
     {wgmma, "wait_group sync aligned", "", "", "b32", "9.7.15"},
     {pmevent, "", "", "", "b32", "9.7.19.3"},

@@ -109,8 +109,11 @@ std::optional<std::string> render(const Form& form, const Instruction& instructi
         return true;
     };
     const bool fits = for_each_slot(form, [&](const Slot& slot) {
-        if (slot.choices == "T") return contains(form.types, ' ', name_of(instruction.type)) && append(name_of(instruction.type));
-        if (slot.choices == "S") return contains(form.source_types, ' ', name_of(instruction.source_type)) && append(name_of(instruction.source_type));
+        if (slot.choices == "T")
+            return contains(form.types, ' ', name_of(instruction.type)) && append(name_of(instruction.type));
+        if (slot.choices == "S")
+            return contains(form.source_types, ' ', name_of(instruction.source_type)) &&
+                   append(name_of(instruction.source_type));
         if (slot.choices == "SP") {
             if (space_written) return slot.optional;
             space_written = true;
@@ -121,15 +124,16 @@ std::optional<std::string> render(const Form& form, const Instruction& instructi
             width_written = true;
             return append(fmt::format("v{}", instruction.vector_width));
         }
-        if (next < instruction.modifiers.size() && contains(slot.choices, '|', instruction.modifiers[next])) return append(instruction.modifiers[next++]);
+        if (next < instruction.modifiers.size() && contains(slot.choices, '|', instruction.modifiers[next]))
+            return append(instruction.modifiers[next++]);
         return slot.optional;
     });
     if (!fits || next != instruction.modifiers.size() || !space_written || !width_written) return std::nullopt;
     return text;
 }
 
-/// PTX ISA 9.2, table of operand agreement: bits agree with anything of their size, integers of one size with each other.
-/// 8-bit data live in wider registers, and loads, stores and conversions may use wider ones (9.4.1).
+/// PTX ISA 9.2, table of operand agreement: bits agree with anything of their size, integers of one size with each
+/// other. 8-bit data live in wider registers, and loads, stores and conversions may use wider ones (9.4.1).
 bool agree(Type asked, Type have, bool may_be_wider) {
     if (asked == Type::pred || have == Type::pred) return asked == have;
     const auto asked_size = size_of(asked);
@@ -183,11 +187,13 @@ private:
         if (!base) return std::nullopt;
         const Type type = registers[base->index].type;
         return expect(agree(Type::b32, type, false) || agree(Type::b64, type, false),
-                      fmt::format("an address register of 32 or 64 bits, not {} of type {}", registers[base->index].name, name_of(type)));
+                      fmt::format("an address register of 32 or 64 bits, not {} of type {}",
+                                  registers[base->index].name, name_of(type)));
     }
 
     [[nodiscard]] std::optional<std::string> movable(const OperandRule& rule, const Operand& operand) const {
-        if (!rule.destination && (std::holds_alternative<SymbolRef>(operand.value) || std::holds_alternative<SpecialRegister>(operand.value)))
+        if (!rule.destination && (std::holds_alternative<SymbolRef>(operand.value) ||
+                                  std::holds_alternative<SpecialRegister>(operand.value)))
             return expect(instruction.type != Type::pred, "a predicate");
         return scalar(rule, operand);
     }
@@ -201,8 +207,10 @@ private:
             if (!reg && !std::holds_alternative<SinkRef>(element.value)) return "expected a vector of registers";
             if (reg) total += size_of(registers[reg->index].type);
         }
-        const bool has_sink = std::ranges::any_of(vector.elements, [](const Operand& e) { return std::holds_alternative<SinkRef>(e.value); });
-        return expect(!vector.elements.empty() && (has_sink ? total < size_of(instruction.type) : total == size_of(instruction.type)),
+        const bool has_sink = std::ranges::any_of(
+            vector.elements, [](const Operand& e) { return std::holds_alternative<SinkRef>(e.value); });
+        return expect(!vector.elements.empty() &&
+                          (has_sink ? total < size_of(instruction.type) : total == size_of(instruction.type)),
                       fmt::format("a vector that makes up {} bytes", size_of(instruction.type).count()));
     }
 
@@ -217,18 +225,23 @@ private:
         const Type asked = required_type(rule, instruction);
         if (const auto* reg = std::get_if<Register>(&operand.value)) {
             const RegisterInfo& info = registers[reg->index];
-            const bool fits =
-                rule.type == "A" ? agree(Type::b32, info.type, false) || agree(Type::b64, info.type, false) : agree(asked, info.type, rule.may_be_wider);
-            return expect(fits, fmt::format("{}, not {} of type {}", rule.type == "A" ? "u32 or u64" : name_of(asked), info.name, name_of(info.type)));
+            const bool fits = rule.type == "A"
+                                  ? agree(Type::b32, info.type, false) || agree(Type::b64, info.type, false)
+                                  : agree(asked, info.type, rule.may_be_wider);
+            return expect(fits, fmt::format("{}, not {} of type {}", rule.type == "A" ? "u32 or u64" : name_of(asked),
+                                            info.name, name_of(info.type)));
         }
-        if (std::holds_alternative<SinkRef>(operand.value)) return expect(rule.destination || instruction.vector_width > 1, "a value, not '_'");
+        if (std::holds_alternative<SinkRef>(operand.value))
+            return expect(rule.destination || instruction.vector_width > 1, "a value, not '_'");
         if (rule.destination) return "expected a register";
-        if (std::holds_alternative<PredicateRef>(operand.value)) return expect(asked == Type::pred, fmt::format("{}, not a predicate", name_of(asked)));
+        if (std::holds_alternative<PredicateRef>(operand.value))
+            return expect(asked == Type::pred, fmt::format("{}, not a predicate", name_of(asked)));
         if (const auto* immediate = std::get_if<Immediate>(&operand.value)) {
             if (immediate->is_float)
                 return expect(size_of(asked) >= Bytes{4} && (is_float(asked) || is_bits(asked)),
                               fmt::format("{}, not a floating-point number", name_of(asked)));
-            return expect(!is_float(asked) || asked == Type::f16 || asked == Type::f16x2, fmt::format("a floating-point number for {}", name_of(asked)));
+            return expect(!is_float(asked) || asked == Type::f16 || asked == Type::f16x2,
+                          fmt::format("a floating-point number for {}", name_of(asked)));
         }
         return fmt::format("expected a register or a number of type {}", name_of(asked));
     }
@@ -250,20 +263,23 @@ std::optional<std::string> count_fault(std::span<const OperandRule> rules, const
     }
     const std::size_t have_destinations = instruction.destinations.size();
     const std::size_t have_sources = instruction.sources.size();
-    if (have_destinations >= destinations && have_destinations <= destinations + extra && have_sources >= required && have_sources <= sources)
+    if (have_destinations >= destinations && have_destinations <= destinations + extra && have_sources >= required &&
+        have_sources <= sources)
         return std::nullopt;
-    return fmt::format(
-        "takes {} operands, not {}",
-        required == sources ? fmt::format("{}", destinations + sources) : fmt::format("{} to {}", destinations + required, destinations + sources),
-        have_destinations + have_sources);
+    return fmt::format("takes {} operands, not {}",
+                       required == sources ? fmt::format("{}", destinations + sources)
+                                           : fmt::format("{} to {}", destinations + required, destinations + sources),
+                       have_destinations + have_sources);
 }
 
 }  // namespace
 
 std::span<const Form> forms_of(Opcode opcode) {
     const auto table = instruction_table();
-    const auto first = std::lower_bound(table.begin(), table.end(), opcode, [](const Form& form, Opcode o) { return form.opcode < o; });
-    const auto last = std::upper_bound(first, table.end(), opcode, [](Opcode o, const Form& form) { return o < form.opcode; });
+    const auto first = std::lower_bound(table.begin(), table.end(), opcode,
+                                        [](const Form& form, Opcode o) { return form.opcode < o; });
+    const auto last =
+        std::upper_bound(first, table.end(), opcode, [](Opcode o, const Form& form) { return o < form.opcode; });
     return {first, last};
 }
 
@@ -312,8 +328,8 @@ std::string why_unknown(std::string_view mnemonic) {
     for (const Form& form : forms_of(*opcode)) {
         if (form.suffixes == last && !known.empty()) continue;
         last = form.suffixes;
-        known += fmt::format("{}'{}{}{}'{}", known.empty() ? "" : ", ", parts.front(), form.suffixes.empty() ? "" : " ", form.suffixes,
-                             form.types.empty() ? "" : fmt::format(" with T one of {}", form.types));
+        known += fmt::format("{}'{}{}{}'{}", known.empty() ? "" : ", ", parts.front(), form.suffixes.empty() ? "" : " ",
+                             form.suffixes, form.types.empty() ? "" : fmt::format(" with T one of {}", form.types));
     }
     return fmt::format("unknown instruction '{}'; expected {}", mnemonic, known);
 }
@@ -338,7 +354,8 @@ Type required_type(const OperandRule& rule, const Instruction& instruction) {
     return type_named(rule.type).value_or(Type::none);
 }
 
-std::optional<std::string> operand_fault(const Form& form, const Instruction& instruction, std::span<const RegisterInfo> registers) {
+std::optional<std::string> operand_fault(const Form& form, const Instruction& instruction,
+                                         std::span<const RegisterInfo> registers) {
     if (form.operands == "call") return std::nullopt;
     const auto rules = operand_rules(form);
     if (auto fault = count_fault(rules, instruction)) return fault;
@@ -349,11 +366,13 @@ std::optional<std::string> operand_fault(const Form& form, const Instruction& in
     std::size_t position = 0;
     for (const OperandRule& rule : rules) {
         if (!rule.destination && source == instruction.sources.size()) break;
-        const Operand& operand = rule.destination ? instruction.destinations[destination++] : instruction.sources[source++];
+        const Operand& operand =
+            rule.destination ? instruction.destinations[destination++] : instruction.sources[source++];
         ++position;
         if (auto fault = checker.check(rule, operand)) return fmt::format("operand {}: {}", position, *fault);
         if (rule.optional_second && destination < instruction.destinations.size())
-            if (auto fault = checker.check(second, instruction.destinations[destination++])) return fmt::format("second destination: {}", *fault);
+            if (auto fault = checker.check(second, instruction.destinations[destination++]))
+                return fmt::format("second destination: {}", *fault);
     }
     return std::nullopt;
 }

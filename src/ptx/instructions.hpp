@@ -11,12 +11,14 @@
 
 namespace gputomo::ptx {
 
-/// One row of the table. To add an instruction, add a row (instruction_table.cpp) and say in the simulator what it does.
+/// One row of the table. To add an instruction, add a row (instruction_table.cpp) and say in the simulator what it
+/// does.
 ///
 /// `suffixes`, in PTX's order, separated by spaces; each is a choice `a|b|c`, and one that ends in `?` may be left out:
-///   T first type, S second type, SP state space, V vector width (v2, v4, v8); anything else is a modifier, kept as text.
-/// `operands`, separated by spaces; `>` marks a destination, a final `?` one that may be left out, a final `~` a register
-/// that may be wider than the type (loads, stores, conversions):
+///   T first type, S second type, SP state space, V vector width (v2, v4, v8); anything else is a modifier, kept as
+///   text.
+/// `operands`, separated by spaces; `>` marks a destination, a final `?` one that may be left out, a final `~` a
+/// register that may be wider than the type (loads, stores, conversions):
 ///   T S  of that type             W    of T's double width       b32 u64 ...  of that very type
 ///   P    predicate (source: !p)   []   address                   L            label, list of labels
 ///   V    T, or vector if there is a width                        M            T, {…}, symbol or special register
@@ -63,9 +65,11 @@ struct Lookup {
 [[nodiscard]] Type required_type(const OperandRule& rule, const Instruction& instruction);
 
 /// What is wrong with the operands ("operand 2 is %f1 of type f32; expected s32"); nothing where they fit.
-[[nodiscard]] std::optional<std::string> operand_fault(const Form& form, const Instruction& instruction, std::span<const RegisterInfo> registers);
+[[nodiscard]] std::optional<std::string> operand_fault(const Form& form, const Instruction& instruction,
+                                                       std::span<const RegisterInfo> registers);
 
 /// Several forms may differ in their operands only (bar.red); tries each that shares the suffixes.
-[[nodiscard]] std::optional<std::string> operand_fault(const Instruction& instruction, std::span<const RegisterInfo> registers);
+[[nodiscard]] std::optional<std::string> operand_fault(const Instruction& instruction,
+                                                       std::span<const RegisterInfo> registers);
 
 }  // namespace gputomo::ptx

@@ -20,7 +20,8 @@ bool same(const AddressRef& a, const AddressRef& b) {
 }
 
 bool same(const VectorRef& a, const VectorRef& b) {
-    return std::ranges::equal(a.elements, b.elements, [](const Operand& x, const Operand& y) { return equivalent(x, y); });
+    return std::ranges::equal(a.elements, b.elements,
+                              [](const Operand& x, const Operand& y) { return equivalent(x, y); });
 }
 
 bool same(const std::optional<Guard>& a, const std::optional<Guard>& b) {
@@ -33,8 +34,8 @@ bool same(const std::vector<Operand>& a, const std::vector<Operand>& b) {
 }
 
 bool same(const Variable& a, const Variable& b) {
-    return a.name == b.name && a.space == b.space && a.type == b.type && a.size == b.size && a.alignment == b.alignment && a.is_extern == b.is_extern &&
-           a.initial == b.initial;
+    return a.name == b.name && a.space == b.space && a.type == b.type && a.size == b.size &&
+           a.alignment == b.alignment && a.is_extern == b.is_extern && a.initial == b.initial;
 }
 
 bool same(const std::vector<Variable>& a, const std::vector<Variable>& b) {
@@ -49,21 +50,25 @@ bool equivalent(const Operand& a, const Operand& b) {
 }
 
 bool equivalent(const Instruction& a, const Instruction& b) {
-    return a.opcode == b.opcode && a.modifiers == b.modifiers && a.space == b.space && a.type == b.type && a.source_type == b.source_type &&
-           a.vector_width == b.vector_width && same(a.guard, b.guard) && same(a.destinations, b.destinations) && same(a.sources, b.sources);
+    return a.opcode == b.opcode && a.modifiers == b.modifiers && a.space == b.space && a.type == b.type &&
+           a.source_type == b.source_type && a.vector_width == b.vector_width && same(a.guard, b.guard) &&
+           same(a.destinations, b.destinations) && same(a.sources, b.sources);
 }
 
 bool equivalent(const Kernel& a, const Kernel& b) {
-    const auto same_register = [](const RegisterInfo& x, const RegisterInfo& y) { return x.name == y.name && x.type == y.type; };
+    const auto same_register = [](const RegisterInfo& x, const RegisterInfo& y) {
+        return x.name == y.name && x.type == y.type;
+    };
     const auto same_instruction = [](const Instruction& x, const Instruction& y) { return equivalent(x, y); };
-    return a.name == b.name && same(a.parameters, b.parameters) && same(a.variables, b.variables) && a.labels == b.labels &&
-           a.branch_targets == b.branch_targets && a.max_threads == b.max_threads && a.pragmas == b.pragmas &&
-           std::ranges::equal(a.registers, b.registers, same_register) && std::ranges::equal(a.body, b.body, same_instruction);
+    return a.name == b.name && same(a.parameters, b.parameters) && same(a.variables, b.variables) &&
+           a.labels == b.labels && a.branch_targets == b.branch_targets && a.max_threads == b.max_threads &&
+           a.pragmas == b.pragmas && std::ranges::equal(a.registers, b.registers, same_register) &&
+           std::ranges::equal(a.body, b.body, same_instruction);
 }
 
 bool equivalent(const Module& a, const Module& b) {
-    return a.version_major == b.version_major && a.version_minor == b.version_minor && a.target_sm == b.target_sm && a.address_size == b.address_size &&
-           a.functions == b.functions && same(a.variables, b.variables) &&
+    return a.version_major == b.version_major && a.version_minor == b.version_minor && a.target_sm == b.target_sm &&
+           a.address_size == b.address_size && a.functions == b.functions && same(a.variables, b.variables) &&
            std::ranges::equal(a.kernels, b.kernels, [](const Kernel& x, const Kernel& y) { return equivalent(x, y); });
 }
 

@@ -212,14 +212,15 @@ struct Guard {
     bool negated = false;
 };
 
-/// Suffixes: ".lo.s32", ".global.ca.v2.f32", ".lt.and.u32". The first two types, the state space and the vector width are
-/// taken out into fields; what is left stays as text in `modifiers`, in PTX's order
+/// Suffixes: ".lo.s32", ".global.ca.v2.f32", ".lt.and.u32". The first two types, the state space and the vector width
+/// are taken out into fields; what is left stays as text in `modifiers`, in PTX's order
 /// ("lo", "wide", "rn", "approx", "ftz", "lt", "uni", "sync", "volatile", "ca", "1d", ...).
 ///
-/// Operands: a predicate is a Register, and a PredicateRef only as the source `!p`. `p|q` and `d|p` are two destinations.
-/// st and red have no destination: sources are {address, values...}. bra: {SymbolRef label}. brx.idx: {index, SymbolRef list}.
-/// tex: {AddressRef texture, coordinates}. mov from a special register: {SpecialRegister}; of a variable's address:
-/// {SymbolRef}. call: destinations are the return parameters, sources {function, arguments...}, all SymbolRef or Register.
+/// Operands: a predicate is a Register, and a PredicateRef only as the source `!p`. `p|q` and `d|p` are two
+/// destinations. st and red have no destination: sources are {address, values...}. bra: {SymbolRef label}. brx.idx:
+/// {index, SymbolRef list}. tex: {AddressRef texture, coordinates}. mov from a special register: {SpecialRegister}; of
+/// a variable's address: {SymbolRef}. call: destinations are the return parameters, sources {function, arguments...},
+/// all SymbolRef or Register.
 struct Instruction {
     Opcode opcode{};
     std::vector<std::string> modifiers;
@@ -262,7 +263,8 @@ struct Kernel {
     std::vector<RegisterInfo> registers;
     std::vector<Variable> variables;  ///< .shared and .local of this kernel
     std::vector<Instruction> body;
-    std::map<std::string, std::size_t> labels;                       ///< label -> index into body of the instruction behind it (may equal body.size())
+    std::map<std::string, std::size_t>
+        labels;  ///< label -> index into body of the instruction behind it (may equal body.size())
     std::map<std::string, std::vector<std::string>> branch_targets;  ///< .branchtargets lists, for brx.idx
     std::optional<int> max_threads;                                  ///< .maxntid product
     std::vector<std::string> pragmas;                                ///< .pragma of the whole kernel, e.g. "nounroll"

@@ -17,7 +17,8 @@ constexpr std::uint64_t kWarpSize = 32;
 
 }  // namespace
 
-KernelParser::KernelParser(TokenStream& in, const Module& module, Kernel& kernel) : in_(in), module_(module), kernel_(kernel) {
+KernelParser::KernelParser(TokenStream& in, const Module& module, Kernel& kernel)
+    : in_(in), module_(module), kernel_(kernel) {
     scopes_.emplace_back();
     for (const Variable& parameter : kernel.parameters) {
         scopes_[0].variables.emplace(parameter.name, parameter.name);
@@ -34,7 +35,8 @@ void KernelParser::parse_body() {
 }
 
 void KernelParser::statement() {
-    if (in_.peek().kind == TokenKind::end) in_.fail(fmt::format("the text ends inside kernel '{}'; expected '}}'", kernel_.name));
+    if (in_.peek().kind == TokenKind::end)
+        in_.fail(fmt::format("the text ends inside kernel '{}'; expected '}}'", kernel_.name));
     if (in_.take("{")) return open_scope();
     if (in_.take("}")) {
         --depth_;
@@ -64,13 +66,15 @@ void KernelParser::directive() {
         in_.next();
         return in_.skip_block();
     }
-    in_.fail(fmt::format("unknown directive '{}' in a kernel; expected .reg, .shared, .local, .param, .loc, .file or .pragma", name));
+    in_.fail(fmt::format(
+        "unknown directive '{}' in a kernel; expected .reg, .shared, .local, .param, .loc, .file or .pragma", name));
 }
 
 void KernelParser::registers() {
     in_.next();
     const auto type = in_.peek().kind == TokenKind::dot_word ? type_named(in_.peek().text.substr(1)) : std::nullopt;
-    if (!type || *type == Type::b8 || *type == Type::u8 || *type == Type::s8) in_.fail("unknown type of register; expected .pred, .b32, .u32, .f32, ...");
+    if (!type || *type == Type::b8 || *type == Type::u8 || *type == Type::s8)
+        in_.fail("unknown type of register; expected .pred, .b32, .u32, .f32, ...");
     in_.next();
     do {
         const std::string name = in_.name("a register's name");
@@ -86,15 +90,18 @@ void KernelParser::registers() {
 }
 
 void KernelParser::declare_register(const std::string& name, Type type) {
-    if (kernel_.registers.size() >= kMostRegisters) in_.fail(fmt::format("too many registers; expected at most {}", kMostRegisters));
+    if (kernel_.registers.size() >= kMostRegisters)
+        in_.fail(fmt::format("too many registers; expected at most {}", kMostRegisters));
     const auto index = static_cast<std::uint32_t>(kernel_.registers.size());
-    if (!scopes_[scope_].registers.emplace(name, index).second) in_.fail_last(fmt::format("register '{}' is declared twice; expected another name", name));
+    if (!scopes_[scope_].registers.emplace(name, index).second)
+        in_.fail_last(fmt::format("register '{}' is declared twice; expected another name", name));
     kernel_.registers.push_back({unused(name), type});
 }
 
 std::string KernelParser::unused(const std::string& name) {
     std::string candidate = name;
-    for (int& number = suffixes_[name]; !names_.insert(candidate).second;) candidate = fmt::format("{}${}", name, ++number);
+    for (int& number = suffixes_[name]; !names_.insert(candidate).second;)
+        candidate = fmt::format("{}${}", name, ++number);
     return candidate;
 }
 
@@ -105,21 +112,24 @@ void KernelParser::variables() {
         if (!scopes_[scope_].variables.emplace(variable.name, name).second)
             in_.fail_at(line, fmt::format("'{}' is declared twice; expected another name", variable.name));
         if (!variable.initial.empty())
-            in_.fail_at(line, fmt::format("'{}' has initial values; expected them of .global and .const variables only", variable.name));
+            in_.fail_at(line, fmt::format("'{}' has initial values; expected them of .global and .const variables only",
+                                          variable.name));
         variable.name = name;
         kernel_.variables.push_back(std::move(variable));
     }
 }
 
 bool KernelParser::label() {
-    if (in_.peek().kind != TokenKind::word || in_.peek(1).text != ":" || in_.peek(1).kind != TokenKind::mark) return false;
+    if (in_.peek().kind != TokenKind::word || in_.peek(1).text != ":" || in_.peek(1).kind != TokenKind::mark)
+        return false;
     const std::string name = in_.name("a label");
     in_.next();
     if (in_.is(".callprototype") || in_.is(".calltargets")) {
         in_.skip_statement();
         return true;
     }
-    if (scopes_[scope_].labels.contains(name)) in_.fail_last(fmt::format("label '{}' is placed twice; expected another name", name));
+    if (scopes_[scope_].labels.contains(name))
+        in_.fail_last(fmt::format("label '{}' is placed twice; expected another name", name));
     const std::string own = unused(name);
     scopes_[scope_].labels.emplace(name, own);
     if (in_.is(".branchtargets"))
@@ -177,7 +187,8 @@ void KernelParser::guard(Instruction& instruction) {
     if (!in_.take("@")) return;
     const bool is_negated = in_.take("!");
     const Register predicate = register_named(in_.name("a predicate"), "a predicate after '@'");
-    if (kernel_.registers[predicate.index].type != Type::pred) in_.fail_last("the guard is no predicate; expected a .pred register");
+    if (kernel_.registers[predicate.index].type != Type::pred)
+        in_.fail_last("the guard is no predicate; expected a .pred register");
     instruction.guard = Guard{predicate, is_negated};
 }
 
@@ -185,7 +196,8 @@ void KernelParser::instruction() {
     Instruction guarded;
     guard(guarded);
     const int line = in_.peek().line;
-    if (in_.peek().kind != TokenKind::word) in_.fail(fmt::format("unexpected '{}'; expected an instruction", in_.peek().text));
+    if (in_.peek().kind != TokenKind::word)
+        in_.fail(fmt::format("unexpected '{}'; expected an instruction", in_.peek().text));
     std::string mnemonic{in_.peek().text};
     for (std::size_t i = 1; in_.peek(i).kind == TokenKind::dot_word; ++i) mnemonic += in_.peek(i).text;
     const Lookup& found = look_up_cached(mnemonic);
@@ -199,9 +211,11 @@ void KernelParser::instruction() {
         call_operands(instruction);
     else
         operands(*found.form, instruction);
-    if (!in_.is(";")) in_.fail_at(line, fmt::format("unexpected '{}' after '{}'; expected ';'", in_.peek().text, mnemonic));
+    if (!in_.is(";"))
+        in_.fail_at(line, fmt::format("unexpected '{}' after '{}'; expected ';'", in_.peek().text, mnemonic));
     round_literals(instruction);
-    if (const auto fault = operand_fault(instruction, kernel_.registers)) in_.fail_at(line, fmt::format("'{}': {}", mnemonic, *fault));
+    if (const auto fault = operand_fault(instruction, kernel_.registers))
+        in_.fail_at(line, fmt::format("'{}': {}", mnemonic, *fault));
     in_.next();
     note_label_uses(*found.form, instruction);
     kernel_.body.push_back(std::move(instruction));
@@ -225,7 +239,8 @@ void KernelParser::operands(const Form& form, Instruction& instruction) {
     divide(form, instruction, std::move(all), second_destination);
 }
 
-void KernelParser::divide(const Form& form, Instruction& instruction, std::vector<Operand> all, bool second_destination) {
+void KernelParser::divide(const Form& form, Instruction& instruction, std::vector<Operand> all,
+                          bool second_destination) {
     std::size_t destinations = second_destination ? 1 : 0;
     bool may_have_second = false;
     for (const OperandRule& rule : operand_rules(form)) {
@@ -280,7 +295,8 @@ Operand KernelParser::word(bool is_label) {
         std::string full = name;
         if (in_.peek().kind == TokenKind::dot_word) full += in_.next().text;
         if (const auto special = special_register_named(full)) return {*special};
-        in_.fail_last(fmt::format("unknown register '{}'; expected one that a .reg directive declares or a special register", full));
+        in_.fail_last(fmt::format(
+            "unknown register '{}'; expected one that a .reg directive declares or a special register", full));
     }
     if (is_label) return {SymbolRef{std::move(name)}};
     if (auto symbol = find_symbol(name)) return {SymbolRef{std::move(*symbol)}};
@@ -294,7 +310,8 @@ Operand KernelParser::vector() {
     do {
         if (in_.is("{") || in_.is("[")) in_.fail("unexpected bracket in a vector; expected registers and numbers");
         result.elements.push_back(operand(false));
-        if (result.elements.size() > kLongestVector) in_.fail_last(fmt::format("vector too long; expected at most {} elements", kLongestVector));
+        if (result.elements.size() > kLongestVector)
+            in_.fail_last(fmt::format("vector too long; expected at most {} elements", kLongestVector));
     } while (in_.take(","));
     in_.expect("}");
     return {std::move(result)};
@@ -352,20 +369,24 @@ void KernelParser::round_literals(Instruction& instruction) const {
 
 void KernelParser::note_label_uses(const Form& form, const Instruction& instruction) {
     if (!form.operands.ends_with('L')) return;
-    label_uses_.push_back({.instruction = kernel_.body.size(), .source = instruction.sources.size() - 1, .scope = scope_, .line = instruction.line});
+    label_uses_.push_back({.instruction = kernel_.body.size(),
+                           .source = instruction.sources.size() - 1,
+                           .scope = scope_,
+                           .line = instruction.line});
 }
 
 void KernelParser::resolve_labels() {
     for (const LabelUse& use : label_uses_) {
-        std::string& name = use.table.empty() ? std::get<SymbolRef>(kernel_.body[use.instruction].sources[use.source].value).name
-                                              : kernel_.branch_targets[use.table][use.source];
+        std::string& name = use.table.empty()
+                                ? std::get<SymbolRef>(kernel_.body[use.instruction].sources[use.source].value).name
+                                : kernel_.branch_targets[use.table][use.source];
         const bool wants_table = use.table.empty() && kernel_.body[use.instruction].opcode == Opcode::brx;
         std::size_t scope = use.scope;
         while (scope != 0 && !scopes_[scope].labels.contains(name)) scope = scopes_[scope].parent;
         const auto found = scopes_[scope].labels.find(name);
         if (found == scopes_[scope].labels.end() || kernel_.branch_targets.contains(found->second) != wants_table)
-            in_.fail_at(use.line,
-                        fmt::format("unknown label '{}'; expected {} of kernel '{}'", name, wants_table ? "a .branchtargets list" : "a label", kernel_.name));
+            in_.fail_at(use.line, fmt::format("unknown label '{}'; expected {} of kernel '{}'", name,
+                                              wants_table ? "a .branchtargets list" : "a label", kernel_.name));
         name = found->second;
     }
 }

@@ -20,7 +20,9 @@ class TokenStream {
 public:
     TokenStream(const Source& source, std::span<const Token> tokens) : source_(source), tokens_(tokens) {}
 
-    [[nodiscard]] const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+    [[nodiscard]] const Token& peek(std::size_t ahead = 0) const {
+        return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
+    }
     const Token& next();
     [[nodiscard]] bool is(std::string_view text) const;
     /// Takes the token if it is `text`.
@@ -32,7 +34,9 @@ public:
     /// About the next token.
     [[noreturn]] void fail(const std::string& what) const { source_.fail(peek().line, what); }
     /// About the token that was taken last.
-    [[noreturn]] void fail_last(const std::string& what) const { source_.fail(tokens_[at_ == 0 ? 0 : at_ - 1].line, what); }
+    [[noreturn]] void fail_last(const std::string& what) const {
+        source_.fail(tokens_[at_ == 0 ? 0 : at_ - 1].line, what);
+    }
     [[noreturn]] void fail_at(int line, const std::string& what) const { source_.fail(line, what); }
     /// Skips the rest of this line (.loc, .file), or up to and with the next `;`, or a balanced { }.
     void skip_line();
@@ -106,7 +110,7 @@ private:
     std::vector<Scope> scopes_;
     std::size_t scope_ = 0;
     std::size_t depth_ = 0;
-    std::unordered_set<std::string> names_;          ///< of registers, variables and labels, so that nested scopes do not clash
+    std::unordered_set<std::string> names_;  ///< of registers, variables and labels, so that nested scopes do not clash
     std::unordered_map<std::string, int> suffixes_;  ///< last number that made a name of another scope unique
     std::vector<LabelUse> label_uses_;
     std::unordered_map<std::string, Lookup> known_;

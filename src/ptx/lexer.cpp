@@ -25,7 +25,9 @@ public:
     }
 
 private:
-    [[nodiscard]] char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+    [[nodiscard]] char peek(std::size_t ahead = 0) const {
+        return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+    }
 
     void skip_blanks() {
         while (at_ < text_.size()) {
@@ -48,7 +50,8 @@ private:
     void skip_comment() {
         const std::size_t end = text_.find("*/", at_ + 2);
         if (end == std::string_view::npos) source_.fail(line_, "comment without end; expected '*/'");
-        line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(at_), text_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+        line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(at_),
+                                             text_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
         at_ = end + 2;
     }
 
@@ -59,7 +62,8 @@ private:
         if (c == '"') return quoted();
         if (c == '.') {
             ++at_;
-            while (is_name(peek()) || (peek() == ':' && peek(1) == ':' && is_name(peek(2)))) at_ += peek() == ':' ? 2 : 1;
+            while (is_name(peek()) || (peek() == ':' && peek(1) == ':' && is_name(peek(2))))
+                at_ += peek() == ':' ? 2 : 1;
             if (at_ == start + 1) source_.fail(line_, "a lone '.'; expected a directive or a suffix");
             return {TokenKind::dot_word, text_.substr(start, at_ - start), line_};
         }
@@ -75,7 +79,8 @@ private:
     Token number() {
         const std::size_t start = at_;
         const char prefix = peek() == '0' ? peek(1) : '\0';
-        const bool coded = prefix == 'x' || prefix == 'X' || prefix == 'f' || prefix == 'F' || prefix == 'd' || prefix == 'D';
+        const bool coded =
+            prefix == 'x' || prefix == 'X' || prefix == 'f' || prefix == 'F' || prefix == 'd' || prefix == 'D';
         while (is_name(peek()) || (!coded && peek() == '.' && is_digit(peek(1)))) {
             const bool exponent = !coded && (peek() == 'e' || peek() == 'E') && (peek(1) == '+' || peek(1) == '-');
             at_ += exponent ? 2 : 1;
@@ -85,7 +90,8 @@ private:
 
     Token quoted() {
         const std::size_t end = text_.find_first_of("\"\n", at_ + 1);
-        if (end == std::string_view::npos || text_[end] == '\n') source_.fail(line_, "string without end; expected '\"' on the same line");
+        if (end == std::string_view::npos || text_[end] == '\n')
+            source_.fail(line_, "string without end; expected '\"' on the same line");
         const Token token{TokenKind::string, text_.substr(at_ + 1, end - at_ - 1), line_};
         at_ = end + 1;
         return token;

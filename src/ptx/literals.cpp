@@ -72,7 +72,9 @@ Immediate negated(Immediate value) {
     return {std::uint64_t{0} - value.bits, false};
 }
 
-Type literal_type(const Instruction& instruction) { return instruction.opcode == Opcode::slct ? instruction.type : instruction.source_type; }
+Type literal_type(const Instruction& instruction) {
+    return instruction.opcode == Opcode::slct ? instruction.type : instruction.source_type;
+}
 
 std::string float_literal(std::uint64_t double_bits) { return fmt::format("0f{:08X}", narrow_float_bits(double_bits)); }
 std::string double_literal(std::uint64_t double_bits) { return fmt::format("0d{:016X}", double_bits); }

@@ -1,5 +1,5 @@
-// Literals of PTX: 12, 0x1F, 017, 0b101, 12U, 1.5, 0f3F800000, 0d3FF0000000000000. Floating-point ones are kept as the bits of a
-// double, NaN payloads included.
+// Literals of PTX: 12, 0x1F, 017, 0b101, 12U, 1.5, 0f3F800000, 0d3FF0000000000000. Floating-point ones are kept as the
+// bits of a double, NaN payloads included.
 #pragma once
 
 #include "ptx/ir.hpp"

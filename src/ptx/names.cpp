@@ -22,17 +22,27 @@ struct TypeFacts {
 };
 
 constexpr TypeFacts kTypes[] = {
-    {"", Type::none, 0, 0},     {"pred", Type::pred, 0, 'p'},   {"b8", Type::b8, 1, 'b'},     {"b16", Type::b16, 2, 'b'},       {"b32", Type::b32, 4, 'b'},
-    {"b64", Type::b64, 8, 'b'}, {"b128", Type::b128, 16, 'b'},  {"u8", Type::u8, 1, 'i'},     {"u16", Type::u16, 2, 'i'},       {"u32", Type::u32, 4, 'i'},
-    {"u64", Type::u64, 8, 'i'}, {"s8", Type::s8, 1, 'i'},       {"s16", Type::s16, 2, 'i'},   {"s32", Type::s32, 4, 'i'},       {"s64", Type::s64, 8, 'i'},
-    {"f16", Type::f16, 2, 'f'}, {"f16x2", Type::f16x2, 4, 'f'}, {"bf16", Type::bf16, 2, 'f'}, {"bf16x2", Type::bf16x2, 4, 'f'}, {"f32", Type::f32, 4, 'f'},
-    {"f64", Type::f64, 8, 'f'},
+    {"", Type::none, 0, 0},           {"pred", Type::pred, 0, 'p'},   {"b8", Type::b8, 1, 'b'},
+    {"b16", Type::b16, 2, 'b'},       {"b32", Type::b32, 4, 'b'},     {"b64", Type::b64, 8, 'b'},
+    {"b128", Type::b128, 16, 'b'},    {"u8", Type::u8, 1, 'i'},       {"u16", Type::u16, 2, 'i'},
+    {"u32", Type::u32, 4, 'i'},       {"u64", Type::u64, 8, 'i'},     {"s8", Type::s8, 1, 'i'},
+    {"s16", Type::s16, 2, 'i'},       {"s32", Type::s32, 4, 'i'},     {"s64", Type::s64, 8, 'i'},
+    {"f16", Type::f16, 2, 'f'},       {"f16x2", Type::f16x2, 4, 'f'}, {"bf16", Type::bf16, 2, 'f'},
+    {"bf16x2", Type::bf16x2, 4, 'f'}, {"f32", Type::f32, 4, 'f'},     {"f64", Type::f64, 8, 'f'},
 };
 
 // The first name of a value is the one that is printed.
 constexpr Named<Space> kSpaces[] = {
-    {"", Space::none},         {"", Space::generic},    {"reg", Space::reg},        {"param", Space::param},        {"global", Space::global},
-    {"shared", Space::shared}, {"local", Space::local}, {"const", Space::constant}, {"shared::cta", Space::shared}, {"param::entry", Space::param},
+    {"", Space::none},
+    {"", Space::generic},
+    {"reg", Space::reg},
+    {"param", Space::param},
+    {"global", Space::global},
+    {"shared", Space::shared},
+    {"local", Space::local},
+    {"const", Space::constant},
+    {"shared::cta", Space::shared},
+    {"param::entry", Space::param},
 };
 
 using enum Opcode;

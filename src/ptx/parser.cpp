@@ -29,13 +29,17 @@ void initial_values(TokenStream& in, Type type, std::size_t limit, std::vector<s
         if (in.take(",")) continue;
         const bool minus = in.take("-");
         auto value = in.peek().kind == TokenKind::number ? parse_literal(in.peek().text) : std::nullopt;
-        if (!value) in.fail(fmt::format("unexpected '{}' as an initial value; expected a number (addresses are not supported)", in.peek().text));
+        if (!value)
+            in.fail(fmt::format("unexpected '{}' as an initial value; expected a number (addresses are not supported)",
+                                in.peek().text));
         in.next();
         if (minus) value = negated(*value);
         if (value->is_float != (type == Type::f32 || type == Type::f64))
-            in.fail_last("the initial value is not of the variable's type; expected integers, or fractions for f32 and f64");
+            in.fail_last(
+                "the initial value is not of the variable's type; expected integers, or fractions for f32 and f64");
         const std::uint64_t bits = type == Type::f32 ? narrow_float_bits(value->bits) : value->bits;
-        for (std::int64_t i = 0; i < size_of(type).count(); ++i) bytes.push_back(i < 8 ? static_cast<std::uint8_t>(bits >> (8 * i)) : 0);
+        for (std::int64_t i = 0; i < size_of(type).count(); ++i)
+            bytes.push_back(i < 8 ? static_cast<std::uint8_t>(bits >> (8 * i)) : 0);
         if (bytes.size() > limit) in.fail_last("too many initial values; expected no more than the variable holds");
     } while (depth > 0);
 }
@@ -43,7 +47,9 @@ void initial_values(TokenStream& in, Type type, std::size_t limit, std::vector<s
 Type element_type(TokenStream& in) {
     const auto type = in.peek().kind == TokenKind::dot_word ? type_named(in.peek().text.substr(1)) : std::nullopt;
     if (!type || *type == Type::pred)
-        in.fail(fmt::format("unknown type '{}'; expected .b8, .u32, .f32, ... (texture and surface references are not supported)", in.peek().text));
+        in.fail(fmt::format(
+            "unknown type '{}'; expected .b8, .u32, .f32, ... (texture and surface references are not supported)",
+            in.peek().text));
     in.next();
     return *type;
 }
@@ -74,7 +80,8 @@ std::optional<std::int64_t> dimensions(TokenStream& in) {
 }
 
 void size_variable(TokenStream& in, Variable& variable, std::optional<std::int64_t> elements) {
-    if (elements && *elements > kLargestVariable / 16) in.fail(fmt::format("the array is too large; expected at most {} elements", kLargestVariable / 16));
+    if (elements && *elements > kLargestVariable / 16)
+        in.fail(fmt::format("the array is too large; expected at most {} elements", kLargestVariable / 16));
     if (elements) variable.size = size_of(variable.type) * *elements;
     if (!in.take("=")) {
         if (!elements && !variable.is_extern) in.fail("an array without a size; expected initial values or .extern");
@@ -82,7 +89,8 @@ void size_variable(TokenStream& in, Variable& variable, std::optional<std::int64
     }
     if (variable.is_extern) in.fail_last("an .extern variable has initial values; expected none");
     const std::int64_t limit = elements ? variable.size.count() : kLargestInitial;
-    if (limit > kLargestInitial) in.fail(fmt::format("too many initial values; expected at most {} bytes", kLargestInitial));
+    if (limit > kLargestInitial)
+        in.fail(fmt::format("too many initial values; expected at most {} bytes", kLargestInitial));
     initial_values(in, variable.type, static_cast<std::size_t>(limit), variable.initial);
     if (!elements) variable.size = Bytes{static_cast<std::int64_t>(variable.initial.size())};
     variable.initial.resize(static_cast<std::size_t>(variable.size.count()));
@@ -90,7 +98,8 @@ void size_variable(TokenStream& in, Variable& variable, std::optional<std::int64
 
 /// 0 to 99, or -1.
 int version_part(std::string_view text) {
-    const bool digits = !text.empty() && text.size() <= 2 && text.find_first_not_of("0123456789") == std::string_view::npos;
+    const bool digits =
+        !text.empty() && text.size() <= 2 && text.find_first_not_of("0123456789") == std::string_view::npos;
     int value = 0;
     for (const char c : text.substr(0, 2)) value = 10 * value + (c - '0');
     return digits ? value : -1;
@@ -98,7 +107,8 @@ int version_part(std::string_view text) {
 
 class ModuleParser {
 public:
-    ModuleParser(const Source& source, std::span<const Token> tokens, std::optional<std::string_view> only) : in_(source, tokens), only_(only) {}
+    ModuleParser(const Source& source, std::span<const Token> tokens, std::optional<std::string_view> only)
+        : in_(source, tokens), only_(only) {}
 
     Module run() {
         while (in_.peek().kind != TokenKind::end) statement();
@@ -110,13 +120,16 @@ public:
 private:
     void statement() {
         bool is_extern = false;
-        while (in_.is(".visible") || in_.is(".extern") || in_.is(".weak") || in_.is(".common")) is_extern = in_.next().text == ".extern" || is_extern;
+        while (in_.is(".visible") || in_.is(".extern") || in_.is(".weak") || in_.is(".common"))
+            is_extern = in_.next().text == ".extern" || is_extern;
         const std::string_view name = in_.peek().text;
-        if (in_.peek().kind != TokenKind::dot_word) in_.fail(fmt::format("unexpected '{}'; expected a directive", name));
+        if (in_.peek().kind != TokenKind::dot_word)
+            in_.fail(fmt::format("unexpected '{}'; expected a directive", name));
         if (name == ".version") return version();
         if (name == ".target") return target();
         if (name == ".address_size") return address_size();
-        if (!has_version_) in_.fail("unexpected directive before .version; expected .version, .target and .address_size first");
+        if (!has_version_)
+            in_.fail("unexpected directive before .version; expected .version, .target and .address_size first");
         if (name == ".entry") return entry();
         if (name == ".func") return function();
         if (name == ".global" || name == ".const" || name == ".shared") return variables(is_extern);
@@ -126,7 +139,10 @@ private:
             in_.next();
             return in_.skip_block();
         }
-        in_.fail(fmt::format("unknown directive '{}'; expected .entry, .func, .global, .const, .shared, .version, .target or .address_size", name));
+        in_.fail(
+            fmt::format("unknown directive '{}'; expected .entry, .func, .global, .const, .shared, .version, .target "
+                        "or .address_size",
+                        name));
     }
 
     void version() {
@@ -135,7 +151,8 @@ private:
         const std::size_t dot = std::min(text.find('.'), text.size());
         const int major = version_part(text.substr(0, dot));
         const int minor = version_part(text.substr(std::min(dot + 1, text.size())));
-        if (in_.peek().kind != TokenKind::number || major < 0 || minor < 0) in_.fail("unknown version; expected MAJOR.MINOR");
+        if (in_.peek().kind != TokenKind::number || major < 0 || minor < 0)
+            in_.fail("unknown version; expected MAJOR.MINOR");
         in_.next();
         module_.version_major = major;
         module_.version_minor = minor;
@@ -146,8 +163,10 @@ private:
         in_.next();
         const std::string name = in_.name("a target");
         const std::size_t digits = name.starts_with("sm_") ? name.find_first_not_of("0123456789", 3) : 3;
-        const auto sm = parse_literal(std::string_view(name).substr(std::min<std::size_t>(3, name.size()), digits == std::string::npos ? digits : digits - 3));
-        if (!sm || sm->bits == 0 || sm->bits > 9999) in_.fail_last(fmt::format("unknown target '{}'; expected sm_XX", name));
+        const auto sm = parse_literal(std::string_view(name).substr(std::min<std::size_t>(3, name.size()),
+                                                                    digits == std::string::npos ? digits : digits - 3));
+        if (!sm || sm->bits == 0 || sm->bits > 9999)
+            in_.fail_last(fmt::format("unknown target '{}'; expected sm_XX", name));
         module_.target_sm = static_cast<int>(sm->bits);
         while (in_.take(",")) in_.name("a target option");
     }
@@ -155,13 +174,15 @@ private:
     void address_size() {
         in_.next();
         module_.address_size = static_cast<int>(in_.whole_number("the address size", 64));
-        if (module_.address_size != 32 && module_.address_size != 64) in_.fail_last("unknown address size; expected 32 or 64");
+        if (module_.address_size != 32 && module_.address_size != 64)
+            in_.fail_last("unknown address size; expected 32 or 64");
     }
 
     void variables(bool is_extern) {
         const int line = in_.peek().line;
         for (Variable& variable : parse_variables(in_, is_extern)) {
-            if (!names_.insert(variable.name).second) in_.fail_at(line, fmt::format("'{}' is declared twice; expected another name", variable.name));
+            if (!names_.insert(variable.name).second)
+                in_.fail_at(line, fmt::format("'{}' is declared twice; expected another name", variable.name));
             module_.variables.push_back(std::move(variable));
         }
     }
@@ -172,7 +193,8 @@ private:
         const std::string name = in_.name("a function's name");
         if (std::ranges::find(module_.functions, name) == module_.functions.end()) module_.functions.push_back(name);
         while (!in_.is("{") && !in_.is(";")) {
-            if (in_.peek().kind == TokenKind::end) in_.fail(fmt::format("the text ends in the declaration of function '{}'; expected '{{' or ';'", name));
+            if (in_.peek().kind == TokenKind::end)
+                in_.fail(fmt::format("the text ends in the declaration of function '{}'; expected '{{' or ';'", name));
             in_.next();
         }
         if (!in_.take(";")) in_.skip_block();
@@ -190,7 +212,8 @@ private:
         Kernel kernel;
         const int line = in_.peek().line;
         kernel.name = in_.name("a kernel's name");
-        if (!names_.insert(kernel.name).second) in_.fail_at(line, fmt::format("'{}' is declared twice; expected another name", kernel.name));
+        if (!names_.insert(kernel.name).second)
+            in_.fail_at(line, fmt::format("'{}' is declared twice; expected another name", kernel.name));
         if (in_.take("(") && !in_.take(")")) {
             do parameter(kernel);
             while (in_.take(","));
@@ -227,8 +250,11 @@ private:
         }
         if (name == ".maxntid" || name == ".reqntid")
             kernel.max_threads = static_cast<int>(product);
-        else if (!name.starts_with(".min") && !name.starts_with(".max") && !name.starts_with(".req") && name != ".noreturn" && name != ".explicitcluster")
-            in_.fail_last(fmt::format("unknown directive '{}' of a kernel; expected .maxntid, .reqntid, .minnctapersm, .maxnreg or .pragma", name));
+        else if (!name.starts_with(".min") && !name.starts_with(".max") && !name.starts_with(".req") &&
+                 name != ".noreturn" && name != ".explicitcluster")
+            in_.fail_last(fmt::format(
+                "unknown directive '{}' of a kernel; expected .maxntid, .reqntid, .minnctapersm, .maxnreg or .pragma",
+                name));
     }
 
     TokenStream in_;
@@ -246,7 +272,9 @@ const Token& TokenStream::next() {
     return token;
 }
 
-bool TokenStream::is(std::string_view text) const { return peek().kind != TokenKind::string && peek().kind != TokenKind::end && peek().text == text; }
+bool TokenStream::is(std::string_view text) const {
+    return peek().kind != TokenKind::string && peek().kind != TokenKind::end && peek().text == text;
+}
 
 bool TokenStream::take(std::string_view text) {
     if (!is(text)) return false;
@@ -330,7 +358,8 @@ Variable parse_parameter(TokenStream& in) {
     if (variable.alignment == Bytes{0}) variable.alignment = size_of(variable.type);
     variable.name = in.name("a parameter's name");
     const auto elements = dimensions(in);
-    if (!elements || *elements > kLargestVariable / 16) in.fail_last("a parameter without a size; expected the number of elements in brackets");
+    if (!elements || *elements > kLargestVariable / 16)
+        in.fail_last("a parameter without a size; expected the number of elements in brackets");
     variable.size = size_of(variable.type) * *elements;
     return variable;
 }
@@ -339,7 +368,8 @@ namespace {
 
 Module parsed(std::string_view text, std::string_view origin, std::optional<std::string_view> only) {
     const Source source{text, origin};
-    if (text.size() > kLongestText) source.fail(1, fmt::format("the text has {} bytes; expected at most {}", text.size(), kLongestText));
+    if (text.size() > kLongestText)
+        source.fail(1, fmt::format("the text has {} bytes; expected at most {}", text.size(), kLongestText));
     const auto tokens = tokenize(source);
     return ModuleParser(source, tokens, only).run();
 }
@@ -348,6 +378,8 @@ Module parsed(std::string_view text, std::string_view origin, std::optional<std:
 
 Module parse(std::string_view text, std::string_view origin) { return parsed(text, origin, std::nullopt); }
 
-Module parse_kernel(std::string_view text, std::string_view kernel, std::string_view origin) { return parsed(text, origin, kernel); }
+Module parse_kernel(std::string_view text, std::string_view kernel, std::string_view origin) {
+    return parsed(text, origin, kernel);
+}
 
 }  // namespace gputomo::ptx

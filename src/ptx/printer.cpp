@@ -41,7 +41,8 @@ public:
     void body(std::string& out) const {
         registers(out);
         for (const Variable& variable : kernel_.variables) out += fmt::format("\t{};\n", declaration(variable));
-        for (const auto& [name, targets] : kernel_.branch_targets) out += fmt::format("{}: .branchtargets {};\n", name, fmt::join(targets, ", "));
+        for (const auto& [name, targets] : kernel_.branch_targets)
+            out += fmt::format("{}: .branchtargets {};\n", name, fmt::join(targets, ", "));
         std::multimap<std::size_t, std::string_view> labels;
         for (const auto& [name, position] : kernel_.labels) labels.emplace(position, name);
         for (std::size_t i = 0; i <= kernel_.body.size(); ++i) {
@@ -52,7 +53,8 @@ public:
     }
 
     static std::string declaration(const Variable& v) {
-        std::string text = fmt::format("{}.{} .align {} .{} {}", v.is_extern ? ".extern " : "", name_of(v.space), v.alignment.count(), name_of(v.type), v.name);
+        std::string text = fmt::format("{}.{} .align {} .{} {}", v.is_extern ? ".extern " : "", name_of(v.space),
+                                       v.alignment.count(), name_of(v.type), v.name);
         const std::int64_t elements = size_of(v.type) == Bytes{0} ? 0 : v.size / size_of(v.type);
         if (v.is_extern && v.size == Bytes{0}) return text + "[]";
         if (elements != 1 || !v.initial.empty()) text += fmt::format("[{}]", elements);
@@ -89,8 +91,12 @@ private:
     [[nodiscard]] std::string show(const Instruction&, const SinkRef&) const { return "_"; }
     [[nodiscard]] std::string show(const Instruction&, const Register& r) const { return reg(r); }
     [[nodiscard]] std::string show(const Instruction&, const SymbolRef& s) const { return s.name; }
-    [[nodiscard]] std::string show(const Instruction&, const SpecialRegister& s) const { return std::string(name_of(s)); }
-    [[nodiscard]] std::string show(const Instruction&, const PredicateRef& p) const { return fmt::format("{}{}", p.negated ? "!" : "", reg(p.predicate)); }
+    [[nodiscard]] std::string show(const Instruction&, const SpecialRegister& s) const {
+        return std::string(name_of(s));
+    }
+    [[nodiscard]] std::string show(const Instruction&, const PredicateRef& p) const {
+        return fmt::format("{}{}", p.negated ? "!" : "", reg(p.predicate));
+    }
 
     [[nodiscard]] std::string show(const Instruction& in, const Immediate& v) const {
         if (!v.is_float) return fmt::format("{}", static_cast<std::int64_t>(v.bits));
@@ -108,7 +114,8 @@ private:
 
     [[nodiscard]] std::string show(const Instruction& in, const VectorRef& v) const {
         std::string text = "{";
-        for (const Operand& element : v.elements) text += fmt::format("{}{}", text.size() > 1 ? ", " : "", operand(in, element));
+        for (const Operand& element : v.elements)
+            text += fmt::format("{}{}", text.size() > 1 ? ", " : "", operand(in, element));
         return text + "}";
     }
 
@@ -137,7 +144,9 @@ private:
             std::string shown = all[i].name;
             if (all[i].name.ends_with('0')) {
                 const std::string prefix = all[i].name.substr(0, all[i].name.size() - 1);
-                while (end < all.size() && all[end].type == all[i].type && all[end].name == prefix + std::to_string(end - i)) ++end;
+                while (end < all.size() && all[end].type == all[i].type &&
+                       all[end].name == prefix + std::to_string(end - i))
+                    ++end;
                 if (end - i > 1) shown = fmt::format("{}<{}>", prefix, end - i);
             }
             out += fmt::format("\t.reg .{} {};\n", name_of(all[i].type), shown);
@@ -163,14 +172,16 @@ void print(std::string& out, const Kernel& kernel) {
 }  // namespace
 
 std::string to_text(const Module& module) {
-    std::string out =
-        fmt::format(".version {}.{}\n.target sm_{}\n.address_size {}\n", module.version_major, module.version_minor, module.target_sm, module.address_size);
+    std::string out = fmt::format(".version {}.{}\n.target sm_{}\n.address_size {}\n", module.version_major,
+                                  module.version_minor, module.target_sm, module.address_size);
     for (const std::string& function : module.functions) out += fmt::format(".extern .func {};\n", function);
     for (const Variable& variable : module.variables) out += KernelPrinter::declaration(variable) + ";\n";
     for (const Kernel& kernel : module.kernels) print(out, kernel);
     return out;
 }
 
-std::string to_text(const Kernel& kernel, const Instruction& instruction) { return KernelPrinter(kernel).instruction(instruction); }
+std::string to_text(const Kernel& kernel, const Instruction& instruction) {
+    return KernelPrinter(kernel).instruction(instruction);
+}
 
 }  // namespace gputomo::ptx

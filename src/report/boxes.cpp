@@ -27,7 +27,8 @@ int cells_per_line(const Box& box, double width) {
 
 double height_of(const Box& box, double width) {
     double height = 2 * kPad + kLine * static_cast<double>(1 + box.lines.size()) - 3;
-    if (box.cells > 0) height += 4 + kCell * std::ceil(static_cast<double>(box.cells / box.groups) / cells_per_line(box, width));
+    if (box.cells > 0)
+        height += 4 + kCell * std::ceil(static_cast<double>(box.cells / box.groups) / cells_per_line(box, width));
     return height;
 }
 
@@ -36,7 +37,9 @@ std::string squares(const Box& box, double x, double y, double width) {
     std::string path;
     for (int i = 0; i < box.cells; ++i) {
         const int group = i / per_group, within = i % per_group;
-        path += fmt::format("M{:.1f} {:.1f}h5v5h-5z", x + kPad + group * (per_line + 1) * kCell + within % per_line * kCell, y + within / per_line * kCell);
+        path +=
+            fmt::format("M{:.1f} {:.1f}h5v5h-5z", x + kPad + group * (per_line + 1) * kCell + within % per_line * kCell,
+                        y + within / per_line * kCell);
     }
     return fmt::format("<path class=cells d='{}'/>", path);
 }
@@ -44,11 +47,12 @@ std::string squares(const Box& box, double x, double y, double width) {
 std::string draw_box(const Box& box, double x, double y, double width, double height) {
     std::string out;
     if (!box.link.empty()) out += fmt::format("<a href='#{}'>", escaped(box.link));
-    out += fmt::format("<g class='box {}{}'><rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' rx=5></rect>", box.kind,
-                       box.undecided ? " undecided" : "", x, y, width, height);
+    out += fmt::format("<g class='box {}{}'><rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' rx=5></rect>",
+                       box.kind, box.undecided ? " undecided" : "", x, y, width, height);
     double baseline = y + kPad + 10;
     out += fmt::format("<text class=name x='{:.1f}' y='{:.1f}'>{}</text>", x + kPad, baseline, escaped(box.title));
-    for (const auto& line : box.lines) out += fmt::format("<text x='{:.1f}' y='{:.1f}'>{}</text>", x + kPad, baseline += kLine, escaped(line));
+    for (const auto& line : box.lines)
+        out += fmt::format("<text x='{:.1f}' y='{:.1f}'>{}</text>", x + kPad, baseline += kLine, escaped(line));
     if (box.cells > 0) out += squares(box, x, baseline + 8, width);
     out += "</g>";
     return box.link.empty() ? out : out + "</a>";
@@ -60,7 +64,8 @@ std::string draw_row(const BoxRow& row, double x, double& y, double width) {
     for (std::size_t first = 0; first < row.size();) {
         std::size_t end = first;
         double wanted = -kGap;
-        while (end < row.size() && (end == first || wanted + kGap + least_width(row[end]) <= width)) wanted += kGap + least_width(row[end++]);
+        while (end < row.size() && (end == first || wanted + kGap + least_width(row[end]) <= width))
+            wanted += kGap + least_width(row[end++]);
         const double stretch = std::max(0.0, width - wanted) / static_cast<double>(end - first);
         double height = 0;
         for (auto i = first; i < end; ++i) height = std::max(height, height_of(row[i], least_width(row[i]) + stretch));
@@ -87,13 +92,16 @@ std::string draw(const std::vector<BoxFrame>& frames, double width, std::string_
         std::string inside;
         for (const auto& row : frames[i].rows) inside += draw_row(row, 1 + kPad, y, width - 2 - 2 * kPad);
         y += kPad - kGap;
-        out += fmt::format("<rect class=frame x=1 y='{:.1f}' width='{:.1f}' height='{:.1f}' rx=8></rect><text class=frame-name x='{}' y='{:.1f}'>{}</text>{}",
-                           top, width - 2, y - top, 1 + kPad, top + kPad + 11, escaped(frames[i].title), inside);
+        out += fmt::format(
+            "<rect class=frame x=1 y='{:.1f}' width='{:.1f}' height='{:.1f}' rx=8></rect><text class=frame-name x='{}' "
+            "y='{:.1f}'>{}</text>{}",
+            top, width - 2, y - top, 1 + kPad, top + kPad + 11, escaped(frames[i].title), inside);
         if (i + 1 == frames.size()) break;
         out += fmt::format("<path class=wire d='M{0:.1f} {1:.1f}v{2}'/>", width / 2, y, kBetweenFrames);
         y += kBetweenFrames;
     }
-    return fmt::format("<svg class=gpu viewBox='0 0 {} {:.0f}' role=img aria-label='{}'>{}</svg>", width, y + 1, escaped(label), out);
+    return fmt::format("<svg class=gpu viewBox='0 0 {} {:.0f}' role=img aria-label='{}'>{}</svg>", width, y + 1,
+                       escaped(label), out);
 }
 
 }  // namespace gputomo::report

@@ -28,14 +28,16 @@ std::string before(std::string_view path, const Facts* earlier) {
 std::string limit_of_warps(const Facts& facts, double warps) {
     const auto threads = facts.number("topology.max_threads_per_sm"), warp = facts.number("topology.warp_size");
     if (!threads || !warp || *warp <= 0 || warps <= *threads / *warp) return {};
-    return fmt::format("; an SM holds {:.0f}, so threads need several loads in flight, or wider ones", *threads / *warp);
+    return fmt::format("; an SM holds {:.0f}, so threads need several loads in flight, or wider ones",
+                       *threads / *warp);
 }
 
 std::string warps_card(const Facts& facts, const Facts* earlier) {
     const auto warps = warps_for_memory(facts), was = earlier == nullptr ? std::nullopt : warps_for_memory(*earlier);
     if (!warps) return {};
     return fmt::format(
-        "<a class='card long' href='#{}'><b>{:.0f} warps</b><span>per SM hide DRAM latency at full bandwidth, each with one 4-byte load per thread in flight "
+        "<a class='card long' href='#{}'><b>{:.0f} warps</b><span>per SM hide DRAM latency at full bandwidth, each "
+        "with one 4-byte load per thread in flight "
         "(Little's law){}</span>{}</a>",
         anchor("leaf", "paths.global.memory_latency"), std::ceil(*warps), limit_of_warps(facts, std::ceil(*warps)),
         was ? fmt::format("<small>was {:.0f} warps</small>", std::ceil(*was)) : "");
@@ -47,18 +49,22 @@ std::string cards(const Facts& facts, const Page& page) {
     // What is asked first, then what else there is.
     std::string out = "<div class=cards>" + warps_card(facts, was);
     for (const auto& headline : headlines())
-        if (const auto* leaf = facts.find(headline.path); leaf != nullptr && (headline.path != kGlobalCaches || leaf_text(*leaf) == "none"))
-            out += fmt::format("<a class=card href='#{}'><b>{}</b><span>{}</span>{}</a>", anchor("leaf", headline.path), escaped(leaf_text(*leaf)),
-                               headline.label, before(headline.path, was));
+        if (const auto* leaf = facts.find(headline.path);
+            leaf != nullptr && (headline.path != kGlobalCaches || leaf_text(*leaf) == "none"))
+            out += fmt::format("<a class=card href='#{}'><b>{}</b><span>{}</span>{}</a>", anchor("leaf", headline.path),
+                               escaped(leaf_text(*leaf)), headline.label, before(headline.path, was));
     return out + "</div>" +
-           (was == nullptr ? "" : fmt::format("<p class=m>was: on a {}, the last earlier generation known here</p>", escaped(page.earlier->name)));
+           (was == nullptr ? ""
+                           : fmt::format("<p class=m>was: on a {}, the last earlier generation known here</p>",
+                                         escaped(page.earlier->name)));
 }
 
 std::string warnings(const Page& page) {
     std::string out = page.warnings.empty() ? "" : "<p class=m>What stayed open, or went wrong:</p>";
     constexpr std::size_t kInView = 4;
     for (std::size_t i = 0; i < page.warnings.size(); ++i) {
-        if (i == kInView) out += fmt::format("<details class=warns><summary>{} more</summary>", page.warnings.size() - i);
+        if (i == kInView)
+            out += fmt::format("<details class=warns><summary>{} more</summary>", page.warnings.size() - i);
         out += fmt::format("<div class=warn>{}</div>", escaped(page.warnings[i]));
     }
     return page.warnings.size() > kInView ? out + "</details>" : out;
@@ -66,8 +72,10 @@ std::string warnings(const Page& page) {
 
 std::string first_screen(const machine::Machine& machine, const Facts& facts, const Page& page) {
     return fmt::format(
-        "<div class=first><div><div class=wide>{}</div><div class=narrow>{}</div><p class=m>Latencies are those of a load that is served there, from the SM. "
-        "Dashed: not decided; what is left is shown. Each box leads to its section.</p></div><div class=beside>{}{}</div></div>",
+        "<div class=first><div><div class=wide>{}</div><div class=narrow>{}</div><p class=m>Latencies are those of a "
+        "load that is served there, from the SM. "
+        "Dashed: not decided; what is left is shown. Each box leads to its section.</p></div><div "
+        "class=beside>{}{}</div></div>",
         picture(machine, facts, kWide), picture(machine, facts, kNarrow), cards(facts, page), warnings(page));
 }
 
@@ -75,17 +83,19 @@ std::string first_screen(const machine::Machine& machine, const Facts& facts, co
 
 std::string page_start(std::string_view title) {
     return fmt::format(
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width,initial-scale=1'><title>gputomo: "
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
+        "content='width=device-width,initial-scale=1'><title>gputomo: "
         "{0}</title><style>{1}</style><h1>{0}</h1>",
         escaped(title), kStyle);
 }
 
 std::string html(const machine::Machine& machine, const Page& page) {
     const Facts facts(machine);
-    const auto earlier = page.earlier ? differences({page.device, &machine}, {page.earlier->name, &page.earlier->machine}) : "";
+    const auto earlier =
+        page.earlier ? differences({page.device, &machine}, {page.earlier->name, &page.earlier->machine}) : "";
     const auto body = sections(facts, page);
-    return page_start(page.device) + contents(facts, page, !earlier.empty()) + first_screen(machine, facts, page) + earlier + body + plot_scripts(body) +
-           "</html>\n";
+    return page_start(page.device) + contents(facts, page, !earlier.empty()) + first_screen(machine, facts, page) +
+           earlier + body + plot_scripts(body) + "</html>\n";
 }
 
 }  // namespace gputomo::report

@@ -1,4 +1,5 @@
-// report.html: one self-contained file: the GPU as a picture, what was found by subsystem, and the evidence and method behind each finding.
+// report.html: one self-contained file: the GPU as a picture, what was found by subsystem, and the evidence and method
+// behind each finding.
 #pragma once
 
 #include "deduce/estimate.hpp"

@@ -20,10 +20,12 @@ std::string_view key_of(std::string_view owner) {
 /// A trace of the thing itself: "caches/l1_trace" of caches.l1. Its latency is seen among those of other levels.
 bool is_of(const deduce::Trace& trace, std::string_view key, const NamedLeaf& leaf) {
     const auto name = std::string_view(trace.name).substr(trace.name.find('/') + 1);
-    return name == key || (!leaf.info.name.starts_with("latency") && name.size() > key.size() && name.starts_with(key) && name[key.size()] == '_');
+    return name == key || (!leaf.info.name.starts_with("latency") && name.size() > key.size() &&
+                           name.starts_with(key) && name[key.size()] == '_');
 }
 
-/// The trace that shows most of what a leaf was deduced from: one that bears the name of the thing, else the experiment's first plot, else its first trace.
+/// The trace that shows most of what a leaf was deduced from: one that bears the name of the thing, else the
+/// experiment's first plot, else its first trace.
 const deduce::Trace* evidence_of(const NamedLeaf& leaf, const std::string& experiment, const Page& page) {
     const std::string owner = owner_of(leaf);
     const auto key = key_of(owner);
@@ -40,7 +42,8 @@ std::string links(const NamedLeaf& leaf, const Page& page) {
     const auto found = page.experiment_of.find(leaf.path);
     if (found == page.experiment_of.end()) return {};
     std::string out = fmt::format(" <a href='#{}'>method</a>", anchor("experiment", found->second));
-    if (const auto* trace = evidence_of(leaf, found->second, page)) out += fmt::format(" <a href='#{}'>evidence</a>", anchor("trace", trace->name));
+    if (const auto* trace = evidence_of(leaf, found->second, page))
+        out += fmt::format(" <a href='#{}'>evidence</a>", anchor("trace", trace->name));
     return out;
 }
 
@@ -54,13 +57,18 @@ std::string row(const NamedLeaf& leaf, const Page& page) {
     const auto& from = leaf.leaf.provenance;
     const std::string basis = from.source.empty() ? from.method : from.source;
     const auto confidence = from.confidence ? fmt::format("{:.0f}%", 100 * *from.confidence) : "";
-    return fmt::format("<tr id='{}'><th scope=row title='{}'>{}</th><td class=v>{}</td><td class=c>{}</td><td>{}</td><td class=m>{}{}{}{}</td>",
-                       anchor("leaf", leaf.path), escaped(leaf.info.doc), escaped(leaf.info.name), escaped(leaf_text(leaf)), confidence, interval_text(leaf),
-                       escaped(basis), from.note.empty() ? "" : ". ", escaped(from.note), links(leaf, page));
+    return fmt::format(
+        "<tr id='{}'><th scope=row title='{}'>{}</th><td class=v>{}</td><td class=c>{}</td><td>{}</td><td "
+        "class=m>{}{}{}{}</td>",
+        anchor("leaf", leaf.path), escaped(leaf.info.doc), escaped(leaf.info.name), escaped(leaf_text(leaf)),
+        confidence, interval_text(leaf), escaped(basis), from.note.empty() ? "" : ". ", escaped(from.note),
+        links(leaf, page));
 }
 
 std::string list(const std::vector<NamedLeaf>& leaves, const Page& page) {
-    std::string out = "<table class=leaves><thead><tr><th>what<th>value<th>confidence<th>interval<th>how</thead><tbody>", owner;
+    std::string out =
+                    "<table class=leaves><thead><tr><th>what<th>value<th>confidence<th>interval<th>how</thead><tbody>",
+                owner;
     for (const auto& leaf : leaves) {
         if (owner_of(leaf) != owner) {
             owner = owner_of(leaf);
@@ -77,7 +85,8 @@ std::string matrix(const std::vector<NamedLeaf>& leaves) {
     std::vector<std::string> owners;
     std::map<std::string, std::map<std::string_view, const NamedLeaf*>> cells;
     for (const auto& leaf : leaves) {
-        if (std::find(columns.begin(), columns.end(), leaf.info.name) == columns.end()) columns.push_back(leaf.info.name);
+        if (std::find(columns.begin(), columns.end(), leaf.info.name) == columns.end())
+            columns.push_back(leaf.info.name);
         auto& cell = cells[owner_of(leaf)];
         if (cell.empty()) owners.push_back(owner_of(leaf));
         cell[leaf.info.name] = &leaf;
@@ -91,7 +100,8 @@ std::string matrix(const std::vector<NamedLeaf>& leaves) {
             const auto found = cells[owner].find(column);
             out += found == cells[owner].end()
                        ? "<td></td>"
-                       : fmt::format("<td><a href='#{}'>{}</a></td>", anchor("leaf", found->second->path), escaped(leaf_text(*found->second)));
+                       : fmt::format("<td><a href='#{}'>{}</a></td>", anchor("leaf", found->second->path),
+                                     escaped(leaf_text(*found->second)));
         }
     }
     return out + "</tbody></table></div>";
@@ -105,7 +115,10 @@ std::string leaf_table(const std::vector<NamedLeaf>& leaves, const Page& page) {
     std::vector<NamedLeaf> few, many;
     for (const auto& leaf : leaves) (things[section_of(leaf.path)].size() > kManyThings ? many : few).push_back(leaf);
     std::string out = few.empty() ? "" : list(few, page);
-    if (!many.empty()) out += matrix(many) + fmt::format("<details><summary>Each with confidence, interval and method</summary>{}</details>", list(many, page));
+    if (!many.empty())
+        out += matrix(many) +
+               fmt::format("<details><summary>Each with confidence, interval and method</summary>{}</details>",
+                           list(many, page));
     return out;
 }
 

@@ -22,10 +22,13 @@ constexpr std::size_t kMixes = 6;
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view kMeasured = "measured";
 
-deduce::Trace::Column column(std::string_view name, std::string_view unit = "") { return {std::string(name), std::string(unit), {}}; }
+deduce::Trace::Column column(std::string_view name, std::string_view unit = "") {
+    return {std::string(name), std::string(unit), {}};
+}
 
 /// A column for what was measured, and one of each model; those the reader sees first are the first ones.
-deduce::Trace empty_trace(std::string name, const std::vector<ModelName>& models, deduce::Trace::Column x, std::string_view unit) {
+deduce::Trace empty_trace(std::string name, const std::vector<ModelName>& models, deduce::Trace::Column x,
+                          std::string_view unit) {
     deduce::Trace trace{.name = std::move(name), .experiment = "models"};
     trace.plot.x = x.name;
     trace.columns = {std::move(x), column(kMeasured, unit)};
@@ -40,7 +43,8 @@ double or_nothing(const std::map<double, double>& curve, double x) {
 }
 
 deduce::Trace mix_trace(const ModelledAccess& access, const ModelledMix& mix, const std::vector<ModelName>& models) {
-    auto trace = empty_trace(fmt::format("models/{}_alpha_{:g}", access.id, mix.alpha), models, column("warps", "per SM"), "instructions/cycle");
+    auto trace = empty_trace(fmt::format("models/{}_alpha_{:g}", access.id, mix.alpha), models,
+                             column("warps", "per SM"), "instructions/cycle");
     trace.plot.title = fmt::format("Throughput over occupancy: adds and {}, alpha {:g}", access.title, mix.alpha);
     std::set<double> warps;
     for (const auto& [count, rate] : mix.measured) warps.insert(count);
@@ -48,7 +52,8 @@ deduce::Trace mix_trace(const ModelledAccess& access, const ModelledMix& mix, co
         trace.columns[0].values.push_back(count);
         trace.columns[1].values.push_back(or_nothing(mix.measured, count));
         for (std::size_t m = 0; m < models.size(); ++m)
-            trace.columns[m + 2].values.push_back(m < mix.estimated.size() ? or_nothing(mix.estimated[m], count) : kNothing);
+            trace.columns[m + 2].values.push_back(m < mix.estimated.size() ? or_nothing(mix.estimated[m], count)
+                                                                           : kNothing);
     }
     return trace;
 }
@@ -57,15 +62,19 @@ double or_nothing(const std::optional<int>& warps) { return warps ? *warps : kNo
 
 /// The cusp: where arithmetic and accesses both take time, hiding both needs the most warps (Volkov 2016, 4.5).
 deduce::Trace cusp_trace(const ModelledAccess& access, const std::vector<ModelName>& models) {
-    auto trace = empty_trace(fmt::format("models/{}_needed", access.id), models, column("alpha", "adds per access"), "warps per SM");
+    auto trace = empty_trace(fmt::format("models/{}_needed", access.id), models, column("alpha", "adds per access"),
+                             "warps per SM");
     trace.plot.title = fmt::format(
-        "Fewest warps for 90% of the peak over alpha, adds and {}; none where all warps that fit do not attain it (Volkov 2016, Fig. 4.6)", access.title);
+        "Fewest warps for 90% of the peak over alpha, adds and {}; none where all warps that fit do not attain it "
+        "(Volkov 2016, Fig. 4.6)",
+        access.title);
     trace.plot.log_x = true;
     for (const auto& mix : access.mixes) {
         trace.columns[0].values.push_back(mix.alpha);
         trace.columns[1].values.push_back(or_nothing(mix.needed_measured));
         for (std::size_t m = 0; m < models.size(); ++m)
-            trace.columns[m + 2].values.push_back(m < mix.needed_estimated.size() ? or_nothing(mix.needed_estimated[m]) : kNothing);
+            trace.columns[m + 2].values.push_back(m < mix.needed_estimated.size() ? or_nothing(mix.needed_estimated[m])
+                                                                                  : kNothing);
     }
     return trace;
 }
@@ -79,18 +88,21 @@ Overlay overlay_of(const std::vector<ModelName>& models) {
 std::vector<const ModelledMix*> some_mixes(const std::vector<ModelledMix>& mixes) {
     std::vector<const ModelledMix*> some;
     const auto count = std::min(kMixes, mixes.size());
-    for (std::size_t i = 0; i < count; ++i) some.push_back(&mixes[count == 1 ? 0 : i * (mixes.size() - 1) / (count - 1)]);
+    for (std::size_t i = 0; i < count; ++i)
+        some.push_back(&mixes[count == 1 ? 0 : i * (mixes.size() - 1) / (count - 1)]);
     return some;
 }
 
 std::string access_section(const ModelledAccess& access, const Modelled& modelled) {
     const bool judged = !access.mean_error.empty();
     const auto models = judged ? modelled.models : std::vector<ModelName>{};
-    std::string out = fmt::format("<section id='{}'><h3>Adds and {}</h3>", anchor("modelled", access.id), escaped(access.title));
+    std::string out =
+        fmt::format("<section id='{}'><h3>Adds and {}</h3>", anchor("modelled", access.id), escaped(access.title));
     if (!judged) out += fmt::format("<p class=m>Without models: {}</p>", escaped(access.why_no_models));
     out += "<div class=plots>";
     if (judged) out += plot_element(cusp_trace(access, models), overlay_of(models));
-    for (const auto* mix : some_mixes(access.mixes)) out += plot_element(mix_trace(access, *mix, models), overlay_of(models));
+    for (const auto* mix : some_mixes(access.mixes))
+        out += plot_element(mix_trace(access, *mix, models), overlay_of(models));
     return out + "</div></section>";
 }
 
@@ -110,7 +122,8 @@ std::vector<std::size_t> best_first(const Modelled& modelled) {
 std::string model_table(const Modelled& modelled) {
     std::string out = "<div class=scroll><table class=models><thead><tr><th>model";
     for (const auto& access : modelled.accesses)
-        if (!access.mean_error.empty()) out += fmt::format("<th><a href='#{}'>{}</a>", anchor("modelled", access.id), escaped(access.title));
+        if (!access.mean_error.empty())
+            out += fmt::format("<th><a href='#{}'>{}</a>", anchor("modelled", access.id), escaped(access.title));
     out += "<th>what it says</thead><tbody>";
     for (const auto m : best_first(modelled)) {
         const auto& model = modelled.models[m];
@@ -118,8 +131,8 @@ std::string model_table(const Modelled& modelled) {
         if (vega_scripts().empty())
             out += fmt::format("<tr><th scope=row>{}</th>", escaped(model.id));
         else
-            out += fmt::format("<tr><th scope=row><label><input type=checkbox data-model='{0}'{1}> {0}</label></th>", escaped(model.id),
-                               model.shown ? " checked" : "");
+            out += fmt::format("<tr><th scope=row><label><input type=checkbox data-model='{0}'{1}> {0}</label></th>",
+                               escaped(model.id), model.shown ? " checked" : "");
         for (const auto& access : modelled.accesses)
             if (!access.mean_error.empty()) out += fmt::format("<td>{:.1f}%</td>", 100 * (access.mean_error[m] - 1));
         out += fmt::format("<td class=m>{} ({})</td>", escaped(model.title), escaped(model.source));
@@ -132,12 +145,14 @@ std::string model_table(const Modelled& modelled) {
 std::string modelled_section(const Modelled& modelled) {
     if (modelled.empty()) return {};
     std::string out =
-        "<h2 id=models>Throughput against occupancy, and models</h2><p>Every warp repeats one load, or another instruction, and alpha adds, each waiting for "
+        "<h2 id=models>Throughput against occupancy, and models</h2><p>Every warp repeats one load, or another "
+        "instruction, and alpha adds, each waiting for "
         "the last one. Points were measured; lines are what models say "
         "that know the latency and the rate of each kind of instruction alone.";
-    const bool judged = std::any_of(modelled.accesses.begin(), modelled.accesses.end(), [](const auto& access) { return !access.mean_error.empty(); });
-    out += judged ? fmt::format(" How far off each is on average, over all mixes and occupancies{}:</p>{}", vega_scripts().empty() ? "" : ", and which to draw",
-                                model_table(modelled))
+    const bool judged = std::any_of(modelled.accesses.begin(), modelled.accesses.end(),
+                                    [](const auto& access) { return !access.mean_error.empty(); });
+    out += judged ? fmt::format(" How far off each is on average, over all mixes and occupancies{}:</p>{}",
+                                vega_scripts().empty() ? "" : ", and which to draw", model_table(modelled))
                   : "</p>";
     for (const auto& access : modelled.accesses) out += access_section(access, modelled);
     return out;

@@ -1,4 +1,5 @@
-// Throughput against occupancy with models of latency hiding over it (Volkov 2016, 4.5, 7.9, 7.10), as a section of the report.
+// Throughput against occupancy with models of latency hiding over it (Volkov 2016, 4.5, 7.9, 7.10), as a section of the
+// report.
 #pragma once
 
 #include <map>
@@ -30,7 +31,8 @@ struct ModelledAccess {
     std::string title;  ///< "streaming loads"
     std::string why_no_models;
     std::vector<ModelledMix> mixes;  ///< by alpha
-    std::vector<double> mean_error;  ///< of each model: estimate over measured or its reciprocal, whichever is larger; empty without models
+    std::vector<double> mean_error;  ///< of each model: estimate over measured or its reciprocal, whichever is larger;
+                                     ///< empty without models
 };
 
 struct Modelled {
@@ -39,7 +41,8 @@ struct Modelled {
     [[nodiscard]] bool empty() const { return accesses.empty(); }
 };
 
-/// A table of models by how far off they are, in which those to draw are chosen; for each access the warps needed and some mixes. Empty where there is nothing.
+/// A table of models by how far off they are, in which those to draw are chosen; for each access the warps needed and
+/// some mixes. Empty where there is nothing.
 [[nodiscard]] std::string modelled_section(const Modelled& modelled);
 
 }  // namespace gputomo::report

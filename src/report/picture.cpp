@@ -22,7 +22,8 @@ std::string shown_name(std::string_view key) {
     std::string out(key);
     std::replace(out.begin(), out.end(), '_', ' ');
     for (std::size_t i = 0; i + 1 < out.size(); ++i)
-        if ((i == 0 || out[i - 1] == ' ') && out[i] == 'l' && std::isdigit(static_cast<unsigned char>(out[i + 1])) != 0) out[i] = 'L';
+        if ((i == 0 || out[i - 1] == ' ') && out[i] == 'l' && std::isdigit(static_cast<unsigned char>(out[i + 1])) != 0)
+            out[i] = 'L';
     if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
     return out;
 }
@@ -50,7 +51,8 @@ private:
         if (!frame.rows.empty()) frames.push_back(std::move(frame));
     }
     static std::string shared_by(std::string_view unit, const std::string& sms) {
-        return sms.empty() ? fmt::format("Shared by the SMs of a {}", unit) : fmt::format("Shared by the SMs of a {} ({} SMs)", unit, sms);
+        return sms.empty() ? fmt::format("Shared by the SMs of a {}", unit)
+                           : fmt::format("Shared by the SMs of a {} ({} SMs)", unit, sms);
     }
     /// A line of the box: the value between words; nothing where it is not known. What is undecided marks the box.
     void line(Box& box, std::string_view path, std::string_view before = "", std::string_view after = "") const {
@@ -83,7 +85,8 @@ private:
     }
 
     [[nodiscard]] BoxFrame sm() const {
-        const auto sms = facts_.text("topology.sms"), threads = facts_.text("topology.max_threads_per_sm"), blocks = facts_.text("topology.max_blocks_per_sm");
+        const auto sms = facts_.text("topology.sms"), threads = facts_.text("topology.max_threads_per_sm"),
+                   blocks = facts_.text("topology.max_blocks_per_sm");
         std::string title = sms.empty() ? "One SM" : fmt::format("One of {} SMs", sms);
         if (!threads.empty()) title += fmt::format(", {} threads", threads);
         if (!blocks.empty()) title += fmt::format(", {} blocks", blocks);
@@ -100,9 +103,12 @@ private:
     [[nodiscard]] BoxRow schedulers() const {
         BoxRow row;
         for (int i = 0; i < scheduler_count(); ++i) {
-            Box box{.title = scheduler_count() == 1 ? "Warp scheduler" : fmt::format("Scheduler {}", i + 1), .kind = "compute", .link = "issue"};
+            Box box{.title = scheduler_count() == 1 ? "Warp scheduler" : fmt::format("Scheduler {}", i + 1),
+                    .kind = "compute",
+                    .link = "issue"};
             line(box, "issue.issue_interval", "issues every ");
-            if (const auto width = facts_.number("issue.dual_issue"); width && *width > 1) line(box, "issue.dual_issue", "", " at once");
+            if (const auto width = facts_.number("issue.dual_issue"); width && *width > 1)
+                line(box, "issue.dual_issue", "", " at once");
             row.push_back(box);
         }
         return row;
@@ -113,16 +119,19 @@ private:
         for (const auto& [key, pipeline] : machine_.pipelines) {
             const auto path = fmt::format("pipelines.{}.", key);
             Box box{.title = key, .kind = "compute", .link = "arithmetic"};
-            std::transform(box.title.begin(), box.title.end(), box.title.begin(), [](unsigned char c) { return std::toupper(c); });
+            std::transform(box.title.begin(), box.title.end(), box.title.begin(),
+                           [](unsigned char c) { return std::toupper(c); });
             if (const auto lanes = facts_.number(path + "lanes")) {
                 const double whole = std::round(*lanes);
                 if (std::abs(*lanes - whole) < 0.05 * whole && whole <= 512) box.cells = static_cast<int>(whole);
-                box.lines.push_back(box.cells > 0 ? fmt::format("{} lane{}", box.cells, box.cells == 1 ? "" : "s") : fmt::format("{:.3g} ops/cycle", *lanes));
+                box.lines.push_back(box.cells > 0 ? fmt::format("{} lane{}", box.cells, box.cells == 1 ? "" : "s")
+                                                  : fmt::format("{:.3g} ops/cycle", *lanes));
             } else {
                 line(box, path + "lanes");
             }
             more(box, path + "latency");
-            if (const int parts = scheduler_count(); parts > 1 && box.cells > 0 && box.cells % parts == 0) box.groups = parts;
+            if (const int parts = scheduler_count(); parts > 1 && box.cells > 0 && box.cells % parts == 0)
+                box.groups = parts;
             if (!box.lines.empty()) row.push_back(box);
         }
         std::sort(row.begin(), row.end(), [](const Box& a, const Box& b) { return a.cells > b.cells; });
@@ -131,7 +140,8 @@ private:
 
     [[nodiscard]] BoxRow registers() const {
         Box box{.title = "Register file", .kind = "store", .link = "gpu"};
-        if (const auto count = facts_.number("topology.registers_per_sm")) box.lines.push_back(number_text(4 * *count, machine::Unit::bytes));
+        if (const auto count = facts_.number("topology.registers_per_sm"))
+            box.lines.push_back(number_text(4 * *count, machine::Unit::bytes));
         line(box, "topology.registers_per_sm", "", " registers");
         line(box, "topology.register_partitions", "partitions: ");
         line(box, "topology.max_registers_per_thread", "up to ", " a thread");
@@ -144,7 +154,8 @@ private:
         line(box, "shared.capacity");
         latency(box, "shared.latency");
         line(box, "shared.bytes_per_cycle");
-        if (const auto banks = facts_.number("shared.banks"); banks && *banks >= 1 && *banks <= 128) box.cells = static_cast<int>(*banks);
+        if (const auto banks = facts_.number("shared.banks"); banks && *banks >= 1 && *banks <= 128)
+            box.cells = static_cast<int>(*banks);
         const auto width = facts_.text("shared.bank_width");
         line(box, "shared.banks", "", width.empty() ? " banks" : " banks of " + width);
         return box.lines.empty() ? BoxRow{} : BoxRow{box};
@@ -167,7 +178,8 @@ private:
         }
         return use;
     }
-    /// Where to draw the cache. One whose sharers are not known is drawn in the SM where it is the first of a path, else apart.
+    /// Where to draw the cache. One whose sharers are not known is drawn in the SM where it is the first of a path,
+    /// else apart.
     [[nodiscard]] static std::string place_of(const machine::Cache& cache, const Use& use) {
         if (!cache.scope.known()) return use.first ? "sm" : "";
         return cache.scope.value == "scheduler" ? "sm" : cache.scope.value;
@@ -186,7 +198,8 @@ private:
             if (!ways.empty() && !sets.empty()) box.lines.push_back(fmt::format("{} ways x {} sets", ways, sets));
             more(box, path + "policy");
             if (use.paths.size() > 1) box.lines.push_back("for " + joined(use.paths));
-            if (place == "sm" && !cache.scope.known() && !box.lines.empty()) box.lines.emplace_back("sharers not measured");
+            if (place == "sm" && !cache.scope.known() && !box.lines.empty())
+                box.lines.emplace_back("sharers not measured");
             if (!box.lines.empty()) row.push_back(box);
         }
         return row;
@@ -213,10 +226,13 @@ private:
     }
 
     [[nodiscard]] BoxRow dram() const {
-        Box latencies{.title = "DRAM latency", .kind = "memory", .link = "caches"}, rates{.title = "DRAM bandwidth", .kind = "memory", .link = "memory"};
-        const bool any = std::any_of(machine_.paths.begin(), machine_.paths.end(), [](const auto& path) { return path.second.memory_latency.known(); });
+        Box latencies{.title = "DRAM latency", .kind = "memory", .link = "caches"},
+            rates{.title = "DRAM bandwidth", .kind = "memory", .link = "memory"};
+        const bool any = std::any_of(machine_.paths.begin(), machine_.paths.end(),
+                                     [](const auto& path) { return path.second.memory_latency.known(); });
         for (const auto& [name, path] : machine_.paths)
-            if (const auto leaf = fmt::format("paths.{}.memory_latency", name); !any || !open(leaf)) line(latencies, leaf, name + ": ");
+            if (const auto leaf = fmt::format("paths.{}.memory_latency", name); !any || !open(leaf))
+                line(latencies, leaf, name + ": ");
         line(rates, "memory.read_bandwidth", "reads ");
         line(rates, "memory.copy_bandwidth", "copies ");
         line(rates, "memory.peak_bandwidth", "pins ");
@@ -233,7 +249,8 @@ private:
 }  // namespace
 
 std::string picture(const machine::Machine& machine, const Facts& facts, double width) {
-    return draw(Painter(machine, facts).frames(), width, "The GPU: one SM, its caches, what SMs share, address translation and memory");
+    return draw(Painter(machine, facts).frames(), width,
+                "The GPU: one SM, its caches, what SMs share, address translation and memory");
 }
 
 }  // namespace gputomo::report

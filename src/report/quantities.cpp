@@ -39,7 +39,8 @@ std::optional<double> positive(const Facts& facts, std::string_view path) {
 std::span<const Headline> headlines() { return kHeadlines; }
 
 std::optional<double> warps_for_memory(const Facts& facts) {
-    const auto latency = facts.number("paths.global.memory_latency"), bandwidth = facts.number("memory.read_bandwidth"), clock = gigahertz(facts);
+    const auto latency = facts.number("paths.global.memory_latency"), bandwidth = facts.number("memory.read_bandwidth"),
+               clock = gigahertz(facts);
     const auto sms = positive(facts, "topology.sms"), warp = positive(facts, "topology.warp_size");
     if (!latency || !bandwidth || !clock || !sms || !warp) return std::nullopt;
     return *latency * *bandwidth / *clock / *sms / (kWordBytes * *warp);
@@ -58,7 +59,8 @@ std::optional<double> warps_for_arithmetic(const Facts& facts) {
 std::optional<double> bytes_per_add(const Facts& facts) {
     auto bandwidth = facts.number("memory.peak_bandwidth");
     if (!bandwidth) bandwidth = facts.number("memory.read_bandwidth");
-    const auto rate = positive(facts, "operations[add.f32].throughput"), sms = positive(facts, "topology.sms"), clock = gigahertz(facts);
+    const auto rate = positive(facts, "operations[add.f32].throughput"), sms = positive(facts, "topology.sms"),
+               clock = gigahertz(facts);
     if (!bandwidth || !rate || !sms || !clock) return std::nullopt;
     return *bandwidth / (*rate * *sms * *clock);
 }

@@ -22,7 +22,8 @@ const Subsystem* home_of(const std::string& experiment, const Page& page) {
     for (const auto& [path, id] : page.experiment_of)
         if (id == experiment) ++found[subsystem_of(path)];
     found.erase(nullptr);
-    const auto most = std::max_element(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     return most == found.end() ? nullptr : most->first;
 }
 
@@ -54,18 +55,22 @@ std::string evidence(const Method& method, const Page& page) {
     }
     std::string out = plots.empty() ? "" : "<div class=plots>";
     for (std::size_t i = 0; i < plots.size(); ++i) {
-        if (i == kPlotsInView) out += fmt::format("</div><details><summary>{} more plots</summary><div class=plots>", plots.size() - i);
+        if (i == kPlotsInView)
+            out += fmt::format("</div><details><summary>{} more plots</summary><div class=plots>", plots.size() - i);
         out += plots[i];
     }
     if (!plots.empty()) out += plots.size() > kPlotsInView ? "</div></details>" : "</div>";
-    if (!others.empty()) out += fmt::format("<details><summary>More evidence, in scan.json</summary><ul>{}</ul></details>", others);
+    if (!others.empty())
+        out += fmt::format("<details><summary>More evidence, in scan.json</summary><ul>{}</ul></details>", others);
     return out;
 }
 
 std::string experiment(const Method& method, const Page& page) {
-    std::string out = fmt::format("<section id='{}'><h3>How it was measured: {}</h3>", anchor("experiment", method.id), escaped(method.title));
+    std::string out = fmt::format("<section id='{}'><h3>How it was measured: {}</h3>", anchor("experiment", method.id),
+                                  escaped(method.title));
     if (!method.explanation.empty()) out += fmt::format("<p>{}</p>", escaped(method.explanation));
-    out += fmt::format("<p class=m>Experiment {}{}{}</p>", escaped(method.id), method.source.empty() ? "" : ", after ", escaped(method.source));
+    out += fmt::format("<p class=m>Experiment {}{}{}</p>", escaped(method.id), method.source.empty() ? "" : ", after ",
+                       escaped(method.source));
     return out + evidence(method, page) + "</section>";
 }
 
@@ -87,7 +92,8 @@ std::string contents(const Facts& facts, const Page& page, bool changes) {
     std::string out = "<nav>";
     if (changes) out += fmt::format("<a href='#earlier'>Changes since {}</a> ", escaped(page.earlier->name));
     for (const auto& subsystem : subsystems())
-        if (!leaves_of(facts, subsystem).empty()) out += fmt::format("<a href='#{}'>{}</a> ", subsystem.id, subsystem.title);
+        if (!leaves_of(facts, subsystem).empty())
+            out += fmt::format("<a href='#{}'>{}</a> ", subsystem.id, subsystem.title);
     if (!page.modelled.empty()) out += "<a href='#models'>Models</a> ";
     if (has_homeless(page)) out += "<a href='#evidence'>Other evidence</a> ";
     if (!page.code_checks.empty()) out += "<a href='#code'>Machine code</a>";
@@ -122,14 +128,20 @@ std::string code_checks(const Page& page) {
         ++counts[check.experiment][check.result];
         if (check.result == "unavailable") why_not.insert(check.found);
         if (check.result != "failed") continue;
-        failed += fmt::format("<details open><summary class=fail>{} ({}): expected {}; found {}</summary><pre>{}</pre></details>", escaped(check.kernel),
-                              escaped(check.experiment), escaped(check.expected), escaped(check.found), escaped(check.listing));
+        failed += fmt::format(
+            "<details open><summary class=fail>{} ({}): expected {}; found {}</summary><pre>{}</pre></details>",
+            escaped(check.kernel), escaped(check.experiment), escaped(check.expected), escaped(check.found),
+            escaped(check.listing));
     }
-    std::string out = "<h2 id=code>Machine code</h2><p>Did the driver compile the kernels to what was written? A kernel that fails is not timed.</p>" + failed;
+    std::string out =
+        "<h2 id=code>Machine code</h2><p>Did the driver compile the kernels to what was written? A kernel that fails "
+        "is not timed.</p>" +
+        failed;
     out += "<div class=scroll><table><thead><tr><th>experiment<th>passed<th>failed<th>not checked</thead><tbody>";
     for (auto& [id, results] : counts)
-        out += fmt::format("<tr><th scope=row>{}</th><td class=pass>{}</td><td class={}>{}</td><td>{}</td>", escaped(id), results["passed"],
-                           results["failed"] > 0 ? "fail" : "c", results["failed"], results["unavailable"]);
+        out += fmt::format("<tr><th scope=row>{}</th><td class=pass>{}</td><td class={}>{}</td><td>{}</td>",
+                           escaped(id), results["passed"], results["failed"] > 0 ? "fail" : "c", results["failed"],
+                           results["unavailable"]);
     out += "</tbody></table></div>";
     for (const auto& reason : why_not) out += fmt::format("<p class=m>Not checked: {}</p>", escaped(reason));
     return out;

@@ -12,7 +12,9 @@ namespace gputomo::report {
 namespace {
 
 /// What is not there has no unit.
-std::string_view unit_of(const machine::NamedLeaf& leaf) { return leaf.leaf.knowledge == machine::Knowledge::absent ? "" : machine::unit_name(leaf.info.unit); }
+std::string_view unit_of(const machine::NamedLeaf& leaf) {
+    return leaf.leaf.knowledge == machine::Knowledge::absent ? "" : machine::unit_name(leaf.info.unit);
+}
 
 }  // namespace
 
@@ -30,10 +32,12 @@ std::string table(const machine::Machine& machine) {
             out += fmt::format("{}{}\n", section.empty() ? "" : "\n", name);
             section = name;
         }
-        std::string line = fmt::format("  {:<{}}  {:>{}} {:<10}", leaf.path, widest, machine::value_text(leaf.leaf), widest_value, unit_of(leaf));
+        std::string line = fmt::format("  {:<{}}  {:>{}} {:<10}", leaf.path, widest, machine::value_text(leaf.leaf),
+                                       widest_value, unit_of(leaf));
         const auto& from = leaf.leaf.provenance;
         if (from.confidence) line += fmt::format(" {:>4.0f}%", 100 * *from.confidence);
-        if (from.interval && (*from.interval)[0] != (*from.interval)[1]) line += fmt::format("  [{:.6g}, {:.6g}]", (*from.interval)[0], (*from.interval)[1]);
+        if (from.interval && (*from.interval)[0] != (*from.interval)[1])
+            line += fmt::format("  [{:.6g}, {:.6g}]", (*from.interval)[0], (*from.interval)[1]);
         if (!from.source.empty()) line += fmt::format("  {}", from.source);
         line.erase(line.find_last_not_of(' ') + 1);
         out += line + "\n";

@@ -92,7 +92,8 @@ std::string anchor(std::string_view kind, std::string_view name) {
 
 std::string number_text(double value, Unit unit) {
     if (unit == Unit::bytes) return bytes_text(value);
-    const std::string number = std::abs(value) < 1e6 && value == std::round(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+    const std::string number = std::abs(value) < 1e6 && value == std::round(value) ? fmt::format("{:.0f}", value)
+                                                                                   : fmt::format("{:.4g}", value);
     if (unit == Unit::none || unit == Unit::count) return number;
     if (value == 1 && unit == Unit::cycles) return "1 cycle";
     return fmt::format("{} {}", number, machine::unit_name(unit));
@@ -101,7 +102,8 @@ std::string number_text(double value, Unit unit) {
 std::string range_text(double low, double high, Unit unit) {
     const auto from = number_text(low, unit), to = number_text(high, unit);
     const auto from_unit = from.find(' '), to_unit = to.find(' ');
-    const bool same_unit = from_unit != std::string::npos && to_unit != std::string::npos && from.substr(from_unit) == to.substr(to_unit);
+    const bool same_unit =
+        from_unit != std::string::npos && to_unit != std::string::npos && from.substr(from_unit) == to.substr(to_unit);
     return fmt::format("{} to {}", same_unit ? from.substr(0, from_unit) : from, to);
 }
 
@@ -110,7 +112,8 @@ std::string leaf_text(const machine::NamedLeaf& named) {
     if (leaf.knowledge == Knowledge::unknown) return "unknown";
     if (leaf.knowledge == Knowledge::absent) return "absent";
     if (leaf.knowledge == Knowledge::known)
-        return named.info.name == "index_hash" ? masks_text(std::get<std::vector<std::int64_t>>(leaf.value)) : value_in_words(leaf.value, named.info.unit);
+        return named.info.name == "index_hash" ? masks_text(std::get<std::vector<std::int64_t>>(leaf.value))
+                                               : value_in_words(leaf.value, named.info.unit);
     std::vector<std::string> candidates;
     for (const auto& candidate : leaf.candidates) candidates.push_back(value_in_words(candidate, named.info.unit));
     if (one_after_the_other(leaf.candidates)) return fmt::format("{} to {}", candidates.front(), candidates.back());
@@ -119,7 +122,9 @@ std::string leaf_text(const machine::NamedLeaf& named) {
     return interval ? range_text((*interval)[0], (*interval)[1], named.info.unit) : "undecided";
 }
 
-std::string owner_of(const machine::NamedLeaf& leaf) { return leaf.path.substr(0, leaf.path.size() - leaf.info.name.size() - 1); }
+std::string owner_of(const machine::NamedLeaf& leaf) {
+    return leaf.path.substr(0, leaf.path.size() - leaf.info.name.size() - 1);
+}
 
 Facts::Facts(const machine::Machine& machine) : leaves_(machine::all_leaves(machine)) {
     for (std::size_t i = 0; i < leaves_.size(); ++i) by_path_.emplace(leaves_[i].path, i);

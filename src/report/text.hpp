@@ -26,7 +26,8 @@ namespace gputomo::report {
 /// "38 cycles", "absent", "4 or 8", "15 to 29", "233 to 256 KiB" where only that is known, "undecided".
 [[nodiscard]] std::string leaf_text(const machine::NamedLeaf& leaf);
 
-/// "caches.l1.ways" is ways of caches.l1; "shared.banks" is banks of shared; "operations[add.s32].latency" is latency of operations[add.s32].
+/// "caches.l1.ways" is ways of caches.l1; "shared.banks" is banks of shared; "operations[add.s32].latency" is latency
+/// of operations[add.s32].
 [[nodiscard]] std::string owner_of(const machine::NamedLeaf& leaf);
 
 /// The leaves of a description by path.

@@ -15,12 +15,15 @@ bool number_agrees(const Json& printed, double reproduced, double tolerance) {
     return std::abs(reproduced - number) <= tolerance * std::abs(number);
 }
 
-bool is_pair(const Json& printed) { return printed.is_array() && printed.size() == 2 && printed[0].is_number() && printed[1].is_number(); }
+bool is_pair(const Json& printed) {
+    return printed.is_array() && printed.size() == 2 && printed[0].is_number() && printed[1].is_number();
+}
 
 bool list_agrees(const Json& printed, const std::vector<double>& reproduced, double tolerance) {
     if (printed.is_number())
-        return !reproduced.empty() &&
-               std::all_of(reproduced.begin(), reproduced.end(), [&](double number) { return number_agrees(printed, number, tolerance); });
+        return !reproduced.empty() && std::all_of(reproduced.begin(), reproduced.end(), [&](double number) {
+            return number_agrees(printed, number, tolerance);
+        });
     if (!printed.is_array() || printed.size() != reproduced.size()) return false;
     for (std::size_t i = 0; i < reproduced.size(); ++i)
         if (!printed[i].is_number() || !number_agrees(printed[i], reproduced[i], tolerance)) return false;

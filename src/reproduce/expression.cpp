@@ -48,13 +48,17 @@ std::vector<const Node*> alphas_of(const MixFunction& function, const Node& node
 /// Longer mixes do not fit a turn of their loop.
 constexpr double kMostAdds = 512;
 bool is_whole_alpha(const Node& node) {
-    return node.kind == Node::Kind::number && node.number >= 0 && node.number <= kMostAdds && std::floor(node.number) == node.number;
+    return node.kind == Node::Kind::number && node.number >= 0 && node.number <= kMostAdds &&
+           std::floor(node.number) == node.number;
 }
 bool is_adds(const Node& node) { return node.kind == Node::Kind::text && node.name == "adds"; }
 
-bool is_of_leaf(std::string_view name) { return std::find(std::begin(kOfLeaf), std::end(kOfLeaf), name) != std::end(kOfLeaf); }
+bool is_of_leaf(std::string_view name) {
+    return std::find(std::begin(kOfLeaf), std::end(kOfLeaf), name) != std::end(kOfLeaf);
+}
 bool is_rule_of_predictions(std::string_view name) {
-    return std::find(std::begin(kRulesOfPredictions), std::end(kRulesOfPredictions), name) != std::end(kRulesOfPredictions);
+    return std::find(std::begin(kRulesOfPredictions), std::end(kRulesOfPredictions), name) !=
+           std::end(kRulesOfPredictions);
 }
 /// The column that a function of real kernels reads; "" for other functions.
 std::string_view kernel_column(std::string_view name) {
@@ -80,7 +84,8 @@ public:
 private:
     [[noreturn]] void fail(std::string_view expected) const {
         const auto found = at_ < text_.size() ? fmt::format("'{}'", text_[at_]) : std::string("the end");
-        throw InputError(fmt::format("\"{}\": at character {}: found {}; expected {}", text_, at_ + 1, found, expected));
+        throw InputError(
+            fmt::format("\"{}\": at character {}: found {}; expected {}", text_, at_ + 1, found, expected));
     }
     void skip_space() {
         while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -93,12 +98,16 @@ private:
         skip_space();
         if (!text_.substr(at_).starts_with(sign)) return false;
         const auto end = at_ + sign.size();
-        if (starts_name(sign[0]) && end < text_.size() && (starts_name(text_[end]) || is_digit(text_[end]) || text_[end] == '.')) return false;
+        if (starts_name(sign[0]) && end < text_.size() &&
+            (starts_name(text_[end]) || is_digit(text_[end]) || text_[end] == '.'))
+            return false;
         at_ = end;
         return true;
     }
 
-    static Node call(std::string_view name, std::vector<Node> arguments) { return {Node::Kind::call, 0, std::string(name), std::move(arguments)}; }
+    static Node call(std::string_view name, std::vector<Node> arguments) {
+        return {Node::Kind::call, 0, std::string(name), std::move(arguments)};
+    }
 
     Node disjunction() {
         Node left = conjunction();
@@ -163,7 +172,8 @@ private:
     /// A path, in which brackets may hold anything, or a function.
     Node named() {
         const auto start = at_;
-        while (at_ < text_.size() && (starts_name(text_[at_]) || is_digit(text_[at_]) || text_[at_] == '.' || text_[at_] == '[')) {
+        while (at_ < text_.size() &&
+               (starts_name(text_[at_]) || is_digit(text_[at_]) || text_[at_] == '.' || text_[at_] == '[')) {
             if (text_[at_] == '[') at_ = std::min(text_.find(']', at_), text_.size() - 1);
             ++at_;
         }
@@ -196,19 +206,22 @@ private:
             fail(expected);
         };
         const auto all = [&](Node::Kind kind) {
-            return std::all_of(node.arguments.begin(), node.arguments.end(), [&](const Node& a) { return a.kind == kind; });
+            return std::all_of(node.arguments.begin(), node.arguments.end(),
+                               [&](const Node& a) { return a.kind == kind; });
         };
         if (is_of_leaf(node.name)) {
             if (node.arguments.size() != 1 || !all(Node::Kind::leaf)) refuse(node.name + "(leaf)");
         } else if (node.name == kColumn) {
             if (node.arguments.size() != 3 || !all(Node::Kind::text)) refuse("column('experiment', 'trace', 'column')");
         } else if (node.name == kOf) {
-            if (node.arguments.size() != 2 || node.arguments.front().kind != Node::Kind::text) refuse("of('GPU', expression)");
+            if (node.arguments.size() != 2 || node.arguments.front().kind != Node::Kind::text)
+                refuse("of('GPU', expression)");
         } else if (node.name == kPredict) {
             if (const auto expected = what_predict_expects(node); !expected.empty()) refuse(expected);
         } else if (!kernel_column(node.name).empty()) {
             if (node.arguments.size() != 1 || !all(Node::Kind::text)) refuse(fmt::format("{}('ID')", node.name));
-            if (const auto expected = why_no_kernel(node.arguments.front().name); !expected.empty()) refuse(fmt::format("one of {}", expected));
+            if (const auto expected = why_no_kernel(node.arguments.front().name); !expected.empty())
+                refuse(fmt::format("one of {}", expected));
         } else if (const auto* of_mixes = find_mix_function(node.name)) {
             if (const auto expected = what_mixes_expect(*of_mixes, node); !expected.empty()) refuse(expected);
         } else {
@@ -221,9 +234,11 @@ private:
 
     /// "" where the function is called as it should be.
     [[nodiscard]] std::string what_predict_expects(const Node& node) const {
-        if (node.arguments.size() < 2 || node.arguments[0].kind != Node::Kind::text || node.arguments[1].kind != Node::Kind::text)
+        if (node.arguments.size() < 2 || node.arguments[0].kind != Node::Kind::text ||
+            node.arguments[1].kind != Node::Kind::text)
             return "predict('LISTING', 'QUANTITY', ...)";
-        if (!listings_.contains(node.arguments[0].name)) return fmt::format("a listing that the paper has, not '{}'", node.arguments[0].name);
+        if (!listings_.contains(node.arguments[0].name))
+            return fmt::format("a listing that the paper has, not '{}'", node.arguments[0].name);
         const auto quantities = why_no_quantity(node.arguments[1].name);
         return quantities.empty() ? quantities : fmt::format("one of {} of a listing", quantities);
     }
@@ -232,16 +247,21 @@ private:
     static std::string what_mixes_expect(const MixFunction& function, const Node& node) {
         const bool several = function.form == MixForm::several, estimated = function.form == MixForm::estimated;
         const auto access = access_at(function);
-        auto form = fmt::format("{}({}'ACCESS', {})", node.name, estimated ? "'MODEL', " : "", several ? "list(ALPHA, ...)" : "ALPHA");
+        auto form = fmt::format("{}({}'ACCESS', {})", node.name, estimated ? "'MODEL', " : "",
+                                several ? "list(ALPHA, ...)" : "ALPHA");
         if (node.arguments.size() != access + 2) return form;
         if (std::any_of(node.arguments.begin(), node.arguments.begin() + static_cast<std::ptrdiff_t>(access) + 1,
                         [](const Node& a) { return a.kind != Node::Kind::text; }))
             return form;
-        if (const auto expected = why_no_access(node.arguments[access].name); !expected.empty()) return expected + " in " + form;
+        if (const auto expected = why_no_access(node.arguments[access].name); !expected.empty())
+            return expected + " in " + form;
         const auto models = models::catalogue();
-        if (estimated && std::none_of(models.begin(), models.end(), [&](const auto& model) { return model.id == node.arguments[0].name; }))
+        if (estimated && std::none_of(models.begin(), models.end(),
+                                      [&](const auto& model) { return model.id == node.arguments[0].name; }))
             return "the id of a model in " + form;
-        if (several && (node.arguments[access + 1].kind != Node::Kind::call || node.arguments[access + 1].name != "list")) return form;
+        if (several &&
+            (node.arguments[access + 1].kind != Node::Kind::call || node.arguments[access + 1].name != "list"))
+            return form;
         if (!function.reads_mixes) return {};
         for (const auto* alpha : alphas_of(function, node))
             if (!is_whole_alpha(*alpha) && (several || !is_adds(*alpha)))
@@ -257,10 +277,12 @@ private:
 Value leaf_value(const scan::Scan& scan, const std::string& path) {
     const auto* estimate = scan.findings.find(path);
     if (estimate == nullptr) throw NotMeasured(fmt::format("not measured: {}", path));
-    if (estimate->verdict == deduce::Verdict::absent) throw NotMeasured(fmt::format("{} was looked for and is not there", path));
+    if (estimate->verdict == deduce::Verdict::absent)
+        throw NotMeasured(fmt::format("{} was looked for and is not there", path));
     if (estimate->verdict == deduce::Verdict::undecided) {
         std::string candidates;
-        for (const auto& candidate : estimate->candidates) candidates += (candidates.empty() ? ": one of " : ", ") + text_of(value_of(candidate));
+        for (const auto& candidate : estimate->candidates)
+            candidates += (candidates.empty() ? ": one of " : ", ") + text_of(value_of(candidate));
         throw NotMeasured(fmt::format("{} was left undecided{}", path, candidates));
     }
     return value_of(estimate->value);
@@ -275,9 +297,11 @@ Value of_leaf(const scan::Scan& scan, const Node& node) {
     return estimate->verdict == deduce::Verdict::absent;
 }
 
-Value column_values(const scan::Scan& scan, std::string_view experiment, std::string_view name, std::string_view column) {
+Value column_values(const scan::Scan& scan, std::string_view experiment, std::string_view name,
+                    std::string_view column) {
     if (const auto* values = scan.column(experiment, name, column)) return *values;
-    throw NotMeasured(fmt::format("not measured: column '{}' of the trace {} of experiment {}", column, name, experiment));
+    throw NotMeasured(
+        fmt::format("not measured: column '{}' of the trace {} of experiment {}", column, name, experiment));
 }
 
 const scan::Scan& scan_of(const Scans& scans, const std::string& gpu) {
@@ -308,7 +332,10 @@ Value evaluate(const Node& node, const Scans& scans, const std::string& gpu) {
 
 }  // namespace
 
-Expression::Expression(std::string_view text, const Listings& listings) : text_(text), root_(Parser(text_, listings).whole()) { collect(root_, {}); }
+Expression::Expression(std::string_view text, const Listings& listings)
+    : text_(text), root_(Parser(text_, listings).whole()) {
+    collect(root_, {});
+}
 
 void Expression::collect(const Node& node, const std::string& gpu) {
     if (node.kind == Node::Kind::leaf) reads_[gpu].leaves.insert(node.name);
@@ -323,7 +350,8 @@ void Expression::collect_call(const Node& node, const std::string& gpu) {
     if (const auto* of_mixes = find_mix_function(node.name)) collect_mixes(*of_mixes, node, reads_[gpu]);
     if (!kernel_column(node.name).empty()) reads_[gpu].kernels.insert(node.arguments.front().name);
     asks_prediction_ = asks_prediction_ || node.name == kPredict || is_rule_of_predictions(node.name);
-    if (node.name == kPredict) reads_[gpu].leaves.insert(leaves_of_predictions().begin(), leaves_of_predictions().end());
+    if (node.name == kPredict)
+        reads_[gpu].leaves.insert(leaves_of_predictions().begin(), leaves_of_predictions().end());
 }
 
 /// What the parameters of models need is read with the mixes, accesses and adds alone among it.
@@ -333,7 +361,8 @@ void Expression::collect_mixes(const MixFunction& function, const Node& node, Re
     reads.experiments.insert(std::string(kAloneExperiment));
     if (!function.reads_mixes) return;
     for (const auto* alpha : alphas_of(function, node))
-        if (alpha->kind == Node::Kind::number && alpha->number > 0) reads.mixes.insert({access, static_cast<int>(alpha->number)});
+        if (alpha->kind == Node::Kind::number && alpha->number > 0)
+            reads.mixes.insert({access, static_cast<int>(alpha->number)});
 }
 
 Expression::Reads Expression::reads_of(const std::string& of, const std::string& gpu) const {

@@ -30,8 +30,9 @@ class Expression {
 public:
     struct Node;
 
-    /// Throws InputError that quotes the text, says at which character it goes wrong and what was expected; also for a leaf
-    /// that no machine description has and a function that does not exist. `listings` are those that predict() may name.
+    /// Throws InputError that quotes the text, says at which character it goes wrong and what was expected; also for a
+    /// leaf that no machine description has and a function that does not exist. `listings` are those that predict() may
+    /// name.
     explicit Expression(std::string_view text, const Listings& listings = {});
 
     [[nodiscard]] const std::string& text() const { return text_; }
@@ -46,7 +47,8 @@ public:
     /// What is read of `of`, evaluated for `gpu`.
     [[nodiscard]] Reads reads_of(const std::string& of, const std::string& gpu) const;
 
-    /// Ids of the performance models that it asks. Such an expression holds the built-in model against the paper, with measured or printed parameters.
+    /// Ids of the performance models that it asks. Such an expression holds the built-in model against the paper, with
+    /// measured or printed parameters.
     [[nodiscard]] const std::set<std::string>& models() const { return models_; }
     /// Whether it asks them, or what `gputomo predict` goes by. It may need nothing of a scan.
     [[nodiscard]] bool asks_models() const { return !models_.empty() || asks_prediction_; }

@@ -39,10 +39,14 @@ Value arithmetic(Arguments a, Operation operation) {
     const auto *left = std::get_if<Numbers>(&a[0]), *right = std::get_if<Numbers>(&a[1]);
     if (left == nullptr && right == nullptr) return operation(number(a[0]), number(a[1]));
     if (left != nullptr && right != nullptr && left->size() != right->size())
-        throw InputError(fmt::format("lists of {} and of {} numbers; expected as many in both", left->size(), right->size()));
-    const auto element = [](const Numbers* list, const Value& value, std::size_t i) { return list != nullptr ? (*list)[i] : number(value); };
+        throw InputError(
+            fmt::format("lists of {} and of {} numbers; expected as many in both", left->size(), right->size()));
+    const auto element = [](const Numbers* list, const Value& value, std::size_t i) {
+        return list != nullptr ? (*list)[i] : number(value);
+    };
     Numbers out;
-    for (std::size_t i = 0; i < (left != nullptr ? left : right)->size(); ++i) out.push_back(operation(element(left, a[0], i), element(right, a[1], i)));
+    for (std::size_t i = 0; i < (left != nullptr ? left : right)->size(); ++i)
+        out.push_back(operation(element(left, a[0], i), element(right, a[1], i)));
     return out;
 }
 
@@ -50,7 +54,9 @@ bool equal(const Value& a, const Value& b) {
     const auto* x = std::get_if<double>(&a);
     const auto* y = std::get_if<double>(&b);
     if (x != nullptr && y != nullptr) return std::abs(*x - *y) <= kRoundingError * std::max(std::abs(*x), std::abs(*y));
-    if (a.index() != b.index()) throw InputError(fmt::format("{} ({}) is compared with {} ({})", kind_of(a), text_of(a), kind_of(b), text_of(b)));
+    if (a.index() != b.index())
+        throw InputError(
+            fmt::format("{} ({}) is compared with {} ({})", kind_of(a), text_of(a), kind_of(b), text_of(b)));
     return a == b;
 }
 
@@ -61,7 +67,9 @@ struct Curve {
 };
 Curve curve(Arguments a) {
     const Curve c{filled(a[0]), filled(a[1])};
-    if (c.x.size() != c.y.size()) throw InputError(fmt::format("a curve of {} x and {} y values; expected as many of both", c.x.size(), c.y.size()));
+    if (c.x.size() != c.y.size())
+        throw InputError(
+            fmt::format("a curve of {} x and {} y values; expected as many of both", c.x.size(), c.y.size()));
     return c;
 }
 
@@ -87,7 +95,8 @@ Value interpolate(Arguments a) {
     const auto c = curve(a);
     const double x = number(a[2]);
     const auto after = static_cast<std::size_t>(std::lower_bound(c.x.begin(), c.x.end(), x) - c.x.begin());
-    if (after == c.x.size() || (after == 0 && c.x.front() != x)) throw NotMeasured(fmt::format("the curve does not reach {}", x));
+    if (after == c.x.size() || (after == 0 && c.x.front() != x))
+        throw NotMeasured(fmt::format("the curve does not reach {}", x));
     if (c.x[after] == x) return c.y[after];
     const double part = (x - c.x[after - 1]) / (c.x[after] - c.x[after - 1]);
     return c.y[after - 1] + part * (c.y[after] - c.y[after - 1]);
@@ -138,7 +147,8 @@ Value length(Arguments a) {
 Value item(Arguments a) {
     const double index = number(a[1]);
     const auto pick = [&](const auto& list) -> Value {
-        if (index < 0 || index >= static_cast<double>(list.size())) throw NotMeasured(fmt::format("a list of {} has no element {}", list.size(), index));
+        if (index < 0 || index >= static_cast<double>(list.size()))
+            throw NotMeasured(fmt::format("a list of {} has no element {}", list.size(), index));
         return list[static_cast<std::size_t>(index)];
     };
     if (const auto* texts = std::get_if<std::vector<std::string>>(&a[0])) return pick(*texts);
@@ -196,17 +206,25 @@ constexpr Function kFunctions[] = {
     {"between", 4, 4, between},
     {"conflict_ways", 2, 2, conflict_ways_of_words},
     {"contains", 2, 2, contains},
-    {"first_above", 3, 3, [](Arguments a) { return first_where(a, "above", [&](double y) { return y > number(a[2]); }); }},
-    {"first_below", 3, 3, [](Arguments a) { return first_where(a, "below", [&](double y) { return y < number(a[2]); }); }},
+    {"first_above", 3, 3,
+     [](Arguments a) { return first_where(a, "above", [&](double y) { return y > number(a[2]); }); }},
+    {"first_below", 3, 3,
+     [](Arguments a) { return first_where(a, "below", [&](double y) { return y < number(a[2]); }); }},
     {"floor", 1, 1, [](Arguments a) -> Value { return std::floor(number(a[0])); }},
     {"interpolate", 3, 3, interpolate},
     {"item", 2, 2, item},
     {"length", 1, 1, length},
     {"list", 0, kMany, list},
-    {"max", 1, kMany, [](Arguments a) { return extreme(a, [](const Numbers& all) { return std::max_element(all.begin(), all.end()); }); }},
+    {"max", 1, kMany,
+     [](Arguments a) {
+         return extreme(a, [](const Numbers& all) { return std::max_element(all.begin(), all.end()); });
+     }},
     {"mean", 1, 1, mean},
     {"median", 1, 1, median},
-    {"min", 1, kMany, [](Arguments a) { return extreme(a, [](const Numbers& all) { return std::min_element(all.begin(), all.end()); }); }},
+    {"min", 1, kMany,
+     [](Arguments a) {
+         return extreme(a, [](const Numbers& all) { return std::min_element(all.begin(), all.end()); });
+     }},
     {"model", 4, 5, model_value},
     {"model_needed", 3, 3, model_needed_warps},
     {"peak", 2, 2, peak},
@@ -221,7 +239,8 @@ constexpr Function kFunctions[] = {
 }  // namespace
 
 const Function* find_function(std::string_view name) {
-    const auto* found = std::find_if(std::begin(kFunctions), std::end(kFunctions), [&](const Function& f) { return f.name == name; });
+    const auto* found =
+        std::find_if(std::begin(kFunctions), std::end(kFunctions), [&](const Function& f) { return f.name == name; });
     return found == std::end(kFunctions) ? nullptr : found;
 }
 

@@ -1,4 +1,5 @@
-// The overview of several papers' reproductions: how much of each agrees, and everything that does not with what explains it.
+// The overview of several papers' reproductions: how much of each agrees, and everything that does not with what
+// explains it.
 #pragma once
 
 #include "reproduce/paper.hpp"

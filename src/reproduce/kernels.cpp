@@ -32,15 +32,18 @@ std::string why_no_kernel(std::string_view id) {
     return names;
 }
 
-scan::Record measure_kernels(device::Device& device, const std::set<std::string>& ids, const std::function<void(double, std::string_view)>& progress) {
-    scan::Record record{.id = std::string(kKernelRecord), .status = scan::Status::done, .seconds = 0, .error = {}, .outcome = {}};
+scan::Record measure_kernels(device::Device& device, const std::set<std::string>& ids,
+                             const std::function<void(double, std::string_view)>& progress) {
+    scan::Record record{
+        .id = std::string(kKernelRecord), .status = scan::Status::done, .seconds = 0, .error = {}, .outcome = {}};
     const auto begin = std::chrono::steady_clock::now();
     try {
         const auto all = static_cast<double>(ids.size());
         for (const auto& id : ids) {
             const auto done = static_cast<double>(record.outcome.traces.size());
             record.outcome.traces.push_back(trace_of(experiments::time_workload(
-                device, experiments::find_workload(id), [&](double fraction, std::string_view what) { progress((done + fraction) / all, what); })));
+                device, experiments::find_workload(id),
+                [&](double fraction, std::string_view what) { progress((done + fraction) / all, what); })));
         }
     } catch (const std::exception& e) {
         record.status = scan::status_of(e);

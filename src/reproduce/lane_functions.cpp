@@ -20,7 +20,8 @@ std::int64_t whole(double number, double least) {
 
 std::vector<std::int64_t> words_of(const Value& value) {
     const auto* numbers = std::get_if<std::vector<double>>(&value);
-    if (numbers == nullptr) throw InputError(fmt::format("found {} ({}); expected a list of words", kind_of(value), text_of(value)));
+    if (numbers == nullptr)
+        throw InputError(fmt::format("found {} ({}); expected a list of words", kind_of(value), text_of(value)));
     std::vector<std::int64_t> words;
     for (const double number : *numbers) words.push_back(whole(number, 0));
     return words;
@@ -28,7 +29,8 @@ std::vector<std::int64_t> words_of(const Value& value) {
 
 std::int64_t count_of(const Value& value) {
     const auto* number = std::get_if<double>(&value);
-    if (number == nullptr) throw InputError(fmt::format("found {} ({}); expected a number", kind_of(value), text_of(value)));
+    if (number == nullptr)
+        throw InputError(fmt::format("found {} ({}); expected a number", kind_of(value), text_of(value)));
     return whole(*number, 1);
 }
 
@@ -37,7 +39,8 @@ std::int64_t count_of(const Value& value) {
 Value transactions_of_words(std::span<const Value> arguments) {
     const auto size = count_of(arguments[1]);
     std::vector<double> first_words;
-    for (const auto block : predict::blocks_touched(words_of(arguments[0]), 1, size)) first_words.push_back(static_cast<double>(block * size));
+    for (const auto block : predict::blocks_touched(words_of(arguments[0]), 1, size))
+        first_words.push_back(static_cast<double>(block * size));
     return first_words;
 }
 

@@ -26,8 +26,8 @@ deduce::Trace trace_of(std::string_view access, const experiments::MixCurve& cur
 }
 
 /// One surface for each kind of access.
-void measure(device::Device& device, const std::vector<int>& warps, const std::set<Mix>& mixes, const std::function<void(double, std::string_view)>& progress,
-             experiments::Outcome& outcome) {
+void measure(device::Device& device, const std::vector<int>& warps, const std::set<Mix>& mixes,
+             const std::function<void(double, std::string_view)>& progress, experiments::Outcome& outcome) {
     std::map<std::string, std::vector<experiments::MixIntensity>> intensities;
     for (const auto& mix : mixes) intensities[mix.access].push_back({.accesses = 1, .alpha = mix.alpha});
     progress(0, "turns that fit");
@@ -65,11 +65,13 @@ std::string mix_trace_name(const Mix& mix) { return fmt::format("{}/{}/{}", kMix
 
 scan::Record measure_mixes(device::Device& device, const scan::Scan& scan, const std::set<Mix>& mixes,
                            const std::function<void(double, std::string_view)>& progress) {
-    scan::Record record{.id = std::string(kMixRecord), .status = scan::Status::done, .seconds = 0, .error = {}, .outcome = {}};
+    scan::Record record{
+        .id = std::string(kMixRecord), .status = scan::Status::done, .seconds = 0, .error = {}, .outcome = {}};
     const auto begin = std::chrono::steady_clock::now();
     try {
         const auto warps =
-            experiments::mix_occupancies(static_cast<int>(scan.findings.number("issue.schedulers_per_sm").value_or(1)), experiments::max_warps_of(device));
+            experiments::mix_occupancies(static_cast<int>(scan.findings.number("issue.schedulers_per_sm").value_or(1)),
+                                         experiments::max_warps_of(device));
         measure(device, warps, mixes, progress, record.outcome);
     } catch (const std::exception& e) {
         record.status = scan::status_of(e);

@@ -1,4 +1,5 @@
-// Mixes of one access and adds, which rows hold models against: measured at the occupancies that the models are judged on.
+// Mixes of one access and adds, which rows hold models against: measured at the occupancies that the models are judged
+// on.
 #pragma once
 
 #include "device/device.hpp"
@@ -16,16 +17,18 @@ namespace gputomo::reproduce {
 struct Mix {
     std::string access;  ///< "global", "shared" or "sfu"
     int alpha = 1;
-    auto operator<=>(const Mix&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 takes the comparison with zero for one of pointers
+    auto operator<=>(const Mix&) const =
+        default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 takes the comparison with zero for one of pointers
 };
 
-/// The record that measure_mixes() gives has this id; it has a trace of mix_trace_name() for each mix, with the columns warps (of an SM) and rate
-/// (instructions of the mix per cycle and SM).
+/// The record that measure_mixes() gives has this id; it has a trace of mix_trace_name() for each mix, with the columns
+/// warps (of an SM) and rate (instructions of the mix per cycle and SM).
 inline constexpr std::string_view kMixRecord = "mixes";
 [[nodiscard]] std::string mix_trace_name(const Mix& mix);
 
-/// Every mix at numbers of warps that give each scheduler as many (Volkov 2016, 7), those of experiments::mix_occupancies(). `scan` says how many
-/// schedulers an SM has. What fails or is interrupted is said in the record, as scan::run() does.
+/// Every mix at numbers of warps that give each scheduler as many (Volkov 2016, 7), those of
+/// experiments::mix_occupancies(). `scan` says how many schedulers an SM has. What fails or is interrupted is said in
+/// the record, as scan::run() does.
 [[nodiscard]] scan::Record measure_mixes(device::Device& device, const scan::Scan& scan, const std::set<Mix>& mixes,
                                          const std::function<void(double fraction, std::string_view what)>& progress);
 

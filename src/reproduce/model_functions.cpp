@@ -15,11 +15,14 @@ constexpr std::size_t kBasic = 5, kWithBandwidth = 8, kWithTransactions = 9, kWi
 template <class T>
 const T& argument(std::span<const Value> arguments, std::size_t index, std::string_view expected) {
     if (const auto* held = std::get_if<T>(&arguments[index])) return *held;
-    throw InputError(fmt::format("argument {} of a model is {} ({}); expected {}", index + 1, kind_of(arguments[index]), text_of(arguments[index]), expected));
+    throw InputError(fmt::format("argument {} of a model is {} ({}); expected {}", index + 1, kind_of(arguments[index]),
+                                 text_of(arguments[index]), expected));
 }
 
 /// Behind the others there are the base and pairs of a slope and a limit.
-bool has_contention(const std::vector<double>& list) { return list.size() >= kWithContention + 2 && list.size() % 2 == 0; }
+bool has_contention(const std::vector<double>& list) {
+    return list.size() >= kWithContention + 2 && list.size() % 2 == 0;
+}
 
 models::Contention contention(const std::vector<double>& list) {
     models::Contention found{.base = list[kWithTransactions], .terms = {}};
@@ -29,9 +32,11 @@ models::Contention contention(const std::vector<double>& list) {
 
 models::Parameters parameters(std::span<const Value> arguments) {
     const auto& list = argument<std::vector<double>>(arguments, 1, "a list of numbers");
-    if (list.size() != kBasic && list.size() != kWithBandwidth && list.size() != kWithTransactions && !has_contention(list))
+    if (list.size() != kBasic && list.size() != kWithBandwidth && list.size() != kWithTransactions &&
+        !has_contention(list))
         throw InputError(
-            fmt::format("a model with {} parameters; expected {}, {} with SMs, clock and pin bandwidth, {} with transactions, or 12, 14, ... with contention",
+            fmt::format("a model with {} parameters; expected {}, {} with SMs, clock and pin bandwidth, {} with "
+                        "transactions, or 12, 14, ... with contention",
                         list.size(), kBasic, kWithBandwidth, kWithTransactions));
     models::Parameters p;
     p.memory = {list[0], list[1]};
@@ -47,13 +52,18 @@ models::Parameters parameters(std::span<const Value> arguments) {
     return p;
 }
 
-models::Mix mix(std::span<const Value> arguments) { return {.alpha = argument<double>(arguments, 2, "a number"), .ilp = 1}; }
-const models::Model& model_of(std::span<const Value> arguments) { return models::find_model(argument<std::string>(arguments, 0, "the id of a model")); }
+models::Mix mix(std::span<const Value> arguments) {
+    return {.alpha = argument<double>(arguments, 2, "a number"), .ilp = 1};
+}
+const models::Model& model_of(std::span<const Value> arguments) {
+    return models::find_model(argument<std::string>(arguments, 0, "the id of a model"));
+}
 
 }  // namespace
 
 Value model_value(std::span<const Value> arguments) {
-    const auto solution = models::solve(model_of(arguments), parameters(arguments), mix(arguments), argument<double>(arguments, 3, "a number of warps"));
+    const auto solution = models::solve(model_of(arguments), parameters(arguments), mix(arguments),
+                                        argument<double>(arguments, 3, "a number of warps"));
     if (arguments.size() < 5) return solution.instructions_per_cycle;
     try {
         return solution.term(argument<std::string>(arguments, 4, "the name of a quantity"));

@@ -31,7 +31,8 @@ std::string mark(const Row& row) {
 std::string expression_html(const std::string& expression) {
     constexpr std::size_t kLong = 120;
     const auto code = fmt::format("<code>{}</code>", escaped(expression));
-    return expression.size() > kLong ? fmt::format("<details><summary>computed from traces</summary>{}</details>", code) : code;
+    return expression.size() > kLong ? fmt::format("<details><summary>computed from traces</summary>{}</details>", code)
+                                     : code;
 }
 
 /// Where the value comes from, and what explains a difference.
@@ -49,16 +50,21 @@ std::string how(const Row& row) {
     return text;
 }
 
-std::string with_unit(const Json& value, const std::string& unit) { return escaped(unit.empty() ? text_of(value) : text_of(value) + " " + unit); }
+std::string with_unit(const Json& value, const std::string& unit) {
+    return escaped(unit.empty() ? text_of(value) : text_of(value) + " " + unit);
+}
 
 std::string row_html(const Row& row, bool several_gpus) {
     const auto& entry = *row.entry;
     std::string published = with_unit(entry.value, entry.unit);
-    if (!entry.recipe->expected.is_null()) published += fmt::format("<br><small>here: {}</small>", escaped(text_of(entry.recipe->expected)));
-    return fmt::format("<tr id='{0}{6}'{8}><td class=w>{1}{7}<td>{2}<td class=v>{3}{4}<td class=m>{5}", escaped(entry.id), escaped(entry.quantity), published,
+    if (!entry.recipe->expected.is_null())
+        published += fmt::format("<br><small>here: {}</small>", escaped(text_of(entry.recipe->expected)));
+    return fmt::format("<tr id='{0}{6}'{8}><td class=w>{1}{7}<td>{2}<td class=v>{3}{4}<td class=m>{5}",
+                       escaped(entry.id), escaped(entry.quantity), published,
                        with_unit(row.reproduced, row.reproduced.is_null() ? "" : entry.unit), mark(row), how(row),
                        several_gpus ? fmt::format("@{}", escaped(row.gpu)) : std::string(),
-                       several_gpus ? fmt::format("<br><small>{}</small>", escaped(row.gpu)) : std::string(), row.agrees ? " class=agreeing" : "");
+                       several_gpus ? fmt::format("<br><small>{}</small>", escaped(row.gpu)) : std::string(),
+                       row.agrees ? " class=agreeing" : "");
 }
 
 /// The rows of one table or figure.
@@ -67,7 +73,8 @@ struct Group {
     std::vector<const Row*> rows;
 
     [[nodiscard]] std::size_t agreeing() const {
-        return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const Row* row) { return row->agrees; }));
+        return static_cast<std::size_t>(
+            std::count_if(rows.begin(), rows.end(), [](const Row* row) { return row->agrees; }));
     }
     [[nodiscard]] std::string id() const { return report::anchor("from", where); }
 };
@@ -86,18 +93,21 @@ std::vector<Group> groups_of(const Reproduction& reproduction) {
 
 /// Each table and figure with the share of its values that agree.
 std::string overview(const std::vector<Group>& groups) {
-    std::string out = "<div class=scroll><table class=overview><thead><tr><th>table or figure<th>agree<th>share</thead><tbody>";
+    std::string out =
+        "<div class=scroll><table class=overview><thead><tr><th>table or figure<th>agree<th>share</thead><tbody>";
     for (const auto& group : groups)
-        out += fmt::format("<tr><th scope=row><a href='#{}'>{}</a></th><td class=c>{} of {}<td><div class=rest><i class=share style='width:{:.0f}%'></i></div>",
-                           group.id(), escaped(group.where), group.agreeing(), group.rows.size(),
-                           100.0 * static_cast<double>(group.agreeing()) / static_cast<double>(group.rows.size()));
+        out += fmt::format(
+            "<tr><th scope=row><a href='#{}'>{}</a></th><td class=c>{} of {}<td><div class=rest><i class=share "
+            "style='width:{:.0f}%'></i></div>",
+            group.id(), escaped(group.where), group.agreeing(), group.rows.size(),
+            100.0 * static_cast<double>(group.agreeing()) / static_cast<double>(group.rows.size()));
     return out + "</tbody></table></div>";
 }
 
 /// Rows under the table or figure that they are from.
 std::string sections(const Reproduction& reproduction, const std::vector<Group>& groups) {
-    const bool several =
-        std::any_of(reproduction.rows.begin(), reproduction.rows.end(), [&](const Row& row) { return row.gpu != reproduction.rows.front().gpu; });
+    const bool several = std::any_of(reproduction.rows.begin(), reproduction.rows.end(),
+                                     [&](const Row& row) { return row.gpu != reproduction.rows.front().gpu; });
     std::string out;
     for (const auto& group : groups) {
         const bool all = group.agreeing() == group.rows.size();
@@ -114,20 +124,23 @@ std::string sections(const Reproduction& reproduction, const std::vector<Group>&
 std::string reasons(const Reproduction& reproduction) {
     if (reproduction.not_reproducible.empty()) return {};
     std::string out =
-        "<h2 id=not-reproducible>Not reproducible</h2><div class=scroll><table><thead><tr><th>where<th>quantity<th>published<th>why not</thead><tbody>";
+        "<h2 id=not-reproducible>Not reproducible</h2><div "
+        "class=scroll><table><thead><tr><th>where<th>quantity<th>published<th>why not</thead><tbody>";
     for (const auto* entry : reproduction.not_reproducible)
-        out += fmt::format("<tr><td>{}<td class=w>{}<td>{}<td class=m>{}", escaped(entry->where), escaped(entry->quantity),
-                           with_unit(entry->value, entry->unit), escaped(entry->not_reproducible));
+        out +=
+            fmt::format("<tr><td>{}<td class=w>{}<td>{}<td class=m>{}", escaped(entry->where), escaped(entry->quantity),
+                        with_unit(entry->value, entry->unit), escaped(entry->not_reproducible));
     return out + "</tbody></table></div>";
 }
 
 std::string discrepancies(const Paper& paper) {
     if (paper.discrepancies.empty()) return {};
     std::string out =
-        "<h2>Where the paper contradicts itself or another</h2><div class=scroll><table><thead><tr><th>where<th>what<th>readings<th>taken here</thead><tbody>";
+        "<h2>Where the paper contradicts itself or another</h2><div "
+        "class=scroll><table><thead><tr><th>where<th>what<th>readings<th>taken here</thead><tbody>";
     for (const auto& found : paper.discrepancies)
-        out += fmt::format("<tr><td>{}<td class=w>{}<td>{}<td>{}", escaped(found.where), escaped(found.issue), escaped(text_of(found.readings)),
-                           escaped(found.suggestion));
+        out += fmt::format("<tr><td>{}<td class=w>{}<td>{}<td>{}", escaped(found.where), escaped(found.issue),
+                           escaped(text_of(found.readings)), escaped(found.suggestion));
     return out + "</tbody></table></div>";
 }
 
@@ -136,12 +149,13 @@ std::string discrepancies(const Paper& paper) {
 std::string results_page(const Reproduction& reproduction) {
     const auto& paper = *reproduction.paper;
     std::string out = report::page_start(paper.title) + std::string(kPageStyle);
-    out += fmt::format("<nav><a href='index.html'>All papers</a></nav><p>{}. {}, {}.</p>", escaped(fmt::format("{}", fmt::join(paper.authors, ", "))),
-                       escaped(paper.venue), paper.year);
-    out += fmt::format("<div class=cards><div class=card><b>{} of {}</b><span>published values agree</span></div>", reproduction.agreeing(),
-                       reproduction.rows.size());
+    out += fmt::format("<nav><a href='index.html'>All papers</a></nav><p>{}. {}, {}.</p>",
+                       escaped(fmt::format("{}", fmt::join(paper.authors, ", "))), escaped(paper.venue), paper.year);
+    out += fmt::format("<div class=cards><div class=card><b>{} of {}</b><span>published values agree</span></div>",
+                       reproduction.agreeing(), reproduction.rows.size());
     if (const auto count = reproduction.not_reproducible.size(); count > 0)
-        out += fmt::format("<a class=card href='#not-reproducible'><b>{}</b><span>cannot be reproduced</span></a>", count);
+        out +=
+            fmt::format("<a class=card href='#not-reproducible'><b>{}</b><span>cannot be reproduced</span></a>", count);
     out += "</div>";
     out += "<p>Each value was measured again by experiments that know nothing of the GPU, on a simulated GPU.";
     if (const auto models = reproduction.of_models(); models > 0)

@@ -89,10 +89,13 @@ Entry entry_from(const JsonNode& node, const Paper& paper) {
                 .unit = text_or_empty(node, "unit"),
                 .kind = node.at("kind").text(),
                 .note = text_or_empty(node, "note")};
-    if (!entry.id.starts_with(paper.id + ".")) node.at("id").fail(fmt::format("an id that starts with '{}.'", paper.id));
-    if (std::find(kKinds.begin(), kKinds.end(), entry.kind) == kKinds.end()) node.at("kind").fail(fmt::format("one of {}", fmt::join(kKinds, ", ")));
+    if (!entry.id.starts_with(paper.id + "."))
+        node.at("id").fail(fmt::format("an id that starts with '{}.'", paper.id));
+    if (std::find(kKinds.begin(), kKinds.end(), entry.kind) == kKinds.end())
+        node.at("kind").fail(fmt::format("one of {}", fmt::join(kKinds, ", ")));
     const auto expression = node.find("reproduce"), reason = node.find("not_reproducible");
-    if (expression.has_value() == reason.has_value()) throw InputError(fmt::format("{}: expected one of 'reproduce' and 'not_reproducible'", entry.id));
+    if (expression.has_value() == reason.has_value())
+        throw InputError(fmt::format("{}: expected one of 'reproduce' and 'not_reproducible'", entry.id));
     if (reason) {
         entry.not_reproducible = reason->text();
         if (entry.not_reproducible.empty()) reason->fail("a reason");
@@ -105,7 +108,8 @@ Entry entry_from(const JsonNode& node, const Paper& paper) {
         if (!paper.gpus.contains(name)) (on ? *on : node.at("gpu")).fail("a GPU that the paper's 'gpus' has");
     if (entry.on.empty()) on->fail("at least one GPU");
     for (const auto& [name, reads] : entry.recipe->expression.reads())
-        if (!name.empty() && !paper.gpus.contains(name)) expression->fail(fmt::format("a GPU that the paper's 'gpus' has, not '{}'", name));
+        if (!name.empty() && !paper.gpus.contains(name))
+            expression->fail(fmt::format("a GPU that the paper's 'gpus' has, not '{}'", name));
     return entry;
 }
 
@@ -125,8 +129,8 @@ Paper paper_from(const JsonNode& node) {
         if (!ids.insert(paper.entries.back().id).second) result.at("id").fail("an id that no other entry has");
     }
     for (const auto& found : node.at("discrepancies").elements())
-        paper.discrepancies.push_back(
-            {found.at("id").text(), found.at("where").text(), found.at("issue").text(), found.at("values").json(), text_or_empty(found, "suggestion")});
+        paper.discrepancies.push_back({found.at("id").text(), found.at("where").text(), found.at("issue").text(),
+                                       found.at("values").json(), text_or_empty(found, "suggestion")});
     return paper;
 }
 

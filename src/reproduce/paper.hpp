@@ -1,4 +1,5 @@
-// A paper's published values as data, each with how it is reproduced or why it can't be (papers/*.json, docs/papers.md).
+// A paper's published values as data, each with how it is reproduced or why it can't be (papers/*.json,
+// docs/papers.md).
 #pragma once
 
 #include "machine/paths.hpp"

@@ -21,7 +21,8 @@ using predict::Prediction;
 using Numbers = std::vector<double>;
 using Choices = std::span<const Value>;
 
-/// What is not read of a scan, because the thesis doesn't: random words may take more of the memory's time than their transactions' bytes do.
+/// What is not read of a scan, because the thesis doesn't: random words may take more of the memory's time than their
+/// transactions' bytes do.
 constexpr std::string_view kOnlyGiven = "memory.fetch_bytes";
 
 /// By which the paper's way differs from what was measured and from what is taken for granted.
@@ -45,7 +46,8 @@ bool accesses_shared(const predict::Code& code, int line) {
 void add_count(Differences& to, const predict::Code& code, const Value& given, double count) {
     constexpr double kMostLines = 1e6;
     const double line = as<double>(given, "a line of the listing");
-    if (!(line >= 1 && line <= kMostLines)) throw InputError(fmt::format("predict is given line {}; expected a line of the listing", line));
+    if (!(line >= 1 && line <= kMostLines))
+        throw InputError(fmt::format("predict is given line {}; expected a line of the listing", line));
     auto& access = to.choices.access;
     (accesses_shared(code, static_cast<int>(line)) ? access.ways : access.transactions)[static_cast<int>(line)] = count;
 }
@@ -63,7 +65,8 @@ Differences differences_of(Choices given, const predict::Code& code) {
         const auto* number = given.size() > 1 ? std::get_if<double>(&given[1]) : nullptr;
         if (name == nullptr && number == nullptr)
             throw InputError(
-                fmt::format("predict is given {} ({}) alone; expected 'LABEL', 'LEAF', NUMBER or LINE, COUNT", kind_of(given[0]), text_of(given[0])));
+                fmt::format("predict is given {} ({}) alone; expected 'LABEL', 'LEAF', NUMBER or LINE, COUNT",
+                            kind_of(given[0]), text_of(given[0])));
         if (number == nullptr)
             differences.choices.path.taken.insert(*name);
         else if (name != nullptr)
@@ -130,7 +133,8 @@ constexpr std::array kQuantities{
     Quantity{"needed", [](const Prediction& p) -> Value { return p.needed_warps; }},
     Quantity{"bytes", [](const Prediction& p) -> Value { return p.bytes; }},
     Quantity{"bandwidth", [](const Prediction& p) -> Value { return p.gigabytes_per_second; }},
-    Quantity{"instructions", [](const Prediction& p) -> Value { return p.work.single_issues + 2 * p.work.dual_issues; }},
+    Quantity{"instructions",
+             [](const Prediction& p) -> Value { return p.work.single_issues + 2 * p.work.dual_issues; }},
     Quantity{"issues", [](const Prediction& p) -> Value { return p.work.issues(); }},
     Quantity{"single_issues", [](const Prediction& p) -> Value { return p.work.single_issues; }},
     Quantity{"dual_issues", [](const Prediction& p) -> Value { return p.work.dual_issues; }},
@@ -142,8 +146,12 @@ constexpr std::array kQuantities{
     Quantity{"shared", [](const Prediction& p) -> Value { return cycles_of(p, name_of(predict::Resource::shared)); }},
     Quantity{"memory", [](const Prediction& p) -> Value { return cycles_of(p, name_of(predict::Resource::memory)); }},
     Quantity{"scheduler", [](const Prediction& p) -> Value { return cycles_of(p, "warp scheduler"); }},
-    Quantity{"warps", [](const Prediction& p) { return of_points(p, [](const auto& point) { return static_cast<double>(point.warps); }); }},
-    Quantity{"rate", [](const Prediction& p) { return of_points(p, [](const auto& point) { return point.warps_per_cycle; }); }},
+    Quantity{"warps",
+             [](const Prediction& p) {
+                 return of_points(p, [](const auto& point) { return static_cast<double>(point.warps); });
+             }},
+    Quantity{"rate",
+             [](const Prediction& p) { return of_points(p, [](const auto& point) { return point.warps_per_cycle; }); }},
 };
 
 const Quantity* find_quantity(std::string_view name) {
@@ -166,7 +174,8 @@ Value predicted_value(const scan::Scan& scan, std::string_view code, std::span<c
     auto listed = predict::code_from_listing(predict::parse_listing(code, kListing), {}, kListing);
     const auto differences = differences_of(quantity_and_choices.subspan(1), listed);
     try {
-        return quantity->of(predict::predict(std::move(listed), machine_of(scan, differences.leaves), differences.choices, kScan));
+        return quantity->of(
+            predict::predict(std::move(listed), machine_of(scan, differences.leaves), differences.choices, kScan));
     } catch (const InputError& error) {
         const std::string_view what = error.what();
         if (what.starts_with(fmt::format("{}: ", kScan))) throw NotMeasured(error.what());  // a leaf that it needs
@@ -176,16 +185,20 @@ Value predicted_value(const scan::Scan& scan, std::string_view code, std::span<c
 
 const std::set<std::string>& leaves_of_predictions() {
     static const std::set<std::string> kLeaves = [] {
-        std::set<std::string> leaves{"topology.sms", "topology.max_threads_per_sm", "topology.warp_size", "clock.sm_mhz",
+        std::set<std::string> leaves{"topology.sms", "topology.max_threads_per_sm", "topology.warp_size",
+                                     "clock.sm_mhz",
                                      // issue
-                                     "issue.schedulers_per_sm", "issue.issue_interval", "issue.ilp_latency", "issue.dual_issue", "issue.barrier_latency",
-                                     "issue.branch_latency_taken", "issue.branch_latency_untaken", "launch.block_replacement",
+                                     "issue.schedulers_per_sm", "issue.issue_interval", "issue.ilp_latency",
+                                     "issue.dual_issue", "issue.barrier_latency", "issue.branch_latency_taken",
+                                     "issue.branch_latency_untaken", "launch.block_replacement",
                                      // memory
-                                     "paths.global.memory_latency", "memory.pause_interval", "memory.pause_time", "paths.global.transaction_cost",
-                                     "memory.read_bandwidth", "shared.latency", "shared.warp_latency", "shared.bytes_per_cycle", "shared.conflict_cost",
+                                     "paths.global.memory_latency", "memory.pause_interval", "memory.pause_time",
+                                     "paths.global.transaction_cost", "memory.read_bandwidth", "shared.latency",
+                                     "shared.warp_latency", "shared.bytes_per_cycle", "shared.conflict_cost",
                                      "shared.banks", "shared.bank_width", "shared.access_group"};
         for (const auto* operation : {"add.f32", "add.s32", "mad.lo.s32", "rsqrt.approx.f32"})
-            for (const auto* leaf : {"latency", "throughput", "instructions"}) leaves.insert(fmt::format("operations[{}].{}", operation, leaf));
+            for (const auto* leaf : {"latency", "throughput", "instructions"})
+                leaves.insert(fmt::format("operations[{}].{}", operation, leaf));
         return leaves;
     }();
     return kLeaves;

@@ -26,7 +26,8 @@ bool fits(std::string_view pattern, std::string_view path) {
 }
 
 bool gives(const experiments::Experiment& experiment, std::string_view path) {
-    return std::any_of(experiment.provides.begin(), experiment.provides.end(), [&](std::string_view pattern) { return fits(pattern, path); });
+    return std::any_of(experiment.provides.begin(), experiment.provides.end(),
+                       [&](std::string_view pattern) { return fits(pattern, path); });
 }
 
 /// Names of caches and TLBs begin with their path, where that is not the global one: "texture_l1", "global_l2", "l1".
@@ -39,7 +40,8 @@ std::string levels_of_path_of(std::string_view leaf) {
     return fmt::format("paths.global.{}", levels);
 }
 
-/// Several experiments find caches and TLBs, each those of one path; where one of them is for the path of this leaf, the others are left out.
+/// Several experiments find caches and TLBs, each those of one path; where one of them is for the path of this leaf,
+/// the others are left out.
 std::vector<const experiments::Experiment*> providers_of(const std::string& leaf) {
     std::vector<const experiments::Experiment*> all, nearest;
     for (const auto& experiment : experiments::catalogue())
@@ -50,7 +52,9 @@ std::vector<const experiments::Experiment*> providers_of(const std::string& leaf
 }
 
 bool chosen(const Entry& entry, const std::vector<std::string>& only) {
-    return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& id) { return entry.id == id || entry.id.starts_with(id + "."); });
+    return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& id) {
+               return entry.id == id || entry.id.starts_with(id + ".");
+           });
 }
 
 std::vector<const Entry*> chosen_entries(const Paper& paper, const std::vector<std::string>& only) {
@@ -59,7 +63,8 @@ std::vector<const Entry*> chosen_entries(const Paper& paper, const std::vector<s
         if (chosen(entry, only)) entries.push_back(&entry);
     for (const auto& id : only)
         if (std::none_of(entries.begin(), entries.end(), [&](const Entry* entry) { return chosen(*entry, {id}); }))
-            throw InputError(fmt::format("--only {}: no such entry of {}; expected an id such as {}", id, paper.id, paper.entries.front().id));
+            throw InputError(fmt::format("--only {}: no such entry of {}; expected an id such as {}", id, paper.id,
+                                         paper.entries.front().id));
     return entries;
 }
 
@@ -78,7 +83,8 @@ Row row_of(const Entry& entry, const std::string& gpu, const Scans& scans) {
 /// What the runner says of experiments that did not finish.
 void add_failures(const scan::Scan& scan, const std::string& gpu, std::vector<std::string>& to) {
     for (const auto& record : scan.records)
-        if (record.status != scan::Status::done) to.push_back(fmt::format("{}: {} {}: {}", gpu, record.id, scan::status_name(record.status), record.error));
+        if (record.status != scan::Status::done)
+            to.push_back(fmt::format("{}: {} {}: {}", gpu, record.id, scan::status_name(record.status), record.error));
 }
 
 /// What several scans at a time have done, for one who wants to see them as one.
@@ -89,7 +95,8 @@ public:
     void show(std::size_t scan, double fraction, double left, std::string_view what) {
         const std::lock_guard hold(lock_);
         done_[scan] = fraction;
-        options_.progress(std::accumulate(done_.begin(), done_.end(), 0.0) / static_cast<double>(done_.size()), left, what);
+        options_.progress(std::accumulate(done_.begin(), done_.end(), 0.0) / static_cast<double>(done_.size()), left,
+                          what);
     }
 
 private:
@@ -112,21 +119,27 @@ scan::Scan scan_gpu(const Wanted& wanted, const std::string& name, const PaperGp
                     const std::function<void(double, double, std::string_view)>& progress) {
     if (wanted.experiments.empty() && wanted.kernels.empty()) return {};
     std::vector<const experiments::Experiment*> plan;
-    if (!wanted.experiments.empty()) plan = scan::plan(experiments::catalogue(), wanted.experiments);  // of none named it makes one of all
+    if (!wanted.experiments.empty())
+        plan = scan::plan(experiments::catalogue(), wanted.experiments);  // of none named it makes one of all
     const auto device = options.open(name, gpu);
-    const double mixes = wanted.mixes.empty() ? 0 : kMixes, kernels = wanted.kernels.empty() ? 0 : kKernels, all = kExperiments + mixes + kernels;
+    const double mixes = wanted.mixes.empty() ? 0 : kMixes, kernels = wanted.kernels.empty() ? 0 : kKernels,
+                 all = kExperiments + mixes + kernels;
     const auto show = [&](double done, double left, std::string_view what) {
         if (options.progress) progress(done / all, left, fmt::format("{}, {}", gpu.machine, what));
     };
     scan::Options run{.seed = options.seed};
-    run.progress = [&](double fraction, double left, std::string_view what) { show(kExperiments * fraction, mixes + kernels == 0 ? left : -1, what); };
+    run.progress = [&](double fraction, double left, std::string_view what) {
+        show(kExperiments * fraction, mixes + kernels == 0 ? left : -1, what);
+    };
     auto scan = scan::run(*device, plan, run);
     if (!wanted.mixes.empty() && !scan.interrupted())
-        scan.records.push_back(
-            measure_mixes(*device, scan, wanted.mixes, [&](double fraction, std::string_view what) { show(kExperiments + mixes * fraction, -1, what); }));
+        scan.records.push_back(measure_mixes(*device, scan, wanted.mixes, [&](double fraction, std::string_view what) {
+            show(kExperiments + mixes * fraction, -1, what);
+        }));
     if (!wanted.kernels.empty() && !scan.interrupted())
-        scan.records.push_back(measure_kernels(*device, wanted.kernels,
-                                               [&](double fraction, std::string_view what) { show(kExperiments + mixes + kernels * fraction, -1, what); }));
+        scan.records.push_back(measure_kernels(*device, wanted.kernels, [&](double fraction, std::string_view what) {
+            show(kExperiments + mixes + kernels * fraction, -1, what);
+        }));
     return scan;
 }
 
@@ -151,7 +164,8 @@ std::size_t Reproduction::agreeing() const {
 }
 
 std::size_t Reproduction::of_models() const {
-    return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.entry->recipe->expression.asks_models(); }));
+    return static_cast<std::size_t>(std::count_if(
+        rows.begin(), rows.end(), [](const Row& row) { return row.entry->recipe->expression.asks_models(); }));
 }
 
 std::vector<std::string> experiments_for(const std::vector<const Entry*>& entries, const std::string& gpu) {
@@ -185,7 +199,8 @@ std::vector<Row> rows_of(const std::vector<const Entry*>& entries, const Scans& 
     std::vector<Row> rows;
     for (const auto& gpu : gpus_of(entries, false))
         for (const auto* entry : entries)
-            if (std::find(entry->on.begin(), entry->on.end(), gpu) != entry->on.end()) rows.push_back(row_of(*entry, gpu, scans));
+            if (std::find(entry->on.begin(), entry->on.end(), gpu) != entry->on.end())
+                rows.push_back(row_of(*entry, gpu, scans));
     return rows;
 }
 
@@ -200,9 +215,10 @@ Reproduction run(const Paper& paper, const Options& options) {
     Together together(options, gpus.size());
     const auto scan = [&](int number) {
         const auto i = static_cast<std::size_t>(number);
-        scans.at(gpus[i]) =
-            scan_gpu({experiments_for(entries, gpus[i]), mixes_for(entries, gpus[i]), kernels_for(entries, gpus[i])}, gpus[i], paper.gpus.at(gpus[i]), options,
-                     [&](double fraction, double left, std::string_view what) { together.show(i, fraction, left, what); });
+        scans.at(gpus[i]) = scan_gpu(
+            {experiments_for(entries, gpus[i]), mixes_for(entries, gpus[i]), kernels_for(entries, gpus[i])}, gpus[i],
+            paper.gpus.at(gpus[i]), options,
+            [&](double fraction, double left, std::string_view what) { together.show(i, fraction, left, what); });
     };
     spread(static_cast<int>(gpus.size()), std::max(1U, std::thread::hardware_concurrency()), scan, {});
     for (const auto& gpu : gpus) {

@@ -1,4 +1,5 @@
-// Runs the experiments that a paper's entries need on its simulated GPUs, and puts published and reproduced values side by side.
+// Runs the experiments that a paper's entries need on its simulated GPUs, and puts published and reproduced values side
+// by side.
 #pragma once
 
 #include "device/device.hpp"
@@ -53,7 +54,8 @@ struct Reproduction {
 [[nodiscard]] std::vector<Row> rows_of(const std::vector<const Entry*>& entries, const Scans& scans);
 
 /// Experiments that give what the entries' recipes read of `gpu`.
-[[nodiscard]] std::vector<std::string> experiments_for(const std::vector<const Entry*>& entries, const std::string& gpu);
+[[nodiscard]] std::vector<std::string> experiments_for(const std::vector<const Entry*>& entries,
+                                                       const std::string& gpu);
 
 /// Mixes that the entries' recipes read of `gpu`.
 [[nodiscard]] std::set<Mix> mixes_for(const std::vector<const Entry*>& entries, const std::string& gpu);
@@ -61,7 +63,8 @@ struct Reproduction {
 /// Real kernels whose measurement the entries' recipes read of `gpu`.
 [[nodiscard]] std::set<std::string> kernels_for(const std::vector<const Entry*>& entries, const std::string& gpu);
 
-/// {schema, paper, results: [{id, gpu, published, reproduced, unit, agrees, ...}], not_reproducible: [{id, ..., reason}]}
+/// {schema, paper, results: [{id, gpu, published, reproduced, unit, agrees, ...}], not_reproducible: [{id, ...,
+/// reason}]}
 [[nodiscard]] std::string results_json(const Reproduction& reproduction);
 /// For the terminal.
 [[nodiscard]] std::string results_table(const Reproduction& reproduction);

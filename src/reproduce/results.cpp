@@ -45,8 +45,8 @@ std::string row_line(const Row& row, std::size_t id_width) {
 }
 
 std::string reason_line(const Entry& entry) {
-    return fmt::format("        {}: {}: {}{}{}\n                {}\n", entry.id, entry.quantity, text_of(entry.value), entry.unit.empty() ? "" : " ",
-                       entry.unit, entry.not_reproducible);
+    return fmt::format("        {}: {}: {}{}{}\n                {}\n", entry.id, entry.quantity, text_of(entry.value),
+                       entry.unit.empty() ? "" : " ", entry.unit, entry.not_reproducible);
 }
 
 }  // namespace
@@ -73,8 +73,11 @@ std::string results_table(const Reproduction& reproduction) {
     }
     if (!reproduction.not_reproducible.empty()) out += "\nnot reproducible\n";
     for (const auto* entry : reproduction.not_reproducible) out += reason_line(*entry);
-    return out + fmt::format("\n{} of {} published values agree ({} are of built-in models against equations and examples); {} cannot be reproduced\n",
-                             reproduction.agreeing(), reproduction.rows.size(), reproduction.of_models(), reproduction.not_reproducible.size());
+    return out + fmt::format(
+                     "\n{} of {} published values agree ({} are of built-in models against equations and examples); {} "
+                     "cannot be reproduced\n",
+                     reproduction.agreeing(), reproduction.rows.size(), reproduction.of_models(),
+                     reproduction.not_reproducible.size());
 }
 
 }  // namespace gputomo::reproduce

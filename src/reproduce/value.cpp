@@ -61,7 +61,8 @@ std::string text_of(const Json& value) {
 std::string text_of(const Value& value) { return text_of(to_json(value)); }
 
 std::string_view kind_of(const Value& value) {
-    static constexpr std::array<std::string_view, 5> kKinds{"true or false", "a number", "text", "a list of numbers", "a list of texts"};
+    static constexpr std::array<std::string_view, 5> kKinds{"true or false", "a number", "text", "a list of numbers",
+                                                            "a list of texts"};
     return kKinds.at(value.index());
 }
 

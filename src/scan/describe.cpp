@@ -36,8 +36,10 @@ bool is_finite(const deduce::Value& value) {
 
 /// JSON has no word for what is not finite, so a description that holds such a value could not be read back.
 bool is_finite(const deduce::Estimate& e) {
-    return is_finite(e.value) && std::isfinite(e.confidence) && (!e.interval || (std::isfinite((*e.interval)[0]) && std::isfinite((*e.interval)[1]))) &&
-           std::all_of(e.candidates.begin(), e.candidates.end(), [](const deduce::Value& candidate) { return is_finite(candidate); });
+    return is_finite(e.value) && std::isfinite(e.confidence) &&
+           (!e.interval || (std::isfinite((*e.interval)[0]) && std::isfinite((*e.interval)[1]))) &&
+           std::all_of(e.candidates.begin(), e.candidates.end(),
+                       [](const deduce::Value& candidate) { return is_finite(candidate); });
 }
 
 }  // namespace

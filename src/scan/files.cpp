@@ -13,7 +13,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void cannot_write(const fs::path& file, std::string_view why) { throw InputError(fmt::format("{}: cannot be written: {}", file.string(), why)); }
+[[noreturn]] void cannot_write(const fs::path& file, std::string_view why) {
+    throw InputError(fmt::format("{}: cannot be written: {}", file.string(), why));
+}
 
 /// A device such as /dev/stdout or /dev/null is written to; a file renamed to its name would take its place.
 bool is_special(const fs::path& file) {

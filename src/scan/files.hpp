@@ -16,7 +16,8 @@ inline constexpr std::string_view kScanSchema = "gputomo-scan-1";
 [[nodiscard]] Scan scan_from_json(std::string_view text, std::string_view origin = "scan");
 [[nodiscard]] Scan load_scan(const std::filesystem::path& file);
 
-/// Writes by way of a temporary file, so that a file is whole or not there; to a device (/dev/stdout) directly. Throws InputError naming the file.
+/// Writes by way of a temporary file, so that a file is whole or not there; to a device (/dev/stdout) directly. Throws
+/// InputError naming the file.
 void write_file(const std::filesystem::path& file, std::string_view content);
 /// Makes the folder and tries to write there, before anything is measured. Throws InputError naming it.
 void check_writable(const std::filesystem::path& folder);

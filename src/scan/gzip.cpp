@@ -56,7 +56,8 @@ std::string gunzip(std::string_view data, std::string_view origin) {
     }
     inflateEnd(&stream);
     if (result != Z_STREAM_END)
-        throw InputError(fmt::format("{}: found compressed data that are damaged, cut off or too large; expected a whole gzip file", origin));
+        throw InputError(fmt::format(
+            "{}: found compressed data that are damaged, cut off or too large; expected a whole gzip file", origin));
     return out;
 }
 

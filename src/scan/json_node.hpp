@@ -26,7 +26,8 @@ public:
 
     /// Throws InputError "PATH: found ...; expected ...".
     [[noreturn]] void fail(std::string_view expected) const {
-        const std::string found = json_->is_structured() ? json_->type_name() : json_->dump(-1, ' ', false, Json::error_handler_t::replace);
+        const std::string found =
+            json_->is_structured() ? json_->type_name() : json_->dump(-1, ' ', false, Json::error_handler_t::replace);
         throw InputError(fmt::format("{}: found {}; expected {}", path_.empty() ? "the file" : path_, found, expected));
     }
 
@@ -79,14 +80,17 @@ public:
         std::vector<double> all;
         all.reserve(json_->size());
         for (const auto& element : *json_) {
-            if (!element.is_number() && !element.is_null()) JsonNode(element, fmt::format("{}[{}]", path_, all.size())).fail("a number or null");
+            if (!element.is_number() && !element.is_null())
+                JsonNode(element, fmt::format("{}[{}]", path_, all.size())).fail("a number or null");
             all.push_back(element.is_null() ? std::numeric_limits<double>::quiet_NaN() : element.get<double>());
         }
         return all;
     }
 
 private:
-    [[nodiscard]] std::string member_path(std::string_view name) const { return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name); }
+    [[nodiscard]] std::string member_path(std::string_view name) const {
+        return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
+    }
 
     const Json* json_;
     std::string path_;

@@ -9,7 +9,8 @@ namespace {
 Json kernel_json(const MeasuredKernel& kernel) {
     Json samples = Json::array();
     for (const auto& s : kernel.samples)
-        samples.push_back({{"blocks", s.blocks}, {"warps", s.warps}, {"warps_per_cycle", s.warps_per_cycle}, {"sm_mhz", s.sm_mhz}});
+        samples.push_back(
+            {{"blocks", s.blocks}, {"warps", s.warps}, {"warps_per_cycle", s.warps_per_cycle}, {"sm_mhz", s.sm_mhz}});
     return {{"id", kernel.id}, {"threads", kernel.threads}, {"registers", kernel.registers}, {"samples", samples}};
 }
 
@@ -27,7 +28,10 @@ double positive(const JsonNode& node) {
 }
 
 MeasuredKernel kernel_from(const JsonNode& node) {
-    MeasuredKernel kernel{.id = node.at("id").text(), .threads = count(node.at("threads")), .registers = count(node.at("registers")), .samples = {}};
+    MeasuredKernel kernel{.id = node.at("id").text(),
+                          .threads = count(node.at("threads")),
+                          .registers = count(node.at("registers")),
+                          .samples = {}};
     for (const auto& s : node.at("samples").elements())
         kernel.samples.push_back({.blocks = count(s.at("blocks")),
                                   .warps = count(s.at("warps")),
@@ -42,7 +46,9 @@ MeasuredKernel kernel_from(const JsonNode& node) {
 std::string to_json(const MeasuredKernels& measured) {
     Json kernels = Json::array();
     for (const auto& kernel : measured.kernels) kernels.push_back(kernel_json(kernel));
-    return Json{{"schema", kKernelsSchema}, {"gpu", measured.gpu}, {"sms", measured.sms}, {"kernels", kernels}}.dump(1) + "\n";
+    return Json{{"schema", kKernelsSchema}, {"gpu", measured.gpu}, {"sms", measured.sms}, {"kernels", kernels}}.dump(
+               1) +
+           "\n";
 }
 
 MeasuredKernels kernels_from_json(std::string_view text, std::string_view origin) {
@@ -60,6 +66,8 @@ MeasuredKernels kernels_from_json(std::string_view text, std::string_view origin
     }
 }
 
-MeasuredKernels load_kernels(const std::filesystem::path& file) { return kernels_from_json(read_file(file, "throughputs of kernels"), file.string()); }
+MeasuredKernels load_kernels(const std::filesystem::path& file) {
+    return kernels_from_json(read_file(file, "throughputs of kernels"), file.string());
+}
 
 }  // namespace gputomo::scan

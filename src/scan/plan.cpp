@@ -19,7 +19,8 @@ public:
     explicit Planner(std::span<const Experiment> catalogue) : catalogue_(catalogue) {}
 
     void add(std::string_view id) {
-        const auto found = std::find_if(catalogue_.begin(), catalogue_.end(), [&](const Experiment& e) { return e.id == id; });
+        const auto found =
+            std::find_if(catalogue_.begin(), catalogue_.end(), [&](const Experiment& e) { return e.id == id; });
         if (found == catalogue_.end()) {
             std::vector<std::string_view> ids;
             for (const auto& e : catalogue_) ids.push_back(e.id);
@@ -55,7 +56,8 @@ std::vector<const Experiment*> plan_of_all(std::span<const Experiment> catalogue
     using enum experiments::PartOfScan;
     Planner planner(catalogue);
     for (const auto& experiment : catalogue)
-        if (experiment.part_of_scan == always || (experiment.part_of_scan == on_hardware && !simulated)) planner.add(experiment.id);
+        if (experiment.part_of_scan == always || (experiment.part_of_scan == on_hardware && !simulated))
+            planner.add(experiment.id);
     return planner.take();
 }
 

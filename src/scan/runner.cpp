@@ -16,7 +16,8 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// After some errors a CUDA context refuses everything; after others (out of memory, a kernel that does not load) it goes on.
+/// After some errors a CUDA context refuses everything; after others (out of memory, a kernel that does not load) it
+/// goes on.
 bool answers(device::Device& device) {
     constexpr std::uint32_t kWord = 0x600d600d;
     try {
@@ -28,7 +29,8 @@ bool answers(device::Device& device) {
     }
 }
 
-/// Of a faulty experiment only its own outcome is lost; found when all is described, the fault would cost the whole scan.
+/// Of a faulty experiment only its own outcome is lost; found when all is described, the fault would cost the whole
+/// scan.
 experiments::Outcome describable(experiments::Outcome outcome) {
     machine::Machine scratch;
     for (const auto& estimate : outcome.estimates) add_estimate(scratch, estimate);
@@ -71,7 +73,8 @@ private:
         for (const auto* experiment : plan_) {
             if (experiment->compile_ahead == nullptr || experiment->compile_after != done) continue;
             try {
-                experiment->compile_ahead({.device = device_, .findings = scan_.findings, .seed = options_.seed, .quick = options_.quick});
+                experiment->compile_ahead(
+                    {.device = device_, .findings = scan_.findings, .seed = options_.seed, .quick = options_.quick});
             } catch (const DeviceError&) {
                 return;  // the experiment itself will say so
             }
@@ -88,7 +91,8 @@ private:
     void run_one(const experiments::Experiment& experiment, Record& record, std::size_t index) {
         const auto start = Clock::now();
         const auto progress = [&](double fraction, std::string_view what) {
-            const double whole = (static_cast<double>(index) + std::clamp(fraction, 0.0, 1.0)) / static_cast<double>(plan_.size());
+            const double whole =
+                (static_cast<double>(index) + std::clamp(fraction, 0.0, 1.0)) / static_cast<double>(plan_.size());
             const double passed = seconds_since(start_);
             const double left = whole > 0.02 ? passed / whole * (1 - whole) : -1;
             if (options_.progress) options_.progress(whole, left, fmt::format("{}: {}", experiment.id, what));
@@ -129,7 +133,8 @@ Status status_of(const std::exception& thrown) {
 }
 
 std::string_view status_name(Status status) {
-    static constexpr std::array<std::string_view, 6> kNames{"done", "failed", "device failed", "time limit", "skipped", "interrupted"};
+    static constexpr std::array<std::string_view, 6> kNames{"done",       "failed",  "device failed",
+                                                            "time limit", "skipped", "interrupted"};
     return kNames.at(static_cast<std::size_t>(status));
 }
 
@@ -144,7 +149,8 @@ const Record* Scan::first_failure() const {
     return found == records.end() ? nullptr : &*found;
 }
 
-const std::vector<double>* Scan::column(std::string_view experiment, std::string_view trace, std::string_view name) const {
+const std::vector<double>* Scan::column(std::string_view experiment, std::string_view trace,
+                                        std::string_view name) const {
     for (const auto& record : records) {
         if (record.id != experiment) continue;
         for (const auto& of_experiment : record.outcome.traces) {

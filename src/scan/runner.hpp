@@ -37,7 +37,8 @@ struct Scan;
 struct Options {
     std::uint64_t seed = 1;
     bool quick = false;
-    /// Share of the whole plan that is done, seconds left (negative: unknown), what is being done. Throws Interrupted to stop.
+    /// Share of the whole plan that is done, seconds left (negative: unknown), what is being done. Throws Interrupted
+    /// to stop.
     std::function<void(double fraction, double seconds_left, std::string_view what)> progress;
     /// Called after each experiment, for saving what there is.
     std::function<void(const Scan&)> save;
@@ -56,17 +57,20 @@ struct Scan {
     /// The first experiment that started and failed; null where there is none.
     [[nodiscard]] const Record* first_failure() const;
     /// A column of a trace; null where there is none.
-    [[nodiscard]] const std::vector<double>* column(std::string_view experiment, std::string_view trace, std::string_view name) const;
+    [[nodiscard]] const std::vector<double>* column(std::string_view experiment, std::string_view trace,
+                                                    std::string_view name) const;
 };
 
-/// Never throws what an experiment threw: a failure is recorded, what needs the experiment is skipped, and the rest goes on
-/// unless the device is lost: after a device failure it must still store and return a word. An outcome that fits no
-/// description is a failure too.
-[[nodiscard]] Scan run(device::Device& device, const std::vector<const experiments::Experiment*>& plan, const Options& options);
+/// Never throws what an experiment threw: a failure is recorded, what needs the experiment is skipped, and the rest
+/// goes on unless the device is lost: after a device failure it must still store and return a word. An outcome that
+/// fits no description is a failure too.
+[[nodiscard]] Scan run(device::Device& device, const std::vector<const experiments::Experiment*>& plan,
+                       const Options& options);
 
 /// The machine description that the findings make. Throws std::logic_error for an estimate that fits no description.
 [[nodiscard]] machine::Machine describe(const Scan& scan);
-/// Adds one finding. Throws std::logic_error for a path that no description has, a value of another type or one that is not finite.
+/// Adds one finding. Throws std::logic_error for a path that no description has, a value of another type or one that is
+/// not finite.
 void add_estimate(machine::Machine& machine, const deduce::Estimate& estimate);
 
 }  // namespace gputomo::scan

@@ -9,9 +9,11 @@ namespace gputomo::scan {
 namespace {
 
 constexpr std::array<std::string_view, 3> kVerdicts{"decided", "absent", "undecided"};
-constexpr std::array kStatuses{Status::done, Status::failed, Status::device_failed, Status::timed_out, Status::skipped, Status::interrupted};
+constexpr std::array kStatuses{Status::done,      Status::failed,  Status::device_failed,
+                               Status::timed_out, Status::skipped, Status::interrupted};
 
-/// [] does not say what it is a list of, and a description takes only the right kind; so it is written as {"empty": "strings"}.
+/// [] does not say what it is a list of, and a description takes only the right kind; so it is written as {"empty":
+/// "strings"}.
 Json empty_list(std::string_view of) { return {{"empty", of}}; }
 
 Json value_json(const std::vector<std::int64_t>& list) { return list.empty() ? empty_list("integers") : Json(list); }
@@ -33,7 +35,10 @@ deduce::Value empty_list_from(const JsonNode& of) {
     of.fail("integers, numbers or strings");
 }
 
-bool is_int64(const Json& json) { return json.is_number_integer() && !(json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{INT64_MAX}); }
+bool is_int64(const Json& json) {
+    return json.is_number_integer() &&
+           !(json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
+}
 
 deduce::Value value_from(const JsonNode& node) {
     const Json& json = node.json();
@@ -91,14 +96,18 @@ deduce::Estimate estimate_from(const JsonNode& node) {
 /// The columns that make another form of a plot than points and lines, by their names in the file.
 template <class Plot>
 auto form_columns(Plot& plot) {
-    return std::array{std::pair{"split", &plot.split}, std::pair{"shade", &plot.shade}, std::pair{"until", &plot.until}};
+    return std::array{std::pair{"split", &plot.split}, std::pair{"shade", &plot.shade},
+                      std::pair{"until", &plot.until}};
 }
 
 Json trace_json(const deduce::Trace& trace) {
     Json json = {{"name", trace.name}, {"experiment", trace.experiment}, {"columns", Json::array()}};
-    for (const auto& column : trace.columns) json["columns"].push_back({{"name", column.name}, {"unit", column.unit}, {"values", column.values}});
+    for (const auto& column : trace.columns)
+        json["columns"].push_back({{"name", column.name}, {"unit", column.unit}, {"values", column.values}});
     const auto& plot = trace.plot;
-    if (!plot.x.empty()) json["plot"] = {{"title", plot.title}, {"x", plot.x}, {"y", plot.y}, {"log_x", plot.log_x}, {"log_y", plot.log_y}};
+    if (!plot.x.empty())
+        json["plot"] = {
+            {"title", plot.title}, {"x", plot.x}, {"y", plot.y}, {"log_x", plot.log_x}, {"log_y", plot.log_y}};
     for (const auto& [key, column] : form_columns(plot))
         if (!plot.x.empty() && !column->empty()) json["plot"][key] = *column;
     return json;
@@ -111,7 +120,8 @@ deduce::Trace trace_from(const JsonNode& node) {
     for (const auto& column : node.at("columns").elements())
         trace.columns.push_back({column.at("name").text(), column.at("unit").text(), column.at("values").samples()});
     if (const auto plot = node.find("plot")) {
-        trace.plot = {plot->at("title").text(), plot->at("x").text(), plot->at("y").texts(), plot->at("log_x").flag(), plot->at("log_y").flag()};
+        trace.plot = {plot->at("title").text(), plot->at("x").text(), plot->at("y").texts(), plot->at("log_x").flag(),
+                      plot->at("log_y").flag()};
         for (const auto& [key, column] : form_columns(trace.plot))
             if (const auto named = plot->find(key)) *column = named->text();
     }
@@ -119,7 +129,10 @@ deduce::Trace trace_from(const JsonNode& node) {
 }
 
 Json check_json(const experiments::CodeCheck& check) {
-    Json json = {{"kernel", check.kernel}, {"result", experiments::name_of(check.result)}, {"expected", check.expected}, {"found", check.found}};
+    Json json = {{"kernel", check.kernel},
+                 {"result", experiments::name_of(check.result)},
+                 {"expected", check.expected},
+                 {"found", check.found}};
     if (!check.listing.empty()) json["listing"] = check.listing;
     return json;
 }
@@ -156,7 +169,8 @@ Json record_json(const Record& record) {
 
 Status status_from(const JsonNode& node) {
     const auto name = node.text();
-    const auto found = std::find_if(kStatuses.begin(), kStatuses.end(), [&](Status status) { return status_name(status) == name; });
+    const auto found =
+        std::find_if(kStatuses.begin(), kStatuses.end(), [&](Status status) { return status_name(status) == name; });
     if (found == kStatuses.end()) node.fail("one that a scan writes, such as \"done\"");
     return *found;
 }

@@ -39,7 +39,8 @@ Json curve_json(const MixCurve& curve) {
     json["turn"] = shape.turn;
     if (curve.sm_mhz) json["sm_mhz"] = *curve.sm_mhz;
     json["warps"] = column(curve.samples, [](const auto& s) { return s.warps; });
-    json["instructions_per_cycle"] = column(curve.samples, [](const auto& s) { return rounded(s.instructions_per_cycle); });
+    json["instructions_per_cycle"] =
+        column(curve.samples, [](const auto& s) { return rounded(s.instructions_per_cycle); });
     json["slowest"] = column(curve.samples, [](const auto& s) { return rounded(s.slowest); });
     return json;
 }
@@ -47,7 +48,8 @@ Json curve_json(const MixCurve& curve) {
 int small(const JsonNode& node, int least) {
     constexpr std::uint64_t kMost = 100'000;
     const auto value = node.natural();
-    if (value < static_cast<std::uint64_t>(least) || value > kMost) node.fail(fmt::format("a whole number from {} to {}", least, kMost));
+    if (value < static_cast<std::uint64_t>(least) || value > kMost)
+        node.fail(fmt::format("a whole number from {} to {}", least, kMost));
     return static_cast<int>(value);
 }
 
@@ -73,7 +75,8 @@ MixCurve curve_from(const JsonNode& node) {
     if (rates.size() != warps.size() || slowest.size() != warps.size())
         node.at("instructions_per_cycle").fail(fmt::format("{} numbers, as in warps and slowest", warps.size()));
     for (std::size_t i = 0; i < warps.size(); ++i)
-        curve.samples.push_back({.warps = small(warps[i], 1), .instructions_per_cycle = rates[i], .slowest = slowest[i]});
+        curve.samples.push_back(
+            {.warps = small(warps[i], 1), .instructions_per_cycle = rates[i], .slowest = slowest[i]});
     return curve;
 }
 
@@ -87,7 +90,8 @@ std::string to_json(const MixSurface& surface) {
     std::string text = json.dump(1);
     text.resize(text.size() - 2);  // without "\n}"
     text += ",\n \"curves\": [";
-    for (std::size_t i = 0; i < surface.curves.size(); ++i) text += fmt::format("{}\n  {}", i == 0 ? "" : ",", curve_json(surface.curves[i]).dump());
+    for (std::size_t i = 0; i < surface.curves.size(); ++i)
+        text += fmt::format("{}\n  {}", i == 0 ? "" : ",", curve_json(surface.curves[i]).dump());
     return text + "\n ]\n}\n";
 }
 
@@ -96,8 +100,11 @@ MixSurface surface_from_json(std::string_view text, std::string_view origin) {
         const Json json = Json::parse(text);
         const JsonNode node(json, "");
         if (node.at("schema").text() != kSurfaceSchema) node.at("schema").fail(kSurfaceSchema);
-        MixSurface surface{
-            .gpu = node.at("gpu").text(), .sms = small(node.at("sms"), 1), .max_warps = small(node.at("max_warps"), 1), .sm_mhz = {}, .curves = {}};
+        MixSurface surface{.gpu = node.at("gpu").text(),
+                           .sms = small(node.at("sms"), 1),
+                           .max_warps = small(node.at("max_warps"), 1),
+                           .sm_mhz = {},
+                           .curves = {}};
         if (const auto clock = node.find("sm_mhz")) surface.sm_mhz = clock->number();
         surface.checked_kernels = small(node.at("checked_kernels"), 0);
         surface.warnings = node.at("warnings").texts();

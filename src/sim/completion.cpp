@@ -91,9 +91,12 @@ void Completion::topology() {
         assume(machine_.issue.divergence, "issue.divergence", std::string("independent"));
 }
 
-/// Operations that a scan timed have no units: those of doubles, approximations and everything else run on different ones.
+/// Operations that a scan timed have no units: those of doubles, approximations and everything else run on different
+/// ones.
 void Completion::operation_rows() {
-    const auto pipeline_of = [](const std::string& key) { return key.ends_with("f64") ? "dpu" : key.find(".approx") != std::string::npos ? "sfu" : "sp"; };
+    const auto pipeline_of = [](const std::string& key) {
+        return key.ends_with("f64") ? "dpu" : key.find(".approx") != std::string::npos ? "sfu" : "sp";
+    };
     std::size_t placed = 0;
     for (auto row = machine_.operations.begin(); row != machine_.operations.end();) {
         auto& [key, operation] = *row;
@@ -106,8 +109,9 @@ void Completion::operation_rows() {
             continue;
         }
         const std::string unit = pipeline_of(key);
-        const bool listed = std::ranges::any_of(machine_.pipelines,
-                                                [&name = row->first](const auto& p) { return std::ranges::count(p.second.executes.value_or({}), name) != 0; });
+        const bool listed = std::ranges::any_of(machine_.pipelines, [&name = row->first](const auto& p) {
+            return std::ranges::count(p.second.executes.value_or({}), name) != 0;
+        });
         if (!operation.units && !listed && machine_.pipelines.contains(unit)) {
             operation.units.set({unit});
             ++placed;
@@ -125,7 +129,9 @@ void Completion::units() {
         widest = std::max(widest, *pipeline.lanes);
     }
     operation_rows();
-    if (widest > 0) assume(machine_.issue.schedulers_per_sm, "issue.schedulers_per_sm", std::max<std::int64_t>(1, std::llround(widest / kWarp)));
+    if (widest > 0)
+        assume(machine_.issue.schedulers_per_sm, "issue.schedulers_per_sm",
+               std::max<std::int64_t>(1, std::llround(widest / kWarp)));
     auto& shared = machine_.shared;
     assume(shared.latency, "shared.latency");
     assume(shared.forward_latency, "shared.forward_latency");
@@ -146,7 +152,8 @@ void Completion::cache(const std::string& key, machine::Cache& cache, bool first
     // A capacity read off a curve need not be a whole number of sets.
     const auto capacity = cache.capacity ? std::optional(*cache.capacity) : guess(cache.capacity);
     const auto step = *cache.line * cache.ways.value_or(1) * cache.sets.value_or(1);
-    if (capacity && (!cache.capacity || *capacity % step != 0)) set(cache.capacity, where + ".capacity", std::max(step, *capacity / step * step));
+    if (capacity && (!cache.capacity || *capacity % step != 0))
+        set(cache.capacity, where + ".capacity", std::max(step, *capacity / step * step));
 }
 
 void Completion::tlb(const std::string& key, machine::Tlb& tlb, bool first, std::int64_t span) {
@@ -166,7 +173,8 @@ void Completion::copy_path(const std::string& name) {
     assumed_.push_back(fmt::format("paths.{} as paths.global", name));
 }
 
-/// Of a last cache that a scan did not get to the end of nothing is known but its latency: what is simulated is memory that answers so.
+/// Of a last cache that a scan did not get to the end of nothing is known but its latency: what is simulated is memory
+/// that answers so.
 void Completion::drop_sizeless(const std::string& where, machine::Path& path) {
     auto caches = path.caches.value_or({});
     while (!caches.empty()) {

@@ -94,7 +94,8 @@ public:
     [[nodiscard]] std::string id() const override { return options_.id; }
     [[nodiscard]] bool simulated() const override { return true; }
     [[nodiscard]] PtxTarget ptx_target() const override {
-        const auto major = machine_.identity.compute_capability_major.value_or(7), minor = machine_.identity.compute_capability_minor.value_or(0);
+        const auto major = machine_.identity.compute_capability_major.value_or(7),
+                   minor = machine_.identity.compute_capability_minor.value_or(0);
         return {8, 0, static_cast<int>(major * 10 + minor)};
     }
     [[nodiscard]] std::optional<std::int64_t> attribute(Attribute attribute) const override;
@@ -111,13 +112,17 @@ public:
         std::byte* begin = at(to, count * sizeof value, "fill");
         for (std::size_t i = 0; i < count; ++i) std::memcpy(begin + i * sizeof value, &value, sizeof value);
     }
-    [[nodiscard]] Bytes mapping_granularity() const override { return Bytes(virtual_mapping() ? kMappingGranularity : 0); }
+    [[nodiscard]] Bytes mapping_granularity() const override {
+        return Bytes(virtual_mapping() ? kMappingGranularity : 0);
+    }
     device::Address map_aliased(Bytes physical, Bytes stride, Bytes window) override {
         const auto multiple = [](Bytes b) { return b.count() > 0 && b.count() % kMappingGranularity == 0; };
         if (!virtual_mapping()) throw DeviceError("map_aliased: this device has no virtual memory management");
         if (!multiple(physical) || !multiple(stride) || !multiple(window) || stride < physical)
-            throw DeviceError(fmt::format("map_aliased: sizes must be multiples of {} bytes, stride no less than physical", kMappingGranularity));
-        return memory_.map_aliased(static_cast<std::uint64_t>(physical.count()), static_cast<std::uint64_t>(stride.count()),
+            throw DeviceError(fmt::format(
+                "map_aliased: sizes must be multiples of {} bytes, stride no less than physical", kMappingGranularity));
+        return memory_.map_aliased(static_cast<std::uint64_t>(physical.count()),
+                                   static_cast<std::uint64_t>(stride.count()),
                                    static_cast<std::uint64_t>(window.count()));
     }
     device::Texture linear_texture(device::Address address, Bytes size, device::TexelFormat) override {
@@ -125,7 +130,9 @@ public:
         textures_[handle] = {address, static_cast<std::uint64_t>(size.count())};
         return handle;
     }
-    std::unique_ptr<device::Module> load(std::string_view ptx) override { return std::make_unique<SimulatedModule>(*this, ptx::parse(ptx)); }
+    std::unique_ptr<device::Module> load(std::string_view ptx) override {
+        return std::make_unique<SimulatedModule>(*this, ptx::parse(ptx));
+    }
     [[nodiscard]] device::ClockState clock_state() const override {
         device::ClockState state;
         state.sm_mhz = *machine_.clock.sm_mhz;
@@ -140,7 +147,8 @@ public:
     [[nodiscard]] const machine::Machine& machine() const { return machine_; }
     std::byte* at(device::Address address, std::size_t bytes, std::string_view call) {
         std::byte* found = memory_.resolve(address, bytes);
-        if (found == nullptr) throw DeviceError(fmt::format("{}: {} bytes at 0x{:x} are not allocated", call, bytes, address));
+        if (found == nullptr)
+            throw DeviceError(fmt::format("{}: {} bytes at 0x{:x} are not allocated", call, bytes, address));
         return found;
     }
 
@@ -174,7 +182,8 @@ void Gpu::set_clock_offsets() {
     const auto per_tpc = static_cast<std::size_t>(std::max<std::int64_t>(1, machine_.topology.sms_per_tpc.value_or(1)));
     const std::string scope = machine_.clock.scope.value_or("sm");
     const auto per_gpc = static_cast<std::size_t>(std::max<std::int64_t>(0, machine_.topology.sms_per_gpc.value_or(0)));
-    if (scope == "gpc" && per_gpc == 0) throw InputError("topology.sms_per_gpc: missing; the simulator needs it with clock.scope gpc");
+    if (scope == "gpc" && per_gpc == 0)
+        throw InputError("topology.sms_per_gpc: missing; the simulator needs it with clock.scope gpc");
     const std::size_t shared_by = scope == "gpu" ? sms : scope == "gpc" ? per_gpc : scope == "tpc" ? per_tpc : 1;
     for (std::size_t sm = 0; sm < sms; ++sm) {
         if (sm % shared_by == 0)
@@ -197,7 +206,8 @@ std::optional<std::int64_t> Gpu::l2_bytes() const {
 
 namespace {
 
-/// What a driver knows of the memory's pins. Only their rate is described: 64 bits a channel, and the clock with which that is it.
+/// What a driver knows of the memory's pins. Only their rate is described: 64 bits a channel, and the clock with which
+/// that is it.
 std::optional<std::int64_t> memory_attribute(const machine::Memory& memory, Attribute attribute) {
     constexpr std::int64_t kChannelBits = 64;
     constexpr double kTransfers = 2, kBits = 8;  // of a clock, of a byte
@@ -224,7 +234,8 @@ std::optional<std::int64_t> Gpu::attribute(Attribute attribute) const {
         case Attribute::max_registers_per_block:
         case Attribute::max_registers_per_multiprocessor: return known(topology.registers_per_sm);
         case Attribute::max_shared_memory_per_block:
-        case Attribute::max_shared_memory_per_block_optin: return known(shared.max_per_block ? shared.max_per_block : shared.capacity);
+        case Attribute::max_shared_memory_per_block_optin:
+            return known(shared.max_per_block ? shared.max_per_block : shared.capacity);
         case Attribute::max_shared_memory_per_multiprocessor: return known(shared.capacity);
         case Attribute::clock_rate_khz: return static_cast<std::int64_t>(*machine_.clock.sm_mhz * 1000);
         case Attribute::total_memory_bytes: return static_cast<std::int64_t>(memory_bytes());
@@ -250,15 +261,18 @@ std::uint64_t Gpu::local_memory(const Program& program) {
 
 device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& launch) {
     counters_ = {};
-    const LaunchSetup setup{machine_, kernel, launch, memory_, *memory_system_, textures_, costs_, clock_offsets_, now_ns_, local_memory(kernel.program)};
+    const LaunchSetup setup{machine_,  kernel, launch,         memory_, *memory_system_,
+                            textures_, costs_, clock_offsets_, now_ns_, local_memory(kernel.program)};
     const double cycles = run_launch(setup, counters_);
     double drift = 1;
-    if (options_.noise.clock_drift > 0) drift += options_.noise.clock_drift * (2 * static_cast<double>(random_() >> 11) * 0x1p-53 - 1);
+    if (options_.noise.clock_drift > 0)
+        drift += options_.noise.clock_drift * (2 * static_cast<double>(random_() >> 11) * 0x1p-53 - 1);
     const double elapsed = cycles * 1e3 / (*machine_.clock.sm_mhz * drift) + machine_.launch.empty_kernel.value_or(0);
     now_ns_ += elapsed;
     // No two launches follow each other after exactly the same time.
     const auto pause = static_cast<std::int64_t>(random_() % kMostPause);
-    for (auto& offset : clock_offsets_) offset += static_cast<std::int64_t>(elapsed * *machine_.clock.sm_mhz / 1e3) + pause;
+    for (auto& offset : clock_offsets_)
+        offset += static_cast<std::int64_t>(elapsed * *machine_.clock.sm_mhz / 1e3) + pause;
     return {Nanoseconds(elapsed)};
 }
 
@@ -271,10 +285,12 @@ device::KernelProperties SimulatedKernel::properties() const {
     const int asked = loaded_.program.max_threads;  // .maxntid
     properties.max_threads_per_block = asked == 0 ? most : std::min(most, asked);
     const auto fits = [&](int threads) {
-        return resident_blocks(gpu_.machine(), {.threads = static_cast<std::uint64_t>(threads), .registers_per_thread = properties.registers_per_thread})
+        return resident_blocks(gpu_.machine(), {.threads = static_cast<std::uint64_t>(threads),
+                                                .registers_per_thread = properties.registers_per_thread})
                    .blocks != 0;
     };
-    while (properties.max_threads_per_block > kWarpSize && !fits(properties.max_threads_per_block)) properties.max_threads_per_block -= kWarpSize;
+    while (properties.max_threads_per_block > kWarpSize && !fits(properties.max_threads_per_block))
+        properties.max_threads_per_block -= kWarpSize;
     return properties;
 }
 
@@ -283,10 +299,10 @@ device::LaunchResult SimulatedKernel::launch(const device::Launch& launch) { ret
 /// A compiler would keep the rest in local memory; which of them, nobody can say.
 void check_registers(const Program& program, const machine::Topology& topology) {
     if (topology.max_registers_per_thread && program.registers_per_thread > *topology.max_registers_per_thread)
-        throw InputError(
-            fmt::format("kernel {}: needs {} registers per thread; topology.max_registers_per_thread is {}, and spilling "
-                        "cannot be simulated",
-                        program.name, program.registers_per_thread, *topology.max_registers_per_thread));
+        throw InputError(fmt::format(
+            "kernel {}: needs {} registers per thread; topology.max_registers_per_thread is {}, and spilling "
+            "cannot be simulated",
+            program.name, program.registers_per_thread, *topology.max_registers_per_thread));
 }
 
 SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu) {
@@ -295,16 +311,20 @@ SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu
         if (variable.space != ptx::Space::global && variable.space != ptx::Space::constant) continue;
         const auto size = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(variable.size.count()));
         const std::uint64_t address = allocations_.emplace_back(gpu.memory().allocate(size));
-        if (!variable.initial.empty()) std::memcpy(gpu.at(address, variable.initial.size(), "load"), variable.initial.data(), variable.initial.size());
+        if (!variable.initial.empty())
+            std::memcpy(gpu.at(address, variable.initial.size(), "load"), variable.initial.data(),
+                        variable.initial.size());
         addresses[variable.name] = address;
         symbols_[variable.name] = {address, variable.size};
     }
-    const auto instruction_bytes = static_cast<std::uint64_t>(gpu.machine().instruction_supply.instruction_bytes.value_or(kDefaultInstructionBytes));
+    const auto instruction_bytes = static_cast<std::uint64_t>(
+        gpu.machine().instruction_supply.instruction_bytes.value_or(kDefaultInstructionBytes));
     for (const auto& kernel : module.kernels) {
         LoadedKernel loaded{decode(module, kernel, addresses), {}, 0};
         check_registers(loaded.program, gpu.machine().topology);
         for (const auto& key : loaded.program.cost_keys) loaded.costs.push_back(gpu.costs().cost_of(key));
-        loaded.code_address = allocations_.emplace_back(gpu.memory().allocate(loaded.program.operations.size() * instruction_bytes));
+        loaded.code_address =
+            allocations_.emplace_back(gpu.memory().allocate(loaded.program.operations.size() * instruction_bytes));
         kernels_[kernel.name] = std::make_unique<SimulatedKernel>(gpu, std::move(loaded));
     }
 }
@@ -315,6 +335,8 @@ SimulatedModule::~SimulatedModule() {
 
 }  // namespace
 
-std::unique_ptr<SimulatedDevice> make_device(const machine::Machine& machine, Options options) { return std::make_unique<Gpu>(machine, std::move(options)); }
+std::unique_ptr<SimulatedDevice> make_device(const machine::Machine& machine, Options options) {
+    return std::make_unique<Gpu>(machine, std::move(options));
+}
 
 }  // namespace gputomo::sim

@@ -20,7 +20,8 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value 
 /// calloc leaves untouched pages to the operating system, so a large sparse allocation costs what is touched.
 std::shared_ptr<std::byte> zeroed(std::uint64_t bytes) {
     auto* memory = static_cast<std::byte*>(std::calloc(bytes, 1));
-    if (memory == nullptr) throw DeviceError(fmt::format("allocate: the host has no {} bytes for simulated memory", bytes));
+    if (memory == nullptr)
+        throw DeviceError(fmt::format("allocate: the host has no {} bytes for simulated memory", bytes));
     return {memory, [](std::byte* p) { std::free(p); }};
 }
 
@@ -29,7 +30,8 @@ std::shared_ptr<std::byte> zeroed(std::uint64_t bytes) {
 std::uint64_t DeviceMemory::add(Range range, std::uint64_t alignment) {
     if (range.backed == 0) throw DeviceError("allocate: 0 bytes asked for");
     if (range.backed > capacity_ - std::min(capacity_, used_))
-        throw DeviceError(fmt::format("allocate: out of memory ({} bytes asked, {} of {} free)", range.backed, capacity_ - used_, capacity_));
+        throw DeviceError(fmt::format("allocate: out of memory ({} bytes asked, {} of {} free)", range.backed,
+                                      capacity_ - used_, capacity_));
     range.bytes = zeroed(range.backed);
     range.physical = next_physical_ = round_up(next_physical_, alignment);
     next_physical_ += range.backed;
@@ -42,7 +44,8 @@ std::uint64_t DeviceMemory::add(Range range, std::uint64_t alignment) {
 }
 
 std::uint64_t DeviceMemory::allocate(std::uint64_t bytes) {
-    const auto alignment = std::clamp(std::bit_ceil(std::max<std::uint64_t>(bytes, 1)), kSmallestAlignment, kLargestAlignment);
+    const auto alignment =
+        std::clamp(std::bit_ceil(std::max<std::uint64_t>(bytes, 1)), kSmallestAlignment, kLargestAlignment);
     return add({bytes, bytes, bytes, 0, nullptr}, alignment);
 }
 

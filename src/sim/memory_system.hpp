@@ -1,15 +1,20 @@
 // When a memory access completes: caches, TLBs, outstanding-miss tables, interconnect, DRAM.
 // A transaction is walked through its whole path when it is issued, and its completion is known at once:
-//  - Translation: each TLB level of the path is looked up by virtual address until one hits; every level missed adds its penalty
+//  - Translation: each TLB level of the path is looked up by virtual address until one hits; every level missed adds
+//  its penalty
 //    and is filled at once. It comes before the caches, or only for what misses the first one (tlb_position).
-//  - Caches of less than the whole GPU are found by virtual, those of the whole GPU by physical address. A hit in a cache takes
-//    that cache's latency, an access served by DRAM memory_latency: whole, not on top of the level before, exact when nothing else
-//    is under way. Penalties and waiting come on top. Where a latency has a range, it differs by TPC.
-//  - A miss fills the missing sectors of every level on its way. Tags change at once; data that are still on their way make a
+//  - Caches of less than the whole GPU are found by virtual, those of the whole GPU by physical address. A hit in a
+//  cache takes
+//    that cache's latency, an access served by DRAM memory_latency: whole, not on top of the level before, exact when
+//    nothing else is under way. Penalties and waiting come on top. Where a latency has a range, it differs by TPC.
+//  - A miss fills the missing sectors of every level on its way. Tags change at once; data that are still on their way
+//  make a
 //    later hit wait for them. So hits and misses depend on the order of accesses only, never on time.
-//  - Waiting has four causes: an MSHR or pending request table without a free entry (or an MSHR that merges no more), a cache port
+//  - Waiting has four causes: an MSHR or pending request table without a free entry (or an MSHR that merges no more), a
+//  cache port
 //    (bytes_per_cycle), the SM's port into the interconnect (one rate for each direction), a DRAM channel.
-//  - Stores pass through near caches into the cache of the whole GPU (write-back: DRAM sees evictions) or DRAM. They are done when
+//  - Stores pass through near caches into the cache of the whole GPU (write-back: DRAM sees evictions) or DRAM. They
+//  are done when
 //    the SM's port has taken them and the queues after it have room. They hold no entry of a table and fetch nothing.
 //  - Atomics are performed at the cache of the whole GPU or DRAM, one after the other where the address is the same.
 #pragma once
@@ -43,8 +48,8 @@ struct Transaction {
     AccessKind kind = AccessKind::load;
     CacheHint hint = CacheHint::all;
     std::uint32_t scheduler = 0;  ///< of the SM; matters to caches and TLBs of scope "scheduler"
-    /// Number of the warp instruction that the transaction belongs to, from 1; its transactions share one entry of a pending
-    /// request table. 0: the transaction is an instruction of its own.
+    /// Number of the warp instruction that the transaction belongs to, from 1; its transactions share one entry of a
+    /// pending request table. 0: the transaction is an instruction of its own.
     std::uint64_t request = 0;
 };
 
@@ -66,13 +71,14 @@ public:
     virtual void begin_launch() = 0;
     /// The launch's blocks take so many bytes of each SM's shared memory, which a cache may share its storage with.
     virtual void set_aside(std::uint64_t shared_bytes) = 0;
-    /// Adds hits, misses and bytes since the last call to `counters`. A lookup that finds only some of its sectors is a miss.
-    /// Caches count under their key, TLBs under "tlbs." and their key, because the two may be named alike.
+    /// Adds hits, misses and bytes since the last call to `counters`. A lookup that finds only some of its sectors is a
+    /// miss. Caches count under their key, TLBs under "tlbs." and their key, because the two may be named alike.
     virtual void drain_counters(Counters& counters) = 0;
 };
 
 /// Builds the model; `addresses` must outlive it. Uses options.seed (policies that throw dice) and options.noise.
 /// Throws InputError naming the leaf when the description lacks what simulation needs or asks for what it cannot do.
-[[nodiscard]] std::unique_ptr<MemorySystem> make_memory_system(const machine::Machine& machine, const AddressSpace& addresses, const Options& options);
+[[nodiscard]] std::unique_ptr<MemorySystem> make_memory_system(const machine::Machine& machine,
+                                                               const AddressSpace& addresses, const Options& options);
 
 }  // namespace gputomo::sim

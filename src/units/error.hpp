@@ -12,7 +12,8 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// The command line or an input file is wrong (exit code 2). The message names the file, line or field, and what was expected.
+/// The command line or an input file is wrong (exit code 2). The message names the file, line or field, and what was
+/// expected.
 class InputError : public Error {
 public:
     using Error::Error;

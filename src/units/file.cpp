@@ -10,7 +10,9 @@ namespace gputomo {
 
 std::string read_file(const std::filesystem::path& file, std::string_view expected, std::size_t largest) {
     constexpr std::size_t kPiece = std::size_t{64} << 10;
-    const auto refuse = [&](const std::string& why) { throw InputError(file.string() + ": " + why + "; expected " + std::string(expected)); };
+    const auto refuse = [&](const std::string& why) {
+        throw InputError(file.string() + ": " + why + "; expected " + std::string(expected));
+    };
     std::error_code error;
     std::ifstream in(file, std::ios::binary);
     if (!in || std::filesystem::is_directory(file, error)) refuse("cannot be opened");

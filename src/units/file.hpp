@@ -12,6 +12,7 @@ namespace gputomo {
 inline constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 
 /// Throws InputError naming the file and what was expected of it.
-[[nodiscard]] std::string read_file(const std::filesystem::path& file, std::string_view expected, std::size_t largest = kLargestFile);
+[[nodiscard]] std::string read_file(const std::filesystem::path& file, std::string_view expected,
+                                    std::size_t largest = kLargestFile);
 
 }  // namespace gputomo

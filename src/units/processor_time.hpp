@@ -1,4 +1,5 @@
-// How long this thread has computed. On a busy host that is less than the time that passes, and on an idle one what a simulation takes.
+// How long this thread has computed. On a busy host that is less than the time that passes, and on an idle one what a
+// simulation takes.
 #pragma once
 
 #include <chrono>

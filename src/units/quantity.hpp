@@ -19,7 +19,8 @@ public:
     /// The bare number. Calling this leaves the unit behind, so do it at the edge (formatting, JSON, kernel arguments).
     [[nodiscard]] constexpr Rep count() const { return value_; }
 
-    constexpr auto operator<=>(const Quantity&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy takes <=> for a comparison with 0
+    constexpr auto operator<=>(const Quantity&) const =
+        default;  // NOLINT(modernize-use-nullptr): clang-tidy takes <=> for a comparison with 0
 
     constexpr Quantity& operator+=(Quantity other) {
         value_ += other.value_;
@@ -36,7 +37,9 @@ public:
     friend constexpr Quantity operator/(Quantity a, Rep scale) { return Quantity(a.value_ / scale); }
     /// A ratio of two quantities of one unit has no unit.
     friend constexpr Rep operator/(Quantity a, Quantity b) { return a.value_ / b.value_; }
-    friend constexpr Quantity operator%(Quantity a, Quantity b) requires std::is_integral_v<Rep> { return Quantity(a.value_ % b.value_); }
+    friend constexpr Quantity operator%(Quantity a, Quantity b) requires std::is_integral_v<Rep> {
+        return Quantity(a.value_ % b.value_);
+    }
 
 private:
     Rep value_{};

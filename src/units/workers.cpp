@@ -8,7 +8,8 @@
 
 namespace gputomo {
 
-void spread(int count, unsigned threads, const std::function<void(int)>& work, const std::function<void(int done)>& progress) {
+void spread(int count, unsigned threads, const std::function<void(int)>& work,
+            const std::function<void(int done)>& progress) {
     std::atomic<int> next = 0;
     std::mutex lock;
     int done = 0;

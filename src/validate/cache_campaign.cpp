@@ -48,8 +48,9 @@ struct Truth {
 /// Row echelon form by lowest bits: the same for all masks that part addresses into the same sets.
 std::vector<std::uint64_t> reduced(std::vector<std::uint64_t> masks) {
     for (std::size_t i = 0; i < masks.size(); ++i) {
-        std::swap(masks[i], *std::min_element(masks.begin() + static_cast<std::ptrdiff_t>(i), masks.end(),
-                                              [](auto a, auto b) { return std::countr_zero(a) < std::countr_zero(b); }));
+        std::swap(masks[i],
+                  *std::min_element(masks.begin() + static_cast<std::ptrdiff_t>(i), masks.end(),
+                                    [](auto a, auto b) { return std::countr_zero(a) < std::countr_zero(b); }));
         const std::uint64_t lowest = masks[i] & (~masks[i] + 1);
         for (std::size_t j = 0; j < masks.size(); ++j)
             if (j != i && (masks[j] & lowest) != 0) masks[j] ^= masks[i];
@@ -68,7 +69,8 @@ std::vector<std::uint64_t> masks_of(const deduce::CacheFindings& found) {
 }
 
 bool index_right(const Truth& truth, const deduce::CacheFindings& found) {
-    if (truth.masks.empty() && !std::has_single_bit(static_cast<std::uint64_t>(truth.sets))) return found.index == "modulo";
+    if (truth.masks.empty() && !std::has_single_bit(static_cast<std::uint64_t>(truth.sets)))
+        return found.index == "modulo";
     std::vector<std::uint64_t> masks = truth.masks;
     for (std::uint64_t i = 1; truth.masks.empty() && i < static_cast<std::uint64_t>(truth.sets); i *= 2)
         masks.push_back(static_cast<std::uint64_t>(truth.line) * i);
@@ -78,8 +80,11 @@ bool index_right(const Truth& truth, const deduce::CacheFindings& found) {
 /// Whether the policy found is the cache's, or proven to be the same machine for its ways.
 bool policy_right(const Truth& truth, const deduce::PolicyFinding& found) {
     if (truth.ways == 1 || found.name == truth.policy) return true;
-    const auto modelled = [](std::string_view name) { return name == "tree-plru" || std::ranges::count(deduce::candidate_policies(), name) > 0; };
-    return modelled(truth.policy) && modelled(found.name) && deduce::same_machine(truth.policy, found.name, static_cast<std::uint32_t>(truth.ways));
+    const auto modelled = [](std::string_view name) {
+        return name == "tree-plru" || std::ranges::count(deduce::candidate_policies(), name) > 0;
+    };
+    return modelled(truth.policy) && modelled(found.name) &&
+           deduce::same_machine(truth.policy, found.name, static_cast<std::uint32_t>(truth.ways));
 }
 
 bool odds_right(const Truth& truth, const deduce::PolicyFinding& found) {
@@ -109,15 +114,18 @@ void judge(const Truth& truth, const deduce::CacheFindings& found, CacheCase& re
 }
 
 std::string in_words(const Truth& t) {
-    return fmt::format("{} B: line {} ({}), {} sets of {}{}, {}{}, {}", t.capacity, t.line, t.sector, t.sets, t.ways, t.unequal() ? " (unequal)" : "",
-                       t.masks.empty() ? "modulo" : "masks ", t.masks.empty() ? "" : fmt::format("{:#x}", fmt::join(t.masks, " ")), t.policy);
+    return fmt::format("{} B: line {} ({}), {} sets of {}{}, {}{}, {}", t.capacity, t.line, t.sector, t.sets, t.ways,
+                       t.unequal() ? " (unequal)" : "", t.masks.empty() ? "modulo" : "masks ",
+                       t.masks.empty() ? "" : fmt::format("{:#x}", fmt::join(t.masks, " ")), t.policy);
 }
 
 std::string in_words(const deduce::CacheFindings& f) {
-    return fmt::format("{} B ({:.3f}): line {} ({}), {} sets of {}{}, {}{}, {}{} ({:.3f}){}{}", f.capacity.value, f.capacity.confidence, f.line.value,
-                       f.sector.value, f.sets.value, f.ways.value, f.set_ways.empty() ? "" : " (unequal)", f.index,
-                       f.index_hash.empty() ? "" : fmt::format(" {:#x}", fmt::join(f.index_hash, " ")), f.policy.name, fmt::join(f.policy.candidates, "/"),
-                       f.policy.confidence, f.remarks.empty() ? "" : "; ", fmt::join(f.remarks, "; "));
+    return fmt::format("{} B ({:.3f}): line {} ({}), {} sets of {}{}, {}{}, {}{} ({:.3f}){}{}", f.capacity.value,
+                       f.capacity.confidence, f.line.value, f.sector.value, f.sets.value, f.ways.value,
+                       f.set_ways.empty() ? "" : " (unequal)", f.index,
+                       f.index_hash.empty() ? "" : fmt::format(" {:#x}", fmt::join(f.index_hash, " ")), f.policy.name,
+                       fmt::join(f.policy.candidates, "/"), f.policy.confidence, f.remarks.empty() ? "" : "; ",
+                       fmt::join(f.remarks, "; "));
 }
 
 }  // namespace
@@ -142,7 +150,8 @@ CacheCase deduce_random_cache(std::uint64_t seed, ReadingNoise noise) {
 std::vector<CacheCase> run(const CacheCampaign& campaign) {
     std::vector<CacheCase> cases(static_cast<std::size_t>(campaign.caches));
     const auto deduce = [&](int i) {
-        cases[static_cast<std::size_t>(i)] = deduce_random_cache(campaign.seed * 1'000'003 + static_cast<std::uint64_t>(i), campaign.noise);
+        cases[static_cast<std::size_t>(i)] =
+            deduce_random_cache(campaign.seed * 1'000'003 + static_cast<std::uint64_t>(i), campaign.noise);
     };
     spread(campaign.caches, campaign.threads, deduce, campaign.progress);
     return cases;

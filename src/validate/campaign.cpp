@@ -26,21 +26,24 @@ std::optional<Scanned> scan_one(std::uint64_t seed, const Campaign& campaign) {
     const auto truth = machine_of(campaign.subject, seed);
     Scanned result;
     result.about.seed = seed;
-    const auto device = sim::make_device(truth, {.id = fmt::format("sim:random-{}", seed), .seed = seed, .noise = campaign.noise});
+    const auto device =
+        sim::make_device(truth, {.id = fmt::format("sim:random-{}", seed), .seed = seed, .noise = campaign.noise});
     // Quick: of the operations, only those are timed that random machines describe; plots of papers are left out.
     scan::Options options{.seed = seed, .quick = true};
     options.progress = [&](double, double, std::string_view) {
         if (campaign.stop && campaign.stop()) throw Interrupted("stopped");
     };
-    // Alone, without what it could know from other experiments and without the plots of the paper. Other random machines don't describe
-    // what it measures.
+    // Alone, without what it could know from other experiments and without the plots of the paper. Other random
+    // machines don't describe what it measures.
     const auto outstanding = experiments::outstanding_experiment();
-    auto plan = all ? scan::plan_of_all(experiments::catalogue(), true) : std::vector<const experiments::Experiment*>{&outstanding};
+    auto plan = all ? scan::plan_of_all(experiments::catalogue(), true)
+                    : std::vector<const experiments::Experiment*>{&outstanding};
     if (all) std::erase_if(plan, [&](const auto* experiment) { return experiment->id == outstanding.id; });
     const auto scan = scan::run(*device, plan, options);
     if (scan.interrupted()) return std::nullopt;
     for (const auto& record : scan.records)
-        if (record.status != scan::Status::done) result.about.failures.push_back(fmt::format("{}: {}", record.id, record.error));
+        if (record.status != scan::Status::done)
+            result.about.failures.push_back(fmt::format("{}: {}", record.id, record.error));
     const auto scanned = scan::describe(scan);
     result.comparisons = all ? compare(truth, scanned) : compare_outstanding(truth, scanned);
     for (const auto& comparison : result.comparisons)
@@ -56,7 +59,10 @@ machine::Machine machine_of(Subject subject, std::uint64_t seed) {
 
 Result run(const Campaign& campaign) {
     std::vector<std::optional<Scanned>> scanned(static_cast<std::size_t>(campaign.machines));
-    const auto scan = [&](int i) { scanned[static_cast<std::size_t>(i)] = scan_one(campaign.seed * 1'000'003 + static_cast<std::uint64_t>(i), campaign); };
+    const auto scan = [&](int i) {
+        scanned[static_cast<std::size_t>(i)] =
+            scan_one(campaign.seed * 1'000'003 + static_cast<std::uint64_t>(i), campaign);
+    };
     spread(campaign.machines, campaign.threads, scan, campaign.progress);
     Result result;
     for (auto& one : scanned) {

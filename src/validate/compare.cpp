@@ -78,10 +78,13 @@ bool same(const machine::Value& truth, const machine::Value& scanned, std::strin
         const auto* other = std::get_if<double>(&scanned);
         return other != nullptr && std::abs(*real - *other) <= kRealTolerance * std::abs(*real);
     }
-    if (const auto* list = std::get_if<std::vector<std::int64_t>>(&truth); list != nullptr && leaf.ends_with("_range")) {
+    if (const auto* list = std::get_if<std::vector<std::int64_t>>(&truth);
+        list != nullptr && leaf.ends_with("_range")) {
         const auto* other = std::get_if<std::vector<std::int64_t>>(&scanned);
-        return other != nullptr && std::equal(list->begin(), list->end(), other->begin(), other->end(),
-                                              [tolerance](auto a, auto b) { return std::abs(a - b) <= std::max(tolerance, kRangeTolerance); });
+        return other != nullptr &&
+               std::equal(list->begin(), list->end(), other->begin(), other->end(), [tolerance](auto a, auto b) {
+                   return std::abs(a - b) <= std::max(tolerance, kRangeTolerance);
+               });
     }
     if (const auto* integer = std::get_if<std::int64_t>(&truth); integer != nullptr && tolerance > 0) {
         const auto* other = std::get_if<std::int64_t>(&scanned);
@@ -104,12 +107,14 @@ Verdict judge(const Leaf& truth, const Leaf& scanned, std::string_view leaf, std
     if (scanned.knowledge == Knowledge::undecided) {
         if (scanned.candidates.empty()) return Verdict::undecided;
         const bool has_truth =
-            truth.knowledge == Knowledge::known && std::any_of(scanned.candidates.begin(), scanned.candidates.end(),
-                                                               [&](const auto& candidate) { return same(truth.value, candidate, leaf, tolerance); });
+            truth.knowledge == Knowledge::known &&
+            std::any_of(scanned.candidates.begin(), scanned.candidates.end(),
+                        [&](const auto& candidate) { return same(truth.value, candidate, leaf, tolerance); });
         return has_truth ? Verdict::undecided : Verdict::wrong;
     }
     if (truth.knowledge != scanned.knowledge) return Verdict::wrong;
-    return truth.knowledge == Knowledge::absent || same(truth.value, scanned.value, leaf, tolerance) ? Verdict::exact : Verdict::wrong;
+    return truth.knowledge == Knowledge::absent || same(truth.value, scanned.value, leaf, tolerance) ? Verdict::exact
+                                                                                                     : Verdict::wrong;
 }
 
 /// "caches.l1.ways" -> "caches.*.ways"
@@ -150,7 +155,8 @@ std::vector<Comparison> compare(const Machine& truth, const Machine& scanned) {
     const Machine theirs = aligned(truth, scanned);
     std::vector<Comparison> comparisons;
     const auto row = [&](const machine::NamedLeaf& leaf, Verdict verdict, const Leaf& mine, const Leaf& other) {
-        comparisons.push_back({leaf.path, parameter_of(leaf.path, leaf.info.name), verdict, machine::value_text(mine), machine::value_text(other)});
+        comparisons.push_back({leaf.path, parameter_of(leaf.path, leaf.info.name), verdict, machine::value_text(mine),
+                               machine::value_text(other)});
     };
     for (const auto& leaf : machine::all_leaves(truth)) {
         if (!leaf.info.internal.empty() || means_nothing(truth, leaf)) continue;

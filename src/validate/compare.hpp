@@ -11,8 +11,8 @@
 namespace gputomo::validate {
 
 enum class Verdict {
-    exact,      ///< integers and names equal, cycles within half a step of the clock, reals within 1%, latency ranges within 1
-                ///< cycle, a block's replacement within a step or 1%; absent where it is absent
+    exact,  ///< integers and names equal, cycles within half a step of the clock, reals within 1%, latency ranges
+            ///< within 1 cycle, a block's replacement within a step or 1%; absent where it is absent
     undecided,  ///< the scan left candidates that do not exclude the truth
     wrong,      ///< the scan decided otherwise, or excluded the truth, or found what does not exist
     missing,    ///< the scan says nothing
@@ -26,9 +26,9 @@ struct Comparison {
     std::string scanned;
 };
 
-/// Every leaf that the truth has, or that the scan found in a cache or TLB that the truth does not have. Leaves that the
-/// schema marks internal are skipped. Caches and TLBs are aligned by their place on a path, whatever the scan calls them.
-/// "not-lru" is exact for every policy but "lru"; the policy of a single way means nothing and is skipped.
+/// Every leaf that the truth has, or that the scan found in a cache or TLB that the truth does not have. Leaves that
+/// the schema marks internal are skipped. Caches and TLBs are aligned by their place on a path, whatever the scan calls
+/// them. "not-lru" is exact for every policy but "lru"; the policy of a single way means nothing and is skipped.
 [[nodiscard]] std::vector<Comparison> compare(const machine::Machine& truth, const machine::Machine& scanned);
 
 struct Tally {

@@ -27,12 +27,16 @@ public:
     /// low..high, evenly on a logarithmic scale in a thousand steps.
     std::int64_t logarithmic(std::int64_t low, std::int64_t high) {
         const double part = static_cast<double>(between(0, 1000)) / 1000;
-        return std::clamp<std::int64_t>(std::llround(static_cast<double>(low) * std::pow(static_cast<double>(high) / static_cast<double>(low), part)), low,
-                                        high);
+        return std::clamp<std::int64_t>(
+            std::llround(static_cast<double>(low) *
+                         std::pow(static_cast<double>(high) / static_cast<double>(low), part)),
+            low, high);
     }
     bool chance(int percent) { return between(0, 99) < percent; }
     /// A share of 1 in thousandths.
-    double share(double low, double high) { return static_cast<double>(between(std::llround(low * 1000), std::llround(high * 1000))) / 1000; }
+    double share(double low, double high) {
+        return static_cast<double>(between(std::llround(low * 1000), std::llround(high * 1000))) / 1000;
+    }
     template <class T, std::size_t N>
     T one_of(const std::array<T, N>& choices) {
         return choices[static_cast<std::size_t>(between(0, std::int64_t{N} - 1))];

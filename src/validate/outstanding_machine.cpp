@@ -78,14 +78,21 @@ std::string text_of(const machine::Field<T>& field) {
 }
 
 template <class T>
-Comparison compared(std::string path, const machine::Field<T>& truth, const machine::Field<T>& scanned, double tolerance) {
-    Comparison comparison{.path = path, .parameter = path, .verdict = Verdict::missing, .truth = text_of(truth), .scanned = text_of(scanned)};
+Comparison compared(std::string path, const machine::Field<T>& truth, const machine::Field<T>& scanned,
+                    double tolerance) {
+    Comparison comparison{.path = path,
+                          .parameter = path,
+                          .verdict = Verdict::missing,
+                          .truth = text_of(truth),
+                          .scanned = text_of(scanned)};
     if (scanned.knowledge == machine::Knowledge::undecided) comparison.verdict = Verdict::undecided;
-    if (scanned.knowledge == machine::Knowledge::absent) comparison.verdict = truth.known() ? Verdict::wrong : Verdict::exact;
+    if (scanned.knowledge == machine::Knowledge::absent)
+        comparison.verdict = truth.known() ? Verdict::wrong : Verdict::exact;
     if (!scanned.known()) return comparison;
     bool same = truth.known() && truth.value == scanned.value;
     if constexpr (std::is_arithmetic_v<T>)
-        same = same || (truth.known() && std::abs(static_cast<double>(scanned.value - truth.value)) <= tolerance * static_cast<double>(truth.value));
+        same = same || (truth.known() && std::abs(static_cast<double>(scanned.value - truth.value)) <=
+                                             tolerance * static_cast<double>(truth.value));
     comparison.verdict = same ? Verdict::exact : Verdict::wrong;
     return comparison;
 }
@@ -99,7 +106,8 @@ Machine random_outstanding_machine(std::uint64_t seed) {
     made.identity.compute_capability_minor.set(0, kDrawn);
     auto& topology = made.topology;
     topology.max_threads_per_block.set(kThreads, kDrawn);
-    topology.max_threads_per_sm.set(std::max<std::int64_t>(kThreads, topology.max_threads_per_sm.value_or(kThreads)), kDrawn);
+    topology.max_threads_per_sm.set(std::max<std::int64_t>(kThreads, topology.max_threads_per_sm.value_or(kThreads)),
+                                    kDrawn);
     topology.registers_per_sm.set(std::int64_t{64} << 10, kDrawn);
     topology.max_registers_per_thread.set(255, kDrawn);
 
@@ -123,15 +131,21 @@ Machine random_outstanding_machine(std::uint64_t seed) {
     path.memory_latency_range = {};
     path.tlb_position.set("before-caches", kDrawn);
 
-    // A warp issues a load each `gap` cycles, the SM one each `issue`; what takes longer to fill than a load takes is never full.
+    // A warp issues a load each `gap` cycles, the SM one each `issue`; what takes longer to fill than a load takes is
+    // never full.
     const double gap = std::max(*made.issue.issue_interval, static_cast<double>(made.issue.ilp_latency.value_or(1)));
     const double issue = *made.issue.issue_interval / static_cast<double>(*made.issue.schedulers_per_sm);
     const double time = kTimeToFill * static_cast<double>(latency);
-    const auto most_loads = dice.logarithmic(2, std::clamp(static_cast<std::int64_t>(time / gap), std::int64_t{2}, kMostLoads));
+    const auto most_loads =
+        dice.logarithmic(2, std::clamp(static_cast<std::int64_t>(time / gap), std::int64_t{2}, kMostLoads));
     const bool lines = dice.between(0, 1) == 0;
-    // Loads of one line each are what instructions saturate with; what saturates lines is up to 32 of them, which leave an SM one a cycle.
-    const auto reachable = static_cast<std::int64_t>(std::min(0.8 * static_cast<double>(kWarps * most_loads), time / issue));
-    const auto most = std::clamp(lines ? static_cast<std::int64_t>(kLatencyToFill * static_cast<double>(latency)) : reachable, kFewestEntries, kMostEntries);
+    // Loads of one line each are what instructions saturate with; what saturates lines is up to 32 of them, which leave
+    // an SM one a cycle.
+    const auto reachable =
+        static_cast<std::int64_t>(std::min(0.8 * static_cast<double>(kWarps * most_loads), time / issue));
+    const auto most =
+        std::clamp(lines ? static_cast<std::int64_t>(kLatencyToFill * static_cast<double>(latency)) : reachable,
+                   kFewestEntries, kMostEntries);
     const auto entries = dice.logarithmic(kFewestEntries, most);
     const auto merge = dice.logarithmic(1, 32);
     // Nor does anybody let one warp have more loads under way than the table takes.
@@ -148,10 +162,12 @@ std::vector<Comparison> compare_outstanding(const Machine& truth, const Machine&
     const TableLeaves is = table_of(truth, of_cache);
     const TableLeaves found = table_of(scanned, of_cache);
     const std::string place = of_cache ? "caches.l1" : "paths.global";
-    std::vector<Comparison> comparisons{compared("issue.scoreboard_loads", truth.issue.scoreboard_loads, scanned.issue.scoreboard_loads, 0),
-                                        compared(place + ".outstanding_design", is.design, found.design, 0),
-                                        compared(place + ".outstanding_entries", is.entries, found.entries, kEntriesTolerance)};
-    if (is.merge || found.merge) comparisons.push_back(compared(place + ".outstanding_merge", is.merge, found.merge, 0));
+    std::vector<Comparison> comparisons{
+        compared("issue.scoreboard_loads", truth.issue.scoreboard_loads, scanned.issue.scoreboard_loads, 0),
+        compared(place + ".outstanding_design", is.design, found.design, 0),
+        compared(place + ".outstanding_entries", is.entries, found.entries, kEntriesTolerance)};
+    if (is.merge || found.merge)
+        comparisons.push_back(compared(place + ".outstanding_merge", is.merge, found.merge, 0));
     return comparisons;
 }
 

@@ -25,19 +25,23 @@ constexpr std::uint64_t kSlowestAccident = 2000;
 
 class Maker {
 public:
-    explicit Maker(std::uint64_t seed) : dice_(seed * 0x9E3779B97F4A7C15ULL + 1), source_{.source = fmt::format("random cache, seed {}", seed)} {}
+    explicit Maker(std::uint64_t seed)
+        : dice_(seed * 0x9E3779B97F4A7C15ULL + 1), source_{.source = fmt::format("random cache, seed {}", seed)} {}
 
     machine::Cache make() {
         const auto line = std::int64_t{16} << dice_.between(0, 4);
         const auto capacity = dice_.octaves(kSmallest, kLargest);
         const auto lines = std::max<std::int64_t>(1, capacity / line);
-        const auto ways = std::min(
-            dice_.chance(50) ? std::int64_t{1} << dice_.between(0, 7) : dice_.between(1, dice_.one_of(std::array<std::int64_t, 4>{8, 16, 32, 128})), lines);
+        const auto ways =
+            std::min(dice_.chance(50) ? std::int64_t{1} << dice_.between(0, 7)
+                                      : dice_.between(1, dice_.one_of(std::array<std::int64_t, 4>{8, 16, 32, 128})),
+                     lines);
         auto sets = static_cast<std::uint64_t>(lines / ways);
         const auto kind = dice_.between(0, 14);  // 0 - 4: bits of the address, 5 - 7: unequal sets
         const bool linear = kind < 5 && sets >= 2, unequal = kind >= 5 && kind < 8;
         if (linear || dice_.chance(60)) sets = std::bit_floor(sets);
-        if (unequal) sets = static_cast<std::uint64_t>(std::clamp<std::int64_t>(static_cast<std::int64_t>(sets), 2, 64));
+        if (unequal)
+            sets = static_cast<std::uint64_t>(std::clamp<std::int64_t>(static_cast<std::int64_t>(sets), 2, 64));
         set(cache_.line, line);
         set(cache_.sector, line >= 64 && dice_.chance(25) ? line / 2 : line);
         set(cache_.sets, static_cast<std::int64_t>(sets));
@@ -74,7 +78,8 @@ private:
         }
         if (dice_.chance(30)) {
             for (auto& position : positions) position += dice_.chance(50) ? 0 : 1;
-            for (std::size_t i = 1; i < positions.size(); ++i) positions[i] = std::max(positions[i], positions[i - 1] + 1);
+            for (std::size_t i = 1; i < positions.size(); ++i)
+                positions[i] = std::max(positions[i], positions[i - 1] + 1);
             set(cache_.index, "bits");
             set(cache_.index_bits, positions);
             return;
@@ -86,8 +91,8 @@ private:
         set(cache_.index_hash, masks);
     }
     void make_policy(std::int64_t ways, bool unequal) {
-        static constexpr std::array<std::string_view, 10> kPolicies{"lru",   "fifo",  "tree-plru", "bit-plru", "nru",
-                                                                    "srrip", "brrip", "slru",      "random",   "way-odds"};
+        static constexpr std::array<std::string_view, 10> kPolicies{
+            "lru", "fifo", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "slru", "random", "way-odds"};
         auto policy = dice_.one_of(kPolicies);
         if (policy == "way-odds" && (unequal || ways < 2 || ways > kMostOdds)) policy = "random";
         set(cache_.policy, std::string(policy));
@@ -129,7 +134,8 @@ deduce::ChaseTrace CachePath::operator()(const deduce::ChaseRequest& request) {
             if (lap < request.warm_laps) continue;
             double latency = hit ? hit_ : miss_;
             if (noise_.jitter_cycles > 0) latency += std::abs(jitter_(random_));
-            if (noise_.outlier_fraction > 0 && uniform() < noise_.outlier_fraction) latency += static_cast<double>(random_() % kSlowestAccident);
+            if (noise_.outlier_fraction > 0 && uniform() < noise_.outlier_fraction)
+                latency += static_cast<double>(random_() % kSlowestAccident);
             trace.latencies.push_back(latency);
         }
     loads_ += request.offsets.size() * (request.warm_laps + request.recorded_laps);

@@ -10,8 +10,9 @@
 
 namespace gputomo::validate {
 
-/// 1 KB to 4 MB, lines of 16 to 256 bytes, 1 to 128 ways, sets a power of two or not, unequal in a fifth of the cases, chosen by bits or
-/// XORs of address bits in a third; any policy that is simulated. The same for a seed on every platform.
+/// 1 KB to 4 MB, lines of 16 to 256 bytes, 1 to 128 ways, sets a power of two or not, unequal in a fifth of the cases,
+/// chosen by bits or XORs of address bits in a third; any policy that is simulated. The same for a seed on every
+/// platform.
 [[nodiscard]] machine::Cache random_cache(std::uint64_t seed);
 
 struct ReadingNoise {
@@ -19,7 +20,8 @@ struct ReadingNoise {
     double outlier_fraction = 0;  ///< share of readings that are slow by accident
 };
 
-/// Answers chases with hits and misses of one cache, which is simulated as in a whole GPU but without the GPU around it.
+/// Answers chases with hits and misses of one cache, which is simulated as in a whole GPU but without the GPU around
+/// it.
 class CachePath {
 public:
     CachePath(const machine::Cache& cache, ReadingNoise noise, std::uint64_t seed);

@@ -81,12 +81,14 @@ private:
     void operation(const std::string& key, const std::string& unit, std::int64_t instructions);
     void shared();
     void caches();
-    void cache(Dice& dice, const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t least_ways);
+    void cache(Dice& dice, const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line,
+               std::int64_t least_ways);
     void constant_path();
     void texture_path();
     void instruction_path();
     /// A cache of these paths with a latency of at least `latency`; `scope` as on GPUs so far.
-    void path_cache(const std::string& key, const std::string& scope, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t latency);
+    void path_cache(const std::string& key, const std::string& scope, std::int64_t low, std::int64_t high,
+                    std::int64_t line, std::int64_t latency);
     /// A path's caches and the memory behind them, which is as far as that of global loads or farther.
     void path(const std::string& name, const std::vector<std::string>& keys);
     [[nodiscard]] std::string near_scope();
@@ -119,10 +121,11 @@ void Maker::identity_and_topology() {
         std::int64_t major, minor;
         std::string_view name, divergence;
     };
-    static constexpr std::array kGenerations{Generation{1, 3, "gt200", "stack"},        Generation{2, 0, "fermi", "stack"},
-                                             Generation{3, 5, "kepler", "stack"},       Generation{5, 2, "maxwell", "stack"},
-                                             Generation{6, 0, "pascal", "stack"},       Generation{7, 0, "volta", "independent"},
-                                             Generation{8, 0, "ampere", "independent"}, Generation{9, 0, "hopper", "independent"}};
+    static constexpr std::array kGenerations{
+        Generation{1, 3, "gt200", "stack"},        Generation{2, 0, "fermi", "stack"},
+        Generation{3, 5, "kepler", "stack"},       Generation{5, 2, "maxwell", "stack"},
+        Generation{6, 0, "pascal", "stack"},       Generation{7, 0, "volta", "independent"},
+        Generation{8, 0, "ampere", "independent"}, Generation{9, 0, "hopper", "independent"}};
     const auto generation = dice_.one_of(kGenerations);
     auto& identity = machine_.identity;
     set(identity.name, fmt::format("Random GPU {}", seed_));
@@ -166,8 +169,9 @@ void Maker::issue_and_arithmetic() {
     struct Width {
         std::int64_t lanes, schedulers, interval, dual;
     };
-    static constexpr std::array kWidths{Width{8, 1, 2, 1},  Width{16, 1, 2, 1}, Width{16, 1, 1, 1},  Width{32, 1, 1, 1}, Width{32, 2, 2, 1},
-                                        Width{64, 2, 1, 1}, Width{64, 4, 1, 1}, Width{128, 4, 1, 1}, Width{192, 4, 1, 2}};
+    static constexpr std::array kWidths{Width{8, 1, 2, 1},  Width{16, 1, 2, 1},  Width{16, 1, 1, 1},
+                                        Width{32, 1, 1, 1}, Width{32, 2, 2, 1},  Width{64, 2, 1, 1},
+                                        Width{64, 4, 1, 1}, Width{128, 4, 1, 1}, Width{192, 4, 1, 2}};
     const auto width = dice_.one_of(kWidths);
     auto& issue = machine_.issue;
     set(issue.schedulers_per_sm, width.schedulers);
@@ -176,9 +180,11 @@ void Maker::issue_and_arithmetic() {
     set(issue.first_path, std::string(dice_.chance(50) ? "taken" : "fall-through"));
     set(issue.barrier_latency, dice_.between(10, 50));
 
-    // Several instructions for one multiplication depend on each other, so that only warps hide their latency: those of one block.
+    // Several instructions for one multiplication depend on each other, so that only warps hide their latency: those of
+    // one block.
     const std::int64_t multiply = dice_.chance(60) || width.dual > 1 ? 1 : dice_.between(2, 4);
-    const auto warps = (multiply == 1 ? *machine_.topology.max_threads_per_sm : *machine_.topology.max_threads_per_block) / kWarp;
+    const auto warps =
+        (multiply == 1 ? *machine_.topology.max_threads_per_sm : *machine_.topology.max_threads_per_block) / kWarp;
     std::int64_t shortest = 60;
     const auto pipeline = [&](const char* name, std::int64_t lanes) {
         // Little's law: more latency than this could not be hidden by so many warps.
@@ -196,7 +202,8 @@ void Maker::issue_and_arithmetic() {
     set(issue.ilp_latency, dice_.between(1, std::max<std::int64_t>(1, shortest / 2)));
     control_flow();
     if (width.schedulers > 1)
-        for (const char* name : {"sfu", "dpu"}) set(machine_.pipelines[name].scope, unit_dice_.chance(50) ? "sm" : "scheduler");
+        for (const char* name : {"sfu", "dpu"})
+            set(machine_.pipelines[name].scope, unit_dice_.chance(50) ? "sm" : "scheduler");
 
     for (const char* key : {"add.s32", "add.f32", "mul.f32", "fma.rn.f32"}) operation(key, "sp", 1);
     operation("mul.lo.s32", "sp", multiply);
@@ -205,7 +212,8 @@ void Maker::issue_and_arithmetic() {
     operation("rsqrt.approx.f32", "sfu", 1);
     auto& sfu = machine_.pipelines["sfu"];
     // The last thread's result is the warp's.
-    const auto entering = static_cast<std::int64_t>(std::ceil(kWarp * static_cast<double>(width.schedulers) / *sfu.lanes));
+    const auto entering =
+        static_cast<std::int64_t>(std::ceil(kWarp * static_cast<double>(width.schedulers) / *sfu.lanes));
     set(sfu.forward_latency, std::max({entering, *issue.ilp_latency, *sfu.latency + forward_dice_.between(-6, 3)}));
 }
 
@@ -260,9 +268,11 @@ void Maker::shared() {
     set(shared.conflict_cost, busy * dice_.one_of(std::array<std::int64_t, 4>{1, 2, 4, 8}));
 }
 
-void Maker::cache(Dice& dice, const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t least_ways) {
+void Maker::cache(Dice& dice, const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line,
+                  std::int64_t least_ways) {
     const auto aimed = dice.octaves(low, high);
-    const auto ways = dice.chance(50) ? least_ways * dice.one_of(std::array<std::int64_t, 5>{1, 2, 4, 8, 16}) : dice.between(least_ways, 24);
+    const auto ways = dice.chance(50) ? least_ways * dice.one_of(std::array<std::int64_t, 5>{1, 2, 4, 8, 16})
+                                      : dice.between(least_ways, 24);
     const auto least = static_cast<std::uint64_t>((low + line * ways - 1) / (line * ways));
     auto sets = std::max(least, static_cast<std::uint64_t>(aimed / line / ways));
     if (dice.chance(75)) sets = std::bit_floor(sets) < least ? std::bit_ceil(sets) : std::bit_floor(sets);
@@ -286,8 +296,8 @@ void Maker::caches() {
     std::vector<std::string> keys;
     if (levels >= 1) {
         const bool private_to_sm = levels == 2 || dice_.chance(50);
-        cache(dice_, "l1", kKiB, private_to_sm ? 128 * kKiB : 4 * kMiB, private_to_sm ? dice_.one_of(kLines) : dice_.one_of(kSharedLines),
-              private_to_sm ? 1 : kLeastSharedWays);
+        cache(dice_, "l1", kKiB, private_to_sm ? 128 * kKiB : 4 * kMiB,
+              private_to_sm ? dice_.one_of(kLines) : dice_.one_of(kSharedLines), private_to_sm ? 1 : kLeastSharedWays);
         set(machine_.caches["l1"].scope, private_to_sm ? "sm" : "gpu");
         set(machine_.caches["l1"].latency, dice_.between(20, 120));
         keys.emplace_back("l1");
@@ -317,7 +327,8 @@ void Maker::tlb(const std::string& key, std::int64_t entries, std::int64_t ways,
 }
 
 void Maker::tlbs() {
-    // Where memory can be mapped by the program, it is mapped in pages of 2 MiB, and entries span one or several of them.
+    // Where memory can be mapped by the program, it is mapped in pages of 2 MiB, and entries span one or several of
+    // them.
     static constexpr std::array<std::int64_t, 5> kSmallSpans{4 * kKiB, 64 * kKiB, 128 * kKiB, 512 * kKiB, 2 * kMiB};
     static constexpr std::array<std::int64_t, 5> kLargeSpans{2 * kMiB, 2 * kMiB, 4 * kMiB, 16 * kMiB, 32 * kMiB};
     const bool large_pages = *machine_.identity.compute_capability_major >= kMappingSince;
@@ -362,7 +373,8 @@ void Maker::path_and_memory() {
     set(memory.channels, dice_.between(2, 8));
     // 2 to 8 bytes a cycle for each SM: what resident warps can keep in flight over the latency above.
     const double per_sm = dice_.share(2, 8);
-    const double read = std::round(per_sm * static_cast<double>(*machine_.topology.sms) * *machine_.clock.sm_mhz / 100) / 10;
+    const double read =
+        std::round(per_sm * static_cast<double>(*machine_.topology.sms) * *machine_.clock.sm_mhz / 100) / 10;
     set(memory.read_bandwidth, read);
     set(memory.peak_bandwidth, std::round(read / dice_.share(0.8, 0.97) * 10) / 10);
     set(memory.copy_bandwidth, std::round(read * dice_.share(0.85, 0.98) * 10) / 10);
@@ -381,7 +393,9 @@ void Maker::pauses() {
     const auto latency = *machine_.paths["global"].memory_latency;
     const auto cycles = pause_dice_.between(latency / 4, 2 * latency);
     const auto interval = std::max(cycles * pause_dice_.between(25, 50), 20 * latency);
-    const auto nanoseconds = [&](std::int64_t of) { return std::round(static_cast<double>(of) * 1000 / *machine_.clock.sm_mhz); };
+    const auto nanoseconds = [&](std::int64_t of) {
+        return std::round(static_cast<double>(of) * 1000 / *machine_.clock.sm_mhz);
+    };
     set(memory.pause_time, nanoseconds(cycles));
     set(memory.pause_interval, nanoseconds(interval));
 }
@@ -392,13 +406,15 @@ std::string Maker::near_scope() {
     return *machine_.topology.sms_per_tpc > 1 && path_dice_.chance(50) ? "tpc" : "sm";
 }
 
-void Maker::path_cache(const std::string& key, const std::string& scope, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t latency) {
+void Maker::path_cache(const std::string& key, const std::string& scope, std::int64_t low, std::int64_t high,
+                       std::int64_t line, std::int64_t latency) {
     constexpr std::int64_t kLeastWays = 2;
     cache(path_dice_, key, low, std::max(low, high), line, kLeastWays);
     auto& cache = machine_.caches.at(key);
     set(cache.scope, scope);
     set(cache.latency, latency);
-    // Behind another cache no piece shorter than that one's line is ever asked for, and fetches of instructions ask for whole lines.
+    // Behind another cache no piece shorter than that one's line is ever asked for, and fetches of instructions ask for
+    // whole lines.
     if (!key.ends_with("l1") || key == "instruction_l1") set(cache.sector, *cache.line);
 }
 
@@ -416,8 +432,10 @@ void Maker::constant_path() {
     const auto levels = path_dice_.between(0, 3);
     std::vector<std::string> keys;
     // Dependent loads come no sooner than a warp may issue.
-    const auto soonest = std::max(*machine_.issue.ilp_latency, static_cast<std::int64_t>(*machine_.issue.issue_interval));
-    std::int64_t latency = std::max(soonest, path_dice_.between(4, 60)), low = kKiB, line = path_dice_.one_of(kNearLines);
+    const auto soonest =
+        std::max(*machine_.issue.ilp_latency, static_cast<std::int64_t>(*machine_.issue.issue_interval));
+    std::int64_t latency = std::max(soonest, path_dice_.between(4, 60)), low = kKiB,
+                 line = path_dice_.one_of(kNearLines);
     for (std::int64_t level = 1; level <= levels; ++level) {
         keys.push_back(fmt::format("constant_l{}", level));
         const bool last = level == 3;
@@ -451,27 +469,31 @@ void Maker::texture_path() {
     }
     if (levels > 1) {
         path_cache("texture_l2", "gpu", 4 * *machine_.caches.at("texture_l1").capacity, 512 * kKiB,
-                   std::max<std::int64_t>(line, path_dice_.chance(50) ? 256 : 32), latency + path_dice_.octaves(kLevelStep, 150));
+                   std::max<std::int64_t>(line, path_dice_.chance(50) ? 256 : 32),
+                   latency + path_dice_.octaves(kLevelStep, 150));
         keys.emplace_back("texture_l2");
     }
     path("texture", keys);
 }
 
 void Maker::instruction_path() {
-    // Two instructions of a warp are issued together only where both have been fetched, which costs such GPUs more than described here.
+    // Two instructions of a warp are issued together only where both have been fetched, which costs such GPUs more than
+    // described here.
     if (*machine_.issue.dual_issue > 1) return;
     static constexpr std::array<std::int64_t, 2> kLines{128, 256};
     constexpr std::int64_t kLongSince = 7;
     const std::int64_t instruction = *machine_.identity.compute_capability_major >= kLongSince ? 16 : 8;
-    // Fetches of a first cache are hidden by the pipeline. The unrolled loops of experiments fit it: behind it, fetches of straight code
-    // are not hidden here as prefetching hides them on a GPU.
-    path_cache("instruction_l1", clusters_ > 1 ? "sm" : "gpu", instruction * kKiB, 3 * instruction * kKiB, path_dice_.one_of(kLines), 0);
+    // Fetches of a first cache are hidden by the pipeline. The unrolled loops of experiments fit it: behind it, fetches
+    // of straight code are not hidden here as prefetching hides them on a GPU.
+    path_cache("instruction_l1", clusters_ > 1 ? "sm" : "gpu", instruction * kKiB, 3 * instruction * kKiB,
+               path_dice_.one_of(kLines), 0);
     std::vector<std::string> keys{"instruction_l1"};
     // What lies behind is shared with constants, or there is nothing.
     const auto& constant = *machine_.paths.at("constant").caches;
     if (path_dice_.chance(70) && *machine_.caches.at("instruction_l1").scope == "sm")
         for (std::size_t i = 1; i < constant.size(); ++i)
-            if (*machine_.caches.at(constant[i]).capacity >= 2 * *machine_.caches.at("instruction_l1").capacity) keys.push_back(constant[i]);
+            if (*machine_.caches.at(constant[i]).capacity >= 2 * *machine_.caches.at("instruction_l1").capacity)
+                keys.push_back(constant[i]);
     path("instruction", keys);
     // One memory lies behind a cache, whoever asks.
     set(machine_.paths["instruction"].memory_latency,

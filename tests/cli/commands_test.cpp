@@ -26,7 +26,9 @@ using ::testing::StartsWith;
 class Commands : public testing::ProgramTest {
 protected:
     /// A description with these lines in "shared".
-    void write_machine(const std::string& name, const std::string& shared) const { write(name, R"({"schema":"gputomo-machine-1","shared":{)" + shared + "}}"); }
+    void write_machine(const std::string& name, const std::string& shared) const {
+        write(name, R"({"schema":"gputomo-machine-1","shared":{)" + shared + "}}");
+    }
 };
 
 std::vector<std::string> lines(const std::string& text) {
@@ -62,8 +64,11 @@ TEST_F(Commands, ExportPrintsTheChosenForm) {
     const auto accel = run({"export", "--to", "accel-sim", path("m.json")});
     EXPECT_EQ(accel.code, 0);
     EXPECT_THAT(accel.out, HasSubstr("# shared.banks = 48: made up\n-gpgpu_shmem_num_banks 48\n"));
-    EXPECT_EQ(json::parse(run({"export", "--to", "flat", path("m.json")}).out).at("leaves").at("shared.banks").at("value"), 48);
-    EXPECT_EQ(lines(run({"export", "--to", "csv", path("m.json")}).out).back(), "shared.banks,known,48,count,,,,made up");
+    EXPECT_EQ(
+        json::parse(run({"export", "--to", "flat", path("m.json")}).out).at("leaves").at("shared.banks").at("value"),
+        48);
+    EXPECT_EQ(lines(run({"export", "--to", "csv", path("m.json")}).out).back(),
+              "shared.banks,known,48,count,,,,made up");
 }
 
 TEST_F(Commands, ExportRefusesWhatItDoesNotKnow) {
@@ -74,7 +79,8 @@ TEST_F(Commands, ExportRefusesWhatItDoesNotKnow) {
 
 TEST_F(Commands, HistoryNamesTheOddOne) {
     const auto keep = [&](int banks, const std::string& specimen) {
-        write_machine("m.json", R"("banks":{"value":)" + std::to_string(banks) + R"(,"unit":"count","source":"made up"})");
+        write_machine("m.json",
+                      R"("banks":{"value":)" + std::to_string(banks) + R"(,"unit":"count","source":"made up"})");
         return run({"history", "--db", path("h.sqlite"), "--add", path("m.json"), "--specimen", specimen}).code;
     };
     for (const char* specimen : {"a", "b", "c"}) EXPECT_EQ(keep(32, specimen), 0);
@@ -99,7 +105,9 @@ TEST_F(Commands, HistoryRefusesWhatIsNone) {
 
 TEST_F(Commands, AScanIsKeptInAHistory) {
     const auto scan = [&] {
-        return run({"scan", "--device", "sim:gtx280", "--only", "attributes", "--quiet", "--out", path("out"), "--history", path("h.sqlite")}).code;
+        return run({"scan", "--device", "sim:gtx280", "--only", "attributes", "--quiet", "--out", path("out"),
+                    "--history", path("h.sqlite")})
+            .code;
     };
     EXPECT_EQ(scan(), 0);
     const auto scans = json::parse(run({"history", "--db", path("h.sqlite"), "--json"}).out).at("scans");
@@ -113,7 +121,8 @@ TEST_F(Commands, ListsAreLinesWithoutJson) {
     EXPECT_EQ(ran.code, 0);
     EXPECT_THAT(lines(ran.out), Each(MatchesRegex("[a-z0-9_]+ +[^ ].+")));
     EXPECT_THAT(run({"list", "devices"}).out, HasSubstr("sim:gtx280               GeForce GTX 280 (simulated)\n"));
-    EXPECT_THAT(run({"list", "models"}).out, StartsWith("volkov-basic             latency bound and throughput bound, whichever is tighter\n"));
+    EXPECT_THAT(run({"list", "models"}).out,
+                StartsWith("volkov-basic             latency bound and throughput bound, whichever is tighter\n"));
 }
 
 TEST_F(Commands, DiffSaysWhetherTwoDescriptionsAreTheSame) {
@@ -130,7 +139,8 @@ TEST_F(Commands, DiffSaysWhetherTwoDescriptionsAreTheSame) {
     EXPECT_EQ(different.err, "");
     EXPECT_EQ(run({"diff", "a.json", "b.json", "--tolerance", "0.03"}).code, 0);
     EXPECT_EQ(run({"diff", "a.json", "b.json", "--tolerance", "0.02"}).code, 1);
-    for (const auto& [first, second, side] : {std::array<std::string, 3>{"a.json", "c.json", "only first"}, {"c.json", "a.json", "only second"}}) {
+    for (const auto& [first, second, side] :
+         {std::array<std::string, 3>{"a.json", "c.json", "only first"}, {"c.json", "a.json", "only second"}}) {
         const auto lax = run({"diff", first, second});
         EXPECT_EQ(lax.code, 0);
         EXPECT_THAT(lax.out, HasSubstr(side + " shared.latency\n"));
@@ -140,11 +150,14 @@ TEST_F(Commands, DiffSaysWhetherTwoDescriptionsAreTheSame) {
 }
 
 TEST_F(Commands, ScanPrintsTheTableAndWritesThreeFiles) {
-    const auto ran = run({"scan", "--device", "sim:gtx280", "--only", "attributes,clock", "--quick", "--out", "new/folder"});
+    const auto ran =
+        run({"scan", "--device", "sim:gtx280", "--only", "attributes,clock", "--quick", "--out", "new/folder"});
     EXPECT_EQ(ran.code, 0);
-    EXPECT_THAT(ran.out, AllOf(StartsWith("GeForce GTX 280 (sim:gtx280)\n"), HasSubstr("clock.read_cost"), HasSubstr("28 cycles"), Not(HasSubstr("written"))));
-    EXPECT_THAT(ran.err, AllOf(HasSubstr("  0% attributes"), HasSubstr(" 50% clock"), HasSubstr("written: new/folder/machine.json"),
-                               Not(HasSubstr("28 cycles")), Not(HasSubstr("\033"))));
+    EXPECT_THAT(ran.out, AllOf(StartsWith("GeForce GTX 280 (sim:gtx280)\n"), HasSubstr("clock.read_cost"),
+                               HasSubstr("28 cycles"), Not(HasSubstr("written"))));
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("  0% attributes"), HasSubstr(" 50% clock"),
+                               HasSubstr("written: new/folder/machine.json"), Not(HasSubstr("28 cycles")),
+                               Not(HasSubstr("\033"))));
     EXPECT_EQ(run({"diff", "new/folder/machine.json", source("machines/gtx280.json")}).code, 0);
     const auto scan = json::parse(read("new/folder/scan.json"));
     EXPECT_EQ(scan.at("schema"), "gputomo-scan-1");
@@ -163,14 +176,18 @@ TEST_F(Commands, QuietScanShowsNoProgressAndAutoFallsBackToTheSimulatedGpu) {
 }
 
 TEST_F(Commands, ScanReadsADescriptionFromAFile) {
-    const auto ran = run({"scan", "--device", "sim:" + source("tests/data/machines/fermi_like.json"), "--only", "attributes"});
+    const auto ran =
+        run({"scan", "--device", "sim:" + source("tests/data/machines/fermi_like.json"), "--only", "attributes"});
     EXPECT_EQ(ran.code, 0);
     EXPECT_THAT(ran.out, HasSubstr("Fermi-like test GPU"));
 }
 
 TEST_F(Commands, ASeedMakesTheSameScanAgain) {
     for (const char* out : {"one", "two"})
-        EXPECT_EQ(run({"scan", "--device", "sim:gtx280", "--only", "clock", "--noise", "2", "--seed", "5", "--out", out}).code, 0);
+        EXPECT_EQ(
+            run({"scan", "--device", "sim:gtx280", "--only", "clock", "--noise", "2", "--seed", "5", "--out", out})
+                .code,
+            0);
     EXPECT_EQ(read("one/machine.json"), read("two/machine.json"));
 }
 
@@ -197,8 +214,8 @@ TEST_F(Commands, ValidateCountsWhatIsRecovered) {
     EXPECT_EQ(result.at("machines"), 1);
     double wrong = 0, decided = 0;
     for (const auto& [parameter, tally] : result.at("parameters").items()) {
-        EXPECT_EQ(tally.at("total"),
-                  tally.at("exact").get<int>() + tally.at("undecided").get<int>() + tally.at("wrong").get<int>() + tally.at("missing").get<int>())
+        EXPECT_EQ(tally.at("total"), tally.at("exact").get<int>() + tally.at("undecided").get<int>() +
+                                         tally.at("wrong").get<int>() + tally.at("missing").get<int>())
             << parameter;
         wrong += tally.at("wrong").get<double>();
         decided += tally.at("wrong").get<double>() + tally.at("exact").get<double>();
@@ -211,11 +228,14 @@ TEST_F(Commands, ValidateCountsWhatIsRecovered) {
 
 TEST_F(Commands, SimulateRunsAKernelAndWritesItsBuffers) {
     const std::array<float, 4> a{1, 2, 3, 4}, b{10, 20, 30, 40};
-    const auto raw = [](const auto& values) { return std::string(reinterpret_cast<const char*>(values.data()), sizeof values); };
+    const auto raw = [](const auto& values) {
+        return std::string(reinterpret_cast<const char*>(values.data()), sizeof values);
+    };
     write("a", raw(a));
     write("b", raw(b));
-    const auto ran = run({"simulate", source("tests/data/ptx/vector_add.ptx"), "--kernel", "vector_add", "--grid", "2", "--block", "32", "--arg", "buf:16:a",
-                          "--arg", "buf:16:b", "--arg", "buf:16", "--arg", "u32:4", "--dump", "2:sum"});
+    const auto ran =
+        run({"simulate", source("tests/data/ptx/vector_add.ptx"), "--kernel", "vector_add", "--grid", "2", "--block",
+             "32", "--arg", "buf:16:a", "--arg", "buf:16:b", "--arg", "buf:16", "--arg", "u32:4", "--dump", "2:sum"});
     EXPECT_EQ(ran.code, 0) << ran.err;
     EXPECT_EQ(ran.err, "");
     EXPECT_THAT(lines(ran.out), Each(MatchesRegex("[a-z0-9_.]+ [0-9.]+")));
@@ -235,7 +255,8 @@ TEST_F(Commands, OutputThatCannotBeWrittenIsAFailure) {
 class Interrupts : public testing::ProgramTest {};
 
 TEST_F(Interrupts, AScanKeepsWhatItMeasured) {
-    const auto ran = run({"scan", "--device", "sim:gtx280", "--only", "clock,tlb,launch", "--out", "out"}, {.interrupt_at = "% tlb"});
+    const auto ran = run({"scan", "--device", "sim:gtx280", "--only", "clock,tlb,launch", "--out", "out"},
+                         {.interrupt_at = "% tlb"});
     EXPECT_EQ(ran.code, 130);
     EXPECT_THAT(ran.err, HasSubstr("gputomo: interrupted; what was measured is saved"));
     EXPECT_THAT(ran.out, HasSubstr("clock.read_cost"));

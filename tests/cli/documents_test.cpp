@@ -49,7 +49,8 @@ protected:
     void prepare() const {
         fs::create_directory(path("build"));
         fs::create_symlink(GPUTOMO_PROGRAM, path("build/gputomo"));
-        for (const char* folder : {"machines", "recordings", "tests"}) fs::create_directory_symlink(source(folder), path(folder));
+        for (const char* folder : {"machines", "recordings", "tests"})
+            fs::create_directory_symlink(source(folder), path(folder));
         fs::create_directory(path("scan"));
         fs::copy_file(source("machines/gtx280.json"), path("scan/machine.json"));
     }
@@ -64,7 +65,8 @@ TEST_F(Documents, TheTourCanBeFollowed) {
         EXPECT_THAT(WEXITSTATUS(status), AnyOf(0, 1)) << command << "\n" << read("err");
         EXPECT_TRUE(read("err").find("gputomo:") == std::string::npos) << command << "\n" << read("err");
     }
-    for (const char* written : {"compared.html", "h200.html", "pages/wong2010.html", "pages/index.html", "scan/history.sqlite"})
+    for (const char* written :
+         {"compared.html", "h200.html", "pages/wong2010.html", "pages/index.html", "scan/history.sqlite"})
         EXPECT_TRUE(exists(written)) << written;
 }
 
@@ -76,11 +78,13 @@ TEST_F(Documents, CommandsOfTheReadmeHaveTheirOptions) {
         std::istringstream words(command);
         std::string program, name;
         words >> program >> name;
-        const auto subcommand = name == "list" ? std::vector<std::string>{"list", "devices", "--help"} : std::vector<std::string>{name, "--help"};
+        const auto subcommand = name == "list" ? std::vector<std::string>{"list", "devices", "--help"}
+                                               : std::vector<std::string>{name, "--help"};
         const auto help = run(subcommand);
         EXPECT_EQ(help.code, 0) << command;
         static const std::regex kOption("--[a-z0-9-]+");
-        for (auto at = std::sregex_iterator(command.begin(), command.end(), kOption); at != std::sregex_iterator(); ++at)
+        for (auto at = std::sregex_iterator(command.begin(), command.end(), kOption); at != std::sregex_iterator();
+             ++at)
             EXPECT_THAT(help.out, ::testing::HasSubstr(at->str())) << command;
     }
 }
@@ -132,10 +136,12 @@ TEST_F(Documents, PathsThatExperimentsProvideAreLeavesOfTheDescription) {
             auto path = std::string(pattern);
             if (const auto star = path.find('*'); star != std::string::npos) path.replace(star, 1, "some");
             machine::Machine machine;
-            EXPECT_NO_THROW(machine::set_leaf(machine, path, {machine::Knowledge::absent, {}, {}, {}})) << experiment.id << " provides " << pattern;
+            EXPECT_NO_THROW(machine::set_leaf(machine, path, {machine::Knowledge::absent, {}, {}, {}}))
+                << experiment.id << " provides " << pattern;
         }
     machine::Machine machine;
-    EXPECT_THROW(machine::set_leaf(machine, "caches.some.no_such_leaf", {machine::Knowledge::absent, {}, {}, {}}), std::logic_error)
+    EXPECT_THROW(machine::set_leaf(machine, "caches.some.no_such_leaf", {machine::Knowledge::absent, {}, {}, {}}),
+                 std::logic_error)
         << "so that the test can fail";
 }
 

@@ -29,7 +29,8 @@ scan::Scan ended(const std::vector<Status>& statuses) {
 
 template <class E>
 void expect_throw(const std::vector<Status>& statuses, const char* id) {
-    EXPECT_THAT([&] { throw_unless_done(ended(statuses), "stopped"); }, ThrowsMessage<E>(AllOf(HasSubstr(id), HasSubstr("why"))));
+    EXPECT_THAT([&] { throw_unless_done(ended(statuses), "stopped"); },
+                ThrowsMessage<E>(AllOf(HasSubstr(id), HasSubstr("why"))));
 }
 
 TEST(Ending, NothingIsThrownWhereAllIsDone) {
@@ -53,7 +54,11 @@ TEST(Ending, AnExperimentsFaultIsNotTheDevices) {
 }
 
 TEST(Ending, AnInterruptCountsMoreThanAFailure) {
-    EXPECT_THAT([] { throw_unless_done(ended({Status::device_failed, Status::interrupted}), "stopped"); }, ThrowsMessage<Interrupted>(HasSubstr("stopped")));
+    EXPECT_THAT(
+        [] {
+            throw_unless_done(ended({Status::device_failed, Status::interrupted}), "stopped");
+        },
+        ThrowsMessage<Interrupted>(HasSubstr("stopped")));
 }
 
 }  // namespace

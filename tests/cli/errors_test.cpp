@@ -27,9 +27,12 @@ protected:
     }
     /// A module with one entry k(), of these lines.
     void write_kernel(const std::string& name, const std::string& body, const std::string& parameters = "") const {
-        write(name, ".version 6.0\n.target sm_30\n.address_size 64\n.visible .entry k(" + parameters + ") {\n" + body + "}\n");
+        write(name, ".version 6.0\n.target sm_30\n.address_size 64\n.visible .entry k(" + parameters + ") {\n" + body +
+                        "}\n");
     }
-    static std::string machine(const std::string& section) { return R"({"schema":"gputomo-machine-1",)" + section + "}"; }
+    static std::string machine(const std::string& section) {
+        return R"({"schema":"gputomo-machine-1",)" + section + "}";
+    }
 };
 
 TEST_F(Errors, CommandsAndOptions) {
@@ -90,7 +93,8 @@ TEST_F(Errors, MachineDescriptions) {
     write("type.json", machine(R"("clock":{"sm_mhz":{"value":"fast","unit":"MHz","source":"s"}})"));
     write("name.json", machine(R"("clock":{"sm_ghz":{"value":1,"unit":"MHz","source":"s"}})"));
     write("few.json", machine(R"("clock":{"scope":{"value":"sm","source":"s"}})"));
-    for (const std::vector<std::string>& command : {std::vector<std::string>{"diff", source("machines/gtx280.json")}, {"diff"}}) {
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"diff", source("machines/gtx280.json")}, {"diff"}}) {
         const auto with = [&](const std::string& file) {
             auto arguments = command;
             arguments.push_back(file);
@@ -111,13 +115,15 @@ TEST_F(Errors, FoldersAndFilesThatCannotBeWrittenAreFoundBeforeAnythingIsMeasure
     write("regular", "");
     expect(2, {"scan", "--device", "sim:gtx280", "--out", "regular"}, {"regular: ", "folder"});
     expect(2, {"scan", "--device", "sim:gtx280", "--out", "regular/below"}, {"regular/below: ", "folder"});
-    expect(2, {"run", "clock", "--device", "sim:gtx280", "--csv", "regular/samples.csv"}, {"regular/samples.csv: cannot be written"});
+    expect(2, {"run", "clock", "--device", "sim:gtx280", "--csv", "regular/samples.csv"},
+           {"regular/samples.csv: cannot be written"});
     expect(2, {"run", "clock", "--device", "sim:gtx280", "--csv", "."}, {".: cannot be written"});
 }
 
 TEST_F(Errors, PtxFiles) {
     write_kernel("broken.ptx", " .reg .u32 %r<2>;\n mov.u32 %r0, 1;\n add.q32 %r1, %r0, 2;\n ret;\n");
-    expect(2, {"simulate", "broken.ptx", "--kernel", "k"}, {"broken.ptx:7: ", "'add.q32'", "\n    add.q32 %r1, %r0, 2;"});
+    expect(2, {"simulate", "broken.ptx", "--kernel", "k"},
+           {"broken.ptx:7: ", "'add.q32'", "\n    add.q32 %r1, %r0, 2;"});
     expect(2, {"simulate", "none.ptx", "--kernel", "k"}, {"none.ptx: cannot be opened"});
     expect(2, {"simulate", ".", "--kernel", "k"}, {".: cannot be opened"});
     write_kernel("good.ptx", " ret;\n");
@@ -180,11 +186,14 @@ TEST_F(Errors, ADeadlockSaysWhichWarpWaitsWhere) {
     write_kernel("k.ptx",
                  " .reg .u32 %t; .reg .pred %p;\n mov.u32 %t, %tid.x;\n setp.lt.u32 %p, %t, 32;\n @%p bra DONE;\n"
                  " bar.sync 0, 64;\nDONE:\n ret;\n");
-    expect(1, {"simulate", "k.ptx", "--kernel", "k", "--block", "64"}, {"launch of k", "deadlock", "warp 1 waits at line 9: bar.sync 0, 64"});
+    expect(1, {"simulate", "k.ptx", "--kernel", "k", "--block", "64"},
+           {"launch of k", "deadlock", "warp 1 waits at line 9: bar.sync 0, 64"});
 }
 
 TEST_F(Errors, AnIllegalAccessSaysWhichThread) {
-    write_kernel("k.ptx", " .reg .u64 %a; .reg .u32 %v;\n mov.u64 %a, 16;\n ld.global.u32 %v, [%a];\n st.global.u32 [%a], %v;\n ret;\n");
+    write_kernel(
+        "k.ptx",
+        " .reg .u64 %a; .reg .u32 %v;\n mov.u64 %a, 16;\n ld.global.u32 %v, [%a];\n st.global.u32 [%a], %v;\n ret;\n");
     expect(1, {"simulate", "k.ptx", "--kernel", "k"}, {"launch of k", "thread 0", "line 7"});
 }
 

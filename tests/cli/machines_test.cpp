@@ -27,8 +27,8 @@ TEST_F(Machines, ThatAreBuiltInNeedNoFile) {
 }
 
 TEST_F(Machines, OfAnotherGpuThanASurfaceAreNamed) {
-    const auto ran =
-        run({"evaluate", "--surface", source("recordings/h200-surface-sfu.json.gz"), "--machine", source("machines/gtx280.json"), "--access", "sfu"});
+    const auto ran = run({"evaluate", "--surface", source("recordings/h200-surface-sfu.json.gz"), "--machine",
+                          source("machines/gtx280.json"), "--access", "sfu"});
     EXPECT_EQ(ran.code, 0);
     EXPECT_THAT(ran.err, HasSubstr("was measured on NVIDIA H200"));
 }

@@ -23,7 +23,8 @@ protected:
     /// What bash would offer at the end of a line. Runs the program's own script.
     [[nodiscard]] std::vector<std::string> offered(const std::string& line, const std::string& breaks = " ") const {
         write("completion.bash", run({"manual", "bash"}).out);
-        write("ask.bash", fmt::format("source '{}'\nCOMP_LINE='{}' COMP_POINT={} COMP_WORDBREAKS='{}'\n_gputomo\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n",
+        write("ask.bash", fmt::format("source '{}'\nCOMP_LINE='{}' COMP_POINT={} "
+                                      "COMP_WORDBREAKS='{}'\n_gputomo\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"\n",
                                       path("completion.bash"), line, line.size(), breaks));
         FILE* bash = popen(fmt::format("bash '{}' 2>&1", path("ask.bash")).c_str(), "r");
         if (bash == nullptr) return {"bash does not start"};
@@ -66,7 +67,8 @@ TEST(Outline, HasWhatCommandsRegister) {
 
 TEST(Outline, TextIsSafeForRoff) {
     const auto page = man_page(made_up());
-    EXPECT_THAT(page, AllOf(HasSubstr("\\fB\\-\\-lid\\fR\n\\-closed\\e\n"), HasSubstr("\\fBgputomo cook\\fR \\fIDISH\\fR ... [\\fIoptions\\fR]"),
+    EXPECT_THAT(page, AllOf(HasSubstr("\\fB\\-\\-lid\\fR\n\\-closed\\e\n"),
+                            HasSubstr("\\fBgputomo cook\\fR \\fIDISH\\fR ... [\\fIoptions\\fR]"),
                             HasSubstr("how hot (default: low)")));
 }
 
@@ -87,7 +89,8 @@ TEST_F(Manual, BashOffersCommandsOptionsAndWords) {
     EXPECT_THAT(offered("gputomo list "), ElementsAre("devices", "experiments", "models", "papers"));
     EXPECT_THAT(offered("gputomo scan --hi"), ElementsAre("--history"));
     EXPECT_THAT(offered("gputomo scan --device sim:gtx2"), ElementsAre("sim:gtx280"));
-    EXPECT_THAT(offered("gputomo scan --device sim:gtx2", ": "), ElementsAre("gtx280")) << "bash has parted the word at the colon";
+    EXPECT_THAT(offered("gputomo scan --device sim:gtx2", ": "), ElementsAre("gtx280"))
+        << "bash has parted the word at the colon";
     EXPECT_THAT(offered("gputomo scan --only caches,dr"), ElementsAre("caches,dram_bandwidth"));
     EXPECT_THAT(offered("gputomo run scop"), ElementsAre("scopes"));
     EXPECT_THAT(offered("gputomo export --to "), ElementsAre("accel-sim", "flat", "csv"));

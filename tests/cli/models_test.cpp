@@ -22,9 +22,12 @@ struct Errors {
 
 class Models : public testing::ProgramTest {
 protected:
-    /// Of a recorded surface with the parameters of a machine: "recordings/h200-surface-l2.json.gz", "machines/h200.json".
-    [[nodiscard]] json evaluation_of(const std::string& surface, const std::string& machine, const std::string& access) const {
-        const auto ran = run({"evaluate", "--surface", source(surface), "--machine", source(machine), "--access", access, "--json"});
+    /// Of a recorded surface with the parameters of a machine: "recordings/h200-surface-l2.json.gz",
+    /// "machines/h200.json".
+    [[nodiscard]] json evaluation_of(const std::string& surface, const std::string& machine,
+                                     const std::string& access) const {
+        const auto ran =
+            run({"evaluate", "--surface", source(surface), "--machine", source(machine), "--access", access, "--json"});
         EXPECT_EQ(ran.code, 0) << ran.err;
         return json::parse(ran.out);
     }
@@ -67,7 +70,10 @@ TEST_F(Models, PredictOfPtxAsksForTripCounts) {
     const auto ran = run({"predict", file, "--kernel", "matrix_multiply", "--machine", "sim:gtx980"});
     EXPECT_EQ(ran.code, 2);
     EXPECT_THAT(ran.err, HasSubstr("expected --trip-count $L__BB0_2=N"));
-    EXPECT_EQ(run({"predict", file, "--kernel", "matrix_multiply", "--machine", "sim:gtx980", "--trip-count", "$L__BB0_2=64"}).code, 0);
+    EXPECT_EQ(
+        run({"predict", file, "--kernel", "matrix_multiply", "--machine", "sim:gtx980", "--trip-count", "$L__BB0_2=64"})
+            .code,
+        0);
 }
 
 TEST_F(Models, PredictRefusesWhatIsWrong) {
@@ -84,13 +90,15 @@ TEST_F(Models, PredictRefusesWhatIsWrong) {
     EXPECT_THAT(run({"predict", file, "--kernel", "vector_add", "--machine", "sim:8800gtx", "--l2-hit", "0.5"}).err,
                 HasSubstr("describes no cache of the GPU"));
     EXPECT_THAT(run({"predict", "none.ptx", "--kernel", "k", "--machine", "sim:gtx980"}).err, HasSubstr("none.ptx"));
-    EXPECT_THAT(run({"predict", file, "--kernel", "k", "--machine", "sim:gtx980"}).err, HasSubstr("no kernel 'k'; expected one of vector_add"));
+    EXPECT_THAT(run({"predict", file, "--kernel", "k", "--machine", "sim:gtx980"}).err,
+                HasSubstr("no kernel 'k'; expected one of vector_add"));
     write("bad.sass", "MOV R1, R2\n?\n");
     EXPECT_THAT(run({"predict", "bad.sass", "--kernel", "k", "--machine", "sim:gtx980"}).err, HasSubstr("bad.sass:2:"));
 }
 
 TEST_F(Models, EvaluateOfOneMix) {
-    const auto ran = run({"evaluate", "--device", "sim:gtx680", "--machine", "sim:gtx680", "--access", "sfu", "--alpha", "4", "--json"});
+    const auto ran = run(
+        {"evaluate", "--device", "sim:gtx680", "--machine", "sim:gtx680", "--access", "sfu", "--alpha", "4", "--json"});
     ASSERT_EQ(ran.code, 0) << ran.err;
     const auto evaluation = json::parse(ran.out);
     EXPECT_EQ(evaluation.at("schema"), "gputomo-evaluation-1");
@@ -98,7 +106,8 @@ TEST_F(Models, EvaluateOfOneMix) {
     EXPECT_EQ(evaluation.at("models").at(0).at("model"), "volkov-basic");
     EXPECT_NEAR(evaluation.at("models").at(0).at("largest").get<double>(), 1, 0.3);
     EXPECT_EQ(run({"evaluate", "--device", "sim:gtx680", "--alpha", "0"}).code, 2);
-    EXPECT_THAT(run({"evaluate", "--device", "sim:gtx680", "--access", "texture"}).err, HasSubstr("expected one of global, shared, sfu, l2, l1, tensor"));
+    EXPECT_THAT(run({"evaluate", "--device", "sim:gtx680", "--access", "texture"}).err,
+                HasSubstr("expected one of global, shared, sfu, l2, l1, tensor"));
 }
 
 TEST_F(Models, WarpsThatShareTurnsExplainAnH200sStreams) {
@@ -110,9 +119,10 @@ TEST_F(Models, WarpsThatShareTurnsExplainAnH200sStreams) {
     EXPECT_GT(errors_of(evaluation, "volkov-basic").mean, own.mean);
 }
 
-TEST_F(Models, EvaluateSaysWhereTheCuspIs) {  // beyond the warps that fit an H200, and beyond the 16 that were tried on an 8800 GTX
-    const auto ran = run({"evaluate", "--surface", source("recordings/h200-surface-global.json.gz"), "--machine", source("machines/h200.json"), "--alpha",
-                          "11,23,64,512", "--json"});
+TEST_F(Models, EvaluateSaysWhereTheCuspIs) {  // beyond the warps that fit an H200, and beyond the 16 that were tried on
+                                              // an 8800 GTX
+    const auto ran = run({"evaluate", "--surface", source("recordings/h200-surface-global.json.gz"), "--machine",
+                          source("machines/h200.json"), "--alpha", "11,23,64,512", "--json"});
     ASSERT_EQ(ran.code, 0) << ran.err;
     const auto cusps = json::parse(ran.out).at("cusp");
     const auto& measured = cusps.at(0);
@@ -125,8 +135,11 @@ TEST_F(Models, EvaluateSaysWhereTheCuspIs) {  // beyond the warps that fit an H2
     EXPECT_EQ(cusps.at(1).at("of"), "volkov-basic");
     EXPECT_EQ(cusps.at(1).at("alpha"), 23);
     EXPECT_GT(cusps.at(1).at("warps").get<int>(), 64);
-    const auto text = run({"evaluate", "--surface", source("tests/data/surfaces/8800gtx.json.gz"), "--machine", source("machines/8800gtx.json")}).out;
-    EXPECT_THAT(text, AllOf(HasSubstr("the cusp: where most warps are needed"), HasSubstr("not with any number that was tried, alpha 8: ")));
+    const auto text = run({"evaluate", "--surface", source("tests/data/surfaces/8800gtx.json.gz"), "--machine",
+                           source("machines/8800gtx.json")})
+                          .out;
+    EXPECT_THAT(text, AllOf(HasSubstr("the cusp: where most warps are needed"),
+                            HasSubstr("not with any number that was tried, alpha 8: ")));
 }
 
 TEST_F(Models, IssueSlotsAndForwardLatenciesExplainItsOtherMixes) {
@@ -147,14 +160,16 @@ TEST_F(Models, ProductsOfMatricesKeepASchedulerFromAdds) {
 
 TEST_F(Models, WarpsThatShareTurnsExplainSimulatedGpus) {  // tests/data/surfaces/README.md
     for (const std::string gpu : {"8800gtx", "gtx280"}) {
-        const auto own = errors_of(evaluation_of("tests/data/surfaces/" + gpu + ".json.gz", "machines/" + gpu + ".json", "global"));
+        const auto own =
+            errors_of(evaluation_of("tests/data/surfaces/" + gpu + ".json.gz", "machines/" + gpu + ".json", "global"));
         EXPECT_LT(own.largest, 1.09) << gpu;
         EXPECT_GT(own.smallest, 1 / 1.09) << gpu;
     }
 }
 
 TEST_F(Models, PredictsTheProjectsKernelsOnAnH200) {
-    const auto ran = run({"predict", "all", "--measured", source("recordings/h200-kernels.json"), "--machine", source("machines/h200.json"), "--json"});
+    const auto ran = run({"predict", "all", "--measured", source("recordings/h200-kernels.json"), "--machine",
+                          source("machines/h200.json"), "--json"});
     ASSERT_EQ(ran.code, 0) << ran.err;
     std::vector<double> errors;
     const auto comparison = json::parse(ran.out);
@@ -166,7 +181,8 @@ TEST_F(Models, PredictsTheProjectsKernelsOnAnH200) {
             errors.push_back(std::max(ratio, 1 / ratio));
         }
     for (const auto& kernel : comparison.at("kernels"))  // absolute values are 16% off: docs/methods.md says why
-        EXPECT_NEAR(kernel.at("needed_predicted").get<double>() / kernel.at("needed_measured").get<double>(), 1, 0.17) << kernel.at("kernel");
+        EXPECT_NEAR(kernel.at("needed_predicted").get<double>() / kernel.at("needed_measured").get<double>(), 1, 0.17)
+            << kernel.at("kernel");
     std::ranges::sort(errors);
     EXPECT_LT(errors.at(errors.size() / 2), 1.10);
 }
@@ -188,16 +204,21 @@ TEST_F(Models, PredictMeasuresAKernelBesideThePrediction) {
     EXPECT_EQ(measured.at("warps_per_cycle").size(), 5U);
     const auto first = measured.at("warps_per_cycle").at(0);
     EXPECT_NEAR(first.at("predicted").get<double>() / first.at("measured").get<double>(), 1, 0.35);
-    EXPECT_THAT(run({"predict", "vector_add", "--machine", "sim:gtx980"}).err, HasSubstr("expected --device to measure on, or --measured FILE"));
-    write("kernels.json", R"({"schema": "gputomo-kernels-1", "gpu": "x", "sms": 1, "kernels": [{"id": "reduce", "threads": 0}]})");
-    EXPECT_THAT(run({"predict", "all", "--measured", "kernels.json", "--machine", "sim:gtx980"}).err, HasSubstr("kernels[0].threads: found 0"));
+    EXPECT_THAT(run({"predict", "vector_add", "--machine", "sim:gtx980"}).err,
+                HasSubstr("expected --device to measure on, or --measured FILE"));
+    write("kernels.json",
+          R"({"schema": "gputomo-kernels-1", "gpu": "x", "sms": 1, "kernels": [{"id": "reduce", "threads": 0}]})");
+    EXPECT_THAT(run({"predict", "all", "--measured", "kernels.json", "--machine", "sim:gtx980"}).err,
+                HasSubstr("kernels[0].threads: found 0"));
 }
 
 TEST_F(Models, EvaluateNeedsAMachineForASurface) {
-    EXPECT_THAT(run({"evaluate", "--surface", source("recordings/h200-surface-sfu.json.gz")}).err, HasSubstr("--surface: expected --machine"));
-    EXPECT_THAT(
-        run({"evaluate", "--surface", source("recordings/h200-surface-sfu.json.gz"), "--machine", source("machines/h200.json"), "--access", "shared"}).err,
-        HasSubstr("no mixes of shared and adds"));
+    EXPECT_THAT(run({"evaluate", "--surface", source("recordings/h200-surface-sfu.json.gz")}).err,
+                HasSubstr("--surface: expected --machine"));
+    EXPECT_THAT(run({"evaluate", "--surface", source("recordings/h200-surface-sfu.json.gz"), "--machine",
+                     source("machines/h200.json"), "--access", "shared"})
+                    .err,
+                HasSubstr("no mixes of shared and adds"));
     EXPECT_EQ(run({"evaluate", "--surface", "none.json", "--machine", "sim:gtx980"}).code, 2);
 }
 

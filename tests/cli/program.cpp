@@ -29,7 +29,8 @@ std::string content(const fs::path& file) {
 [[noreturn]] void become_program(std::vector<char*>& argv, const char* folder, const char* out, const char* err) {
     const int out_file = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     const int err_file = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (out_file >= 0 && err_file >= 0 && dup2(out_file, STDOUT_FILENO) >= 0 && dup2(err_file, STDERR_FILENO) >= 0 && chdir(folder) == 0)
+    if (out_file >= 0 && err_file >= 0 && dup2(out_file, STDOUT_FILENO) >= 0 && dup2(err_file, STDERR_FILENO) >= 0 &&
+        chdir(folder) == 0)
         execv(argv[0], argv.data());
     _exit(127);
 }
@@ -49,7 +50,8 @@ int wait_for(pid_t child, const std::function<void()>& meanwhile) {
 
 void ProgramTest::SetUp() {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(::testing::TempDir()) / (std::string("gputomo_") + test->test_suite_name() + "_" + test->name() + std::to_string(getpid()));
+    folder_ = fs::path(::testing::TempDir()) /
+              (std::string("gputomo_") + test->test_suite_name() + "_" + test->name() + std::to_string(getpid()));
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     setenv("CUDA_VISIBLE_DEVICES", "-1", 1);  // what is tested must not depend on the GPU of this machine

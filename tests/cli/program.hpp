@@ -30,7 +30,9 @@ protected:
     [[nodiscard]] Ran run(std::vector<std::string> arguments, const How& how = {}) const;
 
     /// Where tests/data and machines are.
-    [[nodiscard]] static std::string source(const std::string& path) { return std::string(GPUTOMO_SOURCE_DIR) + "/" + path; }
+    [[nodiscard]] static std::string source(const std::string& path) {
+        return std::string(GPUTOMO_SOURCE_DIR) + "/" + path;
+    }
     [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
     void write(const std::string& name, const std::string& content) const;
     [[nodiscard]] std::string read(const std::string& name) const;

@@ -43,18 +43,21 @@ TEST_F(Report, APageHasMethodsFindingsAndChecksOfAScan) {
 }
 
 TEST_F(Report, OfAMachineDescriptionAlone) {
-    write("m.json", R"({"schema":"gputomo-machine-1","shared":{"latency":{"value":31,"unit":"cycles","source":"made up"}}})");
+    write("m.json",
+          R"({"schema":"gputomo-machine-1","shared":{"latency":{"value":31,"unit":"cycles","source":"made up"}}})");
     const auto result = run({"report", path("m.json"), "--out", path("r.html")});
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_THAT(read("r.html"), AllOf(HasSubstr("<svg class=gpu"), HasSubstr("31 cycles"), Not(HasSubstr("<script"))));
 }
 
 TEST_F(Report, OfSeveralIsAComparison) {
-    write("m.json", R"({"schema":"gputomo-machine-1","shared":{"latency":{"value":31,"unit":"cycles","source":"made up"}}})");
-    const auto result = run({"report", "sim:gtx280", path("m.json"), source("machines/h200.json"), "--out", path("r.html")});
+    write("m.json",
+          R"({"schema":"gputomo-machine-1","shared":{"latency":{"value":31,"unit":"cycles","source":"made up"}}})");
+    const auto result =
+        run({"report", "sim:gtx280", path("m.json"), source("machines/h200.json"), "--out", path("r.html")});
     EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_THAT(read("r.html"),
-                AllOf(HasSubstr("<th>GeForce GTX 280<th>m<th>NVIDIA H200"), HasSubstr("31 cycles"), HasSubstr("38 cycles"), HasSubstr("id=trends")));
+    EXPECT_THAT(read("r.html"), AllOf(HasSubstr("<th>GeForce GTX 280<th>m<th>NVIDIA H200"), HasSubstr("31 cycles"),
+                                      HasSubstr("38 cycles"), HasSubstr("id=trends")));
     EXPECT_EQ(run({"report", "sim:none", "--out", path("r.html")}).code, 2);
     const std::vector<std::string> many(11, "sim:gtx280");
     std::vector<std::string> arguments{"report"};
@@ -63,14 +66,15 @@ TEST_F(Report, OfSeveralIsAComparison) {
 }
 
 TEST_F(Report, OfARecordedScanWithModelsOverASurface) {
-    const auto result =
-        run({"report", source("recordings/h200-scan-3.json.gz"), "--surface",
-             source("recordings/h200-surface-sfu.json.gz") + "," + source("recordings/h200-surface-shared_conflict.json.gz"), "--out", path("r.html")});
+    const auto result = run({"report", source("recordings/h200-scan-3.json.gz"), "--surface",
+                             source("recordings/h200-surface-sfu.json.gz") + "," +
+                                 source("recordings/h200-surface-shared_conflict.json.gz"),
+                             "--out", path("r.html")});
     EXPECT_EQ(result.code, 0) << result.err;
     const auto page = read("r.html");
     EXPECT_LT(page.size(), 8U << 20);
-    EXPECT_THAT(page, AllOf(HasSubstr("id='trace-latency_map~2fmap'"), HasSubstr("(models/sfu_needed)"), HasSubstr("(models/sfu_alpha_512)"),
-                            HasSubstr("data-model='shared-turns' checked")));
+    EXPECT_THAT(page, AllOf(HasSubstr("id='trace-latency_map~2fmap'"), HasSubstr("(models/sfu_needed)"),
+                            HasSubstr("(models/sfu_alpha_512)"), HasSubstr("data-model='shared-turns' checked")));
     EXPECT_THAT(page, Not(HasSubstr("models/shared_conflict"))) << "that surface has no mixes";
 }
 
@@ -84,10 +88,12 @@ TEST_F(Report, ASurfaceBelongsToTheGpu) {
 }
 
 TEST_F(Report, AComparisonDrawsTheCusp) {
-    const auto result = run({"report", "sim:gtx980", "sim:h200", "--surface", source("recordings/h200-surface-global.json.gz"), "--out", path("r.html")});
+    const auto result = run({"report", "sim:gtx980", "sim:h200", "--surface",
+                             source("recordings/h200-surface-global.json.gz"), "--out", path("r.html")});
     EXPECT_EQ(result.code, 0) << result.err;
     EXPECT_THAT(read("r.html"),
-                AllOf(HasSubstr("(trends/cusp)"), HasSubstr(R"("models":["GeForce GTX 980","NVIDIA H200"])"), HasSubstr(R"("name":"NVIDIA H200, measured")")));
+                AllOf(HasSubstr("(trends/cusp)"), HasSubstr(R"("models":["GeForce GTX 980","NVIDIA H200"])"),
+                      HasSubstr(R"("name":"NVIDIA H200, measured")")));
 }
 
 TEST_F(Report, TheGenerationBeforeHasAnotherArchitecture) {

@@ -32,7 +32,9 @@ TEST_F(Reproduce, PapersAreListed) {
 }
 
 TEST_F(Reproduce, PutsPublishedBesideReproduced) {
-    const auto ran = run({"reproduce", "wong2010", "--only", "wong2010.sec4f.latency,wong2010.sec4a.clock_latency,wong2010.table1.mem_channels", "--json"});
+    const auto ran =
+        run({"reproduce", "wong2010", "--only",
+             "wong2010.sec4f.latency,wong2010.sec4a.clock_latency,wong2010.table1.mem_channels", "--json"});
     EXPECT_EQ(ran.code, 0) << ran.err;
     const auto result = json::parse(ran.out);
     EXPECT_EQ(result.at("schema"), "gputomo-reproduction-1");
@@ -49,8 +51,8 @@ TEST_F(Reproduce, PutsPublishedBesideReproduced) {
 TEST_F(Reproduce, EndsWithOneWhereAValueWasNotMeasured) {
     const auto ran = run({"reproduce", "volkov2016", "--only", "volkov2016.sec3_10.vabs.maxwell.positive", "--quiet"});
     EXPECT_EQ(ran.code, 1);
-    EXPECT_THAT(ran.out, AllOf(HasSubstr("missing volkov2016.sec3_10.vabs.maxwell.positive"), HasSubstr("the curve does not reach 190"),
-                               HasSubstr("0 of 1 published values agree")));
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("missing volkov2016.sec3_10.vabs.maxwell.positive"),
+                               HasSubstr("the curve does not reach 190"), HasSubstr("0 of 1 published values agree")));
 }
 
 TEST_F(Reproduce, WritesAPageAndItsResults) {
@@ -63,13 +65,18 @@ TEST_F(Reproduce, WritesAPageAndItsResults) {
 
 TEST_F(Reproduce, TheIndexHasEachPaperOfTheFolderAndWhatDiffers) {
     EXPECT_EQ(run({"reproduce", "wong2010", "--only", "wong2010.sec4f.latency", "--quiet", "--out", "pages"}).code, 0);
-    EXPECT_EQ(run({"reproduce", "volkov2016", "--only", "volkov2016.sec3_10.vabs.maxwell.positive", "--quiet", "--out", "pages"}).code, 1);
+    EXPECT_EQ(run({"reproduce", "volkov2016", "--only", "volkov2016.sec3_10.vabs.maxwell.positive", "--quiet", "--out",
+                   "pages"})
+                  .code,
+              1);
     write("pages/lashgar2015.json", R"({"schema":"something else"})");
     EXPECT_EQ(run({"reproduce", "wong2010", "--only", "wong2010.sec4f.latency", "--quiet", "--out", "pages"}).code, 0);
     const auto index = read("pages/index.html");
-    EXPECT_THAT(index, AllOf(HasSubstr("<a href='wong2010.html'>"), HasSubstr("<td class=c>1 of 1"), HasSubstr("<a href='volkov2016.html'>"),
-                             HasSubstr("<td class=c>0 of 1"), HasSubstr("the curve does not reach 190")));
-    EXPECT_THAT(index, AllOf(HasSubstr("gputomo reproduce lashgar2015 --out ."), HasSubstr("gputomo reproduce mei2014 --out .")));
+    EXPECT_THAT(index, AllOf(HasSubstr("<a href='wong2010.html'>"), HasSubstr("<td class=c>1 of 1"),
+                             HasSubstr("<a href='volkov2016.html'>"), HasSubstr("<td class=c>0 of 1"),
+                             HasSubstr("the curve does not reach 190")));
+    EXPECT_THAT(index, AllOf(HasSubstr("gputomo reproduce lashgar2015 --out ."),
+                             HasSubstr("gputomo reproduce mei2014 --out .")));
 }
 
 TEST_F(Reproduce, RefusesWhatThereIsNot) {

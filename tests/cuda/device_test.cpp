@@ -38,15 +38,19 @@ TEST_F(CudaDeviceTest, MemoryKeepsWhatIsWritten) {
 
 TEST_F(CudaDeviceTest, AFailureNamesCallAndSizeAndTheDeviceGoesOn) {
     const auto device = open_fake();
-    EXPECT_THAT(said([&] { (void)device->allocate(Bytes{std::int64_t{1} << 40}); }),
-                AllOf(HasSubstr("cuda:0: cuMemAlloc_v2 (1099511627776 B) failed"), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY (2)")));
+    EXPECT_THAT(
+        said([&] { (void)device->allocate(Bytes{std::int64_t{1} << 40}); }),
+        AllOf(HasSubstr("cuda:0: cuMemAlloc_v2 (1099511627776 B) failed"), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY (2)")));
     Buffer buffer(*device, Bytes{16});
     fail("cuMemcpyHtoDAsync_v2", 1);
-    EXPECT_THAT(said([&] { buffer.write(std::vector<std::uint32_t>(4)); }), AllOf(HasSubstr("cuMemcpyHtoDAsync_v2"), HasSubstr("copy of 16 B to 0x")));
+    EXPECT_THAT(said([&] { buffer.write(std::vector<std::uint32_t>(4)); }),
+                AllOf(HasSubstr("cuMemcpyHtoDAsync_v2"), HasSubstr("copy of 16 B to 0x")));
     fail("cuMemcpyDtoHAsync_v2", 1);
-    EXPECT_THAT(said([&] { (void)buffer.read<std::uint32_t>(2); }), AllOf(HasSubstr("cuMemcpyDtoHAsync_v2"), HasSubstr("copy of 8 B from 0x")));
+    EXPECT_THAT(said([&] { (void)buffer.read<std::uint32_t>(2); }),
+                AllOf(HasSubstr("cuMemcpyDtoHAsync_v2"), HasSubstr("copy of 8 B from 0x")));
     fail("cuMemsetD32Async", 1);
-    EXPECT_THAT(said([&] { device->fill_u32(buffer.address(), 0, 3); }), AllOf(HasSubstr("cuMemsetD32Async"), HasSubstr("fill of 3 words")));
+    EXPECT_THAT(said([&] { device->fill_u32(buffer.address(), 0, 3); }),
+                AllOf(HasSubstr("cuMemsetD32Async"), HasSubstr("fill of 3 words")));
     fail(nullptr, 0);
     EXPECT_NO_THROW(buffer.write(std::vector<std::uint32_t>(4)));
 }
@@ -68,7 +72,9 @@ TEST_F(CudaDeviceTest, AliasesMapOneAllocationManyTimes) {
 TEST_F(CudaDeviceTest, AWindowThatWasGivenBackIsMappedOnce) {
     {
         const auto device = open_fake();
-        const auto map = [&](std::int64_t pages) { return device->map_aliased(Bytes{4096}, Bytes{4096}, Bytes{pages * 4096}); };
+        const auto map = [&](std::int64_t pages) {
+            return device->map_aliased(Bytes{4096}, Bytes{4096}, Bytes{pages * 4096});
+        };
         const Address first = map(16);
         device->free(first);
         EXPECT_EQ(map(16), first);
@@ -83,7 +89,8 @@ TEST_F(CudaDeviceTest, AWindowThatWasGivenBackIsMappedOnce) {
 TEST_F(CudaDeviceTest, TwoWindowsAreKeptTheOldestGoesFirst) {
     const auto device = open_fake();
     Address windows[3];
-    for (std::int64_t i = 0; i < 3; ++i) windows[i] = device->map_aliased(Bytes{4096}, Bytes{4096}, Bytes{(1 << (2 * i)) * 4096});
+    for (std::int64_t i = 0; i < 3; ++i)
+        windows[i] = device->map_aliased(Bytes{4096}, Bytes{4096}, Bytes{(1 << (2 * i)) * 4096});
     for (const Address window : windows) device->free(window);
     EXPECT_EQ(state().mappings, 4 + 16);
     EXPECT_EQ(state().physical, 2);
@@ -96,7 +103,8 @@ TEST_F(CudaDeviceTest, AliasesOfOddSizesAreRefused) {
     const auto refusal = [&](std::int64_t physical, std::int64_t stride, std::int64_t window) {
         return said([&] { (void)device->map_aliased(Bytes{physical}, Bytes{stride}, Bytes{window}); });
     };
-    EXPECT_THAT(refusal(4096, 5000, 65536), AllOf(HasSubstr("4096 B every 5000 B"), HasSubstr("expected multiples of 4096 B")));
+    EXPECT_THAT(refusal(4096, 5000, 65536),
+                AllOf(HasSubstr("4096 B every 5000 B"), HasSubstr("expected multiples of 4096 B")));
     EXPECT_THAT(refusal(8192, 4096, 65536), HasSubstr("0 < physical <= stride"));
     EXPECT_THAT(refusal(0, 4096, 65536), HasSubstr("0 < physical"));
     EXPECT_THAT(refusal(8192, 8192, 4096), HasSubstr("physical <= window"));

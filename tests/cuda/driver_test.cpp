@@ -12,22 +12,25 @@ class DriverTest : public testing::FakeDriverTest {};
 
 TEST_F(DriverTest, AMissingLibraryIsNamed) {
     const Libraries none{testing::kNoLibrary, testing::kNoLibrary};
-    EXPECT_THAT(said([&] { (void)open(0, none); }),
-                AllOf(HasSubstr("no CUDA driver"), HasSubstr(testing::kNoLibrary), HasSubstr("expected an installed NVIDIA driver")));
+    EXPECT_THAT(said([&] { (void)open(0, none); }), AllOf(HasSubstr("no CUDA driver"), HasSubstr(testing::kNoLibrary),
+                                                          HasSubstr("expected an installed NVIDIA driver")));
     EXPECT_EQ(count(none), 0);
     EXPECT_THAT(presence(none).reason, HasSubstr(testing::kNoLibrary));
 }
 
 TEST_F(DriverTest, AMissingCallIsNamed) {
     const Libraries incomplete{GPUTOMO_FAKE_CUDA_INCOMPLETE, testing::kNoLibrary};
-    EXPECT_THAT(said([&] { (void)open(0, incomplete); }), AllOf(HasSubstr(GPUTOMO_FAKE_CUDA_INCOMPLETE), HasSubstr("has no cuLinkComplete")));
+    EXPECT_THAT(said([&] { (void)open(0, incomplete); }),
+                AllOf(HasSubstr(GPUTOMO_FAKE_CUDA_INCOMPLETE), HasSubstr("has no cuLinkComplete")));
 }
 
 TEST_F(DriverTest, AFailingInitIsNamedWithTheDriversText) {
     fail("cuInit", 2);
-    EXPECT_THAT(said([] { (void)open_fake(); }), AllOf(HasSubstr("cuInit"), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY (2): out of memory")));
+    EXPECT_THAT(said([] { (void)open_fake(); }),
+                AllOf(HasSubstr("cuInit"), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY (2): out of memory")));
     fail("cuInit", 12345);
-    EXPECT_THAT(said([] { (void)open_fake(); }), HasSubstr("unknown CUDA error (12345): the driver has no text for it"));
+    EXPECT_THAT(said([] { (void)open_fake(); }),
+                HasSubstr("unknown CUDA error (12345): the driver has no text for it"));
 }
 
 TEST_F(DriverTest, WithoutAGpuThereIsNoneToOpen) {
@@ -38,7 +41,8 @@ TEST_F(DriverTest, WithoutAGpuThereIsNoneToOpen) {
 }
 
 TEST_F(DriverTest, AnIndexThatIsNoneSaysWhichThereAre) {
-    EXPECT_THAT(said([] { (void)open(1, testing::kFake); }), AllOf(HasSubstr("cuda:1: no such GPU"), HasSubstr("cuda:0, the only GPU")));
+    EXPECT_THAT(said([] { (void)open(1, testing::kFake); }),
+                AllOf(HasSubstr("cuda:1: no such GPU"), HasSubstr("cuda:0, the only GPU")));
     state().devices = 2;
     EXPECT_THAT(said([] { (void)open(2, testing::kFake); }), HasSubstr("expected cuda:0 to cuda:1, there are 2 GPUs"));
     EXPECT_THAT(said([] { (void)open(-1, testing::kFake); }), HasSubstr("cuda:-1: no such GPU"));
@@ -61,7 +65,8 @@ TEST_F(DriverTest, TheTargetFollowsDriverAndGpu) {
         return std::tuple(found.version_major, found.version_minor, found.sm);
     };
     EXPECT_EQ(target(13000, 9, 0), std::tuple(9, 0, 90));
-    EXPECT_EQ(target(12040, 12, 0), std::tuple(8, 4, 90)) << "a driver that doesn't know the GPU compiles for an older one";
+    EXPECT_EQ(target(12040, 12, 0), std::tuple(8, 4, 90))
+        << "a driver that doesn't know the GPU compiles for an older one";
     EXPECT_EQ(target(11080, 7, 5), std::tuple(7, 8, 75));
     EXPECT_EQ(target(99000, 8, 6), std::tuple(9, 0, 86)) << "a newer driver takes older PTX";
     state().driver_version = 11040;
@@ -76,7 +81,8 @@ TEST_F(DriverTest, AnOlderDriverLacksSomeCallsAndWorksAllTheSame) {
     {
         const auto device = open(0, Libraries{GPUTOMO_FAKE_CUDA_OLD, testing::kNoLibrary});
         EXPECT_EQ(device->mapping_granularity(), Bytes{0});
-        EXPECT_THAT(said([&] { (void)device->map_aliased(Bytes{4096}, Bytes{4096}, Bytes{8192}); }), HasSubstr("no virtual memory management"));
+        EXPECT_THAT(said([&] { (void)device->map_aliased(Bytes{4096}, Bytes{4096}, Bytes{8192}); }),
+                    HasSubstr("no virtual memory management"));
         const auto module = device->load(".entry k()");
         Launch launch;
         launch.arguments.add(std::uint32_t{1});

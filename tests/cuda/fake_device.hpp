@@ -52,8 +52,8 @@ protected:
     static std::unique_ptr<Device> open_fake() { return open(0, kFake); }
     static void expect_all_closed() {
         const fake::State& left = state();
-        for (const int open : {left.contexts, left.streams, left.events, left.links, left.modules, left.allocations, left.textures, left.reservations,
-                               left.mappings, left.physical})
+        for (const int open : {left.contexts, left.streams, left.events, left.links, left.modules, left.allocations,
+                               left.textures, left.reservations, left.mappings, left.physical})
             EXPECT_EQ(open, 0);
     }
 };

@@ -69,13 +69,15 @@ TEST_F(LaunchTest, AFailingCallIsNamedWithKernelAndLaunch) {
     auto& kernel = module->kernel("chase");
     for (const char* call : {"cuEventRecord", "cuLaunchKernel", "cuEventElapsedTime"}) {
         fail(call, 701);
-        EXPECT_THAT(said([&] { (void)kernel.launch(two_blocks()); }),
-                    AllOf(HasSubstr(std::string("cuda:0: ") + call), HasSubstr("kernel chase, grid 2x1x1, block 32x1x1"),
-                          HasSubstr("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): too many resources requested for launch")));
+        EXPECT_THAT(
+            said([&] { (void)kernel.launch(two_blocks()); }),
+            AllOf(HasSubstr(std::string("cuda:0: ") + call), HasSubstr("kernel chase, grid 2x1x1, block 32x1x1"),
+                  HasSubstr("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): too many resources requested for launch")));
         EXPECT_EQ(state().events, 0);
     }
     fail("cuFuncGetAttribute", 1);
-    EXPECT_THAT(said([&] { (void)open_fake()->load(kPtx)->kernel("chase"); }), AllOf(HasSubstr("cuFuncGetAttribute"), HasSubstr("kernel chase, registers")));
+    EXPECT_THAT(said([&] { (void)open_fake()->load(kPtx)->kernel("chase"); }),
+                AllOf(HasSubstr("cuFuncGetAttribute"), HasSubstr("kernel chase, registers")));
     fail(nullptr, 0);
     EXPECT_NO_THROW(kernel.launch(two_blocks()));
 }
@@ -85,10 +87,12 @@ TEST_F(LaunchTest, ArgumentsThatDoNotFitAreRefused) {
     auto& kernel = module->kernel("chase");
     Launch one;
     one.arguments.add(std::uint64_t{1});
-    EXPECT_THAT(said([&] { (void)kernel.launch(one); }), HasSubstr("kernel chase takes 2 parameters; 1 arguments were given"));
+    EXPECT_THAT(said([&] { (void)kernel.launch(one); }),
+                HasSubstr("kernel chase takes 2 parameters; 1 arguments were given"));
     Launch narrow;
     narrow.arguments.add(std::uint32_t{1}).add(std::uint32_t{2});
-    EXPECT_THAT(said([&] { (void)kernel.launch(narrow); }), AllOf(HasSubstr("parameter 0: expected 8 bytes at offset 0"), HasSubstr("has 4 bytes")));
+    EXPECT_THAT(said([&] { (void)kernel.launch(narrow); }),
+                AllOf(HasSubstr("parameter 0: expected 8 bytes at offset 0"), HasSubstr("has 4 bytes")));
     EXPECT_EQ(state().events, 0);
 }
 
@@ -104,7 +108,8 @@ TEST_F(LaunchTest, MuchDynamicSharedMemoryIsAskedForFirst) {
     EXPECT_EQ(state().dynamic_shared_allowed, 65536);
     launch.dynamic_shared = Bytes{70000};
     fail("cuFuncSetAttribute", 1);
-    EXPECT_THAT(said([&] { (void)kernel.launch(launch); }), AllOf(HasSubstr("cuFuncSetAttribute"), HasSubstr("70000 B dynamic shared memory")));
+    EXPECT_THAT(said([&] { (void)kernel.launch(launch); }),
+                AllOf(HasSubstr("cuFuncSetAttribute"), HasSubstr("70000 B dynamic shared memory")));
 }
 
 TEST_F(LaunchTest, TheSmallestCarveOutHoldsOneBlock) {
@@ -137,7 +142,8 @@ TEST_F(LaunchTest, AKernelThatDoesNotEndHitsItsLimitAndTheDeviceIsGone) {
     EXPECT_LT(waited, std::chrono::seconds(5));
     state().kernels_end = true;
     const int calls = state().calls;
-    EXPECT_THAT(said([&] { (void)kernel.launch(launch); }), AllOf(HasSubstr("refused"), HasSubstr("time limit of 20 ms")));
+    EXPECT_THAT(said([&] { (void)kernel.launch(launch); }),
+                AllOf(HasSubstr("refused"), HasSubstr("time limit of 20 ms")));
     EXPECT_THAT(said([&] { (void)device->allocate(Bytes{16}); }), HasSubstr("cuMemAlloc_v2 refused"));
     EXPECT_EQ(device->mapping_granularity(), Bytes{0});
     module.reset();
@@ -150,22 +156,25 @@ TEST_F(LaunchTest, AnErrorThatTheContextDoesNotSurviveEndsTheDevice) {
     const auto module = device->load(kPtx);
     auto& kernel = module->kernel("chase");
     fail("cuEventQuery", 700);
-    EXPECT_THAT(said([&] { (void)kernel.launch(two_blocks()); }),
-                AllOf(HasSubstr("kernel chase"), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), HasSubstr("does not survive")));
+    EXPECT_THAT(
+        said([&] { (void)kernel.launch(two_blocks()); }),
+        AllOf(HasSubstr("kernel chase"), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), HasSubstr("does not survive")));
     fail(nullptr, 0);
-    EXPECT_THAT(said([&] { (void)kernel.launch(two_blocks()); }), AllOf(HasSubstr("launch of kernel chase"), HasSubstr("refused"), HasSubstr("700")));
+    EXPECT_THAT(said([&] { (void)kernel.launch(two_blocks()); }),
+                AllOf(HasSubstr("launch of kernel chase"), HasSubstr("refused"), HasSubstr("700")));
     EXPECT_THAT(said([&] { (void)device->load(kPtx); }), HasSubstr("compiling PTX refused"));
 }
 
 TEST_F(LaunchTest, PtxThatDoesNotCompileIsQuotedWithTheLog) {
     const auto device = open_fake();
     EXPECT_THAT(said([&] { (void)device->load(".version 7.0\n.entry chase()\n  nonsense %r1;\n"); }),
-                AllOf(HasSubstr("cuLinkAddData_v2 failed: CUDA_ERROR_INVALID_PTX (218)"), HasSubstr("kernel.ptx, line 3; error"),
-                      HasSubstr("line 3:   nonsense %r1;")));
+                AllOf(HasSubstr("cuLinkAddData_v2 failed: CUDA_ERROR_INVALID_PTX (218)"),
+                      HasSubstr("kernel.ptx, line 3; error"), HasSubstr("line 3:   nonsense %r1;")));
     EXPECT_EQ(state().links, 0);
     EXPECT_NO_THROW((void)device->load(kPtx));
     fail("cuLinkComplete", 2);
-    EXPECT_THAT(said([&] { (void)device->load(kPtx); }), AllOf(HasSubstr("cuLinkComplete"), HasSubstr("the compiler gives no log")));
+    EXPECT_THAT(said([&] { (void)device->load(kPtx); }),
+                AllOf(HasSubstr("cuLinkComplete"), HasSubstr("the compiler gives no log")));
     fail("cuModuleLoadData", 2);
     EXPECT_THAT(said([&] { (void)device->load(kPtx); }), HasSubstr("cuModuleLoadData"));
     EXPECT_EQ(state().links + state().modules, 0);

@@ -9,7 +9,8 @@ namespace {
 
 std::vector<LoadedLatency> samples(double a, double b, double c) {
     std::vector<LoadedLatency> all;
-    for (const double share : {0.05, 0.2, 0.4, 0.6, 0.75, 0.85, 0.9}) all.push_back({share * c, a + b * share / (1 - share)});
+    for (const double share : {0.05, 0.2, 0.4, 0.6, 0.75, 0.85, 0.9})
+        all.push_back({share * c, a + b * share / (1 - share)});
     return all;
 }
 

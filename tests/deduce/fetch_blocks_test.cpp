@@ -19,7 +19,8 @@ std::vector<FetchPlace> places(std::uint64_t unit, std::uint64_t step, std::uint
 
 TEST(FetchBlocks, AreFoundFromStepsOfSeveralLengths) {
     for (const std::uint64_t size : {32, 64, 96, 128, 256}) {
-        const auto found = fetch_blocks(Kernels{places(8, 5, size, 104), places(8, 6, size, 416), places(8, 7, size, 32)}, 8);
+        const auto found =
+            fetch_blocks(Kernels{places(8, 5, size, 104), places(8, 6, size, 416), places(8, 7, size, 32)}, 8);
         EXPECT_EQ(found.sizes, std::vector<std::uint64_t>{size});
         EXPECT_EQ(found.explained, 288U);
         EXPECT_LT(found.runner_up, 288U);

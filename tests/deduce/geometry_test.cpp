@@ -54,8 +54,10 @@ private:
         auto found = std::find_if(set.begin(), set.end(), [&](const Line& l) { return l.number == number; });
         if (found == set.end()) {
             if (set.size() == t_.ways)
-                set.erase(t_.policy == "random" ? set.begin() + static_cast<std::ptrdiff_t>(random_() % set.size())
-                                                : std::min_element(set.begin(), set.end(), [](const Line& a, const Line& b) { return a.stamp < b.stamp; }));
+                set.erase(t_.policy == "random"
+                              ? set.begin() + static_cast<std::ptrdiff_t>(random_() % set.size())
+                              : std::min_element(set.begin(), set.end(),
+                                                 [](const Line& a, const Line& b) { return a.stamp < b.stamp; }));
             set.push_back({number, ++now_, std::vector<bool>(t_.line / t_.sector, false)});
             found = set.end() - 1;
         } else if (t_.policy == "lru") {
@@ -78,8 +80,10 @@ CacheFindings deduce(const Truth& truth, std::uint64_t seed = 1) {
         EXPECT_EQ(std::set(r.offsets.begin(), r.offsets.end()).size(), r.offsets.size());
         return oracle(r);
     };
-    return deduce_geometry(
-        chase, {.threshold = (truth.hit + truth.miss) / 2, .fits = truth.capacity() / 2, .overflows = truth.capacity() * 2, .largest = truth.capacity() * 32});
+    return deduce_geometry(chase, {.threshold = (truth.hit + truth.miss) / 2,
+                                   .fits = truth.capacity() / 2,
+                                   .overflows = truth.capacity() * 2,
+                                   .largest = truth.capacity() * 32});
 }
 
 void expect_exact(const Truth& truth, const CacheFindings& found) {
@@ -92,15 +96,18 @@ void expect_exact(const Truth& truth, const CacheFindings& found) {
 }
 
 TEST(Geometry, WongsExampleCacheOfTwelveLines) {
-    expect_exact({.line = 32, .sector = 32, .ways = 3, .sets = 4}, deduce({.line = 32, .sector = 32, .ways = 3, .sets = 4}));
+    expect_exact({.line = 32, .sector = 32, .ways = 3, .sets = 4},
+                 deduce({.line = 32, .sector = 32, .ways = 3, .sets = 4}));
 }
 
 TEST(Geometry, TextureL1OfTheGt200) {
-    expect_exact({.line = 32, .sector = 32, .ways = 20, .sets = 8}, deduce({.line = 32, .sector = 32, .ways = 20, .sets = 8}));
+    expect_exact({.line = 32, .sector = 32, .ways = 20, .sets = 8},
+                 deduce({.line = 32, .sector = 32, .ways = 20, .sets = 8}));
 }
 
 TEST(Geometry, SectorsAreToldFromLines) {
-    expect_exact({.line = 128, .sector = 32, .ways = 4, .sets = 32}, deduce({.line = 128, .sector = 32, .ways = 4, .sets = 32}));
+    expect_exact({.line = 128, .sector = 32, .ways = 4, .sets = 32},
+                 deduce({.line = 128, .sector = 32, .ways = 4, .sets = 32}));
 }
 
 TEST(Geometry, FifoAndRandomAreNotTakenForLru) {
@@ -111,11 +118,13 @@ TEST(Geometry, FifoAndRandomAreNotTakenForLru) {
 }
 
 TEST(Geometry, SetsNeedNotBeAPowerOfTwo) {
-    expect_exact({.line = 64, .sector = 64, .ways = 5, .sets = 12}, deduce({.line = 64, .sector = 64, .ways = 5, .sets = 12}));
+    expect_exact({.line = 64, .sector = 64, .ways = 5, .sets = 12},
+                 deduce({.line = 64, .sector = 64, .ways = 5, .sets = 12}));
 }
 
 TEST(Geometry, AFullyAssociativeCacheHasOneSet) {
-    expect_exact({.line = 64, .sector = 64, .ways = 16, .sets = 1}, deduce({.line = 64, .sector = 64, .ways = 16, .sets = 1}));
+    expect_exact({.line = 64, .sector = 64, .ways = 16, .sets = 1},
+                 deduce({.line = 64, .sector = 64, .ways = 16, .sets = 1}));
 }
 
 /// A chase whose own code is read with each load. Arrays walked from their begin on hold it; other loads lie behind it.
@@ -143,7 +152,8 @@ CacheFindings deduce_beside_code(const Truth& truth, std::uint64_t code) {
 }
 
 TEST(Geometry, CodeThatTakesWaysOfEachSetIsCountedAndOfSomeSetsToo) {
-    for (const auto& truth : {Truth{.line = 256, .sector = 256, .ways = 32, .sets = 1}, Truth{.line = 128, .sector = 128, .ways = 16, .sets = 2},
+    for (const auto& truth : {Truth{.line = 256, .sector = 256, .ways = 32, .sets = 1},
+                              Truth{.line = 128, .sector = 128, .ways = 16, .sets = 2},
                               Truth{.line = 128, .sector = 128, .ways = 6, .sets = 8}}) {
         SCOPED_TRACE(truth.sets);
         const auto found = deduce_beside_code(truth, 256);
@@ -169,8 +179,10 @@ TEST(Geometry, RandomCachesWithOutliersAreRecoveredAndNeverWronglySure) {
         truth.sector = random() % 3 == 0 ? 32 : truth.line;
         if (truth.ways == 1) truth.policy = "lru";
         const auto found = deduce(truth, random());
-        const bool same = found.capacity.value == static_cast<std::int64_t>(truth.capacity()) && found.line.value == static_cast<std::int64_t>(truth.line) &&
-                          found.ways.value == static_cast<std::int64_t>(truth.ways) && found.sets.value == static_cast<std::int64_t>(truth.sets);
+        const bool same = found.capacity.value == static_cast<std::int64_t>(truth.capacity()) &&
+                          found.line.value == static_cast<std::int64_t>(truth.line) &&
+                          found.ways.value == static_cast<std::int64_t>(truth.ways) &&
+                          found.sets.value == static_cast<std::int64_t>(truth.sets);
         exact += same ? 1 : 0;
         for (const auto& [finding, value] : {std::pair{found.capacity, truth.capacity()},
                                              {found.line, truth.line},
@@ -178,7 +190,8 @@ TEST(Geometry, RandomCachesWithOutliersAreRecoveredAndNeverWronglySure) {
                                              {found.sets, truth.sets},
                                              {found.sector, truth.sector}})
             if (finding.confidence > 0.95 && finding.value != static_cast<std::int64_t>(value)) ++wrong_but_sure;
-        EXPECT_TRUE(same || found.capacity.confidence <= 0.95) << "cache " << i << ": " << (found.remarks.empty() ? "" : found.remarks.back());
+        EXPECT_TRUE(same || found.capacity.confidence <= 0.95)
+            << "cache " << i << ": " << (found.remarks.empty() ? "" : found.remarks.back());
     }
     EXPECT_GE(exact, kCaches * 95 / 100);
     EXPECT_EQ(wrong_but_sure, 0);
@@ -189,7 +202,8 @@ TEST(Geometry, AWindowThatStaysTellsNoSector) {
     const auto chase = [](const ChaseRequest& request) {
         ChaseTrace trace;
         for (std::uint32_t lap = 0; lap < request.recorded_laps; ++lap)
-            for (const auto offset : request.offsets) trace.latencies.push_back(offset == 640 || offset == 1216 || offset >= 8192 ? 300 : 100);
+            for (const auto offset : request.offsets)
+                trace.latencies.push_back(offset == 640 || offset == 1216 || offset >= 8192 ? 300 : 100);
         return trace;
     };
     const auto found = deduce_geometry(chase, {.threshold = 200, .fits = 16384, .overflows = 32768, .largest = 262144});
@@ -217,7 +231,8 @@ TEST(Geometry, SetsOfALargeRandomCacheAreFoundByCollidingLines) {
     expect_exact(truth, deduce(truth));
 }
 
-/// Sets of unequal size behind a nearer level, in numbers of lines; dealt: line numbers modulo all lines, in turn, full sets passed over.
+/// Sets of unequal size behind a nearer level, in numbers of lines; dealt: line numbers modulo all lines, in turn, full
+/// sets passed over.
 struct Unequal {
     std::vector<std::size_t> ways;
     bool dealt = false, fifo = false;
@@ -251,8 +266,8 @@ CacheFindings deduce_behind(const Unequal& truth) {
         ChaseTrace trace;
         for (std::uint32_t lap = 0; lap < request.warm_laps + request.recorded_laps; ++lap)
             for (const auto offset : request.offsets) {
-                const double latency =
-                    (hits(offset / kLine + truth.first) ? 10 : 60) + (static_cast<double>(random() % 1000) < 1000 * truth.outliers ? 500 : 0);
+                const double latency = (hits(offset / kLine + truth.first) ? 10 : 60) +
+                                       (static_cast<double>(random() % 1000) < 1000 * truth.outliers ? 500 : 0);
                 if (lap >= request.warm_laps) trace.latencies.push_back(latency);
             }
         return trace;
@@ -270,7 +285,8 @@ TEST(UnequalSetsBehindANearerLevel, AreReadOffGrowingArrays) {
     // The L2 TLB of Mei 2014, Figs. 10 and 11, and sets chosen by modulo, wherever the array begins.
     for (const bool dealt : {true, false})
         for (const std::uint64_t first : {0, 30, 55, 1000}) {
-            const auto found = deduce_behind({.ways = {17, 8, 8, 8, 8, 8, 8}, .dealt = dealt, .first = first, .outliers = 0.01});
+            const auto found =
+                deduce_behind({.ways = {17, 8, 8, 8, 8, 8, 8}, .dealt = dealt, .first = first, .outliers = 0.01});
             EXPECT_EQ(found.set_ways, (std::vector<std::int64_t>{17, 8, 8, 8, 8, 8, 8})) << dealt << ", from " << first;
             EXPECT_EQ(found.capacity.value, 65 * 1024);
             EXPECT_EQ(found.line.value, 1024);
@@ -299,7 +315,8 @@ TEST(UnequalSetsBehindANearerLevel, AreRightOrLeftOpen) {
 }
 
 TEST(UnequalSetsBehindANearerLevel, AreNotTakenForEqualOnes) {
-    // A large set and many small ones, in arrays that begin anywhere: the overflow past the capacity may show the distances of a few equal sets.
+    // A large set and many small ones, in arrays that begin anywhere: the overflow past the capacity may show the
+    // distances of a few equal sets.
     for (std::size_t small = 5; small <= 12; ++small)
         for (const std::size_t large : {6, 7, 9, 10})
             for (const std::uint64_t first : {0, 7, 20, 33}) {
@@ -325,8 +342,8 @@ TEST(Levels, WhereTwoLevelsMixIsNoLevel) {
         const double hits = bytes <= 32768 ? 1 : bytes <= 65536 ? 0.7 : bytes <= 131072 ? 0.3 : 0;
         for (std::size_t i = 0; i < r.offsets.size(); ++i)
             trace.latencies.push_back(static_cast<double>(random() % 1000) < 1000 * hits ? 30
-                                      : bytes <= 65536                                   ? 200 + static_cast<double>(random() % 20)
-                                                                                         : 300 + static_cast<double>(random() % 20));
+                                      : bytes <= 65536 ? 200 + static_cast<double>(random() % 20)
+                                                       : 300 + static_cast<double>(random() % 20));
         return trace;
     };
     const auto sweep = deduce_levels(chase, {.largest = 1 << 20});
@@ -339,7 +356,8 @@ TEST(Levels, ALineOfSeveralLoadsStillShows) {
     // Only one load in eight can miss.
     const Chase chase = [](const ChaseRequest& r) {
         ChaseTrace trace;
-        for (std::size_t i = 0; i < r.offsets.size(); ++i) trace.latencies.push_back(r.offsets.size() * 32 > 8192 && i % 8 == 0 ? 140 : 90);
+        for (std::size_t i = 0; i < r.offsets.size(); ++i)
+            trace.latencies.push_back(r.offsets.size() * 32 > 8192 && i % 8 == 0 ? 140 : 90);
         return trace;
     };
     const auto sweep = deduce_levels(chase, {.largest = 1 << 18, .stride = 32});
@@ -373,7 +391,9 @@ TEST(Statistics, WhereReadingsLieIsFoundThroughJitterAndAccidents) {
     std::normal_distribution<double> jitter(0, 6);
     std::vector<double> readings;
     for (int i = 0; i < 20000; ++i)
-        readings.push_back(2 * std::round((440.7 + jitter(random) + (random() % 25 == 0 ? 500 + static_cast<double>(random() % 1500) : 0)) / 2));
+        readings.push_back(2 * std::round((440.7 + jitter(random) +
+                                           (random() % 25 == 0 ? 500 + static_cast<double>(random() % 1500) : 0)) /
+                                          2));
     const auto found = location(readings, 2);
     EXPECT_NEAR(found.mean, 440.7, 0.15);
     EXPECT_NEAR(found.median, 440.7, 0.2);
@@ -395,7 +415,8 @@ TEST(Levels, ASpreadLatencyIsOneLevel) {
     const Chase chase = [&](const ChaseRequest& r) {
         ChaseTrace trace;
         const bool near = r.offsets.size() * 256 <= 16384;
-        for (std::size_t i = 0; i < r.offsets.size(); ++i) trace.latencies.push_back(near ? 33 : 262 + static_cast<double>(random() % 39));
+        for (std::size_t i = 0; i < r.offsets.size(); ++i)
+            trace.latencies.push_back(near ? 33 : 262 + static_cast<double>(random() % 39));
         return trace;
     };
     const auto sweep = deduce_levels(chase, {.largest = 1 << 20});

@@ -39,14 +39,17 @@ struct Prefetching {
     }
 };
 
-constexpr NeighbourQuestion kQuestion{.border = 35, .piece = 64, .room = 96 * 1024, .most_loads = 448, .longest_line = 1024};
+constexpr NeighbourQuestion kQuestion{
+    .border = 35, .piece = 64, .room = 96 * 1024, .most_loads = 448, .longest_line = 1024};
 
 TEST(Neighbours, TellLinesOfEachLength) {
-    for (const std::uint64_t line : {128, 256, 512, 1024}) EXPECT_EQ(find_neighbours(Prefetching{.line = line, .lines = 16}.chase(), kQuestion).line, line);
+    for (const std::uint64_t line : {128, 256, 512, 1024})
+        EXPECT_EQ(find_neighbours(Prefetching{.line = line, .lines = 16}.chase(), kQuestion).line, line);
 }
 
 TEST(Neighbours, LinesNoLongerThanAPieceLookLikeOne) {
-    for (const std::uint64_t line : {32, 64}) EXPECT_EQ(find_neighbours(Prefetching{.line = line, .lines = 64}.chase(), kQuestion).line, 64U);
+    for (const std::uint64_t line : {32, 64})
+        EXPECT_EQ(find_neighbours(Prefetching{.line = line, .lines = 64}.chase(), kQuestion).line, 64U);
 }
 
 TEST(Neighbours, WhatIsFetchedAheadIsNoPartOfTheLine) {
@@ -58,19 +61,23 @@ TEST(Neighbours, WhatIsFetchedAheadIsNoPartOfTheLine) {
 
 TEST(Neighbours, TellHowFarAheadIsFetched) {
     for (const std::uint64_t lines : {2, 5, 7})
-        EXPECT_EQ(find_neighbours(Prefetching{.line = 128, .lines = 100, .ahead = lines}.chase(),
-                                  {.border = 35, .piece = 128, .room = 192 * 1024, .most_loads = 1544, .longest_line = 1024})
-                      .ahead,
-                  128 * lines);
+        EXPECT_EQ(
+            find_neighbours(Prefetching{.line = 128, .lines = 100, .ahead = lines}.chase(),
+                            {.border = 35, .piece = 128, .room = 192 * 1024, .most_loads = 1544, .longest_line = 1024})
+                .ahead,
+            128 * lines);
 }
 
 TEST(Neighbours, AccidentsDoNotHideThem) {
-    const auto found = find_neighbours(Prefetching{.line = 256, .lines = 48, .ahead = 1, .accidents = 0.03}.chase(), kQuestion);
+    const auto found =
+        find_neighbours(Prefetching{.line = 256, .lines = 48, .ahead = 1, .accidents = 0.03}.chase(), kQuestion);
     EXPECT_EQ(found.line, 256U);
     EXPECT_EQ(found.ahead, 256U);
 }
 
-TEST(Neighbours, SayNothingOfACacheThatHoldsAll) { EXPECT_EQ(find_neighbours(Prefetching{.line = 128, .lines = 4096}.chase(), kQuestion).line, 0U); }
+TEST(Neighbours, SayNothingOfACacheThatHoldsAll) {
+    EXPECT_EQ(find_neighbours(Prefetching{.line = 128, .lines = 4096}.chase(), kQuestion).line, 0U);
+}
 
 TEST(Neighbours, SayNothingWhereBothSidesAreThere) {
     // Lines longer than any that was asked for.

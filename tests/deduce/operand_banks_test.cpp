@@ -16,19 +16,22 @@ struct HiddenFile {
     int banks = 1;
     int ports = 1;
     int window = 1;      ///< instructions whose reads even out
-    bool keeps = false;  ///< the register that the instruction before had at the same place is not read again where it was marked
+    bool keeps = false;  ///< the register that the instruction before had at the same place is not read again where it
+                         ///< was marked
 };
 
 using Code = std::vector<InstructionReads>;
 
-/// Instructions whose registers nobody chose, in half of the loops all even or all odd; one in four operands is marked and named again by the next instruction.
+/// Instructions whose registers nobody chose, in half of the loops all even or all odd; one in four operands is marked
+/// and named again by the next instruction.
 Code some_code(std::mt19937& random, int operands, bool one_sided, bool marked) {
     const auto side = static_cast<std::uint8_t>(random() % 2);
     Code code(4);
     for (auto& reads : code)
         while (std::ssize(reads) < operands) {
             const auto number = static_cast<std::uint8_t>(one_sided ? random() % 20 * 2 + side : random() % 40);
-            if (std::ranges::find(reads, number, &OperandRead::number) == reads.end()) reads.push_back({static_cast<int>(reads.size()), number});
+            if (std::ranges::find(reads, number, &OperandRead::number) == reads.end())
+                reads.push_back({static_cast<int>(reads.size()), number});
         }
     for (std::size_t i = 0; marked && i + 1 < code.size(); ++i) {
         code[i][0].kept = random() % 4 == 0;
@@ -45,11 +48,14 @@ double turns_of(const Code& code, const HiddenFile& file) {
         for (std::size_t i = begin; i < end; ++i)
             for (const auto& read : code[i]) {
                 const auto& before = code[i > 0 ? i - 1 : 0][0];
-                if (!(file.keeps && i > 0 && read.slot == 0 && before.kept && before.number == read.number)) ++reads[read.number % file.banks];
+                if (!(file.keeps && i > 0 && read.slot == 0 && before.kept && before.number == read.number))
+                    ++reads[read.number % file.banks];
             }
         int most = 0;
         for (const auto& [bank, count] : reads) most = std::max(most, count);
-        turns += std::max(static_cast<double>(end - begin), file.window == 1 ? std::max(1, (most + file.ports - 1) / file.ports) : double(most) / file.ports);
+        turns +=
+            std::max(static_cast<double>(end - begin),
+                     file.window == 1 ? std::max(1, (most + file.ports - 1) / file.ports) : double(most) / file.ports);
     }
     return turns / static_cast<double>(code.size());
 }
@@ -93,14 +99,17 @@ TEST(OperandBanks, AreFoundWhereReadsOfNeighboursEvenOutAndMarkedOperandsAreKept
 }
 
 TEST(OperandBanks, KeepAMarkedOperandUntilItsPlaceIsReadFromTheSameBank) {
-    // Register 1 is named again two instructions later; between them its place has register 4, of the other of two banks, or 5.
+    // Register 1 is named again two instructions later; between them its place has register 4, of the other of two
+    // banks, or 5.
     const Code kept{{{0, 1, true}, {1, 3}}, {{0, 4}, {1, 5}}, {{0, 1}, {1, 7}}, {{0, 9}, {1, 11}}};
     const Code lost{{{0, 1, true}, {1, 3}}, {{0, 5}, {1, 4}}, {{0, 1}, {1, 7}}, {{0, 9}, {1, 11}}};
     const Code even{{{0, 1}, {1, 2}}, {{0, 4}, {1, 3}}, {{0, 6}, {1, 5}}, {{0, 8}, {1, 7}}};
     const OperandLoop loops[] = {{kept, 6 / 4.0}, {lost, 7 / 4.0}, {even, 4 / 4.0}};
     const auto found = operand_banks(loops);
     const auto explains = [&](bool keeps) {
-        return std::ranges::any_of(found.files, [&](const auto& file) { return file.banks == 2 && file.ports == 1 && file.evened && file.keeps == keeps; });
+        return std::ranges::any_of(found.files, [&](const auto& file) {
+            return file.banks == 2 && file.ports == 1 && file.evened && file.keeps == keeps;
+        });
     };
     EXPECT_TRUE(explains(true));
     EXPECT_FALSE(explains(false));
@@ -125,7 +134,8 @@ std::vector<OperandLoop> recorded(const nlohmann::json& recording, std::size_t r
         for (const auto& code : loop.at("code")) {
             auto& reads = one.instructions.emplace_back();
             for (int slot = 0; slot < 3; ++slot)
-                reads.push_back({slot, code.at(static_cast<std::size_t>(slot)).get<std::uint8_t>(), (code.at(3).get<int>() >> slot & 1) != 0});
+                reads.push_back({slot, code.at(static_cast<std::size_t>(slot)).get<std::uint8_t>(),
+                                 (code.at(3).get<int>() >> slot & 1) != 0});
         }
     }
     return loops;

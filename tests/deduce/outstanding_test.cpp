@@ -1,4 +1,5 @@
-// Queueing descriptions of outstanding loads: what they predict, and that the right one is found in data made by any of them.
+// Queueing descriptions of outstanding loads: what they predict, and that the right one is found in data made by any of
+// them.
 #include "deduce/change_point.hpp"
 #include "deduce/gain_limit.hpp"
 #include "deduce/outstanding_bound.hpp"
@@ -15,7 +16,8 @@ namespace gputomo::deduce {
 namespace {
 
 TEST(OutstandingModelTest, FullTableDelaysTheFirstRequestBeyondItByOneLatency) {
-    const OutstandingModel model{.unit = OutstandingUnit::lines, .entries = 128, .latency = 300, .spacing = 0, .issue = 0, .gap = 0};
+    const OutstandingModel model{
+        .unit = OutstandingUnit::lines, .entries = 128, .latency = 300, .spacing = 0, .issue = 0, .gap = 0};
     EXPECT_DOUBLE_EQ(model.predict({.threads = 128}), 300);
     EXPECT_DOUBLE_EQ(model.predict({.threads = 129}), 600);
     EXPECT_DOUBLE_EQ(model.predict({.threads = 257}), 900);
@@ -25,10 +27,12 @@ TEST(OutstandingModelTest, FullTableDelaysTheFirstRequestBeyondItByOneLatency) {
 }
 
 TEST(OutstandingModelTest, PendingRequestTableCountsInstructions) {
-    const OutstandingModel model{.unit = OutstandingUnit::instructions, .entries = 42, .latency = 300, .spacing = 0, .issue = 0, .gap = 0};
+    const OutstandingModel model{
+        .unit = OutstandingUnit::instructions, .entries = 42, .latency = 300, .spacing = 0, .issue = 0, .gap = 0};
     EXPECT_DOUBLE_EQ(model.predict({.threads = 1024}), 300);
     EXPECT_DOUBLE_EQ(model.predict({.threads = 672, .loads = 2}), 300);
-    EXPECT_DOUBLE_EQ(model.predict({.threads = 674, .loads = 2}), 600) << "Lashgar 2015, Fig. 9: one thread of the 22nd warp is enough";
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 674, .loads = 2}), 600)
+        << "Lashgar 2015, Fig. 9: one thread of the 22nd warp is enough";
     EXPECT_DOUBLE_EQ(model.predict({.threads = 450, .loads = 3}), 600) << "Fig. 10";
 }
 
@@ -41,7 +45,8 @@ TEST(OutstandingModelTest, WarpWaitsForItsOwnOldestLoadAtItsLimit) {
 std::vector<OutstandingPoint> surface_of(const OutstandingModel& model, int most_loads) {
     std::vector<OutstandingPoint> points;
     for (int loads = 1; loads <= most_loads; ++loads)
-        for (const auto& [share, sectors, lanes] : {std::array{1, 1, 32}, {4, 1, 32}, {32, 1, 32}, {4, 4, 32}, {1, 1, 8}})
+        for (const auto& [share, sectors, lanes] :
+             {std::array{1, 1, 32}, {4, 1, 32}, {32, 1, 32}, {4, 4, 32}, {1, 1, 8}})
             for (int threads = 32; threads <= 1024; threads += 32) {
                 const OutstandingLaunch launch{threads, loads, share, sectors, lanes};
                 points.push_back({launch, model.predict(launch)});
@@ -50,9 +55,11 @@ std::vector<OutstandingPoint> surface_of(const OutstandingModel& model, int most
 }
 
 TEST(OutstandingBoundTest, OneLatencyProvesThatAllWereUnderWay) {
-    const OutstandingPoint points[] = {
-        {{.threads = 32, .share = 32}, 310}, {{.threads = 32, .loads = 29, .share = 32}, 590}, {{.threads = 32, .loads = 30, .share = 32}, 620}};
-    EXPECT_EQ(bound_of(points, OutstandingUnit::lines, 300).proven, 29) << "the last of 29 cannot have waited for another's end; of 30 it can";
+    const OutstandingPoint points[] = {{{.threads = 32, .share = 32}, 310},
+                                       {{.threads = 32, .loads = 29, .share = 32}, 590},
+                                       {{.threads = 32, .loads = 30, .share = 32}, 620}};
+    EXPECT_EQ(bound_of(points, OutstandingUnit::lines, 300).proven, 29)
+        << "the last of 29 cannot have waited for another's end; of 30 it can";
     EXPECT_EQ(bound_of({}, OutstandingUnit::lines, 300).proven, 0);
 }
 
@@ -89,7 +96,13 @@ struct Case {
 class FittedSurface : public testing::TestWithParam<Case> {};
 
 TEST_P(FittedSurface, FindsWhatTheTableCounts) {
-    const OutstandingModel truth{.unit = GetParam().unit, .entries = GetParam().entries, .overhead = 90, .latency = 310, .spacing = 1, .issue = 0.7, .gap = 5};
+    const OutstandingModel truth{.unit = GetParam().unit,
+                                 .entries = GetParam().entries,
+                                 .overhead = 90,
+                                 .latency = 310,
+                                 .spacing = 1,
+                                 .issue = 0.7,
+                                 .gap = 5};
     const auto fits = fit_outstanding(surface_of(truth, 3), 0);
     EXPECT_EQ(fits.front().model.unit, truth.unit) << name_of(fits.front().model.unit);
     EXPECT_NEAR(fits.front().model.entries, truth.entries, 0.04 * truth.entries);
@@ -97,8 +110,9 @@ TEST_P(FittedSurface, FindsWhatTheTableCounts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Units, FittedSurface,
-                         testing::Values(Case{OutstandingUnit::lines, 71}, Case{OutstandingUnit::lines, 330}, Case{OutstandingUnit::instructions, 37},
-                                         Case{OutstandingUnit::sectors, 205}, Case{OutstandingUnit::threads, 500}));
+                         testing::Values(Case{OutstandingUnit::lines, 71}, Case{OutstandingUnit::lines, 330},
+                                         Case{OutstandingUnit::instructions, 37}, Case{OutstandingUnit::sectors, 205},
+                                         Case{OutstandingUnit::threads, 500}));
 
 TEST(FitOutstanding, WithoutATableNoDescriptionIsMuchBetterThanNone) {
     const OutstandingModel truth{.overhead = 50, .latency = 400, .spacing = 1, .issue = 1, .gap = 4, .service = 0.3};
@@ -112,7 +126,8 @@ TEST(FitWarpLoads, FindsTheLimitOfAWarp) {
         std::vector<OutstandingPoint> points;
         const OutstandingModel truth{.warp_loads = limit, .overhead = 70, .latency = 420, .gap = 5};
         for (int loads = 1; loads <= 64; ++loads)
-            points.push_back({{.threads = 32, .loads = loads, .share = 32}, truth.predict({.threads = 32, .loads = loads, .share = 32})});
+            points.push_back({{.threads = 32, .loads = loads, .share = 32},
+                              truth.predict({.threads = 32, .loads = loads, .share = 32})});
         EXPECT_EQ(fit_warp_loads(points).limit, limit);
     }
 }
@@ -121,7 +136,8 @@ TEST(FitWarpLoads, ForgivesAccidentsAndSeesNoLimitInALine) {
     std::vector<OutstandingPoint> points;
     const OutstandingModel truth{.warp_loads = 11, .overhead = 70, .latency = 420, .gap = 5};
     for (int loads = 1; loads <= 64; ++loads)
-        points.push_back({{.threads = 32, .loads = loads, .share = 32}, truth.predict({.threads = 32, .loads = loads, .share = 32})});
+        points.push_back({{.threads = 32, .loads = loads, .share = 32},
+                          truth.predict({.threads = 32, .loads = loads, .share = 32})});
     points[40].cycles += 2000;
     points[7].cycles += 2000;
     EXPECT_EQ(fit_warp_loads(points).limit, 11);
@@ -132,8 +148,17 @@ TEST(FitWarpLoads, ForgivesAccidentsAndSeesNoLimitInALine) {
 /// In the unit that fills up, all curves step at the same number, also with one slow access in twenty launches.
 TEST(VotesOfSteps, AreForTheUnitThatFillsUp) {
     for (const auto& [unit, entries] :
-         {std::pair{OutstandingUnit::lines, 71}, std::pair{OutstandingUnit::instructions, 37}, std::pair{OutstandingUnit::sectors, 205}}) {
-        auto points = surface_of({.unit = unit, .entries = entries, .overhead = 40, .latency = 400, .spacing = 1, .issue = 1, .gap = 4, .load_turn = 1}, 4);
+         {std::pair{OutstandingUnit::lines, 71}, std::pair{OutstandingUnit::instructions, 37},
+          std::pair{OutstandingUnit::sectors, 205}}) {
+        auto points = surface_of({.unit = unit,
+                                  .entries = entries,
+                                  .overhead = 40,
+                                  .latency = 400,
+                                  .spacing = 1,
+                                  .issue = 1,
+                                  .gap = 4,
+                                  .load_turn = 1},
+                                 4);
         for (std::size_t i = 9; i < points.size(); i += 20) points[i].cycles += 2000;
         const auto votes = votes_of_steps(points);
         EXPECT_EQ(votes.front().unit, unit) << name_of(unit);
@@ -145,7 +170,8 @@ TEST(VotesOfSteps, AreForTheUnitThatFillsUp) {
 TEST(FirstStep, IsNoneOnALineAndNotTheLastValue) {
     const std::vector<double> x{1, 2, 3, 4, 5, 6, 7, 8};
     EXPECT_FALSE(first_step(x, std::vector<double>{100, 110, 120, 130, 140, 150, 160, 170}).has_value());
-    EXPECT_FALSE(first_step(x, std::vector<double>{100, 110, 120, 130, 140, 150, 160, 2170}).has_value()) << "an accident";
+    EXPECT_FALSE(first_step(x, std::vector<double>{100, 110, 120, 130, 140, 150, 160, 2170}).has_value())
+        << "an accident";
     const auto step = first_step(x, std::vector<double>{100, 110, 2120, 130, 240, 250, 260, 270});
     ASSERT_TRUE(step.has_value());
     EXPECT_EQ(step->last_before, 4);

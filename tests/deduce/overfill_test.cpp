@@ -22,7 +22,11 @@ OverfillReading reading(std::uint64_t bytes, double hits, double far = 0) {
     OverfillReading made{bytes, {}};
     std::mt19937_64 random(bytes);
     const auto chance = [&](double odds) { return static_cast<double>(random() % 10'000) < 10'000 * odds; };
-    for (int i = 0; i < 4096; ++i) made.latencies.push_back((chance(hits) ? kHit : chance(far) ? kFar : kMemory) + static_cast<double>(random() % 40));
+    for (int i = 0; i < 4096; ++i)
+        made.latencies.push_back((chance(hits)  ? kHit
+                                  : chance(far) ? kFar
+                                                : kMemory) +
+                                 static_cast<double>(random() % 40));
     return made;
 }
 
@@ -31,7 +35,8 @@ double soft_cliff(double bytes, double capacity) { return 1 / (1 + std::exp((byt
 
 TEST(Overfill, ACapacityIsWhereHalfStillHits) {
     std::vector<OverfillReading> readings;
-    for (std::uint64_t m = 8; m <= 64; m += 2) readings.push_back(reading(m * kMiB, soft_cliff(static_cast<double>(m), 21)));
+    for (std::uint64_t m = 8; m <= 64; m += 2)
+        readings.push_back(reading(m * kMiB, soft_cliff(static_cast<double>(m), 21)));
     const auto found = deduce_overfill(readings, kBorder);
     ASSERT_TRUE(found.capacity);
     EXPECT_NEAR(static_cast<double>(*found.capacity) / kMiB, 21, 0.5);
@@ -77,7 +82,8 @@ TEST(Overfill, AnH200KeepsThirtyMebibytesForOneSmInTwoPartitions) {
     for (const auto& recorded : json.at("readings")) {
         OverfillReading one{recorded.at("bytes").get<std::uint64_t>(), {}};
         for (std::size_t i = 0; i < recorded.at("loads").size(); ++i)
-            one.latencies.insert(one.latencies.end(), recorded.at("loads").at(i).get<std::size_t>(), recorded.at("latency").at(i).get<double>());
+            one.latencies.insert(one.latencies.end(), recorded.at("loads").at(i).get<std::size_t>(),
+                                 recorded.at("latency").at(i).get<double>());
         readings.push_back(std::move(one));
     }
     const auto found = deduce_overfill(readings, kBorder);

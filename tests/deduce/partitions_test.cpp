@@ -13,12 +13,14 @@ constexpr std::size_t kSms = 30, kLines = 48;
 /// SMs and lines differ by up to 20 cycles each; SMs from `border` on are of the other partition, of lines every third.
 class Maps {
 public:
-    explicit Maps(std::size_t border, double apart, double noise = 1) : border_(border), apart_(apart), noise_(0, noise) {}
+    explicit Maps(std::size_t border, double apart, double noise = 1)
+        : border_(border), apart_(apart), noise_(0, noise) {}
     LatencyMap draw() {
         LatencyMap map(kSms, std::vector<double>(kLines));
         for (std::size_t sm = 0; sm < kSms; ++sm)
             for (std::size_t line = 0; line < kLines; ++line)
-                map[sm][line] = 250 + static_cast<double>(sm * 7 % 20 + line * 11 % 20) + (of_sm(sm) != of_line(line) ? apart_ : 0) + noise_(random_);
+                map[sm][line] = 250 + static_cast<double>(sm * 7 % 20 + line * 11 % 20) +
+                                (of_sm(sm) != of_line(line) ? apart_ : 0) + noise_(random_);
         return map;
     }
     [[nodiscard]] bool of_sm(std::size_t sm) const { return sm >= border_; }
@@ -46,7 +48,8 @@ TEST(Partitions, TwoOfAnySizeAreFoundWithTheirMembers) {
         EXPECT_NEAR(found.far - found.near, 31, 4);
         const bool flipped = found.of_sm[0];
         for (std::size_t sm = 0; sm < kSms; ++sm) EXPECT_EQ(found.of_sm[sm] != flipped, maps.of_sm(sm)) << sm;
-        for (std::size_t line = 0; line < kLines; ++line) EXPECT_EQ(found.of_line[line] != flipped, Maps::of_line(line)) << line;
+        for (std::size_t line = 0; line < kLines; ++line)
+            EXPECT_EQ(found.of_line[line] != flipped, Maps::of_line(line)) << line;
     }
 }
 

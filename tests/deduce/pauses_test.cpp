@@ -1,4 +1,5 @@
-// Pauses of a memory, found in loads that are made up: every chain waits for its load and does other things for a while.
+// Pauses of a memory, found in loads that are made up: every chain waits for its load and does other things for a
+// while.
 #include "deduce/pauses.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +30,9 @@ std::vector<TimedLoad> loads_of(const Memory& memory, double span, std::uint64_t
     std::uniform_real_distribution<double> share(0, 1);
     std::vector<double> pauses;
     if (memory.interval > 0)
-        for (double at = memory.interval / 3; at < span; at += memory.interval * (memory.irregular ? -std::log(1 - share(random)) : 1)) pauses.push_back(at);
+        for (double at = memory.interval / 3; at < span;
+             at += memory.interval * (memory.irregular ? -std::log(1 - share(random)) : 1))
+            pauses.push_back(at);
     std::vector<TimedLoad> loads;
     for (std::uint32_t chain = 0; chain < kChains; ++chain) {
         std::size_t next = 0;
@@ -60,10 +63,16 @@ void expect_found(const Memory& memory, double span, double tolerance) {
 }
 
 TEST(MemoryPauses, ShorterThanALatency) { expect_found({.interval = 8430, .pause = 225}, 2e6, 0.02); }
-TEST(MemoryPauses, LongerThanALatency) { expect_found({.latency = 700, .interval = 178'000, .pause = 1390}, 1e7, 0.03); }
+TEST(MemoryPauses, LongerThanALatency) {
+    expect_found({.latency = 700, .interval = 178'000, .pause = 1390}, 1e7, 0.03);
+}
 TEST(MemoryPauses, OfWhichMostChainsSeeNothing) { expect_found({.interval = 5000, .pause = 60}, 4e6, 0.05); }
-TEST(MemoryPauses, BesideJitter) { expect_found({.latency = 700, .interval = 178'000, .pause = 1390, .jitter = 80}, 1e7, 0.06); }
-TEST(MemoryPauses, BesideAccidentsAndHits) { expect_found({.interval = 20'000, .pause = 500, .jitter = 3, .accidents = 0.01, .hits = 0.15}, 4e6, 0.05); }
+TEST(MemoryPauses, BesideJitter) {
+    expect_found({.latency = 700, .interval = 178'000, .pause = 1390, .jitter = 80}, 1e7, 0.06);
+}
+TEST(MemoryPauses, BesideAccidentsAndHits) {
+    expect_found({.interval = 20'000, .pause = 500, .jitter = 3, .accidents = 0.01, .hits = 0.15}, 4e6, 0.05);
+}
 
 TEST(MemoryPauses, NoneWhereNothingIsLate) {
     EXPECT_EQ(find_pauses(loads_of({}, 1e6)).verdict, MemoryPauses::Verdict::none);

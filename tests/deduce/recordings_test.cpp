@@ -22,7 +22,8 @@ public:
             if (trace.at("name") != trace_name) continue;
             const auto column = [&](std::size_t i) { return trace.at("columns").at(i).at("values"); };
             for (std::size_t i = 0; i < column(0).size(); ++i)
-                readings_[column(0)[i].get<std::uint64_t>()].insert(readings_[column(0)[i].get<std::uint64_t>()].end(), column(2)[i].get<std::size_t>(),
+                readings_[column(0)[i].get<std::uint64_t>()].insert(readings_[column(0)[i].get<std::uint64_t>()].end(),
+                                                                    column(2)[i].get<std::size_t>(),
                                                                     column(1)[i].get<double>());
         }
     }

@@ -36,7 +36,8 @@ TEST(Schedulers, OverheadAndNoiseDoNotHideThem) {
 
 TEST(Schedulers, AnH200HasFour) {
     // Independent adds, operations per cycle of one SM by warps: driver 580, 2026-11-21.
-    const double rates[] = {31.75, 63.50, 95.26, 127.01, 79.77, 95.72, 111.89, 128.50, 95.44, 106.25, 115.75, 126.84, 103.39, 110.92, 118.95, 127.01};
+    const double rates[] = {31.75, 63.50,  95.26,  127.01, 79.77,  95.72,  111.89, 128.50,
+                            95.44, 106.25, 115.75, 126.84, 103.39, 110.92, 118.95, 127.01};
     std::vector<Staircase> samples;
     for (const double rate : rates) {
         const double warps = static_cast<double>(samples.size() + 1);

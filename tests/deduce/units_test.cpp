@@ -25,7 +25,8 @@ struct Invented {
     }
 };
 
-/// The shortest time for both: the best split of either among its alternatives (two at most), and never faster than issue.
+/// The shortest time for both: the best split of either among its alternatives (two at most), and never faster than
+/// issue.
 double together(const Invented& a, double n, const Invented& b, double m, double issue) {
     constexpr int kSteps = 400;
     const auto load = [](const Invented& op, double count, int step) {
@@ -76,7 +77,9 @@ TEST(Units, MultiplicationOnTwoUnitsIsSharedByTheirRates) {
 }
 
 TEST(Units, AnIntegerUnitOfItsOwnIsFoundAndNamed) {
-    const auto map = map_of({{"sp", {{1, 0, 0}}}, {"int", {{0, 2, 0}}}, {"int", {{0, 2, 0}}}, {"sp", {{1, 0, 0}}}, {"sfu", {{0, 0, 8}}}}, 0.25);
+    const auto map = map_of(
+        {{"sp", {{1, 0, 0}}}, {"int", {{0, 2, 0}}}, {"int", {{0, 2, 0}}}, {"sp", {{1, 0, 0}}}, {"sfu", {{0, 0, 8}}}},
+        0.25);
     ASSERT_THAT(map.units(), SizeIs(3));
     EXPECT_EQ(map.units()[1].name, "int");
     EXPECT_EQ(map.verdict(2).use, UnitUse::single);
@@ -121,7 +124,9 @@ TEST(Units, ErrorsOfAPercentChangeNothing) {
     EXPECT_EQ(judge_units({{0, interference({10, 10, 19.7, 5})}}).use, UnitUse::single);
 }
 
-TEST(Units, APartThatNoKnownUnitExplainsIsSaid) { EXPECT_EQ(judge_units({{0, {0.5, true}}, {1, {0.0, true}}}).use, UnitUse::unexplained); }
+TEST(Units, APartThatNoKnownUnitExplainsIsSaid) {
+    EXPECT_EQ(judge_units({{0, {0.5, true}}, {1, {0.0, true}}}).use, UnitUse::unexplained);
+}
 
 TEST(Units, NamesThatAreTakenGetANumber) {
     UnitMap map;

@@ -77,7 +77,8 @@ TEST(CubinTest, AMissingKernelIsNamedWithThoseThereAre) {
 }
 
 TEST(CubinTest, OtherFilesAreRefusedWithOffsetAndExpectation) {
-    EXPECT_THAT(trouble({}), AllOf(HasSubstr("offset 0x0"), HasSubstr("ELF header of 64 bytes"), HasSubstr("end of the file")));
+    EXPECT_THAT(trouble({}),
+                AllOf(HasSubstr("offset 0x0"), HasSubstr("ELF header of 64 bytes"), HasSubstr("end of the file")));
     EXPECT_THAT(trouble(Bytes(64)), AllOf(HasSubstr("offset 0x0"), HasSubstr("7f 45 4c 46"), HasSubstr("00 00 00 00")));
     auto bytes = read_cubin("folded.sm_90");
     patch(bytes, 4, 1, 1);
@@ -109,7 +110,8 @@ TEST(CubinTest, CodeThatIsNotWholeInstructionsIsRefused) {
     const auto text = Cubin(bytes).text("folded");
     const auto table = peek(bytes, testing::kSectionTable, 8);
     for (std::uint64_t i = 0; i < peek(bytes, testing::kSectionCount, 2); ++i)
-        if (peek(bytes, table + 64 * i + 24, 8) == text.offset) patch(bytes, table + 64 * i + 32, 8, text.bytes.size() - 1);
+        if (peek(bytes, table + 64 * i + 24, 8) == text.offset)
+            patch(bytes, table + 64 * i + 32, 8, text.bytes.size() - 1);
     EXPECT_THAT(trouble(bytes), AllOf(HasSubstr("instructions of 16 bytes"), HasSubstr("'folded'")));
 }
 

@@ -26,10 +26,12 @@ TEST(MachineCodeTest, OpcodesHaveTheirNames) {
     for (const int sm : {75, 90, 120}) {
         const auto code = kernel("opcodes", sm);
         const auto counts = code.counts(code.all());
-        for (const auto* name : {"FADD",    "FMUL",  "FFMA", "MUFU", "DADD", "DMUL", "DFMA",   "LOP3",  "SHF",   "POPC", "PRMT",
-                                 "I2F.F64", "HADD2", "STS",  "LDS",  "BAR",  "VOTE", "MEMBAR", "ATOMG", "ISETP", "EXIT", "S2R"})
+        for (const auto* name :
+             {"FADD",    "FMUL",  "FFMA", "MUFU", "DADD", "DMUL", "DFMA",   "LOP3",  "SHF",   "POPC", "PRMT",
+              "I2F.F64", "HADD2", "STS",  "LDS",  "BAR",  "VOTE", "MEMBAR", "ATOMG", "ISETP", "EXIT", "S2R"})
             EXPECT_EQ(counts.count(name), 1U) << name << " for sm_" << sm;
-        for (const auto* name : {"FADD", "FMUL", "FFMA", "MUFU", "DADD", "DMUL", "DFMA", "BAR", "ATOMG", "LDS", "STS", "EXIT"})
+        for (const auto* name :
+             {"FADD", "FMUL", "FFMA", "MUFU", "DADD", "DMUL", "DFMA", "BAR", "ATOMG", "LDS", "STS", "EXIT"})
             EXPECT_EQ(counts.at(name), 1) << name << " for sm_" << sm;
         EXPECT_EQ(counts.at("LDG"), 7) << sm;
         for (const auto& [name, count] : counts) EXPECT_FALSE(name.starts_with("0x")) << name << " for sm_" << sm;
@@ -79,10 +81,12 @@ TEST(MachineCodeTest, AccessesHaveTheirWidth) {
 
 TEST(MachineCodeTest, OperandsOfAMultiplyAddAreThoseOfItsListing) {
     using Operands = std::vector<RegisterOperand>;
-    EXPECT_EQ(first(kernel("opcodes", 90), "FFMA").three_operands(), (Operands{{0, 7}, {1, 5}, {2, 0}}));  // FFMA R0, R7, R5, R0
+    EXPECT_EQ(first(kernel("opcodes", 90), "FFMA").three_operands(),
+              (Operands{{0, 7}, {1, 5}, {2, 0}}));  // FFMA R0, R7, R5, R0
     const MachineInstruction same_twice{0x0000'0005'05ff'7223, 0xff, {}};
     EXPECT_EQ(same_twice.three_operands(), (Operands{{0, 5}, {1, 5}}));
-    const MachineInstruction marked{0x0000'002a'0912'7223, 0x0c00'0000'0000'0012, {}};  // FFMA R18, R9.reuse, R42.reuse, R18
+    const MachineInstruction marked{
+        0x0000'002a'0912'7223, 0x0c00'0000'0000'0012, {}};  // FFMA R18, R9.reuse, R42.reuse, R18
     EXPECT_EQ(marked.three_operands(), (Operands{{0, 9, true}, {1, 42, true}, {2, 18}}));
     const MachineInstruction with_literal{0x3f80'0000'0507'7423, 0x02, {}};
     EXPECT_TRUE(with_literal.three_operands().empty());
@@ -90,8 +94,10 @@ TEST(MachineCodeTest, OperandsOfAMultiplyAddAreThoseOfItsListing) {
 
 TEST(MachineCodeTest, SlowInstructionsAreThoseThatWait) {
     const auto code = kernel("opcodes", 90);
-    for (const auto* name : {"LDG", "STS", "MUFU", "DADD", "BAR", "ATOMG", "POPC"}) EXPECT_TRUE(first(code, name).slow()) << name;
-    for (const auto* name : {"FADD", "IMAD", "ISETP", "BRA", "LDC", "S2R", "NOP"}) EXPECT_FALSE(first(code, name).slow()) << name;
+    for (const auto* name : {"LDG", "STS", "MUFU", "DADD", "BAR", "ATOMG", "POPC"})
+        EXPECT_TRUE(first(code, name).slow()) << name;
+    for (const auto* name : {"FADD", "IMAD", "ISETP", "BRA", "LDC", "S2R", "NOP"})
+        EXPECT_FALSE(first(code, name).slow()) << name;
 }
 
 TEST(MachineCodeTest, ABackwardBranchMakesALoop) {

@@ -10,7 +10,8 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Four schedulers, each with lanes for a whole warp, and four warps, which cover the 4 cycles of an addition but not a branch besides.
+/// Four schedulers, each with lanes for a whole warp, and four warps, which cover the 4 cycles of an addition but not a
+/// branch besides.
 machine::Machine with_long_branches(std::int64_t cycles) {
     auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json");
     machine.topology.max_threads_per_block.set(512);

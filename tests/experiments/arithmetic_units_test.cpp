@@ -37,7 +37,8 @@ public:
 };
 
 /// Describes an operation anew: latency, rate, units.
-void describe(machine::Machine& machine, const std::string& key, std::int64_t latency, double rate, std::vector<std::string> units) {
+void describe(machine::Machine& machine, const std::string& key, std::int64_t latency, double rate,
+              std::vector<std::string> units) {
     auto& row = machine.operations[key];
     row.latency.value = latency;
     row.throughput.value = rate;
@@ -55,17 +56,22 @@ machine::Machine with_integer_unit() {
 
 TEST(ArithmeticUnits, OfTheGtx280AreThoseOfTables3And4) {
     const Scanned scan(gtx280(), false);
-    for (const auto* key : {"add.s32", "min.u32", "mul.lo.s32", "mad.lo.u32", "fma.rn.f32", "mul24.lo.u32", "sad.s32", "add.rz.f32"})
+    for (const auto* key :
+         {"add.s32", "min.u32", "mul.lo.s32", "mad.lo.u32", "fma.rn.f32", "mul24.lo.u32", "sad.s32", "add.rz.f32"})
         EXPECT_THAT(scan.units(key), ElementsAre("sp")) << key;
-    for (const auto* key : {"mul.f32", "mul.rn.f32", "mul.rz.f32"}) EXPECT_THAT(scan.units(key), ElementsAre("sp", "sfu")) << key;
-    for (const auto* key : {"rsqrt.approx.f32", "sin.approx.f32", "ex2.approx.f32", "lg2.approx.f32"}) EXPECT_THAT(scan.units(key), ElementsAre("sfu")) << key;
-    for (const auto* key : {"add.f64", "fma.rn.f64", "max.f64"}) EXPECT_THAT(scan.units(key), ElementsAre("dpu")) << key;
+    for (const auto* key : {"mul.f32", "mul.rn.f32", "mul.rz.f32"})
+        EXPECT_THAT(scan.units(key), ElementsAre("sp", "sfu")) << key;
+    for (const auto* key : {"rsqrt.approx.f32", "sin.approx.f32", "ex2.approx.f32", "lg2.approx.f32"})
+        EXPECT_THAT(scan.units(key), ElementsAre("sfu")) << key;
+    for (const auto* key : {"add.f64", "fma.rn.f64", "max.f64"})
+        EXPECT_THAT(scan.units(key), ElementsAre("dpu")) << key;
     EXPECT_EQ(scan.number("operations[add.s32].instructions"), 1);
 }
 
 TEST(ArithmeticUnits, ASeparateIntegerUnitIsFoundAndMeasured) {
     const Scanned scan(with_integer_unit());
-    for (const auto* key : {"add.s32", "mul.lo.s32", "mad.lo.s32"}) EXPECT_THAT(scan.units(key), ElementsAre("int")) << key;
+    for (const auto* key : {"add.s32", "mul.lo.s32", "mad.lo.s32"})
+        EXPECT_THAT(scan.units(key), ElementsAre("int")) << key;
     for (const auto* key : {"add.f32", "fma.rn.f32"}) EXPECT_THAT(scan.units(key), ElementsAre("sp")) << key;
     EXPECT_EQ(scan.number("pipelines.int.lanes"), 4);
     EXPECT_EQ(scan.number("pipelines.int.latency"), 20);

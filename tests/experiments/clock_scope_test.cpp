@@ -13,8 +13,9 @@ std::string scope_of(const std::vector<BlockStart>& starts) {
 
 TEST(ClockScopeTest, SmsThatReadAlikeShareARegister) {
     // The counters of three TPCs of three SMs, one of them about to wrap.
-    const std::vector<BlockStart> starts = {{0, 1000},    {1, 1010},         {2, 1030},         {3, 500'000},     {4, 500'040},
-                                            {5, 500'001}, {6, 0xffff'0000U}, {7, 0xffff'0010U}, {8, 0xffff'0020U}};
+    const std::vector<BlockStart> starts = {{0, 1000},         {1, 1010},         {2, 1030},
+                                            {3, 500'000},      {4, 500'040},      {5, 500'001},
+                                            {6, 0xffff'0000U}, {7, 0xffff'0010U}, {8, 0xffff'0020U}};
     EXPECT_EQ(scope_of(starts), "tpc");
     EXPECT_EQ(std::get<std::int64_t>(clock_scope_estimates(clock_groups(starts)).at(1).value), 3);
 }
@@ -32,7 +33,8 @@ TEST(ClockScopeTest, ClustersOfUnequalSizeAreAsLargeAsTheLargest) {
     EXPECT_EQ(estimates.at(1).path, "topology.sms_per_gpc");
     EXPECT_EQ(std::get<std::int64_t>(estimates.at(1).value), 18);
     for (std::uint32_t sm = 34; sm < 70; ++sm) starts.push_back({sm, 200'000 + sm});
-    EXPECT_EQ(clock_scope_estimates(clock_groups(starts)).size(), 1U) << "one group is as large as two others: two clusters may read alike";
+    EXPECT_EQ(clock_scope_estimates(clock_groups(starts)).size(), 1U)
+        << "one group is as large as two others: two clusters may read alike";
 }
 
 TEST(ClockScopeTest, UnequalGroupsDecideNothing) { EXPECT_EQ(scope_of({{0, 5}, {1, 6}, {2, 9'000'000}}), "undecided"); }

@@ -30,9 +30,13 @@ std::vector<std::byte> cubin(const std::string& kernel, int sm) {
     return {bytes.begin(), bytes.end()};
 }
 
-std::optional<device::MachineCode> code(const std::string& kernel, int sm = 90) { return device::MachineCode{cubin(kernel, sm)}; }
+std::optional<device::MachineCode> code(const std::string& kernel, int sm = 90) {
+    return device::MachineCode{cubin(kernel, sm)};
+}
 
-const TimedOperation& operation(std::string_view mnemonic) { return *std::ranges::find(all_operations(), mnemonic, &TimedOperation::name); }
+const TimedOperation& operation(std::string_view mnemonic) {
+    return *std::ranges::find(all_operations(), mnemonic, &TimedOperation::name);
+}
 
 /// Compiles nothing but has the cubin of one kernel.
 class Compiled : public testing::ScriptedDevice {
@@ -94,7 +98,8 @@ TEST(CodeCheckTest, AChainThatTheCompilerShortenedFailsWithItsListing) {
         require(check);
         FAIL();
     } catch (const CodeMismatch& mismatch) {
-        EXPECT_THAT(mismatch.what(), AllOf(HasSubstr("kernel folded"), HasSubstr(check.expected), HasSubstr(check.found)));
+        EXPECT_THAT(mismatch.what(),
+                    AllOf(HasSubstr("kernel folded"), HasSubstr(check.expected), HasSubstr(check.found)));
         EXPECT_THAT(mismatch.what(), AllOf(HasSubstr("0040  CS2R SR_CLOCKLO"), HasSubstr("0050  VIADD")));
     }
 }
@@ -136,8 +141,10 @@ TEST(CodeCheckTest, NarrowerAccessesFail) {
 /// ptxas 13.0 uses the first results of 32 loads before it issues the last ones, where each may be used on its own.
 TEST(CodeCheckTest, LoadsThatACompilerPartsByWaitsAreNotTogether) {
     constexpr std::string_view kName = "load_32x4_span128";
-    EXPECT_EQ(check_code(code("load_32x4_span128"), kName, LoopedCode{{"LDG", 4}, 32, true}).result, CodeResult::passed);
-    EXPECT_EQ(check_code(code("load_32x4_span128"), kName, LoopedCode{{"LDG", 4}, 31, true}).result, CodeResult::failed) << "32 are no multiple";
+    EXPECT_EQ(check_code(code("load_32x4_span128"), kName, LoopedCode{{"LDG", 4}, 32, true}).result,
+              CodeResult::passed);
+    EXPECT_EQ(check_code(code("load_32x4_span128"), kName, LoopedCode{{"LDG", 4}, 31, true}).result, CodeResult::failed)
+        << "32 are no multiple";
     EXPECT_EQ(check_code(code("early_uses"), kName, LoopedCode{{"LDG", 4}, 32}).result, CodeResult::passed);
     EXPECT_EQ(check_code(code("early_uses"), kName, LoopedCode{{"LDG", 4}, 32, true}).result, CodeResult::failed);
     EXPECT_EQ(check_code(code("early_uses"), kName, LoopedCode{{"LDG", 4}, 8, true}).result, CodeResult::failed)

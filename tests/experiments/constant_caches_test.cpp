@@ -52,7 +52,9 @@ Findings found_in(const std::vector<Constants>& caches) {
 }
 
 TEST(ConstantCaches, OfTwentyFourWaysHideNeitherTheirErrorsNorWhatIsBehind) {
-    const auto found = found_in({{2048, 64, 2, 33, "random", "sm"}, {9216, 128, 24, 86, "lru", "sm"}, {32768, 128, 2, 189, "tree-plru", "gpu"}});
+    const auto found = found_in({{2048, 64, 2, 33, "random", "sm"},
+                                 {9216, 128, 24, 86, "lru", "sm"},
+                                 {32768, 128, 2, 189, "tree-plru", "gpu"}});
     EXPECT_EQ(found.number("caches.constant_l3.capacity"), 32768);
     EXPECT_EQ(found.number("caches.constant_l3.line"), 128);
     EXPECT_EQ(found.number("caches.constant_l3.ways"), 2);
@@ -60,7 +62,8 @@ TEST(ConstantCaches, OfTwentyFourWaysHideNeitherTheirErrorsNorWhatIsBehind) {
 }
 
 TEST(ConstantCaches, AreNotTakenForFarSmallerOnesThanArraysTheyServe) {
-    for (const Constants& second : {Constants{5120, 256, 20, 95, "random", "sm"}, Constants{4096, 256, 2, 116, "lru", "sm"}}) {
+    for (const Constants& second :
+         {Constants{5120, 256, 20, 95, "random", "sm"}, Constants{4096, 256, 2, 116, "lru", "sm"}}) {
         const auto found = found_in({{2048, 128, 8, 40, "tree-plru", "sm"}, second});
         EXPECT_EQ(found.number("caches.constant_l1.capacity"), 2048);
         const auto capacity = found.number("caches.constant_l2.capacity");

@@ -1,4 +1,5 @@
-// Control flow, barriers and the register file of the simulated GeForce GTX 280 (Wong 2010, IV-C to IV-E), and of GPUs that differ from it.
+// Control flow, barriers and the register file of the simulated GeForce GTX 280 (Wong 2010, IV-C to IV-E), and of GPUs
+// that differ from it.
 #include "experiments/control/barrier_kernels.hpp"
 #include "experiments/experiment.hpp"
 #include "experiments/launch/residency.hpp"
@@ -49,7 +50,8 @@ public:
     [[nodiscard]] std::string text(std::string_view path) const {
         const auto* found = findings.find(path);
         EXPECT_TRUE(found != nullptr && found->verdict == deduce::Verdict::decided) << path << " was not decided";
-        return found == nullptr || found->verdict != deduce::Verdict::decided ? "" : std::get<std::string>(found->value);
+        return found == nullptr || found->verdict != deduce::Verdict::decided ? ""
+                                                                              : std::get<std::string>(found->value);
     }
     [[nodiscard]] const std::vector<double>& column(std::string_view trace, std::string_view name) const {
         const auto found = std::ranges::find(outcome.traces, trace, &deduce::Trace::name);
@@ -76,15 +78,19 @@ TEST(ControlFlow, OfAGtx280RunsTheClausesOfAnElseIfBackwards) {
     const auto& begin = found.column("control_flow/timeline", "begin");
     ASSERT_EQ(begin.size(), 64U);
     for (std::size_t warp = 0; warp < 2; ++warp)
-        EXPECT_TRUE(std::is_sorted(begin.rbegin() + 32 * static_cast<std::ptrdiff_t>(1 - warp), begin.rbegin() + 32 * static_cast<std::ptrdiff_t>(2 - warp)));
+        EXPECT_TRUE(std::is_sorted(begin.rbegin() + 32 * static_cast<std::ptrdiff_t>(1 - warp),
+                                   begin.rbegin() + 32 * static_cast<std::ptrdiff_t>(2 - warp)));
 }
 
 TEST(ControlFlow, CostsAWarpAsMuchMoreForEachFurtherPath) {
     const Found found("control_flow", gtx280());
     const auto& cycles = found.column("control_flow/cost", "cycles");
     ASSERT_EQ(cycles.size(), 32U);
-    for (std::size_t i = 2; i < 16; ++i) EXPECT_NEAR(cycles[i] - cycles[i - 1], cycles[1] - cycles[0], 2) << i + 1 << " paths";
-    for (std::size_t i = 16; i < 32; ++i) EXPECT_GE(cycles[i] - cycles[i - 1], cycles[1] - cycles[0] - 24) << "and the code leaves the L1 instruction cache";
+    for (std::size_t i = 2; i < 16; ++i)
+        EXPECT_NEAR(cycles[i] - cycles[i - 1], cycles[1] - cycles[0], 2) << i + 1 << " paths";
+    for (std::size_t i = 16; i < 32; ++i)
+        EXPECT_GE(cycles[i] - cycles[i - 1], cycles[1] - cycles[0] - 24)
+            << "and the code leaves the L1 instruction cache";
 }
 
 TEST(ControlFlow, CostsAGtx280NothingForABranchThatSplitsItsWarpHoweverDeepItLies) {
@@ -129,7 +135,8 @@ TEST(Barriers, OfAGtx280CountWarpsAndTake20Cycles) {
         EXPECT_EQ(found.text("issue.barrier_granularity"), "warp");
         const auto* granularity = found.findings.find("issue.barrier_granularity");
         EXPECT_EQ(granularity->note,
-                  "Listing 5: no deadlock, 16 of 16 threads read old values; Listing 7: 1 with 4, 2 with 3; Listing 6: deadlocks; "
+                  "Listing 5: no deadlock, 16 of 16 threads read old values; Listing 7: 1 with 4, 2 with 3; Listing 6: "
+                  "deadlocks; "
                   "warps and threads that ended are not waited for");
         EXPECT_EQ(found.findings.find("issue.warp_barrier_latency")->verdict, deduce::Verdict::absent);
     }
@@ -140,7 +147,8 @@ TEST(Barriers, OfIndependentThreadsCountThem) {
         const Found found("barriers", independent(first), kNoise);
         EXPECT_EQ(found.text("issue.barrier_granularity"), "thread");
         EXPECT_EQ(found.number("issue.warp_barrier_latency"), 14);
-        EXPECT_TRUE(found.findings.find("issue.barrier_granularity")->note.starts_with("Listing 5: no deadlock, 0 of 16 threads read old values"))
+        EXPECT_TRUE(found.findings.find("issue.barrier_granularity")
+                        ->note.starts_with("Listing 5: no deadlock, 0 of 16 threads read old values"))
             << found.findings.find("issue.barrier_granularity")->note;
     }
 }
@@ -169,7 +177,8 @@ TEST(RegisterFile, OfOtherMachinesIsFoundAsWell) {
     struct Rule {
         int file, unit, threads, parts, most;
     };
-    for (const Rule rule : {Rule{65536, 8, 32, 4, 255}, Rule{32768, 2, 64, 1, 63}, Rule{65536, 8, 128, 1, 255}, Rule{16384, 8, 32, 4, 255}}) {
+    for (const Rule rule : {Rule{65536, 8, 32, 4, 255}, Rule{32768, 2, 64, 1, 63}, Rule{65536, 8, 128, 1, 255},
+                            Rule{16384, 8, 32, 4, 255}}) {
         auto machine = gtx280();
         auto& topology = machine.topology;
         topology.registers_per_sm.set(rule.file);

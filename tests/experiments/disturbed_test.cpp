@@ -1,4 +1,5 @@
-// Experiments on a simulated GPU whose loads jitter and meet accidents: what they find is what they find of a quiet one.
+// Experiments on a simulated GPU whose loads jitter and meet accidents: what they find is what they find of a quiet
+// one.
 #include "experiments/chase/pointer_chase.hpp"
 #include "experiments/estimates.hpp"
 #include "experiments/experiment.hpp"
@@ -19,7 +20,8 @@ namespace {
 constexpr sim::Noise kNoise{.jitter_cycles = 6, .outlier_fraction = 0.02, .clock_drift = 0.002};
 
 std::unique_ptr<sim::SimulatedDevice> gpu(const std::string& name, std::uint64_t seed, const sim::Noise& noise) {
-    return sim::make_device(machine::load(GPUTOMO_SOURCE_DIR "/machines/" + name + ".json"), {.id = "sim:" + name, .seed = seed, .noise = noise});
+    return sim::make_device(machine::load(GPUTOMO_SOURCE_DIR "/machines/" + name + ".json"),
+                            {.id = "sim:" + name, .seed = seed, .noise = noise});
 }
 
 /// Of a chase over 16 lines.
@@ -45,7 +47,9 @@ TEST(Disturbed, RecordingCostsAsMuchWhereJitterCanOnlyDelayALoad) {
     machine.caches.at("constant_l1").latency.set(2);
     const auto overhead = [&](double jitter) {
         const auto device =
-            sim::make_device(machine, {.id = "sim:test", .seed = 3, .noise = {.jitter_cycles = jitter, .outlier_fraction = jitter > 0 ? 0.002 : 0}});
+            sim::make_device(machine, {.id = "sim:test",
+                                       .seed = 3,
+                                       .noise = {.jitter_cycles = jitter, .outlier_fraction = jitter > 0 ? 0.002 : 0}});
         std::vector<device::Address> ring;
         for (int i = 0; i < 16; ++i) ring.push_back(static_cast<device::Address>(64 * i));
         PointerChase chase(*device, {.hint = LoadHint::constant});
@@ -61,12 +65,14 @@ TEST(Disturbed, TheBandwidthOfSharedConstantsIsBracketed) {
     const Evidence evidence{"given", 1};
     Findings findings;
     findings.add(decided("topology.sms_per_tpc", std::int64_t{3}, evidence));
-    findings.add(decided("paths.constant.caches", std::vector<std::string>{"constant_l1", "constant_l2", "constant_l3"}, evidence));
+    findings.add(decided("paths.constant.caches", std::vector<std::string>{"constant_l1", "constant_l2", "constant_l3"},
+                         evidence));
     findings.add(decided("caches.constant_l2.scope", std::string("tpc"), evidence));
     findings.add(decided("caches.constant_l3.scope", std::string("gpu"), evidence));
     for (const auto& [path, value] :
-         {std::pair("caches.constant_l3.capacity", 32768), std::pair("caches.constant_l2.capacity", 8192), std::pair("caches.constant_l3.line", 256),
-          std::pair("caches.constant_l2.sector", 256), std::pair("caches.constant_l3.latency", 220)})
+         {std::pair("caches.constant_l3.capacity", 32768), std::pair("caches.constant_l2.capacity", 8192),
+          std::pair("caches.constant_l3.line", 256), std::pair("caches.constant_l2.sector", 256),
+          std::pair("caches.constant_l3.latency", 220)})
         findings.add(decided(path, std::int64_t{value}, evidence));
     Context context{*device, findings, 1, false, [](double, std::string_view) {}};
     const auto rows = catalogue();

@@ -30,7 +30,8 @@ TEST(JumpTable, ToursOfEachStepReadFewOfItsLines) {
     for (const std::uint64_t lines : {8, 28, 32}) {
         const auto visits = visits_of_lines(lines);
         EXPECT_GT(visits, 14 * (lines - 8));
-        for (const std::uint32_t step : {1, 2, 4}) EXPECT_LE(lines_of(visits, step), lines) << visits << " visits in steps of " << step;
+        for (const std::uint32_t step : {1, 2, 4})
+            EXPECT_LE(lines_of(visits, step), lines) << visits << " visits in steps of " << step;
     }
     EXPECT_EQ(lines_of(160, 8), 10U);
 }

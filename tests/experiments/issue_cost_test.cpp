@@ -50,14 +50,16 @@ TEST(IssueCost, SoDoLatenciesToAnAdd) {
     machine.shared.forward_latency = {};
     found = issue_costs(machine);
     EXPECT_EQ(found.number("pipelines.sfu.forward_latency"), 31);
-    EXPECT_EQ(found.number("shared.forward_latency"), 24);                           // of all that waits
-    found = issue_costs(machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json"));  // one thread's, not those of whole warps, which are 34 and 40
+    EXPECT_EQ(found.number("shared.forward_latency"), 24);  // of all that waits
+    found = issue_costs(machine::load(
+        GPUTOMO_SOURCE_DIR "/machines/gtx280.json"));  // one thread's, not those of whole warps, which are 34 and 40
     EXPECT_EQ(found.number("pipelines.sfu.forward_latency"), 28);
     EXPECT_EQ(found.number("shared.forward_latency"), 38);
 }
 
 TEST(IssueCost, NothingIsSaidWhereAddsLeaveSlotsEmpty) {
-    const auto found = issue_costs(machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json"));  // its SPs take an add every second slot
+    const auto found = issue_costs(
+        machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json"));  // its SPs take an add every second slot
     EXPECT_EQ(found.find("pipelines.sfu.issue_slots"), nullptr);
     EXPECT_EQ(found.find("shared.issue_slots"), nullptr);
 }

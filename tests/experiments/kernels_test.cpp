@@ -24,8 +24,14 @@ TEST(KernelsTest, ChainsHoldNAndTwiceNOperations) {
     for (const auto& operation : all_operations()) {
         if (operation.code.find(';') != std::string_view::npos) continue;  // of several instructions
         const auto wanted = ptx::look_up(operation.name)->instruction.opcode;
-        EXPECT_NEAR(static_cast<double>(count(doubled_chain_kernel(kTarget, operation, {.length = 32, .chains = 1}), wanted)), 3 * 32, 8) << operation.name;
-        EXPECT_NEAR(static_cast<double>(count(doubled_chain_kernel(kTarget, operation, {.length = 32, .chains = 4}), wanted)), 3 * 4 * 32, 8) << operation.name;
+        EXPECT_NEAR(
+            static_cast<double>(count(doubled_chain_kernel(kTarget, operation, {.length = 32, .chains = 1}), wanted)),
+            3 * 32, 8)
+            << operation.name;
+        EXPECT_NEAR(
+            static_cast<double>(count(doubled_chain_kernel(kTarget, operation, {.length = 32, .chains = 4}), wanted)),
+            3 * 4 * 32, 8)
+            << operation.name;
     }
 }
 
@@ -35,12 +41,14 @@ TEST(KernelsTest, LoopsMixTheirPartsEvenly) {
     const auto module = ptx::parse(chain_loop_kernel(kTarget, parts).text());
     std::string order;
     for (const auto& i : module.kernels.at(0).body)
-        if (i.opcode == ptx::Opcode::add && i.type != ptx::Type::u32 && i.type != ptx::Type::u64) order += i.type == ptx::Type::s32 ? 'i' : 'f';
+        if (i.opcode == ptx::Opcode::add && i.type != ptx::Type::u32 && i.type != ptx::Type::u64)
+            order += i.type == ptx::Type::s32 ? 'i' : 'f';
     std::string wanted;
     for (int n = 0; n < 8; ++n) wanted += "ffif";
     EXPECT_EQ(order.size(), wanted.size());
     EXPECT_EQ(std::ranges::count(order, 'i'), 8);
-    for (std::size_t at = 0; at + 4 <= order.size(); at += 4) EXPECT_EQ(std::ranges::count(order.substr(at, 4), 'i'), 1) << order;
+    for (std::size_t at = 0; at + 4 <= order.size(); at += 4)
+        EXPECT_EQ(std::ranges::count(order.substr(at, 4), 'i'), 1) << order;
 }
 
 TEST(KernelsTest, OnlyOperationsThatATargetHasAreOffered) {
@@ -65,16 +73,19 @@ TEST(KernelsTest, SharedLoadsAreAsWideAsAsked) {
     for (const int width : {1, 2, 4}) {
         const auto module = ptx::parse(shared_chase_kernel(kTarget, {.width = width, .length = 64}).text());
         const auto loads = std::ranges::count_if(module.kernels.at(0).body, [&](const ptx::Instruction& i) {
-            return i.opcode == ptx::Opcode::ld && i.space == ptx::Space::shared && i.vector_width == width && i.has("volatile");
+            return i.opcode == ptx::Opcode::ld && i.space == ptx::Space::shared && i.vector_width == width &&
+                   i.has("volatile");
         });
         EXPECT_EQ(loads, 3 * 64);
     }
 }
 
 TEST(KernelsTest, ChaseLoadsCarryTheirCacheHint) {
-    const std::pair<LoadHint, std::string_view> hints[] = {{LoadHint::all, "ca"}, {LoadHint::l2_only, "cg"}, {LoadHint::none, "volatile"}};
+    const std::pair<LoadHint, std::string_view> hints[] = {
+        {LoadHint::all, "ca"}, {LoadHint::l2_only, "cg"}, {LoadHint::none, "volatile"}};
     for (const auto& [hint, modifier] : hints) {
-        for (const auto& kernel : {average_chase_kernel(kTarget, hint, 8), fine_chase_kernel(kTarget, {.hint = hint})}) {
+        for (const auto& kernel :
+             {average_chase_kernel(kTarget, hint, 8), fine_chase_kernel(kTarget, {.hint = hint})}) {
             const auto module = ptx::parse(kernel.text());
             for (const auto& i : module.kernels.at(0).body) {
                 if (i.opcode == ptx::Opcode::ld && i.space == ptx::Space::global) {

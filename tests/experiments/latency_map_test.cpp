@@ -36,7 +36,8 @@ TEST(LatencyMap, ShowsTwoPartitionsAndWhatTheFarOneTakes) {
     for (const auto& noise : {sim::Noise{}, sim::Noise{.jitter_cycles = 1, .outlier_fraction = 0.02}}) {
         const Mapped mapped(machine, noise, {"l1", "l2"});
         EXPECT_EQ(mapped.findings.number("caches.l2.partitions"), 2);
-        EXPECT_NEAR(mapped.findings.number("caches.l2.far_latency").value_or(0), static_cast<double>(*l2.far_latency), noise.jitter_cycles);
+        EXPECT_NEAR(mapped.findings.number("caches.l2.far_latency").value_or(0), static_cast<double>(*l2.far_latency),
+                    noise.jitter_cycles);
     }
 }
 

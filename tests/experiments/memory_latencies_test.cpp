@@ -1,4 +1,5 @@
-// Queues at the DRAM banks of simulated GPUs give the distributions and means of latency that Volkov 2016, 6.4 and 6.6, measured.
+// Queues at the DRAM banks of simulated GPUs give the distributions and means of latency that Volkov 2016, 6.4 and 6.6,
+// measured.
 #include "experiments/contention/latency_samples.hpp"
 #include "machine/json.hpp"
 #include "sim/simulator.hpp"
@@ -14,11 +15,14 @@ namespace {
 
 using Histogram = std::map<std::int64_t, std::int64_t>;
 
-machine::Machine machine_of(const std::string& name) { return machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json"); }
+machine::Machine machine_of(const std::string& name) {
+    return machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json");
+}
 
 double share_below(const Histogram& histogram, std::int64_t cycles) {
     double below = 0, all = 0;
-    for (const auto& [latency, count] : histogram) all += static_cast<double>(count), below += latency < cycles ? static_cast<double>(count) : 0;
+    for (const auto& [latency, count] : histogram)
+        all += static_cast<double>(count), below += latency < cycles ? static_cast<double>(count) : 0;
     return below / all;
 }
 
@@ -51,7 +55,8 @@ TEST(MemoryLatencies, OfLinesAtDifferentDistancesBesidePausesAreThoseOfTheThesis
     const auto [histogram, gigabytes] = sampled(machine_of("gtx680"), 1);
     EXPECT_NEAR(gigabytes, 3.8, 0.2);
     EXPECT_NEAR(static_cast<double>(histogram.begin()->first), 280, 14);
-    for (const auto& [share, cycles] : {std::pair{0.05, 292.0}, {0.25, 296.0}, {0.5, 300.0}, {0.75, 304.0}, {0.95, 324.0}}) {
+    for (const auto& [share, cycles] :
+         {std::pair{0.05, 292.0}, {0.25, 296.0}, {0.5, 300.0}, {0.75, 304.0}, {0.95, 324.0}}) {
         EXPECT_LT(share_below(histogram, static_cast<std::int64_t>(0.95 * cycles)), share) << cycles;
         EXPECT_GT(share_below(histogram, static_cast<std::int64_t>(1.05 * cycles)), share) << cycles;
     }
@@ -63,7 +68,8 @@ TEST(MemoryLatencies, BusyMemoryHasTheDistributionOfTheThesis) {
     // Table 6.6 at 144 GB/s: 5% below 340, half below 488, 95% below 708 cycles; percentiles within 10%.
     const auto [histogram, gigabytes] = sampled(machine_of("gtx680"), 64);
     EXPECT_NEAR(gigabytes, 144, 7);
-    for (const auto& [share, cycles] : {std::pair{0.05, 340.0}, {0.25, 416.0}, {0.5, 488.0}, {0.75, 572.0}, {0.95, 708.0}}) {
+    for (const auto& [share, cycles] :
+         {std::pair{0.05, 340.0}, {0.25, 416.0}, {0.5, 488.0}, {0.75, 572.0}, {0.95, 708.0}}) {
         EXPECT_LT(share_below(histogram, static_cast<std::int64_t>(0.89 * cycles)), share) << cycles;
         EXPECT_GT(share_below(histogram, static_cast<std::int64_t>(1.11 * cycles)), share) << cycles;
     }

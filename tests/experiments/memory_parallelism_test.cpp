@@ -16,8 +16,10 @@ machine::Machine small_gpu(double port, std::int64_t l2_latency) {
     auto made = machine::load(GPUTOMO_SOURCE_DIR "/tests/data/machines/kepler_like.json");
     made.topology.sms.set(2);
     made.issue.scoreboard_loads = {};
-    for (auto& [name, path] : made.paths) path.outstanding_design = {}, path.outstanding_entries = {}, path.outstanding_merge = {};
-    for (auto& [name, cache] : made.caches) cache.outstanding_design = {}, cache.outstanding_entries = {}, cache.outstanding_merge = {};
+    for (auto& [name, path] : made.paths)
+        path.outstanding_design = {}, path.outstanding_entries = {}, path.outstanding_merge = {};
+    for (auto& [name, cache] : made.caches)
+        cache.outstanding_design = {}, cache.outstanding_entries = {}, cache.outstanding_merge = {};
     made.caches.at("l2").latency.set(l2_latency);
     made.caches.at("l2").latency_range = {};
     made.memory.interconnect_bytes_per_cycle.set(port);
@@ -51,7 +53,8 @@ TEST(MemoryParallelism, OneSmGetsWhatItsPortGivesOnceEnoughBytesAreInFlight) {
     EXPECT_GE((*needed.interval)[1], little);
     EXPECT_LE((*needed.interval)[0], 1.35 * little);
     for (const auto* kind : {"store", "atomic"})
-        EXPECT_NE(std::ranges::find(outcome.estimates, std::string("accesses.l2_") + kind + ".bytes_per_cycle", &deduce::Estimate::path),
+        EXPECT_NE(std::ranges::find(outcome.estimates, std::string("accesses.l2_") + kind + ".bytes_per_cycle",
+                                    &deduce::Estimate::path),
                   outcome.estimates.end())
             << kind;
 }
@@ -64,7 +67,8 @@ TEST(Accesses, GpuWithoutThatManyThreadsIsNotAsked) {
     AccessArea area{array.address(), 1 << 16};
     Accesses accesses(*device, {}, [](int lane) { return static_cast<std::uint32_t>(lane * 16); });
     EXPECT_FALSE(accesses.cycles({.blocks = 1, .warps = 9}, 4, area).has_value());
-    EXPECT_FALSE(accesses.cycles({.blocks = 1, .warps = 3, .every = 4}, 4, area).has_value()) << "twelve warps, of which three load";
+    EXPECT_FALSE(accesses.cycles({.blocks = 1, .warps = 3, .every = 4}, 4, area).has_value())
+        << "twelve warps, of which three load";
     EXPECT_TRUE(accesses.cycles({.blocks = 1, .warps = 2, .every = 4}, 4, area).has_value());
     EXPECT_FALSE(accesses.cycles({.blocks = 3, .warps = 1}, 4, area).has_value()) << "three blocks on two SMs";
 }
@@ -79,8 +83,10 @@ TEST(Accesses, MixedOnesTakeAsLongAsTheSlowerHalf) {
     const device::Buffer near(*device, Bytes{near_bytes + 8192}), far(*device, Bytes{far_bytes + 8192});
     AccessArea cached{near.address(), near_bytes}, uncached{far.address(), far_bytes, true};
     const auto lane = [](int i) { return static_cast<std::uint32_t>(i * 4); };
-    Accesses plain(*device, {AccessKind::load, 4, 4, 128}, lane), mixed(*device, {AccessKind::load, 4, 4, 128, true}, lane);
-    const double of_cache = plain.turn({1, 1, 1}, 32, 3, cached).value(), of_memory = plain.turn({1, 1, 1}, 32, 3, uncached).value();
+    Accesses plain(*device, {AccessKind::load, 4, 4, 128}, lane),
+        mixed(*device, {AccessKind::load, 4, 4, 128, true}, lane);
+    const double of_cache = plain.turn({1, 1, 1}, 32, 3, cached).value(),
+                 of_memory = plain.turn({1, 1, 1}, 32, 3, uncached).value();
     EXPECT_GT(of_memory, of_cache + 300);
     EXPECT_NEAR(mixed.turn({1, 1, 1}, 32, 3, uncached, &cached).value(), of_memory, 0.03 * of_memory);
     EXPECT_NEAR(mixed.turn({1, 1, 1}, 32, 3, cached, &cached).value(), of_cache, 0.03 * of_cache);
@@ -104,7 +110,8 @@ TEST(L2Copy, GainsGrowUpToTheSizeOfTheCache) {
     EXPECT_EQ(std::get<std::int64_t>(outcome.estimates.front().value), bytes);
 }
 
-/// A warp may have three loads under way, an SM 43 (Kepler-like): longer latency makes both slower, and their number is what all shapes have in common.
+/// A warp may have three loads under way, an SM 43 (Kepler-like): longer latency makes both slower, and their number is
+/// what all shapes have in common.
 TEST(AccessPatterns, PlacesAreToldFromARate) {
     auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/k20.json");
     const auto device = sim::make_device(machine, {.id = "sim:k20"});
@@ -112,8 +119,12 @@ TEST(AccessPatterns, PlacesAreToldFromARate) {
     Context context{*device, none, 1, true, [](double, std::string_view) {}};
     const auto outcome = access_patterns_experiment().run(context);
     for (const auto* shape : {"one_word", "unique"}) {
-        EXPECT_EQ(std::get<std::string>(estimate(outcome, std::string("patterns.") + shape + ".first_limit").value), "places") << shape;
-        EXPECT_NEAR(static_cast<double>(std::get<std::int64_t>(estimate(outcome, std::string("patterns.") + shape + ".outstanding_loads").value)), 43, 5)
+        EXPECT_EQ(std::get<std::string>(estimate(outcome, std::string("patterns.") + shape + ".first_limit").value),
+                  "places")
+            << shape;
+        EXPECT_NEAR(static_cast<double>(std::get<std::int64_t>(
+                        estimate(outcome, std::string("patterns.") + shape + ".outstanding_loads").value)),
+                    43, 5)
             << shape;
     }
     EXPECT_LE(std::get<std::int64_t>(estimate(outcome, "patterns.one_word.warp_loads").value), 3);

@@ -12,7 +12,9 @@
 namespace gputomo::experiments {
 namespace {
 
-machine::Machine shipped(const std::string& name) { return machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json"); }
+machine::Machine shipped(const std::string& name) {
+    return machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json");
+}
 
 Outcome outcome_of(const machine::Machine& machine, const sim::Options& options = {.id = "sim", .seed = 1}) {
     const auto gpu = sim::make_device(machine, options);
@@ -21,14 +23,16 @@ Outcome outcome_of(const machine::Machine& machine, const sim::Options& options 
     return memory_pauses_experiment().run(context);
 }
 
-void expect_found(machine::Machine machine, double interval, double time, const sim::Options& options = {.id = "sim", .seed = 1}, double part = 0.01) {
+void expect_found(machine::Machine machine, double interval, double time,
+                  const sim::Options& options = {.id = "sim", .seed = 1}, double part = 0.01) {
     machine.memory.pause_interval.set(interval);
     machine.memory.pause_time.set(time);
     const auto outcome = outcome_of(machine, options);
     ASSERT_EQ(outcome.estimates.size(), 2U);
     std::map<std::string, deduce::Estimate> found;
     for (const auto& estimate : outcome.estimates) found[estimate.path] = estimate;
-    for (const auto& [path, truth] : {std::pair{"memory.pause_interval", interval}, std::pair{"memory.pause_time", time}}) {
+    for (const auto& [path, truth] :
+         {std::pair{"memory.pause_interval", interval}, std::pair{"memory.pause_time", time}}) {
         ASSERT_EQ(found[path].verdict, deduce::Verdict::decided) << path << ": " << found[path].note;
         EXPECT_NEAR(std::get<double>(found[path].value), truth, part * truth) << path;
     }
@@ -41,7 +45,9 @@ TEST(MemoryPausesExperiment, FindsThoseOfAMemoryWithoutCaches) {
     expect_found(machine, 7500, 200);
 }
 
-TEST(MemoryPausesExperiment, FindsThoseBehindALastCacheThatAnswersSomeLoads) { expect_found(shipped("gtx680"), 7500, 200, {.id = "sim", .seed = 1}, 0.05); }
+TEST(MemoryPausesExperiment, FindsThoseBehindALastCacheThatAnswersSomeLoads) {
+    expect_found(shipped("gtx680"), 7500, 200, {.id = "sim", .seed = 1}, 0.05);
+}
 
 TEST(MemoryPausesExperiment, FindsThoseBehindCaches) { expect_found(shipped("gtx780"), 23'000, 640); }
 
@@ -57,7 +63,8 @@ TEST(MemoryPausesExperiment, SaysThatThereAreNone) {
     machine.memory.pause_interval = {}, machine.memory.pause_time = {};
     const auto outcome = outcome_of(machine);
     ASSERT_EQ(outcome.estimates.size(), 2U);
-    for (const auto& estimate : outcome.estimates) EXPECT_EQ(estimate.verdict, deduce::Verdict::absent) << estimate.path << ": " << estimate.note;
+    for (const auto& estimate : outcome.estimates)
+        EXPECT_EQ(estimate.verdict, deduce::Verdict::absent) << estimate.path << ": " << estimate.note;
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ TEST(MixThroughput, StreamsAreCountedForAsLongAsAskedOrAsLinesLast) {
         EXPECT_TRUE(mix.instructions_per_cycle(2).has_value());
         return gpu->counters().cycles;  // of the last launch
     };
-    MixThroughput one(*gpu, {.alpha = 0}, array), eight(*gpu, {.alpha = 0, .chains = 8}, array), adds(*gpu, {.arithmetic_only = true}, array);
+    MixThroughput one(*gpu, {.alpha = 0}, array), eight(*gpu, {.alpha = 0, .chains = 8}, array),
+        adds(*gpu, {.arithmetic_only = true}, array);
     const double alone = one.instructions_per_cycle(2).value(), together = eight.instructions_per_cycle(2).value();
     EXPECT_LT(cycles_of(one), kWindow);
     for (MixThroughput* mix : {&one, &eight, &adds}) mix->set_least_window(kWindow);
@@ -75,7 +76,8 @@ TEST(MixThroughput, StreamsAreCountedForAsLongAsAskedOrAsLinesLast) {
 TEST(MixThroughput, ManyWarpsReachWhatLimitsThem) {
     const auto fermi = simulated("gtx480");
     EXPECT_NEAR(ipc(*fermi, {.arithmetic_only = true}, 40), 1, 0.02);
-    // As many SMs as a quarter has, rounded down. Two chains: 95% of the peak are not reached with one (Volkov 2016, 6.3).
+    // As many SMs as a quarter has, rounded down. Two chains: 95% of the peak are not reached with one (Volkov
+    // 2016, 6.3).
     EXPECT_NEAR(ipc(*fermi, {.alpha = 1, .chains = 2}, 32) / 2, 0.0599 * (15 / 4.0) / (15 / 4), 0.004);
 }
 
@@ -97,7 +99,8 @@ TEST(MixThroughput, WarpsThatFillAGpuHaveRegistersForStreams) {
 }
 
 TEST(MixThroughput, ManyChainsOfManyWarpsReadNoFasterThanTheMemoryGives) {
-    // Four SMs with a quarter of the memory: each line that they read takes its time there, however few lines a chain has.
+    // Four SMs with a quarter of the memory: each line that they read takes its time there, however few lines a chain
+    // has.
     const auto maxwell = simulated("gtx980");
     const double most = 211 / 16.0 / 128 / 1.266;  // loads per cycle and SM (Volkov 2016, Tables 2.7 and 6.4)
     const double found = ipc(*maxwell, {.alpha = 0, .chains = 8}, 64);
@@ -110,7 +113,8 @@ TEST(FittingTurn, IsShorterThanTheCodeThatAnInstructionCacheKeeps) {
     machine.topology.sms.set(3);
     for (auto& [name, path] : machine.paths) path.memory_latency_range = {};  // of ten places
     for (auto& [name, cache] : machine.caches) cache.latency_range = {};
-    EXPECT_EQ(fitting_turn(*sim::make_device(machine, {.id = "sim", .seed = 1})), 405);  // 512 instructions of 8 bytes fit
+    EXPECT_EQ(fitting_turn(*sim::make_device(machine, {.id = "sim", .seed = 1})),
+              405);  // 512 instructions of 8 bytes fit
     auto& cache = machine.caches.at("instruction_l1");
     cache.capacity.set(2048);
     cache.ways.set(2);
@@ -167,7 +171,9 @@ TEST(MixThroughput, AddsToOneOfTheSumsOfAProduct) {
     ptx::ModuleBuilder builder({7, 0, kTensorFrom});
     builder.add(mix_kernel({7, 0, kTensorFrom}, shape));
     const auto module = ptx::parse(builder.text());
-    const auto first_of = [](const ptx::Operand& vector) { return std::get<ptx::Register>(std::get<ptx::VectorRef>(vector.value).elements.front().value); };
+    const auto first_of = [](const ptx::Operand& vector) {
+        return std::get<ptx::Register>(std::get<ptx::VectorRef>(vector.value).elements.front().value);
+    };
     std::map<std::uint32_t, int> products, adds;  // by the register of the sum
     for (const auto& instruction : module.kernels.front().body) {
         if (instruction.opcode == ptx::Opcode::mma) {
@@ -188,9 +194,13 @@ TEST(MixThroughput, AddsToOneOfTheSumsOfAProduct) {
 
 TEST(MixThroughput, SurfacesSayWhichMixesTheDeviceDoesNotHave) {
     const auto gpu = simulated("gtx680");
-    const auto surface =
-        measure_surface(*gpu, {.accesses = {MixAccess::tensor, MixAccess::sfu}, .intensities = {{1, 4}}, .chains = {1}, .warps = {4}, .adds_alone = false},
-                        [](double, std::string_view) {});
+    const auto surface = measure_surface(*gpu,
+                                         {.accesses = {MixAccess::tensor, MixAccess::sfu},
+                                          .intensities = {{1, 4}},
+                                          .chains = {1},
+                                          .warps = {4},
+                                          .adds_alone = false},
+                                         [](double, std::string_view) {});
     EXPECT_THAT(surface.warnings, ElementsAre(::testing::HasSubstr("mixes with tensor were left out")));
     ASSERT_EQ(surface.curves.size(), 1U);
     EXPECT_EQ(surface.curves.front().shape.access, MixAccess::sfu);

@@ -16,7 +16,8 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 
 TEST(OccupancyHistory, FollowsStartsAndEndsOfEachSm) {
-    // SM 3: one warp from 10 to 110, another from 60 to 110; SM 5, whose clock is elsewhere and wraps round: one for 50 cycles.
+    // SM 3: one warp from 10 to 110, another from 60 to 110; SM 5, whose clock is elsewhere and wraps round: one for 50
+    // cycles.
     const Lifetime warps[] = {{3, 60, 110}, {5, 0xfffffff0, 34}, {3, 10, 110}};
     const auto history = history_of(warps);
     EXPECT_EQ(history.attained, 1) << "SM 5 never had two";
@@ -25,7 +26,8 @@ TEST(OccupancyHistory, FollowsStartsAndEndsOfEachSm) {
     EXPECT_NEAR(history.mean, 200.0 / 150, 1e-9);
     EXPECT_EQ(all_but(history.shares, 0.5), 1);
     EXPECT_EQ(all_but(history.shares, 0.7), 2);
-    EXPECT_THAT(history.middle, ElementsAre(0, DoubleNear((25.0 + 25) / 75, 1e-9), DoubleNear(25.0 / 75, 1e-9))) << "SM 3 from 35 to 85";
+    EXPECT_THAT(history.middle, ElementsAre(0, DoubleNear((25.0 + 25) / 75, 1e-9), DoubleNear(25.0 / 75, 1e-9)))
+        << "SM 3 from 35 to 85";
     EXPECT_EQ(history.ended_early, 0);
     const auto steps = steps_of(warps, 3);
     ASSERT_EQ(steps.size(), 3U);
@@ -68,7 +70,8 @@ TEST(Lifetimes, OfUnequalSchedulersSomeWarpsEndEarly) {  // Volkov 2016, 5.8 and
     const auto [equal, rate] = of_one_block(16);
     const auto [unequal, less] = of_one_block(17);
     EXPECT_EQ(unequal.attained, 17);
-    EXPECT_NEAR(less / rate, 17.0 / 20, 0.02) << "one of four schedulers has a fifth warp to do when the others are done";
+    EXPECT_NEAR(less / rate, 17.0 / 20, 0.02)
+        << "one of four schedulers has a fifth warp to do when the others are done";
     EXPECT_EQ(all_but(unequal.shares, 0.05), 5);
     EXPECT_EQ(all_but(equal.shares, 0.05), 16);
 }

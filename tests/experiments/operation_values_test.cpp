@@ -44,7 +44,8 @@ std::uint64_t step(device::Device& device, const TimedOperation& operation) {
     return buffer.read<std::uint64_t>(2 * values.size())[values.size() + 2];
 }
 
-// Integers: a = 5, b = 3, x = 5, y = 12, p holds. Floating point: a = 1.125, b = 1. Half precision: the bits 5 and 3, which are subnormal.
+// Integers: a = 5, b = 3, x = 5, y = 12, p holds. Floating point: a = 1.125, b = 1. Half precision: the bits 5 and 3,
+// which are subnormal.
 constexpr std::uint64_t kMinusTwo = 0xFFFFFFFE;
 const std::map<std::string_view, std::uint64_t> kIntegers{
     {"add.s32", 8},
@@ -176,13 +177,15 @@ void expect_value(device::Device& device, const TimedOperation& operation) {
     const auto real = kReals.find(operation.name);
     ASSERT_NE(real, kReals.end()) << operation.name << " has no value in this test";
     const bool twice = operation.type == ptx::Type::f64;
-    const double value = twice ? std::bit_cast<double>(bits) : static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    const double value = twice ? std::bit_cast<double>(bits)
+                               : static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     EXPECT_NEAR(value, real->second, (twice ? 1e-15 : 1e-6) * std::abs(real->second)) << operation.name;
 }
 
 TEST(OperationValues, AreWhatPtxSays) {
     const auto device = device_of(9, 0), before_lop3 = device_of(3, 5);
-    for (const auto& operation : all_operations()) expect_value(operation.until_sm < 90 ? *before_lop3 : *device, operation);
+    for (const auto& operation : all_operations())
+        expect_value(operation.until_sm < 90 ? *before_lop3 : *device, operation);
 }
 
 TEST(OperationValues, ChainsReadAndWriteByTurns) {

@@ -1,4 +1,5 @@
-// The thread-latency experiment on the simulated GPUs of Lashgar 2015: what the paper says comes back from the shape of the data.
+// The thread-latency experiment on the simulated GPUs of Lashgar 2015: what the paper says comes back from the shape of
+// the data.
 #include "experiments/experiments.hpp"
 #include "experiments/outstanding/surface.hpp"
 #include "machine/json.hpp"
@@ -18,7 +19,9 @@ Outcome outstanding_of(const machine::Machine& machine, bool quick = false) {
     return outstanding_experiment().run(context);
 }
 
-Outcome outstanding_of(const std::string& machine) { return outstanding_of(machine::load(GPUTOMO_SOURCE_DIR "/machines/" + machine + ".json")); }
+Outcome outstanding_of(const std::string& machine) {
+    return outstanding_of(machine::load(GPUTOMO_SOURCE_DIR "/machines/" + machine + ".json"));
+}
 
 const deduce::Estimate& estimate(const Outcome& outcome, std::string_view path) {
     const auto found = std::ranges::find(outcome.estimates, path, &deduce::Estimate::path);
@@ -51,7 +54,9 @@ TEST(SimulatedM2070, HasStatusHoldingRegistersAndTheSpikesOfTheFigures) {
     EXPECT_EQ(first_spike(outcome, "outstanding/merger2_x1"), 256) << "Fig. 5";
     EXPECT_EQ(first_spike(outcome, "outstanding/merger4_x2"), 256) << "Fig. 6";
     EXPECT_EQ(first_spike(outcome, "outstanding/merger8_x4"), 256) << "Fig. 7";
-    EXPECT_LT(largest_variance(outcome, "outstanding/merger32_x4"), 0.1 * largest_variance(outcome, "outstanding/merger8_x4")) << "no spike";
+    EXPECT_LT(largest_variance(outcome, "outstanding/merger32_x4"),
+              0.1 * largest_variance(outcome, "outstanding/merger8_x4"))
+        << "no spike";
 }
 
 TEST(SimulatedK20, HasAPendingRequestTableAndTheSpikesOfTheFigures) {
@@ -64,11 +69,13 @@ TEST(SimulatedK20, HasAPendingRequestTableAndTheSpikesOfTheFigures) {
     EXPECT_EQ(std::get<std::int64_t>(estimate(outcome, "issue.scoreboard_loads").value), 3);
     EXPECT_NEAR(first_spike(outcome, "outstanding/unique_x2"), 680, 8) << "Fig. 9";
     EXPECT_NEAR(first_spike(outcome, "outstanding/unique_x3"), 454, 8) << "Fig. 10";
-    EXPECT_LT(largest_variance(outcome, "outstanding/unique_x1"), 0.01 * largest_variance(outcome, "outstanding/unique_x2")) << "Fig. 8: none";
+    EXPECT_LT(largest_variance(outcome, "outstanding/unique_x1"),
+              0.01 * largest_variance(outcome, "outstanding/unique_x2"))
+        << "Fig. 8: none";
 }
 
-/// Without a table nothing is decided, and what was seen under way at once is said. The first pass over the array used to read beyond it where the L2 is
-/// smaller than what a block reads at once.
+/// Without a table nothing is decided, and what was seen under way at once is said. The first pass over the array used
+/// to read beyond it where the L2 is smaller than what a block reads at once.
 TEST(SimulatedM2070, WithoutATableAndWithASmallL2TellsWhatWasUnderWayAtOnce) {
     auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/m2070.json");
     auto& l2 = machine.caches.at("l2");
@@ -84,7 +91,9 @@ TEST(SimulatedM2070, WithoutATableAndWithASmallL2TellsWhatWasUnderWayAtOnce) {
     EXPECT_GE(std::get<std::int64_t>(estimate(outcome, "issue.scoreboard_at_least").value), 8);
 }
 
-TEST(NeighbourVariance, IsUnbiasedOverThreePoints) { EXPECT_EQ(neighbour_variance({1, 1, 4, 4}), (std::vector<double>{0, 3, 3, 0})); }
+TEST(NeighbourVariance, IsUnbiasedOverThreePoints) {
+    EXPECT_EQ(neighbour_variance({1, 1, 4, 4}), (std::vector<double>{0, 3, 3, 0}));
+}
 
 }  // namespace
 }  // namespace gputomo::experiments

@@ -18,8 +18,8 @@ constexpr std::uint32_t kRecordOverhead = 19;
 constexpr std::uint32_t kStartToStart = 83;  ///< from the start of a load to the next one's, without its latency
 constexpr std::uint32_t kTurnOverhead = 7;   ///< of the averaging loops
 
-/// Loads take 30 cycles, those of an address that 24 divides 300, and a turn of an averaging loop some more; the kernels do what
-/// the PTX does.
+/// Loads take 30 cycles, those of an address that 24 divides 300, and a turn of an averaging loop some more; the
+/// kernels do what the PTX does.
 class ChaseDevice : public ScriptedDevice {
 public:
     explicit ChaseDevice(std::uint32_t unroll = 8, bool start_to_start = false) : start_to_start_(start_to_start) {
@@ -27,7 +27,8 @@ public:
             ArgumentReader arguments(launch.arguments);
             const auto order = arguments.next<device::Address>();
             const auto count = arguments.next<std::uint32_t>();
-            for (std::uint32_t i = 0; i < count; ++i) d.store(d.load<device::Address>(order + 8 * i), d.load<device::Address>(order + 8 * (i + 1)));
+            for (std::uint32_t i = 0; i < count; ++i)
+                d.store(d.load<device::Address>(order + 8 * i), d.load<device::Address>(order + 8 * (i + 1)));
         });
         for (const std::uint32_t loads : {unroll, 3 * unroll})
             script("average_chase_ca_x" + std::to_string(loads),
@@ -57,7 +58,8 @@ private:
             cycles += latency;
             if (!fine) continue;
             const std::uint32_t reading = start_to_start_ ? start - before : latency + kRecordOverhead;
-            d.store(results + kHeaderBytes + kRecordBytes * i, static_cast<std::uint16_t>(std::min(reading, kLongestReading)));
+            d.store(results + kHeaderBytes + kRecordBytes * i,
+                    static_cast<std::uint16_t>(std::min(reading, kLongestReading)));
             sum += static_cast<std::uint32_t>(p);
             before = start;
             start += latency + kStartToStart;
@@ -129,7 +131,8 @@ TEST(PointerChaseTest, TracesLongerThanTheRecordsContinueOverLaunches) {
     const auto loads = chase.fine({.start = order[0], .warm = 7, .loads = 250});
     EXPECT_EQ(device.launches, 4);
     ASSERT_EQ(loads.size(), 250U);
-    for (std::size_t i = 0; i < loads.size(); ++i) EXPECT_EQ(loads[i], kRecordOverhead + (order[(7 + i) % 100] % 24 == 0 ? 300U : 30U));
+    for (std::size_t i = 0; i < loads.size(); ++i)
+        EXPECT_EQ(loads[i], kRecordOverhead + (order[(7 + i) % 100] % 24 == 0 ? 300U : 30U));
 }
 
 TEST(PointerChaseTest, LoadsThatLeaveTheirListAreNoReading) {

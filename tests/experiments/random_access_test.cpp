@@ -40,7 +40,9 @@ Measured measured(const machine::Machine& machine) {
     return found;
 }
 
-machine::Machine machine_of(const std::string& name) { return machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json"); }
+machine::Machine machine_of(const std::string& name) {
+    return machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json");
+}
 
 TEST(RandomAccess, OfAKeplerIsThatOfTables6_1To6_7) {
     const auto kepler = measured(machine_of("gtx680"));

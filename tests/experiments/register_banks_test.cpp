@@ -18,9 +18,13 @@ TEST(RegisterBanks, AQuarterOfTheSpecialFunctionsMeetsTheAdds) {
     EXPECT_DOUBLE_EQ(shared_bank_share(code_of("beside_sfu"), "FADD", "MUFU").value_or(0), 0.25);
 }
 
-TEST(RegisterBanks, WideAddressesAndWordsLieInBothBanks) { EXPECT_DOUBLE_EQ(shared_bank_share(code_of("beside_global"), "FADD", "LDG").value_or(0), 1); }
+TEST(RegisterBanks, WideAddressesAndWordsLieInBothBanks) {
+    EXPECT_DOUBLE_EQ(shared_bank_share(code_of("beside_global"), "FADD", "LDG").value_or(0), 1);
+}
 
-TEST(RegisterBanks, NothingIsSaidOfWhatIsNotThere) { EXPECT_FALSE(shared_bank_share(code_of("beside_sfu"), "FADD", "LDG").has_value()); }
+TEST(RegisterBanks, NothingIsSaidOfWhatIsNotThere) {
+    EXPECT_FALSE(shared_bank_share(code_of("beside_sfu"), "FADD", "LDG").has_value());
+}
 
 }  // namespace
 }  // namespace gputomo::experiments

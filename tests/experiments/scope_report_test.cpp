@@ -57,7 +57,8 @@ TEST_F(ScopeReport, StaysOpenWhereEvenTheSameSmTakesNothingOrSomeTakeHalf) {
 }
 
 TEST_F(ScopeReport, SomeTpcsOfAClusterAreNoCluster) {
-    EXPECT_EQ(scope_of(losses_of(132, 6, 0.5)).value, deduce::Value(std::string("gpc"))) << "nothing is known of clusters";
+    EXPECT_EQ(scope_of(losses_of(132, 6, 0.5)).value, deduce::Value(std::string("gpc")))
+        << "nothing is known of clusters";
     clusters_are_known();
     EXPECT_EQ(scope_of(losses_of(132, 6, 0.5)).value, deduce::Value(std::string("cpc")));
     EXPECT_EQ(scope_of(losses_of(132, 16, 0.5)).value, deduce::Value(std::string("gpc")));
@@ -80,7 +81,8 @@ TEST(Sharing, OneOfSeveralWarpsMakesItASchedulers) {
     EXPECT_EQ(outcome.estimates[0].value, deduce::Value(std::string("scheduler")));
     EXPECT_THAT(outcome.estimates[0].note, HasSubstr("one takes 90% of what the first one had, the others at most 2%"));
     // Two of four, all, none, an unclear one, and a single warp decide nothing.
-    for (const auto& losses : std::vector<std::vector<double>>{{0.9, 0, 0.9, 0}, {0.9, 0.9, 0.9, 0.9}, {0.1, 0, 0, 0}, {0.9, 0.4, 0, 0}, {0.9}}) {
+    for (const auto& losses : std::vector<std::vector<double>>{
+             {0.9, 0, 0.9, 0}, {0.9, 0.9, 0.9, 0.9}, {0.1, 0, 0, 0}, {0.9, 0.4, 0, 0}, {0.9}}) {
         Sharing warps;
         for (std::uint32_t warp = 0; warp < losses.size(); ++warp) warps.losses.push_back({warp, losses[warp]});
         EXPECT_FALSE(report_scheduler("caches.c.scope", warps, "warps", outcome));

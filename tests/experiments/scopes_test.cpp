@@ -14,7 +14,9 @@
 namespace gputomo::experiments {
 namespace {
 
-machine::Machine shipped(const std::string& name) { return machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json"); }
+machine::Machine shipped(const std::string& name) {
+    return machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json");
+}
 
 template <class Leaf, class Value>
 void set(Leaf& leaf, Value value) {
@@ -31,20 +33,22 @@ std::optional<Competition::Cycles> compete(std::string_view policy, Competition:
     const device::Buffer memory(*gpu, Bytes{1 << 20});
     Competition competition(*gpu, LoadHint::all);
     std::vector<device::Address> own, rivals;
-    for (std::uint64_t offset = 0; offset < 12288; offset += 128) own.push_back(memory.address() + offset), rivals.push_back(memory.address() + 16384 + offset);
+    for (std::uint64_t offset = 0; offset < 12288; offset += 128)
+        own.push_back(memory.address() + offset), rivals.push_back(memory.address() + 16384 + offset);
     competition.set_arrays(own, rivals);
     return competition.cycles(walk);
 }
 
 TEST(Scopes, ACacheThatKeepsWhatWasUsedLeavesASecondBlockNothing) {
-    const auto alone = compete("slru", {}), rival_alone = compete("slru", {.laps = 3, .own = false}), both = compete("slru", {.laps = 3}),
-               elsewhere = compete("slru", {.rival = 5, .laps = 3});
+    const auto alone = compete("slru", {}), rival_alone = compete("slru", {.laps = 3, .own = false}),
+               both = compete("slru", {.laps = 3}), elsewhere = compete("slru", {.rival = 5, .laps = 3});
     ASSERT_TRUE(alone && rival_alone && both && elsewhere);
     EXPECT_DOUBLE_EQ(rival_alone->rival, alone->own);
     EXPECT_DOUBLE_EQ(elsewhere->own, alone->own);
     EXPECT_DOUBLE_EQ(elsewhere->rival, alone->own);
     const auto memory = compete("slru", {.laps = 1})->rival;  // its first lap
-    EXPECT_NEAR(both->own, alone->own + (memory - alone->own) / 3, 0.1 * memory) << "of three lines two are kept for ever";
+    EXPECT_NEAR(both->own, alone->own + (memory - alone->own) / 3, 0.1 * memory)
+        << "of three lines two are kept for ever";
     EXPECT_DOUBLE_EQ(both->rival, memory);
 }
 
@@ -55,7 +59,8 @@ TEST(Scopes, ACacheByAgeLosesAllToASecondBlock) {
     EXPECT_GT(both->own, 2 * alone->own);
 }
 
-/// Of as many warps of another block on SM 0 as it has schedulers, those whose code pushes out that of the first block's first warp.
+/// Of as many warps of another block on SM 0 as it has schedulers, those whose code pushes out that of the first
+/// block's first warp.
 struct Taking {
     int warps = 0, of_its_scheduler = 0;
 };
@@ -71,7 +76,8 @@ Taking warps_that_take(const std::string& scope, std::uint32_t schedulers) {
     Taking taking;
     for (std::uint32_t warp = 0; warp < schedulers; ++warp) {
         InstructionChase::Competition code{.warps = schedulers, .rival_warp = warp, .laps = 3};
-        for (std::uint64_t offset = 0; offset < 3072; offset += 256) code.own.push_back(offset), code.rivals.push_back(4096 + offset);
+        for (std::uint64_t offset = 0; offset < 3072; offset += 256)
+            code.own.push_back(offset), code.rivals.push_back(4096 + offset);
         const auto competed = chase.compete(code);
         if (!competed || !std::ranges::all_of(competed->latencies, [](double cycles) { return cycles > 10; })) continue;
         ++taking.warps;

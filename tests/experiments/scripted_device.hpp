@@ -1,5 +1,5 @@
-// A device whose memory is the host's and whose kernels are C++ functions: to test how experiments drive a device and what
-// they make of its answers.
+// A device whose memory is the host's and whose kernels are C++ functions: to test how experiments drive a device and
+// what they make of its answers.
 #pragma once
 
 #include "device/device.hpp"
@@ -64,8 +64,12 @@ public:
         return at;
     }
     void free(device::Address) noexcept override {}
-    void copy_to_device(device::Address to, std::span<const std::byte> from) override { std::memcpy(&memory_.at(to), from.data(), from.size()); }
-    void copy_to_host(std::span<std::byte> to, device::Address from) override { std::memcpy(to.data(), &memory_.at(from), to.size()); }
+    void copy_to_device(device::Address to, std::span<const std::byte> from) override {
+        std::memcpy(&memory_.at(to), from.data(), from.size());
+    }
+    void copy_to_host(std::span<std::byte> to, device::Address from) override {
+        std::memcpy(to.data(), &memory_.at(from), to.size());
+    }
     void fill_u32(device::Address to, std::uint32_t value, std::size_t count) override {
         for (std::size_t i = 0; i < count; ++i) store(to + 4 * i, value);
     }
@@ -74,7 +78,8 @@ public:
     device::Texture linear_texture(device::Address, Bytes, device::TexelFormat) override { return 0; }
     std::unique_ptr<device::Module> load(std::string_view ptx) override {
         for (const auto& [kernel, code] : cubins_)
-            if (ptx.find(".entry " + kernel + "(") != std::string_view::npos) return std::make_unique<ScriptedModule>(*this, code);
+            if (ptx.find(".entry " + kernel + "(") != std::string_view::npos)
+                return std::make_unique<ScriptedModule>(*this, code);
         return std::make_unique<ScriptedModule>(*this, std::nullopt);
     }
     device::ClockState clock_state() const override { return state; }
@@ -99,8 +104,11 @@ private:
     };
     class ScriptedModule : public device::Module {
     public:
-        ScriptedModule(ScriptedDevice& device, std::optional<device::MachineCode> code) : device_(device), code_(std::move(code)) {}
-        device::Kernel& kernel(std::string_view name) override { return kernels_.try_emplace(std::string(name), device_, std::string(name)).first->second; }
+        ScriptedModule(ScriptedDevice& device, std::optional<device::MachineCode> code)
+            : device_(device), code_(std::move(code)) {}
+        device::Kernel& kernel(std::string_view name) override {
+            return kernels_.try_emplace(std::string(name), device_, std::string(name)).first->second;
+        }
         const std::optional<device::MachineCode>& machine_code() const override { return code_; }
         Symbol symbol(std::string_view) override { return {}; }
 

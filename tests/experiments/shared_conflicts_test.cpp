@@ -15,7 +15,8 @@ PatternLatency model(Banks truth) {
         double passes = 0;
         for (std::size_t first = 0; first < offsets.size(); first += static_cast<std::size_t>(truth.access_group)) {
             std::map<std::int64_t, std::set<std::int64_t>> rows;
-            for (std::size_t i = first; i < std::min(offsets.size(), first + static_cast<std::size_t>(truth.access_group)); ++i) {
+            for (std::size_t i = first;
+                 i < std::min(offsets.size(), first + static_cast<std::size_t>(truth.access_group)); ++i) {
                 const std::int64_t cell = offsets[i] / truth.bank_width;
                 rows[cell % truth.banks].insert(cell / (truth.banks * truth.row_words));
             }
@@ -38,9 +39,11 @@ void expect_back(Banks truth) {
 }
 
 TEST(SharedConflictsTest, BanksOfEveryGenerationAreRecovered) {
-    const Banks generations[] = {{16, 4, 1, 16, 16}, {32, 4, 1, 38, 32}, {32, 8, 1, 30, 32}, {32, 4, 2, 30, 32}, {32, 4, 1, 2, 32}};
+    const Banks generations[] = {
+        {16, 4, 1, 16, 16}, {32, 4, 1, 38, 32}, {32, 8, 1, 30, 32}, {32, 4, 2, 30, 32}, {32, 4, 1, 2, 32}};
     // Nobody built these.
-    const Banks others[] = {{12, 4, 1, 7, 32}, {64, 4, 1, 3, 16}, {16, 4, 1, 5, 8}, {24, 8, 2, 4, 16}, {16, 16, 1, 2, 8}};
+    const Banks others[] = {
+        {12, 4, 1, 7, 32}, {64, 4, 1, 3, 16}, {16, 4, 1, 5, 8}, {24, 8, 2, 4, 16}, {16, 16, 1, 2, 8}};
     for (const auto& truth : others) expect_back(truth);
     for (const auto& truth : generations) expect_back(truth);
 }

@@ -18,7 +18,9 @@ using Whole = std::vector<std::int64_t>;
 /// A GTX 560 Ti that splits its storage as it never did.
 machine::Machine splitting(const Whole& shared, const Whole& cache) {
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx560ti.json");
-    const auto set = [](auto& leaf, auto value) { leaf.value = std::move(value), leaf.knowledge = machine::Knowledge::known; };
+    const auto set = [](auto& leaf, auto value) {
+        leaf.value = std::move(value), leaf.knowledge = machine::Knowledge::known;
+    };
     set(machine.shared.unified_cache, std::string("l1"));
     set(machine.shared.capacity_options, shared);
     set(machine.caches.at("l1").capacity_options, cache);
@@ -44,14 +46,16 @@ const deduce::Estimate* find(const Outcome& outcome, std::string_view path) {
 }
 
 TEST(SharedSplit, FindsEveryStepAndWhatIsLeftOfTheCache) {
-    for (const auto& [shared, cache] : {std::pair{Whole{8192, 20480, 49152}, Whole{16384, 11264, 2048}}, std::pair{Whole{16384, 49152}, Whole{16384, 5120}}}) {
+    for (const auto& [shared, cache] : {std::pair{Whole{8192, 20480, 49152}, Whole{16384, 11264, 2048}},
+                                        std::pair{Whole{16384, 49152}, Whole{16384, 5120}}}) {
         const auto outcome = run_on(splitting(shared, cache));
         ASSERT_NE(find(outcome, "shared.capacity_options"), nullptr);
         EXPECT_EQ(std::get<std::string>(find(outcome, "shared.unified_cache")->value), "l1");
         EXPECT_EQ(std::get<Whole>(find(outcome, "caches.l1.capacity_options")->value), cache);
         const auto& options = std::get<Whole>(find(outcome, "shared.capacity_options")->value);
         ASSERT_EQ(options.size(), shared.size());
-        for (std::size_t i = 0; i < shared.size(); ++i) EXPECT_NEAR(static_cast<double>(options[i]), static_cast<double>(shared[i]), 256) << i;
+        for (std::size_t i = 0; i < shared.size(); ++i)
+            EXPECT_NEAR(static_cast<double>(options[i]), static_cast<double>(shared[i]), 256) << i;
     }
 }
 
@@ -71,9 +75,12 @@ TEST(SharedSplit, SplitsThatCannotBeAreRefused) {
         }
         return "accepted";
     };
-    EXPECT_EQ(message(splitting({16384, 8192}, {16384, 2048})), "shared.capacity_options: not in rising order; expected rising order");
-    EXPECT_EQ(message(splitting({8192, 16384}, {65536, 2048})), "caches.l1.capacity_options: found 65536; expected 16384 at most, its capacity");
-    EXPECT_EQ(message(splitting({8192, 16384, 49152}, {16384, 2048})), "accepted") << "options of a driver's setting, which no launch chooses";
+    EXPECT_EQ(message(splitting({16384, 8192}, {16384, 2048})),
+              "shared.capacity_options: not in rising order; expected rising order");
+    EXPECT_EQ(message(splitting({8192, 16384}, {65536, 2048})),
+              "caches.l1.capacity_options: found 65536; expected 16384 at most, its capacity");
+    EXPECT_EQ(message(splitting({8192, 16384, 49152}, {16384, 2048})), "accepted")
+        << "options of a driver's setting, which no launch chooses";
 }
 
 }  // namespace

@@ -14,7 +14,9 @@
 namespace gputomo::experiments {
 namespace {
 
-std::unique_ptr<sim::SimulatedDevice> gtx280() { return sim::make_device(machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json"), {.id = "sim:gtx280"}); }
+std::unique_ptr<sim::SimulatedDevice> gtx280() {
+    return sim::make_device(machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json"), {.id = "sim:gtx280"});
+}
 
 /// Runs one experiment and keeps what it found.
 class Scanned {
@@ -91,10 +93,11 @@ TEST(SimulatedGtx280Test, ClockReadsCost28CyclesAndStepBy2) {
 
 TEST(SimulatedGtx280Test, LatenciesAreThoseOfTables2To4) {
     const Scanned scan("arithmetic_latency");
-    for (const auto* path : {"operations[add.s32].latency", "operations[add.f32].latency", "operations[mul.f32].latency", "operations[fma.rn.f32].latency",
-                             "pipelines.sp.latency"})
+    for (const auto* path : {"operations[add.s32].latency", "operations[add.f32].latency",
+                             "operations[mul.f32].latency", "operations[fma.rn.f32].latency", "pipelines.sp.latency"})
         EXPECT_EQ(scan[path], 24) << path;
-    for (const auto* path : {"operations[add.f64].latency", "operations[mul.f64].latency", "operations[fma.rn.f64].latency", "pipelines.dpu.latency"})
+    for (const auto* path : {"operations[add.f64].latency", "operations[mul.f64].latency",
+                             "operations[fma.rn.f64].latency", "pipelines.dpu.latency"})
         EXPECT_EQ(scan[path], 48) << path;
     EXPECT_EQ(scan["operations[mul.lo.s32].latency"], 96);
     EXPECT_EQ(scan["operations[mad.lo.s32].latency"], 120);
@@ -136,9 +139,10 @@ TEST(SimulatedGtx280Test, GlobalMemoryIsUncachedAndTakes436To443Cycles) {
 TEST(SimulatedGtx280Test, TlbsAreThoseOfTable5) {
     const Scanned scan("tlb");
     const std::pair<std::string_view, double> truth[] = {
-        {"tlbs.global_l1.reach", 8 << 20},   {"tlbs.global_l1.span", 512 << 10},   {"tlbs.global_l1.ways", 16},   {"tlbs.global_l1.entries", 16},
-        {"tlbs.global_l1.miss_penalty", 47}, {"tlbs.global_l2.reach", 32 << 20},   {"tlbs.global_l2.span", 4096}, {"tlbs.global_l2.ways", 8},
-        {"tlbs.global_l2.entries", 8192},    {"tlbs.global_l2.miss_penalty", 211},
+        {"tlbs.global_l1.reach", 8 << 20},    {"tlbs.global_l1.span", 512 << 10},  {"tlbs.global_l1.ways", 16},
+        {"tlbs.global_l1.entries", 16},       {"tlbs.global_l1.miss_penalty", 47}, {"tlbs.global_l2.reach", 32 << 20},
+        {"tlbs.global_l2.span", 4096},        {"tlbs.global_l2.ways", 8},          {"tlbs.global_l2.entries", 8192},
+        {"tlbs.global_l2.miss_penalty", 211},
     };
     for (const auto& [path, value] : truth) EXPECT_EQ(scan[path], value) << path;
 }
@@ -146,8 +150,9 @@ TEST(SimulatedGtx280Test, TlbsAreThoseOfTable5) {
 TEST(SimulatedGtx280Test, TextureTlbsAreThoseOfTable5AndFig16) {
     const Scanned scan("texture_tlb");
     const std::pair<std::string_view, double> truth[] = {
-        {"tlbs.texture_l1.reach", 8 << 20},  {"tlbs.texture_l1.span", 512 << 10}, {"tlbs.texture_l1.ways", 16}, {"tlbs.texture_l1.entries", 16},
-        {"tlbs.texture_l2.reach", 16 << 20}, {"tlbs.texture_l2.span", 4096},      {"tlbs.texture_l2.ways", 8},  {"tlbs.texture_l2.entries", 4096},
+        {"tlbs.texture_l1.reach", 8 << 20}, {"tlbs.texture_l1.span", 512 << 10}, {"tlbs.texture_l1.ways", 16},
+        {"tlbs.texture_l1.entries", 16},    {"tlbs.texture_l2.reach", 16 << 20}, {"tlbs.texture_l2.span", 4096},
+        {"tlbs.texture_l2.ways", 8},        {"tlbs.texture_l2.entries", 4096},
     };
     for (const auto& [path, value] : truth) EXPECT_EQ(scan[path], value) << path;
     EXPECT_NEAR(scan["tlbs.texture_l1.miss_penalty"], 47, 1);
@@ -160,7 +165,9 @@ TEST(SimulatedGtx280Test, ReadsComeNearTheBandwidthOfTheChannels) {
     EXPECT_LE(scan["memory.read_bandwidth"], 141.8);
 }
 
-TEST(SimulatedGtx280Test, BlocksAreReplacedAfter225Cycles) { EXPECT_NEAR(Scanned("launch")["launch.block_replacement"], 225, 60); }
+TEST(SimulatedGtx280Test, BlocksAreReplacedAfter225Cycles) {
+    EXPECT_NEAR(Scanned("launch")["launch.block_replacement"], 225, 60);
+}
 
 TEST(SimulatedGtx280Test, ChaseLatencyDependsNeitherOnUnrollingNorOnRecording) {
     const auto device = gtx280();

@@ -1,4 +1,5 @@
-// Fetch blocks and operand banks of the simulated GeForce GTX 280 (Wong 2010, IV-E, IV-K4), and of GPUs that differ from it.
+// Fetch blocks and operand banks of the simulated GeForce GTX 280 (Wong 2010, IV-E, IV-K4), and of GPUs that differ
+// from it.
 #include "deduce/fetch_blocks.hpp"
 #include "experiments/experiment.hpp"
 #include "experiments/instruction_supply/fetch_entries.hpp"
@@ -36,7 +37,9 @@ std::int64_t number(const Outcome& outcome, std::string_view path) {
 }
 
 TEST(FetchBlock, OfAGtx280Is64Bytes) {
-    EXPECT_EQ(number(outcome_of("fetch_block", gtx280(), {.jitter_cycles = 6, .outlier_fraction = 0.02}), "instruction_supply.fetch_block"), 64);
+    EXPECT_EQ(number(outcome_of("fetch_block", gtx280(), {.jitter_cycles = 6, .outlier_fraction = 0.02}),
+                     "instruction_supply.fetch_block"),
+              64);
 }
 
 TEST(FetchBlock, OfOtherMachinesIsFoundAsWell) {
@@ -57,7 +60,8 @@ TEST(FetchBlock, OfOtherMachinesIsFoundAsWell) {
 std::uint64_t block_waited_for(const machine::Machine& machine) {
     const auto device = sim::make_device(machine, {.id = "sim:test", .seed = 11});
     std::vector<deduce::FetchPlace> waits;
-    for (const auto& place : FetchEntries(*device).run(1, 2)) waits.push_back({place.offset, std::ranges::max(place.cycles) > 40});
+    for (const auto& place : FetchEntries(*device).run(1, 2))
+        waits.push_back({place.offset, std::ranges::max(place.cycles) > 40});
     EXPECT_EQ(waits.size(), FetchEntries::kEntries * 9U);
     return deduce::block_of_waits(waits, bytes_of_instruction(*device));
 }

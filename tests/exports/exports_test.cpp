@@ -32,10 +32,13 @@ machine::Machine made_up() {
     m.paths["global"].caches.set({"near", "far"});
     m.paths["global"].memory_latency.set(617);
     auto& near = m.caches["near"];
-    near.latency.set(37), near.sets.set(8), near.line.set(128), near.sector.set(32), near.ways.set(12), near.policy.set("fifo");
-    near.outstanding_entries.set(77), near.outstanding_merge.set(5), near.write_policy.set("write-through"), near.index.set("hash");
+    near.latency.set(37), near.sets.set(8), near.line.set(128), near.sector.set(32), near.ways.set(12),
+        near.policy.set("fifo");
+    near.outstanding_entries.set(77), near.outstanding_merge.set(5), near.write_policy.set("write-through"),
+        near.index.set("hash");
     auto& far = m.caches["far"];
-    far.latency.set(251), far.sets.set(1536), far.line.set(64), far.sector.set(64), far.ways.set(10), far.policy.set("tree-plru");
+    far.latency.set(251), far.sets.set(1536), far.line.set(64), far.sector.set(64), far.ways.set(10),
+        far.policy.set("tree-plru");
     far.outstanding_entries.set(90), far.outstanding_merge.set(3);
     m.pipelines["sfu"].latency.set(19), m.pipelines["sfu"].lanes.set(16);
     return m;
@@ -68,9 +71,13 @@ TEST(AccelSim, CachesInTheSimulatorsForm) {
     EXPECT_EQ(found.at("-gpgpu_cache:dl2"), "N:256:64:10,L:B:m:L:L,A:90:3,16:0,32");
 }
 
-TEST(AccelSim, AnUnknownPolicyIsSaid) { EXPECT_THAT(accel_sim(made_up()), HasSubstr("# the simulator has no policy 'tree-plru': LRU in its place")); }
+TEST(AccelSim, AnUnknownPolicyIsSaid) {
+    EXPECT_THAT(accel_sim(made_up()), HasSubstr("# the simulator has no policy 'tree-plru': LRU in its place"));
+}
 
-TEST(AccelSim, InitiationIsAWarpOverASchedulersLanes) { EXPECT_EQ(options(accel_sim(made_up())).at("-ptx_opcode_initiation_sfu"), "8"); }
+TEST(AccelSim, InitiationIsAWarpOverASchedulersLanes) {
+    EXPECT_EQ(options(accel_sim(made_up())).at("-ptx_opcode_initiation_sfu"), "8");
+}
 
 TEST(AccelSim, AnOptionWithAMissingLeafIsLeftOutAndSaysWhich) {
     auto machine = made_up();
@@ -91,8 +98,10 @@ TEST(AccelSim, TheGtx280ComesWithItsSources) {
     EXPECT_FALSE(found.contains("-gpgpu_l1_latency"));
     EXPECT_THAT(text, HasSubstr("# shared.latency = 38: Wong 2010, IV-F\n-gpgpu_smem_latency 38\n"));
     EXPECT_THAT(text, Not(HasSubstr("\n-gpgpu_cache:dl1")));
-    EXPECT_THAT(text, HasSubstr("# topology.warp_size = 32: Wong 2010, Table I\n# issue.schedulers_per_sm = 1: Volkov 2016, Table "
-                                "2.6\n-trace_opcode_latency_initiation_sfu 28,16\n"));
+    EXPECT_THAT(
+        text,
+        HasSubstr("# topology.warp_size = 32: Wong 2010, Table I\n# issue.schedulers_per_sm = 1: Volkov 2016, Table "
+                  "2.6\n-trace_opcode_latency_initiation_sfu 28,16\n"));
 }
 
 TEST(Flat, EveryLeafComesBack) {
@@ -110,8 +119,11 @@ TEST(Flat, EveryLeafComesBack) {
             continue;
         }
         ASSERT_EQ(leaf.at("knowledge"), "known") << named.path;
-        std::visit([&](const auto& value) { EXPECT_EQ(leaf.at("value").template get<std::remove_cvref_t<decltype(value)>>(), value) << named.path; },
-                   named.leaf.value);
+        std::visit(
+            [&](const auto& value) {
+                EXPECT_EQ(leaf.at("value").template get<std::remove_cvref_t<decltype(value)>>(), value) << named.path;
+            },
+            named.leaf.value);
     }
 }
 
@@ -122,7 +134,8 @@ TEST(Flat, WhatIsAbsentOrUndecidedHasNoValue) {
     machine.shared.latency.candidates = {22, 23};
     const auto leaves = json::parse(flat_json(machine)).at("leaves");
     EXPECT_EQ(leaves.at("shared.banks"), json({{"knowledge", "absent"}, {"unit", "count"}}));
-    EXPECT_EQ(leaves.at("shared.latency"), json({{"knowledge", "undecided"}, {"candidates", {22, 23}}, {"unit", "cycles"}}));
+    EXPECT_EQ(leaves.at("shared.latency"),
+              json({{"knowledge", "undecided"}, {"candidates", {22, 23}}, {"unit", "cycles"}}));
 }
 
 TEST(Csv, HasOneRowALeafAndQuotesWhatNeedsIt) {

@@ -14,7 +14,8 @@ using namespace gputomo::device;
 void check(const KernelCode& code, const std::vector<CodeRange>& ranges) {
     for (const CodeRange range : ranges) {
         if (range.first <= range.last && range.last <= code.instructions().size()) continue;
-        std::fprintf(stderr, "%s: instructions %zu to %zu of %zu\n", code.name().c_str(), range.first, range.last, code.instructions().size());
+        std::fprintf(stderr, "%s: instructions %zu to %zu of %zu\n", code.name().c_str(), range.first, range.last,
+                     code.instructions().size());
         std::abort();
     }
 }

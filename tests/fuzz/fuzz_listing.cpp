@@ -1,4 +1,5 @@
-// Any bytes given to the parser of listings end in functions or an InputError, and so does what prediction makes of each function.
+// Any bytes given to the parser of listings end in functions or an InputError, and so does what prediction makes of
+// each function.
 #include "predict/listing.hpp"
 #include "predict/path.hpp"
 #include "predict/sass_code.hpp"

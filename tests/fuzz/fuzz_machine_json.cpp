@@ -1,4 +1,5 @@
-// Any bytes given as a machine description end in a Machine or an InputError; what is read is written and read again alike.
+// Any bytes given as a machine description end in a Machine or an InputError; what is read is written and read again
+// alike.
 #include "machine/json.hpp"
 
 #include "machine/diff.hpp"
@@ -21,7 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
         const auto again = machine::from_json(text);
         const auto result = machine::diff(machine, again);
-        if (machine::to_json(again) == text && result.differing.empty() && result.only_a.empty() && result.only_b.empty()) return 0;
+        if (machine::to_json(again) == text && result.differing.empty() && result.only_a.empty() &&
+            result.only_b.empty())
+            return 0;
         std::fprintf(stderr, "reads back as another machine:\n%s\n", text.c_str());
     } catch (const InputError& error) {
         std::fprintf(stderr, "does not read back: %s\n%s\n", error.what(), text.c_str());

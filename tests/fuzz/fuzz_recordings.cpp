@@ -1,5 +1,5 @@
-// Any bytes given as a recorded scan, surface or timing of kernels, compressed or not, end in one of them or an InputError; what is read is
-// written and read again alike.
+// Any bytes given as a recorded scan, surface or timing of kernels, compressed or not, end in one of them or an
+// InputError; what is read is written and read again alike.
 #include "scan/files.hpp"
 #include "scan/gzip.hpp"
 #include "scan/kernels_file.hpp"

@@ -18,11 +18,14 @@ using device::Module;
 
 constexpr std::uint32_t kUntouched = 0xdeadbeef;
 
-std::string number(const std::optional<double>& value, const char* unit) { return value ? fmt::format("{} {}", *value, unit) : "unknown"; }
+std::string number(const std::optional<double>& value, const char* unit) {
+    return value ? fmt::format("{} {}", *value, unit) : "unknown";
+}
 
 void attributes(Device& device, Report& report) {
     const auto target = device.ptx_target();
-    report.note(fmt::format("{} is {}, PTX {}.{} for sm_{}", device.id(), device.name(), target.version_major, target.version_minor, target.sm));
+    report.note(fmt::format("{} is {}, PTX {}.{} for sm_{}", device.id(), device.name(), target.version_major,
+                            target.version_minor, target.sm));
     const std::pair<const char*, Attribute> wanted[] = {
         {"compute_capability_major", Attribute::compute_capability_major},
         {"compute_capability_minor", Attribute::compute_capability_minor},
@@ -59,7 +62,8 @@ void copies(Device& device, Report& report) {
     report.expect("1 MiB comes back as it went", buffer.read<std::uint32_t>(values.size()) == values);
     device.fill_u32(buffer.address() + 8, 0x12345678, 2);
     const auto head = buffer.read<std::uint32_t>(5);
-    report.expect("fill_u32 fills its words and no others", head == std::vector<std::uint32_t>{values[0], values[1], 0x12345678, 0x12345678, values[4]});
+    report.expect("fill_u32 fills its words and no others",
+                  head == std::vector<std::uint32_t>{values[0], values[1], 0x12345678, 0x12345678, values[4]});
 }
 
 void arguments(Device& device, Module& module, Report& report) {
@@ -68,11 +72,13 @@ void arguments(Device& device, Module& module, Report& report) {
     launch.arguments.add(out.address()).add(std::uint32_t{77}).add(std::uint64_t{0x1122334455667788}).add(2.5f);
     const auto result = module.kernel("store_arguments").launch(launch);
     const auto words = out.read<std::uint32_t>(4);
-    report.expect("arguments of mixed alignment arrive", words == std::vector<std::uint32_t>{77, 0x40200000, 0x55667788, 0x11223344});
+    report.expect("arguments of mixed alignment arrive",
+                  words == std::vector<std::uint32_t>{77, 0x40200000, 0x55667788, 0x11223344});
     report.expect(fmt::format("elapsed time of a small kernel is {} ns", result.elapsed.count()),
                   result.elapsed > Nanoseconds(0) && result.elapsed < Nanoseconds(1e8));
     const auto properties = module.kernel("store_arguments").properties();
-    report.expect(fmt::format("properties: {} registers, at most {} threads", properties.registers_per_thread, properties.max_threads_per_block),
+    report.expect(fmt::format("properties: {} registers, at most {} threads", properties.registers_per_thread,
+                              properties.max_threads_per_block),
                   properties.registers_per_thread > 0 && properties.max_threads_per_block > 0);
     try {
         Launch missing;
@@ -92,8 +98,10 @@ void symbols(Device& device, Module& module, Report& report) {
     const auto counter = module.symbol("counter");
     std::uint32_t value = 0;
     device.copy_to_host(std::as_writable_bytes(std::span(&value, 1)), counter.address);
-    report.expect("a .global variable is found and was incremented", counter.size == Bytes(4) && value == 42, fmt::format("{}", value));
-    report.expect("a .const variable has its size and its value", module.symbol("table").size == Bytes(16) && out.read<std::uint32_t>(1)[0] == 30);
+    report.expect("a .global variable is found and was incremented", counter.size == Bytes(4) && value == 42,
+                  fmt::format("{}", value));
+    report.expect("a .const variable has its size and its value",
+                  module.symbol("table").size == Bytes(16) && out.read<std::uint32_t>(1)[0] == 30);
     try {
         module.kernel("no_such_kernel");
         report.expect("an unknown kernel is an error", false);
@@ -114,7 +122,8 @@ void dynamic_shared(Device& device, Module& module, Bytes size, bool prefer_l1, 
     bool right = true;
     const auto words = out.read<std::uint32_t>(kThreads);
     for (std::uint32_t i = 0; i < kThreads; ++i) right = right && words[i] == 1000 + (i + 1) % kThreads;
-    report.expect(fmt::format("{} B of dynamic shared memory{}", size.count(), prefer_l1 ? ", L1 preferred" : ""), right);
+    report.expect(fmt::format("{} B of dynamic shared memory{}", size.count(), prefer_l1 ? ", L1 preferred" : ""),
+                  right);
 }
 
 void textures(Device& device, Module& module, Report& report) {
@@ -124,12 +133,16 @@ void textures(Device& device, Module& module, Report& report) {
     data.write(values);
     Buffer out(device, Bytes(4));
     Launch launch;
-    launch.arguments.add(out.address()).add(device.linear_texture(data.address(), data.size(), device::TexelFormat::u32)).add(std::uint32_t{16000});
+    launch.arguments.add(out.address())
+        .add(device.linear_texture(data.address(), data.size(), device::TexelFormat::u32))
+        .add(std::uint32_t{16000});
     module.kernel("read_texture").launch(launch);
     report.expect("a u32 texture reads the texel", out.read<std::uint32_t>(1)[0] == values[16000]);
     data.write(std::vector<float>{0.5f, 1.5f, -2.25f});
     Launch floats;
-    floats.arguments.add(out.address()).add(device.linear_texture(data.address(), data.size(), device::TexelFormat::f32)).add(std::uint32_t{2});
+    floats.arguments.add(out.address())
+        .add(device.linear_texture(data.address(), data.size(), device::TexelFormat::f32))
+        .add(std::uint32_t{2});
     module.kernel("read_float_texture").launch(floats);
     report.expect("a f32 texture reads the texel", out.read<float>(1)[0] == -2.25f);
 }
@@ -147,9 +160,10 @@ void aliases(Device& device, Module& module, Report& report) {
     module.kernel("write_to").launch(launch);
     std::array<std::uint32_t, 3> words{};
     device.copy_to_host(std::as_writable_bytes(std::span(words)), base);
-    report.expect(
-        fmt::format("a write through alias 1000 of 2048 is seen through alias 0 (window {} GiB, memory {} B)", window.count() >> 30, before.value_or(0)),
-        words == std::array<std::uint32_t, 3>{kUntouched, 7, kUntouched}, fmt::format("{:x} {:x} {:x}", words[0], words[1], words[2]));
+    report.expect(fmt::format("a write through alias 1000 of 2048 is seen through alias 0 (window {} GiB, memory {} B)",
+                              window.count() >> 30, before.value_or(0)),
+                  words == std::array<std::uint32_t, 3>{kUntouched, 7, kUntouched},
+                  fmt::format("{:x} {:x} {:x}", words[0], words[1], words[2]));
     device.free(base);
     const device::Address dense = device.map_aliased(unit * 2, unit * 2, unit * 64);
     device.fill_u32(dense + 62 * offset, 99, 1);
@@ -166,7 +180,8 @@ void aliases(Device& device, Module& module, Report& report) {
 
 void machine_code(Device& device, Module& module, const std::string& dump, Report& report) {
     const auto& code = module.machine_code();
-    report.expect(fmt::format("the cubin is in hand, {} B", code ? code->cubin.size() : 0), code && !code->cubin.empty());
+    report.expect(fmt::format("the cubin is in hand, {} B", code ? code->cubin.size() : 0),
+                  code && !code->cubin.empty());
     if (code && !dump.empty())
         std::ofstream(dump + "/smoke.cubin", std::ios::binary)
             .write(reinterpret_cast<const char*>(code->cubin.data()), static_cast<std::streamsize>(code->cubin.size()));
@@ -184,7 +199,8 @@ void compile_error(Device& device, Report& report) {
         (void)device.load(broken_kernel(device));
         report.expect("broken PTX is an error that quotes the line", false, "it compiled");
     } catch (const DeviceError& error) {
-        report.expect("broken PTX is an error that quotes the line", std::string(error.what()).find(kBrokenText) != std::string::npos, error.what());
+        report.expect("broken PTX is an error that quotes the line",
+                      std::string(error.what()).find(kBrokenText) != std::string::npos, error.what());
     }
 }
 
@@ -211,8 +227,9 @@ void limits(Device& device, Module& module, Report& report) {
 
 void clocks(Device& device, Report& report) {
     const auto state = device.clock_state();
-    report.note(fmt::format("SM {}, memory {}, {}, {}, other processes {}", number(state.sm_mhz, "MHz"), number(state.memory_mhz, "MHz"),
-                            number(state.temperature_celsius, "C"), number(state.power_watt, "W"),
+    report.note(fmt::format("SM {}, memory {}, {}, {}, other processes {}", number(state.sm_mhz, "MHz"),
+                            number(state.memory_mhz, "MHz"), number(state.temperature_celsius, "C"),
+                            number(state.power_watt, "W"),
                             state.other_processes ? std::to_string(*state.other_processes) : "unknown"));
     report.expect("NVML tells the SM clock", state.sm_mhz.has_value() && *state.sm_mhz > 0);
 }

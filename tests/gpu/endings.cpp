@@ -44,7 +44,8 @@ int end_badly(const char* kernel, bool with_address, const char* reason) {
         fmt::print("       the launch ended well, expected an error\n");
         return 1;
     } catch (const DeviceError& error) {
-        const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
+        const auto waited =
+            std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
         fmt::print("       after {} ms: {}\n", waited.count(), error.what());
         if (std::strstr(error.what(), kernel) == nullptr) return 1;
     }
@@ -71,14 +72,15 @@ void check_child(const std::string& program, const std::string& argument, int se
         if (passed() > seconds) {
             kill(child, SIGKILL);
             waitpid(child, &status, 0);
-            report.expect(fmt::format("{}: the process exits by itself", argument), false, fmt::format("killed after {} s", seconds));
+            report.expect(fmt::format("{}: the process exits by itself", argument), false,
+                          fmt::format("killed after {} s", seconds));
             return;
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     const bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    report.expect(fmt::format("{}: reported, refused further work, and exited after {:.1f} s", argument, passed()), well,
-                  well ? "" : fmt::format("wait status {:#x}", status));
+    report.expect(fmt::format("{}: reported, refused further work, and exited after {:.1f} s", argument, passed()),
+                  well, well ? "" : fmt::format("wait status {:#x}", status));
 }
 
 }  // namespace gputomo::gpu_smoke

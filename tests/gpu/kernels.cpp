@@ -7,7 +7,8 @@ namespace {
 
 std::string header(const device::Device& device) {
     const auto target = device.ptx_target();
-    return fmt::format(".version {}.{}\n.target sm_{}\n.address_size 64\n", target.version_major, target.version_minor, target.sm);
+    return fmt::format(".version {}.{}\n.target sm_{}\n.address_size 64\n", target.version_major, target.version_minor,
+                       target.sm);
 }
 
 constexpr std::string_view kKernels = R"(
@@ -142,7 +143,8 @@ std::string kernels(const device::Device& device) {
 }
 
 std::string broken_kernel(const device::Device& device) {
-    return header(device) + ".visible .entry broken()\n{\n  .reg .u32 %r<2>; .reg .f32 %f<2>;\n  " + std::string(kBrokenText) + "\n  ret;\n}\n";
+    return header(device) + ".visible .entry broken()\n{\n  .reg .u32 %r<2>; .reg .f32 %f<2>;\n  " +
+           std::string(kBrokenText) + "\n  ret;\n}\n";
 }
 
 }  // namespace gputomo::gpu_smoke

@@ -1,5 +1,5 @@
-// gputomo_gpu_smoke [--dump DIR]: every call of device::Device on GPU 0. Prints PASS and FAIL lines; exit 0 when all passed,
-// 1 when not, 3 without a GPU.
+// gputomo_gpu_smoke [--dump DIR]: every call of device::Device on GPU 0. Prints PASS and FAIL lines; exit 0 when all
+// passed, 1 when not, 3 without a GPU.
 #include "smoke.hpp"
 
 #include "device/cuda/cuda.hpp"

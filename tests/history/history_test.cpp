@@ -30,7 +30,8 @@ protected:
 machine::Machine gpu(std::int64_t latency, const std::string& policy = "lru") {
     machine::Machine m;
     m.identity.name.set("Some GPU", {.source = "made up"});
-    m.shared.latency.set(latency, {.method = "chase", .confidence = 0.99, .interval = {{latency - 0.5, latency + 0.5}}});
+    m.shared.latency.set(latency,
+                         {.method = "chase", .confidence = 0.99, .interval = {{latency - 0.5, latency + 0.5}}});
     m.caches["l1"].policy.set(policy, {.source = "made up"});
     return m;
 }
@@ -103,15 +104,22 @@ TEST_F(HistoryFile, TwoSpecimensAccuseNobody) {
 }
 
 machine::Leaf leaf(double value, double half_width) {
-    return {.knowledge = machine::Knowledge::known, .value = value, .candidates = {}, .provenance = {.interval = {{value - half_width, value + half_width}}}};
+    return {.knowledge = machine::Knowledge::known,
+            .value = value,
+            .candidates = {},
+            .provenance = {.interval = {{value - half_width, value + half_width}}}};
 }
 
 TEST(Fleet, AFleetThatSpreadsMakesNoOutlierOfItsEdge) {
-    EXPECT_FALSE(unlike_others(leaf(104, 0.1), std::vector{leaf(100, 0.1), leaf(102, 0.1), leaf(98, 0.1), leaf(103, 0.1)}));
-    EXPECT_TRUE(unlike_others(leaf(104, 0.1), std::vector{leaf(100, 0.1), leaf(100.1, 0.1), leaf(99.9, 0.1), leaf(100, 0.1)}));
+    EXPECT_FALSE(
+        unlike_others(leaf(104, 0.1), std::vector{leaf(100, 0.1), leaf(102, 0.1), leaf(98, 0.1), leaf(103, 0.1)}));
+    EXPECT_TRUE(
+        unlike_others(leaf(104, 0.1), std::vector{leaf(100, 0.1), leaf(100.1, 0.1), leaf(99.9, 0.1), leaf(100, 0.1)}));
 }
 
-TEST(Fleet, AWideIntervalExcuses) { EXPECT_FALSE(unlike_others(leaf(104, 5), std::vector{leaf(100, 0.1), leaf(100, 0.1), leaf(100, 0.1)})); }
+TEST(Fleet, AWideIntervalExcuses) {
+    EXPECT_FALSE(unlike_others(leaf(104, 5), std::vector{leaf(100, 0.1), leaf(100, 0.1), leaf(100, 0.1)}));
+}
 
 TEST(Fleet, WhatTheOthersLackIsUnlikeThem) {
     const machine::Leaf absent{.knowledge = machine::Knowledge::absent};
@@ -123,15 +131,24 @@ TEST(Fleet, WhatTheOthersLackIsUnlikeThem) {
 TEST_F(HistoryFile, RefusesWhatItCannotKeep) {
     History history(file_);
     history.add(gpu(1), {"a", "2026-01-01T00:00:00Z"});
-    EXPECT_THAT([&] { history.add(gpu(2), {"a", "2026-01-01T00:00:00Z"}); }, ThrowsMessage<InputError>(HasSubstr("is there already")));
-    EXPECT_THAT([&] { history.add(gpu(2), {"a", "yesterday"}); }, ThrowsMessage<InputError>(HasSubstr("expected UTC as")));
+    EXPECT_THAT(
+        [&] {
+            history.add(gpu(2), {"a", "2026-01-01T00:00:00Z"});
+        },
+        ThrowsMessage<InputError>(HasSubstr("is there already")));
+    EXPECT_THAT(
+        [&] {
+            history.add(gpu(2), {"a", "yesterday"});
+        },
+        ThrowsMessage<InputError>(HasSubstr("expected UTC as")));
     EXPECT_THAT([&] { history.add(gpu(2), {"", ""}); }, ThrowsMessage<InputError>(HasSubstr("without a specimen")));
     EXPECT_THAT([&] { (void)history.machine(77); }, ThrowsMessage<InputError>(HasSubstr("no scan 77")));
 }
 
 TEST_F(HistoryFile, RefusesFilesThatAreNoHistory) {
     EXPECT_THAT([&] { History missing(file_, true); }, ThrowsMessage<InputError>(HasSubstr("no such file")));
-    std::ofstream(file_) << "this is not a database, however long one makes it; it goes on for more than a header of one hundred bytes and then some\n";
+    std::ofstream(file_) << "this is not a database, however long one makes it; it goes on for more than a header of "
+                            "one hundred bytes and then some\n";
     EXPECT_THAT([&] { History text(file_); }, ThrowsMessage<InputError>(HasSubstr("expected a history file")));
 }
 

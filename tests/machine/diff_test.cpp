@@ -7,13 +7,15 @@ namespace {
 
 TEST(MachineDiff, ComparesByIntervalToleranceAndCandidates) {
     Machine a, b;
-    set_leaf(a, "paths.global.memory_latency", {Knowledge::known, std::int64_t{440}, {}, {.method = "m", .interval = {{438, 442}}}});
+    set_leaf(a, "paths.global.memory_latency",
+             {Knowledge::known, std::int64_t{440}, {}, {.method = "m", .interval = {{438, 442}}}});
     set_leaf(b, "paths.global.memory_latency", {Knowledge::known, std::int64_t{443}, {}, {.method = "m"}});
     EXPECT_EQ(diff(a, b).differing.size(), 1U);
     EXPECT_EQ(diff(a, b, {.tolerance = 0.01}).differing.size(), 0U);
     set_leaf(b, "paths.global.memory_latency", {Knowledge::known, std::int64_t{441}, {}, {.method = "m"}});
     EXPECT_EQ(diff(a, b).equal, 1U);
-    set_leaf(b, "paths.global.memory_latency", {Knowledge::undecided, {}, {std::int64_t{400}, std::int64_t{439}}, {.method = "m"}});
+    set_leaf(b, "paths.global.memory_latency",
+             {Knowledge::undecided, {}, {std::int64_t{400}, std::int64_t{439}}, {.method = "m"}});
     EXPECT_EQ(diff(a, b).undecided.size(), 1U);
     set_leaf(b, "clock.scope", {Knowledge::known, std::string("sm"), {}, {.method = "m"}});
     EXPECT_EQ(diff(a, b).only_b, std::vector<std::string>{"clock.scope"});

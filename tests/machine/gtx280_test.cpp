@@ -17,7 +17,9 @@ TEST(Gtx280, EveryValueCitesAPaper) {
     const auto leaves = all_leaves(gtx280());
     EXPECT_GT(leaves.size(), 300U);
     for (const auto& leaf : leaves)
-        EXPECT_THAT(leaf.leaf.provenance.source, AnyOf(HasSubstr("Wong 2010"), HasSubstr("Volkov 2016"), HasSubstr("Mei 2014"))) << leaf.path;
+        EXPECT_THAT(leaf.leaf.provenance.source,
+                    AnyOf(HasSubstr("Wong 2010"), HasSubstr("Volkov 2016"), HasSubstr("Mei 2014")))
+            << leaf.path;
 }
 
 TEST(Gtx280, ArithmeticIsThatOfTables2To4) {
@@ -29,15 +31,17 @@ TEST(Gtx280, ArithmeticIsThatOfTables2To4) {
     };
     const Machine machine = gtx280();
     for (const Row& row :
-         {Row{"add.s32", 24, 8, 1}, Row{"mul.lo.s32", 96, 1.7, 4}, Row{"mad.lo.s32", 120, 1.4, 5}, Row{"add.f32", 24, 8, 1}, Row{"mul.f32", 24, 11.2, 1},
-          Row{"fma.rn.f32", 24, 8, 1}, Row{"add.f64", 48, 1, 1}, Row{"mul.f64", 48, 1, 1}, Row{"fma.rn.f64", 48, 1, 1}, Row{"rsqrt.approx.f32", 28, 2, 1},
+         {Row{"add.s32", 24, 8, 1}, Row{"mul.lo.s32", 96, 1.7, 4}, Row{"mad.lo.s32", 120, 1.4, 5},
+          Row{"add.f32", 24, 8, 1}, Row{"mul.f32", 24, 11.2, 1}, Row{"fma.rn.f32", 24, 8, 1}, Row{"add.f64", 48, 1, 1},
+          Row{"mul.f64", 48, 1, 1}, Row{"fma.rn.f64", 48, 1, 1}, Row{"rsqrt.approx.f32", 28, 2, 1},
           Row{"mul.hi.u32", 144, 1, 6}, Row{"sin.approx.f32", 48, 2, 2}, Row{"sqrt.approx.f32", 56, 2, 2}}) {
         const auto& operation = machine.operations.at(row.key);
         EXPECT_EQ(*operation.latency, row.latency) << row.key;
         EXPECT_EQ(*operation.throughput, row.throughput) << row.key;
         EXPECT_EQ(*operation.instructions, row.instructions) << row.key;
     }
-    for (const Row& row : {Row{"div.u32", 608, 0.28, 0}, Row{"div.rn.f64", 1366, 0.063, 0}}) {  // routines of a length that nobody published
+    for (const Row& row : {Row{"div.u32", 608, 0.28, 0},
+                           Row{"div.rn.f64", 1366, 0.063, 0}}) {  // routines of a length that nobody published
         const auto& operation = machine.operations.at(row.key);
         EXPECT_EQ(*operation.latency, row.latency) << row.key;
         EXPECT_EQ(*operation.throughput, row.throughput) << row.key;
@@ -54,8 +58,9 @@ TEST(Gtx280, CachesAreThoseOfTable5) {
     };
     const Machine machine = gtx280();
     for (const Row& row :
-         {Row{"texture_l1", 5120, 32, 20, 8, 261, "tpc"}, Row{"texture_l2", 262144, 256, 8, 128, 371, "gpu"}, Row{"constant_l1", 2048, 64, 4, 8, 8, "sm"},
-          Row{"constant_l2", 8192, 256, 4, 8, 81, "tpc"}, Row{"constant_l3", 32768, 256, 8, 16, 220, "gpu"}, Row{"instruction_l1", 4096, 256, 4, 4, 0, "sm"}}) {
+         {Row{"texture_l1", 5120, 32, 20, 8, 261, "tpc"}, Row{"texture_l2", 262144, 256, 8, 128, 371, "gpu"},
+          Row{"constant_l1", 2048, 64, 4, 8, 8, "sm"}, Row{"constant_l2", 8192, 256, 4, 8, 81, "tpc"},
+          Row{"constant_l3", 32768, 256, 8, 16, 220, "gpu"}, Row{"instruction_l1", 4096, 256, 4, 4, 0, "sm"}}) {
         const auto& cache = machine.caches.at(row.key);
         EXPECT_EQ(std::tuple(*cache.capacity, *cache.line, *cache.ways, *cache.sets, *cache.latency, *cache.scope),
                   std::tuple(row.capacity, row.line, row.ways, row.sets, row.latency, std::string(row.scope)))
@@ -69,8 +74,9 @@ TEST(Gtx280, TlbsAreThoseOfTable5AndFigures13To16) {
         std::int64_t reach, entries, ways, span, miss_penalty;
     };
     const Machine machine = gtx280();
-    for (const Row& row : {Row{"global_l1", 8 << 20, 16, 16, 512 << 10, 47}, Row{"global_l2", 32 << 20, 8192, 8, 4096, 211},
-                           Row{"texture_l1", 8 << 20, 16, 16, 512 << 10, 47}, Row{"texture_l2", 16 << 20, 4096, 8, 4096, 209}}) {
+    for (const Row& row :
+         {Row{"global_l1", 8 << 20, 16, 16, 512 << 10, 47}, Row{"global_l2", 32 << 20, 8192, 8, 4096, 211},
+          Row{"texture_l1", 8 << 20, 16, 16, 512 << 10, 47}, Row{"texture_l2", 16 << 20, 4096, 8, 4096, 209}}) {
         const auto& tlb = machine.tlbs.at(row.key);
         EXPECT_EQ(std::tuple(*tlb.reach, *tlb.entries, *tlb.ways, *tlb.span, *tlb.miss_penalty),
                   std::tuple(row.reach, row.entries, row.ways, row.span, row.miss_penalty))
@@ -85,7 +91,8 @@ TEST(Gtx280, PathsEndInMemoryAtThePublishedLatency) {
     EXPECT_EQ(*machine.paths.at("global").memory_latency_range, (std::vector<std::int64_t>{436, 443}));
     EXPECT_EQ(*machine.paths.at("texture").memory_latency, 497);
     EXPECT_EQ(*machine.paths.at("constant").memory_latency, 476);
-    EXPECT_EQ(*machine.paths.at("instruction").caches, (std::vector<std::string>{"instruction_l1", "constant_l2", "constant_l3"}));
+    EXPECT_EQ(*machine.paths.at("instruction").caches,
+              (std::vector<std::string>{"instruction_l1", "constant_l2", "constant_l3"}));
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ std::string error_of(const std::string& text) {
 std::string with(const std::string& body) { return R"({"schema":"gputomo-machine-1",)" + body + "}"; }
 
 TEST(MachineJson, ShippedMachinesAreReadAndWrittenWithoutLoss) {
-    for (const char* name : {"machines/gtx280.json", "tests/data/machines/fermi_like.json", "tests/data/machines/kepler_like.json"}) {
+    for (const char* name :
+         {"machines/gtx280.json", "tests/data/machines/fermi_like.json", "tests/data/machines/kepler_like.json"}) {
         const Machine machine = load(kSource / name);
         const auto result = diff(machine, from_json(to_json(machine)));
         EXPECT_TRUE(result.differing.empty() && result.only_a.empty() && result.only_b.empty()) << name;
@@ -47,14 +48,18 @@ std::string text_of(const std::filesystem::path& file) {
 /// With GPUTOMO_UPDATE_GOLDEN set, the file is written anew instead of compared.
 void expect_golden(const std::filesystem::path& file, const std::string& expected) {
     if (std::getenv("GPUTOMO_UPDATE_GOLDEN") != nullptr) std::ofstream(file) << expected;
-    EXPECT_TRUE(text_of(file) == expected) << file << " is out of date; run this test with GPUTOMO_UPDATE_GOLDEN=1 to write it anew";
+    EXPECT_TRUE(text_of(file) == expected)
+        << file << " is out of date; run this test with GPUTOMO_UPDATE_GOLDEN=1 to write it anew";
 }
 
-TEST(MachineJson, TheSchemaFileIsWhatTheStructsSay) { expect_golden(kSource / "docs/machine.schema.json", json_schema()); }
+TEST(MachineJson, TheSchemaFileIsWhatTheStructsSay) {
+    expect_golden(kSource / "docs/machine.schema.json", json_schema());
+}
 
 TEST(MachineJson, MachineFilesAreWrittenAsToJsonWritesThem) {
     for (const char* folder : {"machines", "tests/data/machines"})
-        for (const auto& entry : std::filesystem::directory_iterator(kSource / folder)) expect_golden(entry.path(), to_json(load(entry.path())));
+        for (const auto& entry : std::filesystem::directory_iterator(kSource / folder))
+            expect_golden(entry.path(), to_json(load(entry.path())));
 }
 
 TEST(MachineJson, ErrorsNameFileFieldAndWhatWasExpected) {
@@ -68,8 +73,10 @@ TEST(MachineJson, ErrorsNameFileFieldAndWhatWasExpected) {
                 HasSubstr("caches.l1.line: found no provenance; expected either \"source\""));
     EXPECT_THAT(error_of(with(R"("operations":{"add.s32":{"latency":{"value":"24","unit":"cycles","source":"x"}}})")),
                 HasSubstr("operations[add.s32].latency: value: found \"24\"; expected an integer"));
-    EXPECT_THAT(error_of(with(R"("clock":{"scope":{"value":"die","source":"x"}})")), HasSubstr("expected one of sm, tpc, gpc, gpu"));
-    EXPECT_THAT(error_of(with(R"("clock":{"read_cost":{"value":-1,"unit":"cycles","source":"x"}})")), HasSubstr("nothing negative"));
+    EXPECT_THAT(error_of(with(R"("clock":{"scope":{"value":"die","source":"x"}})")),
+                HasSubstr("expected one of sm, tpc, gpc, gpu"));
+    EXPECT_THAT(error_of(with(R"("clock":{"read_cost":{"value":-1,"unit":"cycles","source":"x"}})")),
+                HasSubstr("nothing negative"));
     EXPECT_THAT(error_of(with(R"("clock":{"read_cost":{"value":1,"unit":"cycles","method":"m","confidence":1.5}})")),
                 HasSubstr("clock.read_cost: confidence: found 1.5"));
     EXPECT_THAT(error_of(std::string(5000, '[')), HasSubstr("card.json"));
@@ -81,7 +88,8 @@ TEST(MachineJson, SizesThatDoNotMultiplyAreErrors) {
     machine.caches["l1"].line.set(64, {.source = "test"});
     machine.caches["l1"].ways.set(4, {.source = "test"});
     machine.caches["l1"].sets.set(8, {.source = "test"});
-    EXPECT_THAT(error_of(to_json(machine)), HasSubstr("caches.l1.capacity: found 4096; expected at most 32 lines of 64 bytes, 2048"));
+    EXPECT_THAT(error_of(to_json(machine)),
+                HasSubstr("caches.l1.capacity: found 4096; expected at most 32 lines of 64 bytes, 2048"));
     machine.caches["l1"].sets.set(16);
     EXPECT_EQ(error_of(to_json(machine)), "no error");
     machine.paths["global"].caches.set({"l1", "l9"}, {.source = "test"});
@@ -91,14 +99,17 @@ TEST(MachineJson, SizesThatDoNotMultiplyAreErrors) {
 TEST(MachineJson, AbsentAndUndecidedLeavesSurvive) {
     Machine machine;
     set_leaf(machine, "caches.l1.capacity", {Knowledge::absent, {}, {}, {.method = "chase"}});
-    set_leaf(machine, "caches.l2.ways", {Knowledge::undecided, {}, {std::int64_t{8}, std::int64_t{16}}, {.method = "chase"}});
+    set_leaf(machine, "caches.l2.ways",
+             {Knowledge::undecided, {}, {std::int64_t{8}, std::int64_t{16}}, {.method = "chase"}});
     const Machine back = from_json(to_json(machine));
     EXPECT_EQ(back.caches.at("l1").capacity.knowledge, Knowledge::absent);
     EXPECT_EQ(back.caches.at("l2").ways.candidates, (std::vector<std::int64_t>{8, 16}));
 }
 
 TEST(MachineJson, EveryLeafHasOneKindOfKnowledgeAndOneKindOfProvenance) {
-    const auto leaf = [](const std::string& members) { return error_of(with(R"("clock":{"resolution":{"unit":"cycles",)" + members + "}}")); };
+    const auto leaf = [](const std::string& members) {
+        return error_of(with(R"("clock":{"resolution":{"unit":"cycles",)" + members + "}}"));
+    };
     EXPECT_EQ(leaf(R"("value":2,"source":"s")"), "no error");
     EXPECT_EQ(leaf(R"("value":2,"method":"m","confidence":0.9,"interval":[1,3],"note":"n")"), "no error");
     EXPECT_EQ(leaf(R"("absent":true,"method":"m")"), "no error");
@@ -106,30 +117,40 @@ TEST(MachineJson, EveryLeafHasOneKindOfKnowledgeAndOneKindOfProvenance) {
     EXPECT_THAT(leaf(R"("value":2,"absent":true,"source":"s")"),
                 HasSubstr("clock.resolution: found 2 of \"value\", \"absent\" and \"candidates\"; expected one"));
     EXPECT_THAT(leaf(R"("source":"s")"), HasSubstr("found 0 of"));
-    EXPECT_THAT(leaf(R"("value":2,"source":"s","method":"m")"), HasSubstr("found \"source\" and \"method\"; expected either"));
+    EXPECT_THAT(leaf(R"("value":2,"source":"s","method":"m")"),
+                HasSubstr("found \"source\" and \"method\"; expected either"));
     EXPECT_THAT(leaf(R"("value":2,"source":"s","confidence":1)"), HasSubstr("expected them with \"method\" only"));
-    EXPECT_THAT(leaf(R"("value":2,"method":"m","interval":[3,1])"), HasSubstr("interval: found [3,1]; expected [low, high]"));
+    EXPECT_THAT(leaf(R"("value":2,"method":"m","interval":[3,1])"),
+                HasSubstr("interval: found [3,1]; expected [low, high]"));
     EXPECT_THAT(leaf(R"("value":2.5,"source":"s")"), HasSubstr("value: found 2.5; expected an integer"));
     EXPECT_THAT(leaf(R"("value":2,"source":"s","values":1)"), HasSubstr("unknown member \"values\""));
     EXPECT_THAT(leaf(R"("absent":false,"method":"m")"), HasSubstr("absent: found false; expected true"));
 }
 
 TEST(MachineJson, ANameGivenTwiceIsAnError) {
-    EXPECT_THAT(error_of(R"({"schema":"gputomo-machine-1","caches":{"l1":{},"l1":{}}})"), HasSubstr("card.json: found \"l1\" twice in one object"));
+    EXPECT_THAT(error_of(R"({"schema":"gputomo-machine-1","caches":{"l1":{},"l1":{}}})"),
+                HasSubstr("card.json: found \"l1\" twice in one object"));
     EXPECT_EQ(error_of(R"({"schema":"gputomo-machine-1","caches":{"l1":{}},"tlbs":{"l1":{}}})"), "no error");
 }
 
 TEST(MachineJson, KeysThatWouldBreakPathsAreErrors) {
     for (const char* key : {"", "l 1", "l[1]", "l\u0131"})
-        EXPECT_THAT(error_of(with(R"("caches":{")" + std::string(key) + R"(":{}})")), HasSubstr("caches: found the name")) << key;
+        EXPECT_THAT(error_of(with(R"("caches":{")" + std::string(key) + R"(":{}})")),
+                    HasSubstr("caches: found the name"))
+            << key;
 }
 
 TEST(MachineJson, CrossChecksSurviveTheLargestNumbers) {
     const std::string big = R"({"value":9223372036854775807,"unit":"count","source":"s"})";
-    EXPECT_THAT(error_of(with(R"("caches":{"l1":{"ways":)" + big + R"(,"sets":)" + big + "}}")), HasSubstr("caches.l1.sets: found 9223372036854775807 sets"));
-    EXPECT_THAT(error_of(with(R"("tlbs":{"t":{"set_ways":{"value":[9223372036854775807,1],"unit":"count","source":"s"}}})")), HasSubstr("tlbs.t.set_ways"));
-    EXPECT_THAT(error_of(with(R"("clock":{"resolution":{"value":9223372036854775808,"unit":"cycles","source":"s"}})")), HasSubstr("expected an integer"));
-    EXPECT_THAT(error_of(with(R"("clock":{"sm_mhz":{"value":1e999,"unit":"MHz","source":"s"}})")), HasSubstr("not valid JSON"));
+    EXPECT_THAT(error_of(with(R"("caches":{"l1":{"ways":)" + big + R"(,"sets":)" + big + "}}")),
+                HasSubstr("caches.l1.sets: found 9223372036854775807 sets"));
+    EXPECT_THAT(
+        error_of(with(R"("tlbs":{"t":{"set_ways":{"value":[9223372036854775807,1],"unit":"count","source":"s"}}})")),
+        HasSubstr("tlbs.t.set_ways"));
+    EXPECT_THAT(error_of(with(R"("clock":{"resolution":{"value":9223372036854775808,"unit":"cycles","source":"s"}})")),
+                HasSubstr("expected an integer"));
+    EXPECT_THAT(error_of(with(R"("clock":{"sm_mhz":{"value":1e999,"unit":"MHz","source":"s"}})")),
+                HasSubstr("not valid JSON"));
 }
 
 TEST(MachineJson, ReplacementAndIndexLeavesMustFitTheGeometry) {
@@ -153,7 +174,8 @@ TEST(MachineJson, ReplacementAndIndexLeavesMustFitTheGeometry) {
     EXPECT_EQ(error_of(to_json(machine)), "no error");
     cache.sector.set(48, cited);
     cache.line.set(128, cited);
-    EXPECT_THAT(error_of(to_json(machine)), HasSubstr("caches.l1.sector: found 48; expected a divisor of the line, 128"));
+    EXPECT_THAT(error_of(to_json(machine)),
+                HasSubstr("caches.l1.sector: found 48; expected a divisor of the line, 128"));
 }
 
 TEST(MachineJson, UnequalSetsAddUp) {
@@ -175,7 +197,8 @@ TEST(MachineJson, UnequalSetsAddUp) {
 TEST(MachineJson, ZeroIsRefusedWhereItMakesNoSense) {
     EXPECT_THAT(error_of(with(R"("topology":{"sms":{"value":0,"unit":"count","source":"s"}})")),
                 HasSubstr("topology.sms: found 0; expected a positive number"));
-    EXPECT_EQ(error_of(with(R"("instruction_supply":{"prefetch_lines":{"value":0,"unit":"count","source":"s"}})")), "no error");
+    EXPECT_EQ(error_of(with(R"("instruction_supply":{"prefetch_lines":{"value":0,"unit":"count","source":"s"}})")),
+              "no error");
 }
 
 TEST(MachineJson, FilesThatCannotBeReadOrWrittenAreNamed) {
@@ -199,7 +222,8 @@ TEST(MachineJson, SavedIsWhatIsLoaded) {
 
 TEST(MachineJson, AnyPrefixOfAFileIsAnInputError) {
     const std::string text = text_of(kSource / "machines/gtx280.json");
-    for (std::size_t length = 0; length + 3 < text.size(); length += 97) EXPECT_NE(error_of(text.substr(0, length)), "no error") << length;
+    for (std::size_t length = 0; length + 3 < text.size(); length += 97)
+        EXPECT_NE(error_of(text.substr(0, length)), "no error") << length;
 }
 
 TEST(Validation, ValuesFarFromAnythingBuiltAreRefusedWithTheRange) {
@@ -215,10 +239,14 @@ TEST(Validation, ValuesFarFromAnythingBuiltAreRefusedWithTheRange) {
                 ::testing::HasSubstr("clock.sm_mhz: found 1e+18 MHz; expected 0.01 to 1000000"));
     EXPECT_THAT(complaint(R"("memory":{"read_bandwidth":{"value":5e-324,"unit":"GB/s","source":"s"}})"),
                 ::testing::HasSubstr("memory.read_bandwidth: found 5e-324"));
-    EXPECT_THAT(complaint(R"("shared":{"latency":{"value":1000000000000,"unit":"cycles","source":"s"}})"), ::testing::HasSubstr("shared.latency"));
-    EXPECT_THAT(complaint(R"("tlbs":{"t":{"page":{"value":0,"unit":"bytes","source":"s"}}})"), ::testing::HasSubstr("tlbs.t.page: found 0"));
-    EXPECT_THAT(complaint(R"("caches":{"c":{"index":{"value":"bits","source":"s"},"index_bits":{"value":[7,7],"source":"s"}}})"),
-                ::testing::HasSubstr("index_bits: found [7, 7]; expected different"));
+    EXPECT_THAT(complaint(R"("shared":{"latency":{"value":1000000000000,"unit":"cycles","source":"s"}})"),
+                ::testing::HasSubstr("shared.latency"));
+    EXPECT_THAT(complaint(R"("tlbs":{"t":{"page":{"value":0,"unit":"bytes","source":"s"}}})"),
+                ::testing::HasSubstr("tlbs.t.page: found 0"));
+    EXPECT_THAT(
+        complaint(
+            R"("caches":{"c":{"index":{"value":"bits","source":"s"},"index_bits":{"value":[7,7],"source":"s"}}})"),
+        ::testing::HasSubstr("index_bits: found [7, 7]; expected different"));
 }
 
 }  // namespace

@@ -37,7 +37,9 @@ TEST(MachinePaths, BothSpellingsOfAKeyWithoutDotsAreRead) {
 
 TEST(MachinePaths, NumbersConvertOnlyWhereNothingIsLost) {
     Machine machine;
-    const auto set = [&](const char* path, Value value) { set_leaf(machine, path, {Knowledge::known, std::move(value), {}, {.method = "m"}}); };
+    const auto set = [&](const char* path, Value value) {
+        set_leaf(machine, path, {Knowledge::known, std::move(value), {}, {.method = "m"}});
+    };
     set("clock.sm_mhz", std::int64_t{1296});
     EXPECT_EQ(*machine.clock.sm_mhz, 1296.0);
     set("clock.read_cost", 28.0);

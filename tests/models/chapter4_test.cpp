@@ -35,14 +35,17 @@ TEST(Volkov, Table41IsReadFromTheDescriptions) {
 }
 
 TEST(Volkov, Table42IsTheBasicModel) {
-    const auto bound = [](const Table41Row& row, double alpha) {  // G80 and GT200 are bound by CUDA cores, the others by issue
-        return row.add_throughput < row.issue_throughput ? row.add_throughput / alpha : row.issue_throughput / (alpha + 1);
+    const auto bound = [](const Table41Row& row,
+                          double alpha) {  // G80 and GT200 are bound by CUDA cores, the others by issue
+        return row.add_throughput < row.issue_throughput ? row.add_throughput / alpha
+                                                         : row.issue_throughput / (alpha + 1);
     };
     for (const auto& row : kTable41)
         for (const double alpha : {1.0, 8.0, 32.0, 49.0, 512.0})
             for (const double warps : {1.0, 12.0, 24.0}) {
-                const double expected =
-                    32 * alpha * std::min({warps / (row.memory_latency + row.add_latency * alpha), row.memory_throughput, bound(row, alpha)});
+                const double expected = 32 * alpha *
+                                        std::min({warps / (row.memory_latency + row.add_latency * alpha),
+                                                  row.memory_throughput, bound(row, alpha)});
                 EXPECT_NEAR(adds("volkov-basic", gpu(row.gpu), alpha, warps), expected, 0.002 * expected)
                     << row.gpu << " alpha " << alpha << " warps " << warps;
             }
@@ -52,7 +55,8 @@ TEST(Volkov, Table31NeedsAsManyWarpsForArithmeticAsForMemory) {
     const auto p = gpu("gtx980");
     EXPECT_DOUBLE_EQ(*needed_warps(find_model("volkov-basic"), p, {kOnlyAdds}), 24);
     EXPECT_NEAR(*needed_warps(find_model("volkov-basic"), p, {0}), 30, 0.1);
-    EXPECT_NEAR(p.memory.latency * p.accesses(p.pin_bandwidth), 31.8, 0.05);  // the thesis prints 33, which its own figures don't give
+    EXPECT_NEAR(p.memory.latency * p.accesses(p.pin_bandwidth), 31.8,
+                0.05);  // the thesis prints 33, which its own figures don't give
 }
 
 TEST(Volkov, NonCoalescedAccessesNeedFewerWarps) {  // 4.3
@@ -68,11 +72,16 @@ TEST(Volkov, TheCuspIsTheSumOfBothLimits) {  // 4.5
         const char* gpu;
         double alpha, warps;
     };
-    for (const auto& cusp : {Cusp{"8800gtx", 9.3, 16.9}, {"gtx280", 9.0, 18.0}, {"gtx480", 15.7, 47.7}, {"gtx680", 28.9, 75.1}, {"gtx980", 48.1, 53.5}}) {
+    for (const auto& cusp : {Cusp{"8800gtx", 9.3, 16.9},
+                             {"gtx280", 9.0, 18.0},
+                             {"gtx480", 15.7, 47.7},
+                             {"gtx680", 28.9, 75.1},
+                             {"gtx980", 48.1, 53.5}}) {
         const auto p = gpu(cusp.gpu);
         double best = 0, at = 0;
         for (double alpha = 1; alpha < 100; alpha += 0.1)
-            if (const double warps = *needed_warps(find_model("volkov-basic"), p, {alpha}); warps > best) best = warps, at = alpha;
+            if (const double warps = *needed_warps(find_model("volkov-basic"), p, {alpha}); warps > best)
+                best = warps, at = alpha;
         EXPECT_NEAR(best, cusp.warps, 0.15) << cusp.gpu;
         EXPECT_NEAR(at, cusp.alpha, 0.15) << cusp.gpu;
     }
@@ -103,8 +112,11 @@ TEST(Volkov, Table61IsReadForTheOtherUnits) {
         const char* gpu;
         double sfu, sfu_latency, shared, shared_latency;
     };
-    for (const auto& row :
-         {Row{"8800gtx", 2, 32, 6, 38}, {"gtx280", 2, 34, 8, 40}, {"gtx480", 2, 22, 8, 26}, {"gtx680", 8, 9, 8, 24}, {"gtx980", 8, 13, 8, 24}}) {
+    for (const auto& row : {Row{"8800gtx", 2, 32, 6, 38},
+                            {"gtx280", 2, 34, 8, 40},
+                            {"gtx480", 2, 22, 8, 26},
+                            {"gtx680", 8, 9, 8, 24},
+                            {"gtx980", 8, 13, 8, 24}}) {
         const auto sfu = gpu(row.gpu, Access::sfu), shared = gpu(row.gpu, Access::shared);
         EXPECT_DOUBLE_EQ(sfu.memory.throughput * 32 / sfu.schedulers, row.sfu) << row.gpu;
         EXPECT_EQ(sfu.memory.latency, row.sfu_latency) << row.gpu;
@@ -135,7 +147,8 @@ TEST(CudaGuide, Table43) {
         const double estimate = *needed_warps(find_model("cuda-guide"), p, {row.alpha});
         EXPECT_NEAR(estimate, row.estimate, row.tolerance) << row.gpu;
         EXPECT_NEAR(estimate + p.arithmetic.latency * p.arithmetic.throughput, row.better, 0.06) << row.gpu;
-        EXPECT_DOUBLE_EQ(adds("cuda-guide", p, row.alpha, p.max_warps), 32 * p.arithmetic.throughput * row.alpha / (row.alpha + 1));
+        EXPECT_DOUBLE_EQ(adds("cuda-guide", p, row.alpha, p.max_warps),
+                         32 * p.arithmetic.throughput * row.alpha / (row.alpha + 1));
     }
 }
 
@@ -158,12 +171,14 @@ TEST(Multithreading, EarlierModelsSayWhatTheGuideSays) {  // 4.9
 }
 
 TEST(ZhangOwens, OverlappingTimesOverestimateByTwoAtSmallOccupancy) {  // 4.11
-    for (const auto& [name, alpha] : {std::pair{"8800gtx", 16}, {"gtx280", 16}, {"gtx480", 32}, {"gtx680", 32}, {"gtx980", 64}}) {
+    for (const auto& [name, alpha] :
+         {std::pair{"8800gtx", 16}, {"gtx280", 16}, {"gtx480", 32}, {"gtx680", 32}, {"gtx980", 64}}) {
         const auto p = gpu(name);
         EXPECT_NEAR(largest_ratio("zhang-owens", "volkov-basic", p, alpha), 2, 0.3) << name;
         // At full occupancy all but the GTX 680 are bound by throughput, where both agree.
         if (p.gpu == "GeForce GTX 680") continue;
-        EXPECT_NEAR(ipc("zhang-owens", p, alpha, p.max_warps) / ipc("volkov-basic", p, alpha, p.max_warps), 1, 0.07) << name;
+        EXPECT_NEAR(ipc("zhang-owens", p, alpha, p.max_warps) / ipc("volkov-basic", p, alpha, p.max_warps), 1, 0.07)
+            << name;
     }
 }
 
@@ -204,8 +219,11 @@ TEST(Contention, SolvesTheEquationOfTheKeplerGpu) {  // 6.5
     EXPECT_NEAR(p.accesses(p.contention->lowest_limit()), 0.1477, 0.5e-4);
     for (const double alpha : {0.0, 16.0, 64.0, 512.0})
         for (const double warps : {4.0, 32.0, 64.0}) {
-            const double x = accesses_per_cycle({alpha}, ipc("volkov-contention", p, alpha, warps)), pole = p.accesses(170);
-            EXPECT_NEAR(x, std::min({warps / (300 + 32 * x / (pole - x) + 9 * alpha), p.accesses(154), 4 / (alpha + 1)}), 1e-9) << alpha << " " << warps;
+            const double x = accesses_per_cycle({alpha}, ipc("volkov-contention", p, alpha, warps)),
+                         pole = p.accesses(170);
+            EXPECT_NEAR(
+                x, std::min({warps / (300 + 32 * x / (pole - x) + 9 * alpha), p.accesses(154), 4 / (alpha + 1)}), 1e-9)
+                << alpha << " " << warps;
         }
 }
 
@@ -214,7 +232,8 @@ TEST(Contention, NearlyTheBasicModelWhereArithmeticPrevails) {
         const auto p = gpu(name);
         EXPECT_DOUBLE_EQ(ipc("volkov-contention", p, kOnlyAdds, 4), ipc("volkov-basic", p, kOnlyAdds, 4));
         EXPECT_NEAR(ipc("volkov-contention", p, 512, 4) / ipc("volkov-basic", p, 512, 4), 1, 0.01);
-        EXPECT_GT(*needed_warps(find_model("volkov-contention"), p, {1}), *needed_warps(find_model("volkov-basic"), p, {1}));
+        EXPECT_GT(*needed_warps(find_model("volkov-contention"), p, {1}),
+                  *needed_warps(find_model("volkov-basic"), p, {1}));
     }
 }
 
@@ -228,8 +247,10 @@ TEST(Contention, TheCloserFitOfTheG80HasItsPoleBelowThePeak) {  // 6.4
 
 TEST(Models, IndependentChainsCountAsWarps) {  // 6.3
     const auto p = gpu("gtx480");
-    for (const auto& model : catalogue()) EXPECT_DOUBLE_EQ(ipc(model.id, p, 3, 6, 2), ipc(model.id, p, 3, 12)) << model.id;
-    EXPECT_DOUBLE_EQ(*needed_warps(find_model("volkov-basic"), p, {3, 2}), *needed_warps(find_model("volkov-basic"), p, {3}) / 2);
+    for (const auto& model : catalogue())
+        EXPECT_DOUBLE_EQ(ipc(model.id, p, 3, 6, 2), ipc(model.id, p, 3, 12)) << model.id;
+    EXPECT_DOUBLE_EQ(*needed_warps(find_model("volkov-basic"), p, {3, 2}),
+                     *needed_warps(find_model("volkov-basic"), p, {3}) / 2);
 }
 
 TEST(Models, ErrorsNameWhatIsMissing) {
@@ -241,7 +262,8 @@ TEST(Models, ErrorsNameWhatIsMissing) {
         }
         return "";
     };
-    EXPECT_THAT(message([] { (void)find_model("crystal-ball"); }), ::testing::HasSubstr("expected one of volkov-basic, "));
+    EXPECT_THAT(message([] { (void)find_model("crystal-ball"); }),
+                ::testing::HasSubstr("expected one of volkov-basic, "));
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx480.json");
     machine.memory.read_bandwidth = {};
     EXPECT_EQ(message([&] { (void)parameters_of(machine, Access::global, "mine.json"); }),

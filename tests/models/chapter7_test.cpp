@@ -38,7 +38,9 @@ TEST(Baghsorkhi, ReducesToTheThesisFormula) {  // 7.2
     for (const double alpha : {0.0, 1.0, 11.0, 32.0, 512.0})
         for (double n = 1; n <= 24; ++n) {
             const double x = alpha * std::max(4.0, 20 / n) + 4;
-            EXPECT_NEAR(term("baghsorkhi", p, alpha, n, "warp_latency"), std::max({1 / p.memory.throughput, x, 440 - (n - 2) * x}), 1e-9) << alpha << " " << n;
+            EXPECT_NEAR(term("baghsorkhi", p, alpha, n, "warp_latency"),
+                        std::max({1 / p.memory.throughput, x, 440 - (n - 2) * x}), 1e-9)
+                << alpha << " " << n;
         }
     EXPECT_NEAR(1 / p.memory.throughput, 37, 0.5);
 }
@@ -53,8 +55,10 @@ TEST(Baghsorkhi, UnderestimatesMemoryEightTimes) {
 
 TEST(Baghsorkhi, GrowsFasterThanLinearlyAtIntermediateIntensity) {
     const auto p = gpu("8800gtx");
-    double steepest = 0;  // throughput never falls, and somewhere outgrows the number of warps: the odd shape of Fig. 7.2b
-    for (int n = 1; n < 24; ++n) steepest = std::max(steepest, ipc("baghsorkhi", p, 11, n + 1) / ipc("baghsorkhi", p, 11, n) / ((n + 1.0) / n));
+    double steepest =
+        0;  // throughput never falls, and somewhere outgrows the number of warps: the odd shape of Fig. 7.2b
+    for (int n = 1; n < 24; ++n)
+        steepest = std::max(steepest, ipc("baghsorkhi", p, 11, n + 1) / ipc("baghsorkhi", p, 11, n) / ((n + 1.0) / n));
     EXPECT_GT(steepest, 1.3);
     EXPECT_NEAR(ipc("baghsorkhi", p, 11, 24) / ipc("volkov-basic", p, 11, 24), 0.92, 0.02);
     EXPECT_NEAR(largest_ratio("baghsorkhi", "volkov-basic", p, 32), 1.71, 0.1);  // 1.710 against experiment (7.9)
@@ -62,7 +66,8 @@ TEST(Baghsorkhi, GrowsFasterThanLinearlyAtIntermediateIntensity) {
 
 TEST(Baghsorkhi, IsRightForArithmeticAlone) {
     const auto p = gpu("8800gtx");
-    for (const double n : {1.0, 4.0, 24.0}) EXPECT_DOUBLE_EQ(ipc("baghsorkhi", p, kOnlyAdds, n), ipc("volkov-basic", p, kOnlyAdds, n));
+    for (const double n : {1.0, 4.0, 24.0})
+        EXPECT_DOUBLE_EQ(ipc("baghsorkhi", p, kOnlyAdds, n), ipc("volkov-basic", p, kOnlyAdds, n));
 }
 
 TEST(ZhangOwens, TakesTheSmallerOfTheTwoThroughputs) {  // 7.3
@@ -79,7 +84,8 @@ TEST(Sim, Table71) {
         const char* gpu;
         double latency, cpi, memory_latency, mwp;
     };
-    for (const auto& row : {Row{"gtx480", 18, 1, 513, 30.7}, {"gtx680", 9, 0.25, 301, 40.3}, {"gtx980", 6, 0.25, 368, 29.9}}) {
+    for (const auto& row :
+         {Row{"gtx480", 18, 1, 513, 30.7}, {"gtx680", 9, 0.25, 301, 40.3}, {"gtx980", 6, 0.25, 368, 29.9}}) {
         const auto p = gpu(row.gpu);
         EXPECT_EQ(p.arithmetic.latency, row.latency);
         EXPECT_EQ(1 / p.arithmetic.throughput, row.cpi);
@@ -95,8 +101,9 @@ TEST(Sim, FermiFormulas) {  // 7.4
         const double cpi = std::max(18 / n, 1.0);
         EXPECT_DOUBLE_EQ(term("sim", p, 32, n, "T_comp"), 33 * n * cpi);
         EXPECT_DOUBLE_EQ(term("sim", p, 32, n, "CWP"), std::min(n, 1 + 513 / (33 * cpi)));
-        EXPECT_DOUBLE_EQ(term("sim", p, 32, n, "T_mem"),
-                         n * 513 / std::min(std::min(n, 513 * p.memory.throughput), std::max(1.0, term("sim", p, 32, n, "CWP") - 1)));
+        EXPECT_DOUBLE_EQ(term("sim", p, 32, n, "T_mem"), n * 513 /
+                                                             std::min(std::min(n, 513 * p.memory.throughput),
+                                                                      std::max(1.0, term("sim", p, 32, n, "CWP") - 1)));
     }
 }
 
@@ -126,7 +133,8 @@ TEST(Huang, GreedyPolicyExceedsPeakIssueByAFifth) {  // 7.6
     EXPECT_NEAR(ipc("huang-gto", synthetic, kOnlyAdds, 1e6), 1.04, 0.005);
     for (const double n : {4.0, 64.0, 200.0}) {
         const double share = n / 4;
-        EXPECT_NEAR(ipc("huang-gto", p, kOnlyAdds, n), 4 * share / std::max(6.0, (share - 1) * (1 - 1 / 6.0) + 1), 1e-9);
+        EXPECT_NEAR(ipc("huang-gto", p, kOnlyAdds, n), 4 * share / std::max(6.0, (share - 1) * (1 - 1 / 6.0) + 1),
+                    1e-9);
     }
 }
 
@@ -161,9 +169,12 @@ TEST(Huang, StrideTwoTakesMinus89CyclesPerInstruction) {  // 7.8
 /// Occupancy needed at intermediate intensity over the larger of those at both ends: the cusp (Figs. 4.5, 7.14).
 double cusp(std::string_view model, const Parameters& p) {
     constexpr int kEnough = 1000;
-    const auto needed = [&](double alpha) { return warps_to_reach(find_model(model), p, {alpha}, 0.9, kEnough).value_or(kEnough); };
+    const auto needed = [&](double alpha) {
+        return warps_to_reach(find_model(model), p, {alpha}, 0.9, kEnough).value_or(kEnough);
+    };
     double highest = 0;
-    for (double alpha = 1; alpha <= 512; alpha *= std::sqrt(2.0)) highest = std::max(highest, static_cast<double>(needed(alpha)));
+    for (double alpha = 1; alpha <= 512; alpha *= std::sqrt(2.0))
+        highest = std::max(highest, static_cast<double>(needed(alpha)));
     return highest / std::max(needed(0), needed(kOnlyAdds));
 }
 

@@ -46,7 +46,8 @@ TEST(Cusp, IsBeyondTheWarpsThatFitWhereNoOccupancyHasThePeak) {
 }
 
 TEST(Cusp, ShowsInWhatIsAttainedWhereNothingIsEnough) {  // as on an H200, whose streams reach no 90% either
-    const Needs cusp{{1, {{}, 0.6}}, {8, {{}, 0.5}}, {64, {{}, 0.7}}}, no_cusp{{1, {{}, 0.6}}, {8, {{}, 0.595}}, {64, {30, 0.95}}};
+    const Needs cusp{{1, {{}, 0.6}}, {8, {{}, 0.5}}, {64, {{}, 0.7}}},
+        no_cusp{{1, {{}, 0.6}}, {8, {{}, 0.595}}, {64, {30, 0.95}}};
     EXPECT_EQ(cusp_of(cusp)->alpha, 8);
     EXPECT_TRUE(cusp_of(cusp)->above_both_ends);
     EXPECT_FALSE(cusp_of(no_cusp)->above_both_ends);

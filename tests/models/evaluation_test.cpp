@@ -12,12 +12,14 @@ namespace {
 
 MeasuredMix as_if(std::string_view model, const Parameters& p, double alpha) {
     MeasuredMix measured{{alpha}, {}};
-    for (int warps = p.schedulers; warps <= p.max_warps; warps += p.schedulers) measured.throughput[warps] = ipc(model, p, alpha, warps);
+    for (int warps = p.schedulers; warps <= p.max_warps; warps += p.schedulers)
+        measured.throughput[warps] = ipc(model, p, alpha, warps);
     return measured;
 }
 
 const Evaluation& row(const std::vector<Evaluation>& rows, std::string_view model, double alpha) {
-    return *std::find_if(rows.begin(), rows.end(), [&](const auto& e) { return e.model == model && e.mix.alpha == alpha; });
+    return *std::find_if(rows.begin(), rows.end(),
+                         [&](const auto& e) { return e.model == model && e.mix.alpha == alpha; });
 }
 
 TEST(Evaluation, AModelIsRightAboutItself) {

@@ -15,7 +15,8 @@ inline Parameters gpu(const std::string& name, Access access = Access::global) {
 
 inline constexpr std::array kGpus = {"8800gtx", "gtx280", "gtx480", "gtx680", "gtx980"};
 
-/// Volkov 2016, 7.7: s = 0.667 cycles, 16 cores, memory latency 300 and arithmetic latency 25 cycles, 1 issue per cycle.
+/// Volkov 2016, 7.7: s = 0.667 cycles, 16 cores, memory latency 300 and arithmetic latency 25 cycles, 1 issue per
+/// cycle.
 inline Parameters synthetic_gpu() {
     Parameters p;
     p.gpu = "synthetic";
@@ -31,7 +32,9 @@ inline double ipc(std::string_view model, const Parameters& p, double alpha, dou
     return solve(find_model(model), p, {alpha, ilp}, warps).instructions_per_cycle;
 }
 
-inline double adds(std::string_view model, const Parameters& p, double alpha, double warps) { return adds_per_cycle({alpha}, ipc(model, p, alpha, warps)); }
+inline double adds(std::string_view model, const Parameters& p, double alpha, double warps) {
+    return adds_per_cycle({alpha}, ipc(model, p, alpha, warps));
+}
 
 inline double term(std::string_view model, const Parameters& p, double alpha, double warps, std::string_view name) {
     return solve(find_model(model), p, {alpha}, warps).term(name);
@@ -40,7 +43,8 @@ inline double term(std::string_view model, const Parameters& p, double alpha, do
 /// The largest of a / b over all occupancies.
 inline double largest_ratio(std::string_view a, std::string_view b, const Parameters& p, double alpha) {
     double largest = 0;
-    for (int warps = p.schedulers; warps <= p.max_warps; warps += p.schedulers) largest = std::max(largest, ipc(a, p, alpha, warps) / ipc(b, p, alpha, warps));
+    for (int warps = p.schedulers; warps <= p.max_warps; warps += p.schedulers)
+        largest = std::max(largest, ipc(a, p, alpha, warps) / ipc(b, p, alpha, warps));
     return largest;
 }
 

@@ -20,14 +20,19 @@ TEST(Replay, AloneAWarpHasItsLatency) {
 }
 
 TEST(Replay, WhatNeverWaitsAddsUp) {
-    const ReplayStations stations{
-        .schedulers = 4, .warps = 24, .adds = 10, .add_latency = 6, .access_latency = 400, .service = 0.01};  // six a scheduler: each finds its slot free
+    const ReplayStations stations{.schedulers = 4,
+                                  .warps = 24,
+                                  .adds = 10,
+                                  .add_latency = 6,
+                                  .access_latency = 400,
+                                  .service = 0.01};  // six a scheduler: each finds its slot free
     EXPECT_NEAR(throughput_of(stations), 24.0 / 460, 0.02 * 24 / 460);
     EXPECT_LT(replayed(stations).waiting, 1);
 }
 
 TEST(Replay, NoMoreThanTheServerAndTheSlotsAllow) {
-    ReplayStations stations{.sms = 4, .warps = 48, .adds = 20, .add_latency = 20, .add_slot = 4, .access_latency = 100, .service = 50};
+    ReplayStations stations{
+        .sms = 4, .warps = 48, .adds = 20, .add_latency = 20, .add_slot = 4, .access_latency = 100, .service = 50};
     EXPECT_NEAR(throughput_of(stations), 1.0 / 200, 0.01 / 200);  // four SMs, one access every 50 cycles
     EXPECT_GT(replayed(stations).waiting, 1000);
     stations.service = 1;
@@ -35,7 +40,8 @@ TEST(Replay, NoMoreThanTheServerAndTheSlotsAllow) {
 }
 
 TEST(Replay, FractionsOfSlotsAndOfGroupsCountInTheMean) {
-    ReplayStations stations{.warps = 32, .adds = 20, .add_latency = 4, .add_slot = 1.25, .access_latency = 20, .service = 1};
+    ReplayStations stations{
+        .warps = 32, .adds = 20, .add_latency = 4, .add_slot = 1.25, .access_latency = 20, .service = 1};
     EXPECT_NEAR(throughput_of(stations), 1.0 / 26, 0.02 / 26);
     stations.add_slot = 1;
     stations.adds = 0.25;  // four accesses, then an add
@@ -46,8 +52,10 @@ TEST(Replay, FractionsOfSlotsAndOfGroupsCountInTheMean) {
 }
 
 TEST(Replay, HeldCyclesAreLostToAddsButNotToAccesses) {
-    ReplayStations stations{.warps = 16, .adds = 20, .add_latency = 4, .access_holds = 4, .access_latency = 20, .service = 0.01};
-    EXPECT_GT(throughput_of(stations), 1.0 / 25);  // 20 adds, an access, and 4 held, some of them together with another access
+    ReplayStations stations{
+        .warps = 16, .adds = 20, .add_latency = 4, .access_holds = 4, .access_latency = 20, .service = 0.01};
+    EXPECT_GT(throughput_of(stations),
+              1.0 / 25);  // 20 adds, an access, and 4 held, some of them together with another access
     EXPECT_LT(throughput_of(stations), 1.0 / 22);
     stations.adds = 0;
     EXPECT_NEAR(throughput_of(stations), 16.0 / 20, 0.02);

@@ -43,7 +43,8 @@ TEST(Worksheet, UsesOfOneKindAreOneRow) {
 }
 
 TEST(LatencyBound, Listing31) {  // register dependencies on the Kepler GPU
-    const auto p = predicted(listed("LD R1, [R1]\nLDS R1, [R1]\nFADD R1, R1, R2\nMUFU.RSQ R1, R1\nST [R3], R1\n"), "gtx680");
+    const auto p =
+        predicted(listed("LD R1, [R1]\nLDS R1, [R1]\nFADD R1, R1, R2\nMUFU.RSQ R1, R1\nST [R3], R1\n"), "gtx680");
     EXPECT_THAT(p.issue_times, ElementsAre(0, 301, 325, 334, 343));
 }
 
@@ -52,11 +53,14 @@ TEST(LatencyBound, Listing32) {  // ILP latency on the Fermi GPU
     EXPECT_THAT(p.issue_times, ElementsAre(0, 6, 12, 18));
 }
 
-TEST(LatencyBound, Listing33) {  // branch and barrier on the Fermi GPU; its load takes 512 cycles, a cycle less than Table 6.2 says
-    const std::string text = "@P0 BRA `(label)\nLD R1, [R1]\nFADD R1, R1, R2\nlabel:\nBAR.RED.POPC 0x0\nFADD R1, R1, R2\n";
+TEST(LatencyBound,
+     Listing33) {  // branch and barrier on the Fermi GPU; its load takes 512 cycles, a cycle less than Table 6.2 says
+    const std::string text =
+        "@P0 BRA `(label)\nLD R1, [R1]\nFADD R1, R1, R2\nlabel:\nBAR.RED.POPC 0x0\nFADD R1, R1, R2\n";
     const auto longer = predicted(listed(text), "gtx480");
     EXPECT_THAT(longer.issue_times, ElementsAre(0, 28, 541, 541 + 6, 541 + 6 + 34));
-    const auto taken = predicted(listed(text), "gtx480", {.path = {.trip_counts = {}, .taken = {"label"}}, .access = {}});
+    const auto taken =
+        predicted(listed(text), "gtx480", {.path = {.trip_counts = {}, .taken = {"label"}}, .access = {}});
     EXPECT_THAT(taken.issue_times, ElementsAre(0, -1, -1, 32, 32 + 34));
 }
 
@@ -85,13 +89,15 @@ TEST(VectorAdd, ThroughputBoundIsMemory) {
 
 /// Listing 3.6 as machine code: three accesses, of which line 7 is the permuted one.
 constexpr const char* kPermute =
-    "S2R R0, SR_CTAID.X\nS2R R3, SR_TID.X\nIMAD R2, R0, c[0x0][0x28], R3\nISCADD R3, R2, c[0x0][0x150], 0x2\nLD R3, [R3]\nISCADD R3, R3, c[0x0][0x148], "
+    "S2R R0, SR_CTAID.X\nS2R R3, SR_TID.X\nIMAD R2, R0, c[0x0][0x28], R3\nISCADD R3, R2, c[0x0][0x150], 0x2\nLD R3, "
+    "[R3]\nISCADD R3, R3, c[0x0][0x148], "
     "0x2\nLD R4, [R3]\n"
     "ISCADD R2, R2, c[0x0][0x140], 0x2\nST [R2], R4\nEXIT\n";
 
 TEST(BackOfTheEnvelope, RandomPermutationNeedsFarFewerWarps) {  // 3.10
     const auto ordered = predicted(listed(kPermute), "gtx980");
-    const auto random = predicted(listed(kPermute), "gtx980", {.path = {}, .access = {.transactions = {{7, 32}}, .ways = {}}});
+    const auto random =
+        predicted(listed(kPermute), "gtx980", {.path = {}, .access = {.transactions = {{7, 32}}, .ways = {}}});
     EXPECT_EQ(ordered.bytes, 3 * 128);
     EXPECT_EQ(random.bytes, 2 * 128 + 32 * 32);            // 32-byte transactions
     EXPECT_NEAR(random.bound / ordered.bound, 3.3, 0.06);  // of the bytes; the one write costs more than a read
@@ -102,7 +108,9 @@ TEST(BackOfTheEnvelope, RandomPermutationNeedsFarFewerWarps) {  // 3.10
 
 TEST(BackOfTheEnvelope, WritesHalveTheOccupancyNeeded) {  // 3.10, Listing 3.7
     const auto read = predicted(listed("LD R1, [R1]\nFSETP.LT.AND P0, PT, R1, RZ, PT\n@!P0 EXIT\n"), "gtx980");
-    const auto both = predicted(listed("LD R1, [R1]\nFSETP.LT.AND P0, PT, R1, RZ, PT\n@!P0 EXIT\nFADD R1, -R1, -RZ\nST [R2], R1\nEXIT\n"), "gtx980");
+    const auto both = predicted(
+        listed("LD R1, [R1]\nFSETP.LT.AND P0, PT, R1, RZ, PT\n@!P0 EXIT\nFADD R1, -R1, -RZ\nST [R2], R1\nEXIT\n"),
+        "gtx980");
     EXPECT_NEAR(read.needed_warps / both.needed_warps, 2, 0.1);
 }
 

@@ -12,7 +12,9 @@ namespace {
 /// A GTX 980 with an L1 of 96 lines in sets of four that shared memory can take all of but two sets.
 machine::Machine splitting() {
     auto machine = machine_named("gtx980");
-    const auto set = [](auto& leaf, auto value) { leaf.value = std::move(value), leaf.knowledge = machine::Knowledge::known; };
+    const auto set = [](auto& leaf, auto value) {
+        leaf.value = std::move(value), leaf.knowledge = machine::Knowledge::known;
+    };
     auto& l1 = machine.caches["l1"];
     set(l1.line, 128), set(l1.ways, 4), set(l1.capacity, 96 * 128);
     set(l1.capacity_options, std::vector<std::int64_t>{96 * 128, 48 * 128, 8 * 128});
@@ -31,21 +33,29 @@ TEST(LinesUnderWay, TheSmallestSplitThatHoldsTheBlocksIsInForce) {
 }
 
 TEST(LinesUnderWay, FewSetsAreFullBeforeTheCacheIs) {
-    // One set is as good as its lines; of many sets one is full long before the others. A queue more, and others go on meanwhile.
+    // One set is as good as its lines; of many sets one is full long before the others. A queue more, and others go on
+    // meanwhile.
     EXPECT_NEAR(scattered_lines_under_way({.lines = 64, .ways = 64}, 1), 64, 0.5);
     EXPECT_EQ(scattered_lines_under_way({.lines = 64, .ways = 0}, 4), 64);
-    const double one = scattered_lines_under_way({.lines = 256, .ways = 4}, 1), four = scattered_lines_under_way({.lines = 256, .ways = 4}, 4);
+    const double one = scattered_lines_under_way({.lines = 256, .ways = 4}, 1),
+                 four = scattered_lines_under_way({.lines = 256, .ways = 4}, 4);
     EXPECT_LT(one, 100);
     EXPECT_GT(four, one * 1.2);
     EXPECT_LT(four, 256);
     EXPECT_GT(scattered_lines_under_way({.lines = 256, .ways = 8}, 4), four);
 }
 
-TEST(LinesUnderWay, OneSetOfTwoWaysAndTwoQueuesIsAlwaysFull) { EXPECT_NEAR(scattered_lines_under_way({.lines = 2, .ways = 2}, 2), 2, 0.1); }
+TEST(LinesUnderWay, OneSetOfTwoWaysAndTwoQueuesIsAlwaysFull) {
+    EXPECT_NEAR(scattered_lines_under_way({.lines = 2, .ways = 2}, 2), 2, 0.1);
+}
 
 TEST(LinesUnderWay, ScatteredLoadsSlowDownWhereSharedMemoryHoldsTheOccupancy) {
     const auto code = [] { return compiled(ptx_of("ld.global.f32 %f1, [%rd1]; st.global.f32 [%rd1], %f1;")); };
-    Choices choices{.path = {}, .access = {.transactions = {{9, 32}}, .ways = {}}, .warps_of_block = 4, .dynamic_shared = 0, .holding = {}};
+    Choices choices{.path = {},
+                    .access = {.transactions = {{9, 32}}, .ways = {}},
+                    .warps_of_block = 4,
+                    .dynamic_shared = 0,
+                    .holding = {}};
     const auto free = predict(code(), splitting(), choices, "test");
     choices.holding = [](int blocks) { return blocks < 16 ? 98304 / (blocks + 1) + 256 : 4096; };
     const auto held = predict(code(), splitting(), choices, "test");
@@ -57,7 +67,8 @@ TEST(LinesUnderWay, ScatteredLoadsSlowDownWhereSharedMemoryHoldsTheOccupancy) {
     EXPECT_LT(warps_per_cycle_at(held, 32), 8.0 / 32 / latency);
     EXPECT_LT(warps_per_cycle_at(held, 32), warps_per_cycle_at(free, 32) / 2);
     const auto says = [](const Prediction& p) {
-        return std::ranges::any_of(p.assumptions, [](const auto& a) { return a.find("leaves the first cache 8 lines") != std::string::npos; });
+        return std::ranges::any_of(
+            p.assumptions, [](const auto& a) { return a.find("leaves the first cache 8 lines") != std::string::npos; });
     };
     EXPECT_TRUE(says(held));
     EXPECT_FALSE(says(free));
@@ -66,7 +77,8 @@ TEST(LinesUnderWay, ScatteredLoadsSlowDownWhereSharedMemoryHoldsTheOccupancy) {
 TEST(LinesUnderWay, LoadsOfNeighboursFillAllSetsAlike) {
     const auto code = [] {
         return compiled(
-            ptx_of("mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; ld.global.f32 %f1, [%rd3]; st.global.f32 [%rd3], %f1;"));
+            ptx_of("mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; ld.global.f32 %f1, "
+                   "[%rd3]; st.global.f32 [%rd3], %f1;"));
     };
     Choices choices{.path = {}, .access = {}, .warps_of_block = 4, .dynamic_shared = 98304 / 8, .holding = {}};
     const auto held = predict(code(), splitting(), choices, "test");

@@ -33,7 +33,8 @@ TEST(Listing, OfNvdisasmHasLabels) {
     EXPECT_EQ(tile.name, "tile");
     EXPECT_EQ(tile.labels.at(".L_x_0"), 4U);
     EXPECT_EQ(tile.labels.at(".L_x_3"), tile.instructions.size());
-    const auto p = predicted(code_from_listing(functions, "tile", "f"), "gtx480", {.path = {.trip_counts = {{".L_x_0", 100}}, .taken = {}}, .access = {}});
+    const auto p = predicted(code_from_listing(functions, "tile", "f"), "gtx480",
+                             {.path = {.trip_counts = {{".L_x_0", 100}}, .taken = {}}, .access = {}});
     EXPECT_EQ(p.executions.at(5), 100);
     EXPECT_EQ(p.executions.at(9), 1);
     EXPECT_EQ(p.executions.at(11), 0);  // padding behind the exit
@@ -41,7 +42,8 @@ TEST(Listing, OfNvdisasmHasLabels) {
 
 TEST(Listing, BranchesByAddressMakeLoops) {
     const auto functions = parse_listing(text_of("sass/sum_sm_90.sass"));
-    const auto p = predicted(code_from_listing(functions, "sum", "f"), "gtx980", {.path = {.trip_counts = {{"0x60", 64}}, .taken = {}}, .access = {}});
+    const auto p = predicted(code_from_listing(functions, "sum", "f"), "gtx980",
+                             {.path = {.trip_counts = {{"0x60", 64}}, .taken = {}}, .access = {}});
     EXPECT_EQ(p.executions.at(6), 64);
     EXPECT_NEAR(p.latency, 64 * (368 + 6 + 13), 100);
     EXPECT_EQ(predicted(code_from_listing(functions, "nothing", "f"), "gtx980").executions, std::vector<double>{1});
@@ -66,7 +68,9 @@ TEST(Listing, ResultsAreTheFirstOperands) {
     EXPECT_EQ(listed("STG.E.64 desc[UR4][R2.64], R6").instructions[0].reads.size(), 5U);
 }
 
-TEST(Listing, DualIssueMarksOfOldGpusAreRead) { EXPECT_EQ(listed("   {  FADD R1, R1, R2;\n      MOV R4, R5;  }\n EXIT;\n").instructions.size(), 3U); }
+TEST(Listing, DualIssueMarksOfOldGpusAreRead) {
+    EXPECT_EQ(listed("   {  FADD R1, R1, R2;\n      MOV R4, R5;  }\n EXIT;\n").instructions.size(), 3U);
+}
 
 TEST(Listing, RefusalsNameTheLine) {
     EXPECT_THAT(message_of([] { (void)parse_listing("MOV R1, R2\nhello world\n", "f.sass"); }),
@@ -74,17 +78,25 @@ TEST(Listing, RefusalsNameTheLine) {
     EXPECT_THAT(message_of([] { (void)parse_listing("@X MOV R1, R2\n", "f.sass"); }),
                 HasSubstr("f.sass:1: found the guard 'X'; expected a predicate register"));
     EXPECT_THAT(message_of([] { (void)parse_listing("a:\na:\n", "f.sass"); }), HasSubstr("label 'a' is placed twice"));
-    EXPECT_THAT(message_of([] { (void)listed("HMMA.16816.F32 R4, R8, R10, R4\n"); }), HasSubstr("listing:1: 'HMMA' can't be predicted"));
-    EXPECT_THAT(message_of([] { (void)listed("BRA `(.L_x_9)\n"); }), HasSubstr("found the target '.L_x_9'; expected a label"));
-    EXPECT_THAT(message_of([] { (void)listed("/*0000*/ BRA 0x40 ;\n"); }), HasSubstr("found the target 0x40; expected the address of an instruction"));
-    EXPECT_THAT(message_of([] { (void)code_from_listing(parse_listing(text_of("sass/sum_sm_90.sass")), "product", "f"); }),
-                HasSubstr("no function 'product'; expected one of sum, nothing"));
-    EXPECT_THAT(message_of([] { (void)code_from_listing(parse_listing(""), "k", "f"); }), HasSubstr("expected a listing with code"));
+    EXPECT_THAT(message_of([] { (void)listed("HMMA.16816.F32 R4, R8, R10, R4\n"); }),
+                HasSubstr("listing:1: 'HMMA' can't be predicted"));
+    EXPECT_THAT(message_of([] { (void)listed("BRA `(.L_x_9)\n"); }),
+                HasSubstr("found the target '.L_x_9'; expected a label"));
+    EXPECT_THAT(message_of([] { (void)listed("/*0000*/ BRA 0x40 ;\n"); }),
+                HasSubstr("found the target 0x40; expected the address of an instruction"));
+    EXPECT_THAT(
+        message_of([] { (void)code_from_listing(parse_listing(text_of("sass/sum_sm_90.sass")), "product", "f"); }),
+        HasSubstr("no function 'product'; expected one of sum, nothing"));
+    EXPECT_THAT(message_of([] { (void)code_from_listing(parse_listing(""), "k", "f"); }),
+                HasSubstr("expected a listing with code"));
 }
 
 TEST(Listing, GoingBackIntoTheMiddleOfALoopIsRefused) {
     const auto code = listed("a:\nMOV R1, R2\nb:\nMOV R1, R2\n@P0 BRA `(a)\nMOV R1, R2\nBRA `(b)\nEXIT\n");
-    EXPECT_THAT(message_of([&] { (void)path_of(code, {.trip_counts = {{"a", 2}, {"b", 3}}, .taken = {}}); }), HasSubstr("goes back into the middle"));
+    EXPECT_THAT(message_of([&] {
+                    (void)path_of(code, {.trip_counts = {{"a", 2}, {"b", 3}}, .taken = {}});
+                }),
+                HasSubstr("goes back into the middle"));
 }
 
 }  // namespace

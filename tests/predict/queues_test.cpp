@@ -13,7 +13,8 @@ namespace {
 
 TEST(Queues, OneBlockNeverWaits) {
     EXPECT_NEAR(queued_throughput(std::array<Station, 2>{{{100}, {20}}}, 1000, 1), 1 / 1000.0, 1e-12);
-    EXPECT_NEAR(queued_throughput(std::array<Station, 2>{{{100}, {20}}}, 50, 1), 1 / 100.0, 1e-12);  // no less than its longest service
+    EXPECT_NEAR(queued_throughput(std::array<Station, 2>{{{100}, {20}}}, 50, 1), 1 / 100.0,
+                1e-12);  // no less than its longest service
     // Warps of a block use one resource while others of it use another: what they use is more than the block takes.
     EXPECT_NEAR(queued_throughput(std::array<Station, 3>{{{100}, {70}, {50}}}, 150, 1), 1 / 150.0, 1e-12);
 }
@@ -32,12 +33,15 @@ TEST(Queues, ManyBlocksReachTheBusiestStationAndNeverPassIt) {
 
 TEST(Queues, TwoEqualStationsAndTwoBlocksShareAsTheFormulaSays) {
     // Balanced network of two stations: n / (n + 1) of the rate of each.
-    for (const int blocks : {1, 2, 5}) EXPECT_NEAR(queued_throughput(std::array<Station, 2>{{{10}, {10}}}, 20, blocks), blocks / (10.0 * (blocks + 1)), 1e-12);
+    for (const int blocks : {1, 2, 5})
+        EXPECT_NEAR(queued_throughput(std::array<Station, 2>{{{10}, {10}}}, 20, blocks), blocks / (10.0 * (blocks + 1)),
+                    1e-12);
 }
 
 TEST(Queues, PartsOfABlockAreInBetween) {
     const std::array stations{Station{100}};
-    EXPECT_NEAR(queued_throughput(stations, 1000, 2.5), (queued_throughput(stations, 1000, 2) + queued_throughput(stations, 1000, 3)) / 2, 1e-12);
+    EXPECT_NEAR(queued_throughput(stations, 1000, 2.5),
+                (queued_throughput(stations, 1000, 2) + queued_throughput(stations, 1000, 3)) / 2, 1e-12);
     EXPECT_EQ(queued_throughput(stations, 1000, 0), 0);
 }
 
@@ -56,10 +60,13 @@ TEST(Queues, BlocksWaitLessForRegularServices) {
 }
 
 TEST(Queues, BlocksThatComeBackAsRegularlyAsTheyLeftHardlyWait) {
-    const auto rate = [](double jitter, double blocks) { return queued_throughput(std::array{Station{.cycles = 100, .jitter = jitter}}, 1000, blocks); };
+    const auto rate = [](double jitter, double blocks) {
+        return queued_throughput(std::array{Station{.cycles = 100, .jitter = jitter}}, 1000, blocks);
+    };
     for (const double blocks : {2.0, 7.0}) EXPECT_NEAR(rate(0, blocks), blocks / 1000, 1e-12);
     EXPECT_NEAR(rate(0, 12), 0.01, 1e-12);
-    // One block a thousand cycles, 200 cycles sooner or later: twice the square of a fifth of what blocks that come by chance wait.
+    // One block a thousand cycles, 200 cycles sooner or later: twice the square of a fifth of what blocks that come by
+    // chance wait.
     EXPECT_NEAR(2 / rate(200, 2), 1000 + 100 * 0.05 * 2 * 0.04, 1e-9);
     double before = rate(0, 9);
     for (const double jitter : {20.0, 60.0, 200.0, 1000.0}) {
@@ -69,14 +76,17 @@ TEST(Queues, BlocksThatComeBackAsRegularlyAsTheyLeftHardlyWait) {
 }
 
 TEST(Queues, NobodyWaitsForAUnitThatIsFed) {
-    const auto fed = [](double cycles) { return std::array<Station, 2>{{{.cycles = 100}, {.cycles = 100, .fed = cycles}}}; };
+    const auto fed = [](double cycles) {
+        return std::array<Station, 2>{{{.cycles = 100}, {.cycles = 100, .fed = cycles}}};
+    };
     const auto whole = queued(fed(100), 1000, 8), half = queued(fed(50), 1000, 8), none = queued(fed(0), 1000, 8);
     EXPECT_EQ(whole.waiting[1], 0);
     EXPECT_NEAR(whole.throughput, queued_throughput(std::array{Station{.cycles = 100}}, 1000, 8), 1e-12);
     EXPECT_GT(half.waiting[1], 0);
     EXPECT_GT(half.throughput, none.throughput);
     EXPECT_LT(half.throughput, whole.throughput);
-    for (const auto& found : {whole, half, none}) EXPECT_NEAR(8 / found.throughput, 1000 + found.waiting[0] + found.waiting[1], 1e-9);
+    for (const auto& found : {whole, half, none})
+        EXPECT_NEAR(8 / found.throughput, 1000 + found.waiting[0] + found.waiting[1], 1e-9);
 }
 
 TEST(Spread, AWarpWaitsForTheLastOfItsLoads) {
@@ -106,18 +116,22 @@ TEST(Writes, DelayReadsInProportionToTheTimeThatTheyTakeOfTheMemory) {
     const double after = cycles(copy, 2);
     EXPECT_DOUBLE_EQ(cycles(read, 2), reads);
     // 12 warps; all threads write one word, so that its sector of 32 bytes takes its share of the bandwidth.
-    const double share = 12 / after * 32 / (*machine.memory.read_bandwidth / *machine.topology.sms / (*machine.clock.sm_mhz / 1000));
-    const double write_cost = machine.memory.copy_bandwidth ? 2 * *machine.memory.read_bandwidth / *machine.memory.copy_bandwidth - 1 : 1;
+    const double share =
+        12 / after * 32 / (*machine.memory.read_bandwidth / *machine.topology.sms / (*machine.clock.sm_mhz / 1000));
+    const double write_cost =
+        machine.memory.copy_bandwidth ? 2 * *machine.memory.read_bandwidth / *machine.memory.copy_bandwidth - 1 : 1;
     EXPECT_NEAR(after - before, 1000 * share * write_cost, 0.1 * (after - before));
     EXPECT_GT(after, before + 50);
 }
 
 TEST(Writes, AreWaitedForOnceWhereTheMemoryIsBusyAnyway) {
-    // Copies of a memory that is nearly full wait in its queue: a delay that is no more than that adds nothing, a longer one what is missing.
+    // Copies of a memory that is nearly full wait in its queue: a delay that is no more than that adds nothing, a
+    // longer one what is missing.
     auto machine = machine_named("gtx980");
     machine.launch.block_interval = {};
-    const auto copy = compiled(
-        ptx_of("mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; ld.global.f32 %f1, [%rd3]; st.global.f32 [%rd3+65536], %f1;"));
+    const auto copy =
+        compiled(ptx_of("mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; ld.global.f32 %f1, "
+                        "[%rd3]; st.global.f32 [%rd3+65536], %f1;"));
     const auto cycles = [&](double delay) {
         if (delay > 0) machine.memory.write_delay.set(delay);
         const auto found = predict(copy, machine, {}, "gtx980");
@@ -131,12 +145,16 @@ TEST(Writes, AreWaitedForOnceWhereTheMemoryIsBusyAnyway) {
 }
 
 TEST(LoadOrder, IndependentLoadsOverlapAlthoughEachIsUsedAtOnce) {
-    const auto latency = [](const std::string& body) { return predicted(compiled(ptx_of(body + "st.global.f32 [%rd1], %f9;")), "gtx980").latency; };
+    const auto latency = [](const std::string& body) {
+        return predicted(compiled(ptx_of(body + "st.global.f32 [%rd1], %f9;")), "gtx980").latency;
+    };
     const double one = latency("ld.global.f32 %f1, [%rd1]; add.f32 %f9, %f1, %f1;");
-    const double two = latency("ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, %f1; ld.global.f32 %f3, [%rd1+128]; add.f32 %f9, %f2, %f3;");
+    const double two = latency(
+        "ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, %f1; ld.global.f32 %f3, [%rd1+128]; add.f32 %f9, %f2, %f3;");
     EXPECT_LT(two, one + 20);
-    const double behind_a_store =
-        latency("ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, %f1; st.global.f32 [%rd1], %f2; ld.global.f32 %f3, [%rd1+128]; add.f32 %f9, %f2, %f3;");
+    const double behind_a_store = latency(
+        "ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, %f1; st.global.f32 [%rd1], %f2; ld.global.f32 %f3, [%rd1+128]; "
+        "add.f32 %f9, %f2, %f3;");
     EXPECT_GT(behind_a_store, one + 300);
     const double chased = latency("ld.global.u64 %rd2, [%rd1]; ld.global.f32 %f3, [%rd2]; add.f32 %f9, %f3, %f3;");
     EXPECT_GT(chased, one + 300);
@@ -146,7 +164,8 @@ TEST(Barriers, ABlockMeetsWhenItsWarpsHaveHadTheirTurnAtTheBanks) {
     std::string body;
     for (int i = 0; i < 32; ++i) body += "ld.shared.f32 %f1, [s+" + std::to_string(4 * i) + "];";
     const auto code = compiled(ptx_of("mov.u32 %r1, %tid.x;" + body + "bar.sync 0; st.global.f32 [%rd1], %f1;"));
-    const double alone = predicted(code, "gtx980").latency, few = predicted(code, "gtx980", {.warps_of_block = 1}).latency,
+    const double alone = predicted(code, "gtx980").latency,
+                 few = predicted(code, "gtx980", {.warps_of_block = 1}).latency,
                  many = predicted(code, "gtx980", {.warps_of_block = 32}).latency;
     EXPECT_DOUBLE_EQ(alone, few);
     EXPECT_GT(many, 32 * 31);  // a load of a warp takes the banks a cycle
@@ -169,7 +188,8 @@ TEST(Starts, BlocksThatStartOneAfterTheOtherBoundSmallKernels) {
     auto machine = machine_named("gtx980");
     machine.launch.block_interval.set(10);
     const auto code = compiled(ptx_of("st.global.f32 [%rd1], %f1;"));
-    const auto small = predict(code, machine, {.warps_of_block = 1}, "gtx980"), large = predict(code, machine, {.warps_of_block = 32}, "gtx980");
+    const auto small = predict(code, machine, {.warps_of_block = 1}, "gtx980"),
+               large = predict(code, machine, {.warps_of_block = 32}, "gtx980");
     EXPECT_EQ(small.limited_by, "starts of blocks");
     EXPECT_DOUBLE_EQ(small.bound, 10 * 16);
     EXPECT_LT(large.bound, small.bound / 10);

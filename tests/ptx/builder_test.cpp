@@ -37,7 +37,9 @@ std::string misuse_of(const std::function<void(KernelBuilder&)>& use) {
     return "no error";
 }
 
-void expect_round_trip(const Module& module) { EXPECT_TRUE(equivalent(module, parse(to_text(module)))) << to_text(module); }
+void expect_round_trip(const Module& module) {
+    EXPECT_TRUE(equivalent(module, parse(to_text(module)))) << to_text(module);
+}
 
 TEST(Builder, LoadsParametersAndAddressesBeforeTheBody) {
     KernelBuilder k("k", kTarget);
@@ -47,8 +49,8 @@ TEST(Builder, LoadsParametersAndAddressesBeforeTheBody) {
     const Reg shared = k.shared("buffer", Bytes{64});
     k("st.shared.u32", Mem{shared, 8}, d);
     k("st.global.u32", Mem{out, -4}, d);
-    EXPECT_THAT(lines(k), ElementsAre("ld.param.u64 %u64_0, [out];", "mov.u32 %u32_1, buffer;", "mov.u32 %u32_0, 1;", "st.shared.u32 [%u32_1+8], %u32_0;",
-                                      "st.global.u32 [%u64_0+-4], %u32_0;"));
+    EXPECT_THAT(lines(k), ElementsAre("ld.param.u64 %u64_0, [out];", "mov.u32 %u32_1, buffer;", "mov.u32 %u32_0, 1;",
+                                      "st.shared.u32 [%u32_1+8], %u32_0;", "st.global.u32 [%u64_0+-4], %u32_0;"));
     expect_round_trip(k.build());
 }
 
@@ -68,12 +70,14 @@ TEST(Builder, WritesEveryKindOfOperand) {
     k.when(p)("st.shared.u32", Mem{r[1]}, r[0]);
     k.unless(p)("st.shared.u32", Mem{r[1]}, r[0]);
     const auto text = lines(k);
-    EXPECT_THAT(
-        std::vector(text.begin() + 1, text.end()),
-        ElementsAre("tex.1d.v4.u32.s32 {%u32_0, %u32_1, %u32_2, %u32_3}, [%u64_0, {%u32_0}];", "setp.lt.and.u32 %pred_0|%pred_1, %u32_0, 7, !%pred_0;",
-                    "shfl.sync.idx.b32 %u32_0|%pred_1, %u32_1, 0, 31, -1;", "shfl.sync.idx.b32 %u32_0, %u32_1, 0, 31, -1;",
-                    "selp.b32 %u32_0, %u32_1, %u32_2, %pred_0;", "add.f32 %f32_0, %f32_0, 0f3F800000;", "mul.f32 %f32_0, %f32_0, 0f3DCCCCCD;",
-                    "ld.shared.v2.u32 {%u32_0, _}, [%u32_1];", "@%pred_0 st.shared.u32 [%u32_1], %u32_0;", "@!%pred_0 st.shared.u32 [%u32_1], %u32_0;"));
+    EXPECT_THAT(std::vector(text.begin() + 1, text.end()),
+                ElementsAre("tex.1d.v4.u32.s32 {%u32_0, %u32_1, %u32_2, %u32_3}, [%u64_0, {%u32_0}];",
+                            "setp.lt.and.u32 %pred_0|%pred_1, %u32_0, 7, !%pred_0;",
+                            "shfl.sync.idx.b32 %u32_0|%pred_1, %u32_1, 0, 31, -1;",
+                            "shfl.sync.idx.b32 %u32_0, %u32_1, 0, 31, -1;", "selp.b32 %u32_0, %u32_1, %u32_2, %pred_0;",
+                            "add.f32 %f32_0, %f32_0, 0f3F800000;", "mul.f32 %f32_0, %f32_0, 0f3DCCCCCD;",
+                            "ld.shared.v2.u32 {%u32_0, _}, [%u32_1];", "@%pred_0 st.shared.u32 [%u32_1], %u32_0;",
+                            "@!%pred_0 st.shared.u32 [%u32_1], %u32_0;"));
     expect_round_trip(k.build());
 }
 
@@ -82,9 +86,10 @@ TEST(Builder, RepeatUnrollsAndLoopCounts) {
     const Reg n = k.param(Type::u32, "n");
     const Reg a = k.reg(Type::u32);
     k.loop(n, [&](Reg turn) { k.repeat(2, [&](int i) { k("add.u32", a, turn, i); }); });
-    EXPECT_THAT(lines(k), ElementsAre("ld.param.u32 %u32_0, [n];", "mov.u32 %u32_2, 0;", "setp.lt.u32 %pred_0, %u32_2, %u32_0;", "@!%pred_0 bra $L1;",
-                                      "add.u32 %u32_1, %u32_2, 0;", "add.u32 %u32_1, %u32_2, 1;", "add.u32 %u32_2, %u32_2, 1;",
-                                      "setp.lt.u32 %pred_0, %u32_2, %u32_0;", "@%pred_0 bra $L0;"));
+    EXPECT_THAT(lines(k),
+                ElementsAre("ld.param.u32 %u32_0, [n];", "mov.u32 %u32_2, 0;", "setp.lt.u32 %pred_0, %u32_2, %u32_0;",
+                            "@!%pred_0 bra $L1;", "add.u32 %u32_1, %u32_2, 0;", "add.u32 %u32_1, %u32_2, 1;",
+                            "add.u32 %u32_2, %u32_2, 1;", "setp.lt.u32 %pred_0, %u32_2, %u32_0;", "@%pred_0 bra $L0;"));
     const Kernel kernel = k.build().kernels.at(0);
     EXPECT_EQ(kernel.labels.at("$L0"), 4u);
     EXPECT_EQ(kernel.labels.at("$L1"), 9u);
@@ -103,8 +108,9 @@ TEST(Builder, BranchesBothWays) {
             return Condition(p);
         },
         [&] { k("add.s32", a, a, 3); });
-    EXPECT_THAT(lines(k), ElementsAre("@%pred_0 bra $L0;", "add.s32 %s32_0, %s32_0, 1;", "bra $L1;", "add.s32 %s32_0, %s32_0, 2;",
-                                      "setp.lt.s32 %pred_0, %s32_0, 9;", "@!%pred_0 bra $L3;", "add.s32 %s32_0, %s32_0, 3;", "bra $L2;"));
+    EXPECT_THAT(lines(k), ElementsAre("@%pred_0 bra $L0;", "add.s32 %s32_0, %s32_0, 1;", "bra $L1;",
+                                      "add.s32 %s32_0, %s32_0, 2;", "setp.lt.s32 %pred_0, %s32_0, 9;",
+                                      "@!%pred_0 bra $L3;", "add.s32 %s32_0, %s32_0, 3;", "bra $L2;"));
     const auto labels = k.build().kernels.at(0).labels;
     EXPECT_EQ(labels.at("$L0"), 3u);
     EXPECT_EQ(labels.at("$L1"), 4u);
@@ -119,9 +125,11 @@ TEST(Builder, ClockAfterWaitsForTheResult) {
     k.clock_after(f);
     k.clock64_after(d);
     k.clock_after(h);
-    EXPECT_THAT(lines(k), ElementsAre("setp.eq.b32 %pred_0, %f32_0, 2145299888;", "@%pred_0 pmevent 0;", "mov.u32 %u32_0, %clock;",
-                                      "setp.eq.b64 %pred_1, %u64_0, 2145299889;", "@%pred_1 pmevent 0;", "mov.u64 %u64_1, %clock64;",
-                                      "setp.eq.b16 %pred_2, %b16_0, 11698;", "@%pred_2 pmevent 0;", "mov.u32 %u32_1, %clock;"));
+    EXPECT_THAT(
+        lines(k),
+        ElementsAre("setp.eq.b32 %pred_0, %f32_0, 2145299888;", "@%pred_0 pmevent 0;", "mov.u32 %u32_0, %clock;",
+                    "setp.eq.b64 %pred_1, %u64_0, 2145299889;", "@%pred_1 pmevent 0;", "mov.u64 %u64_1, %clock64;",
+                    "setp.eq.b16 %pred_2, %b16_0, 11698;", "@%pred_2 pmevent 0;", "mov.u32 %u32_1, %clock;"));
     expect_round_trip(k.build());
 }
 
@@ -139,7 +147,8 @@ TEST(Builder, BranchTableNamesItsTargets) {
 }
 
 TEST(Builder, ModuleArraysAndDynamicSharedMemoryAreDeclaredOnce) {
-    const ModuleArray table{.name = "table", .space = Space::constant, .type = Type::u32, .size = Bytes{8}, .initial = {1, 2}};
+    const ModuleArray table{
+        .name = "table", .space = Space::constant, .type = Type::u32, .size = Bytes{8}, .initial = {1, 2}};
     ModuleBuilder m(kTarget);
     for (const char* name : {"first", "second"}) {
         KernelBuilder k(name, kTarget);
@@ -179,10 +188,13 @@ TEST(Builder, ThreadIndexAndElementAddresses) {
 }
 
 TEST(Builder, MisuseNamesKernelAndInstruction) {
-    EXPECT_THAT(misuse_of([](auto& k) { k("add.q32", k.reg(Type::u32), 1, 2); }), HasSubstr("kernel 'k', 'add.q32': unknown instruction 'add.q32'"));
-    EXPECT_THAT(misuse_of([](auto& k) { k("add.s32", k.reg(Type::s32), 1); }), HasSubstr("'add.s32': takes 3 operands, not 2"));
+    EXPECT_THAT(misuse_of([](auto& k) { k("add.q32", k.reg(Type::u32), 1, 2); }),
+                HasSubstr("kernel 'k', 'add.q32': unknown instruction 'add.q32'"));
+    EXPECT_THAT(misuse_of([](auto& k) { k("add.s32", k.reg(Type::s32), 1); }),
+                HasSubstr("'add.s32': takes 3 operands, not 2"));
     EXPECT_THAT(misuse_of([](auto& k) { k("add.s32", k.reg(Type::f32), 1, 2); }), HasSubstr("operand 1: expected s32"));
-    EXPECT_THAT(misuse_of([](auto& k) { k.when(k.reg(Type::u32))("ret"); }), HasSubstr("the guard must be a predicate"));
+    EXPECT_THAT(misuse_of([](auto& k) { k.when(k.reg(Type::u32))("ret"); }),
+                HasSubstr("the guard must be a predicate"));
     EXPECT_THAT(misuse_of([](auto& k) { k("bra", k.label()); }), HasSubstr("'$L0': the label was never placed"));
     EXPECT_THAT(misuse_of([](auto& k) {
                     const Label l = k.label();

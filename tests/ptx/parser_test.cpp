@@ -64,7 +64,8 @@ TEST_P(CompiledByNvcc, SurvivesTheRoundTrip) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, CompiledByNvcc,
-                         testing::Values("vector_add", "reduction", "matrix_multiply", "option_price", "histogram", "switch_table", "local_and_texture"),
+                         testing::Values("vector_add", "reduction", "matrix_multiply", "option_price", "histogram",
+                                         "switch_table", "local_and_texture"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(Parser, ReadsHeaderAndParameters) {
@@ -94,7 +95,8 @@ TEST(Parser, ReadsInitialValues) {
                                 ".global .b8 text[] = {104, 105};\n"
                                 ".extern .shared .align 16 .b8 dynamic[];\n");
     ASSERT_EQ(module.variables.size(), 5u);
-    EXPECT_THAT(module.variables[0].initial, testing::ElementsAre(1, 0, 0, 0, 255, 255, 255, 255, 16, 0, 0, 0, 15, 0, 0, 0));
+    EXPECT_THAT(module.variables[0].initial,
+                testing::ElementsAre(1, 0, 0, 0, 255, 255, 255, 255, 16, 0, 0, 0, 15, 0, 0, 0));
     EXPECT_THAT(module.variables[1].initial, testing::ElementsAre(0, 0, 0, 0, 0, 0, 0xf0, 0x3f));
     EXPECT_THAT(module.variables[2].initial, testing::ElementsAre(0, 0, 0x80, 0x3f, 0, 0, 0xc0, 0x3f, 0, 0, 0, 0));
     EXPECT_EQ(module.variables[3].size, Bytes{2});
@@ -102,7 +104,9 @@ TEST(Parser, ReadsInitialValues) {
 }
 
 TEST(Parser, GivesOperandsInTheOrderOfPtx) {
-    const Kernel k = parse_body("@!%p1 ld.global.v2.f32 {%f1, _}, [%rd1+-8];\nsetp.lt.and.s32 %p2|%p3, %r1, -5, !%p0;\nst.shared.u32 [buffer+4], %r2;");
+    const Kernel k = parse_body(
+        "@!%p1 ld.global.v2.f32 {%f1, _}, [%rd1+-8];\nsetp.lt.and.s32 %p2|%p3, %r1, -5, !%p0;\nst.shared.u32 "
+        "[buffer+4], %r2;");
     const Instruction& load = k.body.at(0);
     EXPECT_EQ(load.opcode, Opcode::ld);
     EXPECT_EQ(load.space, Space::global);
@@ -167,7 +171,8 @@ TEST(Parser, SeesFunctionsAndCallsWithoutExecutingThem) {
 }
 
 TEST(ParserErrors, QuoteLineAndText) {
-    EXPECT_THAT(error_of(kernel_text("foo.bar %r1;")), testing::StartsWith("x.ptx:15: unknown instruction 'foo.bar'; expected "));
+    EXPECT_THAT(error_of(kernel_text("foo.bar %r1;")),
+                testing::StartsWith("x.ptx:15: unknown instruction 'foo.bar'; expected "));
     EXPECT_THAT(error_of(kernel_text("  foo.bar %r1; // why")), testing::EndsWith("\n    foo.bar %r1; // why"));
 }
 
@@ -176,29 +181,38 @@ struct Broken {
     const char* message;
 };
 class BrokenBody : public testing::TestWithParam<Broken> {};
-TEST_P(BrokenBody, SaysWhatIsWrong) { EXPECT_THAT(error_of(kernel_text(GetParam().body)), testing::HasSubstr(GetParam().message)); }
+TEST_P(BrokenBody, SaysWhatIsWrong) {
+    EXPECT_THAT(error_of(kernel_text(GetParam().body)), testing::HasSubstr(GetParam().message));
+}
 
 INSTANTIATE_TEST_SUITE_P(
     All, BrokenBody,
-    testing::Values(Broken{"add.f33 %f1, %f1, %f1;", "unknown instruction 'add.f33'; expected 'add T' with T one of u16"},
+    testing::Values(Broken{"add.f33 %f1, %f1, %f1;",
+                           "unknown instruction 'add.f33'; expected 'add T' with T one of u16"},
                     Broken{"add.s32 %r1, %r2;", "x.ptx:15: 'add.s32': takes 3 operands, not 2"},
                     Broken{"add.s32 %r1, %f2, %r2;", "operand 2: expected s32, not %f2 of type f32"},
-                    Broken{"add.s32 %r1, %r9, %r2;", "unknown register '%r9'"}, Broken{"add.f32 %f1, %f1, 1;", "expected a floating-point number for f32"},
-                    Broken{"mov.u32 %r1, %nosuch.x;", "unknown register '%nosuch.x'"}, Broken{"mov.u64 %rd1, nosuch;", "unknown name 'nosuch'"},
+                    Broken{"add.s32 %r1, %r9, %r2;", "unknown register '%r9'"},
+                    Broken{"add.f32 %f1, %f1, 1;", "expected a floating-point number for f32"},
+                    Broken{"mov.u32 %r1, %nosuch.x;", "unknown register '%nosuch.x'"},
+                    Broken{"mov.u64 %rd1, nosuch;", "unknown name 'nosuch'"},
                     Broken{"bra nowhere;", "unknown label 'nowhere'; expected a label of kernel 'k'"},
-                    Broken{"brx.idx %r1, T;", "unknown label 'T'; expected a .branchtargets list"}, Broken{"T: ret;", "label 'T' is placed twice"},
-                    Broken{"add.s32 %r1, %r1, 1", "unexpected '}' after 'add.s32'; expected ';'"}, Broken{"@%r1 ret;", "the guard is no predicate"},
+                    Broken{"brx.idx %r1, T;", "unknown label 'T'; expected a .branchtargets list"},
+                    Broken{"T: ret;", "label 'T' is placed twice"},
+                    Broken{"add.s32 %r1, %r1, 1", "unexpected '}' after 'add.s32'; expected ';'"},
+                    Broken{"@%r1 ret;", "the guard is no predicate"},
                     Broken{".reg .b32 %r<3>;", "register '%r0' is declared twice"},
                     Broken{".reg .b32 %z<99999999999>;", "expected the number of registers, at most 1048576"},
                     Broken{"ld.global.v2.u32 {%r1, %r2, %r3}, [%rd1];", "expected a vector of 2 elements"},
                     Broken{"ld.global.u32 %r1, %rd1;", "expected an address in brackets"},
                     Broken{"mov.b64 %rd1, {%r1, %rs1};", "expected a vector that makes up 8 bytes"},
-                    Broken{"mov.u32 %r1, 0x1ffffffffffffffff;", "expected an operand"}, Broken{"mov.u32 %r1, \"s\";", "expected an operand"},
+                    Broken{"mov.u32 %r1, 0x1ffffffffffffffff;", "expected an operand"},
+                    Broken{"mov.u32 %r1, \"s\";", "expected an operand"},
                     Broken{"{ ret;", "the text ends inside kernel 'k'"}));
 
 TEST(ParserErrors, NeedAHeader) {
     EXPECT_THAT(error_of(""), testing::HasSubstr("x.ptx:1: no .version directive"));
-    EXPECT_THAT(error_of(".version 7.0\n.target compute_80\n"), testing::HasSubstr("x.ptx:2: unknown target 'compute_80'; expected sm_XX"));
+    EXPECT_THAT(error_of(".version 7.0\n.target compute_80\n"),
+                testing::HasSubstr("x.ptx:2: unknown target 'compute_80'; expected sm_XX"));
     EXPECT_THAT(error_of(kHeader + ".global .texref t;"), testing::HasSubstr("x.ptx:4: unknown type '.texref'"));
     EXPECT_THAT(error_of(kHeader + ".global .b8 a[99999999999999];"), testing::HasSubstr("x.ptx:4: "));
     EXPECT_THAT(error_of(kHeader + "/* open"), testing::HasSubstr("comment without end"));

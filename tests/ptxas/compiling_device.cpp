@@ -31,7 +31,8 @@ device::MachineCode compile(const Compiler& compiler, std::string_view ptx) {
     const std::string cubin = base.string() + ".cubin";
     const std::string log = base.string() + ".log";
     std::ofstream(source, std::ios::binary) << ptx;
-    const auto command = fmt::format("'{}' -arch=sm_{} '{}' -o '{}' > '{}' 2>&1", compiler.ptxas, compiler.target.sm, source, cubin, log);
+    const auto command = fmt::format("'{}' -arch=sm_{} '{}' -o '{}' > '{}' 2>&1", compiler.ptxas, compiler.target.sm,
+                                     source, cubin, log);
     if (std::system(command.c_str()) != 0) throw DeviceError(fmt::format("{}\n{}", command, read_file(log)));
     fs::remove(log);
     const std::string bytes = read_file(cubin);
@@ -42,7 +43,8 @@ device::MachineCode compile(const Compiler& compiler, std::string_view ptx) {
 
 class CompilingModule final : public device::Module {
 public:
-    CompilingModule(std::unique_ptr<device::Module> inner, device::MachineCode code) : inner_(std::move(inner)), code_(std::move(code)) {}
+    CompilingModule(std::unique_ptr<device::Module> inner, device::MachineCode code)
+        : inner_(std::move(inner)), code_(std::move(code)) {}
     device::Kernel& kernel(std::string_view name) override { return inner_->kernel(name); }
     [[nodiscard]] const std::optional<device::MachineCode>& machine_code() const override { return code_; }
     Symbol symbol(std::string_view name) override { return inner_->symbol(name); }
@@ -54,19 +56,29 @@ private:
 
 class CompilingDevice final : public device::Device {
 public:
-    CompilingDevice(std::unique_ptr<device::Device> inner, Compiler compiler) : inner_(std::move(inner)), compiler_(std::move(compiler)) {}
+    CompilingDevice(std::unique_ptr<device::Device> inner, Compiler compiler)
+        : inner_(std::move(inner)), compiler_(std::move(compiler)) {}
     [[nodiscard]] std::string name() const override { return inner_->name(); }
     [[nodiscard]] std::string id() const override { return inner_->id(); }
     [[nodiscard]] PtxTarget ptx_target() const override { return compiler_.target; }
-    [[nodiscard]] std::optional<std::int64_t> attribute(device::Attribute attribute) const override { return inner_->attribute(attribute); }
+    [[nodiscard]] std::optional<std::int64_t> attribute(device::Attribute attribute) const override {
+        return inner_->attribute(attribute);
+    }
     [[nodiscard]] device::Address allocate(Bytes size) override { return inner_->allocate(size); }
     void free(device::Address address) noexcept override { inner_->free(address); }
-    void copy_to_device(device::Address to, std::span<const std::byte> from) override { inner_->copy_to_device(to, from); }
+    void copy_to_device(device::Address to, std::span<const std::byte> from) override {
+        inner_->copy_to_device(to, from);
+    }
     void copy_to_host(std::span<std::byte> to, device::Address from) override { inner_->copy_to_host(to, from); }
-    void fill_u32(device::Address to, std::uint32_t value, std::size_t count) override { inner_->fill_u32(to, value, count); }
+    void fill_u32(device::Address to, std::uint32_t value, std::size_t count) override {
+        inner_->fill_u32(to, value, count);
+    }
     [[nodiscard]] Bytes mapping_granularity() const override { return inner_->mapping_granularity(); }
-    [[nodiscard]] device::Address map_aliased(Bytes physical, Bytes stride, Bytes window) override { return inner_->map_aliased(physical, stride, window); }
-    [[nodiscard]] device::Texture linear_texture(device::Address address, Bytes size, device::TexelFormat format) override {
+    [[nodiscard]] device::Address map_aliased(Bytes physical, Bytes stride, Bytes window) override {
+        return inner_->map_aliased(physical, stride, window);
+    }
+    [[nodiscard]] device::Texture linear_texture(device::Address address, Bytes size,
+                                                 device::TexelFormat format) override {
         return inner_->linear_texture(address, size, format);
     }
     [[nodiscard]] std::unique_ptr<device::Module> load(std::string_view ptx) override {

@@ -1,4 +1,5 @@
-// The simulated GPU with a real compiler: kernels run as PTX, and the machine code that ptxas makes of them is there to be checked.
+// The simulated GPU with a real compiler: kernels run as PTX, and the machine code that ptxas makes of them is there to
+// be checked.
 #pragma once
 
 #include "device/device.hpp"
@@ -16,6 +17,7 @@ struct Compiler {
 };
 
 /// `inner` runs the kernels. load() throws DeviceError with the compiler's output when it refuses a kernel.
-[[nodiscard]] std::unique_ptr<device::Device> compiling_device(std::unique_ptr<device::Device> inner, Compiler compiler);
+[[nodiscard]] std::unique_ptr<device::Device> compiling_device(std::unique_ptr<device::Device> inner,
+                                                               Compiler compiler);
 
 }  // namespace gputomo::ptxas_check

@@ -22,7 +22,8 @@ constexpr int kPtxMajor = 9;
 constexpr int kPtxMinor = 0;
 
 std::string line_of(const experiments::CodeCheck& check) {
-    return fmt::format("  {}: {}: expected {}; found {}\n{}", check.kernel, experiments::name_of(check.result), check.expected, check.found, check.listing);
+    return fmt::format("  {}: {}: expected {}; found {}\n{}", check.kernel, experiments::name_of(check.result),
+                       check.expected, check.found, check.listing);
 }
 
 /// `whole`: with every row of the experiment's tables, which takes longer.
@@ -52,7 +53,8 @@ int run(const std::string& ptxas, int sm, const std::string& folder, const std::
     const auto device = compiling_device(std::move(inner), {ptxas, {kPtxMajor, kPtxMinor, sm}, folder});
     bool good = true;
     for (const auto& experiment : experiments::catalogue())
-        if (ids.empty() || ids.contains(std::string(experiment.id))) good = check(experiment, *device, !ids.empty()) && good;
+        if (ids.empty() || ids.contains(std::string(experiment.id)))
+            good = check(experiment, *device, !ids.empty()) && good;
     return good ? 0 : 1;
 }
 

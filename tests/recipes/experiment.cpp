@@ -8,16 +8,22 @@ namespace {
 Outcome run(Context& context) {
     context.progress(0, "asking");
     Outcome outcome;
-    outcome.estimates.push_back(
-        decided("topology.warp_size", context.device.attribute(device::Attribute::warp_size).value_or(0), {"recipe: device attribute", 0.9}));
+    outcome.estimates.push_back(decided("topology.warp_size",
+                                        context.device.attribute(device::Attribute::warp_size).value_or(0),
+                                        {"recipe: device attribute", 0.9}));
     return outcome;
 }
 
 }  // namespace
 
 Experiment recipe_experiment() {
-    return {
-        .id = "recipe", .title = "the warp size alone", .source = "docs/adding.md", .needs = {}, .after = {}, .provides = {"topology.warp_size"}, .run = run};
+    return {.id = "recipe",
+            .title = "the warp size alone",
+            .source = "docs/adding.md",
+            .needs = {},
+            .after = {},
+            .provides = {"topology.warp_size"},
+            .run = run};
 }
 
 }  // namespace gputomo::experiments

@@ -4,7 +4,10 @@
 namespace gputomo::models {
 
 Model recipe() {
-    return {.id = "recipe", .title = "one instruction a cycle", .source = "docs/adding.md", .solve = [](const Parameters&, const Group&, double) {
+    return {.id = "recipe",
+            .title = "one instruction a cycle",
+            .source = "docs/adding.md",
+            .solve = [](const Parameters&, const Group&, double) {
                 return Solution{1, {{"rate", 1, "instructions/cycle"}}};
             }};
 }

@@ -51,11 +51,13 @@ TEST(Quantities, PairsDoNotHideLatencyOfAddsThatDependOnEachOther) {
     m.issue.schedulers_per_sm.set(4);
     m.issue.issue_interval.set(1);
     m.issue.dual_issue.set(2);
-    EXPECT_DOUBLE_EQ(*warps_for_arithmetic(Facts(m)), 80) << "four instructions a cycle, though the units could take six";
+    EXPECT_DOUBLE_EQ(*warps_for_arithmetic(Facts(m)), 80)
+        << "four instructions a cycle, though the units could take six";
 }
 
 TEST(Quantities, WhatIsNotKnownFollowsFromNothing) {
-    for (const char* without : {"paths.global.memory_latency", "memory.read_bandwidth", "clock.sm_mhz", "topology.sms", "topology.warp_size"}) {
+    for (const char* without : {"paths.global.memory_latency", "memory.read_bandwidth", "clock.sm_mhz", "topology.sms",
+                                "topology.warp_size"}) {
         auto m = round_numbers(1);
         machine::set_leaf(m, without, {machine::Knowledge::undecided, {}, {}, {}});
         EXPECT_EQ(warps_for_memory(Facts(m)), std::nullopt) << without;
@@ -74,7 +76,8 @@ TEST(SideBySide, KeepsTheOrderOfTheDescriptionAndMarksWhatDiffers) {
     const auto rows = side_by_side(columns);
     std::vector<std::string> paths;
     for (const auto& row : rows) paths.push_back(row.any->path);
-    EXPECT_THAT(paths, ::testing::ElementsAre("caches.l1.capacity", "caches.l1.line", "caches.l1.latency", "caches.l2.ways"));
+    EXPECT_THAT(paths,
+                ::testing::ElementsAre("caches.l1.capacity", "caches.l1.line", "caches.l1.latency", "caches.l2.ways"));
     EXPECT_TRUE(rows[0].differs);
     EXPECT_FALSE(rows[2].differs) << "within the interval";
     EXPECT_FALSE(rows[3].differs) << "known of one only";
@@ -103,8 +106,10 @@ TEST(Trends, AreInTheOrderOfGenerations) {
 }
 
 TEST(Comparison, IsOnePageWithAColumnForEachGpu) {
-    const auto text = comparison({{"GPU <a>", testing::described()}, {"twin", round_numbers(2)}, {"twin", round_numbers(3)}});
-    EXPECT_THAT(text, AllOf(HasSubstr("GPU &lt;a&gt;"), HasSubstr("<th>twin (1)<th>twin (2)"), HasSubstr("<h2 id=trends>"), Not(HasSubstr("<script"))));
+    const auto text =
+        comparison({{"GPU <a>", testing::described()}, {"twin", round_numbers(2)}, {"twin", round_numbers(3)}});
+    EXPECT_THAT(text, AllOf(HasSubstr("GPU &lt;a&gt;"), HasSubstr("<th>twin (1)<th>twin (2)"),
+                            HasSubstr("<h2 id=trends>"), Not(HasSubstr("<script"))));
     for (const char* outside : {"http:", "https:", "src=", "<link"}) EXPECT_THAT(text, Not(HasSubstr(outside)));
 }
 
@@ -114,8 +119,9 @@ TEST(Html, SaysWhatChangedSinceTheGenerationBefore) {
     Page page{.device = "new"};
     page.earlier = Earlier{"old", round_numbers(2)};
     const auto text = html(now, page);
-    EXPECT_THAT(text, AllOf(HasSubstr("<b>4 cycles</b><span>FP32 add latency</span><small>was 20 cycles</small>"), HasSubstr("<small>was 200 warps</small>"),
-                            HasSubstr("<a href='#earlier'>Changes since old</a>")));
+    EXPECT_THAT(
+        text, AllOf(HasSubstr("<b>4 cycles</b><span>FP32 add latency</span><small>was 20 cycles</small>"),
+                    HasSubstr("<small>was 200 warps</small>"), HasSubstr("<a href='#earlier'>Changes since old</a>")));
     EXPECT_THAT(text, HasSubstr("2 of 10 values that are known of both differ")) << "the latency and the capability";
     EXPECT_THAT(text, HasSubstr("an SM holds 32, so threads need several loads in flight"));
     EXPECT_THAT(html(now, {.device = "new"}), AllOf(Not(HasSubstr("was ")), Not(HasSubstr("id=earlier"))));

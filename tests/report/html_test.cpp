@@ -25,14 +25,23 @@ using ::testing::StartsWith;
 
 Page page() {
     Page page{.device = "R&D <GPU> (sim:x)", .warnings = {"clock: 1 < 2 && \"so\""}};
-    page.traces.push_back(
-        {"a/levels", "a", {{"size", "bytes", {1, 2, 4}}, {"latency", "cycles", {10, 20, 40}}}, {"Latency <of> a & b", "size", {"latency"}, true, false}});
+    page.traces.push_back({"a/levels",
+                           "a",
+                           {{"size", "bytes", {1, 2, 4}}, {"latency", "cycles", {10, 20, 40}}},
+                           {"Latency <of> a & b", "size", {"latency"}, true, false}});
     page.traces.push_back({"a/raw<1>", "a", {{"size", "bytes", {1}}}, {}});
-    page.traces.push_back({"a/none", "a", {{"size", "bytes", {}}, {"latency", "", {}}}, {"Nothing to see", "size", {"latency"}, false, false}});
-    page.traces.push_back({"b/banks", "b", {{"stride", "", {1, 2}}, {"latency", "cycles", {3, 4}}}, {"Banks", "stride", {"latency"}, false, false}});
+    page.traces.push_back({"a/none",
+                           "a",
+                           {{"size", "bytes", {}}, {"latency", "", {}}},
+                           {"Nothing to see", "size", {"latency"}, false, false}});
+    page.traces.push_back({"b/banks",
+                           "b",
+                           {{"stride", "", {1, 2}}, {"latency", "cycles", {3, 4}}},
+                           {"Banks", "stride", {"latency"}, false, false}});
     page.methods = {{"b", "shared <memory>", "Doe & Roe 2010", "A warp reads with strides & waits."}};
     page.experiment_of = {{"shared.latency", "b"}, {"shared.banks", "b"}};
-    page.code_checks = {{"b", "strides<1>", "failed", "8 x LDS", "7", "LDS R1, [R2] <odd>"}, {"b", "chain", "passed", "", "", ""}};
+    page.code_checks = {{"b", "strides<1>", "failed", "8 x LDS", "7", "LDS R1, [R2] <odd>"},
+                        {"b", "chain", "passed", "", "", ""}};
     return page;
 }
 
@@ -54,7 +63,8 @@ std::vector<std::string> all_after(const std::string& text, const std::string& s
 
 /// The page without what stands in its scripts.
 std::string without_scripts(std::string page) {
-    for (auto at = page.find("<script"); at != std::string::npos; at = page.find("<script", at)) page.erase(at, page.find("</script>", at) + 9 - at);
+    for (auto at = page.find("<script"); at != std::string::npos; at = page.find("<script", at))
+        page.erase(at, page.find("</script>", at) + 9 - at);
     return page;
 }
 
@@ -103,7 +113,8 @@ TEST(Html, HasEveryFinding) {
         EXPECT_THAT(text, HasSubstr("<tr id='" + anchor("leaf", leaf.path) + "'>"));
         EXPECT_THAT(text, HasSubstr("<td class=v>" + escaped(leaf_text(leaf)) + "</td>")) << leaf.path;
     }
-    EXPECT_THAT(text, HasSubstr("<td class=v>38 cycles</td><td class=c>95%</td><td>37.5 to 38.5 cycles</td><td class=m>chain, one warp. a &amp; b "
+    EXPECT_THAT(text, HasSubstr("<td class=v>38 cycles</td><td class=c>95%</td><td>37.5 to 38.5 cycles</td><td "
+                                "class=m>chain, one warp. a &amp; b "
                                 "<a href='#experiment-b'>method</a> <a href='#trace-b~2fbanks'>evidence</a></td>"));
     EXPECT_THAT(text, HasSubstr("<td class=v>4 or 8</td><td class=c>50%</td>"));
     EXPECT_THAT(text, HasSubstr("<b>38 cycles</b><span>shared memory latency</span>"));
@@ -120,9 +131,10 @@ TEST(Html, EachSubsystemHasOneHeadingAndContentsNameIt) {
 
 TEST(Html, AnExperimentIsShownWhereItsFindingsAre) {
     const auto text = html(testing::described(), page());
-    const auto shared = text.find("<h2 id=shared>"), caches = text.find("<h2 id=caches>"), other = text.find("<h2 id=evidence>");
-    for (const char* there : {"How it was measured: shared &lt;memory&gt;", "A warp reads with strides &amp; waits.", "after Doe &amp; Roe 2010",
-                              "<figcaption>Banks (b/banks)</figcaption>"}) {
+    const auto shared = text.find("<h2 id=shared>"), caches = text.find("<h2 id=caches>"),
+               other = text.find("<h2 id=evidence>");
+    for (const char* there : {"How it was measured: shared &lt;memory&gt;", "A warp reads with strides &amp; waits.",
+                              "after Doe &amp; Roe 2010", "<figcaption>Banks (b/banks)</figcaption>"}) {
         EXPECT_GT(text.find(there), shared) << there;
         EXPECT_LT(text.find(there), caches) << there;
     }
@@ -132,15 +144,19 @@ TEST(Html, AnExperimentIsShownWhereItsFindingsAre) {
 
 TEST(Html, FailedMachineCodeIsListed) {
     const auto text = code_checks(page());
-    EXPECT_THAT(text, HasSubstr("strides&lt;1&gt; (b): expected 8 x LDS; found 7</summary><pre>LDS R1, [R2] &lt;odd&gt;</pre>"));
+    EXPECT_THAT(
+        text,
+        HasSubstr("strides&lt;1&gt; (b): expected 8 x LDS; found 7</summary><pre>LDS R1, [R2] &lt;odd&gt;</pre>"));
     EXPECT_THAT(text, HasSubstr("<th scope=row>b</th><td class=pass>1</td><td class=fail>1</td><td>0</td>"));
     EXPECT_EQ(code_checks({}), "");
 }
 
 TEST(Html, NamesAreEscaped) {
     const auto text = without_scripts(html(testing::described(), page()));
-    for (const char* raw : {"<GPU>", "R&D", "Table <1>", "<of>", "1 < 2", "&& \"so\"", "a & b", "raw<1>", "<memory>"}) EXPECT_THAT(text, Not(HasSubstr(raw)));
-    for (const char* safe : {"<title>gputomo: R&amp;D &lt;GPU&gt; (sim:x)</title>", "<div class=warn>clock: 1 &lt; 2 &amp;&amp; &quot;so&quot;</div>",
+    for (const char* raw : {"<GPU>", "R&D", "Table <1>", "<of>", "1 < 2", "&& \"so\"", "a & b", "raw<1>", "<memory>"})
+        EXPECT_THAT(text, Not(HasSubstr(raw)));
+    for (const char* safe : {"<title>gputomo: R&amp;D &lt;GPU&gt; (sim:x)</title>",
+                             "<div class=warn>clock: 1 &lt; 2 &amp;&amp; &quot;so&quot;</div>",
                              "Doe 2010, Table &lt;1&gt;", "Latency &lt;of&gt; a &amp; b"})
         EXPECT_THAT(text, HasSubstr(safe));
 }
@@ -156,7 +172,9 @@ TEST(Html, ThingsOfWhichThereAreManyAreATableOfTheirOwn) {
     for (int i = 0; i < 20; ++i) m.operations["op." + std::to_string(i)].latency.set(100 + i, {.method = "chain"});
     const auto text = html(m, {});
     expect_balanced(text);
-    EXPECT_THAT(text, HasSubstr("<tr><th scope=row>op.17</th><td><a href='#leaf-operations~5bop.17~5d.latency'>117 cycles</a></td>"));
+    EXPECT_THAT(
+        text,
+        HasSubstr("<tr><th scope=row>op.17</th><td><a href='#leaf-operations~5bop.17~5d.latency'>117 cycles</a></td>"));
     EXPECT_THAT(text, HasSubstr("<tr id='leaf-operations~5bop.17~5d.latency'>"));
 }
 
@@ -175,7 +193,9 @@ TEST(Html, OfNothingIsAPageStill) {
     EXPECT_THAT(text, EndsWith("</html>\n"));
 }
 
-TEST(Html, EscapesWhatMeansSomethingInHtml) { EXPECT_EQ(escaped("a<b>&\"c\"'d' \xc3\xa9"), "a&lt;b&gt;&amp;&quot;c&quot;&#39;d&#39; \xc3\xa9"); }
+TEST(Html, EscapesWhatMeansSomethingInHtml) {
+    EXPECT_EQ(escaped("a<b>&\"c\"'d' \xc3\xa9"), "a&lt;b&gt;&amp;&quot;c&quot;&#39;d&#39; \xc3\xa9");
+}
 
 }  // namespace
 }  // namespace gputomo::report

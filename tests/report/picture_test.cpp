@@ -15,9 +15,12 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string drawn(const machine::Machine& machine, double width = 800) { return picture(machine, Facts(machine), width); }
+std::string drawn(const machine::Machine& machine, double width = 800) {
+    return picture(machine, Facts(machine), width);
+}
 
-/// A GPU that nobody built: a cache of each place, one undecided, one absent, and one that nobody looked for the place of.
+/// A GPU that nobody built: a cache of each place, one undecided, one absent, and one that nobody looked for the place
+/// of.
 machine::Machine odd() {
     machine::Machine m;
     m.topology.sms.set(7);
@@ -46,8 +49,9 @@ machine::Machine odd() {
 TEST(Picture, HasWhatTheDescriptionKnowsWithSizesAndLatencies) {
     const auto text = drawn(odd());
     for (const char* there :
-         {"One of 7 SMs", ">Scheduler 3<", ">XU<", ">12 lanes, 9 cycles<", ">0.5 ops/cycle<", ">11.72 KiB<", ">Shared memory<", ">48 KiB, 29 cycles<",
-          "SMs of a TPC", "SMs of a GPC", "Shared by all SMs", ">In gpu<", ">reaches 2 MiB<", ">a miss adds 33 cycles<", ">global: 512 cycles<"})
+         {"One of 7 SMs", ">Scheduler 3<", ">XU<", ">12 lanes, 9 cycles<", ">0.5 ops/cycle<", ">11.72 KiB<",
+          ">Shared memory<", ">48 KiB, 29 cycles<", "SMs of a TPC", "SMs of a GPC", "Shared by all SMs", ">In gpu<",
+          ">reaches 2 MiB<", ">a miss adds 33 cycles<", ">global: 512 cycles<"})
         EXPECT_THAT(text, HasSubstr(there));
     EXPECT_THAT(text, Not(HasSubstr("Scheduler 4")));
 }
@@ -55,8 +59,10 @@ TEST(Picture, HasWhatTheDescriptionKnowsWithSizesAndLatencies) {
 TEST(Picture, UndecidedIsDashedWithItsIntervalAndAbsentIsLeftOut) {
     const auto text = drawn(odd());
     const auto box = text.substr(text.find("class='box cache undecided'"));
-    EXPECT_THAT(box.substr(0, box.find("</g>")), AllOf(HasSubstr(">L1<"), HasSubstr(">16 to 24 KiB<"), HasSubstr(">sharers not measured<")));
-    EXPECT_LT(text.find("class='box cache undecided'"), text.find("SMs of a TPC")) << "the first cache of a path is drawn in the SM";
+    EXPECT_THAT(box.substr(0, box.find("</g>")),
+                AllOf(HasSubstr(">L1<"), HasSubstr(">16 to 24 KiB<"), HasSubstr(">sharers not measured<")));
+    EXPECT_LT(text.find("class='box cache undecided'"), text.find("SMs of a TPC"))
+        << "the first cache of a path is drawn in the SM";
     EXPECT_THAT(text, Not(HasSubstr(">None<")));
 }
 

@@ -25,7 +25,10 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 deduce::Trace trace(std::vector<double> x, std::vector<double> y, bool log_x = false, bool log_y = false) {
-    return {"a/t", "a", {{"size", "bytes", std::move(x)}, {"latency", "cycles", std::move(y)}}, {"Title", "size", {"latency"}, log_x, log_y}};
+    return {"a/t",
+            "a",
+            {{"size", "bytes", std::move(x)}, {"latency", "cycles", std::move(y)}},
+            {"Title", "size", {"latency"}, log_x, log_y}};
 }
 
 std::size_t count(const std::string& text, const std::string& what) {
@@ -38,7 +41,8 @@ std::size_t count(const std::string& text, const std::string& what) {
 std::vector<double> numbers(const std::string& svg, const std::string& attribute) {
     std::vector<double> all;
     const std::string start = " " + attribute + "='";
-    for (auto at = svg.find(start); at != std::string::npos; at = svg.find(start, at + 1)) all.push_back(std::strtod(svg.c_str() + at + start.size(), nullptr));
+    for (auto at = svg.find(start); at != std::string::npos; at = svg.find(start, at + 1))
+        all.push_back(std::strtod(svg.c_str() + at + start.size(), nullptr));
     return all;
 }
 
@@ -51,8 +55,8 @@ void expect_inside_the_frame(const std::string& picture) {
 
 TEST(Plot, AxesPointsAndLegend) {
     const auto picture = svg(trace({0, 5, 10}, {20, 40, 60}));
-    EXPECT_THAT(picture,
-                AllOf(StartsWith("<svg "), EndsWith("</svg>"), HasSubstr(">size, bytes<"), HasSubstr(">latency, cycles<"), HasSubstr("<title>5, 40</title>")));
+    EXPECT_THAT(picture, AllOf(StartsWith("<svg "), EndsWith("</svg>"), HasSubstr(">size, bytes<"),
+                               HasSubstr(">latency, cycles<"), HasSubstr("<title>5, 40</title>")));
     EXPECT_EQ(numbers(picture, "cx"), (std::vector<double>{64, 344, 624}));
     EXPECT_EQ(numbers(picture, "cy"), (std::vector<double>{176, 96, 16}));
     expect_inside_the_frame(picture);
@@ -85,13 +89,15 @@ TEST(Plot, WhatCannotBePlacedIsLeftOut) {
 /// Ranges of no width, of a width below the precision of their values, and within one power of two.
 TEST(Plot, EveryRangeHasAFrameAndTicks) {
     const double far = 1.7e18;  // a timer in nanoseconds since 1970
-    const std::vector<std::vector<double>> ranges{{5},          {5, 5},  {0, 0},   {far, far}, {far, far + 512}, {1e300, 1e300}, {1e-20, 2e-20},
-                                                  {1100, 1900}, {-1, 1}, {1, 1e12}};
+    const std::vector<std::vector<double>> ranges{
+        {5},          {5, 5},  {0, 0},   {far, far}, {far, far + 512}, {1e300, 1e300}, {1e-20, 2e-20},
+        {1100, 1900}, {-1, 1}, {1, 1e12}};
     for (const auto& range : ranges)
         for (const bool log : {false, true}) {
             SCOPED_TRACE(::testing::PrintToString(range) + (log ? " log" : ""));
             if (log && range.front() <= 0) continue;
-            for (const auto& picture : {svg(trace(range, range, log, log)), svg(trace(range, std::vector<double>(range.size(), 7), log, log))}) {
+            for (const auto& picture : {svg(trace(range, range, log, log)),
+                                        svg(trace(range, std::vector<double>(range.size(), 7), log, log))}) {
                 EXPECT_GE(count(picture, "<line class=grid x1='"), 2U);
                 EXPECT_LE(count(picture, "<line class=grid x1='"), 24U);
                 EXPECT_THAT(picture, AllOf(Not(HasSubstr("nan")), Not(HasSubstr("inf"))));
@@ -127,7 +133,8 @@ TEST(Plot, ALongTraceIsThinnedToItsExtremes) {
     EXPECT_GE(series[0].points.size(), 1500U);
     EXPECT_LE(series[0].points.size(), 2000U);
     EXPECT_TRUE(std::is_sorted(series[0].points.begin(), series[0].points.end()));
-    for (const std::size_t kept : {654'321U, 12'345U}) EXPECT_TRUE(std::binary_search(series[0].points.begin(), series[0].points.end(), kept)) << kept;
+    for (const std::size_t kept : {654'321U, 12'345U})
+        EXPECT_TRUE(std::binary_search(series[0].points.begin(), series[0].points.end(), kept)) << kept;
     EXPECT_EQ(count(svg(long_one), "<circle"), series[0].points.size());
 }
 
@@ -143,13 +150,16 @@ TEST(Plot, NamesAreEscaped) {
     odd.columns[1].name = "<y>";
     odd.columns[0].unit = "<u>";
     const auto picture = svg(odd);
-    EXPECT_THAT(picture, AllOf(HasSubstr("a&lt;b&gt; &amp; &#39;c&#39;"), HasSubstr("&lt;x&gt;, &lt;u&gt;"), HasSubstr("&lt;y&gt;")));
-    EXPECT_THAT(picture, AllOf(Not(HasSubstr("<x>")), Not(HasSubstr("<y>")), Not(HasSubstr("<u>")), Not(HasSubstr("<b>"))));
+    EXPECT_THAT(picture, AllOf(HasSubstr("a&lt;b&gt; &amp; &#39;c&#39;"), HasSubstr("&lt;x&gt;, &lt;u&gt;"),
+                               HasSubstr("&lt;y&gt;")));
+    EXPECT_THAT(picture,
+                AllOf(Not(HasSubstr("<x>")), Not(HasSubstr("<y>")), Not(HasSubstr("<u>")), Not(HasSubstr("<b>"))));
 }
 
 /// Rows of (x, y, extra).
 deduce::Trace formed(const std::vector<std::array<double, 3>>& rows) {
-    deduce::Trace t{"a/t", "a", {{"sm", "", {}}, {"row", "", {}}, {"extra", "cycles", {}}}, {"Title", "sm", {"row"}, false, false}};
+    deduce::Trace t{
+        "a/t", "a", {{"sm", "", {}}, {"row", "", {}}, {"extra", "cycles", {}}}, {"Title", "sm", {"row"}, false, false}};
     for (const auto& row : rows)
         for (std::size_t i = 0; i < 3; ++i) t.columns[i].values.push_back(row[i]);
     return t;
@@ -174,7 +184,8 @@ TEST(Plot, AMapShowsAColumnAsColour) {
     t.plot.shade = "extra";
     const auto text = svg(t);
     EXPECT_EQ(count(text, "<path fill='hsl("), 2U) << "what is no number has no colour";
-    EXPECT_THAT(text, AllOf(HasSubstr("hsl(260 75% 28%)"), HasSubstr("hsl(55 75% 60%)"), HasSubstr("colour: extra, cycles")));
+    EXPECT_THAT(text,
+                AllOf(HasSubstr("hsl(260 75% 28%)"), HasSubstr("hsl(55 75% 60%)"), HasSubstr("colour: extra, cycles")));
 }
 
 TEST(Plot, AFullMapHasNoGapsAndStaysInItsFrame) {
@@ -203,14 +214,16 @@ TEST(Plot, ATimelineHasABarFromBeginToEnd) {
 TEST(Plot, AMapOfVeryManyKeepsTheStrongestOfEachPlace) {
     std::vector<std::array<double, 3>> rows;
     for (int i = 0; i < 1000; ++i)
-        for (int j = 0; j < 1000; ++j) rows.push_back({static_cast<double>(i), static_cast<double>(j), i == 617 && j == 333 ? 9.0 : 1.0});
+        for (int j = 0; j < 1000; ++j)
+            rows.push_back({static_cast<double>(i), static_cast<double>(j), i == 617 && j == 333 ? 9.0 : 1.0});
     auto t = formed(rows);
     t.plot.shade = "extra";
     const auto series = series_of(t);
     ASSERT_EQ(series.size(), 1U);
     EXPECT_TRUE(series[0].thinned);
     EXPECT_LT(series[0].points.size(), 20000U);
-    EXPECT_TRUE(std::any_of(series[0].points.begin(), series[0].points.end(), [&](auto row) { return t.columns[2].values[row] == 9; }));
+    EXPECT_TRUE(std::any_of(series[0].points.begin(), series[0].points.end(),
+                            [&](auto row) { return t.columns[2].values[row] == 9; }));
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ TEST(Table, OfNothingIsEmpty) { EXPECT_EQ(table({}), ""); }
 
 TEST(Table, OneLongValueDoesNotWidenTheOthers) {
     auto machine = testing::described();
-    machine.paths["global"].tlbs.set({"a_translation_buffer_with_a_long_name", "another_translation_buffer"}, {.method = "m"});
+    machine.paths["global"].tlbs.set({"a_translation_buffer_with_a_long_name", "another_translation_buffer"},
+                                     {.method = "m"});
     const auto text = table(machine);
     EXPECT_NE(text.find("[a_translation_buffer_with_a_long_name, another_translation_buffer]"), std::string::npos);
     const auto line = text.find("  shared.banks");

@@ -11,7 +11,8 @@ using Numbers = std::vector<double>;
 using Texts = std::vector<std::string>;
 
 bool agree(const std::string& published, const Value& reproduced, const std::string& more = "") {
-    const auto paper = paper_from_json(testing::paper_text("\"value\":" + published + ",\"reproduce\":\"shared.latency\"" + more), "test");
+    const auto paper = paper_from_json(
+        testing::paper_text("\"value\":" + published + ",\"reproduce\":\"shared.latency\"" + more), "test");
     return agrees(paper.entries.front(), reproduced);
 }
 

@@ -19,21 +19,27 @@ scan::Scan measured() {
                            decided("paths.global.caches", std::vector<std::string>{"l1", "l2"}),
                            decided("operations[add.f32].throughput", 7.96),
                            {.path = "shared.conflict_cost", .verdict = deduce::Verdict::absent},
-                           {.path = "shared.access_group", .verdict = deduce::Verdict::undecided, .candidates = {std::int64_t{16}, std::int64_t{32}}}});
+                           {.path = "shared.access_group",
+                            .verdict = deduce::Verdict::undecided,
+                            .candidates = {std::int64_t{16}, std::int64_t{32}}}});
     scan::Record record{.id = "chase", .status = scan::Status::done};
     record.outcome.traces.push_back(
-        {.name = "chase/curve", .experiment = "chase", .columns = {{"size", "bytes", {1, 2, 4, 8}}, {"latency", "cycles", {10, 10, 30, 40}}}});
+        {.name = "chase/curve",
+         .experiment = "chase",
+         .columns = {{"size", "bytes", {1, 2, 4, 8}}, {"latency", "cycles", {10, 10, 30, 40}}}});
     scan.records.push_back(record);
     return scan;
 }
 
 std::string value(const std::string& text) {
-    return text_of(Expression(text).evaluate({{"G", measured()}, {"H", scan_with({decided("shared.latency", std::int64_t{19})})}}, "G"));
+    return text_of(Expression(text).evaluate(
+        {{"G", measured()}, {"H", scan_with({decided("shared.latency", std::int64_t{19})})}}, "G"));
 }
 
 std::string refusal(const std::string& text) {
     try {
-        (void)Expression(text).evaluate({{"G", measured()}, {"H", scan_with({decided("shared.latency", std::int64_t{19})})}}, "G");
+        (void)Expression(text).evaluate(
+            {{"G", measured()}, {"H", scan_with({decided("shared.latency", std::int64_t{19})})}}, "G");
     } catch (const InputError& e) {
         return e.what();
     }
@@ -42,7 +48,8 @@ std::string refusal(const std::string& text) {
 
 std::string missing(const std::string& text) {
     try {
-        (void)Expression(text).evaluate({{"G", measured()}, {"H", scan_with({decided("shared.latency", std::int64_t{19})})}}, "G");
+        (void)Expression(text).evaluate(
+            {{"G", measured()}, {"H", scan_with({decided("shared.latency", std::int64_t{19})})}}, "G");
     } catch (const NotMeasured& e) {
         return e.what();
     }
@@ -101,8 +108,11 @@ TEST(Expression, SaysWhatWasNotMeasured) {
     EXPECT_EQ(missing("shared.bytes_per_cycle"), "not measured: shared.bytes_per_cycle");
     EXPECT_THAT(missing("shared.conflict_cost"), HasSubstr("looked for and is not there"));
     EXPECT_EQ(missing("shared.access_group"), "shared.access_group was left undecided: one of 16, 32");
-    EXPECT_THAT(missing("column('chase', 'chase/curve', 'misses')"), HasSubstr("column 'misses' of the trace chase/curve"));
-    EXPECT_EQ(value("absent(shared.conflict_cost) and not absent(shared.latency) and known(shared.latency) and not known(shared.access_group)"), "true");
+    EXPECT_THAT(missing("column('chase', 'chase/curve', 'misses')"),
+                HasSubstr("column 'misses' of the trace chase/curve"));
+    EXPECT_EQ(value("absent(shared.conflict_cost) and not absent(shared.latency) and known(shared.latency) and not "
+                    "known(shared.access_group)"),
+              "true");
     EXPECT_THAT(missing("absent(shared.access_group)"), HasSubstr("undecided"));
 }
 
@@ -110,7 +120,8 @@ TEST(Expression, RefusesWhatItCannotReadAndSaysWhere) {
     EXPECT_EQ(refusal("1 +"), "\"1 +\": at character 4: found the end; expected a value");
     EXPECT_EQ(refusal("(1"), "\"(1\": at character 3: found the end; expected ')'");
     EXPECT_EQ(refusal("1 2"), "\"1 2\": at character 3: found '2'; expected an operator or the end");
-    EXPECT_THAT(refusal("2 * shared.colour"), HasSubstr("at character 5: found 's'; expected a function, or a leaf of the machine description"));
+    EXPECT_THAT(refusal("2 * shared.colour"),
+                HasSubstr("at character 5: found 's'; expected a function, or a leaf of the machine description"));
     EXPECT_THAT(refusal("colour(1)"), HasSubstr("a function that there is"));
     EXPECT_THAT(refusal("at(1)"), HasSubstr("at of 3 to 3 arguments"));
     EXPECT_THAT(refusal("absent(1)"), HasSubstr("expected absent(leaf)"));

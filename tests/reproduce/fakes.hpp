@@ -38,7 +38,8 @@ inline std::vector<Paper> shipped_papers() {
 
 inline machine::Machine machine_of(const PaperGpu& gpu) {
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + gpu.machine + ".json");
-    for (const auto& [path, value] : gpu.settings) machine::set_leaf(machine, path, {machine::Knowledge::known, value, {}, {.source = "a setting"}});
+    for (const auto& [path, value] : gpu.settings)
+        machine::set_leaf(machine, path, {machine::Knowledge::known, value, {}, {.source = "a setting"}});
     return machine;
 }
 

@@ -1,4 +1,5 @@
-// Functions of measured mixes: what they read, what they give on curves made by hand and on a small simulated GPU, and what they refuse.
+// Functions of measured mixes: what they read, what they give on curves made by hand and on a small simulated GPU, and
+// what they refuse.
 #include "reproduce/mixes.hpp"
 #include "experiments/mix/mix_throughput.hpp"
 #include "fakes.hpp"
@@ -25,15 +26,20 @@ using ::testing::Not;
 /// 400 cycles, a load in 20; 10 cycles, an add in one; two schedulers.
 scan::Scan small_gpu() {
     return testing::scan_with(
-        {decided("topology.sms", std::int64_t{10}), decided("topology.max_threads_per_sm", std::int64_t{2048}), decided("clock.sm_mhz", std::int64_t{1000}),
-         decided("issue.schedulers_per_sm", std::int64_t{2}), decided("issue.issue_interval", 2.0), decided("operations[add.f32].latency", std::int64_t{10}),
-         decided("operations[add.f32].throughput", 32.0), decided("paths.global.memory_latency", std::int64_t{400}), decided("memory.read_bandwidth", 64.0)});
+        {decided("topology.sms", std::int64_t{10}), decided("topology.max_threads_per_sm", std::int64_t{2048}),
+         decided("clock.sm_mhz", std::int64_t{1000}), decided("issue.schedulers_per_sm", std::int64_t{2}),
+         decided("issue.issue_interval", 2.0), decided("operations[add.f32].latency", std::int64_t{10}),
+         decided("operations[add.f32].throughput", 32.0), decided("paths.global.memory_latency", std::int64_t{400}),
+         decided("memory.read_bandwidth", 64.0)});
 }
 
-void add_curve(scan::Scan& scan, const std::string& experiment, const std::string& name, const std::map<double, double>& rates) {
+void add_curve(scan::Scan& scan, const std::string& experiment, const std::string& name,
+               const std::map<double, double>& rates) {
     scan::Record record{.id = experiment, .status = scan::Status::done};
-    deduce::Trace trace{.name = name, .experiment = experiment, .columns = {{"warps", "warp/SM", {}}, {"rate", "", {}}}};
-    for (const auto& [warps, rate] : rates) trace.columns[0].values.push_back(warps), trace.columns[1].values.push_back(rate);
+    deduce::Trace trace{
+        .name = name, .experiment = experiment, .columns = {{"warps", "warp/SM", {}}, {"rate", "", {}}}};
+    for (const auto& [warps, rate] : rates)
+        trace.columns[0].values.push_back(warps), trace.columns[1].values.push_back(rate);
     record.outcome.traces.push_back(trace);
     scan.records.push_back(record);
 }
@@ -81,9 +87,14 @@ std::string missing(const std::string& text, const scan::Scan& scan) {
 TEST(Mixes, ModelsAreDividedByWhatWasMeasuredAtTheSameWarps) {
     const auto scan = measured_gpu();
     EXPECT_EQ(text_of(value("mix_warps('global', 19)", scan)), "[2, 4, 8, 16, 24, 32, 48, 64]");
-    EXPECT_NEAR(std::get<double>(value("max(mix_estimate('volkov-basic', 'global', 19) / mix_rate('global', 19))", scan)), 1 / 0.8, 1e-9);
-    EXPECT_NEAR(std::get<double>(value("min(mix_estimate('volkov-basic', 'global', 19) / mix_rate('global', 19))", scan)), 1 / 0.95, 1e-9);
-    EXPECT_NEAR(std::get<double>(value("at(mix_warps('global', 19), mix_estimate('roofline', 'global', 19), 2)", scan)), 1, 1e-9);
+    EXPECT_NEAR(
+        std::get<double>(value("max(mix_estimate('volkov-basic', 'global', 19) / mix_rate('global', 19))", scan)),
+        1 / 0.8, 1e-9);
+    EXPECT_NEAR(
+        std::get<double>(value("min(mix_estimate('volkov-basic', 'global', 19) / mix_rate('global', 19))", scan)),
+        1 / 0.95, 1e-9);
+    EXPECT_NEAR(std::get<double>(value("at(mix_warps('global', 19), mix_estimate('roofline', 'global', 19), 2)", scan)),
+                1, 1e-9);
     EXPECT_NEAR(std::get<double>(value("mix_peak('global', 1)", scan)), 0.1, 1e-9);
 }
 
@@ -93,8 +104,9 @@ TEST(Mixes, AccessesAndAddsAloneAreThoseOfWholeWarpsForEachScheduler) {
     EXPECT_EQ(text_of(value("mix_rate('global', 0)", scan)), "[0.005, 0.05, 0.05]");
     EXPECT_EQ(text_of(value("mix_warps('global', 'adds')", scan)), "[2, 10, 64]");
     // Zhang and Owens take both as they were measured, between points on a line.
-    EXPECT_NEAR(std::get<double>(value("at(mix_warps('global', 19), mix_estimate('zhang-owens-add', 'global', 19), 2)", scan)), 20 / (1 / 0.005 + 19 / 0.2),
-                1e-9);
+    EXPECT_NEAR(
+        std::get<double>(value("at(mix_warps('global', 19), mix_estimate('zhang-owens-add', 'global', 19), 2)", scan)),
+        20 / (1 / 0.005 + 19 / 0.2), 1e-9);
 }
 
 TEST(Mixes, NeededWarpsAreThoseOfNineTenthsOfThePeak) {
@@ -110,7 +122,8 @@ TEST(Mixes, ACuspNeedsMoreThanEitherEnd) {
     EXPECT_EQ(value("mix_cusp('global', list(19, 100))", scan), Value(true));
     EXPECT_EQ(value("mix_cusp('global', list(100))", scan), Value(false));
     // Loads alone that need all warps leave nothing to stand out from.
-    std::erase_if(scan.records, [](const auto& record) { return record.outcome.traces.front().name == "occupancy/stream"; });
+    std::erase_if(scan.records,
+                  [](const auto& record) { return record.outcome.traces.front().name == "occupancy/stream"; });
     add_curve(scan, "occupancy", "occupancy/stream", {{2, 0.16}, {48, 1.2}, {64, 1.2}});
     EXPECT_EQ(value("mix_cusp('global', list(19, 100))", scan), Value(false));
 }
@@ -127,26 +140,32 @@ TEST(Mixes, WhatWasNotMeasuredIsSaid) {
 }
 
 TEST(Mixes, CallsThatCannotBePlannedAreRefused) {
-    EXPECT_THAT(refusal("mix_rate('l2', 1)"), HasSubstr("expected 'global', 'shared' or 'sfu' in mix_rate('ACCESS', ALPHA)"));
+    EXPECT_THAT(refusal("mix_rate('l2', 1)"),
+                HasSubstr("expected 'global', 'shared' or 'sfu' in mix_rate('ACCESS', ALPHA)"));
     EXPECT_THAT(refusal("mix_rate('global')"), HasSubstr("expected mix_rate('ACCESS', ALPHA)"));
-    for (const auto* text : {"mix_rate('global', 1.5)", "mix_rate('global', shared.latency)", "mix_rate('global', 4 / 2)", "mix_rate('global', 'all')",
-                             "mix_rate('global', 513)", "mix_warps('global', 1000000000000000000000)"})
+    for (const auto* text :
+         {"mix_rate('global', 1.5)", "mix_rate('global', shared.latency)", "mix_rate('global', 4 / 2)",
+          "mix_rate('global', 'all')", "mix_rate('global', 513)", "mix_warps('global', 1000000000000000000000)"})
         EXPECT_THAT(refusal(text), HasSubstr("expected 0 to 512 adds, or 'adds', as ALPHA in")) << text;
     EXPECT_THAT(refusal("mix_estimate('nobody', 'global', 1)"), HasSubstr("expected the id of a model"));
-    EXPECT_THAT(refusal("mix_estimate('sim', clock.scope, 1)"), HasSubstr("expected mix_estimate('MODEL', 'ACCESS', ALPHA)"));
+    EXPECT_THAT(refusal("mix_estimate('sim', clock.scope, 1)"),
+                HasSubstr("expected mix_estimate('MODEL', 'ACCESS', ALPHA)"));
     EXPECT_THAT(refusal("mix_cusp('global', 8)"), HasSubstr("expected mix_cusp('ACCESS', list(ALPHA, ...))"));
     EXPECT_THAT(refusal("mix_cusp('global', list(8, 'adds'))"), HasSubstr("expected 0 to 512 adds as ALPHA"));
 }
 
 TEST(Mixes, RowsSayWhatIsToBeMeasured) {
     const Expression expression(
-        "max(mix_estimate('sim', 'global', 32) / mix_rate('global', 32)) + of('H', length(mix_warps('sfu', 4))) + mix_needed('sim', 'global', 7)");
+        "max(mix_estimate('sim', 'global', 32) / mix_rate('global', 32)) + of('H', length(mix_warps('sfu', 4))) + "
+        "mix_needed('sim', 'global', 7)");
     EXPECT_THAT(expression.reads_of("G", "G").mixes, ElementsAre(Mix{"global", 32}));
     EXPECT_THAT(expression.reads_of("H", "G").mixes, ElementsAre(Mix{"sfu", 4}));
-    const auto paper = paper_from_json(testing::paper_text(R"x("value":1,"reproduce":"max(mix_rate('global', 32))")x"), "test");
+    const auto paper =
+        paper_from_json(testing::paper_text(R"x("value":1,"reproduce":"max(mix_rate('global', 32))")x"), "test");
     EXPECT_THAT(mixes_for({&paper.entries.front()}, "G"), ElementsAre(Mix{"global", 32}));
     EXPECT_THAT(experiments_for({&paper.entries.front()}, "G"),
-                AllOf(Contains("occupancy"), Contains("dram_bandwidth"), Contains("arithmetic_latency"), Contains("issue"), Not(Contains("shared_latency"))));
+                AllOf(Contains("occupancy"), Contains("dram_bandwidth"), Contains("arithmetic_latency"),
+                      Contains("issue"), Not(Contains("shared_latency"))));
 }
 
 /// A GPU that no file describes: two SMs of two schedulers, slow adds and a near memory.
@@ -164,10 +183,11 @@ TEST(Mixes, AreMeasuredAtOccupanciesOfASimulatedGpu) {
     const auto device = unknown_gpu();
     const auto scan = testing::scan_with({decided("issue.schedulers_per_sm", std::int64_t{2})});
     double last = 0;
-    const auto record = measure_mixes(*device, scan, {{"global", 6}, {"sfu", 8}}, [&](double fraction, std::string_view) {
-        EXPECT_GE(fraction, last);
-        last = fraction;
-    });
+    const auto record =
+        measure_mixes(*device, scan, {{"global", 6}, {"sfu", 8}}, [&](double fraction, std::string_view) {
+            EXPECT_GE(fraction, last);
+            last = fraction;
+        });
     ASSERT_EQ(record.status, scan::Status::done) << record.error;
     ASSERT_EQ(record.outcome.traces.size(), 2U);
     EXPECT_EQ(record.outcome.traces[0].name, "mixes/global/6");
@@ -177,14 +197,17 @@ TEST(Mixes, AreMeasuredAtOccupanciesOfASimulatedGpu) {
         EXPECT_THAT(warps, ::testing::ElementsAreArray(std::vector<double>(wanted.begin(), wanted.end())));
         const bool global = trace.name == "mixes/global/6";
         const double latency = global ? 211 + 6 * 23 : 22 + 8 * 23, group = global ? 7 : 9;
-        EXPECT_NEAR(rate.front(), 2 * group / latency, 0.02 * rate.front()) << trace.name;                  // one warp a scheduler: latencies and nothing else
-        EXPECT_NEAR(rate.back(), global ? 7 * 14 / (128 * 2 * 1.4) : 1, 0.12 * rate.back()) << trace.name;  // the memory's rate, or the schedulers'
+        EXPECT_NEAR(rate.front(), 2 * group / latency, 0.02 * rate.front())
+            << trace.name;  // one warp a scheduler: latencies and nothing else
+        EXPECT_NEAR(rate.back(), global ? 7 * 14 / (128 * 2 * 1.4) : 1, 0.12 * rate.back())
+            << trace.name;  // the memory's rate, or the schedulers'
     }
 }
 
 TEST(Mixes, AnInterruptEndsThemWithARecord) {
     const auto device = unknown_gpu();
-    const auto record = measure_mixes(*device, {}, {{"sfu", 8}}, [](double, std::string_view) { throw Interrupted("by the test"); });
+    const auto record =
+        measure_mixes(*device, {}, {{"sfu", 8}}, [](double, std::string_view) { throw Interrupted("by the test"); });
     EXPECT_EQ(record.status, scan::Status::interrupted);
     EXPECT_EQ(record.error, "by the test");
 }

@@ -21,7 +21,9 @@ const Listings kListings{
     {"branch", "@P0 BRA `(out)\nFADD R1, R1, R2\nout:\nEXIT"},
 };
 
-scan::Scan scan_of(const std::string& machine) { return testing::scan_with(testing::perfect(testing::machine_of({.machine = machine}))); }
+scan::Scan scan_of(const std::string& machine) {
+    return testing::scan_with(testing::perfect(testing::machine_of({.machine = machine})));
+}
 
 std::string value(const std::string& text, const std::string& machine = "gtx680") {
     return text_of(Expression(text, kListings).evaluate({{"G", scan_of(machine)}}, "G"));
@@ -43,30 +45,40 @@ TEST(Predictions, AreOfTheListingOnWhatTheScanFound) {
     EXPECT_EQ(value("predict('chain', 'issue_times')", "gtx980"), "[0, 368, 374, 398]");
     EXPECT_EQ(value("predict('chain', 'bytes') / predict('chain', 'instructions')"), "64");
     EXPECT_EQ(value("predict('chain', 'limit')"), "memory system");
-    EXPECT_EQ(value("list(predict('chain', 'core_instructions'), predict('chain', 'shared'), predict('chain', 'sfu'))"), "[1, 1, 0]");
+    EXPECT_EQ(value("list(predict('chain', 'core_instructions'), predict('chain', 'shared'), predict('chain', 'sfu'))"),
+              "[1, 1, 0]");
     EXPECT_EQ(value("predict('chain', 'needed') * predict('chain', 'bound') == predict('chain', 'latency')"), "true");
     EXPECT_EQ(value("at(predict('chain', 'warps'), predict('chain', 'rate'), 4) * predict('chain', 'latency')"), "4");
 }
 
 TEST(Predictions, GoByWhatThePaperHasOtherwise) {
-    EXPECT_EQ(value("predict('chain', 'issue_times', 'paths.global.memory_latency', 400)", "gtx980"), "[0, 400, 406, 430]");
-    EXPECT_EQ(value("predict('chain', 'issue_times', 'paths.global.memory_latency', 400)"), "[0, 403, 412, 436]") << "in the mean, with pauses";
+    EXPECT_EQ(value("predict('chain', 'issue_times', 'paths.global.memory_latency', 400)", "gtx980"),
+              "[0, 400, 406, 430]");
+    EXPECT_EQ(value("predict('chain', 'issue_times', 'paths.global.memory_latency', 400)"), "[0, 403, 412, 436]")
+        << "in the mean, with pauses";
     EXPECT_EQ(value("predict('chain', 'bytes', 1, 32)"), "1152");
     EXPECT_EQ(value("predict('chain', 'bytes', 1, 32, 'memory.fetch_bytes', 128)"), "4224");
-    EXPECT_EQ(value("predict('chain', 'latency', 1, 5) - predict('chain', 'latency') == 4 * paths.global.transaction_cost"), "true");
+    EXPECT_EQ(
+        value("predict('chain', 'latency', 1, 5) - predict('chain', 'latency') == 4 * paths.global.transaction_cost"),
+        "true");
     EXPECT_EQ(value("predict('chain', 'shared', 3, 4)"), "4");
     EXPECT_EQ(value("predict('chain', 'reissues', 3, 4, 1, 3)"), "5");
-    EXPECT_EQ(value("list(length(predict('branch', 'issue_times')), length(predict('branch', 'issue_times', 'out')))"), "[3, 2]");
+    EXPECT_EQ(value("list(length(predict('branch', 'issue_times')), length(predict('branch', 'issue_times', 'out')))"),
+              "[3, 2]");
 }
 
 TEST(Predictions, NeedWhatTheyReadAndNothingElse) {
     const Expression expression("of('H', predict('chain', 'latency'))", kListings);
-    EXPECT_THAT(expression.reads().at("H").leaves, IsSupersetOf({"paths.global.memory_latency", "launch.block_replacement", "operations[add.f32].latency"}));
+    EXPECT_THAT(
+        expression.reads().at("H").leaves,
+        IsSupersetOf({"paths.global.memory_latency", "launch.block_replacement", "operations[add.f32].latency"}));
     EXPECT_TRUE(expression.asks_models());
-    EXPECT_THAT(message<NotMeasured>("predict('chain', 'latency')", testing::scan_with({})), HasSubstr("topology.sms: missing"));
+    EXPECT_THAT(message<NotMeasured>("predict('chain', 'latency')", testing::scan_with({})),
+                HasSubstr("topology.sms: missing"));
     auto without = testing::perfect(testing::machine_of({.machine = "gtx680"}));
     std::erase_if(without, [](const auto& estimate) { return estimate.path.starts_with("shared."); });
-    EXPECT_THAT(message<NotMeasured>("predict('chain', 'latency')", testing::scan_with(without)), HasSubstr("shared.latency, shared.bytes_per_cycle: missing"));
+    EXPECT_THAT(message<NotMeasured>("predict('chain', 'latency')", testing::scan_with(without)),
+                HasSubstr("shared.latency, shared.bytes_per_cycle: missing"));
     auto more = scan_of("gtx680");  // of random words
     more.findings.add(testing::decided("memory.fetch_bytes", std::int64_t{64}));
     EXPECT_EQ(text_of(Expression("predict('chain', 'bytes', 1, 32)", kListings).evaluate({{"G", more}}, "G")), "1152");
@@ -75,15 +87,20 @@ TEST(Predictions, NeedWhatTheyReadAndNothingElse) {
 TEST(Predictions, RefuseWhatIsNotThere) {
     EXPECT_THAT(refusal("predict('chain')"), HasSubstr("expected predict('LISTING', 'QUANTITY', ...)"));
     EXPECT_THAT(refusal("predict('chains', 'latency')"), HasSubstr("a listing that the paper has, not 'chains'"));
-    EXPECT_THAT(refusal("predict('chain', 'colour')"), AllOf(HasSubstr("one of 'issue_times', 'latency'"), HasSubstr("'rate'")));
-    EXPECT_THAT(refusal("predict('chain', 'latency', 1)"), HasSubstr("a number (1) alone; expected 'LABEL', 'LEAF', NUMBER or LINE, COUNT"));
+    EXPECT_THAT(refusal("predict('chain', 'colour')"),
+                AllOf(HasSubstr("one of 'issue_times', 'latency'"), HasSubstr("'rate'")));
+    EXPECT_THAT(refusal("predict('chain', 'latency', 1)"),
+                HasSubstr("a number (1) alone; expected 'LABEL', 'LEAF', NUMBER or LINE, COUNT"));
     EXPECT_THAT(refusal("predict('chain', 'latency', 1, 'x')"), HasSubstr("a number (1) alone"));
     EXPECT_THAT(refusal("predict('chain', 'latency', 2, 4)"), HasSubstr("line 2 of listing has no such access"));
     EXPECT_THAT(refusal("predict('chain', 'latency', 1, 33)"), HasSubstr("expected 1 to 32"));
-    EXPECT_THAT(refusal("predict('chain', 'latency', 'caches.l2.latency', 33)"), HasSubstr("predict does not read 'caches.l2.latency'"));
-    EXPECT_THAT(refusal("predict('chain', 'latency', 'issue.ilp_latency', 2.5)"), HasSubstr("predict is given 2.5 for issue.ilp_latency"));
+    EXPECT_THAT(refusal("predict('chain', 'latency', 'caches.l2.latency', 33)"),
+                HasSubstr("predict does not read 'caches.l2.latency'"));
+    EXPECT_THAT(refusal("predict('chain', 'latency', 'issue.ilp_latency', 2.5)"),
+                HasSubstr("predict is given 2.5 for issue.ilp_latency"));
     EXPECT_THAT(refusal("predict('chain', 'latency', 0, 4)"), HasSubstr("line 0; expected a line of the listing"));
-    EXPECT_THAT(refusal("predict('branch', 'latency', 'in')"), HasSubstr("--taken in: kernel '' has no such label; expected one of out"));
+    EXPECT_THAT(refusal("predict('branch', 'latency', 'in')"),
+                HasSubstr("--taken in: kernel '' has no such label; expected one of out"));
 }
 
 TEST(Rules, CountTransactionsAndWaysOfConflicts) {
@@ -112,12 +129,16 @@ TEST(Kernels, AreMeasuredWhereRowsNameThem) {
         EXPECT_LE(done, 1);
     }));
     EXPECT_EQ(scan.records.back().status, scan::Status::done) << scan.records.back().error;
-    const auto column = [&](const std::string& text) { return std::get<std::vector<double>>(Expression(text).evaluate({{"G", scan}}, "G")); };
+    const auto column = [&](const std::string& text) {
+        return std::get<std::vector<double>>(Expression(text).evaluate({{"G", scan}}, "G"));
+    };
     EXPECT_THAT(column("kernel_warps('vector_add')"), AllOf(SizeIs(5), Contains(64)));
     const auto rates = column("kernel_rate('vector_add')");
-    EXPECT_NEAR(rates.back(), 154 / (384 * 8 * 1.124), 0.03 * rates.back());  // three lines a warp, at the memory's rate
+    EXPECT_NEAR(rates.back(), 154 / (384 * 8 * 1.124),
+                0.03 * rates.back());  // three lines a warp, at the memory's rate
     EXPECT_LT(rates.front(), 0.7 * rates.back());
-    EXPECT_THAT(message<NotMeasured>("kernel_rate('reduce')", scan), HasSubstr("not measured: column 'rate' of the trace kernels_named/reduce"));
+    EXPECT_THAT(message<NotMeasured>("kernel_rate('reduce')", scan),
+                HasSubstr("not measured: column 'rate' of the trace kernels_named/reduce"));
 }
 
 TEST(Kernels, AreThoseOfTheProject) {

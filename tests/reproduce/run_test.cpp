@@ -15,7 +15,9 @@ using ::testing::HasSubstr;
 using testing::machine_of;
 using ::testing::Not;
 
-Paper wong() { return paper_from_json(testing::content(std::string(GPUTOMO_SOURCE_DIR) + "/papers/wong2010.json"), "wong2010"); }
+Paper wong() {
+    return paper_from_json(testing::content(std::string(GPUTOMO_SOURCE_DIR) + "/papers/wong2010.json"), "wong2010");
+}
 
 /// With the described machine changed by `change` before it is simulated.
 Options options(std::vector<std::string> only, std::function<void(machine::Machine&)> change = {}) {
@@ -34,15 +36,19 @@ TEST(Reproduction, RunsTheExperimentsThatItsRowsNeed) {
     const auto paper = wong();
     std::vector<const Entry*> entries;
     for (const auto& entry : paper.entries)
-        if (entry.id == "wong2010.sec4f.latency" || entry.id == "wong2010.sec4a.clock_scope" || entry.id == "wong2010.fig6.linear") entries.push_back(&entry);
+        if (entry.id == "wong2010.sec4f.latency" || entry.id == "wong2010.sec4a.clock_scope" ||
+            entry.id == "wong2010.fig6.linear")
+            entries.push_back(&entry);
     ASSERT_EQ(entries.size(), 3U);
     const auto ids = experiments_for(entries, "GTX280 (GT200)");
-    EXPECT_THAT(ids, AllOf(Contains("clock"), Contains("shared_latency"), Contains("arithmetic_throughput"), Not(Contains("tlb")), Not(Contains("caches"))));
+    EXPECT_THAT(ids, AllOf(Contains("clock"), Contains("shared_latency"), Contains("arithmetic_throughput"),
+                           Not(Contains("tlb")), Not(Contains("caches"))));
 }
 
 TEST(Reproduction, LooksForACacheOnItsOwnPathOnly) {
     const auto ids_for = [](const std::string& expression) {
-        const auto paper = paper_from_json(testing::paper_text("\"value\":1,\"reproduce\":\"" + expression + "\""), "test");
+        const auto paper =
+            paper_from_json(testing::paper_text("\"value\":1,\"reproduce\":\"" + expression + "\""), "test");
         return experiments_for({&paper.entries.front()}, "G");
     };
     EXPECT_THAT(ids_for("caches.l1.capacity"), ElementsAre("caches"));
@@ -83,7 +89,8 @@ TEST(Reproduction, AccountsForEveryEntry) {
         for (const auto* entry : result.not_reproducible) EXPECT_TRUE(ids.insert(entry->id).second) << entry->id;
         EXPECT_EQ(ids.size(), paper.entries.size());
         // Some rows hold a model against an example whose numbers are all printed.
-        for (const auto& row : result.rows) EXPECT_TRUE(!row.agrees || row.entry->recipe->expression.asks_models()) << row.entry->id;
+        for (const auto& row : result.rows)
+            EXPECT_TRUE(!row.agrees || row.entry->recipe->expression.asks_models()) << row.entry->id;
     }
 }
 
@@ -99,10 +106,12 @@ TEST(Reproduction, RefusesAnIdThatIsNotThere) {
 
 TEST(Reproduction, IsJsonAsPromised) {
     const auto paper = wong();
-    const auto result = run(paper, options({"wong2010.sec4f.latency", "wong2010.table5.constant_l1.size", "wong2010.table1.mem_channels"}));
+    const auto result = run(
+        paper, options({"wong2010.sec4f.latency", "wong2010.table5.constant_l1.size", "wong2010.table1.mem_channels"}));
     const auto json = Json::parse(results_json(result));
     EXPECT_EQ(json.at("schema"), "gputomo-reproduction-1");
-    const auto& row = json.at("results").at(0).at("id") == "wong2010.sec4f.latency" ? json.at("results").at(0) : json.at("results").at(1);
+    const auto& row = json.at("results").at(0).at("id") == "wong2010.sec4f.latency" ? json.at("results").at(0)
+                                                                                    : json.at("results").at(1);
     EXPECT_EQ(row.at("id"), "wong2010.sec4f.latency");
     EXPECT_EQ(row.at("gpu"), "GTX280 (GT200)");
     EXPECT_EQ(row.at("published"), 38);
@@ -111,9 +120,11 @@ TEST(Reproduction, IsJsonAsPromised) {
     EXPECT_EQ(row.at("agrees"), true);
     EXPECT_EQ(json.at("not_reproducible").at(0).at("id"), "wong2010.table1.mem_channels");
     const auto& left = json.at("not_reproducible").at(0);
-    for (const auto* member : {"gpu", "where", "quantity", "reason"}) EXPECT_FALSE(left.at(member).get<std::string>().empty()) << member;
+    for (const auto* member : {"gpu", "where", "quantity", "reason"})
+        EXPECT_FALSE(left.at(member).get<std::string>().empty()) << member;
     EXPECT_EQ(left.at("published"), 8);
-    EXPECT_THAT(results_table(result), HasSubstr(left.at("id").get<std::string>() + ": " + left.at("quantity").get<std::string>() + ": 8"));
+    EXPECT_THAT(results_table(result),
+                HasSubstr(left.at("id").get<std::string>() + ": " + left.at("quantity").get<std::string>() + ": 8"));
     EXPECT_THAT(results_table(result), HasSubstr(left.at("reason").get<std::string>()));
 }
 
@@ -123,8 +134,9 @@ TEST(Reproduction, IsAPageWithEachRowAndReason) {
     const auto page = results_page(result);
     for (const auto& row : result.rows) EXPECT_THAT(page, HasSubstr("id='" + row.entry->id + "'"));
     EXPECT_THAT(page,
-                AllOf(HasSubstr("Demystifying GPU Microarchitecture"), HasSubstr(">Section IV-F: 1 of 1 agree</h2>"), HasSubstr("href='#from-Section~20IV-F'"),
-                      HasSubstr("id='from-Section~20IV-F'"), HasSubstr("channels are not told apart"), Not(HasSubstr("&#10007; differs"))));
+                AllOf(HasSubstr("Demystifying GPU Microarchitecture"), HasSubstr(">Section IV-F: 1 of 1 agree</h2>"),
+                      HasSubstr("href='#from-Section~20IV-F'"), HasSubstr("id='from-Section~20IV-F'"),
+                      HasSubstr("channels are not told apart"), Not(HasSubstr("&#10007; differs"))));
 }
 
 TEST(Reproduction, ADifferenceIsExplainedOrSaidToBeUnexplained) {

@@ -30,7 +30,8 @@ protected:
 
 /// Other values that a leaf might have had.
 std::vector<deduce::Value> others(const deduce::Value& value) {
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) return {*integer * 2 + 1, *integer / 5 - 1, *integer * 9 + 1};
+    if (const auto* integer = std::get_if<std::int64_t>(&value))
+        return {*integer * 2 + 1, *integer / 5 - 1, *integer * 9 + 1};
     if (const auto* real = std::get_if<double>(&value)) return {*real * 2.1, *real / 5.3};
     if (std::holds_alternative<std::string>(value)) return {std::string("another"), std::string("lru")};
     if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
@@ -43,7 +44,8 @@ std::vector<deduce::Value> others(const deduce::Value& value) {
         for (const auto integer : *integers) doubled.push_back(2 * integer + 1);
         return {reversed, doubled, std::vector<std::int64_t>(integers->size(), 3)};
     }
-    if (const auto* reals = std::get_if<std::vector<double>>(&value)) return {std::vector<double>(reals->size(), 0.25), std::vector<double>{0.9, 0.1}};
+    if (const auto* reals = std::get_if<std::vector<double>>(&value))
+        return {std::vector<double>(reals->size(), 0.25), std::vector<double>{0.9, 0.1}};
     return {};
 }
 
@@ -83,7 +85,8 @@ bool can_fail(const Entry& entry, Findings findings) {
 
 bool reads_traces(const Entry& entry) {
     const auto& reads = entry.recipe->expression.reads();
-    return std::any_of(reads.begin(), reads.end(), [](const auto& of) { return !of.second.experiments.empty() || !of.second.kernels.empty(); });
+    return std::any_of(reads.begin(), reads.end(),
+                       [](const auto& of) { return !of.second.experiments.empty() || !of.second.kernels.empty(); });
 }
 
 struct Expected {
@@ -92,18 +95,23 @@ struct Expected {
 };
 
 TEST_F(Shipped, PapersHaveAllTheirEntriesAndEnoughRows) {
-    const std::map<std::string, Expected> expected{{"wong2010", {319, 200}}, {"mei2014", {153, 80}}, {"lashgar2015", {96, 40}}};
+    const std::map<std::string, Expected> expected{
+        {"wong2010", {319, 200}}, {"mei2014", {153, 80}}, {"lashgar2015", {96, 40}}};
     for (const auto& [id, counts] : expected) {
         const auto paper = std::ranges::find(papers_, id, &Paper::id);
         ASSERT_NE(paper, papers_.end()) << id;
         EXPECT_EQ(paper->entries.size(), counts.entries) << id;
-        EXPECT_GE(std::count_if(paper->entries.begin(), paper->entries.end(), [](const Entry& entry) { return entry.recipe.has_value(); }), counts.rows) << id;
+        EXPECT_GE(std::count_if(paper->entries.begin(), paper->entries.end(),
+                                [](const Entry& entry) { return entry.recipe.has_value(); }),
+                  counts.rows)
+            << id;
     }
 }
 
 TEST_F(Shipped, GpusAreDescribed) {
     for (const auto& paper : papers_)
-        for (const auto& [name, gpu] : paper.gpus) EXPECT_NO_THROW(machine::validate(machine_of(gpu), name)) << paper.id;
+        for (const auto& [name, gpu] : paper.gpus)
+            EXPECT_NO_THROW(machine::validate(machine_of(gpu), name)) << paper.id;
 }
 
 TEST_F(Shipped, NothingAgreesWhereNothingWasMeasured) {
@@ -134,7 +142,8 @@ bool agrees_with_another(Entry entry, std::string_view another, const Findings& 
     std::string text = entry.recipe->expression.text();
     for (const auto& id : entry.recipe->expression.models()) {
         const std::string quoted = fmt::format("'{}'", id), replacement = fmt::format("'{}'", another);
-        for (auto at = text.find(quoted); at != std::string::npos; at = text.find(quoted, at + 1)) text.replace(at, quoted.size(), replacement);
+        for (auto at = text.find(quoted); at != std::string::npos; at = text.find(quoted, at + 1))
+            text.replace(at, quoted.size(), replacement);
     }
     entry.recipe->expression = Expression(text);
     try {
@@ -153,9 +162,11 @@ TEST_F(Shipped, EveryRowOfModelsHoldsWithItsModelAndNotWithAnother) {
             ++rows;
             // roofline knows no latency and agarwal no bandwidth; a row that all pass says nothing.
             const auto passes = [&](std::string_view another) {
-                return entry.recipe->expression.models().contains(std::string(another)) || agrees_with_another(entry, another, findings);
+                return entry.recipe->expression.models().contains(std::string(another)) ||
+                       agrees_with_another(entry, another, findings);
             };
-            EXPECT_FALSE(passes("roofline") && passes("agarwal") && passes("volkov-basic")) << entry.id << ": " << entry.recipe->expression.text();
+            EXPECT_FALSE(passes("roofline") && passes("agarwal") && passes("volkov-basic"))
+                << entry.id << ": " << entry.recipe->expression.text();
         }
     }
     EXPECT_GE(rows, 60u);
@@ -167,7 +178,8 @@ bool agrees_with(Entry entry, const std::string& text, const Listings& listings,
     return agrees_with(entry, findings);
 }
 
-/// The listings that the text names, with one instruction of one of them gone, or one that does nothing to the others in its place.
+/// The listings that the text names, with one instruction of one of them gone, or one that does nothing to the others
+/// in its place.
 std::vector<Listings> with_one_instruction_less(const std::string& text, const Listings& listings) {
     std::vector<Listings> all;
     for (const auto& [name, code] : listings) {
@@ -192,7 +204,8 @@ std::vector<std::string> with_another_number(const std::string& text) {
         const auto number = std::stoll((*found)[1].str());
         for (const auto other : {number + 1, number + 4, number / 2}) {
             all.push_back(text);
-            all.back().replace(static_cast<std::size_t>(found->position(1)), static_cast<std::size_t>(found->length(1)), std::to_string(other));
+            all.back().replace(static_cast<std::size_t>(found->position(1)), static_cast<std::size_t>(found->length(1)),
+                               std::to_string(other));
         }
     }
     return all;
@@ -203,7 +216,9 @@ TEST_F(Shipped, EveryRowOfPredictionsHoldsAndCanFail) {
     for (const auto& paper : papers_) {
         const auto findings = perfect(paper);
         for (const auto& entry : paper.entries) {
-            if (!entry.recipe || reads_traces(entry) || !entry.recipe->expression.asks_models() || !entry.recipe->expression.models().empty()) continue;
+            if (!entry.recipe || reads_traces(entry) || !entry.recipe->expression.asks_models() ||
+                !entry.recipe->expression.models().empty())
+                continue;
             ++rows;
             const auto& text = entry.recipe->expression.text();
             EXPECT_TRUE(agrees_with(entry, findings)) << entry.id << ": " << text;
@@ -214,9 +229,11 @@ TEST_F(Shipped, EveryRowOfPredictionsHoldsAndCanFail) {
                     return false;
                 }
             };
-            const bool can_fail =
-                std::ranges::any_of(with_one_instruction_less(text, paper.listings), [&](const auto& listings) { return differs(text, listings); }) ||
-                std::ranges::any_of(with_another_number(text), [&](const auto& other) { return differs(other, paper.listings); });
+            const bool can_fail = std::ranges::any_of(with_one_instruction_less(text, paper.listings),
+                                                      [&](const auto& listings) { return differs(text, listings); }) ||
+                                  std::ranges::any_of(with_another_number(text), [&](const auto& other) {
+                                      return differs(other, paper.listings);
+                                  });
             EXPECT_TRUE(can_fail) << entry.id << ": " << text;
         }
     }
@@ -225,8 +242,8 @@ TEST_F(Shipped, EveryRowOfPredictionsHoldsAndCanFail) {
 
 using Throughput = std::function<double(const models::Parameters&, const models::Mix&, double warps)>;
 
-void add_curve(scan::Scan& scan, std::string_view experiment, std::string name, const Throughput& throughput, const models::Parameters& p, double alpha,
-               double ops = 1) {
+void add_curve(scan::Scan& scan, std::string_view experiment, std::string name, const Throughput& throughput,
+               const models::Parameters& p, double alpha, double ops = 1) {
     deduce::Trace trace{.name = std::move(name), .experiment = std::string(experiment)};
     trace.columns = {{"warps", "", {}}, {"rate", "", {}}, {"latency", "", {}}};
     for (const int warps : experiments::mix_occupancies(p.schedulers, p.max_warps)) {
@@ -244,7 +261,8 @@ void add_curve(scan::Scan& scan, std::string_view experiment, std::string name, 
 void add_contention(scan::Scan& scan, const models::Parameters& p) {
     scan.findings.add(testing::decided("memory.contention_base", p.memory.latency));
     scan.findings.add(testing::decided("memory.contention_slopes", std::vector<double>{p.memory.latency / 10}));
-    scan.findings.add(testing::decided("memory.contention_limits", std::vector<double>{1.1 * p.bandwidth(p.memory.throughput)}));
+    scan.findings.add(
+        testing::decided("memory.contention_limits", std::vector<double>{1.1 * p.bandwidth(p.memory.throughput)}));
 }
 
 /// Scans of the paper's GPUs that find what is described, and mixes with such throughputs.
@@ -254,20 +272,26 @@ Scans scans_with(const Paper& paper, const Entry& entry, const Throughput& throu
         const auto machine = machine_of(gpu);
         auto& scan = scans[name] = testing::scan_with(perfect(machine));
         add_contention(scan, models::parameters_of(machine));
-        const auto parameters = [&](models::Access access) { return models::parameters_of(scan::describe(scan), access); };
+        const auto parameters = [&](models::Access access) {
+            return models::parameters_of(scan::describe(scan), access);
+        };
         for (const auto& mix : mixes_for({&entry}, name))
-            add_curve(scan, kMixRecord, mix_trace_name(mix), throughput, parameters(models::access_named(mix.access)), mix.alpha);
+            add_curve(scan, kMixRecord, mix_trace_name(mix), throughput, parameters(models::access_named(mix.access)),
+                      mix.alpha);
         for (const auto* loads : {"occupancy/stream", "occupancy/stream_ilp2", "occupancy/stream_ilp4"})
             add_curve(scan, "occupancy", loads, throughput, parameters(models::Access::global), 0, 32);
         add_curve(scan, "occupancy", "occupancy/smem", throughput, parameters(models::Access::shared), 0, 32);
         add_curve(scan, "occupancy", "occupancy/sfu", throughput, parameters(models::Access::sfu), 0, 32);
-        add_curve(scan, "occupancy", "occupancy/add", throughput, parameters(models::Access::global), models::Mix::kArithmeticOnly, 32);
+        add_curve(scan, "occupancy", "occupancy/add", throughput, parameters(models::Access::global),
+                  models::Mix::kArithmeticOnly, 32);
     }
     return scans;
 }
 
 Throughput as_says(std::string_view model) {
-    return [model](const auto& p, const auto& mix, double warps) { return models::solve(models::find_model(model), p, mix, warps).instructions_per_cycle; };
+    return [model](const auto& p, const auto& mix, double warps) {
+        return models::solve(models::find_model(model), p, mix, warps).instructions_per_cycle;
+    };
 }
 
 TEST_F(Shipped, EveryRowOfMixesCanFail) {
@@ -284,12 +308,19 @@ TEST_F(Shipped, EveryRowOfMixesCanFail) {
     std::size_t rows = 0;
     for (const auto& paper : papers_)
         for (const auto& entry : paper.entries) {
-            if (!entry.recipe || !std::ranges::any_of(entry.recipe->expression.reads(), [](const auto& of) { return !of.second.mixes.empty(); })) continue;
+            if (!entry.recipe || !std::ranges::any_of(entry.recipe->expression.reads(),
+                                                      [](const auto& of) { return !of.second.mixes.empty(); }))
+                continue;
             ++rows;
-            EXPECT_TRUE(std::ranges::any_of(worlds, [&](const auto& world) { return !rows_of({&entry}, scans_with(paper, entry, world)).front().agrees; }))
+            EXPECT_TRUE(std::ranges::any_of(
+                worlds,
+                [&](const auto& world) { return !rows_of({&entry}, scans_with(paper, entry, world)).front().agrees; }))
                 << entry.id << ": " << entry.recipe->expression.text();
             EXPECT_TRUE(std::ranges::any_of(
-                worlds, [&](const auto& world) { return !rows_of({&entry}, scans_with(paper, entry, world)).front().reproduced.is_null(); }))
+                worlds,
+                [&](const auto& world) {
+                    return !rows_of({&entry}, scans_with(paper, entry, world)).front().reproduced.is_null();
+                }))
                 << entry.id << " is never measured";
         }
     EXPECT_GE(rows, 50u);

@@ -18,7 +18,8 @@ namespace {
 TEST(Policies, WithTwoWaysATreesOneBitAndUsedBitsAreLru) {
     EXPECT_TRUE(same_machine("lru", "tree-plru", 2));
     EXPECT_TRUE(same_machine("bit-plru", "lru", 2));
-    for (const auto* other : {"fifo", "nru", "srrip", "brrip", "slru", "random"}) EXPECT_FALSE(same_machine("lru", other, 2)) << other;
+    for (const auto* other : {"fifo", "nru", "srrip", "brrip", "slru", "random"})
+        EXPECT_FALSE(same_machine("lru", other, 2)) << other;
     for (const std::uint32_t ways : {3U, 4U, 8U}) {
         EXPECT_FALSE(same_machine("lru", "tree-plru", ways)) << ways;
         EXPECT_FALSE(same_machine("lru", "bit-plru", ways)) << ways;
@@ -26,11 +27,13 @@ TEST(Policies, WithTwoWaysATreesOneBitAndUsedBitsAreLru) {
     EXPECT_THROW(static_cast<void>(same_machine("lru", "clairvoyant", 2)), std::invalid_argument);
 }
 
-/// Misses of a simulated set of two ways when lines 0 to 2 are loaded in this order, each a digit of `sequence` to the base of three.
+/// Misses of a simulated set of two ways when lines 0 to 2 are loaded in this order, each a digit of `sequence` to the
+/// base of three.
 std::vector<bool> misses(std::string_view policy, std::size_t sequence, int length) {
     const std::vector<std::uint32_t> set_ways{2};
     const std::vector<double> no_odds;
-    const auto replacement = sim::make_replacement({.policy = policy, .set_ways = set_ways, .way_odds = no_odds, .seed = 1});
+    const auto replacement =
+        sim::make_replacement({.policy = policy, .set_ways = set_ways, .way_odds = no_odds, .seed = 1});
     std::vector<std::size_t> held;
     std::vector<bool> missed;
     for (int i = 0; i < length; ++i, sequence /= 3) {
@@ -52,7 +55,8 @@ TEST(Policies, SimulatedSetsThatAreOneMachineMissAlikeInEverySequence) {
     constexpr int kLength = 8;
     for (const std::string other : {"tree-plru", "bit-plru", "fifo", "nru", "srrip", "slru"}) {
         bool alike = true;
-        for (std::size_t sequence = 0; sequence < 6561 && alike; ++sequence) alike = misses("lru", sequence, kLength) == misses(other, sequence, kLength);
+        for (std::size_t sequence = 0; sequence < 6561 && alike; ++sequence)
+            alike = misses("lru", sequence, kLength) == misses(other, sequence, kLength);
         EXPECT_EQ(alike, same_machine("lru", other, 2)) << other;
     }
 }
@@ -67,7 +71,11 @@ PolicyFinding of_one_set(const std::string& policy, std::int64_t ways, double ou
     validate::CachePath path(cache, {4, outliers}, 29);
     const Chase chase = std::ref(path);
     const auto bytes = static_cast<std::uint64_t>(kLine * kSets * ways);
-    const CacheQuestion question{.threshold = path.threshold(), .fits = bytes / 2, .overflows = 2 * bytes, .largest = 1 << 20, .base = path.base()};
+    const CacheQuestion question{.threshold = path.threshold(),
+                                 .fits = bytes / 2,
+                                 .overflows = 2 * bytes,
+                                 .largest = 1 << 20,
+                                 .base = path.base()};
     geometry::Probe probe(chase, question);
     geometry::Offsets lines;
     for (std::int64_t i = 0; i <= ways; ++i) lines.push_back(static_cast<std::uint64_t>(i * kLine * kSets));
@@ -102,7 +110,8 @@ TEST(Policies, OddsAreCountedBesideAccidentsThatMayBeMisses) {
     cache.way_odds.set({0.1, 0.1, 0.1, 0.3, 0.1, 0.1, 0.1, 0.1});
     validate::CachePath path(cache, {4, 0.01}, 5);
     const Chase chase = std::ref(path);
-    const CacheQuestion question{.threshold = path.threshold(), .fits = 4096, .overflows = 16384, .largest = 1 << 20, .base = path.base()};
+    const CacheQuestion question{
+        .threshold = path.threshold(), .fits = 4096, .overflows = 16384, .largest = 1 << 20, .base = path.base()};
     geometry::Probe probe(chase, question);
     geometry::Offsets lines;
     for (std::uint64_t i = 0; i <= 8; ++i) lines.push_back(i * 1024);

@@ -26,7 +26,8 @@ machine::Machine loaded(const std::string& file) { return machine::load(std::str
 /// `only`: experiments, with what they need; all where there are none.
 ClosedLoop close_loop(const machine::Machine& truth, const std::vector<std::string>& only = {}) {
     const auto device = sim::make_device(truth, {.id = "sim:closed-loop", .seed = 3});
-    const auto plan = only.empty() ? scan::plan_of_all(experiments::catalogue(), true) : scan::plan(experiments::catalogue(), only);
+    const auto plan =
+        only.empty() ? scan::plan_of_all(experiments::catalogue(), true) : scan::plan(experiments::catalogue(), only);
     const auto scanned = scan::run(*device, plan, {.seed = 3});
     ClosedLoop loop;
     for (const auto& record : scanned.records)
@@ -69,7 +70,8 @@ TEST(ClosedLoop, OfAnotherTlbBesidePageWindowsOfAnotherSizeComesBack) {
     auto &near = truth.tlbs.at("global_l1"), &far = truth.tlbs.at("global_l2");
     const std::int64_t span = 1 << 20;
     near.entries.set(12), near.ways.set(12), near.span.set(span), near.reach.set(12 * span);
-    far.set_ways.set({11, 6, 6, 6}), far.ways.set(11), far.sets.set(4), far.entries.set(29), far.span.set(span), far.reach.set(29 * span);
+    far.set_ways.set({11, 6, 6, 6}), far.ways.set(11), far.sets.set(4), far.entries.set(29), far.span.set(span),
+        far.reach.set(29 * span);
     // A smaller cache for data takes fewer loads to find.
     auto& l2 = truth.caches.at("l2");
     l2.capacity.set(*l2.capacity / 2);
@@ -78,7 +80,8 @@ TEST(ClosedLoop, OfAnotherTlbBesidePageWindowsOfAnotherSizeComesBack) {
     path.page_window.set(128 << 20), path.page_window_penalty.set(75);
     const auto loop = close_loop(truth, {"tlb"});
     EXPECT_EQ(loop.wrong, std::vector<std::string>{});
-    EXPECT_THAT(loop.exact, IsSupersetOf({"tlbs.global_l2.set_ways", "tlbs.global_l2.policy", "paths.global.page_window"}));
+    EXPECT_THAT(loop.exact,
+                IsSupersetOf({"tlbs.global_l2.set_ways", "tlbs.global_l2.policy", "paths.global.page_window"}));
 }
 
 }  // namespace

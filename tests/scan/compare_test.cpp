@@ -13,7 +13,9 @@ using machine::Knowledge;
 using machine::Machine;
 using machine::set_leaf;
 
-void put(Machine& machine, const char* path, machine::Value value) { set_leaf(machine, path, {Knowledge::known, std::move(value), {}, {.method = "m"}}); }
+void put(Machine& machine, const char* path, machine::Value value) {
+    set_leaf(machine, path, {Knowledge::known, std::move(value), {}, {.method = "m"}});
+}
 
 Verdict verdict(const Machine& truth, const Machine& scanned, std::string_view path) {
     for (const auto& comparison : compare(truth, scanned))
@@ -39,17 +41,20 @@ TEST(Compare, IntegersAreEqualRealsWithinOnePercentRangesWithinOneCycle) {
     put(scanned, "shared.latency", std::int64_t{38});
     put(scanned, "clock.sm_mhz", 1009.0);
     put(scanned, "paths.global.memory_latency_range", std::vector<std::int64_t>{435, 444});
-    for (const auto& comparison : compare(truth, scanned)) EXPECT_EQ(comparison.verdict, Verdict::exact) << comparison.path;
+    for (const auto& comparison : compare(truth, scanned))
+        EXPECT_EQ(comparison.verdict, Verdict::exact) << comparison.path;
     put(scanned, "shared.latency", std::int64_t{39});
     put(scanned, "clock.sm_mhz", 1011.0);
     put(scanned, "paths.global.memory_latency_range", std::vector<std::int64_t>{436, 445});
-    for (const auto& comparison : compare(truth, scanned)) EXPECT_EQ(comparison.verdict, Verdict::wrong) << comparison.path;
+    for (const auto& comparison : compare(truth, scanned))
+        EXPECT_EQ(comparison.verdict, Verdict::wrong) << comparison.path;
 }
 
 TEST(Compare, CandidatesAreUndecidedUnlessTheyExcludeTheTruth) {
     Machine truth, scanned;
     put(truth, "caches.l1.ways", std::int64_t{4});
-    set_leaf(scanned, "caches.l1.ways", {Knowledge::undecided, {}, {std::int64_t{4}, std::int64_t{8}}, {.method = "m"}});
+    set_leaf(scanned, "caches.l1.ways",
+             {Knowledge::undecided, {}, {std::int64_t{4}, std::int64_t{8}}, {.method = "m"}});
     EXPECT_EQ(verdict(truth, scanned, "caches.l1.ways"), Verdict::undecided);
     set_leaf(scanned, "caches.l1.ways", {Knowledge::undecided, {}, {std::int64_t{8}}, {.method = "m"}});
     EXPECT_EQ(verdict(truth, scanned, "caches.l1.ways"), Verdict::wrong);

@@ -42,7 +42,8 @@ public:
     }
     static experiments::Experiment make(char letter, std::vector<std::string_view> needs = {}) {
         static constexpr std::array<std::string_view, 4> kIds{"a", "b", "c", "d"};
-        static constexpr std::array<experiments::Outcome (*)(experiments::Context&), 4> kRuns{run<0>, run<1>, run<2>, run<3>};
+        static constexpr std::array<experiments::Outcome (*)(experiments::Context&), 4> kRuns{run<0>, run<1>, run<2>,
+                                                                                              run<3>};
         const auto index = static_cast<std::size_t>(letter - 'a');
         return {kIds.at(index), "A fake", "nobody", std::move(needs), {}, {}, kRuns.at(index)};
     }

@@ -28,7 +28,8 @@ namespace fs = std::filesystem;
 
 TEST(Description, TakesTheNameOfEveryTimedOperation) {
     machine::Machine machine;
-    for (const auto& operation : experiments::all_operations()) machine.operations[std::string(operation.name)].latency.set(4, {.method = "made up"});
+    for (const auto& operation : experiments::all_operations())
+        machine.operations[std::string(operation.name)].latency.set(4, {.method = "made up"});
     EXPECT_EQ(machine::from_json(machine::to_json(machine)).operations.size(), experiments::all_operations().size());
 }
 
@@ -36,7 +37,8 @@ class FolderTest : public ::testing::Test {
 protected:
     void SetUp() override {
         const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-        folder = fs::path(::testing::TempDir()) / (std::string("gputomo_") + test->test_suite_name() + "_" + test->name() + std::to_string(getpid()));
+        folder = fs::path(::testing::TempDir()) /
+                 (std::string("gputomo_") + test->test_suite_name() + "_" + test->name() + std::to_string(getpid()));
         fs::remove_all(folder);
         fs::create_directories(folder);
     }
@@ -89,8 +91,9 @@ Record measured() {
 
 Scan example() {
     Scan scan{.device_name = "GeForce \"X\"", .device_id = "cuda:0", .seed = UINT64_MAX, .quick = true};
-    scan.records = {
-        measured(), {.id = "b", .status = Status::device_failed, .error = "cuLaunchKernel: no"}, {.id = "c", .error = "needs b, which did not finish"}};
+    scan.records = {measured(),
+                    {.id = "b", .status = Status::device_failed, .error = "cuLaunchKernel: no"},
+                    {.id = "c", .error = "needs b, which did not finish"}};
     for (const auto& e : scan.records.front().outcome.estimates) scan.findings.add(e);
     return scan;
 }
@@ -137,7 +140,8 @@ TEST(ScanJson, ComesBackAsItWas) {
 }
 
 TEST(ScanJson, EveryStatusComesBack) {
-    for (const auto status : {Status::done, Status::failed, Status::device_failed, Status::timed_out, Status::skipped, Status::interrupted}) {
+    for (const auto status : {Status::done, Status::failed, Status::device_failed, Status::timed_out, Status::skipped,
+                              Status::interrupted}) {
         Scan scan;
         scan.records = {{.id = "a", .status = status}};
         EXPECT_EQ(scan_from_json(to_json(scan)).records.at(0).status, status) << status_name(status);
@@ -185,37 +189,47 @@ TEST(ScanJson, ABrokenFileNamesTheField) {
         {R"("seconds":1.25)", R"("seconds":null)", "experiments[0].seconds: ", "a number"},
         {R"("error":"cuLaunchKernel: no")", R"("error":[])", "experiments[1].error: ", "a string"},
         {R"("path":"shared.latency",)", "", "experiments[0].estimates[0].path: ", "missing"},
-        {R"("verdict":"absent")", R"("verdict":"maybe")", "experiments[0].estimates[11].verdict: ", "decided, absent or undecided"},
-        {R"("value":38)", R"("value":[1,"two"])", "experiments[0].estimates[0].value: ", "a list of numbers or strings"},
+        {R"("verdict":"absent")", R"("verdict":"maybe")",
+         "experiments[0].estimates[11].verdict: ", "decided, absent or undecided"},
+        {R"("value":38)", R"("value":[1,"two"])",
+         "experiments[0].estimates[0].value: ", "a list of numbers or strings"},
         {R"("value":38)", R"("value":[])", "experiments[0].estimates[0].value: ", "a list of numbers or strings"},
         {R"("value":38,)", "", "experiments[0].estimates[0].value: ", "missing"},
         {R"({"empty":"strings"})", R"({"empty":"things"})", "experiments[0].estimates[6].value.empty: ", "strings"},
         {R"([37.5,38.5])", "[37.5]", "experiments[0].estimates[0].interval: ", "[low, high]"},
-        {R"("values":[1.0,2.0,3.0])", R"("values":[1.0,"x",3.0])", "experiments[0].traces[0].columns[0].values[1]: ", "a number"},
+        {R"("values":[1.0,2.0,3.0])", R"("values":[1.0,"x",3.0])",
+         "experiments[0].traces[0].columns[0].values[1]: ", "a number"},
         {R"("y":["latency"])", R"("y":"latency")", "experiments[0].traces[0].plot.y: ", "a list"},
-        {R"("result":"failed")", R"("result":"perhaps")", "experiments[0].code_checks[0].result: ", "passed, failed or unavailable"},
+        {R"("result":"failed")", R"("result":"perhaps")",
+         "experiments[0].code_checks[0].result: ", "passed, failed or unavailable"},
         {R"("warnings":["the clock moved"])", R"("warnings":[1])", "experiments[0].warnings[0]: ", "a string"},
     };
     const auto text = to_json(example());
     for (const auto& one : cases) {
         SCOPED_TRACE(one.to);
         const auto broken = replaced(text, one.from, one.to);
-        EXPECT_THAT([&] { (void)scan_from_json(broken, "x.json"); },
-                    ThrowsMessage<InputError>(AllOf(StartsWith(std::string("x.json: ") + one.field), HasSubstr(one.expected))));
+        EXPECT_THAT(
+            [&] { (void)scan_from_json(broken, "x.json"); },
+            ThrowsMessage<InputError>(AllOf(StartsWith(std::string("x.json: ") + one.field), HasSubstr(one.expected))));
     }
 }
 
 TEST(ScanJson, WhatIsNoJsonOrNoObjectIsRefused) {
     for (const char* text : {"", "{", "\xff", "{\"schema\":\"gputomo-scan-1\""})
-        EXPECT_THAT([&] { (void)scan_from_json(text, "x.json"); }, ThrowsMessage<InputError>(StartsWith("x.json: not valid JSON: "))) << text;
+        EXPECT_THAT([&] { (void)scan_from_json(text, "x.json"); },
+                    ThrowsMessage<InputError>(StartsWith("x.json: not valid JSON: ")))
+            << text;
     for (const char* text : {"[]", "null", "3"})
-        EXPECT_THAT([&] { (void)scan_from_json(text, "x.json"); }, ThrowsMessage<InputError>(HasSubstr("expected an object"))) << text;
+        EXPECT_THAT([&] { (void)scan_from_json(text, "x.json"); },
+                    ThrowsMessage<InputError>(HasSubstr("expected an object")))
+            << text;
 }
 
 class LoadScan : public FolderTest {};
 TEST_F(LoadScan, NamesAFileThatIsNotThere) {
     EXPECT_THAT([&] { (void)load_scan(folder / "none.json"); }, ThrowsMessage<InputError>(HasSubstr("none.json")));
-    EXPECT_THAT([&] { (void)load_scan(folder); }, ThrowsMessage<InputError>(AllOf(StartsWith(folder.string()), HasSubstr("cannot be opened"))));
+    EXPECT_THAT([&] { (void)load_scan(folder); },
+                ThrowsMessage<InputError>(AllOf(StartsWith(folder.string()), HasSubstr("cannot be opened"))));
 }
 
 TEST_F(LoadScan, ReadsWhatWasWritten) {
@@ -233,7 +247,9 @@ TEST_F(WriteFile, ReplacesTheWholeFileAndLeavesNothingElse) {
 TEST_F(WriteFile, AFailureNamesTheFileAndKeepsTheOldContent) {
     write_file(folder / "regular", "old");
     for (const auto& file : {folder / "regular" / "f", folder / "no_such_folder" / "f", folder})
-        EXPECT_THAT([&] { write_file(file, "x"); }, ThrowsMessage<InputError>(StartsWith(file.string() + ": cannot be written"))) << file;
+        EXPECT_THAT([&] { write_file(file, "x"); },
+                    ThrowsMessage<InputError>(StartsWith(file.string() + ": cannot be written")))
+            << file;
     EXPECT_EQ(content(folder / "regular"), "old");
     EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
 }
@@ -264,7 +280,9 @@ TEST_F(CheckWritable, MakesTheFolderAndLeavesItAsItWas) {
 TEST_F(CheckWritable, NamesWhatIsNoFolder) {
     write_file(folder / "regular", "");
     for (const auto& bad : {folder / "regular", folder / "regular" / "below"})
-        EXPECT_THAT([&] { check_writable(bad); }, ThrowsMessage<InputError>(StartsWith(bad.string() + ": cannot be made a folder"))) << bad;
+        EXPECT_THAT([&] { check_writable(bad); },
+                    ThrowsMessage<InputError>(StartsWith(bad.string() + ": cannot be made a folder")))
+            << bad;
     EXPECT_THAT([&] { check_writable_file(folder); }, ThrowsMessage<InputError>(HasSubstr("it is a folder")));
 }
 

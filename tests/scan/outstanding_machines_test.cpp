@@ -1,4 +1,5 @@
-// Random machines with tables of outstanding loads, measured blind with noise; other seeds than those the deduction was made with.
+// Random machines with tables of outstanding loads, measured blind with noise; other seeds than those the deduction was
+// made with.
 #include "validate/campaign.hpp"
 
 #include <gtest/gtest.h>
@@ -7,8 +8,12 @@ namespace gputomo::validate {
 namespace {
 
 TEST(OutstandingMachines, GiveTheirDesignAndEntriesBackOrLeaveThemOpen) {
-    const auto result = run(
-        {.machines = 4, .seed = 77, .noise = {.jitter_cycles = 2, .outlier_fraction = 0.002}, .threads = 2, .subject = Subject::outstanding, .progress = {}});
+    const auto result = run({.machines = 4,
+                             .seed = 77,
+                             .noise = {.jitter_cycles = 2, .outlier_fraction = 0.002},
+                             .threads = 2,
+                             .subject = Subject::outstanding,
+                             .progress = {}});
     std::size_t designs = 0;
     for (const auto& one : result.cases) EXPECT_TRUE(one.failures.empty()) << one.failures.front();
     for (const auto& [parameter, tally] : result.tallies) {

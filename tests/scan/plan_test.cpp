@@ -25,8 +25,8 @@ std::vector<std::string_view> ids(const std::vector<const experiments::Experimen
 }
 
 TEST(Plan, WhatAnExperimentNeedsComesBeforeIt) {
-    const std::array catalogue{FakeExperiments::make('a', {"c", "b"}), FakeExperiments::make('b', {"d"}), FakeExperiments::make('c', {"d"}),
-                               FakeExperiments::make('d')};
+    const std::array catalogue{FakeExperiments::make('a', {"c", "b"}), FakeExperiments::make('b', {"d"}),
+                               FakeExperiments::make('c', {"d"}), FakeExperiments::make('d')};
     EXPECT_THAT(ids(plan_of_all(catalogue, true)), ElementsAre("d", "c", "b", "a"));
 }
 
@@ -36,14 +36,16 @@ TEST(Plan, WithoutNeedsTheOrderOfTheCatalogueStays) {
 }
 
 TEST(Plan, OnlyThoseAskedForAndWhatTheyNeedEachOnce) {
-    const std::array catalogue{FakeExperiments::make('a'), FakeExperiments::make('b', {"a"}), FakeExperiments::make('c', {"b"}), FakeExperiments::make('d')};
+    const std::array catalogue{FakeExperiments::make('a'), FakeExperiments::make('b', {"a"}),
+                               FakeExperiments::make('c', {"b"}), FakeExperiments::make('d')};
     EXPECT_THAT(ids(plan(catalogue, {"b"})), ElementsAre("a", "b"));
     EXPECT_THAT(ids(plan(catalogue, {"d", "c", "a", "d"})), ElementsAre("d", "a", "b", "c"));
 }
 
 TEST(Plan, AnUnknownIdNamesTheChoices) {
     const std::array catalogue{FakeExperiments::make('a'), FakeExperiments::make('b')};
-    EXPECT_THAT([&] { (void)plan(catalogue, {"clok"}); }, ThrowsMessage<InputError>(AllOf(HasSubstr("'clok'"), HasSubstr("a, b"))));
+    EXPECT_THAT([&] { (void)plan(catalogue, {"clok"}); },
+                ThrowsMessage<InputError>(AllOf(HasSubstr("'clok'"), HasSubstr("a, b"))));
     EXPECT_THAT([&] { (void)plan(catalogue, {""}); }, ThrowsMessage<InputError>(HasSubstr("a, b")));
 }
 
@@ -52,7 +54,8 @@ TEST(Plan, NeedsThatGoRoundAreRefused) {
     EXPECT_THROW((void)plan_of_all(pair, true), std::logic_error);
     const std::array self{FakeExperiments::make('a', {"a"})};
     EXPECT_THROW((void)plan_of_all(self, true), std::logic_error);
-    const std::array aside{FakeExperiments::make('a', {"b"}), FakeExperiments::make('b', {"a"}), FakeExperiments::make('c')};
+    const std::array aside{FakeExperiments::make('a', {"b"}), FakeExperiments::make('b', {"a"}),
+                           FakeExperiments::make('c')};
     EXPECT_THAT(ids(plan(aside, {"c"})), ElementsAre("c"));
 }
 
@@ -61,11 +64,13 @@ TEST(Plan, TheCatalogueIsPlannedInOrderAndWholeButForWhatComesOnRequest) {
     for (const bool simulated : {true, false}) {
         std::set<std::string_view> before;
         for (const auto* experiment : plan_of_all(experiments::catalogue(), simulated)) {
-            for (const auto need : experiment->needs) EXPECT_TRUE(before.contains(need)) << experiment->id << " runs before " << need;
+            for (const auto need : experiment->needs)
+                EXPECT_TRUE(before.contains(need)) << experiment->id << " runs before " << need;
             EXPECT_TRUE(before.insert(experiment->id).second) << experiment->id;
         }
         for (const auto& experiment : experiments::catalogue()) {
-            const bool wanted = experiment.part_of_scan == always || (experiment.part_of_scan == on_hardware && !simulated);
+            const bool wanted =
+                experiment.part_of_scan == always || (experiment.part_of_scan == on_hardware && !simulated);
             EXPECT_EQ(before.contains(experiment.id), wanted) << experiment.id;
         }
         EXPECT_EQ(before.contains("random_access"), !simulated);

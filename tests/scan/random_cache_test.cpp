@@ -17,9 +17,11 @@ namespace {
 
 deduce::CacheFindings deduce(const machine::Cache& cache, std::uint64_t capacity, double outliers = 0.01) {
     CachePath path(cache, {2, outliers}, 17);
-    return deduce::deduce_geometry(
-        std::ref(path),
-        {.threshold = path.threshold(), .fits = capacity / 2, .overflows = capacity * 2, .largest = std::uint64_t{32} << 20, .base = path.base()});
+    return deduce::deduce_geometry(std::ref(path), {.threshold = path.threshold(),
+                                                    .fits = capacity / 2,
+                                                    .overflows = capacity * 2,
+                                                    .largest = std::uint64_t{32} << 20,
+                                                    .base = path.base()});
 }
 
 machine::Cache cache_of(std::int64_t line, std::int64_t sets, std::string policy) {
@@ -67,13 +69,15 @@ TEST(SingleCaches, SetsChosenByHigherBitsAreFound) {
 }
 
 TEST(SingleCaches, TagsForMoreThanTheDataAreTold) {
-    // What an H200's L1 looks like: sets of four that no lines a power of two apart share, and data for fewer lines than they hold.
+    // What an H200's L1 looks like: sets of four that no lines a power of two apart share, and data for fewer lines
+    // than they hold.
     auto cache = cache_of(128, 512, "lru");
     cache.sector.set(32);
     cache.ways.set(4);
     cache.capacity.set(std::int64_t{1864} * 128);
     cache.index.set("hash");
-    const std::vector<std::int64_t> masks{0x5f0080, 0x40100, 0x560200, 0x110400, 0x7c0800, 0x111000, 0x4f2000, 0x374000, 0x788000};
+    const std::vector<std::int64_t> masks{0x5f0080, 0x40100,  0x560200, 0x110400, 0x7c0800,
+                                          0x111000, 0x4f2000, 0x374000, 0x788000};
     cache.index_hash.set(masks);
     const auto found = deduce(cache, 128 << 10, 0.002);
     EXPECT_EQ(found.sets.value, 512);
@@ -85,7 +89,8 @@ TEST(SingleCaches, TagsForMoreThanTheDataAreTold) {
 }
 
 TEST(SingleCaches, FullTreesThatDoNotComeToRestHaveAllTheirData) {
-    // Of five ways on a tree for eight: an array of four lines a set misses for as long as anyone looks, as if data of fewer lines were kept than of tags.
+    // Of five ways on a tree for eight: an array of four lines a set misses for as long as anyone looks, as if data of
+    // fewer lines were kept than of tags.
     auto cache = cache_of(16, 64, "tree-plru");
     cache.ways.set(5);
     const auto found = deduce(cache, 4096);

@@ -79,25 +79,34 @@ TEST(RandomMachine, AllWarpsTogetherCanFillEveryPipeline) {
     for_all_seeds([](const machine::Machine& machine) {
         for (const auto& [key, pipeline] : machine.pipelines) {
             EXPECT_GE(*pipeline.latency, 4);
-            EXPECT_LE(*pipeline.latency, 64) << "60, or as long as a warp takes to enter a pipeline of one lane and two schedulers";
-            EXPECT_LE(static_cast<double>(*pipeline.latency) * *pipeline.lanes, static_cast<double>(*machine.topology.max_threads_per_sm)) << key;
-            const double issued = 32.0 * static_cast<double>(*machine.issue.schedulers_per_sm * *machine.issue.dual_issue) / *machine.issue.issue_interval;
+            EXPECT_LE(*pipeline.latency, 64)
+                << "60, or as long as a warp takes to enter a pipeline of one lane and two schedulers";
+            EXPECT_LE(static_cast<double>(*pipeline.latency) * *pipeline.lanes,
+                      static_cast<double>(*machine.topology.max_threads_per_sm))
+                << key;
+            const double issued = 32.0 *
+                                  static_cast<double>(*machine.issue.schedulers_per_sm * *machine.issue.dual_issue) /
+                                  *machine.issue.issue_interval;
             EXPECT_LE(*pipeline.lanes, issued) << key;
         }
     });
 }
 
 TEST(RandomMachine, ConflictsCostAtLeastWhatTheBanksAreBusy) {
-    for_all_seeds(
-        [](const machine::Machine& machine) { EXPECT_GE(static_cast<double>(*machine.shared.conflict_cost) * *machine.shared.bytes_per_cycle, 128.0); });
+    for_all_seeds([](const machine::Machine& machine) {
+        EXPECT_GE(static_cast<double>(*machine.shared.conflict_cost) * *machine.shared.bytes_per_cycle, 128.0);
+    });
 }
 
 TEST(RandomMachine, HasNothingThatNoLoadShows) {
     for_all_seeds([](const machine::Machine& machine) {
-        EXPECT_LE(*machine.shared.access_group * 4, *machine.shared.banks * *machine.shared.bank_width) << "of such a group some words always conflict";
-        for (const auto& key : *machine.paths.at("constant").caches) EXPECT_GE(*machine.caches.at(key).latency, *machine.issue.ilp_latency);
+        EXPECT_LE(*machine.shared.access_group * 4, *machine.shared.banks * *machine.shared.bank_width)
+            << "of such a group some words always conflict";
+        for (const auto& key : *machine.paths.at("constant").caches)
+            EXPECT_GE(*machine.caches.at(key).latency, *machine.issue.ilp_latency);
         if (machine.caches.contains("instruction_l1")) {
-            EXPECT_EQ(*machine.caches.at("instruction_l1").sector, *machine.caches.at("instruction_l1").line) << "fetches ask for whole lines";
+            EXPECT_EQ(*machine.caches.at("instruction_l1").sector, *machine.caches.at("instruction_l1").line)
+                << "fetches ask for whole lines";
         }
     });
 }
@@ -107,7 +116,8 @@ TEST(RandomMachine, EveryKindOfMachineComesUp) {
     for_all_seeds([&](const machine::Machine& machine) {
         ++seen["levels " + std::to_string(machine.paths.at("global").caches.value.size())];
         for (const char* path : {"constant", "texture", "instruction"})
-            if (machine.paths.contains(path)) ++seen[path + (" " + std::to_string(machine.paths.at(path).caches.value.size()))];
+            if (machine.paths.contains(path))
+                ++seen[path + (" " + std::to_string(machine.paths.at(path).caches.value.size()))];
         ++seen["tlbs " + std::to_string(machine.tlbs.size())];
         ++seen["tpc " + std::to_string(*machine.topology.sms_per_tpc)];
         ++seen["clock " + *machine.clock.scope];

@@ -21,7 +21,8 @@ std::map<std::string, Json> estimates_of(int run) {
     std::map<std::string, Json> found;
     for (const auto& experiment : scan.at("experiments")) {
         EXPECT_EQ(experiment.at("status"), "done") << experiment.at("id");
-        for (const auto& check : experiment.at("code_checks")) EXPECT_EQ(check.at("result"), "passed") << check.at("kernel");
+        for (const auto& check : experiment.at("code_checks"))
+            EXPECT_EQ(check.at("result"), "passed") << check.at("kernel");
         for (const auto& estimate : experiment.at("estimates")) found[estimate.at("path")] = estimate;
     }
     return found;
@@ -30,10 +31,11 @@ std::map<std::string, Json> estimates_of(int run) {
 TEST(RecordedScans, OfAnH200SayTheSame) {
     std::map<std::string, Json> runs[] = {estimates_of(1), estimates_of(2), estimates_of(3)};
     for (const char* path :
-         {"caches.l1.latency", "caches.l1.sector", "caches.l2.sector", "caches.constant_l1.capacity", "caches.constant_l1.line", "caches.constant_l1.ways",
-          "caches.constant_l1.sets", "shared.latency", "shared.banks", "shared.conflict_cost", "operations[add.f32].latency", "operations[fma.rn.f64].latency",
-          "tlbs.global_l1.ways", "tlbs.global_l1.sets", "issue.schedulers_per_sm", "issue.issue_interval", "issue.divergence", "issue.barrier_latency",
-          "topology.register_allocation_unit"})
+         {"caches.l1.latency", "caches.l1.sector", "caches.l2.sector", "caches.constant_l1.capacity",
+          "caches.constant_l1.line", "caches.constant_l1.ways", "caches.constant_l1.sets", "shared.latency",
+          "shared.banks", "shared.conflict_cost", "operations[add.f32].latency", "operations[fma.rn.f64].latency",
+          "tlbs.global_l1.ways", "tlbs.global_l1.sets", "issue.schedulers_per_sm", "issue.issue_interval",
+          "issue.divergence", "issue.barrier_latency", "topology.register_allocation_unit"})
         for (const auto& run : runs) {
             ASSERT_TRUE(run.contains(path)) << path;
             EXPECT_EQ(run.at(path).at("verdict"), "decided") << path;
@@ -44,7 +46,8 @@ TEST(RecordedScans, OfAnH200SayTheSame) {
 /// A scan may leave open what others decide; none decides otherwise.
 TEST(RecordedScans, OfAnH200NeverContradictEachOtherOnTheFirstTlb) {
     const std::map<std::string, Json> runs[] = {estimates_of(1), estimates_of(2), estimates_of(3)};
-    for (const auto& [path, value] : {std::pair{"tlbs.global_l1.entries", 16}, std::pair{"tlbs.global_l1.span", 16 << 20}}) {
+    for (const auto& [path, value] :
+         {std::pair{"tlbs.global_l1.entries", 16}, std::pair{"tlbs.global_l1.span", 16 << 20}}) {
         int decided = 0;
         for (const auto& run : runs) {
             if (run.at(path).at("verdict") != "decided") continue;
@@ -84,11 +87,12 @@ Bias bias_of(int run, const std::string& trace_name, double bytes, const std::st
 
 TEST(RecordedScans, SingleReadingsOfAnH200AreBiasedByLessThanOnePercent) {
     for (const int run : {1, 2, 3})
-        for (const auto& [trace, bytes, latency] :
-             {std::tuple{"caches/near", 131072.0, "caches.l1.latency"}, std::tuple{"caches/far", 16777216.0, "caches.l2.latency"}}) {
+        for (const auto& [trace, bytes, latency] : {std::tuple{"caches/near", 131072.0, "caches.l1.latency"},
+                                                    std::tuple{"caches/far", 16777216.0, "caches.l2.latency"}}) {
             const auto bias = bias_of(run, trace, bytes, latency);
             ASSERT_GT(bias.together, 0) << latency;
-            EXPECT_NEAR(bias.recorded / bias.together, 1, 0.01) << latency << ": " << bias.recorded << " and " << bias.together;
+            EXPECT_NEAR(bias.recorded / bias.together, 1, 0.01)
+                << latency << ": " << bias.recorded << " and " << bias.together;
         }
 }
 

@@ -66,7 +66,8 @@ TEST_F(RunnerTest, AnErrorEndsItsExperimentAndWhatNeedsItOnly) {
     for (const auto& one : cases) {
         SCOPED_TRACE(status_name(one.status));
         one.fail();
-        const auto scan = run({FakeExperiments::make('a'), FakeExperiments::make('b', {"a"}), FakeExperiments::make('c', {"b"}), FakeExperiments::make('d')});
+        const auto scan = run({FakeExperiments::make('a'), FakeExperiments::make('b', {"a"}),
+                               FakeExperiments::make('c', {"b"}), FakeExperiments::make('d')});
         EXPECT_THAT(statuses(scan), ElementsAre(one.status, Status::skipped, Status::skipped, Status::done));
         EXPECT_EQ(scan.records.at(0).error, "why");
         EXPECT_THAT(scan.records.at(1).error, HasSubstr("needs a"));
@@ -88,7 +89,8 @@ TEST_F(RunnerTest, ALostDeviceEndsTheScan) {
         return {};
     });
     FakeExperiments::finds('a', {decided("shared.latency", std::int64_t{38})});
-    const auto scan = run({FakeExperiments::make('a'), FakeExperiments::make('b'), FakeExperiments::make('c'), FakeExperiments::make('d')});
+    const auto scan = run({FakeExperiments::make('a'), FakeExperiments::make('b'), FakeExperiments::make('c'),
+                           FakeExperiments::make('d')});
     EXPECT_THAT(statuses(scan), ElementsAre(Status::done, Status::device_failed, Status::skipped, Status::skipped));
     EXPECT_EQ(scan.records.at(2).error, "the device is lost since b failed");
     EXPECT_EQ(scan.records.at(3).error, "the device is lost since b failed");
@@ -98,10 +100,13 @@ TEST_F(RunnerTest, ALostDeviceEndsTheScan) {
 TEST_F(RunnerTest, ADeviceThatReturnsAnotherWordIsLostToo) {
     FakeExperiments::throws<TimeLimitError>('a', "kernel spin not finished within 10 s");
     class Forgetful : public testing::LosableDevice {
-        void copy_to_host(std::span<std::byte> to, device::Address) override { std::fill(to.begin(), to.end(), std::byte{0}); }
+        void copy_to_host(std::span<std::byte> to, device::Address) override {
+            std::fill(to.begin(), to.end(), std::byte{0});
+        }
     } forgetful;
     const std::vector catalogue{FakeExperiments::make('a'), FakeExperiments::make('b')};
-    EXPECT_THAT(statuses(scan::run(forgetful, plan_of_all(catalogue, true), {})), ElementsAre(Status::timed_out, Status::skipped));
+    EXPECT_THAT(statuses(scan::run(forgetful, plan_of_all(catalogue, true), {})),
+                ElementsAre(Status::timed_out, Status::skipped));
 }
 
 TEST_F(RunnerTest, AnInterruptKeepsWhatWasMeasuredAndStartsNothingMore) {
@@ -115,7 +120,8 @@ TEST_F(RunnerTest, AnInterruptKeepsWhatWasMeasuredAndStartsNothingMore) {
     options.progress = [](double, double, std::string_view what) {
         if (what == "b: half") throw Interrupted("interrupted by the user");
     };
-    const auto scan = run({FakeExperiments::make('a'), FakeExperiments::make('b'), FakeExperiments::make('c')}, options);
+    const auto scan =
+        run({FakeExperiments::make('a'), FakeExperiments::make('b'), FakeExperiments::make('c')}, options);
     EXPECT_THAT(statuses(scan), ElementsAre(Status::done, Status::interrupted, Status::skipped));
     EXPECT_EQ(scan.records.at(2).error, "interrupted");
     EXPECT_TRUE(scan.interrupted());
@@ -159,8 +165,9 @@ TEST_F(RunnerTest, AnOutcomeThatFitsNoDescriptionFailsItsExperimentOnly) {
     unsure.confidence = std::numeric_limits<double>::quiet_NaN();
     auto wide = decided("shared.latency", std::int64_t{38});
     wide.interval = {38, std::numeric_limits<double>::infinity()};
-    for (const auto& faulty : {decided("shared.lateness", std::int64_t{38}), decided("shared.latency", std::string("short")),
-                               decided("clock.sm_mhz", std::numeric_limits<double>::quiet_NaN()), unsure, wide}) {
+    for (const auto& faulty :
+         {decided("shared.lateness", std::int64_t{38}), decided("shared.latency", std::string("short")),
+          decided("clock.sm_mhz", std::numeric_limits<double>::quiet_NaN()), unsure, wide}) {
         FakeExperiments::finds('a', {faulty});
         FakeExperiments::finds('b', {decided("shared.banks", std::int64_t{32})});
         const auto scan = run({FakeExperiments::make('a'), FakeExperiments::make('b')});

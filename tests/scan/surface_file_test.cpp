@@ -21,10 +21,18 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 experiments::MixSurface surface() {
-    experiments::MixSurface made{.gpu = "GPU", .sms = 4, .max_warps = 64, .sm_mhz = 1980, .curves = {}, .checked_kernels = 2, .warnings = {"one"}};
-    made.curves.push_back({.shape = {.chains = 2, .arithmetic_only = true}, .sm_mhz = {}, .samples = {{1, 0.25, 1}, {4, 1, 0.5}}});
+    experiments::MixSurface made{.gpu = "GPU",
+                                 .sms = 4,
+                                 .max_warps = 64,
+                                 .sm_mhz = 1980,
+                                 .curves = {},
+                                 .checked_kernels = 2,
+                                 .warnings = {"one"}};
     made.curves.push_back(
-        {.shape = {.access = experiments::MixAccess::l2, .alpha = 3, .chains = 1, .accesses = 2}, .sm_mhz = 1965, .samples = {{7, 0.125, 0.9}}});
+        {.shape = {.chains = 2, .arithmetic_only = true}, .sm_mhz = {}, .samples = {{1, 0.25, 1}, {4, 1, 0.5}}});
+    made.curves.push_back({.shape = {.access = experiments::MixAccess::l2, .alpha = 3, .chains = 1, .accesses = 2},
+                           .sm_mhz = 1965,
+                           .samples = {{7, 0.125, 0.9}}});
     return made;
 }
 
@@ -50,14 +58,16 @@ TEST(SurfaceFile, ComesBackAsItWasWritten) {
 TEST(SurfaceFile, ComplaintsNameTheField) {
     auto text = to_json(surface());
     text.replace(text.find("\"l2\""), 4, "\"l9\"");
-    EXPECT_THAT([&] { (void)surface_from_json(text, "file"); },
-                ThrowsMessage<InputError>(AllOf(HasSubstr("file: curves[1].access"), HasSubstr("expected a kind of access"))));
+    EXPECT_THAT(
+        [&] { (void)surface_from_json(text, "file"); },
+        ThrowsMessage<InputError>(AllOf(HasSubstr("file: curves[1].access"), HasSubstr("expected a kind of access"))));
     EXPECT_THROW((void)surface_from_json("{", "file"), InputError);
 }
 
 TEST(SurfaceFile, NumbersThatNoDoubleHoldsAreRefusedAsAllElseIs) {
-    EXPECT_THAT([] { (void)surface_from_json(R"({"schema": "gputomo-surface-1", "sm_mhz": 1E2021606147920418})", "a.json"); },
-                testing::ThrowsMessage<InputError>(testing::HasSubstr("a.json: not JSON")));
+    EXPECT_THAT(
+        [] { (void)surface_from_json(R"({"schema": "gputomo-surface-1", "sm_mhz": 1E2021606147920418})", "a.json"); },
+        testing::ThrowsMessage<InputError>(testing::HasSubstr("a.json: not JSON")));
 }
 
 TEST(Gzip, DamagedDataAreRefused) {
@@ -101,7 +111,8 @@ TEST_P(RecordedTwice, IsTheSameInTheNextRun) {
     EXPECT_EQ(apart_one_chain, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Accesses, RecordedTwice, testing::Values("global", "shared", "sfu", "l1", "l2", "shared_conflict", "tensor"),
+INSTANTIATE_TEST_SUITE_P(Accesses, RecordedTwice,
+                         testing::Values("global", "shared", "sfu", "l1", "l2", "shared_conflict", "tensor"),
                          [](const auto& access) { return std::string(access.param); });
 
 TEST(RecordedSurface, OfAnH200ReachesWhatItsUnitsHave) {

@@ -26,9 +26,11 @@ TEST_F(Arithmetic, IntegerSumsWrap) {
     check<s64>(
         "sub.s64", +[](s64 a, s64 b) { return static_cast<s64>(static_cast<u64>(a) - static_cast<u64>(b)); });
     check<s32>(
-        "add.sat.s32", +[](s32 a, s32 b) { return static_cast<s32>(std::clamp<s64>(s64{a} + b, INT32_MIN, INT32_MAX)); });
+        "add.sat.s32",
+        +[](s32 a, s32 b) { return static_cast<s32>(std::clamp<s64>(s64{a} + b, INT32_MIN, INT32_MAX)); });
     check<s32>(
-        "sub.sat.s32", +[](s32 a, s32 b) { return static_cast<s32>(std::clamp<s64>(s64{a} - b, INT32_MIN, INT32_MAX)); });
+        "sub.sat.s32",
+        +[](s32 a, s32 b) { return static_cast<s32>(std::clamp<s64>(s64{a} - b, INT32_MIN, INT32_MAX)); });
 }
 
 TEST_F(Arithmetic, IntegerProducts) {
@@ -47,11 +49,15 @@ TEST_F(Arithmetic, IntegerProducts) {
     check<u32>(
         "mul.wide.u16", +[](u16 a, u16 b) { return u32{a} * b; });
     check<s32>(
-        "mad.lo.s32", +[](s32 a, s32 b, s32 c) { return static_cast<s32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c)); });
+        "mad.lo.s32", +[](s32 a, s32 b, s32 c) {
+            return static_cast<s32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
+        });
     check<u64>(
         "mad.wide.u32", +[](u32 a, u32 b, u64 c) { return u64{a} * b + c; });
     check<s32>(
-        "mad.hi.sat.s32", +[](s32 a, s32 b, s32 c) { return static_cast<s32>(std::clamp<s64>((s64{a} * b >> 32) + c, INT32_MIN, INT32_MAX)); });
+        "mad.hi.sat.s32", +[](s32 a, s32 b, s32 c) {
+            return static_cast<s32>(std::clamp<s64>((s64{a} * b >> 32) + c, INT32_MIN, INT32_MAX));
+        });
 }
 
 s64 low24(s32 v) { return static_cast<s32>(static_cast<u32>(v) << 8) >> 8; }
@@ -87,7 +93,8 @@ TEST_F(Arithmetic, CarriesGoFromOneInstructionToTheNext) {
     check_body(
         "add.cc + addc",
         [](KernelBuilder& k, Reg d, const std::vector<Reg>& s) {
-            const Reg low = k.reg(Type::u32), high = k.reg(Type::u32), a = k.reg(Type::u32), b = k.reg(Type::u32), c = k.reg(Type::u32), e = k.reg(Type::u32);
+            const Reg low = k.reg(Type::u32), high = k.reg(Type::u32), a = k.reg(Type::u32), b = k.reg(Type::u32),
+                      c = k.reg(Type::u32), e = k.reg(Type::u32);
             k("mov.b64", ptx::Vec{a, b}, s[0]);
             k("mov.b64", ptx::Vec{c, e}, s[1]);
             k("add.cc.u32", low, a, c);
@@ -98,7 +105,8 @@ TEST_F(Arithmetic, CarriesGoFromOneInstructionToTheNext) {
     check_body(
         "sub.cc + subc",
         [](KernelBuilder& k, Reg d, const std::vector<Reg>& s) {
-            const Reg low = k.reg(Type::u32), high = k.reg(Type::u32), a = k.reg(Type::u32), b = k.reg(Type::u32), c = k.reg(Type::u32), e = k.reg(Type::u32);
+            const Reg low = k.reg(Type::u32), high = k.reg(Type::u32), a = k.reg(Type::u32), b = k.reg(Type::u32),
+                      c = k.reg(Type::u32), e = k.reg(Type::u32);
             k("mov.b64", ptx::Vec{a, b}, s[0]);
             k("mov.b64", ptx::Vec{c, e}, s[1]);
             k("sub.cc.u32", low, a, c);
@@ -135,9 +143,11 @@ TEST_F(Arithmetic, BitsAndBytes) {
     check<s32>(
         "shr.s32", +[](s32 a, u32 n) { return a >> std::min<u32>(n, 31); });
     check<u32>(
-        "shf.l.wrap.b32", +[](u32 a, u32 b, u32 n) { return static_cast<u32>(((u64{b} << 32 | a) << (n & 31)) >> 32); });
+        "shf.l.wrap.b32",
+        +[](u32 a, u32 b, u32 n) { return static_cast<u32>(((u64{b} << 32 | a) << (n & 31)) >> 32); });
     check<u32>(
-        "shf.r.clamp.b32", +[](u32 a, u32 b, u32 n) { return static_cast<u32>((u64{b} << 32 | a) >> std::min<u32>(n, 32)); });
+        "shf.r.clamp.b32",
+        +[](u32 a, u32 b, u32 n) { return static_cast<u32>((u64{b} << 32 | a) >> std::min<u32>(n, 32)); });
     check<u32>(
         "prmt.b32", +[](u32 a, u32 b, u32 how) {
             u32 out = 0;
@@ -152,7 +162,8 @@ TEST_F(Arithmetic, BitsAndBytes) {
     check<u32>(
         "prmt.b32.b4e", +[](u32 a, u32 b, u32 how) {
             u32 out = 0;
-            for (u32 i = 0; i < 4; ++i) out |= (static_cast<u32>((u64{b} << 32 | a) >> (8 * (((how & 3) - i) & 7))) & 0xFF) << (8 * i);
+            for (u32 i = 0; i < 4; ++i)
+                out |= (static_cast<u32>((u64{b} << 32 | a) >> (8 * (((how & 3) - i) & 7))) & 0xFF) << (8 * i);
             return out;
         });
     check<u32>(
@@ -169,19 +180,23 @@ TEST_F(Arithmetic, BitsAndBytes) {
     check<s32>(
         "dp4a.s32.u32", +[](u32 a, u32 b, s32 c) {
             u32 sum = static_cast<u32>(c);
-            for (int i = 0; i < 32; i += 8) sum += static_cast<u32>(static_cast<std::int8_t>(a >> i) * static_cast<int>(b >> i & 0xFF));
+            for (int i = 0; i < 32; i += 8)
+                sum += static_cast<u32>(static_cast<std::int8_t>(a >> i) * static_cast<int>(b >> i & 0xFF));
             return static_cast<s32>(sum);
         });
     check<u32>(
-        "dp2a.hi.u32.u32", +[](u32 a, u32 b, u32 c) { return c + (a & 0xFFFF) * (b >> 16 & 0xFF) + (a >> 16) * (b >> 24); });
+        "dp2a.hi.u32.u32",
+        +[](u32 a, u32 b, u32 c) { return c + (a & 0xFFFF) * (b >> 16 & 0xFF) + (a >> 16) * (b >> 24); });
 }
 
 TEST_F(Arithmetic, Lop3IsAnyFunctionOfThreeBits) {
     check_body(
-        "lop3.b32 0xE8", [](KernelBuilder& k, Reg d, const std::vector<Reg>& s) { k("lop3.b32", d, s[0], s[1], s[2], 0xE8); },
+        "lop3.b32 0xE8",
+        [](KernelBuilder& k, Reg d, const std::vector<Reg>& s) { k("lop3.b32", d, s[0], s[1], s[2], 0xE8); },
         +[](u32 a, u32 b, u32 c) -> u32 { return (a & b) | (a & c) | (b & c); });
     check_body(
-        "lop3.b32 0x1E", [](KernelBuilder& k, Reg d, const std::vector<Reg>& s) { k("lop3.b32", d, s[0], s[1], s[2], 0x1E); },
+        "lop3.b32 0x1E",
+        [](KernelBuilder& k, Reg d, const std::vector<Reg>& s) { k("lop3.b32", d, s[0], s[1], s[2], 0x1E); },
         +[](u32 a, u32 b, u32 c) -> u32 { return a ^ (b | c); });
 }
 
@@ -191,7 +206,8 @@ TEST_F(Arithmetic, SetAndSelect) {
     check<float>(
         "set.ge.f32.f64", +[](double a, double b) { return a >= b ? 1.0F : 0.0F; });
     check<s32>(
-        "set.neu.and.s32.f32", +[](float a, float b, bool p) { return (std::isnan(a) || std::isnan(b) || a != b) && p ? -1 : 0; });
+        "set.neu.and.s32.f32",
+        +[](float a, float b, bool p) { return (std::isnan(a) || std::isnan(b) || a != b) && p ? -1 : 0; });
     check<u32>(
         "set.hi.xor.u32.u16", +[](u16 a, u16 b, bool p) { return (a > b) != p ? ~u32{0} : 0; });
     check<bool>(
@@ -363,7 +379,8 @@ TEST_F(Arithmetic, GenericAddressesReachSharedAndLocalMemory) {
         "generic",
         [](KernelBuilder& k, Reg d, const std::vector<Reg>& s) {
             const Reg words = k.shared("words", Bytes(8 * 128)), frame = k.local("frame", Bytes(8));
-            const Reg at = k.reg(Type::u32), wide = k.reg(Type::u64), generic = k.reg(Type::u64), is_shared = k.reg(Type::pred);
+            const Reg at = k.reg(Type::u32), wide = k.reg(Type::u64), generic = k.reg(Type::u64),
+                      is_shared = k.reg(Type::pred);
             k("mad.lo.u32", at, k.special(ptx::SpecialRegister::tid_x), 8, words);
             k("cvt.u64.u32", wide, at);
             k("cvta.shared.u64", generic, wide);

@@ -14,7 +14,8 @@ using testing::HasSubstr;
 constexpr std::uint32_t kThreads = 96;
 
 /// `body(builder, tid, result)` computes what each of 96 threads stores.
-std::vector<std::uint32_t> results(const machine::Machine& machine, const std::function<void(KernelBuilder&, Reg, Reg)>& body) {
+std::vector<std::uint32_t> results(const machine::Machine& machine,
+                                   const std::function<void(KernelBuilder&, Reg, Reg)>& body) {
     return stored_by_threads(machine, kThreads, body);
 }
 
@@ -28,7 +29,8 @@ class EveryDivergence : public testing::TestWithParam<bool> {
 protected:
     static machine::Machine gpu() { return GetParam() ? independent_machine() : small_machine(); }
 };
-INSTANTIATE_TEST_SUITE_P(Barriers, EveryDivergence, testing::Bool(), [](const auto& info) { return info.param ? "Independent" : "Stack"; });
+INSTANTIATE_TEST_SUITE_P(Barriers, EveryDivergence, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Independent" : "Stack"; });
 
 TEST_P(EveryDivergence, WritesBeforeABarrierAreSeenBehindIt) {
     const auto found = results(gpu(), [](KernelBuilder& k, Reg tid, Reg result) {
@@ -43,10 +45,13 @@ TEST_P(EveryDivergence, WritesBeforeABarrierAreSeenBehindIt) {
 }
 
 TEST_P(EveryDivergence, ReductionsCountAllThreads) {
-    EXPECT_THAT(results(gpu(), [](KernelBuilder& k, Reg tid, Reg result) { k("bar.red.popc.u32", result, 0, below(k, tid, 70)); }), Each(70U));
+    EXPECT_THAT(results(gpu(), [](KernelBuilder& k, Reg tid,
+                                  Reg result) { k("bar.red.popc.u32", result, 0, below(k, tid, 70)); }),
+                Each(70U));
     const auto and_or = [](int limit) {
         return results(gpu(), [&](KernelBuilder& k, Reg tid, Reg result) {
-            const Reg all = k.reg(Type::pred), any = k.reg(Type::pred), p = below(k, tid, limit), more = k.reg(Type::u32);
+            const Reg all = k.reg(Type::pred), any = k.reg(Type::pred), p = below(k, tid, limit),
+                      more = k.reg(Type::u32);
             k("bar.red.and.pred", all, 0, p);
             k("bar.red.or.pred", any, 1, p);
             k("selp.u32", result, 10, 0, all);
@@ -60,7 +65,9 @@ TEST_P(EveryDivergence, ReductionsCountAllThreads) {
 }
 
 TEST_P(EveryDivergence, ReductionsTakeComplements) {
-    EXPECT_THAT(results(gpu(), [](KernelBuilder& k, Reg tid, Reg result) { k("bar.red.popc.u32", result, 0, !below(k, tid, 70)); }), Each(26U));
+    EXPECT_THAT(results(gpu(), [](KernelBuilder& k, Reg tid,
+                                  Reg result) { k("bar.red.popc.u32", result, 0, !below(k, tid, 70)); }),
+                Each(26U));
 }
 
 TEST_P(EveryDivergence, ArrivingDoesNotWait) {
@@ -117,14 +124,16 @@ TEST_P(EveryDivergence, ADeadlockNamesWarpsPlacesAndArrivals) {
     EXPECT_THAT(message, HasSubstr("launch of threads: deadlock: 3 warps left"));
     EXPECT_THAT(message, HasSubstr("block (0, 0, 0) warp 0 waits at line"));
     EXPECT_THAT(message, HasSubstr("bar.sync 5, 96;"));
-    EXPECT_THAT(message, HasSubstr(GetParam() ? "(barrier 5, 32 threads arrived of 96)" : "(barrier 5, 1 warps arrived of 3)"));
+    EXPECT_THAT(message,
+                HasSubstr(GetParam() ? "(barrier 5, 32 threads arrived of 96)" : "(barrier 5, 1 warps arrived of 3)"));
     EXPECT_THAT(message, HasSubstr("warp 2 waits at line"));
     EXPECT_THAT(message, HasSubstr("bar.sync 6, 96;"));
 }
 
 TEST_P(EveryDivergence, WrongNumbersAreErrors) {
     const auto message = [](int number, int threads) {
-        return message_of([&] { (void)results(gpu(), [&](KernelBuilder& k, Reg, Reg) { k("bar.sync", number, threads); }); });
+        return message_of(
+            [&] { (void)results(gpu(), [&](KernelBuilder& k, Reg, Reg) { k("bar.sync", number, threads); }); });
     };
     EXPECT_THAT(message(16, 96), HasSubstr("barrier 16 of 16"));
     EXPECT_THAT(message(0, 40), HasSubstr("a barrier of 40 threads (expected a multiple of 32)"));

@@ -12,13 +12,16 @@ using testing::Each;
 using testing::HasSubstr;
 
 /// `body(builder, tid, result)` computes the u32 that each thread stores.
-std::vector<std::uint32_t> results(const machine::Machine& machine, const std::function<void(KernelBuilder&, Reg, Reg)>& body, std::uint32_t threads = 32) {
+std::vector<std::uint32_t> results(const machine::Machine& machine,
+                                   const std::function<void(KernelBuilder&, Reg, Reg)>& body,
+                                   std::uint32_t threads = 32) {
     return stored_by_threads(machine, threads, body);
 }
 
 TEST(CrossLane, ShufflesMoveValues) {
     const auto shuffled = [](const char* mnemonic, int b, int c) {
-        return results(small_machine(), [&](KernelBuilder& k, Reg tid, Reg result) { k(mnemonic, result, tid, b, c, 0xFFFFFFFFU); });
+        return results(small_machine(),
+                       [&](KernelBuilder& k, Reg tid, Reg result) { k(mnemonic, result, tid, b, c, 0xFFFFFFFFU); });
     };
     const auto up = shuffled("shfl.sync.up.b32", 3, 0), down = shuffled("shfl.sync.down.b32", 5, 31);
     const auto butterfly = shuffled("shfl.sync.bfly.b32", 9, 31), segments = shuffled("shfl.sync.idx.b32", 2, 0x181F);
@@ -57,7 +60,9 @@ TEST(CrossLane, VotesAndMatches) {
 }
 
 TEST(CrossLane, ReductionsAndElections) {
-    EXPECT_THAT(results(small_machine(), [](KernelBuilder& k, Reg tid, Reg result) { k("redux.sync.add.u32", result, tid, 0xFFFFFFFFU); }), Each(496U));
+    EXPECT_THAT(results(small_machine(), [](KernelBuilder& k, Reg tid,
+                                            Reg result) { k("redux.sync.add.u32", result, tid, 0xFFFFFFFFU); }),
+                Each(496U));
     const auto leaders = results(small_machine(), [](KernelBuilder& k, Reg, Reg result) {
         const Reg p = k.reg(Type::pred);
         k("elect.sync", result, p, 0xFFFFFFFFU);
@@ -104,7 +109,8 @@ void shuffle_inside_a_branch(KernelBuilder& k, Reg tid, Reg result) {
     const Reg p = k.reg(Type::pred);
     k("setp.lt.u32", p, tid, 16);
     k.if_(
-        p, [&] { k("shfl.sync.idx.b32", result, tid, 20, 31, 0xFFFFFFFFU); }, [&] { k("shfl.sync.idx.b32", result, tid, 3, 31, 0xFFFFFFFFU); });
+        p, [&] { k("shfl.sync.idx.b32", result, tid, 20, 31, 0xFFFFFFFFU); },
+        [&] { k("shfl.sync.idx.b32", result, tid, 3, 31, 0xFFFFFFFFU); });
 }
 
 TEST(CrossLane, MembersThatCannotComeAreAnErrorWithoutIndependentScheduling) {
@@ -121,13 +127,17 @@ TEST(CrossLane, MembersAtDifferentInstructionsAreADeadlockOfTheirWarp) {
 }
 
 TEST(CrossLane, AThreadMustBeAmongItsMembers) {
-    const auto message =
-        message_of([] { (void)results(small_machine(), [](KernelBuilder& k, Reg tid, Reg result) { k("shfl.sync.idx.b32", result, tid, 0, 31, 0xFFFEU); }); });
+    const auto message = message_of([] {
+        (void)results(small_machine(), [](KernelBuilder& k, Reg tid, Reg result) {
+            k("shfl.sync.idx.b32", result, tid, 0, 31, 0xFFFEU);
+        });
+    });
     EXPECT_THAT(message, HasSubstr("not in its own member mask 0x0000fffe"));
     EXPECT_THAT(message, HasSubstr("thread 0"));
 }
 
-/// Both halves come to a bar.warp.sync of their own; what the lower half wrote before is there for the upper half behind it.
+/// Both halves come to a bar.warp.sync of their own; what the lower half wrote before is there for the upper half
+/// behind it.
 void warp_barriers(KernelBuilder& k, Reg tid, Reg result) {
     const Reg p = k.reg(Type::pred), word = k.shared("word", Bytes(4));
     k("setp.lt.u32", p, tid, 16);
@@ -144,7 +154,9 @@ void warp_barriers(KernelBuilder& k, Reg tid, Reg result) {
         });
 }
 
-TEST(CrossLane, WarpBarriersJoinThreadsOfDifferentInstructions) { EXPECT_THAT(results(independent_machine(), warp_barriers), Each(8U)); }
+TEST(CrossLane, WarpBarriersJoinThreadsOfDifferentInstructions) {
+    EXPECT_THAT(results(independent_machine(), warp_barriers), Each(8U));
+}
 
 TEST(CrossLane, ThreadsThatEndedAreNotWaitedFor) {
     for (const auto& machine : {small_machine(), independent_machine()}) {

@@ -69,7 +69,9 @@ TEST(SimulatedTiming, GlobalChaseSeesMemoryLatencyAndCaches) {
     device::Buffer ring(*gpu, Bytes(4096));
     const auto cycles = [&](int elements, int loads) {
         std::vector<std::uint64_t> words(512);
-        for (int i = 0; i < elements; ++i) words[static_cast<std::size_t>(i) * 8] = ring.address() + static_cast<std::uint64_t>((i + 1) % elements) * 64;
+        for (int i = 0; i < elements; ++i)
+            words[static_cast<std::size_t>(i) * 8] =
+                ring.address() + static_cast<std::uint64_t>((i + 1) % elements) * 64;
         ring.write(words);
         KernelBuilder k("chase", kTarget);
         const Reg out = k.param(Type::u64, "out");
@@ -128,7 +130,8 @@ KernelBuilder listing4() {
 
 TEST(SimulatedDivergence, Listing4NeverEndsOnAStackAndCompletesWithIndependentThreads) {
     auto machine = small_machine();
-    EXPECT_THROW(run(*make_device(machine, {}), listing4(), 32, {}, {32}, 0, std::chrono::milliseconds(200)), TimeLimitError);
+    EXPECT_THROW(run(*make_device(machine, {}), listing4(), 32, {}, {32}, 0, std::chrono::milliseconds(200)),
+                 TimeLimitError);
     machine.issue.divergence.set("independent");
     machine.issue.barrier_granularity.set("thread");
     const auto turns = run(*make_device(machine, {}), listing4(), 32, {}, {32});
@@ -179,7 +182,9 @@ TEST(SimulatedDevice, BadAddressesNameKernelThreadAndInstruction) {
 
 TEST(SimulatedDevice, WhatCannotBeExecutedIsAnErrorAtLoad) {
     const auto gpu = make_device(small_machine(), {});
-    const std::string ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .b64 %r<2>;\nmapa.u64 %r0, %r1, 1;\nret;\n}\n";
+    const std::string ptx =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .b64 %r<2>;\nmapa.u64 %r0, %r1, "
+        "1;\nret;\n}\n";
     EXPECT_THROW((void)gpu->load(ptx), InputError);
 }
 
@@ -199,7 +204,8 @@ TEST(SimulatedDevice, BlocksFillAllSmsAndAreReplaced) {
     const auto gpu = make_device(machine, {});
     KernelBuilder k("where", kTarget);
     const Reg out = k.param(Type::u64, "out");
-    k("st.global.u32", Mem(k.element(out, k.special(SpecialRegister::ctaid_x), Bytes(4))), k.special(SpecialRegister::smid));
+    k("st.global.u32", Mem(k.element(out, k.special(SpecialRegister::ctaid_x), Bytes(4))),
+      k.special(SpecialRegister::smid));
     const auto sms = run(*gpu, k, 100, {100}, {32});
     for (std::uint32_t sm = 0; sm < 4; ++sm) EXPECT_GT(std::count(sms.begin(), sms.end(), sm), 10) << sm;
 }

@@ -21,10 +21,13 @@ machine::Machine fall_through_first() {
 
 class EveryKind : public testing::TestWithParam<Kind> {
 protected:
-    static std::vector<std::uint32_t> results(const std::function<void(KernelBuilder&, Reg, Reg)>& body) { return stored_by_threads(GetParam().gpu, 64, body); }
+    static std::vector<std::uint32_t> results(const std::function<void(KernelBuilder&, Reg, Reg)>& body) {
+        return stored_by_threads(GetParam().gpu, 64, body);
+    }
 };
 INSTANTIATE_TEST_SUITE_P(Divergence, EveryKind,
-                         testing::Values(Kind{"TakenFirst", small_machine()}, Kind{"FallThroughFirst", fall_through_first()},
+                         testing::Values(Kind{"TakenFirst", small_machine()},
+                                         Kind{"FallThroughFirst", fall_through_first()},
                                          Kind{"Independent", independent_machine()}),
                          [](const auto& info) { return info.param.name; });
 
@@ -103,7 +106,8 @@ TEST_P(EveryKind, ThreadsMayEndOneByOne) {
 /// Wong 2010, Listing 3 in spirit: which half of a warp runs first is seen in the order of atomics.
 TEST_P(EveryKind, TheFirstPathIsTheDescribedOne) {
     const auto found = results([](KernelBuilder& k, Reg tid, Reg result) {
-        const Reg counter = k.shared("counter", Bytes(8)), at = k.reg(Type::u32), half = k.reg(Type::u32), p = k.reg(Type::pred);
+        const Reg counter = k.shared("counter", Bytes(8)), at = k.reg(Type::u32), half = k.reg(Type::u32),
+                  p = k.reg(Type::pred);
         k("shr.u32", at, tid, 5);
         k("mad.lo.u32", at, at, 4, counter);  // one counter a warp
         k("and.b32", half, tid, 16);

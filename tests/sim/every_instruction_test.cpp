@@ -26,7 +26,8 @@ std::vector<std::string> words(std::string_view text, char separator) {
 }
 
 /// The row's mnemonic with the choice number `pick` of each suffix (the last where there are fewer).
-std::string mnemonic_for(const ptx::Form& form, const std::string& type, const std::string& source, std::size_t pick, bool with_options) {
+std::string mnemonic_for(const ptx::Form& form, const std::string& type, const std::string& source, std::size_t pick,
+                         bool with_options) {
     std::string mnemonic{ptx::name_of(form.opcode)};
     for (std::string slot : words(form.suffixes, ' ')) {
         const bool optional = slot.ends_with('?');
@@ -87,9 +88,11 @@ TEST(EveryInstruction, IsExecutedOrRefusedByName) {
     std::set<std::string> refused;
     int executed = 0;
     for (const ptx::Form& form : ptx::instruction_table()) {
-        if (form.operands.find('L') != std::string_view::npos || form.operands == "call") continue;  // labels: the tests of branches
+        if (form.operands.find('L') != std::string_view::npos || form.operands == "call")
+            continue;  // labels: the tests of branches
         for (const auto& type : form.types.empty() ? std::vector<std::string>{""} : words(form.types, ' '))
-            for (const auto& source : form.source_types.empty() ? std::vector<std::string>{""} : words(form.source_types, ' '))
+            for (const auto& source :
+                 form.source_types.empty() ? std::vector<std::string>{""} : words(form.source_types, ' '))
                 for (std::size_t pick = 0; pick < kMostChoices; ++pick)
                     for (const bool with_options : {false, true}) {
                         const std::string mnemonic = mnemonic_for(form, type, source, pick, with_options);
@@ -106,9 +109,10 @@ TEST(EveryInstruction, IsExecutedOrRefusedByName) {
                     }
     }
     EXPECT_GT(executed, 2000);
-    // atom.cas.b16, barrier.cluster, L1::no_allocate, .relu, .rna, .xorsign and float coordinates are refused; the others as a whole.
-    EXPECT_THAT(refused, testing::ElementsAre("atom", "barrier", "cp", "cvt", "istypep", "ld", "ldmatrix", "mapa", "max", "mbarrier", "min", "mma", "st", "tex",
-                                              "wgmma"));
+    // atom.cas.b16, barrier.cluster, L1::no_allocate, .relu, .rna, .xorsign and float coordinates are refused; the
+    // others as a whole.
+    EXPECT_THAT(refused, testing::ElementsAre("atom", "barrier", "cp", "cvt", "istypep", "ld", "ldmatrix", "mapa",
+                                              "max", "mbarrier", "min", "mma", "st", "tex", "wgmma"));
 }
 
 }  // namespace

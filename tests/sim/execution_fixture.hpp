@@ -53,8 +53,8 @@ std::vector<T> samples(std::uint64_t seed) {
     using limits = std::numeric_limits<T>;
     std::vector<T> values{T{0}, T{1}, limits::min(), limits::max(), limits::lowest(), static_cast<T>(7)};
     if constexpr (std::is_floating_point_v<T>)
-        values.insert(values.end(),
-                      {T(-0.0), T(-1), T(0.5), T(1.5), T(2.5), T(1e10), limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::denorm_min()});
+        values.insert(values.end(), {T(-0.0), T(-1), T(0.5), T(1.5), T(2.5), T(1e10), limits::infinity(),
+                                     -limits::infinity(), limits::quiet_NaN(), limits::denorm_min()});
     std::mt19937_64 random(seed);
     while (values.size() < kThreads) {
         const auto bits = random();
@@ -81,7 +81,8 @@ class Execution : public testing::Test {
 protected:
     /// `emit(builder, result, operands)` appends the instruction; `host(operands...)` says what it must give.
     template <class R, class... T>
-    void check_body(const std::string& name, const std::function<void(KernelBuilder&, Reg, const std::vector<Reg>&)>& emit, R (*host)(T...)) {
+    void check_body(const std::string& name,
+                    const std::function<void(KernelBuilder&, Reg, const std::vector<Reg>&)>& emit, R (*host)(T...)) {
         KernelBuilder k("check", kNewest);
         const Reg out = k.param(Type::u64, "out"), in = k.param(Type::u64, "in");
         const Reg index = k.thread_index();
@@ -117,7 +118,8 @@ protected:
     }
 
     std::vector<std::uint64_t> run(const KernelBuilder& k, const std::vector<std::uint64_t>& inputs) {
-        device::Buffer out(*gpu_, Bytes(8 * kThreads)), in(*gpu_, Bytes(static_cast<std::int64_t>(8 * inputs.size() + 8)));
+        device::Buffer out(*gpu_, Bytes(8 * kThreads)),
+            in(*gpu_, Bytes(static_cast<std::int64_t>(8 * inputs.size() + 8)));
         in.write(inputs);
         const auto module = gpu_->load(k.text());
         device::Launch launch{.block = {kThreads}};
@@ -128,7 +130,8 @@ protected:
 
 private:
     template <class T>
-    static std::vector<T> load(KernelBuilder& k, Reg from, std::vector<Reg>& operands, std::vector<std::uint64_t>& inputs) {
+    static std::vector<T> load(KernelBuilder& k, Reg from, std::vector<Reg>& operands,
+                               std::vector<std::uint64_t>& inputs) {
         auto values = samples<T>(operands.size() + 1);
         const auto at = static_cast<std::int64_t>(inputs.size() * 8);
         for (const T value : values) {

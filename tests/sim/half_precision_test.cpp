@@ -9,7 +9,8 @@ namespace gputomo::sim::test {
 namespace {
 
 /// The 32 bits that `mnemonic` makes of registers a, b, c.
-std::uint32_t result(const std::string& mnemonic, int operands, std::uint32_t a, std::uint32_t b = 0, std::uint32_t c = 0, bool narrow = false) {
+std::uint32_t result(const std::string& mnemonic, int operands, std::uint32_t a, std::uint32_t b = 0,
+                     std::uint32_t c = 0, bool narrow = false) {
     const auto gpu = make_device(small_machine(), {});
     KernelBuilder k("half", ptx::Target{8, 0, 90});
     const Type type = narrow ? Type::b16 : Type::b32;
@@ -46,9 +47,11 @@ TEST(HalfPrecision, FusedProductsAreRoundedOnce) {
     // (1 + 2^-10)^2 - (1 + 2^-9) = 2^-20, which two roundings would lose.
     EXPECT_EQ(result("fma.rn.f16", 3, 0x3C01, 0x3C01, 0xBC02, kNarrow), 0x0010U);
     // 1024 * 1 + 0.5, and as much more as a double's sum cannot hold: above the tie.
-    EXPECT_EQ(result("fma.rn.bf16", 3, 0x4380, 0x3F80, 0x3F81, kNarrow), 0x4381U);          // 256 + 1.0078: above the tie at 257
-    EXPECT_EQ(result("fma.rn.bf16", 3, 0x4380, 0x3F80, 0x3F80, kNarrow), 0x4380U);          // 256 + 1: a tie, to even
-    EXPECT_EQ(result("fma.rn.f16x2", 3, 0x3C003E00, 0x40003E00, 0x3C00BC00), 0x42003D00U);  // {1 * 2 + 1, 1.5 * 1.5 - 1}
+    EXPECT_EQ(result("fma.rn.bf16", 3, 0x4380, 0x3F80, 0x3F81, kNarrow),
+              0x4381U);  // 256 + 1.0078: above the tie at 257
+    EXPECT_EQ(result("fma.rn.bf16", 3, 0x4380, 0x3F80, 0x3F80, kNarrow), 0x4380U);  // 256 + 1: a tie, to even
+    EXPECT_EQ(result("fma.rn.f16x2", 3, 0x3C003E00, 0x40003E00, 0x3C00BC00),
+              0x42003D00U);  // {1 * 2 + 1, 1.5 * 1.5 - 1}
 }
 
 TEST(HalfPrecision, InfinitiesNaNAndFlushing) {
@@ -74,7 +77,8 @@ TEST(HalfPrecision, ConvertsFromAndToSinglePrecision) {
     k("cvt.rn.bf16.f32", h, f);
     k("cvt.f32.bf16", f, h);
     k("st.global.f32", Mem{out, 4}, f);
-    EXPECT_EQ(run(*gpu, k, 2, {1}, {1}), (std::vector<std::uint32_t>{std::bit_cast<std::uint32_t>(2048.0F), std::bit_cast<std::uint32_t>(-1.0F)}));
+    EXPECT_EQ(run(*gpu, k, 2, {1}, {1}),
+              (std::vector<std::uint32_t>{std::bit_cast<std::uint32_t>(2048.0F), std::bit_cast<std::uint32_t>(-1.0F)}));
 }
 
 }  // namespace

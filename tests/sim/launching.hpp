@@ -22,8 +22,9 @@ using ptx::Type;
 inline const ptx::Target kTarget{8, 0, 13};
 
 /// Runs a kernel whose first parameter is a buffer of u32 results; returns `results` of them.
-inline std::vector<std::uint32_t> run(device::Device& gpu, const KernelBuilder& k, std::size_t results, device::Dim3 grid, device::Dim3 block,
-                                      std::uint64_t second = 0, std::chrono::milliseconds limit = std::chrono::milliseconds(5000)) {
+inline std::vector<std::uint32_t> run(device::Device& gpu, const KernelBuilder& k, std::size_t results,
+                                      device::Dim3 grid, device::Dim3 block, std::uint64_t second = 0,
+                                      std::chrono::milliseconds limit = std::chrono::milliseconds(5000)) {
     device::Buffer out(gpu, Bytes(static_cast<std::int64_t>(4 * results)));
     const auto module = gpu.load(k.text());
     device::Launch launch{.grid = grid, .block = block, .time_limit = limit};
@@ -47,7 +48,8 @@ inline std::vector<std::uint32_t> stored_by_threads(const machine::Machine& mach
 }
 
 /// Cycles of `body(register)`, between two clock reads, by one thread; the clock's own cost is taken off.
-inline std::uint32_t cycles_of(device::Device& gpu, const std::function<void(KernelBuilder&, Reg)>& body, std::uint32_t threads = 1) {
+inline std::uint32_t cycles_of(device::Device& gpu, const std::function<void(KernelBuilder&, Reg)>& body,
+                               std::uint32_t threads = 1) {
     KernelBuilder k("timed", kTarget);
     const Reg out = k.param(Type::u64, "out");
     const Reg value = k.reg(Type::u32);

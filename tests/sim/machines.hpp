@@ -8,8 +8,8 @@
 
 namespace gputomo::sim {
 
-inline void add_operation(machine::Machine& m, const std::string& key, std::int64_t latency, double throughput, std::vector<std::string> units,
-                          std::int64_t instructions = 1) {
+inline void add_operation(machine::Machine& m, const std::string& key, std::int64_t latency, double throughput,
+                          std::vector<std::string> units, std::int64_t instructions = 1) {
     auto& row = m.operations[key];
     row.latency.set(latency);
     row.throughput.set(throughput);
@@ -59,7 +59,8 @@ inline machine::Machine small_machine() {
 }
 
 /// A cache of `lines_per_way` sets.
-inline machine::Cache small_cache(std::int64_t line, std::int64_t ways, std::int64_t sets, std::int64_t latency, const std::string& policy = "lru") {
+inline machine::Cache small_cache(std::int64_t line, std::int64_t ways, std::int64_t sets, std::int64_t latency,
+                                  const std::string& policy = "lru") {
     machine::Cache cache;
     cache.scope.set("sm");
     cache.line.set(line);

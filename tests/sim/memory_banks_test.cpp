@@ -39,7 +39,8 @@ double mean_wait(const machine::Machine& machine, double load, std::uint32_t byt
 
 TEST(DramBanks, LoadsThatMeetNobodyDoNotWait) {
     Dram dram(banked());
-    for (std::uint64_t i = 0; i < 1000; ++i) EXPECT_DOUBLE_EQ(dram.read(i * 128 + 32 * (i % 4), 32, static_cast<double>(i) * 100).delay, 0);
+    for (std::uint64_t i = 0; i < 1000; ++i)
+        EXPECT_DOUBLE_EQ(dram.read(i * 128 + 32 * (i % 4), 32, static_cast<double>(i) * 100).delay, 0);
     EXPECT_DOUBLE_EQ(dram.read(0x100000, 512, 1e6).delay, 0) << "the lines of one read";
 }
 
@@ -52,7 +53,8 @@ TEST(DramBanks, ALineThatComesTwiceIsFetchedOnceWhileItsRowIsOpen) {
 }
 
 TEST(DramBanks, WaitsAreThoseOfOneBankTimesForkAndJoin) {
-    // A bank alone is an M/D/1 queue: S rho / (2 (1 - rho)). The last of four bursts waits longer than a mean one and less than all of them together.
+    // A bank alone is an M/D/1 queue: S rho / (2 (1 - rho)). The last of four bursts waits longer than a mean one and
+    // less than all of them together.
     for (const double load : {0.2, 0.5, 0.8}) {
         const double one = 40 * load / (2 * (1 - load)), wait = mean_wait(banked(), load);
         EXPECT_GT(wait, 1.3 * one) << load;
@@ -62,7 +64,8 @@ TEST(DramBanks, WaitsAreThoseOfOneBankTimesForkAndJoin) {
 
 TEST(DramBanks, AReadWaitsForTheBurstsThatItAsksFor) {
     for (const double load : {0.2, 0.5}) {
-        const double one = 40 * load / (2 * (1 - load)), burst = mean_wait(banked(), load, 32), line = mean_wait(banked(), load);
+        const double one = 40 * load / (2 * (1 - load)), burst = mean_wait(banked(), load, 32),
+                     line = mean_wait(banked(), load);
         EXPECT_GT(burst, 0.8 * one) << load;
         EXPECT_LT(burst, 0.75 * line) << "the banks are as busy, but the other bursts are not waited for, at " << load;
     }
@@ -74,7 +77,8 @@ TEST(DramBanks, AReadWaitsForTheBurstsThatItAsksFor) {
 TEST(DramBanks, WaitsGrowWithTheTimeOfABank) {
     auto slow = banked();
     slow.memory.bank_cycles.set(80);
-    EXPECT_NEAR(mean_wait(slow, 0.25) / mean_wait(banked(), 0.5), 2, 0.2) << "banks are as busy, each time for twice as long";
+    EXPECT_NEAR(mean_wait(slow, 0.25) / mean_wait(banked(), 0.5), 2, 0.2)
+        << "banks are as busy, each time for twice as long";
     EXPECT_GT(mean_wait(slow, 0.45), 5 * mean_wait(slow, 0.25)) << "nine tenths of what banks can do, and half";
 }
 

@@ -13,7 +13,10 @@ namespace {
 using testing::HasSubstr;
 
 /// L1 of 4 ways x 2 sets x 128 bytes at 30 cycles, L2 of 8 x 16 x 128 at 200.
-machine::Machine two_levels() { return machine_with({{"l1", make_cache({})}, {"l2", make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200})}}); }
+machine::Machine two_levels() {
+    return machine_with(
+        {{"l1", make_cache({})}, {"l2", make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200})}});
+}
 
 TEST(MemoryLatency, IsThatOfTheLevelThatServes) {
     Rig rig(two_levels());
@@ -107,7 +110,8 @@ TEST(MemoryLatency, OfAFarPartitionIsLonger) {
 
 TEST(CacheSharing, FollowsTheScope) {
     // First access on SM 0; who hits afterwards? 6 SMs, TPCs of 3, CPCs of 2, GPCs of 4.
-    for (const auto& [scope, hitting_sms] : std::map<std::string, int>{{"sm", 1}, {"tpc", 3}, {"cpc", 2}, {"gpc", 4}, {"gpu", 6}}) {
+    for (const auto& [scope, hitting_sms] :
+         std::map<std::string, int>{{"sm", 1}, {"tpc", 3}, {"cpc", 2}, {"gpc", 4}, {"gpu", 6}}) {
         auto m = machine_with({{"c", make_cache({.scope = scope})}});
         m.topology.sms_per_cpc.set(2);
         m.topology.sms_per_gpc.set(4);
@@ -175,7 +179,8 @@ TEST(CacheIndex, ByHashIsTheParityUnderEachMask) {
 
 TEST(CacheIndex, OfNearCachesIsVirtualAndOfTheGpusPhysical) {
     // 2 direct-mapped sets; the images of one line lie in different virtual sets and in one physical one.
-    auto m = machine_with({{"l1", make_cache({.ways = 1})}, {"l2", make_cache({.scope = "gpu", .ways = 1, .latency = 200})}});
+    auto m = machine_with(
+        {{"l1", make_cache({.ways = 1})}, {"l2", make_cache({.scope = "gpu", .ways = 1, .latency = 200})}});
     Rig rig(m);
     rig.addresses.alias_base = 0x10000;
     rig.addresses.alias_bytes = 128;
@@ -214,7 +219,8 @@ TEST(CacheSectors, OnTheirWayAreWaitedForAndTheOthersOfTheLineAreNot) {
     Rig rig(m);
     EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 4}, 0), 450);
     EXPECT_EQ(rig.memory->access({.address = 4, .bytes = 4}, 1), 450) << "on its way";
-    EXPECT_NEAR(rig.memory->access({.address = 64, .bytes = 32}, 2), 402, 2) << "its own way is shorter: the translation is there";
+    EXPECT_NEAR(rig.memory->access({.address = 64, .bytes = 32}, 2), 402, 2)
+        << "its own way is shorter: the translation is there";
     EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 64}, 3), 450) << "half of it is on its way for longer";
     EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 64}, 1000), 1030);
     EXPECT_EQ(rig.memory->access({.address = 96, .bytes = 32}, 1000), 1400);
@@ -223,8 +229,8 @@ TEST(CacheSectors, OnTheirWayAreWaitedForAndTheOthersOfTheLineAreNot) {
 
 TEST(CacheSectors, LargerInTheNextLevelFillThatLevelWhole) {
     // GT200's texture path: 32-byte lines before 256-byte lines.
-    Rig rig(machine_with(
-        {{"l1", make_cache({.scope = "tpc", .line = 32, .sector = 32})}, {"l2", make_cache({.scope = "gpu", .line = 256, .sector = 256, .latency = 200})}}));
+    Rig rig(machine_with({{"l1", make_cache({.scope = "tpc", .line = 32, .sector = 32})},
+                          {"l2", make_cache({.scope = "gpu", .line = 256, .sector = 256, .latency = 200})}}));
     EXPECT_EQ(rig.load(0), 400);
     EXPECT_EQ(rig.counters().dram_bytes, 256U);
     EXPECT_EQ(rig.load(224), 200);
@@ -233,8 +239,8 @@ TEST(CacheSectors, LargerInTheNextLevelFillThatLevelWhole) {
 }
 
 TEST(CacheSectors, SpanningLinesAreAllLookedUp) {
-    Rig rig(machine_with(
-        {{"l1", make_cache({.line = 256, .sector = 256})}, {"l2", make_cache({.scope = "gpu", .line = 64, .sector = 64, .ways = 8, .latency = 200})}}));
+    Rig rig(machine_with({{"l1", make_cache({.line = 256, .sector = 256})},
+                          {"l2", make_cache({.scope = "gpu", .line = 64, .sector = 64, .ways = 8, .latency = 200})}}));
     EXPECT_EQ(rig.latency({.address = 0, .bytes = 4}), 400);
     const auto counters = rig.counters();
     EXPECT_EQ(counters.cache_misses.at("l1"), 1U);
@@ -315,7 +321,8 @@ TEST(Tlb, DealsEntriesToUnequalSetsSoThatAsManyInARowFit) {
 
 TEST(Tlb, BeforeCachesDelaysHitsAndAfterTheFirstDoesNot) {
     for (const std::string position : {"before-caches", "after-first-cache"}) {
-        auto m = machine_with({{"l1", make_cache({.ways = 8, .sets = 8})}, {"l2", make_cache({.scope = "gpu", .ways = 8, .sets = 8, .latency = 200})}});
+        auto m = machine_with({{"l1", make_cache({.ways = 8, .sets = 8})},
+                               {"l2", make_cache({.scope = "gpu", .ways = 8, .sets = 8, .latency = 200})}});
         m.tlbs["t"] = make_tlb({.ways = 1});
         m.paths["global"].tlbs.set({"t"});
         m.paths["global"].tlb_position.set(position);
@@ -378,7 +385,8 @@ TEST(MemoryPaths, ShareTheCachesTheyName) {
     EXPECT_EQ(rig.latency({.address = 0, .bytes = 4, .path = PathKind::constant}), 476);
     EXPECT_EQ(rig.latency({.address = 0, .bytes = 4, .path = PathKind::instruction}), 200);
     EXPECT_EQ(rig.latency({.address = 0, .bytes = 4, .path = PathKind::constant}), 8);
-    EXPECT_THAT([&] { rig.latency({.address = 0, .bytes = 4, .path = PathKind::texture}); }, testing::ThrowsMessage<InputError>(HasSubstr("paths.texture")));
+    EXPECT_THAT([&] { rig.latency({.address = 0, .bytes = 4, .path = PathKind::texture}); },
+                testing::ThrowsMessage<InputError>(HasSubstr("paths.texture")));
 }
 
 TEST(Stores, ThroughANearCacheDoNotAllocateUnlessDescribed) {
@@ -434,7 +442,8 @@ TEST(Atomics, AtOneAddressFollowEachOther) {
 TEST(Launches, ForgetQueuesAndKeepContents) {
     Rig rig(two_levels());
     rig.load(0);
-    for (std::uint64_t i = 0; i < 20'000; ++i) (void)rig.memory->access({.address = (1 << 20) + i * 128, .bytes = 128, .sm = 1, .hint = CacheHint::none}, 0);
+    for (std::uint64_t i = 0; i < 20'000; ++i)
+        (void)rig.memory->access({.address = (1 << 20) + i * 128, .bytes = 128, .sm = 1, .hint = CacheHint::none}, 0);
     rig.memory->begin_launch();
     EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 4}, 0), 30);
     EXPECT_EQ(rig.memory->access({.address = 1 << 24, .bytes = 4}, 30), 430);

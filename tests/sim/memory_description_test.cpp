@@ -1,4 +1,5 @@
-// What a description must say before its memory can be simulated: each complaint names the leaf, what it found and what it expected.
+// What a description must say before its memory can be simulated: each complaint names the leaf, what it found and what
+// it expected.
 #include "memory_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -26,7 +27,8 @@ struct Case {
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 Machine whole() {
-    Machine m = machine_with({{"l1", make_cache({})}, {"l2", make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200})}});
+    Machine m = machine_with(
+        {{"l1", make_cache({})}, {"l2", make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200})}});
     m.tlbs["t1"] = make_tlb({});
     m.paths["global"].tlbs.set({"t1"});
     return m;
@@ -38,7 +40,8 @@ TEST_P(BadDescription, IsRejectedByTheNameOfTheLeaf) {
     Machine m = whole();
     ASSERT_EQ(complaint(m), "");
     GetParam().spoil(m);
-    EXPECT_THAT(complaint(m), AllOf(HasSubstr(GetParam().path + ": "), HasSubstr(GetParam().rest), HasSubstr("expected")));
+    EXPECT_THAT(complaint(m),
+                AllOf(HasSubstr(GetParam().path + ": "), HasSubstr(GetParam().rest), HasSubstr("expected")));
 }
 
 Cache& l1(Machine& m) { return m.caches["l1"]; }
@@ -47,13 +50,17 @@ Tlb& t1(Machine& m) { return m.tlbs["t1"]; }
 
 const std::vector<Case> kCases{
     {"LineIsMissing", [](Machine& m) { l1(m).line = {}; }, "caches.l1.line", "missing"},
-    {"LineIsNoPowerOfTwo", [](Machine& m) { l1(m).line.set(96); }, "caches.l1.line", "found 96; expected a power of two"},
-    {"LineIsUndecided", [](Machine& m) { l1(m).line.knowledge = machine::Knowledge::undecided; }, "caches.l1.line", "undecided"},
+    {"LineIsNoPowerOfTwo", [](Machine& m) { l1(m).line.set(96); }, "caches.l1.line",
+     "found 96; expected a power of two"},
+    {"LineIsUndecided", [](Machine& m) { l1(m).line.knowledge = machine::Knowledge::undecided; }, "caches.l1.line",
+     "undecided"},
     {"LineIsNegative", [](Machine& m) { l1(m).line.set(-128); }, "caches.l1.line", "found -128"},
     {"SectorIsLargerThanTheLine", [](Machine& m) { l1(m).sector.set(256); }, "caches.l1.sector", "found 256"},
     {"SectorsAreTooMany", [](Machine& m) { l1(m).sector.set(2); }, "caches.l1.sector", "32 whole sectors"},
-    {"CapacityContradictsWays", [](Machine& m) { l1(m).capacity.set(2048); }, "caches.l1.capacity", "found 2048; expected 1024 at most"},
-    {"CapacityIsNoNumberOfLines", [](Machine& m) { l1(m).capacity.set(1000); }, "caches.l1.capacity", "whole number of lines"},
+    {"CapacityContradictsWays", [](Machine& m) { l1(m).capacity.set(2048); }, "caches.l1.capacity",
+     "found 2048; expected 1024 at most"},
+    {"CapacityIsNoNumberOfLines", [](Machine& m) { l1(m).capacity.set(1000); }, "caches.l1.capacity",
+     "whole number of lines"},
     {"WaysDivideNothing",
      [](Machine& m) {
          l1(m).sets = {};
@@ -137,7 +144,8 @@ const std::vector<Case> kCases{
      },
      "caches.l2.latency_range", "[210, 220]"},
     {"PartitionsOfANearCache", [](Machine& m) { l1(m).partitions.set(2); }, "caches.l1.partitions", "found 2"},
-    {"FarLatencyWithoutPartitions", [](Machine& m) { l2(m).far_latency.set(300); }, "caches.l2.partitions", "far_latency"},
+    {"FarLatencyWithoutPartitions", [](Machine& m) { l2(m).far_latency.set(300); }, "caches.l2.partitions",
+     "far_latency"},
     {"FarIsNearer",
      [](Machine& m) {
          l2(m).partitions.set(2);
@@ -150,8 +158,10 @@ const std::vector<Case> kCases{
          l2(m).far_latency.set(400);
      },
      "caches.l2.far_latency", "found 400"},
-    {"NearWriteBack", [](Machine& m) { l1(m).write_policy.set("write-back"); }, "caches.l1.write_policy", "write-through"},
-    {"OutstandingEntriesAreMissing", [](Machine& m) { l1(m).outstanding_design.set("prt"); }, "caches.l1.outstanding_entries", "missing"},
+    {"NearWriteBack", [](Machine& m) { l1(m).write_policy.set("write-back"); }, "caches.l1.write_policy",
+     "write-through"},
+    {"OutstandingEntriesAreMissing", [](Machine& m) { l1(m).outstanding_design.set("prt"); },
+     "caches.l1.outstanding_entries", "missing"},
     {"MergeIsMissing",
      [](Machine& m) {
          l1(m).outstanding_design.set("mshr");
@@ -176,7 +186,8 @@ const std::vector<Case> kCases{
      },
      "paths.global.caches", "\"l1\""},
     {"PathIsUnknown", [](Machine& m) { m.paths["surface"].memory_latency.set(1); }, "paths.surface", "global, texture"},
-    {"MemoryLatencyIsMissing", [](Machine& m) { m.paths["global"].memory_latency = {}; }, "paths.global.memory_latency", "missing"},
+    {"MemoryLatencyIsMissing", [](Machine& m) { m.paths["global"].memory_latency = {}; }, "paths.global.memory_latency",
+     "missing"},
     {"MemoryLatencyRangeHasNoMean",
      [](Machine& m) {
          m.paths["global"].memory_latency_range.set({399, 500});
@@ -188,7 +199,8 @@ const std::vector<Case> kCases{
          m.paths["global"].tlb_position.set("after-first-cache");
      },
      "paths.global.tlb_position", "before-caches"},
-    {"WindowWithoutPenalty", [](Machine& m) { m.paths["global"].page_window.set(4096); }, "paths.global.page_window_penalty", "missing"},
+    {"WindowWithoutPenalty", [](Machine& m) { m.paths["global"].page_window.set(4096); },
+     "paths.global.page_window_penalty", "missing"},
     {"PageWalkWithoutACache",
      [](Machine& m) {
          m.paths["global"].caches.set({});
@@ -198,18 +210,22 @@ const std::vector<Case> kCases{
     {"SmsAreMissing", [](Machine& m) { m.topology.sms = {}; }, "topology.sms", "missing"},
     {"ClockIsMissing", [](Machine& m) { m.clock.sm_mhz = {}; }, "clock.sm_mhz", "missing"},
     {"BandwidthIsMissing", [](Machine& m) { m.memory.read_bandwidth = {}; }, "memory.read_bandwidth", "missing"},
-    {"ReadsAreFasterThanTheChannels", [](Machine& m) { m.memory.channel_bytes_per_cycle.set(20); }, "memory.read_bandwidth", "80.00"},
+    {"ReadsAreFasterThanTheChannels", [](Machine& m) { m.memory.channel_bytes_per_cycle.set(20); },
+     "memory.read_bandwidth", "80.00"},
     {"ChannelsAreMissing",
      [](Machine& m) {
          m.memory.channels = {};
          m.memory.channel_bytes_per_cycle.set(20);
      },
      "memory.channels", "missing"},
-    {"CopiesAreTwiceAsFastAsReads", [](Machine& m) { m.memory.copy_bandwidth.set(200); }, "memory.copy_bandwidth", "found 200"},
-    {"PortIsClosed", [](Machine& m) { m.memory.interconnect_bytes_per_cycle.set(0); }, "memory.interconnect_bytes_per_cycle", "found 0"},
+    {"CopiesAreTwiceAsFastAsReads", [](Machine& m) { m.memory.copy_bandwidth.set(200); }, "memory.copy_bandwidth",
+     "found 200"},
+    {"PortIsClosed", [](Machine& m) { m.memory.interconnect_bytes_per_cycle.set(0); },
+     "memory.interconnect_bytes_per_cycle", "found 0"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Cases, BadDescription, testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Cases, BadDescription, testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(Description, NeedsNoPolicyWhereThereIsOneWay) {
     auto m = machine_with({{"c", make_cache({.ways = 1, .sets = 8})}});

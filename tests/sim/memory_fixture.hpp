@@ -13,8 +13,8 @@
 
 namespace gputomo::sim::test {
 
-/// Physical = virtual + `offset`, so that a cache that is found by the wrong address shows; the addresses from `alias_base` on
-/// are images of one piece of `alias_bytes`.
+/// Physical = virtual + `offset`, so that a cache that is found by the wrong address shows; the addresses from
+/// `alias_base` on are images of one piece of `alias_bytes`.
 class PlainAddresses : public AddressSpace {
 public:
     static constexpr std::uint64_t kUnmapped = std::uint64_t{1} << 60;
@@ -101,7 +101,8 @@ inline machine::Machine machine_with(const std::vector<std::pair<std::string, ma
 
 /// A memory system on which one access follows the other.
 struct Rig {
-    explicit Rig(const machine::Machine& machine, const Options& options = {}) : memory(make_memory_system(machine, addresses, options)) {}
+    explicit Rig(const machine::Machine& machine, const Options& options = {})
+        : memory(make_memory_system(machine, addresses, options)) {}
 
     /// Latency of an access that waits for the one before it and lets everything else come to rest.
     double latency(Transaction t) {
@@ -111,8 +112,12 @@ struct Rig {
         now = done;
         return taken;
     }
-    double load(std::uint64_t address, std::uint32_t sm = 0) { return latency({.address = address, .bytes = 4, .sm = sm}); }
-    double store(std::uint64_t address, std::uint32_t bytes = 4) { return latency({.address = address, .bytes = bytes, .kind = AccessKind::store}); }
+    double load(std::uint64_t address, std::uint32_t sm = 0) {
+        return latency({.address = address, .bytes = 4, .sm = sm});
+    }
+    double store(std::uint64_t address, std::uint32_t bytes = 4) {
+        return latency({.address = address, .bytes = bytes, .kind = AccessKind::store});
+    }
     Counters counters() {
         Counters c;
         memory->drain_counters(c);

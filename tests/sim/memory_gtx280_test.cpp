@@ -10,7 +10,9 @@
 namespace gputomo::sim::test {
 namespace {
 
-machine::Machine gtx280() { return machine::load(std::filesystem::path(GPUTOMO_SOURCE_DIR) / "machines" / "gtx280.json"); }
+machine::Machine gtx280() {
+    return machine::load(std::filesystem::path(GPUTOMO_SOURCE_DIR) / "machines" / "gtx280.json");
+}
 
 /// Latency of the second pass over `count` places `stride` apart, the same for all of them or -1.
 double second_pass(Rig& rig, PathKind path, std::uint64_t count, std::uint64_t stride, std::uint64_t base = 0) {
@@ -40,7 +42,8 @@ TEST(Gtx280, GlobalTlbsReach8And32Megabytes) {
     constexpr std::uint64_t kMegabyte = 1 << 20;
     Rig rig(gtx280());
     const double hit = second_pass(rig, PathKind::global, 16, kMegabyte / 2);
-    EXPECT_EQ(second_pass(rig, PathKind::global, 64, kMegabyte / 2, std::uint64_t{1} << 30), hit + 47) << "32 MB: the second level holds all";
+    EXPECT_EQ(second_pass(rig, PathKind::global, 64, kMegabyte / 2, std::uint64_t{1} << 30), hit + 47)
+        << "32 MB: the second level holds all";
     // 16-way first level, 8-way second: 17 places that share a set of both.
     EXPECT_EQ(second_pass(rig, PathKind::global, 17, 4 * kMegabyte, std::uint64_t{1} << 32), hit + 47 + 211);
 }

@@ -1,4 +1,5 @@
-// A memory that stands still now and then: what comes meanwhile waits, and what it gives on average stays what is described.
+// A memory that stands still now and then: what comes meanwhile waits, and what it gives on average stays what is
+// described.
 #include "memory_fixture.hpp"
 #include "sim/memory/dram.hpp"
 #include "sim/memory/pauses.hpp"
@@ -86,7 +87,8 @@ TEST(MemoryPause, WritesWaitToo) {
         auto machine = pausing();
         if (!paused) machine.memory.pause_interval = {}, machine.memory.pause_time = {};
         Dram dram(machine);
-        for (std::uint64_t i = 0; i < 64; ++i) (void)dram.read(i * 1024, 1024, 9'990);  // writes are for nothing while a channel is idle
+        for (std::uint64_t i = 0; i < 64; ++i)
+            (void)dram.read(i * 1024, 1024, 9'990);  // writes are for nothing while a channel is idle
         double longest = 0;
         for (std::uint64_t i = 0; i < 64; ++i) longest = std::max(longest, dram.write(i * 128, 128, 10'050));
         return longest;
@@ -106,7 +108,9 @@ TEST(MemoryPause, LoadsOfAnIdleMemoryAreLateOnlyInPauses) {
     for (int i = 0; i < 100; ++i) {
         const double now = 1037.0 * i, into = std::fmod(now, 5000);
         const double expected = 400 + (now >= 5000 && into < 200 ? 200 - into : 0);
-        EXPECT_NEAR(memory->access({.address = static_cast<std::uint64_t>(i) << 16, .bytes = 32}, now) - now, expected, 0.01) << now;
+        EXPECT_NEAR(memory->access({.address = static_cast<std::uint64_t>(i) << 16, .bytes = 32}, now) - now, expected,
+                    0.01)
+            << now;
     }
 }
 
@@ -142,8 +146,11 @@ TEST(LinesOfMemory, LieAtDifferentDistancesAroundTheMean) {
         double sum = 0, low = 1e9, high = 0;
         constexpr int kLines = 4096;
         for (int i = 0; i < kLines; ++i) {
-            const double now = 2000.0 * i, latency = memory->access({.address = static_cast<std::uint64_t>(i) * 256, .bytes = 32}, now) - now;
-            const double again = memory->access({.address = static_cast<std::uint64_t>(i) * 256, .bytes = 32}, now + 1000) - now - 1000;
+            const double now = 2000.0 * i,
+                         latency =
+                             memory->access({.address = static_cast<std::uint64_t>(i) * 256, .bytes = 32}, now) - now;
+            const double again =
+                memory->access({.address = static_cast<std::uint64_t>(i) * 256, .bytes = 32}, now + 1000) - now - 1000;
             EXPECT_NEAR(latency, again, 1e-6) << "a line stays where it is";
             sum += latency, low = std::min(low, latency), high = std::max(high, latency);
         }

@@ -23,14 +23,17 @@ Geometry one_set(const std::string& policy, std::uint32_t ways, std::vector<doub
     return {kBlockShift, kBlockShift, {ways}, {}, policy, std::move(odds)};
 }
 
-TagArray array_of(const Geometry& geometry, std::uint64_t seed = 1) { return {std::make_shared<const Geometry>(geometry), seed}; }
+TagArray array_of(const Geometry& geometry, std::uint64_t seed = 1) {
+    return {std::make_shared<const Geometry>(geometry), seed};
+}
 
 /// One letter a block; 'H' or '.' for each access.
 std::string play(const Geometry& geometry, std::string_view accesses, std::uint64_t seed = 1) {
     TagArray tags = array_of(geometry, seed);
     std::string result;
     for (const char block : accesses)
-        if (block != ' ') result += tags.lookup(static_cast<std::uint64_t>(block) << kBlockShift, 1, true).missing == 0 ? 'H' : '.';
+        if (block != ' ')
+            result += tags.lookup(static_cast<std::uint64_t>(block) << kBlockShift, 1, true).missing == 0 ? 'H' : '.';
     return result;
 }
 
@@ -56,8 +59,8 @@ TEST(ReplacementPolicy, SegmentedLruKeepsWhatWasUsedAgain) {
 }
 
 TEST(ReplacementPolicy, TreePlruFollowsTheBitsOfTheTree) {
-    // ABCD in ways 0 to 3: the root points left, the left node to way 0. E evicts A (way 0); root right, right node to way 2.
-    // F evicts C (way 2); root left, left node to way 1: A evicts B. D (way 3) was never the victim.
+    // ABCD in ways 0 to 3: the root points left, the left node to way 0. E evicts A (way 0); root right, right node to
+    // way 2. F evicts C (way 2); root left, left node to way 1: A evicts B. D (way 3) was never the victim.
     EXPECT_EQ(play(one_set("tree-plru", 4), "ABCD E F A D E F A"), ".......HHHH");
     EXPECT_EQ(play(one_set("tree-plru", 4), "ABCD E F A C"), "........");
 }
@@ -69,8 +72,8 @@ TEST(ReplacementPolicy, TreePlruOfThreeWaysNeverTakesTheMissingBranch) {
 }
 
 TEST(ReplacementPolicy, BitPlruClearsTheOtherBitsWhenAllAreSet) {
-    // Filling C sets the last bit, so only C's stays; D evicts A (way 0), E evicts B (way 1) and again only E's bit stays;
-    // A evicts D (way 0). C and E are there.
+    // Filling C sets the last bit, so only C's stays; D evicts A (way 0), E evicts B (way 1) and again only E's bit
+    // stays; A evicts D (way 0). C and E are there.
     EXPECT_EQ(play(one_set("bit-plru", 3), "ABC D E A E C"), "......HH");
     EXPECT_EQ(play(one_set("bit-plru", 3), "ABC D C"), "....H");
 }
@@ -85,14 +88,15 @@ TEST(ReplacementPolicy, NruClearsAllBitsOnlyWhenItNeedsAVictim) {
 }
 
 TEST(ReplacementPolicy, SrripProtectsWhatHitFromAScan) {
-    // A hits, so its interval is 0; B, C, D have 2. E ages all by 1 and evicts B; F evicts C, G evicts D, all with A at 1.
-    // The scan goes on: E, F, G have 2, A 1: H ages and evicts E (way 1). A is still there.
+    // A hits, so its interval is 0; B, C, D have 2. E ages all by 1 and evicts B; F evicts C, G evicts D, all with A
+    // at 1. The scan goes on: E, F, G have 2, A 1: H ages and evicts E (way 1). A is still there.
     EXPECT_EQ(play(one_set("srrip", 4), "ABCD A E F G H A"), "....H....H");
     EXPECT_EQ(play(one_set("lru", 4), "ABCD A E F G H A"), "....H.....");
 }
 
 TEST(ReplacementPolicy, BrripKeepsMostOfACyclicSequenceThatDoesNotFit) {
-    // Nearly all fills are inserted as the next victim, so 4 of 8 blocks settle and keep hitting, where LRU always misses.
+    // Nearly all fills are inserted as the next victim, so 4 of 8 blocks settle and keep hitting, where LRU always
+    // misses.
     const auto geometry = one_set("brrip", 4);
     TagArray tags = array_of(geometry);
     int hits = 0;
@@ -146,7 +150,8 @@ TEST_P(EveryPolicy, KeepsWhatFits) {
         TagArray tags = array_of(one_set(std::string(GetParam()), ways, odds));
         for (int pass = 0; pass < 3; ++pass)
             for (std::uint64_t block = 0; block < ways; ++block)
-                EXPECT_EQ(tags.lookup(block << kBlockShift, 1, true).missing == 0, pass > 0) << ways << " ways, block " << block;
+                EXPECT_EQ(tags.lookup(block << kBlockShift, 1, true).missing == 0, pass > 0)
+                    << ways << " ways, block " << block;
     }
 }
 
@@ -180,7 +185,8 @@ TEST(ReplacementPolicy, UnequalSetsKeepAsManyBlocksAsTheyHaveWays) {
         for (const std::uint64_t blocks : {ways, ways + 1}) {
             TagArray tags = array_of(geometry);
             int hits = 0;
-            for (std::uint64_t i = 0; i < 2 * blocks; ++i) hits += tags.lookup((set + 7 * (i % blocks)) << kBlockShift, 1, true).missing == 0;
+            for (std::uint64_t i = 0; i < 2 * blocks; ++i)
+                hits += tags.lookup((set + 7 * (i % blocks)) << kBlockShift, 1, true).missing == 0;
             EXPECT_EQ(hits, blocks == ways ? static_cast<int>(ways) : 0) << "set " << set;
         }
     }

@@ -39,11 +39,13 @@ Geometry random_geometry(Dice& dice, const std::string& policy) {
         sets = std::size_t{1} << bits;
         // Each mask owns one bit above the line, so that all sets are in use, and may have others further up.
         for (std::size_t bit = 0; bit < bits; ++bit)
-            g.index_masks.push_back(std::uint64_t{1} << (g.block_shift + bit) | dice.below(256) << (g.block_shift + bits));
+            g.index_masks.push_back(std::uint64_t{1} << (g.block_shift + bit) | dice.below(256)
+                                                                                    << (g.block_shift + bits));
     }
     const bool equal = dice.below(2) == 0 || policy == "way-odds";
     const auto ways = static_cast<std::uint32_t>(dice.between(1, 40));
-    for (std::size_t set = 0; set < sets; ++set) g.set_ways.push_back(equal ? ways : static_cast<std::uint32_t>(dice.between(1, 40)));
+    for (std::size_t set = 0; set < sets; ++set)
+        g.set_ways.push_back(equal ? ways : static_cast<std::uint32_t>(dice.between(1, 40)));
     g.way_odds.assign(ways, 1.0 / ways);
     return g;
 }
@@ -78,14 +80,17 @@ private:
         if (geometry_.index_masks.empty()) return (address >> geometry_.block_shift) % sets_.size();
         std::size_t set = 0;
         for (std::size_t bit = 0; bit < geometry_.index_masks.size(); ++bit)
-            for (std::uint64_t ones = address & geometry_.index_masks[bit]; ones != 0; ones &= ones - 1) set ^= std::size_t{1} << bit;
+            for (std::uint64_t ones = address & geometry_.index_masks[bit]; ones != 0; ones &= ones - 1)
+                set ^= std::size_t{1} << bit;
         return set;
     }
     Geometry geometry_;
     std::vector<std::list<Line>> sets_;
 };
 
-bool hits(TagArray& tags, std::uint64_t address) { return tags.lookup(address, tags.sectors_of(address, 1), true).missing == 0; }
+bool hits(TagArray& tags, std::uint64_t address) {
+    return tags.lookup(address, tags.sectors_of(address, 1), true).missing == 0;
+}
 
 TEST(MemoryProperty, LruAgreesWithALineByLineModel) {
     for (std::uint64_t seed = 0; seed < kCases; ++seed) {
@@ -109,11 +114,13 @@ TEST(MemoryProperty, AnArrayThatFitsHitsAfterItsFirstPassUnderEveryPolicy) {
             geometry.index_masks.clear();
             TagArray tags(std::make_shared<const Geometry>(geometry), seed);
             // Consecutive blocks, as many as the smallest set allows in every set.
-            const std::uint64_t blocks = *std::min_element(geometry.set_ways.begin(), geometry.set_ways.end()) * geometry.set_ways.size();
+            const std::uint64_t blocks =
+                *std::min_element(geometry.set_ways.begin(), geometry.set_ways.end()) * geometry.set_ways.size();
             const std::uint64_t step = std::uint64_t{1} << geometry.sector_shift;
             for (int pass = 0; pass < 3; ++pass)
                 for (std::uint64_t at = 0; at < blocks << geometry.block_shift; at += step)
-                    ASSERT_EQ(hits(tags, (std::uint64_t{1} << 20) * geometry.set_ways.size() + at), pass > 0) << policy << ", seed " << seed;
+                    ASSERT_EQ(hits(tags, (std::uint64_t{1} << 20) * geometry.set_ways.size() + at), pass > 0)
+                        << policy << ", seed " << seed;
         }
 }
 
@@ -123,7 +130,8 @@ TEST(MemoryProperty, LargerLruCachesOfTheSameSetsNeverMissMore) {
         const Geometry geometry = random_geometry(dice, "lru");
         Geometry larger = geometry;
         for (auto& ways : larger.set_ways) ways += static_cast<std::uint32_t>(dice.below(4));
-        TagArray small(std::make_shared<const Geometry>(geometry), 1), large(std::make_shared<const Geometry>(larger), 1);
+        TagArray small(std::make_shared<const Geometry>(geometry), 1),
+            large(std::make_shared<const Geometry>(larger), 1);
         for (int i = 0; i < 3000; ++i) {
             const std::uint64_t address = dice.below(1 << 14);
             const bool in_small = hits(small, address), in_large = hits(large, address);
@@ -147,7 +155,9 @@ TEST(MemoryProperty, ASecondLookupRightAfterTheFirstHitsUnderEveryPolicy) {
 
 machine::Machine random_machine(Dice& dice) {
     const auto policies = replacement_policies();
-    const auto policy = [&] { return std::string(policies[dice.below(policies.size() - 1)]); };  // the last one needs odds
+    const auto policy = [&] {
+        return std::string(policies[dice.below(policies.size() - 1)]);
+    };  // the last one needs odds
     auto l1 = make_cache({.sector = std::int64_t{32} << dice.below(3),
                           .ways = static_cast<std::int64_t>(dice.between(1, 6)),
                           .sets = static_cast<std::int64_t>(dice.between(1, 9)),
@@ -181,7 +191,8 @@ TEST(MemoryProperty, OneAccessAtATimeTakesADescribedLatency) {
         double now = 0;
         for (int i = 0; i < 1000; ++i) {  // back to back: the queues are what a chain itself leaves behind
             const std::uint64_t address = dice.below(1 << 13) / 4 * 4;
-            const double done = rig.memory->access({.address = address, .bytes = 4, .sm = static_cast<std::uint32_t>(dice.below(6))}, now);
+            const double done = rig.memory->access(
+                {.address = address, .bytes = 4, .sm = static_cast<std::uint32_t>(dice.below(6))}, now);
             ASSERT_TRUE(described.contains(done - now)) << "seed " << seed << ", access " << i << ": " << done - now;
             now = done;
         }
@@ -196,7 +207,8 @@ TEST(MemoryProperty, LoadNeverMakesAnAccessFasterThanItsLevelAndHitsDontDependOn
         double now = 0;
         for (int i = 0; i < 2000; ++i) {
             now += static_cast<double>(dice.below(3));
-            Transaction t{.address = dice.below(1 << 15) / 32 * 32, .bytes = 32, .sm = static_cast<std::uint32_t>(dice.below(6))};
+            Transaction t{
+                .address = dice.below(1 << 15) / 32 * 32, .bytes = 32, .sm = static_cast<std::uint32_t>(dice.below(6))};
             const auto kind = dice.below(8);
             if (kind == 0) t.kind = AccessKind::store;
             if (kind == 1) t.kind = AccessKind::atomic;

@@ -16,7 +16,8 @@
 namespace gputomo::sim::test {
 namespace {
 
-/// `sms` SMs with `warps` warps each; every warp issues its next transaction when the one before is done. All walk in order of time.
+/// `sms` SMs with `warps` warps each; every warp issues its next transaction when the one before is done. All walk in
+/// order of time.
 struct Stream {
     std::uint32_t sms = 6;
     std::uint32_t warps = 128;
@@ -51,7 +52,8 @@ double rate(MemorySystem& memory, const Stream& stream) {
 Transaction sequential(std::uint64_t i) { return {.address = i * 128}; }
 /// Reads one array and writes another, a transaction of each in turn.
 Transaction copying(std::uint64_t i) {
-    return {.address = (i / 2) * 128 + (i % 2) * (std::uint64_t{1} << 34), .kind = i % 2 == 0 ? AccessKind::load : AccessKind::store};
+    return {.address = (i / 2) * 128 + (i % 2) * (std::uint64_t{1} << 34),
+            .kind = i % 2 == 0 ? AccessKind::load : AccessKind::store};
 }
 
 TEST(Bandwidth, OfStreamingReadsIsThatDescribed) {
@@ -112,7 +114,10 @@ TEST(Bandwidth, OfStoresAloneIsThatOfReads) {
     auto m = bare_machine();
     m.memory.copy_bandwidth.set(80);
     Rig rig(m);
-    EXPECT_NEAR(rate(*rig.memory, {.next = [](std::uint64_t i) { return Transaction{.address = i * 128, .kind = AccessKind::store}; }}), 100, 1);
+    EXPECT_NEAR(
+        rate(*rig.memory,
+             {.next = [](std::uint64_t i) { return Transaction{.address = i * 128, .kind = AccessKind::store}; }}),
+        100, 1);
 }
 
 TEST(Bandwidth, OfAnSmIsThatOfItsPort) {
@@ -123,9 +128,12 @@ TEST(Bandwidth, OfAnSmIsThatOfItsPort) {
     Rig all(m);
     EXPECT_NEAR(rate(*all.memory, {.transactions = 100'000, .next = sequential}), 48, 0.48);
     Rig stores(m);
-    EXPECT_NEAR(rate(*stores.memory,
-                     {.sms = 1, .transactions = 50'000, .next = [](std::uint64_t i) { return Transaction{.address = i * 128, .kind = AccessKind::store}; }}),
-                8, 0.08);
+    EXPECT_NEAR(
+        rate(*stores.memory,
+             {.sms = 1,
+              .transactions = 50'000,
+              .next = [](std::uint64_t i) { return Transaction{.address = i * 128, .kind = AccessKind::store}; }}),
+        8, 0.08);
 }
 
 TEST(Bandwidth, OfHitsIsThatOfTheCache) {
@@ -134,11 +142,16 @@ TEST(Bandwidth, OfHitsIsThatOfTheCache) {
     auto l2 = make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200});
     l2.bytes_per_cycle.set(50);
     Rig near_hits(machine_with({{"l1", l1}, {"l2", l2}}));
-    EXPECT_NEAR(rate(*near_hits.memory, {.transactions = 100'000, .next = [](std::uint64_t i) { return Transaction{.address = i % 16 * 128}; }}), 6 * 24, 1.44);
+    EXPECT_NEAR(rate(*near_hits.memory, {.transactions = 100'000,
+                                         .next = [](std::uint64_t i) { return Transaction{.address = i % 16 * 128}; }}),
+                6 * 24, 1.44);
     Rig far_hits(machine_with({{"l1", l1}, {"l2", l2}}));
-    EXPECT_NEAR(rate(*far_hits.memory,
-                     {.transactions = 100'000, .next = [](std::uint64_t i) { return Transaction{.address = i % 64 * 128, .hint = CacheHint::l2_only}; }}),
-                50, 0.5);
+    EXPECT_NEAR(
+        rate(
+            *far_hits.memory,
+            {.transactions = 100'000,
+             .next = [](std::uint64_t i) { return Transaction{.address = i % 64 * 128, .hint = CacheHint::l2_only}; }}),
+        50, 0.5);
 }
 
 TEST(Bandwidth, OfStridesOfPowersOfTwoUsesAllChannels) {
@@ -146,22 +159,29 @@ TEST(Bandwidth, OfStridesOfPowersOfTwoUsesAllChannels) {
         auto m = bare_machine();
         m.memory.channels.set(8);
         Rig rig(m);
-        EXPECT_GT(rate(*rig.memory, {.transactions = 100'000, .next = [=](std::uint64_t i) { return Transaction{.address = (i % 4096) << shift}; }}), 85)
+        EXPECT_GT(
+            rate(*rig.memory, {.transactions = 100'000,
+                               .next = [=](std::uint64_t i) { return Transaction{.address = (i % 4096) << shift}; }}),
+            85)
             << "stride 2^" << shift;
     }
 }
 
 TEST(Latency, GrowsByQueueingOnly) {
-    // Little's law: with few enough transactions under way the latency is the unloaded one, with more it is their number over the rate.
+    // Little's law: with few enough transactions under way the latency is the unloaded one, with more it is their
+    // number over the rate.
     for (const std::uint32_t warps : {4U, 16U, 64U}) {
         Rig rig(bare_machine());
         const double under_way = 6 * warps;
         const double expected = std::min(100.0, under_way * 128 / 400);
-        EXPECT_NEAR(rate(*rig.memory, {.warps = warps, .transactions = 100'000, .next = sequential}), expected, expected / 20) << warps;
+        EXPECT_NEAR(rate(*rig.memory, {.warps = warps, .transactions = 100'000, .next = sequential}), expected,
+                    expected / 20)
+            << warps;
     }
 }
 
-// ---- outstanding misses --------------------------------------------------------------------------------------------------------
+// ---- outstanding misses
+// --------------------------------------------------------------------------------------------------------
 
 machine::Machine with_mshrs(std::int64_t entries, std::int64_t merge) {
     auto l1 = make_cache({.ways = 64, .sets = 64});
@@ -175,7 +195,8 @@ machine::Machine with_mshrs(std::int64_t entries, std::int64_t merge) {
 
 TEST(Mshr, MakesTheFirstMissBeyondItsEntriesWait) {
     Rig rig(with_mshrs(128, 8));  // Lashgar 2015: Fermi
-    for (std::uint64_t i = 0; i < 128; ++i) EXPECT_NEAR(rig.memory->access({.address = i * 128, .bytes = 4}, 0), 400, 0.5) << i;
+    for (std::uint64_t i = 0; i < 128; ++i)
+        EXPECT_NEAR(rig.memory->access({.address = i * 128, .bytes = 4}, 0), 400, 0.5) << i;
     EXPECT_NEAR(rig.memory->access({.address = 128 * 128, .bytes = 4}, 0), 800, 1);
     EXPECT_NEAR(rig.memory->access({.address = 500 * 128, .bytes = 4, .sm = 1}, 0), 400, 0.5) << "each SM has its own";
 }
@@ -184,7 +205,8 @@ TEST(Mshr, FreesEntriesWhenDataCome) {
     Rig rig(with_mshrs(2, 8));
     EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 4}, 0), 400);
     EXPECT_NEAR(rig.memory->access({.address = 128, .bytes = 4}, 100), 500, 0.1);
-    EXPECT_NEAR(rig.memory->access({.address = 256, .bytes = 4}, 200), 800, 0.1) << "waits for the first, not the second";
+    EXPECT_NEAR(rig.memory->access({.address = 256, .bytes = 4}, 200), 800, 0.1)
+        << "waits for the first, not the second";
     EXPECT_NEAR(rig.memory->access({.address = 384, .bytes = 4}, 450), 900, 0.1) << "the second came at 500";
     EXPECT_EQ(rig.memory->access({.address = 512, .bytes = 4}, 2000), 2400);
 }
@@ -195,7 +217,8 @@ TEST(Mshr, MergesRequestsForALineUpToItsLimit) {
     EXPECT_EQ(rig.memory->access({.address = 4, .bytes = 4}, 10), 400);
     EXPECT_EQ(rig.memory->access({.address = 8, .bytes = 4}, 20), 400);
     EXPECT_EQ(rig.memory->access({.address = 12, .bytes = 4}, 30), 430) << "no fourth: it hits when the data are there";
-    for (std::uint64_t i = 1; i < 4; ++i) EXPECT_NEAR(rig.memory->access({.address = i * 128, .bytes = 4}, 40), 440, 0.5) << "merging took no entries";
+    for (std::uint64_t i = 1; i < 4; ++i)
+        EXPECT_NEAR(rig.memory->access({.address = i * 128, .bytes = 4}, 40), 440, 0.5) << "merging took no entries";
     EXPECT_NEAR(rig.memory->access({.address = 4 * 128, .bytes = 4}, 40), 800, 0.5);
     const auto counters = rig.counters();
     EXPECT_EQ(counters.dram_bytes, 5 * 128U) << "a merged request fetches nothing";
@@ -216,9 +239,11 @@ TEST(PendingRequestTable, HasOneEntryForAllTransactionsOfAnInstruction) {
     Rig rig(m);
     std::uint64_t line = 0;
     for (std::uint64_t request = 1; request <= 44; ++request)
-        for (int i = 0; i < 32; ++i) EXPECT_LT(rig.memory->access({.address = line++ * 128, .bytes = 4, .request = request}, 0), 410);
+        for (int i = 0; i < 32; ++i)
+            EXPECT_LT(rig.memory->access({.address = line++ * 128, .bytes = 4, .request = request}, 0), 410);
     EXPECT_NEAR(rig.memory->access({.address = line++ * 128, .bytes = 4, .request = 45}, 0), 800, 10);
-    EXPECT_NEAR(rig.memory->access({.address = line++ * 128, .bytes = 4, .request = 45}, 0), 800, 410) << "shares the entry of 45";
+    EXPECT_NEAR(rig.memory->access({.address = line++ * 128, .bytes = 4, .request = 45}, 0), 800, 410)
+        << "shares the entry of 45";
 }
 
 TEST(PendingRequestTable, TakesTransactionsWithoutANumberAsInstructions) {
@@ -226,7 +251,8 @@ TEST(PendingRequestTable, TakesTransactionsWithoutANumberAsInstructions) {
     m.caches["l1"].outstanding_design.set("prt");
     Rig rig(m);
     EXPECT_NEAR(rig.memory->access({.address = 0, .bytes = 4}, 0), 400, 1);
-    EXPECT_NEAR(rig.memory->access({.address = 4, .bytes = 4}, 0), 400, 1) << "the same line is another instruction's request";
+    EXPECT_NEAR(rig.memory->access({.address = 4, .bytes = 4}, 0), 400, 1)
+        << "the same line is another instruction's request";
     EXPECT_NEAR(rig.memory->access({.address = 128, .bytes = 4}, 0), 800, 1);
 }
 
@@ -245,7 +271,8 @@ TEST(OutstandingTable, WaitsForTheEarliestRelease) {
     EXPECT_EQ(table.join(7, 155).start, 155);
 }
 
-// ---- servers -------------------------------------------------------------------------------------------------------------------
+// ---- servers
+// -------------------------------------------------------------------------------------------------------------------
 
 TEST(Server, IsFreeForWorkThatComesOneByOne) {
     Server server(64);

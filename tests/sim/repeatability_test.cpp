@@ -26,7 +26,8 @@ std::vector<double> latencies(const machine::Machine& machine, const Options& op
     const auto gpu = make_device(machine, options);
     device::Buffer ring(*gpu, Bytes(bytes));
     std::vector<std::uint64_t> words(static_cast<std::size_t>(bytes) / 8);
-    for (int at = 0; at < bytes; at += 64) words[static_cast<std::size_t>(at) / 8] = ring.address() + static_cast<std::uint64_t>((at + 64) % bytes);
+    for (int at = 0; at < bytes; at += 64)
+        words[static_cast<std::size_t>(at) / 8] = ring.address() + static_cast<std::uint64_t>((at + 64) % bytes);
     ring.write(words);
     KernelBuilder k("chase", kTarget);
     const Reg out = k.param(Type::u64, "out"), p = k.param(Type::u64, "ring");
@@ -41,7 +42,9 @@ std::vector<double> latencies(const machine::Machine& machine, const Options& op
     return {cycles.begin(), cycles.end()};
 }
 
-double mean(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()); }
+double mean(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 double deviation(const std::vector<double>& values) {
     double sum = 0;
@@ -50,7 +53,9 @@ double deviation(const std::vector<double>& values) {
 }
 
 TEST(Repeatability, OneSeedGivesOneRunAndAnotherSeedAnother) {
-    const auto with = [](std::uint64_t seed) { return latencies(dicing_machine(), {.seed = seed, .noise = {.jitter_cycles = 3}}, 2048); };
+    const auto with = [](std::uint64_t seed) {
+        return latencies(dicing_machine(), {.seed = seed, .noise = {.jitter_cycles = 3}}, 2048);
+    };
     EXPECT_EQ(with(7), with(7));
     EXPECT_NE(with(7), with(8));
 }

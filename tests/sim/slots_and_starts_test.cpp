@@ -1,4 +1,5 @@
-// Issue slots that instructions take beyond one, and blocks that start one after the other: what the description says is what kernels take.
+// Issue slots that instructions take beyond one, and blocks that start one after the other: what the description says
+// is what kernels take.
 #include "launching.hpp"
 #include "units/error.hpp"
 
@@ -52,8 +53,10 @@ double pair_of(const machine::Machine& machine, std::string_view first, std::str
 TEST(Forwarding, OnlyTheCoresHaveAResultAtAnotherTime) {
     auto machine = small_machine();
     machine.pipelines.at("sfu").latency.set(28);
-    const double load = pair_of(machine, "ld.shared.b32", "none"), function = pair_of(machine, "rsqrt.approx.f32", "none");
-    const double after_load = pair_of(machine, "ld.shared.b32", "add.u32"), after_function = pair_of(machine, "rsqrt.approx.f32", "add.f32");
+    const double load = pair_of(machine, "ld.shared.b32", "none"),
+                 function = pair_of(machine, "rsqrt.approx.f32", "none");
+    const double after_load = pair_of(machine, "ld.shared.b32", "add.u32"),
+                 after_function = pair_of(machine, "rsqrt.approx.f32", "add.f32");
     machine.shared.forward_latency.set(*machine.shared.latency - 5);
     machine.pipelines.at("sfu").forward_latency.set(*machine.pipelines.at("sfu").latency + 3);  // as an H200's
     EXPECT_EQ(pair_of(machine, "ld.shared.b32", "none"), load);

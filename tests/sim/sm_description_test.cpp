@@ -37,7 +37,8 @@ TEST_P(UnfitDescription, IsRefusedByTheNameOfTheLeaf) {
     auto machine = small_machine();
     ASSERT_EQ(complaint(machine), "");
     GetParam().spoil(machine);
-    EXPECT_THAT(complaint(machine), AllOf(HasSubstr(GetParam().path + ": "), HasSubstr(GetParam().rest), HasSubstr("expected")));
+    EXPECT_THAT(complaint(machine),
+                AllOf(HasSubstr(GetParam().path + ": "), HasSubstr(GetParam().rest), HasSubstr("expected")));
 }
 
 const std::vector<Case> kCases{
@@ -56,16 +57,21 @@ const std::vector<Case> kCases{
     {"NoSchedulers", [](Machine& m) { m.issue.schedulers_per_sm.set(0); }, "issue.schedulers_per_sm", "found 0"},
     {"IssueTakesNoTime", [](Machine& m) { m.issue.issue_interval.set(0); }, "issue.issue_interval", "found 0"},
     {"IssueOfNothing", [](Machine& m) { m.issue.dual_issue.set(0); }, "issue.dual_issue", "found 0"},
-    {"UnitsOfAPairOfSchedulers", [](Machine& m) { m.pipelines.begin()->second.scope.set("pair"); }, "scope", "\"pair\""},
+    {"UnitsOfAPairOfSchedulers", [](Machine& m) { m.pipelines.begin()->second.scope.set("pair"); }, "scope",
+     "\"pair\""},
     {"ScoreboardOfNothing", [](Machine& m) { m.issue.scoreboard_loads.set(0); }, "issue.scoreboard_loads", "found 0"},
-    {"ReissueOfNothing", [](Machine& m) { m.issue.reissue_transactions.set(0); }, "issue.reissue_transactions", "found 0"},
-    {"BranchesGoBackInTime", [](Machine& m) { m.issue.branch_latency_taken.set(-2); }, "issue.branch_latency_taken", "found -2"},
-    {"SplitsGoBackInTime", [](Machine& m) { m.issue.divergence_latency.set(-1); }, "issue.divergence_latency", "found -1"},
+    {"ReissueOfNothing", [](Machine& m) { m.issue.reissue_transactions.set(0); }, "issue.reissue_transactions",
+     "found 0"},
+    {"BranchesGoBackInTime", [](Machine& m) { m.issue.branch_latency_taken.set(-2); }, "issue.branch_latency_taken",
+     "found -2"},
+    {"SplitsGoBackInTime", [](Machine& m) { m.issue.divergence_latency.set(-1); }, "issue.divergence_latency",
+     "found -1"},
     {"OperandsInNoBank", [](Machine& m) { m.topology.operand_banks.set(0); }, "topology.operand_banks", "found 0"},
     {"OperandsWithoutPorts", [](Machine& m) { m.topology.operand_ports.set(0); }, "topology.operand_ports", "found 0"},
     {"DivergenceIsUnknown", [](Machine& m) { m.issue.divergence.set("magic"); }, "issue.divergence", "\"magic\""},
     {"FirstPathIsUnknown", [](Machine& m) { m.issue.first_path.set("shorter"); }, "issue.first_path", "\"shorter\""},
-    {"WarpBarriersOfIndependentThreads", [](Machine& m) { m.issue.divergence.set("independent"); }, "issue.barrier_granularity", "\"warp\""},
+    {"WarpBarriersOfIndependentThreads", [](Machine& m) { m.issue.divergence.set("independent"); },
+     "issue.barrier_granularity", "\"warp\""},
     {"NoOperations",
      [](Machine& m) {
          m.pipelines.clear();
@@ -77,7 +83,8 @@ const std::vector<Case> kCases{
     {"BanksAreTooNarrow", [](Machine& m) { m.shared.bank_width.set(2); }, "shared.bank_width", "found 2"},
     {"SharedLatencyIsMissing", [](Machine& m) { m.shared.latency = {}; }, "shared.latency", "missing"},
     {"ThirdsOfAWarp", [](Machine& m) { m.shared.access_group.set(11); }, "shared.access_group", "found 11"},
-    {"CoalescingOfTwentyThreads", [](Machine& m) { m.memory.coalescing_group.set(20); }, "memory.coalescing_group", "found 20"},
+    {"CoalescingOfTwentyThreads", [](Machine& m) { m.memory.coalescing_group.set(20); }, "memory.coalescing_group",
+     "found 20"},
     {"TransactionsOfFortyBytes",
      [](Machine& m) {
          m.memory.transaction_sizes.set({32, 40});
@@ -86,10 +93,14 @@ const std::vector<Case> kCases{
     {"NoTransactions", [](Machine& m) { m.memory.transaction_sizes.set({}); }, "memory.transaction_sizes", "empty"},
     {"MoreSmsThanAnyGpu", [](Machine& m) { m.topology.sms.set(65536); }, "topology.sms", "found 65536"},
     {"AccessesThatTakeNoSlot", [](Machine& m) { m.shared.issue_slots.set(0); }, "shared.issue_slots", "found 0"},
-    {"LoadsThatTakeNoSlot", [](Machine& m) { m.paths["global"].issue_slots.set(0); }, "paths.global.issue_slots", "found 0"},
-    {"FetchWithoutAPath", [](Machine& m) { m.instruction_supply.fetch_block.set(64); }, "paths.instruction", "instruction_supply.fetch_block"},
-    {"PrefetchWithoutAPath", [](Machine& m) { m.instruction_supply.prefetch_lines.set(1); }, "paths.instruction", "instruction_supply.prefetch_lines"},
-    {"InstructionsWithoutACache", [](Machine& m) { m.paths["instruction"].memory_latency.set(100); }, "paths.instruction.caches", "no cache"},
+    {"LoadsThatTakeNoSlot", [](Machine& m) { m.paths["global"].issue_slots.set(0); }, "paths.global.issue_slots",
+     "found 0"},
+    {"FetchWithoutAPath", [](Machine& m) { m.instruction_supply.fetch_block.set(64); }, "paths.instruction",
+     "instruction_supply.fetch_block"},
+    {"PrefetchWithoutAPath", [](Machine& m) { m.instruction_supply.prefetch_lines.set(1); }, "paths.instruction",
+     "instruction_supply.prefetch_lines"},
+    {"InstructionsWithoutACache", [](Machine& m) { m.paths["instruction"].memory_latency.set(100); },
+     "paths.instruction.caches", "no cache"},
     {"FetchOfPartOfALine",
      [](Machine& m) {
          m.caches["i1"] = small_cache(64, 2, 8, 10);
@@ -100,7 +111,8 @@ const std::vector<Case> kCases{
      "instruction_supply.fetch_block", "found 48"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Cases, UnfitDescription, testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Cases, UnfitDescription, testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
 
 std::string load_complaint(const Machine& machine, const std::string& mnemonic) {
     const auto gpu = make_device(machine, {});
@@ -111,7 +123,8 @@ std::string load_complaint(const Machine& machine, const std::string& mnemonic) 
 }
 
 TEST(TransactionSizes, ThatAreNoneAreRefusedAndLargeOnesServeAWarp) {
-    auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json");  // loads of one thread and of a whole warp have a latency each
+    auto machine = machine::load(
+        GPUTOMO_SOURCE_DIR "/machines/gtx280.json");  // loads of one thread and of a whole warp have a latency each
     machine.memory.transaction_sizes.set({});
     EXPECT_THAT(complaint(machine), HasSubstr("memory.transaction_sizes: found an empty list"));
     machine.memory.transaction_sizes.set({256});
@@ -128,7 +141,8 @@ TEST(OperationCosts, NameTheLeafThatARowLacks) {
     EXPECT_THAT(load_complaint(machine, "sub.s32"), HasSubstr("operations[add.s32].throughput: found 0"));
     machine = small_machine();
     machine.operations["add.s32"].units.set({"alu"});
-    EXPECT_THAT(complaint(machine) + load_complaint(small_machine(), "add.s32"), "") << "units are looked up when an instruction needs them";
+    EXPECT_THAT(complaint(machine) + load_complaint(small_machine(), "add.s32"), "")
+        << "units are looked up when an instruction needs them";
     EXPECT_THAT(load_complaint(machine, "add.s32"), HasSubstr("operations[add.s32].units: found \"alu\""));
 }
 

@@ -1,4 +1,5 @@
-// What each field of the description does to time: issue, units, branches, scoreboard, instruction supply, paths of memory.
+// What each field of the description does to time: issue, units, branches, scoreboard, instruction supply, paths of
+// memory.
 #include "launching.hpp"
 #include "units/error.hpp"
 
@@ -44,14 +45,16 @@ TEST(SmTiming, DualIssueTakesIndependentInstructionsTogether) {
     machine.issue.ilp_latency.set(3);
     machine.issue.dual_issue.set(2);
     EXPECT_EQ(each(machine, two_adds), 3);
-    EXPECT_EQ(each(machine, [](KernelBuilder& k, Reg r) { k("add.u32", r, r, 1); }), 10) << "a chain has nothing to pair";
+    EXPECT_EQ(each(machine, [](KernelBuilder& k, Reg r) { k("add.u32", r, r, 1); }), 10)
+        << "a chain has nothing to pair";
     machine.pipelines["sp"].lanes.set(32);
     add_operation(machine, "add.s32", 10, 32, {"sp"});
     EXPECT_EQ(each(machine, two_adds, 32, 512), 2 * 16) << "the unit takes one warp a cycle";
 }
 
 TEST(SmTiming, TwoUnitsOfOneOperationAreBothKeptBusy) {
-    // small_machine() issues every 2 cycles to an SP that takes a multiplication each 4 cycles, and an SFU that does each 10.
+    // small_machine() issues every 2 cycles to an SP that takes a multiplication each 4 cycles, and an SFU that does
+    // each 10.
     const auto mul = [](KernelBuilder& k, Reg) { k("mul.f32", k.reg(Type::f32), 1.0F, 2.0F); };
     EXPECT_NEAR(each(small_machine(), mul, 140, 512) / 16, 32 / 11.2, 0.01);
 }
@@ -67,7 +70,8 @@ TEST(SmTiming, OneWarpHasAllLanesOfAUnitThatTheSchedulersShare) {
     machine.pipelines["sfu"].scope.set("sm");
     EXPECT_EQ(each(machine, root, 32, 32), 8);
     EXPECT_EQ(each(machine, root, 32, 64), 16) << "two warps, all lanes in turn";
-    // Three warps of dependent instructions hide 22 cycles, as on a GTX 480 (Volkov 2016, Table 6.3); one scheduler has two of them.
+    // Three warps of dependent instructions hide 22 cycles, as on a GTX 480 (Volkov 2016, Table 6.3); one scheduler has
+    // two of them.
     const auto chain = [](int count) {
         return [count](KernelBuilder& k, Reg r) {
             const Reg x = k.reg(Type::f32);
@@ -80,8 +84,8 @@ TEST(SmTiming, OneWarpHasAllLanesOfAUnitThatTheSchedulersShare) {
 }
 
 TEST(SmTiming, AWarpWhoseUnitIsInDemandIsNotPassedOver) {
-    // Warps that come to an addition find the SP taken by other warps' multiplications, which could use either unit. Where they
-    // lose their turns, they fall behind, and the block's last warp takes twice as long as the first.
+    // Warps that come to an addition find the SP taken by other warps' multiplications, which could use either unit.
+    // Where they lose their turns, they fall behind, and the block's last warp takes twice as long as the first.
     const auto times = stored_by_threads(small_machine(), 512, [](KernelBuilder& k, Reg, Reg result) {
         const Reg product = k.reg(Type::f32), count = k.reg(Type::u32);
         k("mov.f32", product, 1.0F);
@@ -191,7 +195,8 @@ TEST(SmTiming, SleepsAndFencesHoldTheWarp) {
     EXPECT_GT(elapsed(true), 440U);
 }
 
-// ---- instruction supply ------------------------------------------------------------------------------------------------
+// ---- instruction supply
+// ------------------------------------------------------------------------------------------------
 
 /// Instructions of 8 bytes from a cache of 1 KiB with lines of 64, memory at 200 cycles.
 machine::Machine fetching_machine() {
@@ -205,7 +210,9 @@ machine::Machine fetching_machine() {
 /// Cycles per instruction of a loop with so many adds in its body, after the first turn.
 double per_instruction(const machine::Machine& machine, int body) {
     const auto loop = [&](int turns) {
-        return cycles(machine, [&](KernelBuilder& k, Reg r) { k.loop(turns, [&] { k.repeat(body, [&](int) { k("add.u32", r, r, 1); }); }); });
+        return cycles(machine, [&](KernelBuilder& k, Reg r) {
+            k.loop(turns, [&] { k.repeat(body, [&](int) { k("add.u32", r, r, 1); }); });
+        });
     };
     return static_cast<double>(loop(12) - loop(4)) / (8.0 * (body + 3));
 }
@@ -213,7 +220,8 @@ double per_instruction(const machine::Machine& machine, int body) {
 TEST(InstructionSupply, CodeThatFitsIsFreeAndCodeThatDoesNotCostsItsLines) {
     EXPECT_NEAR(per_instruction(small_machine(), 200), 24, 0.5);
     EXPECT_NEAR(per_instruction(fetching_machine(), 60), 24, 0.5);
-    EXPECT_NEAR(per_instruction(fetching_machine(), 400), 24 + (200.0 - 10) / 8, 5) << "each line of 8 instructions comes from memory";
+    EXPECT_NEAR(per_instruction(fetching_machine(), 400), 24 + (200.0 - 10) / 8, 5)
+        << "each line of 8 instructions comes from memory";
 }
 
 TEST(InstructionSupply, PrefetchedLinesCostLess) {
@@ -223,9 +231,11 @@ TEST(InstructionSupply, PrefetchedLinesCostLess) {
     EXPECT_LT(per_instruction(machine, 400), plain - 15);
 }
 
-// ---- paths of memory ---------------------------------------------------------------------------------------------------
+// ---- paths of memory
+// ---------------------------------------------------------------------------------------------------
 
-/// Cycles of one load by a whole warp, `stride` bytes between the threads' addresses, behind a first one that warms caches.
+/// Cycles of one load by a whole warp, `stride` bytes between the threads' addresses, behind a first one that warms
+/// caches.
 double load_latency(const machine::Machine& machine, const std::string& mnemonic, int stride) {
     const auto gpu = make_device(machine, {});
     const device::Buffer data(*gpu, Bytes(1 << 16));
@@ -291,7 +301,8 @@ TEST(MemoryPaths, ReadOnlyLoadsTakeTheTexturePathWhereItIsAnother) {
 TEST(MemoryPaths, AKernelThatUsesAPathThatIsNotDescribedIsToldSo) {
     auto machine = cached_machine();
     machine.paths.erase("constant");
-    EXPECT_THAT(message_of([&] { (void)load_latency(machine, "ld.const.u32", 0); }), testing::HasSubstr("paths.constant: missing"));
+    EXPECT_THAT(message_of([&] { (void)load_latency(machine, "ld.const.u32", 0); }),
+                testing::HasSubstr("paths.constant: missing"));
 }
 
 TEST(MemoryPaths, TexturesGiveTexelsAndZeroBesideThem) {
@@ -358,7 +369,8 @@ TEST(MemoryPaths, AtomicsOnOneWordOfSharedMemoryAreServedOneByOne) {
     EXPECT_EQ(atomics(0), atomics(4) + 15 * 16) << "16 threads, 16 cycles for each further way";
 }
 
-// ---- residency ---------------------------------------------------------------------------------------------------------
+// ---- residency
+// ---------------------------------------------------------------------------------------------------------
 
 /// Blocks of 64 threads that are on the SM at the same time.
 std::size_t resident(const machine::Machine& machine, int registers, int shared_bytes) {
@@ -379,7 +391,8 @@ std::size_t resident(const machine::Machine& machine, int registers, int shared_
     k("st.global.u32", Mem(at, 4), sum);
     const auto words = run(*gpu, k, 64, {32}, {64});
     std::size_t together = 0;
-    for (std::size_t b = 0; b < 32; ++b) together += static_cast<std::int32_t>(words[2 * b] - words[0]) < 15'000 ? 1 : 0;
+    for (std::size_t b = 0; b < 32; ++b)
+        together += static_cast<std::int32_t>(words[2 * b] - words[0]) < 15'000 ? 1 : 0;
     return together;
 }
 
@@ -405,8 +418,10 @@ TEST(Residency, BlocksThatCannotFitAreRefused) {
     EXPECT_THAT(message_of([&] { (void)resident(machine, 40, 0); }), testing::HasSubstr("the SM has 1024 registers"));
     machine = small_machine();
     machine.topology.max_registers_per_thread.set(32);
-    EXPECT_THAT(message_of([&] { (void)resident(machine, 40, 0); }), testing::HasSubstr("topology.max_registers_per_thread is 32"));
-    EXPECT_THAT(message_of([] { (void)resident(small_machine(), 4, 20000); }), testing::HasSubstr("bytes of shared memory per block asked"));
+    EXPECT_THAT(message_of([&] { (void)resident(machine, 40, 0); }),
+                testing::HasSubstr("topology.max_registers_per_thread is 32"));
+    EXPECT_THAT(message_of([] { (void)resident(small_machine(), 4, 20000); }),
+                testing::HasSubstr("bytes of shared memory per block asked"));
 }
 
 TEST(Residency, AKernelMayLimitItsBlocks) {
@@ -416,7 +431,8 @@ TEST(Residency, AKernelMayLimitItsBlocks) {
     k.max_threads(32);
     EXPECT_EQ(gpu->load(k.text())->kernel("small").properties().max_threads_per_block, 32);
     EXPECT_EQ(message_of([&] { (void)run(*gpu, k, 1, {}, {32}); }), "");
-    EXPECT_THAT(message_of([&] { (void)run(*gpu, k, 1, {}, {64}); }), testing::HasSubstr("64 threads per block asked; .maxntid is 32"));
+    EXPECT_THAT(message_of([&] { (void)run(*gpu, k, 1, {}, {64}); }),
+                testing::HasSubstr("64 threads per block asked; .maxntid is 32"));
 }
 
 TEST(Residency, PropertiesSayWhatAThreadNeeds) {
@@ -444,10 +460,12 @@ TEST(Residency, ParametersTakeNoRegistersWhileTheyWait) {
     for (const Reg addend : addends) k("add.u32", sum, sum, addend);
     k("st.global.u32", Mem(out), sum);
     const auto module = gpu->load(k.text());
-    EXPECT_EQ(module->kernel("parameters").properties().registers_per_thread, 3) << "the sum, and the address while it is stored";
+    EXPECT_EQ(module->kernel("parameters").properties().registers_per_thread, 3)
+        << "the sum, and the address while it is stored";
     // One that is written to is a register like others.
     KernelBuilder written("written", kTarget);
-    const Reg to = written.param(Type::u64, "to"), first = written.param(Type::u32, "first"), second = written.param(Type::u32, "second");
+    const Reg to = written.param(Type::u64, "to"), first = written.param(Type::u32, "first"),
+              second = written.param(Type::u32, "second");
     written("add.u32", first, first, 1);
     written("add.u32", second, second, first);
     written("st.global.u32", Mem(to), first);

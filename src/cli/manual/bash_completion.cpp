@@ -8,8 +8,9 @@
 namespace gputomo::cli {
 namespace {
 
-/// What stands before the words that the command line gives, and behind them. Bash parts words at colons and knows no lists with commas, so the word under
-/// the cursor is read from the line itself, and what it has in front of its last colon is taken off again.
+/// What stands before the words that the command line gives, and behind them. Bash parts words at colons and knows no
+/// lists with commas, so the word under the cursor is read from the line itself, and what it has in front of its last
+/// colon is taken off again.
 constexpr std::string_view kStart = R"sh(# bash completion for gputomo, made by `gputomo manual bash`.
 _gputomo() {
     local line=${COMP_LINE:0:COMP_POINT} words current previous command choices="" list
@@ -56,7 +57,8 @@ std::string choices_of_commands(const std::vector<OutlineCommand>& commands, std
 
 /// The words of an option's value; none where any file or number may stand.
 std::string value_case(const OutlineCommand& command, const OutlineOption& option) {
-    return fmt::format("        \"{} {}\") choices=\"{}\" ;;\n", command.name, option.name, fmt::join(words_of(command, option), " "));
+    return fmt::format("        \"{} {}\") choices=\"{}\" ;;\n", command.name, option.name,
+                       fmt::join(words_of(command, option), " "));
 }
 
 std::string option_case(const OutlineCommand& command) {
@@ -67,8 +69,8 @@ std::string option_case(const OutlineCommand& command) {
         else if (const auto own = words_of(command, option); !own.empty())
             words.insert(words.end(), own.begin(), own.end());
     }
-    return fmt::format("        \"{}\") if [[ $current == -* ]]; then choices=\"{}\"; else choices=\"{}\"; fi ;;\n", command.name, fmt::join(options, " "),
-                       fmt::join(words, " "));
+    return fmt::format("        \"{}\") if [[ $current == -* ]]; then choices=\"{}\"; else choices=\"{}\"; fi ;;\n",
+                       command.name, fmt::join(options, " "), fmt::join(words, " "));
 }
 
 }  // namespace
@@ -82,8 +84,9 @@ std::string bash_completion(const std::vector<OutlineCommand>& commands) {
             if (!option.positional && option.takes_value) values += value_case(command, option);
     }
     return fmt::format(
-        "{}{}    else case \"$command $previous\" in\n{}        *) case \"$command\" in\n{}        esac ;;\n    esac; fi\n{}_gputomo_groups=\"{}\"\n", kStart,
-        first, values, options, kEnd, groups);
+        "{}{}    else case \"$command $previous\" in\n{}        *) case \"$command\" in\n{}        esac ;;\n    esac; "
+        "fi\n{}_gputomo_groups=\"{}\"\n",
+        kStart, first, values, options, kEnd, groups);
 }
 
 }  // namespace gputomo::cli

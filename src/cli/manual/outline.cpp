@@ -14,7 +14,8 @@ namespace {
 OutlineOption option_of(const CLI::Option& option) {
     OutlineOption out;
     out.positional = option.get_positional() && !option.nonpositional();
-    out.name = out.positional || option.get_lnames().empty() ? option.get_single_name() : "--" + option.get_lnames().front();
+    out.name =
+        out.positional || option.get_lnames().empty() ? option.get_single_name() : "--" + option.get_lnames().front();
     out.help = option.get_description();
     out.fallback = option.get_default_str();
     out.takes_value = option.get_items_expected_max() > 0;  // a flag expects none
@@ -68,8 +69,10 @@ struct Words {
     std::vector<std::string> (*list)();
 };
 constexpr Words kWords[] = {
-    {"simulate", "--device", simulated}, {"", "--device", devices},         {"", "--machine", simulated}, {"run", "experiment", experiment_ids},
-    {"scan", "--only", experiment_ids},  {"reproduce", "paper", paper_ids}, {"export", "--to", forms},
+    {"simulate", "--device", simulated}, {"", "--device", devices},
+    {"", "--machine", simulated},        {"run", "experiment", experiment_ids},
+    {"scan", "--only", experiment_ids},  {"reproduce", "paper", paper_ids},
+    {"export", "--to", forms},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The command line as data, read from the options that the commands register: what the manual and the shell completion are made of.
+// The command line as data, read from the options that the commands register: what the manual and the shell completion
+// are made of.
 #pragma once
 
 #include <string>
@@ -29,7 +30,8 @@ struct OutlineCommand {
 /// Every command that can be run, in the order of their registration; of a command with subcommands those.
 [[nodiscard]] std::vector<OutlineCommand> outline(const CLI::App& app);
 
-/// Words that an argument can have, from the catalogues: devices, experiments, papers, forms. Empty where any file or number may stand.
+/// Words that an argument can have, from the catalogues: devices, experiments, papers, forms. Empty where any file or
+/// number may stand.
 [[nodiscard]] std::vector<std::string> words_of(const OutlineCommand& command, const OutlineOption& option);
 
 /// A page for man(1).

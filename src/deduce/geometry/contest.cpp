@@ -11,12 +11,14 @@ namespace {
 
 /// Ways whose order is looked into.
 constexpr std::uint32_t kMostOrdered = 256;
-/// Behind the leader by such a factor, as a logarithm, besides what the leader may lose in walks to come: no more walks.
+/// Behind the leader by such a factor, as a logarithm, besides what the leader may lose in walks to come: no more
+/// walks.
 const double kOut = 3 * std::log(50.0);
 /// A candidate that lost each of so many walks and leaves this much unexplained: none either.
 constexpr std::size_t kLostWalks = 3;
 constexpr double kUnexplains = 0.2;
-/// Walks of which no tree can be learnt, after which none is looked for in others but those that are longer by such a factor.
+/// Walks of which no tree can be learnt, after which none is looked for in others but those that are longer by such a
+/// factor.
 constexpr int kFruitless = 4;
 constexpr double kLonger = 1.5;
 /// Times that a walk is read by the tree that was learnt of it, to learn it better.
@@ -25,31 +27,41 @@ constexpr int kReadAgain = 5;
 constexpr double kTie = 2;
 
 /// What it costs to say one of all trees of such nodes, as a logarithm; sides of a node are no different.
-double price_of(std::uint32_t ways, std::size_t nodes) { return std::lgamma(ways + 1.0) - static_cast<double>(nodes / 2) * std::log(2); }
+double price_of(std::uint32_t ways, std::size_t nodes) {
+    return std::lgamma(ways + 1.0) - static_cast<double>(nodes / 2) * std::log(2);
+}
 
-bool longer(std::size_t loads, std::size_t than) { return static_cast<double>(loads) > kLonger * static_cast<double>(than); }
+bool longer(std::size_t loads, std::size_t than) {
+    return static_cast<double>(loads) > kLonger * static_cast<double>(than);
+}
 
 /// Victims that are enough for any tree to be learnt of them.
 double most_victims(std::uint32_t ways) { return 2 * ways * std::log(ways); }
 
-bool same(const WayTree& a, const WayTree& b) { return std::ranges::equal(a.nodes, b.nodes, {}, &WayTree::Node::ways, &WayTree::Node::ways); }
+bool same(const WayTree& a, const WayTree& b) {
+    return std::ranges::equal(a.nodes, b.nodes, {}, &WayTree::Node::ways, &WayTree::Node::ways);
+}
 
 double sum(const std::vector<double>& values, std::size_t count) {
-    return std::accumulate(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(std::min(count, values.size())), 0.0);
+    return std::accumulate(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(std::min(count, values.size())),
+                           0.0);
 }
 
 }  // namespace
 
-Contest::Contest(std::uint32_t ways) : ways_(ways), foreseen_(likelihood_of_victim(1, ways)), unforeseen_(likelihood_of_victim(0, ways)) {
+Contest::Contest(std::uint32_t ways)
+    : ways_(ways), foreseen_(likelihood_of_victim(1, ways)), unforeseen_(likelihood_of_victim(0, ways)) {
     // With so few ways a policy may be the same machine as one that is simpler to say.
     const auto is_new = [&](std::string_view name) {
-        return std::ranges::none_of(contenders_, [&](const Contender& c) { return same_machine(c.candidate.name, name, ways_); });
+        return std::ranges::none_of(contenders_,
+                                    [&](const Contender& c) { return same_machine(c.candidate.name, name, ways_); });
     };
     for (const auto name : candidate_policies()) {
         if (!is_new(name)) continue;
         contenders_.push_back({.candidate = {.name = std::string(name)}});
         plain_.push_back({name, {}});
-        if (ways_ <= kMostOrdered && make_model(name, ways_)->ties()) contenders_.push_back({.candidate = {.name = std::string(name)}, .form = Form::placed});
+        if (ways_ <= kMostOrdered && make_model(name, ways_)->ties())
+            contenders_.push_back({.candidate = {.name = std::string(name)}, .form = Form::placed});
     }
     if (is_new(kTree)) contenders_.push_back({.candidate = {.name = std::string(kTree)}, .form = Form::tree});
     std::ranges::stable_sort(contenders_, {}, [](const Contender& c) { return c.form; });
@@ -64,7 +76,9 @@ void Contest::run(const std::vector<Walk>& walks, std::size_t to_come, double ac
     std::vector<Contender*> in;
     for (auto& c : contenders_)
         if (!c.out) in.push_back(&c);
-    std::ranges::stable_sort(in, std::greater<>(), [](const Contender* c) { return std::pair(c->candidate.by_walk.size(), c->candidate.likelihood); });
+    std::ranges::stable_sort(in, std::greater<>(), [](const Contender* c) {
+        return std::pair(c->candidate.by_walk.size(), c->candidate.likelihood);
+    });
     const Contender* leader = in.front();
     for (auto* c : in) {
         follow(*c, *leader);
@@ -77,7 +91,8 @@ void Contest::follow(Contender& contender, const Contender& leader) {
     while (contender.candidate.by_walk.size() < walks_->size()) {
         if (&contender != &leader && contender.candidate.name != kChance) {
             const std::size_t next = contender.candidate.by_walk.size();
-            const double hoped = behind(contender, leader) + leader.candidate.by_walk[next] - most_of_next(contender, leader);
+            const double hoped =
+                behind(contender, leader) + leader.candidate.by_walk[next] - most_of_next(contender, leader);
             contender.out = lost(contender, leader, hoped);
             if (contender.out) return;
         }
@@ -93,7 +108,8 @@ bool Contest::lost(const Contender& contender, const Contender& leader, double b
     const auto& of = contender.candidate.by_walk;
     const auto& best = leader.candidate.by_walk;
     // The leader goes on as it did; the other one foresees all.
-    const double risk = (sum(leader.most, leader.most.size()) - leader.candidate.likelihood) / static_cast<double>(best.size());
+    const double risk =
+        (sum(leader.most, leader.most.size()) - leader.candidate.likelihood) / static_cast<double>(best.size());
     if (behind > kOut + risk * static_cast<double>(walks_->size() - of.size() + to_come_)) return true;
     if (of.size() < kLostWalks || contender.candidate.share() > 1 - kUnexplains) return false;
     return std::equal(of.begin(), of.end(), best.begin(), [](double a, double b) { return a < b - kTie; });
@@ -107,7 +123,8 @@ double Contest::most_of_next(const Contender& contender, const Contender& leader
     }
     if (contender.form == Form::plain) return leader.most[next];
     double most = 0;
-    for (const auto& e : plainly(contender.candidate.name, next)) most += e.explained * foreseen_ + (e.victims - e.explained) * unforeseen_;
+    for (const auto& e : plainly(contender.candidate.name, next))
+        most += e.explained * foreseen_ + (e.victims - e.explained) * unforeseen_;
     return most;
 }
 
@@ -115,13 +132,15 @@ const std::vector<Explanation>& Contest::plainly(std::string_view policy, std::s
     auto& known = std::ranges::find(plain_, policy, &Plain::policy)->by_walk;
     known.resize(std::max(known.size(), walk + 1));
     if (known[walk].empty())
-        for (const auto& episode : (*walks_)[walk].episodes) known[walk].push_back(explain(episode, ways_, *make_model(policy, ways_), accidental_));
+        for (const auto& episode : (*walks_)[walk].episodes)
+            known[walk].push_back(explain(episode, ways_, *make_model(policy, ways_), accidental_));
     return known[walk];
 }
 
 Contest::Explained Contest::explain_walk(const Contender& contender, std::size_t walk) {
     Explained all;
-    const auto& plain = plainly(contender.form == Form::tree ? kChance : std::string_view(contender.candidate.name), walk);
+    const auto& plain =
+        plainly(contender.form == Form::tree ? kChance : std::string_view(contender.candidate.name), walk);
     for (std::size_t i = 0; i < plain.size(); ++i) {
         std::unique_ptr<PolicyModel> model;
         double price = 0;
@@ -143,7 +162,8 @@ Contest::Explained Contest::explain_walk(const Contender& contender, std::size_t
             if (roughly.likelihood > learnt.likelihood) learnt = std::move(roughly);
         }
         const Explanation& explanation = model ? learnt : plain[i];
-        // Learnt of the first half, it is tried on the second: where that is the same once more, only its price tells what it is worth.
+        // Learnt of the first half, it is tried on the second: where that is the same once more, only its price tells
+        // what it is worth.
         all.likelihood += explanation.likelihood - ((*walks_)[walk].episodes[i].repeats ? price : 0);
         all.victims += explanation.victims;
         all.explained += explanation.explained;
@@ -154,13 +174,15 @@ Contest::Explained Contest::explain_walk(const Contender& contender, std::size_t
 WayTree Contest::tree_of(const Episode& episode, const std::vector<Step>& steps) const {
     // Of what repeats itself, either half shows the same, and what comes before has accidents.
     const std::size_t from = episode.repeats ? episode.clean : 0, end = from + (episode.lines.size() - from) / 2;
-    // Read by chance, a slow load may as well have been an accident, and where it is taken for the other, two ways have changed places from then
-    // on: less of the walk is better at first.
+    // Read by chance, a slow load may as well have been an accident, and where it is taken for the other, two ways have
+    // changed places from then on: less of the walk is better at first.
     double victims = 0;
-    const auto enough = std::ranges::find_if(steps, [&](const Step& step) { return step.load >= from && step.evicted && ++victims >= most_victims(ways_); });
+    const auto enough = std::ranges::find_if(
+        steps, [&](const Step& step) { return step.load >= from && step.evicted && ++victims >= most_victims(ways_); });
     auto tree = learn_tree(steps, from, enough == steps.end() ? end : std::min(end, enough->load), ways_);
     for (int again = 0; again < kReadAgain && tree.nodes.size() > 1; ++again) {
-        auto better = learn_tree(explain_roughly(episode, ways_, *make_tree_model(tree), accidental_).steps, from, end, ways_);
+        auto better =
+            learn_tree(explain_roughly(episode, ways_, *make_tree_model(tree), accidental_).steps, from, end, ways_);
         if (better.nodes.size() < tree.nodes.size() || same(better, tree)) break;
         tree = std::move(better);
     }
@@ -179,7 +201,8 @@ bool Contest::fruitless(const Contender& contender, std::size_t walk) const {
 
 bool Contest::may_be_tree() const {
     const auto tree = std::ranges::find(contenders_, Form::tree, &Contender::form);
-    return tree != contenders_.end() && !tree->out && (!tree->enough || tree->fruitless < static_cast<int>(tree->candidate.by_walk.size()));
+    return tree != contenders_.end() && !tree->out &&
+           (!tree->enough || tree->fruitless < static_cast<int>(tree->candidate.by_walk.size()));
 }
 
 void Contest::explain_next(Contender& contender) {

@@ -30,9 +30,9 @@ struct Candidate {
     [[nodiscard]] double share() const { return victims == 0 ? 0 : static_cast<double>(explained) / victims; }
 };
 
-/// Every policy of candidate_policies(), tree-PLRU, and chance as what the others have to do better than. A candidate explains no more walks
-/// once it is so far behind the leader that those to come cannot make up for it, and what has to be learnt of a walk is learnt only where
-/// that may make a difference.
+/// Every policy of candidate_policies(), tree-PLRU, and chance as what the others have to do better than. A candidate
+/// explains no more walks once it is so far behind the leader that those to come cannot make up for it, and what has to
+/// be learnt of a walk is learnt only where that may make a difference.
 class Contest {
 public:
     explicit Contest(std::uint32_t ways);
@@ -42,12 +42,14 @@ public:
     [[nodiscard]] const std::vector<Candidate>& ranking() const { return ranking_; }
     /// Whether more walks may show a tree: it is not out, and something was learnt, or no walk had victims enough.
     [[nodiscard]] bool may_be_tree() const;
-    /// That the best one is right: how much of the walks it explains, how much worse the runner-up is, and in how many of the walks that is
-    /// worse: a model that is a little off may win by a large likelihood, but hardly in every order of the lines.
+    /// That the best one is right: how much of the walks it explains, how much worse the runner-up is, and in how many
+    /// of the walks that is worse: a model that is a little off may win by a large likelihood, but hardly in every
+    /// order of the lines.
     [[nodiscard]] double confidence() const;
 
 private:
-    /// As the policy is; with an order of the ways that tie, learnt of each walk; or with the tree of the ways, learnt too.
+    /// As the policy is; with an order of the ways that tie, learnt of each walk; or with the tree of the ways, learnt
+    /// too.
     enum class Form { plain, placed, tree };
     struct Contender {
         Candidate candidate;

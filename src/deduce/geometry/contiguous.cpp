@@ -11,8 +11,8 @@
 namespace gputomo::deduce::geometry {
 namespace {
 
-/// Laps recorded where a few misses among many loads decide: more for short tours, since lines that compete for a set under a
-/// random policy miss only now and then.
+/// Laps recorded where a few misses among many loads decide: more for short tours, since lines that compete for a set
+/// under a random policy miss only now and then.
 constexpr std::uint64_t kFewestLaps = 5, kMostLaps = 40;
 /// Misses fell to less than this share: lines are still coming to stay.
 constexpr double kFalling = 0.8;
@@ -30,21 +30,24 @@ constexpr std::uint64_t kManyLoads = 4096;
 constexpr std::uint64_t kDistanceShare = 4;
 /// Of a line.
 constexpr std::uint64_t kMostSectors = 8;
-/// Share by which two counts of the lines of a large set may differ: with a random policy the last ones are hard to see.
+/// Share by which two counts of the lines of a large set may differ: with a random policy the last ones are hard to
+/// see.
 constexpr double kLinesOff = 0.02;
 /// Readings that the share of accidents is known from.
 constexpr double kQuietReadings = 16384;
-/// Of a fully associative cache's lines, this share stays wherever the lines are; where they choose one of several sets, one of the
-/// sets overflows in nearly every draw.
+/// Of a fully associative cache's lines, this share stays wherever the lines are; where they choose one of several
+/// sets, one of the sets overflows in nearly every draw.
 constexpr double kScattered = 0.99;
 constexpr int kScatteredDraws = 3;
 /// Fewer lines than this may lie well spread over several sets by chance.
 constexpr std::uint64_t kFewestScattered = 64;
-/// Share of readings that may be slow by accident, at worst, and so many times as many as were counted where those are more.
+/// Share of readings that may be slow by accident, at worst, and so many times as many as were counted where those are
+/// more.
 constexpr double kAccident = 0.02, kTimesCounted = 1.5;
 /// Accidents look like misses in fewer than one tour in so many.
 constexpr double kInTwentyTours = 0.05;
-/// Readings of which a share of misses is taken where there are accidents: of a few dozen, two or three may be slow by chance.
+/// Readings of which a share of misses is taken where there are accidents: of a few dozen, two or three may be slow by
+/// chance.
 constexpr std::uint64_t kShareReadings = 512, kMostShareLaps = 16;
 /// Share of loads that may be slow by accident (other clients, refresh); more are misses without a closer look.
 constexpr double kDisturbed = 0.05;
@@ -56,8 +59,8 @@ public:
     Contiguous run() {
         const bool many = q_.overflows / step() > kManyLoads;
         try {
-            static_cast<void>((many && find_cheaply_by_distance()) || (find_capacity() && find_sets()) || (!many && find_sets_by_distance()) ||
-                              (fitted_ > 0 && find_one_set()));
+            static_cast<void>((many && find_cheaply_by_distance()) || (find_capacity() && find_sets()) ||
+                              (!many && find_sets_by_distance()) || (fitted_ > 0 && find_one_set()));
         } catch (const Exhausted& exhausted) {
             remark(exhausted.what());
         }
@@ -74,7 +77,8 @@ private:
         const std::uint64_t affordable = 2 * q_.most_loads / offsets.size();
         const auto laps = static_cast<std::uint32_t>(std::clamp(affordable, kFewestLaps, kMostLaps));
         const std::uint64_t most_warm = offsets.size() <= kShortTour ? kShortTourLaps : kSettlingLaps;
-        const auto rates = probe_.miss_rates(offsets, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 2, most_warm)), laps);
+        const auto rates = probe_.miss_rates(
+            offsets, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 2, most_warm)), laps);
         const double accidental = std::max(kAccident, kTimesCounted * probe_.accidents());
         const double least = (least_count(accidental, laps, offsets.size(), kInTwentyTours) - 0.5) / laps;
         Offsets missing;
@@ -86,8 +90,11 @@ private:
     bool fits(std::uint64_t bytes) {
         const auto offsets = strided(bytes, step());
         const double disturbed = probe_.accidents(), most = kDisturbed + disturbed;
-        const auto laps = disturbed > 0 ? static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kShareReadings / offsets.size(), 1, kMostShareLaps)) : 1;
-        // A cold start may take more than one lap where replacement is not LRU; where misses do not become fewer, no more laps help.
+        const auto laps = disturbed > 0 ? static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+                                              kShareReadings / offsets.size(), 1, kMostShareLaps))
+                                        : 1;
+        // A cold start may take more than one lap where replacement is not LRU; where misses do not become fewer, no
+        // more laps help.
         double before = 1, share = miss_share(offsets, 1, laps);
         for (std::uint32_t warm = 2; share > most && warm <= kSettlingLaps; warm *= 2) {
             if (warm > 2 && share > kFalling * before) return false;
@@ -119,7 +126,9 @@ private:
 
     /// From the steps that are served, and those that are not, as far as is known. Whether any array is served.
     bool bisect_capacity(std::uint64_t low, std::uint64_t high) {
-        const auto known = [&](std::uint64_t fit, std::uint64_t overflow) { fitted_ = fit * step(), overflowed_ = std::max(overflow * step(), q_.overflows); };
+        const auto known = [&](std::uint64_t fit, std::uint64_t overflow) {
+            fitted_ = fit * step(), overflowed_ = std::max(overflow * step(), q_.overflows);
+        };
         known(low, high);
         // The bracket comes from a coarse walk, which may have touched only some of the sets.
         while (low > 0 && !fits(low * step())) {
@@ -157,16 +166,23 @@ private:
         const Set lone = one_set ? lone_set() : Set{};
         const std::uint64_t way = one_set ? lone.way : common_distance(missing);
         if (way == 0) return remark("the overflow past the capacity did not show one set");
-        // An entry that something else than the walk holds, such as a page of code or results, makes one set overflow too early.
+        // An entry that something else than the walk holds, such as a page of code or results, makes one set overflow
+        // too early.
         const std::uint64_t capacity = !one_set && (fitted_ + step()) % way == 0 ? fitted_ + step() : fitted_;
         if (!one_set && capacity % way != 0)
-            return remark(fmt::format("{} loads overflow together, and their distance does not divide the capacity: unequal sets or a hash", missing.size()));
+            return remark(fmt::format(
+                "{} loads overflow together, and their distance does not divide the capacity: unequal sets or a hash",
+                missing.size()));
         const std::uint64_t ways = one_set ? lone.ways : capacity / way;
-        if (!verify_ways(way, ways)) return remark(fmt::format("{} lines {} bytes apart do not behave as one set of {} ways", ways + 1, way, ways));
+        if (!verify_ways(way, ways))
+            return remark(
+                fmt::format("{} lines {} bytes apart do not behave as one set of {} ways", ways + 1, way, ways));
         const std::uint64_t line = one_set ? line_of(lone) : find_line(way, ways);
         if (one_set && !scattered_lines_stay(line, ways))
-            return remark("lines at random places overflow before the capacity is reached: the set is a hash of the address");
-        if (!one_set && (line >= way || way % line != 0)) return remark("no line size explains which lines overflow together");
+            return remark(
+                "lines at random places overflow before the capacity is reached: the set is a hash of the address");
+        if (!one_set && (line >= way || way % line != 0))
+            return remark("no line size explains which lines overflow together");
         return decide(way, ways, line, one_set);
     }
 
@@ -175,12 +191,14 @@ private:
         return true;
     }
 
-    /// One set with a random policy: a line too many does not push out all others, so that the overflow does not show it.
+    /// One set with a random policy: a line too many does not push out all others, so that the overflow does not show
+    /// it.
     bool find_one_set() {
         // Behind a nearer level, lines less than its own apart tell nothing.
         if (probe_.hidden() || fitted_ / step() * kShortTourLaps > kConfirmingLaps * q_.most_loads) return false;
         const Set lone = lone_set();
-        if (lone.way == 0 || lone.ways < kFewestScattered || !scattered_lines_stay(line_of(lone), lone.ways)) return false;
+        if (lone.way == 0 || lone.ways < kFewestScattered || !scattered_lines_stay(line_of(lone), lone.ways))
+            return false;
         return decide(lone.way, lone.ways, line_of(lone), true);
     }
 
@@ -193,7 +211,8 @@ private:
         for (int draw = 0; draw < kScatteredDraws; ++draw) {
             std::shuffle(numbers.begin(), numbers.end(), probe_.random());
             Offsets offsets;
-            for (std::size_t i = 0; i < std::min<std::size_t>(count, numbers.size()); ++i) offsets.push_back(numbers[i] * line);
+            for (std::size_t i = 0; i < std::min<std::size_t>(count, numbers.size()); ++i)
+                offsets.push_back(numbers[i] * line);
             if (!stay(offsets)) return false;
         }
         return true;
@@ -217,18 +236,21 @@ private:
         if (offsets.empty()) return true;
         const double disturbed = probe_.accidents();
         const auto laps = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(q_.most_loads / offsets.size(), 2, 32));
-        const auto longest = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kConfirmingLaps * q_.most_loads / offsets.size(), 4, kShortTourLaps));
-        // What disturbs single loads does not disturb every try; a line too many is there in every one. Most that stay do so soon.
+        const auto longest = static_cast<std::uint32_t>(
+            std::clamp<std::uint64_t>(kConfirmingLaps * q_.most_loads / offsets.size(), 4, kShortTourLaps));
+        // What disturbs single loads does not disturb every try; a line too many is there in every one. Most that stay
+        // do so soon.
         const double accidents = 3 * std::sqrt(disturbed / kQuietReadings);
         const auto few = static_cast<std::uint32_t>(std::min<std::uint64_t>(longest, kSettlingLaps));
         for (const std::uint32_t warm : {few, patient_ ? longest : few, few})
-            if (miss_share(offsets, warm, laps) - disturbed <= 0.5 / static_cast<double>(offsets.size()) + accidents) return true;
+            if (miss_share(offsets, warm, laps) - disturbed <= 0.5 / static_cast<double>(offsets.size()) + accidents)
+                return true;
         return false;
     }
 
-    /// Lines a multiple of the way's size apart collide, whatever the capacity is. Going down from distances that surely are
-    /// multiples, the number that stays doubles below the size of a way. Where the sets have an odd factor, lines a power of two
-    /// apart spread over as many sets.
+    /// Lines a multiple of the way's size apart collide, whatever the capacity is. Going down from distances that
+    /// surely are multiples, the number that stays doubles below the size of a way. Where the sets have an odd factor,
+    /// lines a power of two apart spread over as many sets.
     std::optional<Set> find_colliding_lines() {
         std::uint64_t distance = std::bit_ceil(q_.overflows);
         while (distance > step() && (kMostColliding + 2) * distance > q_.largest) distance /= 2;
@@ -239,7 +261,8 @@ private:
                 distance /= 2;
                 continue;
             }
-            if (plateau > 1 && nearer >= std::min(2 * ways, kMostColliding)) return without_odd_factor({distance, ways});
+            if (plateau > 1 && nearer >= std::min(2 * ways, kMostColliding))
+                return without_odd_factor({distance, ways});
             // Something else than this cache runs out at larger distances, such as a TLB.
             distance /= 2;
             ways = nearer;
@@ -250,12 +273,14 @@ private:
     Set without_odd_factor(Set set) {
         for (std::uint64_t odd = 3; odd <= set.ways; odd += 2) {
             if (set.ways % odd != 0 || (set.ways / odd + 2) * set.way * odd > q_.largest) continue;
-            if (lines_that_stay(set.way * odd, set.ways / odd + 1) == set.ways / odd) return {set.way * odd, set.ways / odd};
+            if (lines_that_stay(set.way * odd, set.ways / odd + 1) == set.ways / odd)
+                return {set.way * odd, set.ways / odd};
         }
         return set;
     }
 
-    /// With a part of the loads: hashed lines do not collide however far apart, and the array's size is to be found all the same.
+    /// With a part of the loads: hashed lines do not collide however far apart, and the array's size is to be found all
+    /// the same.
     bool find_cheaply_by_distance() {
         const std::uint64_t end = probe_.loads() + probe_.loads_left();
         probe_.allow(probe_.loads_left() / kDistanceShare);
@@ -271,19 +296,25 @@ private:
 
     bool find_sets_by_distance() {
         const auto set = find_colliding_lines();
-        if (!set) return remark("lines powers of two apart do not collide: the set is a hash of the address, or there is one set, or an odd number of sets");
+        if (!set)
+            return remark(
+                "lines powers of two apart do not collide: the set is a hash of the address, or there is one set, or "
+                "an odd number of sets");
         const std::uint64_t capacity = set->ways * set->way;
-        if (2 * capacity > q_.largest || (set->ways + 2) * set->way > q_.largest) return remark("lines collide only too far apart to look closer");
+        if (2 * capacity > q_.largest || (set->ways + 2) * set->way > q_.largest)
+            return remark("lines collide only too far apart to look closer");
         const auto share = [&](std::uint64_t bytes) { return miss_share(strided(bytes, step()), kSettlingLaps, 1); };
         if (share(capacity / 4 * 3) > kDisturbed || share(capacity / 2 * 3) <= kDisturbed)
-            return remark(fmt::format("{} lines {} bytes apart collide, but an array of those {} bytes does not behave so", set->ways + 1, set->way, capacity));
+            return remark(
+                fmt::format("{} lines {} bytes apart collide, but an array of those {} bytes does not behave so",
+                            set->ways + 1, set->way, capacity));
         const std::uint64_t line = find_line(set->way, set->ways);
         if (line >= set->way || set->way % line != 0) return remark("no line size explains which lines collide");
         return decide(set->way, set->ways, line, false);
     }
 
-    /// Everything misses: lines any distance apart are one set. The distance need only be a line, which is a few sectors; far
-    /// apart, a TLB would run out before.
+    /// Everything misses: lines any distance apart are one set. The distance need only be a line, which is a few
+    /// sectors; far apart, a TLB would run out before.
     Set lone_set() {
         std::uint64_t distance = kMostSectors * sector_;
         while (distance > sector_ && (fitted_ / sector_ + 1) * distance > q_.largest) distance /= 2;
@@ -325,7 +356,8 @@ private:
         if (ways == 0 || (ways + 2) * way > q_.largest) return false;
         if (!stay(spaced(way, ways)) || !overflows(spaced(way, ways + 1))) return false;
         // So they do elsewhere, unless the set is a hash of the address.
-        for (const std::uint64_t elsewhere : {3 * way / 8 / step() * step(), (ways + 3) * way + 5 * way / 8 / step() * step()}) {
+        for (const std::uint64_t elsewhere :
+             {3 * way / 8 / step() * step(), (ways + 3) * way + 5 * way / 8 / step() * step()}) {
             auto moved = spaced(way, ways + 1);
             for (auto& offset : moved) offset += elsewhere;
             if (moved.back() < q_.largest && !overflows(moved)) return false;
@@ -337,7 +369,9 @@ private:
         return std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
     }
     /// Lines that do not fit miss at least once a lap, whatever the policy; slow loads by accident are known by then.
-    bool overflows(const Offsets& offsets) { return miss_share(offsets) - probe_.accidents() > 0.5 / static_cast<double>(offsets.size()); }
+    bool overflows(const Offsets& offsets) {
+        return miss_share(offsets) - probe_.accidents() > 0.5 / static_cast<double>(offsets.size());
+    }
 
     /// Every second of ways + 1 lines of one set is shifted: they stay one set until the shift reaches the line size.
     std::uint64_t find_line(std::uint64_t way, std::uint64_t ways) {

@@ -1,11 +1,14 @@
-// Equal sets chosen by the line number modulo their number, found by walks through contiguous arrays and lines at equal distances.
+// Equal sets chosen by the line number modulo their number, found by walks through contiguous arrays and lines at equal
+// distances.
 //
 // The cheapest way, and one whose tours keep their order, so that it also works where a nearer level hides lookups:
 // 1. Capacity: the largest array that a repeated walk serves without a miss.
-// 2. Sets: one line more makes exactly one set overflow; the loads that miss from then on are its lines (Mei 2014, 3.2, step 3, read
+// 2. Sets: one line more makes exactly one set overflow; the loads that miss from then on are its lines (Mei 2014, 3.2,
+// step 3, read
 //    from single loads instead of from averages).
 // 3. Line, by shifting every second member of an overflowing set until they part (Wong 2010, Fig. 15).
-// 4. Where the overflow does not show one set (a random policy, an array too large to walk): lines powers of two apart, as many as
+// 4. Where the overflow does not show one set (a random policy, an array too large to walk): lines powers of two apart,
+// as many as
 //    stay; halving the distance keeps them in one set until it is shorter than a way.
 #pragma once
 

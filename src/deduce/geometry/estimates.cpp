@@ -25,17 +25,20 @@ void add(std::vector<Estimate>& to, const std::string& path, const Finding& find
     to.push_back(std::move(estimate));
 }
 
-void add(std::vector<Estimate>& to, const std::string& path, Value value, double confidence, const std::string& method) {
+void add(std::vector<Estimate>& to, const std::string& path, Value value, double confidence,
+         const std::string& method) {
     to.push_back({.path = path, .value = std::move(value), .method = method, .confidence = confidence});
 }
 
 std::string policy_note(const PolicyFinding& policy) {
     std::string note;
-    for (const auto& [name, share] : policy.agreement) note += fmt::format("{}{} explains {:.1f}%", note.empty() ? "" : ", ", name, share * 100);
+    for (const auto& [name, share] : policy.agreement)
+        note += fmt::format("{}{} explains {:.1f}%", note.empty() ? "" : ", ", name, share * 100);
     return policy.evidence.empty() ? note : note.empty() ? policy.evidence : policy.evidence + "; " + note;
 }
 
-void add_policy(std::vector<Estimate>& to, const PolicyFinding& policy, const std::string& prefix, const std::string& method) {
+void add_policy(std::vector<Estimate>& to, const PolicyFinding& policy, const std::string& prefix,
+                const std::string& method) {
     if (policy.name.empty() && policy.candidates.empty()) return;
     Estimate estimate{.path = prefix + ".policy",
                       .method = method + ": candidates explain which lines a full set evicts",
@@ -50,39 +53,52 @@ void add_policy(std::vector<Estimate>& to, const PolicyFinding& policy, const st
     to.push_back(std::move(estimate));
 }
 
-void add_set_ways(std::vector<Estimate>& to, const CacheFindings& findings, const std::string& prefix, const std::string& method) {
-    if (!findings.set_ways.empty()) add(to, prefix + ".set_ways", findings.set_ways, findings.ways.confidence, method + ": lines that stay, set by set");
+void add_set_ways(std::vector<Estimate>& to, const CacheFindings& findings, const std::string& prefix,
+                  const std::string& method) {
+    if (!findings.set_ways.empty())
+        add(to, prefix + ".set_ways", findings.set_ways, findings.ways.confidence,
+            method + ": lines that stay, set by set");
 }
 
 constexpr auto kPredicted = ": lines that overflow together; confidence from groups of lines predicted";
 
 }  // namespace
 
-std::vector<Estimate> cache_estimates(const CacheFindings& findings, const std::string& prefix, const std::string& method) {
+std::vector<Estimate> cache_estimates(const CacheFindings& findings, const std::string& prefix,
+                                      const std::string& method) {
     std::vector<Estimate> estimates;
     const double confidence = findings.ways.confidence;
     add(estimates, prefix + ".sector", findings.sector, method + ": distance of misses in a walk by words");
-    add(estimates, prefix + ".capacity", findings.capacity, method + (confidence > 0 ? kPredicted : ": largest array walked without misses"));
+    add(estimates, prefix + ".capacity", findings.capacity,
+        method + (confidence > 0 ? kPredicted : ": largest array walked without misses"));
     add(estimates, prefix + ".line", findings.line,
         method + (confidence > 0 ? ": distance at which a line of a full set has a neighbour of its own"
                                  : ": neighbours that a miss brings along, in front and behind"));
     add(estimates, prefix + ".ways", findings.ways, method + kPredicted);
     add(estimates, prefix + ".sets", findings.sets, method + kPredicted);
     add_set_ways(estimates, findings, prefix, method);
-    if (!findings.index.empty()) add(estimates, prefix + ".index", findings.index, confidence, method + ": which lines share a set");
-    if (!findings.index_bits.empty()) add(estimates, prefix + ".index_bits", findings.index_bits, confidence, method + ": address bits that change the set");
+    if (!findings.index.empty())
+        add(estimates, prefix + ".index", findings.index, confidence, method + ": which lines share a set");
+    if (!findings.index_bits.empty())
+        add(estimates, prefix + ".index_bits", findings.index_bits, confidence,
+            method + ": address bits that change the set");
     if (!findings.index_hash.empty())
-        add(estimates, prefix + ".index_hash", findings.index_hash, confidence, method + ": combinations of address bits that leave the set as it is, GF(2)");
+        add(estimates, prefix + ".index_hash", findings.index_hash, confidence,
+            method + ": combinations of address bits that leave the set as it is, GF(2)");
     add_policy(estimates, findings.policy, prefix, method);
     if (!findings.policy.odds.empty())
-        add(estimates, prefix + ".way_odds", findings.policy.odds, findings.policy.confidence, method + ": victims counted by way");
+        add(estimates, prefix + ".way_odds", findings.policy.odds, findings.policy.confidence,
+            method + ": victims counted by way");
     return estimates;
 }
 
-std::vector<Estimate> tlb_estimates(const CacheFindings& findings, const std::string& prefix, const std::string& method) {
+std::vector<Estimate> tlb_estimates(const CacheFindings& findings, const std::string& prefix,
+                                    const std::string& method) {
     std::vector<Estimate> estimates;
-    add(estimates, prefix + ".span", findings.line, method + ": distance at which an entry of a full set has a neighbour of its own");
-    add(estimates, prefix + ".reach", findings.capacity, method + (findings.ways.confidence > 0 ? kPredicted : ": largest range walked without misses"));
+    add(estimates, prefix + ".span", findings.line,
+        method + ": distance at which an entry of a full set has a neighbour of its own");
+    add(estimates, prefix + ".reach", findings.capacity,
+        method + (findings.ways.confidence > 0 ? kPredicted : ": largest range walked without misses"));
     add(estimates, prefix + ".ways", findings.ways, method + kPredicted);
     add(estimates, prefix + ".sets", findings.sets, method + kPredicted);
     add_set_ways(estimates, findings, prefix, method);

@@ -51,8 +51,8 @@ bool all_collide(Probe& probe, std::uint64_t distance, std::uint64_t ways) {
     return true;
 }
 
-/// Where lines are dealt to sets one after the other, as many stay as there are sets times ways: of the ways that divide that number,
-/// those that behave like one set's. Empty where none does.
+/// Where lines are dealt to sets one after the other, as many stay as there are sets times ways: of the ways that
+/// divide that number, those that behave like one set's. Empty where none does.
 Offsets dealt_lines(Probe& probe, std::uint64_t distance, std::uint64_t fitting) {
     constexpr std::uint64_t kMostWays = 256, kFewestSets = 3;
     for (std::uint64_t ways = 1; ways <= kMostWays && ways * kFewestSets <= fitting; ++ways) {
@@ -88,12 +88,14 @@ public:
         const double all = accidents() * static_cast<double>(tour_.size());
         return std::accumulate(misses_.begin(), misses_.end(), 0.0) >= all + kSigmas * std::sqrt(all) + 1;
     }
-    /// A line that misses more often than accidents do to any; how often they look like misses is known from a few of them only.
+    /// A line that misses more often than accidents do to any; how often they look like misses is known from a few of
+    /// them only.
     [[nodiscard]] bool a_line_misses() const {
-        return *std::ranges::max_element(misses_) >= least_count(2 * probe_.accidents_like_misses(), laps_, tour_.size());
+        return *std::ranges::max_element(misses_) >=
+               least_count(2 * probe_.accidents_like_misses(), laps_, tour_.size());
     }
-    /// Those that may not be accidents, the most frequent first. One line too many costs little, since what doesn't matter is left out later; one
-    /// too few hides the set.
+    /// Those that may not be accidents, the most frequent first. One line too many costs little, since what doesn't
+    /// matter is left out later; one too few hides the set.
     [[nodiscard]] Offsets missing() const {
         std::vector<std::size_t> those;
         for (std::size_t i = 0; i < tour_.size(); ++i)
@@ -116,14 +118,16 @@ private:
 /// Laps of a look, the first one or the only one that a long tour gets.
 constexpr std::uint32_t kFewestLaps = 16;
 
-/// Lines of a tour that miss more often than accidents explain, also those of sets whose lines miss only now and then: nothing where
-/// the tour stays. To prove that it does not takes far longer for a long tour than for the few lines that miss, so it is not waited for.
+/// Lines of a tour that miss more often than accidents explain, also those of sets whose lines miss only now and then:
+/// nothing where the tour stays. To prove that it does not takes far longer for a long tour than for the few lines that
+/// miss, so it is not waited for.
 Offsets missing_lines(Probe& probe, const Offsets& tour) {
     constexpr std::uint32_t kMostLaps = 256, kMostWarm = 64;
     constexpr std::uint64_t kMostLoads = std::uint64_t{1} << 21;
     constexpr std::size_t kFewOf = 16;
     Offsets missing;
-    for (std::uint32_t laps = kFewestLaps; laps <= kMostLaps && (laps == kFewestLaps || laps * tour.size() <= kMostLoads); laps *= 4) {
+    for (std::uint32_t laps = kFewestLaps;
+         laps <= kMostLaps && (laps == kFewestLaps || laps * tour.size() <= kMostLoads); laps *= 4) {
         Watched watched(probe, tour);
         watched.look(std::min(kMostWarm, probe.settling()), laps);
         if (!watched.a_line_misses()) {
@@ -158,20 +162,25 @@ Overflowing first_to_overflow(Probe& probe, const Offsets& lines, std::uint64_t 
     return most;
 }
 
-/// The fewest of the candidates in whose company the watched lines do not stay; they do with the others, and don't with all.
+/// The fewest of the candidates in whose company the watched lines do not stay; they do with the others, and don't with
+/// all.
 Offsets company_in_the_way(Probe& probe, const Offsets& watched, const Offsets& others, const Offsets& candidates) {
     if (candidates.size() == 1) return candidates;
     const auto half = candidates.begin() + static_cast<std::ptrdiff_t>(candidates.size() / 2);
     const Offsets first(candidates.begin(), half), second(half, candidates.end());
-    const auto stay_with = [&](const Offsets& company) { return probe.stays_for_long(joined(watched, company), watched.size()); };
+    const auto stay_with = [&](const Offsets& company) {
+        return probe.stays_for_long(joined(watched, company), watched.size());
+    };
     const auto first_too = joined(others, first);
     const Offsets of_second = stay_with(first_too) ? company_in_the_way(probe, watched, first_too, second) : Offsets{};
     const auto second_needed = joined(others, of_second);
-    const Offsets of_first = stay_with(second_needed) ? company_in_the_way(probe, watched, second_needed, first) : Offsets{};
+    const Offsets of_first =
+        stay_with(second_needed) ? company_in_the_way(probe, watched, second_needed, first) : Offsets{};
     return joined(of_first, of_second);
 }
 
-/// Policies that expect no reuse let the same few lines of a set go again and again: the others are looked for among those that stay.
+/// Policies that expect no reuse let the same few lines of a set go again and again: the others are looked for among
+/// those that stay.
 Offsets with_lines_that_stay(Probe& probe, const Overflowing& found) {
     Offsets others;
     for (const auto line : found.tour)
@@ -181,8 +190,9 @@ Offsets with_lines_that_stay(Probe& probe, const Overflowing& found) {
                : joined(found.missing, company_in_the_way(probe, found.missing, {}, others));
 }
 
-/// Where sets are chosen by XORs of address bits, what leads from one of a set's lines to another leads from any of them to one: as few as its lines
-/// have such differences show all. Nothing where those that go with the first of these lines stay.
+/// Where sets are chosen by XORs of address bits, what leads from one of a set's lines to another leads from any of
+/// them to one: as few as its lines have such differences show all. Nothing where those that go with the first of these
+/// lines stay.
 Offsets with_lines_alike(Probe& probe, const Offsets& missing) {
     constexpr std::size_t kMostAlike = 1 << 10;
     if (missing.empty()) return {};
@@ -197,7 +207,8 @@ Offsets with_lines_alike(Probe& probe, const Offsets& missing) {
     return {};
 }
 
-/// The same of a tour that is looked at longer and longer, until enough of the lines of an overfull set were seen to miss.
+/// The same of a tour that is looked at longer and longer, until enough of the lines of an overfull set were seen to
+/// miss.
 Offsets with_lines_alike_in_time(Probe& probe, const Overflowing& found) {
     constexpr int kLooks = 12;
     auto alike = with_lines_alike(probe, found.missing);
@@ -220,19 +231,22 @@ Offsets random_places(Probe& probe, std::uint64_t alignment, std::size_t count) 
 
 /// Nothing where they stay after all.
 std::optional<Overfull> checked(Probe& probe, Offsets lines) {
-    std::stable_sort(lines.begin(), lines.end(), [](std::uint64_t a, std::uint64_t b) { return std::countr_zero(a) > std::countr_zero(b); });
+    std::stable_sort(lines.begin(), lines.end(),
+                     [](std::uint64_t a, std::uint64_t b) { return std::countr_zero(a) > std::countr_zero(b); });
     if (lines.size() < 2 || probe.fits(lines)) return std::nullopt;
     return Overfull{lines};
 }
 
-/// Of lines that overflow one after the other: the first set, from lists of growing length, by a quarter each time or, where the first list is known
-/// to be about as long as stays, by ever more from two lines on.
+/// Of lines that overflow one after the other: the first set, from lists of growing length, by a quarter each time or,
+/// where the first list is known to be about as long as stays, by ever more from two lines on.
 std::optional<Overfull> first_overfull(Probe& probe, const Offsets& lines, std::uint64_t fewest, bool about_fewest) {
     const auto grown = [&](std::uint64_t count) {
-        return std::min<std::uint64_t>(count + std::max<std::uint64_t>(2, about_fewest ? 2 * (count - fewest) : count / 4), lines.size());
+        return std::min<std::uint64_t>(
+            count + std::max<std::uint64_t>(2, about_fewest ? 2 * (count - fewest) : count / 4), lines.size());
     };
     std::uint64_t low = 0;
-    for (std::uint64_t count = std::min<std::uint64_t>(fewest, lines.size()); low < lines.size(); low = count, count = grown(count)) {
+    for (std::uint64_t count = std::min<std::uint64_t>(fewest, lines.size()); low < lines.size();
+         low = count, count = grown(count)) {
         Overflowing found{Offsets(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(count)), {}};
         found.missing = missing_lines(probe, found.tour);
         if (found.missing.empty()) continue;
@@ -289,7 +303,8 @@ std::optional<Overfull> find_scattered_overfull(Probe& probe, std::uint64_t step
     // Neighbours of these are tried as parts of the same line, so lines begin where they do.
     constexpr std::uint64_t kLongestLine = 4, kFewest = 4;
     const std::uint64_t alignment = kLongestLine * step;
-    return first_overfull(probe, random_places(probe, alignment, std::min(most, probe.reach() / alignment / 4)), kFewest, false);
+    return first_overfull(probe, random_places(probe, alignment, std::min(most, probe.reach() / alignment / 4)),
+                          kFewest, false);
 }
 
 }  // namespace gputomo::deduce::geometry

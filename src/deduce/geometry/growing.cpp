@@ -21,15 +21,19 @@ constexpr double kPredicts = 0.9;
 
 class Grower {
 public:
-    Grower(Probe& probe, std::uint64_t line, std::uint64_t fitting) : probe_(probe), line_(line), fitting_(fitting / line) {}
+    Grower(Probe& probe, std::uint64_t line, std::uint64_t fitting)
+        : probe_(probe), line_(line), fitting_(fitting / line) {}
 
     Growing run() {
-        if (fitting_ == 0 || 2 * fitting_ > kMostLines) return against(fmt::format("arrays of {} lines are not grown line by line", fitting_));
+        if (fitting_ == 0 || 2 * fitting_ > kMostLines)
+            return against(fmt::format("arrays of {} lines are not grown line by line", fitting_));
         if (!grow()) return std::move(result_);
-        std::stable_sort(found_.sets.begin(), found_.sets.end(), [](const Offsets& a, const Offsets& b) { return a.size() > b.size(); });
+        std::stable_sort(found_.sets.begin(), found_.sets.end(),
+                         [](const Offsets& a, const Offsets& b) { return a.size() > b.size(); });
         if (const auto agreement = predict(); agreement < kPredicts)
-            return against(fmt::format("{} sets of up to {} lines: what is predicted of one of them is right in {:.0f}% of the trials", found_.sets.size(),
-                                       found_.ways().front(), agreement * 100));
+            return against(fmt::format(
+                "{} sets of up to {} lines: what is predicted of one of them is right in {:.0f}% of the trials",
+                found_.sets.size(), found_.ways().front(), agreement * 100));
         result_.found = std::move(found_);
         return std::move(result_);
     }
@@ -45,7 +49,8 @@ private:
         return lines;
     }
 
-    /// From an array of which nothing misses until every line does. A line that alone begins to miss came to a set that is overfull already.
+    /// From an array of which nothing misses until every line does. A line that alone begins to miss came to a set that
+    /// is overfull already.
     bool grow() {
         Offsets known;
         const std::uint64_t most = std::min(kMostLines, probe_.question().largest / line_);
@@ -55,7 +60,8 @@ private:
             Offsets fresh;
             std::set_difference(now.begin(), now.end(), known.begin(), known.end(), std::back_inserter(fresh));
             if (known.empty() && fresh.empty() && lines > fitting_ + fitting_ / 4 + kFirstStep) {
-                result_ = against(fmt::format("arrays of up to {} lines overflow, and no line misses in most laps", lines));
+                result_ =
+                    against(fmt::format("arrays of up to {} lines overflow, and no line misses in most laps", lines));
                 return false;
             }
             if (fresh.size() > 1) found_.sets.push_back(fresh);
@@ -63,12 +69,14 @@ private:
             std::sort(known.begin(), known.end());
             if (known.size() == lines) return true;
         }
-        result_ = against(fmt::format("{} lines are of {} sets that overflow one after the other, the others never miss", known.size(), found_.sets.size()));
+        result_ =
+            against(fmt::format("{} lines are of {} sets that overflow one after the other, the others never miss",
+                                known.size(), found_.sets.size()));
         return false;
     }
 
-    /// All sets overfull by one line; leaving one out, whichever it is, lets those and only those stay that are its set's. Returns the
-    /// share that was right of the set of which it was smallest.
+    /// All sets overfull by one line; leaving one out, whichever it is, lets those and only those stay that are its
+    /// set's. Returns the share that was right of the set of which it was smallest.
     double predict() {
         std::vector<int> agreed(found_.sets.size(), 0);
         int arrays = 0;
@@ -85,7 +93,8 @@ private:
             auto slow = missing(tour);
             std::sort(slow.begin(), slow.end());
             for (std::size_t s = 0; s < found_.sets.size(); ++s) {
-                const bool stayed = std::ranges::none_of(found_.sets[s], [&](std::uint64_t line) { return std::ranges::binary_search(slow, line); });
+                const bool stayed = std::ranges::none_of(
+                    found_.sets[s], [&](std::uint64_t line) { return std::ranges::binary_search(slow, line); });
                 ++found_.trials.made;
                 found_.trials.agreed += stayed == stays[s] ? 1 : 0;
                 agreed[s] += stayed == stays[s] ? 1 : 0;
@@ -115,6 +124,8 @@ Offsets GrownSets::company() const {
     return company;
 }
 
-Growing find_sets_by_growing(Probe& probe, std::uint64_t line, std::uint64_t fitting) { return Grower(probe, line, fitting).run(); }
+Growing find_sets_by_growing(Probe& probe, std::uint64_t line, std::uint64_t fitting) {
+    return Grower(probe, line, fitting).run();
+}
 
 }  // namespace gputomo::deduce::geometry

@@ -1,9 +1,10 @@
 // Sets of any number and size, read off arrays that grow by a line at a time (Mei 2014, 3.2, step 3, and Fig. 11).
 //
 // Past the capacity, each further line makes the set overflow in which it lies. With LRU, all of the set's lines
-// miss from then on, and only they: the lines that begin to miss together are a set, one more than it has ways. Other policies keep some
-// of them, so that sets seem to fall apart, predictions fail, and nothing is said. Nothing is assumed of how lines are dealt to sets, and tours are whole arrays, so that this also works where
-// a nearer level hides lookups that are not far apart.
+// miss from then on, and only they: the lines that begin to miss together are a set, one more than it has ways. Other
+// policies keep some of them, so that sets seem to fall apart, predictions fail, and nothing is said. Nothing is
+// assumed of how lines are dealt to sets, and tours are whole arrays, so that this also works where a nearer level
+// hides lookups that are not far apart.
 #pragma once
 
 #include "deduce/geometry/probe.hpp"

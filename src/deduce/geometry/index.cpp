@@ -14,8 +14,8 @@ constexpr std::size_t kMostSetBits = 16;
 /// Lines of other sets tried at once, and lines of the same set one by one, before sets by modulo are believed.
 constexpr std::uint64_t kMostOthers = 1 << 15, kSameTried = 12;
 constexpr std::uint64_t kLargestFactor = 131;
-/// Of more lines than this, those are tried first that miss most often, so many of them: in laps at least, and for each way, while that takes no
-/// more than so many loads.
+/// Of more lines than this, those are tried first that miss most often, so many of them: in laps at least, and for each
+/// way, while that takes no more than so many loads.
 constexpr std::size_t kFewLines = 64, kSuspects = 16;
 constexpr std::uint32_t kSuspectLaps = 16, kSuspectLapsPerWay = 4;
 constexpr std::uint64_t kSuspectLoads = std::uint64_t{1} << 20;
@@ -23,10 +23,12 @@ constexpr std::uint64_t kSuspectLoads = std::uint64_t{1} << 20;
 /// A set that is full, and whether another line belongs to it.
 class FullSet {
 public:
-    FullSet(Probe& probe, const Overfull& overfull, std::uint64_t line) : probe_(probe), line_(line), held_(overfull.lines.begin(), overfull.lines.end() - 1) {}
+    FullSet(Probe& probe, const Overfull& overfull, std::uint64_t line)
+        : probe_(probe), line_(line), held_(overfull.lines.begin(), overfull.lines.end() - 1) {}
     [[nodiscard]] std::uint64_t start() const { return held_.front(); }
     [[nodiscard]] bool holds(std::uint64_t offset) const {
-        return std::any_of(held_.begin(), held_.end(), [&](std::uint64_t held) { return held / line_ == offset / line_; });
+        return std::any_of(held_.begin(), held_.end(),
+                           [&](std::uint64_t held) { return held / line_ == offset / line_; });
     }
     /// Whether one of these lines belongs to the set.
     [[nodiscard]] bool any_collides(const Offsets& lines) const {
@@ -61,8 +63,9 @@ private:
         }
         return !probe_.full_set_fits(tour, held_.size());
     }
-    /// Of many lines those that go on missing beside the set's. One that belongs to it does, and the others have sets of their own: that a few
-    /// collide is shown with far fewer loads than that some of many do. Nothing where the lines are few.
+    /// Of many lines those that go on missing beside the set's. One that belongs to it does, and the others have sets
+    /// of their own: that a few collide is shown with far fewer loads than that some of many do. Nothing where the
+    /// lines are few.
     [[nodiscard]] Offsets missing_most(const Offsets& lines) const {
         if (lines.size() <= kFewLines) return {};
         Offsets tour = held_;
@@ -88,13 +91,15 @@ private:
     Offsets held_;
 };
 
-/// Sets by modulo repeat at every multiple of their number, so it divides all distances within a set: factors that are not needed
-/// for a collision are taken out.
+/// Sets by modulo repeat at every multiple of their number, so it divides all distances within a set: factors that are
+/// not needed for a collision are taken out.
 std::uint64_t period(Probe& probe, const FullSet& set, const Overfull& overfull, std::uint64_t line) {
     std::uint64_t common = 0;
-    for (const auto offset : overfull.lines) common = std::gcd(common, (offset > set.start() ? offset - set.start() : set.start() - offset) / line);
+    for (const auto offset : overfull.lines)
+        common = std::gcd(common, (offset > set.start() ? offset - set.start() : set.start() - offset) / line);
     for (std::uint64_t factor = 2; factor <= kLargestFactor; ++factor)
-        while (common % factor == 0 && common > 1 && set.start() + common / factor * line < probe.span() && set.collides(set.start() + common / factor * line))
+        while (common % factor == 0 && common > 1 && set.start() + common / factor * line < probe.span() &&
+               set.collides(set.start() + common / factor * line))
             common /= factor;
     return common;
 }
@@ -114,12 +119,14 @@ bool is_modulo(Probe& probe, const FullSet& set, std::uint64_t sets, std::uint64
     if (probe.hidden()) {
         std::shuffle(others.begin(), others.end(), probe.random());
         others.resize(std::min<std::size_t>(others.size(), kSameTried));
-        if (std::any_of(others.begin(), others.end(), [&](std::uint64_t other) { return set.collides(other); })) return false;
+        if (std::any_of(others.begin(), others.end(), [&](std::uint64_t other) { return set.collides(other); }))
+            return false;
     } else if (!others.empty() && set.any_collides(others)) {
         return false;
     }
     for (std::uint64_t i = 0; i < kSameTried; ++i) {
-        const std::uint64_t times = i % 2 == 0 ? 1 + probe.draw(reach / sets - 1) : std::bit_floor(1 + probe.draw(reach / sets - 1));
+        const std::uint64_t times =
+            i % 2 == 0 ? 1 + probe.draw(reach / sets - 1) : std::bit_floor(1 + probe.draw(reach / sets - 1));
         if (!set.collides(set.start() + times * sets * line)) return false;
     }
     return true;
@@ -138,8 +145,8 @@ std::vector<std::uint64_t> known_kernel(const Overfull& overfull, std::uint64_t 
     return basis;
 }
 
-/// Looks at one address bit after the other: either it changes the set in a way of its own, or flipped together with some of those
-/// before it leaves the set as it is.
+/// Looks at one address bit after the other: either it changes the set in a way of its own, or flipped together with
+/// some of those before it leaves the set as it is.
 std::optional<Index> linear_index(Probe& probe, const FullSet& set, const Overfull& overfull, std::uint64_t line) {
     std::vector<std::uint64_t> independent, kernel;
     const auto combined = [&](std::uint64_t number) {
@@ -150,7 +157,8 @@ std::optional<Index> linear_index(Probe& probe, const FullSet& set, const Overfu
     };
     const auto known_vectors = known_kernel(overfull, line);
     for (std::uint64_t bit = line; bit < probe.span(); bit *= 2) {
-        const auto shown = std::ranges::find(known_vectors, bit, [](std::uint64_t vector) { return std::bit_floor(vector); });
+        const auto shown =
+            std::ranges::find(known_vectors, bit, [](std::uint64_t vector) { return std::bit_floor(vector); });
         if (shown != known_vectors.end()) {
             std::uint64_t vector = *shown;
             for (const auto lower : kernel)
@@ -159,8 +167,10 @@ std::optional<Index> linear_index(Probe& probe, const FullSet& set, const Overfu
             continue;
         }
         Offsets candidates;
-        for (std::uint64_t number = 0; number < std::uint64_t{1} << independent.size(); ++number) candidates.push_back(set.start() ^ bit ^ combined(number));
-        const auto known = std::find_if(candidates.begin(), candidates.end(), [&](std::uint64_t c) { return set.holds(c); });
+        for (std::uint64_t number = 0; number < std::uint64_t{1} << independent.size(); ++number)
+            candidates.push_back(set.start() ^ bit ^ combined(number));
+        const auto known =
+            std::find_if(candidates.begin(), candidates.end(), [&](std::uint64_t c) { return set.holds(c); });
         if (known != candidates.end()) {
             kernel.push_back((*known ^ set.start()) / line * line);
         } else if (const auto colliding = set.colliding(candidates)) {
@@ -170,7 +180,8 @@ std::optional<Index> linear_index(Probe& probe, const FullSet& set, const Overfu
             if (independent.size() > kMostSetBits) return std::nullopt;
         }
     }
-    if (kernel.empty() || (std::uint64_t{1} << std::min<std::size_t>(kernel.size(), 40)) < overfull.lines.size()) return std::nullopt;
+    if (kernel.empty() || (std::uint64_t{1} << std::min<std::size_t>(kernel.size(), 40)) < overfull.lines.size())
+        return std::nullopt;
     std::vector<std::uint64_t> masks;
     for (const auto own : independent) {
         std::uint64_t mask = own;
@@ -201,7 +212,9 @@ Index Index::linear(std::vector<std::uint64_t> masks, std::vector<std::uint64_t>
     return index;
 }
 
-std::uint64_t Index::lines_in_reach() const { return span_ != 0 ? span_ / line_ / sets_ : std::uint64_t{1} << kernel_.size(); }
+std::uint64_t Index::lines_in_reach() const {
+    return span_ != 0 ? span_ / line_ / sets_ : std::uint64_t{1} << kernel_.size();
+}
 
 std::uint64_t Index::line_of(std::uint64_t set, std::uint64_t i) const {
     if (span_ != 0) return ((set + sets_ - first_set_) % sets_ + i * sets_) * line_;
@@ -216,7 +229,8 @@ std::uint64_t Index::line_of(std::uint64_t set, std::uint64_t i) const {
 std::uint64_t Index::set_of(std::uint64_t address) const {
     if (span_ != 0) return address / line_ % sets_;
     std::uint64_t set = 0;
-    for (std::size_t bit = 0; bit < masks_.size(); ++bit) set |= static_cast<std::uint64_t>(std::popcount(address & masks_[bit]) % 2) << bit;
+    for (std::size_t bit = 0; bit < masks_.size(); ++bit)
+        set |= static_cast<std::uint64_t>(std::popcount(address & masks_[bit]) % 2) << bit;
     return set;
 }
 

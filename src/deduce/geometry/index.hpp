@@ -12,8 +12,8 @@ class Index {
 public:
     /// `address` is that of offset 0.
     static Index modulo(std::uint64_t sets, std::uint64_t line, std::uint64_t address, std::uint64_t span);
-    /// One mask of address bits for each bit of the set number, each with a bit that no other has; `kernel` spans the differences of
-    /// addresses that share a set.
+    /// One mask of address bits for each bit of the set number, each with a bit that no other has; `kernel` spans the
+    /// differences of addresses that share a set.
     static Index linear(std::vector<std::uint64_t> masks, std::vector<std::uint64_t> kernel, std::uint64_t line);
 
     [[nodiscard]] std::uint64_t sets() const { return sets_; }
@@ -36,8 +36,9 @@ private:
     std::vector<std::uint64_t> masks_, kernel_;
 };
 
-/// Tries sets chosen by the line number modulo their number; if that does not explain which lines collide, finds by linear algebra
-/// over GF(2) which combinations of address bits do not change the set. Nothing where neither explains them.
+/// Tries sets chosen by the line number modulo their number; if that does not explain which lines collide, finds by
+/// linear algebra over GF(2) which combinations of address bits do not change the set. Nothing where neither explains
+/// them.
 [[nodiscard]] std::optional<Index> find_index(Probe& probe, const Overfull& overfull, std::uint64_t line);
 
 }  // namespace gputomo::deduce::geometry

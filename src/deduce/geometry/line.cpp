@@ -45,7 +45,8 @@ WindowWalk walk_window(Probe& probe, std::uint64_t evict, std::uint64_t step) {
     }
     if (misses == 0) return {};
     if (misses == 1) return {.piece = {window, 0}, .evicted = true};
-    const auto modal = std::max_element(distances.begin(), distances.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto modal = std::max_element(distances.begin(), distances.end(),
+                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     const auto others = static_cast<std::size_t>(misses - 1);
     return {.piece = {modal->first, static_cast<double>(modal->second) / static_cast<double>(others)},
             .distances = others,
@@ -58,8 +59,8 @@ WindowWalk walk_window(Probe& probe, std::uint64_t evict) {
     const std::uint64_t finest = std::max<std::uint64_t>(q.visible, q.word == kDataWord ? kFinestPiece : q.word);
     std::uint64_t step = std::max(finest, evict / q.most_loads / finest * finest);
     auto walk = walk_window(probe, evict, step);
-    // A tour in steps longer than a line evicts only some of the sets, and what it leaves looks like one long piece. In steps of the piece
-    // itself it evicts all.
+    // A tour in steps longer than a line evicts only some of the sets, and what it leaves looks like one long piece. In
+    // steps of the piece itself it evicts all.
     while (walk.piece.bytes <= step && step > finest) {
         const std::uint64_t last = walk.piece.bytes;
         step = last > 0 && last < step && last % finest == 0 ? std::max(finest, last) : finest;

@@ -12,8 +12,9 @@ struct FilledPiece {
 };
 [[nodiscard]] FilledPiece find_sector(Probe& probe);
 
-/// Size of a line, from `least` on by powers of two: one line of an overfull set is replaced by its neighbour. Within the same
-/// line the set stays overfull, and the neighbour takes no way of a set that is just full. 0: nothing up to `most` shows an end.
+/// Size of a line, from `least` on by powers of two: one line of an overfull set is replaced by its neighbour. Within
+/// the same line the set stays overfull, and the neighbour takes no way of a set that is just full. 0: nothing up to
+/// `most` shows an end.
 [[nodiscard]] std::uint64_t find_line(Probe& probe, const Overfull& overfull, std::uint64_t least, std::uint64_t most);
 
 }  // namespace gputomo::deduce::geometry

@@ -17,8 +17,8 @@
 namespace gputomo::deduce::geometry {
 namespace {
 
-/// Walks with different orders, more of them where lines are visited less often in each; rounds over the set's lines in each, at least;
-/// loads of all, at most.
+/// Walks with different orders, more of them where lines are visited less often in each; rounds over the set's lines in
+/// each, at least; loads of all, at most.
 constexpr std::uint64_t kWalks = 6, kMoreWalks = 4;
 constexpr std::uint64_t kFewestRounds = 160, kRoundsPerWay = 3, kMostLoads = 1 << 17, kMostVisits = 16;
 /// Evictions that the judgement rests on, at least.
@@ -29,7 +29,8 @@ constexpr int kBatches = 3;
 constexpr double kExplained = 0.9;
 /// A tree of many ways is learnt in part; one that is none foresees one in as many victims as it has ways.
 constexpr double kExplainedByTree = 0.7;
-/// Behind another level, loads that come between take part in what is replaced: what does not explain nearly all is wrong.
+/// Behind another level, loads that come between take part in what is replaced: what does not explain nearly all is
+/// wrong.
 constexpr double kExplainedBehind = 0.99;
 /// Less sure than this, the runner-up is left beside the best one.
 constexpr double kDecided = 0.6;
@@ -58,8 +59,8 @@ constexpr std::uint32_t kCompany = ~0U;
 /// Other lines of a set between two visits of one, at least.
 std::uint64_t rounds_apart(std::uint64_t lines) { return lines / 4; }
 
-/// Random orders of the lines, one after the other round and round, in which no line comes back at once: a nearer level would
-/// have it still.
+/// Random orders of the lines, one after the other round and round, in which no line comes back at once: a nearer level
+/// would have it still.
 Offsets draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
     constexpr int kMostShuffles = 1000;
     const std::uint64_t apart = rounds_apart(lines);
@@ -82,12 +83,13 @@ Offsets draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
     return visits;
 }
 
-/// Rounds in nearly the same order: a line comes back when most others were used since, which is when trees and their like have let it go. They
-/// evict several times as often as in rounds of any order, and other pairs of lines.
+/// Rounds in nearly the same order: a line comes back when most others were used since, which is when trees and their
+/// like have let it go. They evict several times as often as in rounds of any order, and other pairs of lines.
 Offsets draw_similar_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
     constexpr std::uint64_t kFewestParts = 10, kMostParts = 50;
     // By less than such a part of a round each line comes sooner or later than in the last one.
-    const std::uint64_t moves = std::max<std::uint64_t>(2, 2 * lines / (kFewestParts + probe.draw(kMostParts - kFewestParts)));
+    const std::uint64_t moves =
+        std::max<std::uint64_t>(2, 2 * lines / (kFewestParts + probe.draw(kMostParts - kFewestParts)));
     Offsets round(lines), visits;
     std::iota(round.begin(), round.end(), std::uint64_t{0});
     std::shuffle(round.begin(), round.end(), probe.random());
@@ -101,11 +103,12 @@ Offsets draw_similar_rounds(Probe& probe, std::uint64_t lines, std::uint64_t cou
     return visits;
 }
 
-/// From `least` to `most` visits of each line in any order: lines come back sooner and later than in rounds, and some more often than
-/// others, which parts policies that agree on lines that come again and again alike.
+/// From `least` to `most` visits of each line in any order: lines come back sooner and later than in rounds, and some
+/// more often than others, which parts policies that agree on lines that come again and again alike.
 Offsets draw_visits(Probe& probe, std::uint64_t lines, std::uint64_t least, std::uint64_t most) {
     Offsets visits;
-    for (std::uint64_t line = 0; line < lines; ++line) visits.insert(visits.end(), least + probe.draw(most - least + 1), line);
+    for (std::uint64_t line = 0; line < lines; ++line)
+        visits.insert(visits.end(), least + probe.draw(most - least + 1), line);
     std::shuffle(visits.begin(), visits.end(), probe.random());
     return visits;
 }
@@ -113,22 +116,35 @@ Offsets draw_visits(Probe& probe, std::uint64_t lines, std::uint64_t least, std:
 class PolicyFinder {
 public:
     PolicyFinder(Probe& probe, const Offsets& lines, const Offsets& company, std::uint64_t piece)
-        : probe_(probe), ways_(static_cast<std::uint32_t>(lines.size() - 1)), piece_(piece), lines_(lines), company_(company), contest_(ways_) {
-        // Each word of a tour is there once: a line of the company that comes several times between the set's lines needs as many words.
+        : probe_(probe),
+          ways_(static_cast<std::uint32_t>(lines.size() - 1)),
+          piece_(piece),
+          lines_(lines),
+          company_(company),
+          contest_(ways_) {
+        // Each word of a tour is there once: a line of the company that comes several times between the set's lines
+        // needs as many words.
         between_ = company.size() / std::max<std::uint64_t>(1, rounds_apart(lines.size()));
-        uses_ = company.empty() ? 1 : std::max<std::uint64_t>(1, (lines.size() * between_ + company.size() - 1) / company.size());
+        uses_ = company.empty()
+                    ? 1
+                    : std::max<std::uint64_t>(1, (lines.size() * between_ + company.size() - 1) / company.size());
         visits_ = std::min(kMostVisits, piece / probe.question().word / uses_);
     }
 
     PolicyFinding run() {
         if (visits_ == 0)
-            return {.evidence = "lines are too short for as many visits as lines of other sets need between those of one: the policy is not determined"};
+            return {.evidence =
+                        "lines are too short for as many visits as lines of other sets need between those of one: the "
+                        "policy is not determined"};
         const std::uint64_t rounds = std::max<std::uint64_t>(kFewestRounds, kRoundsPerWay * ways_);
         const std::uint64_t loads = std::min(kMostLoads / kWalks, rounds * lines_.size());
         std::vector<std::uint64_t> plan;
         for (std::uint64_t batch = 0; batch < kBatches; ++batch) {
             const std::uint64_t longer = loads << batch;
-            plan.insert(plan.end(), std::clamp(kMostLoads / kWalks / longer, std::uint64_t{1}, std::min(kMoreWalks, kMostVisits / visits_)), longer);
+            plan.insert(
+                plan.end(),
+                std::clamp(kMostLoads / kWalks / longer, std::uint64_t{1}, std::min(kMoreWalks, kMostVisits / visits_)),
+                longer);
         }
         for (std::size_t i = 0; i < plan.size() && !(i > 0 && decided()); ++i) {
             for (std::uint64_t w = 0; w < kWalks; ++w) walks_.push_back(walk(plan[i]));
@@ -140,7 +156,8 @@ public:
     }
 
 private:
-    /// Each kind of tour shows other policies best: deterministic sets repeat themselves with each lap, some with hardly an eviction.
+    /// Each kind of tour shows other policies best: deterministic sets repeat themselves with each lap, some with
+    /// hardly an eviction.
     Offsets draw_tour(bool in_rounds) {
         const std::size_t kind = walks_.size() % 4;
         if (in_rounds || kind == 3) return draw_rounds(probe_, lines_.size(), visits_);
@@ -189,18 +206,26 @@ private:
     }
 
     [[nodiscard]] bool explains(const Candidate& candidate) const {
-        const double least = probe_.hidden() ? kExplainedBehind : candidate.name == kTree ? kExplainedByTree : kExplained;
+        const double least = probe_.hidden()           ? kExplainedBehind
+                             : candidate.name == kTree ? kExplainedByTree
+                                                       : kExplained;
         return candidate.name != kChance && candidate.share() >= least;
     }
 
     [[nodiscard]] bool decided() const {
         const auto& ranking = contest_.ranking();
-        // A set that is neither explained nor left to chance may have a tree of more ways than walks so far are long enough for.
-        if (!probe_.hidden() && !explains(ranking[0]) && walks_.size() < kWalksForTree && contest_.may_be_tree() && !like_chance()) return false;
+        // A set that is neither explained nor left to chance may have a tree of more ways than walks so far are long
+        // enough for.
+        if (!probe_.hidden() && !explains(ranking[0]) && walks_.size() < kWalksForTree && contest_.may_be_tree() &&
+            !like_chance())
+            return false;
         if (explains(ranking[0]) && contest_.confidence() < kDecided) return false;
         // One that is never wrong, and behind because it leaves more open, is told by more walks only.
-        const auto as_right = [&](const Candidate& c) { return c.name != kChance && c.behind < kOpenLead && c.share() >= ranking[0].share(); };
-        return ranking[0].victims >= kManyVictims && ranking[1].behind > 2 * kEqually && std::none_of(ranking.begin() + 1, ranking.end(), as_right);
+        const auto as_right = [&](const Candidate& c) {
+            return c.name != kChance && c.behind < kOpenLead && c.share() >= ranking[0].share();
+        };
+        return ranking[0].victims >= kManyVictims && ranking[1].behind > 2 * kEqually &&
+               std::none_of(ranking.begin() + 1, ranking.end(), as_right);
     }
 
     void judge() {
@@ -216,8 +241,10 @@ private:
             found_.candidates = equal;
             return;
         }
-        // Which way of several goes is guessed by policies that leave it open; one that says more and is right more often is not out.
-        const auto rival = std::ranges::max_element(ranking, {}, [](const Candidate& c) { return c.name == kChance ? 0 : c.share(); });
+        // Which way of several goes is guessed by policies that leave it open; one that says more and is right more
+        // often is not out.
+        const auto rival =
+            std::ranges::max_element(ranking, {}, [](const Candidate& c) { return c.name == kChance ? 0 : c.share(); });
         if (rival->share() > best.share() + kClearlyMore) {
             found_.candidates = {best.name, rival->name};
             return;
@@ -231,17 +258,24 @@ private:
         found_.confidence = sure;
         std::vector<std::string_view> others(candidate_policies().begin(), candidate_policies().end());
         others.push_back(kTree);
-        std::erase_if(others, [&](std::string_view other) { return other == best.name || !same_machine(best.name, other, ways_); });
-        if (!others.empty()) found_.evidence = fmt::format("with {} ways, {} does the same", ways_, fmt::join(others, " or "));
+        std::erase_if(others, [&](std::string_view other) {
+            return other == best.name || !same_machine(best.name, other, ways_);
+        });
+        if (!others.empty())
+            found_.evidence = fmt::format("with {} ways, {} does the same", ways_, fmt::join(others, " or "));
     }
 
-    [[nodiscard]] bool like_chance() const { return repeating() <= kRepeating && std::abs(preference_for_old_lines()) <= kLittlePreference; }
+    [[nodiscard]] bool like_chance() const {
+        return repeating() <= kRepeating && std::abs(preference_for_old_lines()) <= kLittlePreference;
+    }
 
     /// Nothing known fits better than chance: it is chance only if the set does not repeat itself and prefers no line.
     void judge_unexplained(const Candidate& best) {
         const double again = repeating(), preference = preference_for_old_lines();
-        found_.evidence = fmt::format("{} evictions; the set repeats {:.0f}% of its misses from lap to lap; victims are {:.2f} of the way from the oldest line",
-                                      best.victims, again * 100, 0.5 - preference);
+        found_.evidence = fmt::format(
+            "{} evictions; the set repeats {:.0f}% of its misses from lap to lap; victims are {:.2f} of the way from "
+            "the oldest line",
+            best.victims, again * 100, 0.5 - preference);
         if (probe_.hidden()) return;  // what comes between to reach this level may be what does not fit
         if (again > kRepeating || std::abs(preference) > kPreference) {
             found_.name = "not-lru";
@@ -281,7 +315,8 @@ private:
                 std::size_t now = 0;
                 for (const auto& step : random_steps(episode)) {
                     if (step.evicted && now > 2 * ways_) {
-                        const auto newer = std::count_if(used.begin(), used.end(), [&](std::size_t u) { return u > used[step.way]; });
+                        const auto newer =
+                            std::count_if(used.begin(), used.end(), [&](std::size_t u) { return u > used[step.way]; });
                         sum += static_cast<double>(newer) / (ways_ - 1) - 0.5;
                         ++victims;
                     }

@@ -9,8 +9,8 @@
 namespace gputomo::deduce::geometry {
 namespace {
 
-/// Laps of a look at a tour, and looks until they become longer. Each look takes another order: a pseudo-LRU policy may keep a line
-/// that is not of the tour for ever in one order, but not in all.
+/// Laps of a look at a tour, and looks until they become longer. Each look takes another order: a pseudo-LRU policy may
+/// keep a line that is not of the tour for ever in one order, but not in all.
 constexpr std::uint32_t kShortLook = 8, kLongLook = 32, kShortLooks = 16;
 /// Orders of the lines in one tour.
 constexpr std::uint64_t kMostOrders = 8;
@@ -18,9 +18,11 @@ constexpr std::uint64_t kMostOrders = 8;
 constexpr std::uint64_t kMostPatience = std::uint64_t{1} << 21;
 /// Bimodal policies let a line stay once in 32 fills: the last lines of a set take some times that.
 constexpr double kSlowSettling = 160;
-/// Per line of a tour: a random policy finds the last free way of as many after so many laps, but for one case in thousands.
+/// Per line of a tour: a random policy finds the last free way of as many after so many laps, but for one case in
+/// thousands.
 constexpr double kRandomSettling = 8;
-/// Times as long where it matters: a tree of 85 ways needs 41 random orders, as a rule, and 141 at worst, in each of which ten lines miss.
+/// Times as long where it matters: a tree of 85 ways needs 41 random orders, as a rule, and 141 at worst, in each of
+/// which ten lines miss.
 constexpr double kLate = 2;
 /// Misses a lap fell to less than this share: the tour is still settling.
 constexpr double kFalling = 0.8;
@@ -36,8 +38,8 @@ constexpr std::ptrdiff_t kManyMisses = 256;
 constexpr std::uint64_t kQuietLines = 8, kQuietReadings = 16384;
 /// Share of readings that may be slow by accident, at worst.
 constexpr double kMostAccidental = 0.05;
-/// Lines of an array that overflows, and laps through them, that show whether it matters that a line is used again at once: the share of misses
-/// there must be, and the share by which they become more.
+/// Lines of an array that overflows, and laps through them, that show whether it matters that a line is used again at
+/// once: the share of misses there must be, and the share by which they become more.
 constexpr std::uint64_t kReuseLines = 4096;
 constexpr std::uint32_t kReuseWarm = 64, kReuseLaps = 8;
 /// Part of the loads for group tests after which it is not asked any longer.
@@ -85,11 +87,14 @@ ChaseTrace Probe::walk(const Offsets& offsets, std::uint32_t warm, std::uint32_t
     auto trace = chase_(request);
     loads_ += loads;
     if (visits > 1) {
-        for (std::size_t i = 0; i * visits < trace.latencies.size(); ++i) trace.latencies[i] = trace.latencies[i * visits];
+        for (std::size_t i = 0; i * visits < trace.latencies.size(); ++i)
+            trace.latencies[i] = trace.latencies[i * visits];
         trace.latencies.resize(trace.latencies.size() / visits);
     }
-    const auto slow = std::ranges::count_if(trace.latencies, [this](double latency) { return latency > question_.threshold; });
-    const double share = static_cast<double>(slow) / static_cast<double>(std::max<std::size_t>(1, trace.latencies.size()));
+    const auto slow =
+        std::ranges::count_if(trace.latencies, [this](double latency) { return latency > question_.threshold; });
+    const double share =
+        static_cast<double>(slow) / static_cast<double>(std::max<std::size_t>(1, trace.latencies.size()));
     if (slow >= kManyMisses && share > most_slow_) {
         most_slow_ = share;
         usual_ = UsualMisses(trace.latencies, question_.threshold);
@@ -122,7 +127,8 @@ std::vector<bool> Probe::misses_beside_accidents(const Offsets& offsets, std::ui
     auto recorded = sorted(trace, usual_);
     const double expected = accidents() * static_cast<double>(recorded.odd.size());
     // Of the count, and of the rate, which is known from so many accidents.
-    const double variance = expected + expected * expected / static_cast<double>(std::max<std::size_t>(1, slow_hits_.size()));
+    const double variance =
+        expected + expected * expected / static_cast<double>(std::max<std::size_t>(1, slow_hits_.size()));
     const auto odd = static_cast<double>(std::count(recorded.odd.begin(), recorded.odd.end(), true));
     // More of them than accidents explain: misses that take another time than those that were seen.
     if (odd > expected + kSigmas * std::sqrt(variance) + 2) return std::move(recorded.missed);
@@ -159,10 +165,13 @@ void Probe::visit_twice_if_that_matters() {
 
 void Probe::look_at_hits() {
     if (hits_ > 0) return;
-    const std::uint64_t lines = std::max<std::uint64_t>(1, std::min<std::uint64_t>(kQuietLines, question_.fits / 4 / question_.visible));
-    const auto trace = walk(strided(lines * question_.visible, question_.visible), 512, static_cast<std::uint32_t>(kQuietReadings / lines), 1);
+    const std::uint64_t lines =
+        std::max<std::uint64_t>(1, std::min<std::uint64_t>(kQuietLines, question_.fits / 4 / question_.visible));
+    const auto trace = walk(strided(lines * question_.visible, question_.visible), 512,
+                            static_cast<std::uint32_t>(kQuietReadings / lines), 1);
     hits_ = std::max<std::size_t>(1, trace.latencies.size());
-    std::ranges::copy_if(trace.latencies, std::back_inserter(slow_hits_), [this](double latency) { return latency > question_.threshold; });
+    std::ranges::copy_if(trace.latencies, std::back_inserter(slow_hits_),
+                         [this](double latency) { return latency > question_.threshold; });
 }
 
 double Probe::accidents() {
@@ -205,11 +214,13 @@ bool Probe::fits(const Offsets& offsets, std::size_t watched, std::uint32_t clea
             if (watched > 1) settling_ = std::max(settling_, std::min<std::uint32_t>(2 * walked, kMostSettling));
             return true;
         }
-        for (std::size_t lap = slow_by_lap.size() / 2; lap < slow_by_lap.size(); ++lap, ++counted) slow += static_cast<double>(slow_by_lap[lap]);
+        for (std::size_t lap = slow_by_lap.size() / 2; lap < slow_by_lap.size(); ++lap, ++counted)
+            slow += static_cast<double>(slow_by_lap[lap]);
         if (!std::has_single_bit(look)) continue;
         const double now = std::max(0.25, slow / std::max(1U, counted) - expected);
         const double late = patience == Patience::usual ? now : 1 / kLate;
-        const double needed = kShortLook + std::max(kRandomSettling * static_cast<double>(watched), kSlowSettling) / now / late;
+        const double needed =
+            kShortLook + std::max(kRandomSettling * static_cast<double>(watched), kSlowSettling) / now / late;
         const bool falling = before >= 0 && now < kFalling * before && walked * offsets.size() < kMostPatience / 4;
         if ((walked >= needed && !falling) || walked * offsets.size() > kMostPatience) return false;
         before = now;
@@ -231,10 +242,12 @@ std::pair<Offsets, std::vector<std::size_t>> Probe::in_orders(const Offsets& off
     return {std::move(tour), std::move(visited)};
 }
 
-std::vector<std::size_t> Probe::watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds, bool beside_accidents) {
+std::vector<std::size_t> Probe::watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds,
+                                      bool beside_accidents) {
     const auto [tour, visited] = in_orders(offsets, rounds);
     const auto orders = static_cast<std::uint32_t>(tour.size() / offsets.size());
-    const auto missed = beside_accidents ? misses_beside_accidents(tour, 0, rounds / orders) : misses(tour, 0, rounds / orders);
+    const auto missed =
+        beside_accidents ? misses_beside_accidents(tour, 0, rounds / orders) : misses(tour, 0, rounds / orders);
     std::vector<std::size_t> slow(missed.size() / offsets.size(), 0);
     for (std::size_t i = 0; i < missed.size(); ++i)
         if (missed[i] && visited[i % tour.size()] < watched) ++slow[i / offsets.size()];
@@ -256,11 +269,14 @@ bool Probe::long_tour_fits(const Offsets& offsets) {
     const auto affordable = 2 * question_.most_loads / offsets.size();
     const auto laps = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 6, 64));
     for (int look = 0;; ++look) {
-        const auto rates = miss_rates_in_any_order(offsets, std::max(2U, look == 0 ? std::min(laps, settling_) : laps), laps);
+        const auto rates =
+            miss_rates_in_any_order(offsets, std::max(2U, look == 0 ? std::min(laps, settling_) : laps), laps);
         const double total = std::accumulate(rates.begin(), rates.end(), 0.0) * laps;
-        const double accidental = accidents_like_misses(), expected = accidental * laps * static_cast<double>(offsets.size());
+        const double accidental = accidents_like_misses(),
+                     expected = accidental * laps * static_cast<double>(offsets.size());
         const double most = *std::max_element(rates.begin(), rates.end()) * laps;
-        const bool stays = total < expected + laps / 2.0 + kSigmas * std::sqrt(expected) && most < least_count(accidental, laps, offsets.size());
+        const bool stays = total < expected + laps / 2.0 + kSigmas * std::sqrt(expected) &&
+                           most < least_count(accidental, laps, offsets.size());
         if (stays || look == 2) return stays;
     }
 }
@@ -278,7 +294,8 @@ std::vector<bool> Probe::groups_fit(std::vector<Offsets> groups) {
     const std::uint64_t words = std::max<std::uint64_t>(1, piece_ / question_.word / visits_);
     std::vector<bool> fit(groups.size(), false);
     for (std::uint32_t order = 0; order < kOrders && std::ranges::find(fit, false) != fit.end(); ++order) {
-        const auto warm = static_cast<std::uint32_t>(std::min<std::uint64_t>(settling_ / kOrders, kMostGroupWarm / lines));
+        const auto warm =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(settling_ / kOrders, kMostGroupWarm / lines));
         // What takes many laps may take as many orders.
         const auto inner = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(warm, 1, std::min(kMostOrders, words)));
         Offsets tour;

@@ -21,27 +21,31 @@ struct Exhausted : std::runtime_error {
     Exhausted() : std::runtime_error("what is missing of its geometry would take more loads than one level gets") {}
 };
 
-/// Smallest count of slow ones among `laps` readings that accidents reach in fewer than this share of tours of so many loads (Poisson tail).
+/// Smallest count of slow ones among `laps` readings that accidents reach in fewer than this share of tours of so many
+/// loads (Poisson tail).
 [[nodiscard]] int least_count(double accidental, std::uint32_t laps, std::size_t loads, double of_tours = 0.01);
 
-/// Asks a chase and makes up for readings that are slow by accident. Offsets count from `origin`, which is aligned to `span`, so
-/// that they can be combined bit by bit as the addresses are.
+/// Asks a chase and makes up for readings that are slow by accident. Offsets count from `origin`, which is aligned to
+/// `span`, so that they can be combined bit by bit as the addresses are.
 class Probe {
 public:
     Probe(const Chase& chase, const CacheQuestion& question);
 
-    /// Moves the origin to an address aligned to `span` (a power of two), if the array has one with so much room behind it;
-    /// otherwise to the largest such piece.
+    /// Moves the origin to an address aligned to `span` (a power of two), if the array has one with so much room behind
+    /// it; otherwise to the largest such piece.
     void move_origin(std::uint64_t span);
     /// The whole array from its start on; offsets need not combine as address bits do.
     void look_everywhere() { origin_ = 0, span_ = reach_ = question_.largest; }
-    /// Bytes from the origin on in which lines are looked for first: no more than that, or other limits come into play, such as a TLB's.
+    /// Bytes from the origin on in which lines are looked for first: no more than that, or other limits come into play,
+    /// such as a TLB's.
     void stay_within(std::uint64_t reach) { reach_ = std::min(reach, span_); }
     [[nodiscard]] std::uint64_t reach() const { return reach_; }
-    /// Bytes that one miss fills, once they are known: then a line may be visited several times in a tour, at another word each time.
+    /// Bytes that one miss fills, once they are known: then a line may be visited several times in a tour, at another
+    /// word each time.
     void set_piece(std::uint64_t bytes) { piece_ = bytes; }
-    /// From now on two loads of each line, one after the other, where lines that are used once go at once (bimodal insertion): then a line
-    /// comes to stay as fast as with other policies, and a set that is too small for its lines loses all of them. Not for record().
+    /// From now on two loads of each line, one after the other, where lines that are used once go at once (bimodal
+    /// insertion): then a line comes to stay as fast as with other policies, and a set that is too small for its lines
+    /// loses all of them. Not for record().
     void visit_twice_if_that_matters();
     [[nodiscard]] std::uint64_t origin() const { return origin_; }
     /// Bytes from the origin on whose offsets behave like address bits.
@@ -51,8 +55,10 @@ public:
 
     /// Share of recorded laps in which each load of the tour is slow.
     [[nodiscard]] std::vector<double> miss_rates(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
-    /// Share of laps in which each line misses, without what is known for an accident, in several random orders: a pseudo-LRU policy may keep a stranger for ever in one.
-    [[nodiscard]] std::vector<double> miss_rates_in_any_order(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
+    /// Share of laps in which each line misses, without what is known for an accident, in several random orders: a
+    /// pseudo-LRU policy may keep a stranger for ever in one.
+    [[nodiscard]] std::vector<double> miss_rates_in_any_order(const Offsets& offsets, std::uint32_t warm,
+                                                              std::uint32_t laps);
     /// By recorded load, whether it is slow.
     [[nodiscard]] std::vector<bool> misses(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
     struct Recorded {
@@ -62,17 +68,24 @@ public:
     };
     [[nodiscard]] Recorded record(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
 
-    /// Whether all lines of the tour come to stay. More lines than ways of a set miss at least once a lap whatever the policy, so
-    /// one lap without a miss proves that they stay; and where misses neither end nor become fewer, they don't.
+    /// Whether all lines of the tour come to stay. More lines than ways of a set miss at least once a lap whatever the
+    /// policy, so one lap without a miss proves that they stay; and where misses neither end nor become fewer, they
+    /// don't.
     [[nodiscard]] bool fits(const Offsets& offsets) { return fits(offsets, offsets.size(), 1); }
-    /// The same, but where misses do not end, it is waited for longer. Trees of ways that are no power of two let the last lines in late, although
-    /// many miss until then.
-    [[nodiscard]] bool fits_in_the_end(const Offsets& offsets) { return fits(offsets, offsets.size(), 1, Patience::long_one); }
-    /// Whether the first `watched` lines of a tour, one full set, stay although the others come by. One line more takes a way from
-    /// one of them, which then misses in this lap or the next: two laps in a row without a miss prove that they stay.
+    /// The same, but where misses do not end, it is waited for longer. Trees of ways that are no power of two let the
+    /// last lines in late, although many miss until then.
+    [[nodiscard]] bool fits_in_the_end(const Offsets& offsets) {
+        return fits(offsets, offsets.size(), 1, Patience::long_one);
+    }
+    /// Whether the first `watched` lines of a tour, one full set, stay although the others come by. One line more takes
+    /// a way from one of them, which then misses in this lap or the next: two laps in a row without a miss prove that
+    /// they stay.
     [[nodiscard]] bool full_set_fits(const Offsets& offsets, std::size_t watched) { return fits(offsets, watched, 2); }
-    /// Whether the first `watched` lines, of a set that has others in the tour too, go on missing: now and then, where others miss in between.
-    [[nodiscard]] bool stays_for_long(const Offsets& offsets, std::size_t watched) { return fits(offsets, watched, 16); }
+    /// Whether the first `watched` lines, of a set that has others in the tour too, go on missing: now and then, where
+    /// others miss in between.
+    [[nodiscard]] bool stays_for_long(const Offsets& offsets, std::size_t watched) {
+        return fits(offsets, watched, 16);
+    }
     /// As fits(), for many small groups of lines (each one set's) walked in one tour.
     [[nodiscard]] std::vector<bool> groups_fit(std::vector<Offsets> groups);
 
@@ -101,16 +114,20 @@ public:
 
 private:
     enum class Patience { usual, long_one };
-    [[nodiscard]] bool fits(const Offsets& offsets, std::size_t watched, std::uint32_t clean_laps, Patience patience = Patience::usual);
-    /// As many random orders of the lines as a line has words, and rounds are walked; which line each load of the tour visits.
+    [[nodiscard]] bool fits(const Offsets& offsets, std::size_t watched, std::uint32_t clean_laps,
+                            Patience patience = Patience::usual);
+    /// As many random orders of the lines as a line has words, and rounds are walked; which line each load of the tour
+    /// visits.
     [[nodiscard]] std::pair<Offsets, std::vector<std::size_t>> in_orders(const Offsets& offsets, std::uint32_t rounds);
     /// Slow loads of the first `watched` lines in each of some rounds over all lines, in several orders.
-    [[nodiscard]] std::vector<std::size_t> watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds, bool beside_accidents);
+    [[nodiscard]] std::vector<std::size_t> watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds,
+                                                 bool beside_accidents);
     /// Latencies of the first of `visits` loads of each line, one after the other.
     [[nodiscard]] ChaseTrace walk(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps, std::size_t visits);
     [[nodiscard]] Recorded sorted(const ChaseTrace& trace, const UsualMisses& usual) const;
     /// As misses(), without what is slower or faster than misses are, unless accidents do not explain that.
-    [[nodiscard]] std::vector<bool> misses_beside_accidents(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
+    [[nodiscard]] std::vector<bool> misses_beside_accidents(const Offsets& offsets, std::uint32_t warm,
+                                                            std::uint32_t laps);
     void look_at_hits();
     /// For tours so long that accidents leave hardly any lap without a slow load.
     [[nodiscard]] bool long_tour_fits(const Offsets& offsets);

@@ -19,9 +19,9 @@ struct Repeated {
     }
 };
 
-/// A set that leaves nothing to chance comes back to the same state after some laps and goes on as before: what is fast then was no miss the
-/// other time, however slow it read. Where an episode of tours of `tour` loads repeats itself but for as many slow loads as `accidents` (share of
-/// hits) explain, those are taken out. Otherwise it stays as it is.
+/// A set that leaves nothing to chance comes back to the same state after some laps and goes on as before: what is fast
+/// then was no miss the other time, however slow it read. Where an episode of tours of `tour` loads repeats itself but
+/// for as many slow loads as `accidents` (share of hits) explain, those are taken out. Otherwise it stays as it is.
 void leave_out_accidents(Episode& episode, std::size_t tour, double accidents);
 
 }  // namespace gputomo::deduce::geometry

@@ -14,7 +14,8 @@ constexpr std::uint64_t kMostLines = 1 << 14, kMostHiddenLines = 64;
 constexpr std::uint64_t kMostUnequal = 1024, kMostWays = 4096;
 constexpr std::size_t kFewSets = 64;
 constexpr int kTrials = 128, kMostRounds = 48;
-/// Fewer have to do once this part of the loads for group tests is spent on them: large sets with a random policy settle late.
+/// Fewer have to do once this part of the loads for group tests is spent on them: large sets with a random policy
+/// settle late.
 constexpr int kFewTrials = 24;
 /// Tours of a group of each set: as many as try all sets of small caches often; lines of one at most.
 constexpr int kFewestTours = 6;
@@ -43,7 +44,9 @@ std::vector<std::uint64_t> sets_to_look_at(Probe& probe, std::uint64_t sets, std
 /// Ways of one set, near `expected`.
 std::uint64_t ways_of(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t expected) {
     const std::uint64_t most = std::min(kMostWays, index.lines_in_reach());
-    const auto fits = [&](std::uint64_t count) { return count <= most && probe.fits_in_the_end(lines_of(index, set, count)); };
+    const auto fits = [&](std::uint64_t count) {
+        return count <= most && probe.fits_in_the_end(lines_of(index, set, count));
+    };
     std::uint64_t low = 0, high = expected;
     while (fits(high)) {
         low = high;
@@ -61,11 +64,13 @@ std::uint64_t ways_of(Probe& probe, const Index& index, std::uint64_t set, std::
 
 /// A group of lines of one set, in any order, each at any word.
 Offsets random_group(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t count) {
-    const std::uint64_t reach = index.lines_in_reach(), words = std::max<std::uint64_t>(1, index.line() / probe.question().word);
+    const std::uint64_t reach = index.lines_in_reach(),
+                        words = std::max<std::uint64_t>(1, index.line() / probe.question().word);
     std::set<std::uint64_t> numbers;
     while (numbers.size() < count) numbers.insert(reach < 2 * count ? numbers.size() : probe.draw(reach));
     Offsets group;
-    for (const auto number : numbers) group.push_back(index.line_of(set, number) + probe.draw(words) * probe.question().word);
+    for (const auto number : numbers)
+        group.push_back(index.line_of(set, number) + probe.draw(words) * probe.question().word);
     std::shuffle(group.begin(), group.end(), probe.random());
     return group;
 }
@@ -75,7 +80,8 @@ struct Group {
     bool predicted = false;  ///< to stay
 };
 
-/// Several times while some that should stay don't yet; never one by one, or lines of sets that are one set in truth would not meet.
+/// Several times while some that should stay don't yet; never one by one, or lines of sets that are one set in truth
+/// would not meet.
 std::vector<bool> which_stay(Probe& probe, const std::vector<Offsets>& groups, const std::vector<Group>& about) {
     auto fit = probe.groups_fit(groups);
     for (int again = 0, all = 0; again < kPatience && all < kMostPatience; ++again, ++all) {
@@ -124,8 +130,10 @@ Trials predict_groups(Probe& probe, const Index& index, std::vector<std::uint64_
     Trials trials;
     const std::uint64_t largest = *std::max_element(ways.begin(), ways.end()), reach = index.lines_in_reach();
     const bool unequal = std::ranges::any_of(ways, [&](std::uint64_t w) { return w != largest; });
-    // In a small part of the cache: where lines stray from the sets that the index says, a tour as large as the cache overflows anyway.
-    const std::uint64_t at_once = std::max<std::uint64_t>(1, std::min({index.sets() / 4, most_lines(probe) / 4 / (largest + 1), std::uint64_t{kTrials}}));
+    // In a small part of the cache: where lines stray from the sets that the index says, a tour as large as the cache
+    // overflows anyway.
+    const std::uint64_t at_once = std::max<std::uint64_t>(
+        1, std::min({index.sets() / 4, most_lines(probe) / 4 / (largest + 1), std::uint64_t{kTrials}}));
     const std::uint64_t many_loads = probe.loads() + probe.question().group_test_loads / kShareOfLoads;
     for (int round = 0; round < kMostRounds && trials.made < kTrials; ++round) {
         if (trials.made >= kFewTrials && probe.loads() > many_loads) return trials;
@@ -145,7 +153,8 @@ Trials predict_groups(Probe& probe, const Index& index, std::vector<std::uint64_
             ++trials.made;
             if (!fit[g] && about[g].predicted && unequal) ++trials.doubts;
             if (!fit[g] || about[g].predicted) continue;
-            const auto before = std::exchange(ways[about[g].set], ways_of(probe, index, about[g].set, ways[about[g].set]));
+            const auto before =
+                std::exchange(ways[about[g].set], ways_of(probe, index, about[g].set, ways[about[g].set]));
             trials.doubts += ways[about[g].set] == before ? 0 : 1;
         }
         if (trials.hopeless()) return trials;

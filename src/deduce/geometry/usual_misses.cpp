@@ -7,7 +7,8 @@
 namespace gputomo::deduce::geometry {
 namespace {
 
-/// Part of the slow readings that lies closest together, and how many times its width on either side still counts as usual; cycles at least.
+/// Part of the slow readings that lies closest together, and how many times its width on either side still counts as
+/// usual; cycles at least.
 constexpr double kPartOfSlow = 0.35, kTimesPart = 10, kLeastWidth = 10;
 /// Part of them that is no accident where it lies nearly as close together, or within so many cycles.
 constexpr double kSomeOfSlow = 0.05, kLeastPart = 4;
@@ -19,7 +20,8 @@ constexpr std::size_t kFewestSlow = 16;
 
 UsualMisses::UsualMisses(const std::vector<double>& latencies, double threshold) {
     std::vector<double> slow;
-    std::ranges::copy_if(latencies, std::back_inserter(slow), [threshold](double latency) { return latency > threshold; });
+    std::ranges::copy_if(latencies, std::back_inserter(slow),
+                         [threshold](double latency) { return latency > threshold; });
     if (slow.size() < kFewestSlow) return;
     std::sort(slow.begin(), slow.end());
     const auto part = static_cast<std::size_t>(kPartOfSlow * static_cast<double>(slow.size()));
@@ -30,11 +32,14 @@ UsualMisses::UsualMisses(const std::vector<double>& latencies, double threshold)
     const double wide = std::max(kTimesPart * width, kLeastWidth);
     const auto some = static_cast<std::size_t>(std::ceil(kSomeOfSlow * static_cast<double>(slow.size())));
     for (std::size_t i = 0; i + some < slow.size(); ++i)
-        if (slow[i + some] <= most && slow[i + some] - slow[i] <= std::max(2 * width, kLeastPart)) add({slow[i] - wide, slow[i + some] + wide});
+        if (slow[i + some] <= most && slow[i + some] - slow[i] <= std::max(2 * width, kLeastPart))
+            add({slow[i] - wide, slow[i + some] + wide});
 }
 
 bool UsualMisses::holds(double latency) const {
-    return intervals_.empty() || std::ranges::any_of(intervals_, [latency](const auto& interval) { return latency >= interval[0] && latency <= interval[1]; });
+    return intervals_.empty() || std::ranges::any_of(intervals_, [latency](const auto& interval) {
+               return latency >= interval[0] && latency <= interval[1];
+           });
 }
 
 void UsualMisses::add(std::array<double, 2> interval) {

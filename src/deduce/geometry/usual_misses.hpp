@@ -6,8 +6,8 @@
 
 namespace gputomo::deduce::geometry {
 
-/// Where nearly all misses lie, as a sorted list of intervals in cycles: around the shortest one that holds a good part of the slow readings, and
-/// around others of that width that hold some, such as those of a farther partition.
+/// Where nearly all misses lie, as a sorted list of intervals in cycles: around the shortest one that holds a good part
+/// of the slow readings, and around others of that width that hold some, such as those of a farther partition.
 class UsualMisses {
 public:
     UsualMisses() = default;

@@ -13,7 +13,8 @@ namespace {
 /// Readings followed at once, and states that they begin with: more where ways are few, which makes them cheap.
 constexpr std::size_t kReadings = 32, kFewestReadings = 10, kReadWays = 512;
 constexpr std::size_t kStates = 16, kFewestStates = 6, kStateWays = 128;
-/// Share of victims that a policy is asked to explain, of which only a part is known, so that those it does not foresee are likelier than accidents.
+/// Share of victims that a policy is asked to explain, of which only a part is known, so that those it does not foresee
+/// are likelier than accidents.
 constexpr double kRoughly = 0.3;
 /// Price of a trace that no reading explains, as a logarithm.
 constexpr double kContradiction = -20;
@@ -39,7 +40,9 @@ struct Reading {
     int victims = 0, explained = 0;
     std::shared_ptr<const Eviction> evictions;
 
-    [[nodiscard]] Reading copy() const { return {model->clone(), way_of, miss, score, counted, victims, explained, evictions}; }
+    [[nodiscard]] Reading copy() const {
+        return {model->clone(), way_of, miss, score, counted, victims, explained, evictions};
+    }
 };
 
 class Explainer {
@@ -77,7 +80,8 @@ private:
         first_ways_.assign(ways_ + 1, 0);
         for (std::uint32_t line = 0; line <= ways_; ++line)
             if (line != e_.lines[first]) first_ways_[line] = way++;
-        const std::size_t states = policy.depends_on_start() ? std::clamp(kStateWays / ways_, kFewestStates, kStates) : 1;
+        const std::size_t states =
+            policy.depends_on_start() ? std::clamp(kStateWays / ways_, kFewestStates, kStates) : 1;
         for (std::size_t i = 0; i < states; ++i) {
             readings_.push_back({policy.clone(), first_ways_, first, 0, 0, 0, 0, nullptr});
             if (i > 0) readings_.back().model->scramble(random);
@@ -112,19 +116,22 @@ private:
             if (counts) next.back().counted += kContradiction;
             evict(next.back(), line, load, counts);
         }
-        std::stable_sort(next.begin(), next.end(), [](const Reading& a, const Reading& b) { return a.score > b.score; });
+        std::stable_sort(next.begin(), next.end(),
+                         [](const Reading& a, const Reading& b) { return a.score > b.score; });
         while (next.back().score < next.front().score - kHopeless) next.pop_back();
         readings_.clear();
         states_.clear();
         for (auto& reading : next)
-            if (readings_.size() < most_readings_ && (next.size() == 1 || is_new(reading))) readings_.push_back(std::move(reading));
+            if (readings_.size() < most_readings_ && (next.size() == 1 || is_new(reading)))
+                readings_.push_back(std::move(reading));
     }
 
     /// Whether no better reading expects the same from now on; then its state is noted.
     [[nodiscard]] bool is_new(const Reading& reading) {
         auto state = reading.model->state();
         for (std::size_t i = 0; i < readings_.size(); ++i) {
-            if (readings_[i].miss != reading.miss || states_[i] != state || !same_places(readings_[i], reading)) continue;
+            if (readings_[i].miss != reading.miss || states_[i] != state || !same_places(readings_[i], reading))
+                continue;
             if (readings_[i].way_of != reading.way_of) unsure_ = std::min(unsure_, reading.miss);
             return false;
         }
@@ -145,7 +152,8 @@ private:
     void evict(Reading& reading, std::uint32_t line, std::size_t load, bool counts) const {
         const std::uint32_t way = reading.way_of[line];
         const double odds = reading.model->odds(way);
-        const double likelihood = unexplained_ ? likelihood_of_victim(odds, ways_, *unexplained_) : likelihood_of_victim(odds, ways_);
+        const double likelihood =
+            unexplained_ ? likelihood_of_victim(odds, ways_, *unexplained_) : likelihood_of_victim(odds, ways_);
         reading.score += likelihood;
         if (counts) {
             reading.counted += likelihood;
@@ -161,7 +169,8 @@ private:
 
     void steps_of(const Reading& reading, std::vector<Step>& steps) const {
         std::map<std::size_t, std::uint32_t> evictions;
-        for (const auto* e = reading.evictions.get(); e != nullptr; e = e->before.get()) evictions.emplace(e->load, e->way);
+        for (const auto* e = reading.evictions.get(); e != nullptr; e = e->before.get())
+            evictions.emplace(e->load, e->way);
         auto way_of = first_ways_;
         for (std::size_t load = first_; load < reading.miss; ++load) {
             const auto eviction = evictions.find(load);
@@ -185,7 +194,9 @@ private:
 
 }  // namespace
 
-double likelihood_of_victim(double odds, std::uint32_t ways, double unexplained) { return std::log((1 - unexplained) * odds + unexplained / ways); }
+double likelihood_of_victim(double odds, std::uint32_t ways, double unexplained) {
+    return std::log((1 - unexplained) * odds + unexplained / ways);
+}
 
 Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental) {
     return Explainer(episode, ways, accidental).run(policy);
@@ -213,7 +224,9 @@ Places learn_places(const std::vector<Step>& steps, std::uint32_t ways, const Po
     }
     // Whichever the fewest of the rest went before comes next.
     std::vector<int> late(ways, 0);
-    const auto ahead = [&](std::uint32_t a, std::uint32_t b) { return std::max(0, before[a * ways + b] - before[b * ways + a]); };
+    const auto ahead = [&](std::uint32_t a, std::uint32_t b) {
+        return std::max(0, before[a * ways + b] - before[b * ways + a]);
+    };
     for (std::uint32_t a = 0; a < ways; ++a)
         for (std::uint32_t b = 0; b < ways; ++b) late[a] += ahead(b, a);
     std::vector<std::uint32_t> places(ways, ways);

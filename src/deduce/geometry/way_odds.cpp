@@ -14,7 +14,8 @@ namespace {
 
 /// Victims of each way on average that odds are counted from.
 constexpr double kFewestVictims = 12;
-/// Loads, times the square of the ways, that show first odds: the more ways, the rarer is it that a way of special odds changes places.
+/// Loads, times the square of the ways, that show first odds: the more ways, the rarer is it that a way of special odds
+/// changes places.
 constexpr std::size_t kFirstPiece = 15;
 /// How often odds and readings refine each other at most, and a change that is none.
 constexpr int kRefinements = 6;
@@ -24,8 +25,8 @@ constexpr double kLeastFactor = 1.15;
 /// Ways' counts that differ by a factor less than this, as a logarithm, are equal.
 const double kEqually = std::log(50.0);
 
-/// Counts, largest first, become the means of groups that differ; returns by how much that explains them better than equal odds
-/// do, less the price of the groups (Schwarz 1978) and of choosing where to cut.
+/// Counts, largest first, become the means of groups that differ; returns by how much that explains them better than
+/// equal odds do, less the price of the groups (Schwarz 1978) and of choosing where to cut.
 double pool_equal_ways(std::span<double> counts) {
     const auto size = static_cast<double>(counts.size());
     const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
@@ -34,7 +35,8 @@ double pool_equal_ways(std::span<double> counts) {
     std::size_t cut = 0;
     for (std::size_t i = 1; i < counts.size(); ++i) {
         head += counts[i - 1];
-        const double gain = likelihood(head, static_cast<double>(i)) + likelihood(total - head, size - static_cast<double>(i)) - likelihood(total, size) -
+        const double gain = likelihood(head, static_cast<double>(i)) +
+                            likelihood(total - head, size - static_cast<double>(i)) - likelihood(total, size) -
                             std::log(total) / 2 - 2 * std::log(size);
         if (gain > best) best = gain, cut = i;
     }
@@ -72,12 +74,12 @@ std::vector<double> count_victims(const std::vector<Step>& steps, std::uint32_t 
 
 struct Counted {
     std::vector<double> victims;  ///< by way
-    double gain = 0;              ///< by how much odds from them explain the second half better than chance does, as a logarithm
+    double gain = 0;  ///< by how much odds from them explain the second half better than chance does, as a logarithm
 };
 
-/// Slow loads that may be accidents or misses leave open which of two ways a line is in from then on. Victims before and after tell, once
-/// odds are known: those of a piece with few such loads, then those that the whole shows with them. Odds that are read into such loads are
-/// known by that they explain no more than chance.
+/// Slow loads that may be accidents or misses leave open which of two ways a line is in from then on. Victims before
+/// and after tell, once odds are known: those of a piece with few such loads, then those that the whole shows with
+/// them. Odds that are read into such loads are known by that they explain no more than chance.
 Counted victims_by_way(const Episode& episode, std::uint32_t ways, double accidental) {
     const std::size_t all = episode.lines.size();
     const auto any = explain(episode, ways, *make_odds_model(std::vector<double>(ways, 1.0 / ways)), accidental);

@@ -13,7 +13,8 @@ struct WayOdds {
     double confidence = 0;        ///< that they do
 };
 
-/// Each way's victims are counted, and ways that chance may part have one and the same odds. `accidental`: share of hits that read like misses.
+/// Each way's victims are counted, and ways that chance may part have one and the same odds. `accidental`: share of
+/// hits that read like misses.
 [[nodiscard]] WayOdds odds_of_ways(const std::vector<Episode>& episodes, std::uint32_t ways, double accidental);
 
 }  // namespace gputomo::deduce::geometry

@@ -18,7 +18,9 @@ constexpr double kMostViolations = 0.15;
 /// Ways that are connected by "not in the same half", each with its side.
 class Sides {
 public:
-    explicit Sides(std::uint32_t ways) : parent_(ways), side_(ways, 0) { std::iota(parent_.begin(), parent_.end(), 0U); }
+    explicit Sides(std::uint32_t ways) : parent_(ways), side_(ways, 0) {
+        std::iota(parent_.begin(), parent_.end(), 0U);
+    }
     std::pair<std::uint32_t, int> find(std::uint32_t way) const {
         int side = 0;
         while (parent_[way] != way) {
@@ -43,7 +45,8 @@ private:
 };
 
 /// Splits a node's ways in the two halves that victims show; false where they show none.
-bool split(const std::vector<Step>& steps, std::uint32_t ways, const std::vector<std::uint32_t>& node, std::vector<std::uint32_t> (&halves)[2]) {
+bool split(const std::vector<Step>& steps, std::uint32_t ways, const std::vector<std::uint32_t>& node,
+           std::vector<std::uint32_t> (&halves)[2]) {
     constexpr std::uint32_t kNone = ~0U;
     std::vector<bool> member(ways, false);
     for (const auto way : node) member[way] = true;
@@ -89,10 +92,12 @@ WayTree tree_of_splits(const std::vector<Step>& steps, std::uint32_t ways) {
     return tree;
 }
 
-/// How often a way of a node was the victim when another one of the node had been used last: they are in different halves.
+/// How often a way of a node was the victim when another one of the node had been used last: they are in different
+/// halves.
 class Parted {
 public:
-    Parted(const std::vector<Step>& steps, std::uint32_t ways, const std::vector<std::uint32_t>& node) : count_(node.size(), 0) {
+    Parted(const std::vector<Step>& steps, std::uint32_t ways, const std::vector<std::uint32_t>& node)
+        : count_(node.size(), 0) {
         constexpr std::uint32_t kNone = ~0U;
         std::vector<std::uint32_t> place(ways, kNone);
         for (std::uint32_t i = 0; i < node.size(); ++i) place[node[i]] = i;
@@ -125,10 +130,12 @@ private:
     int all_ = 0;
 };
 
-/// Two halves of given sizes that leave as few as possible of those that should be parted together, by annealing (Kirkpatrick 1983).
+/// Two halves of given sizes that leave as few as possible of those that should be parted together, by annealing
+/// (Kirkpatrick 1983).
 class Cut {
 public:
-    Cut(const Parted& parted, std::size_t first, std::mt19937_64& random) : parted_(parted), side_(parted.size(), 1), same_(parted.size(), 0), random_(random) {
+    Cut(const Parted& parted, std::size_t first, std::mt19937_64& random)
+        : parted_(parted), side_(parted.size(), 1), same_(parted.size(), 0), random_(random) {
         std::fill(side_.begin(), side_.begin() + static_cast<std::ptrdiff_t>(first), 0);
         std::shuffle(side_.begin(), side_.end(), random_);
         for (std::size_t a = 0; a < side_.size(); ++a)
@@ -144,7 +151,8 @@ public:
             // Across before, together after, and the other way round; what parts the two themselves still does.
             const int worse = parted_.of(a) + parted_.of(b) - 2 * (same_[a] + same_[b] + parted_.times(a, b));
             const double heat = hot + (cold - hot) * static_cast<double>(i) / static_cast<double>(tries);
-            if (worse <= 0 || static_cast<double>(random_() >> 11) * 0x1p-53 < std::exp(-worse / heat)) exchange(a, b, worse);
+            if (worse <= 0 || static_cast<double>(random_() >> 11) * 0x1p-53 < std::exp(-worse / heat))
+                exchange(a, b, worse);
         }
     }
     [[nodiscard]] int together() const { return together_; }
@@ -186,7 +194,8 @@ public:
 
 private:
     static constexpr int kStarts = 3;
-    /// So many times the ways and their logarithm: with fewer victims, halves explain those that they were found by and no others.
+    /// So many times the ways and their logarithm: with fewer victims, halves explain those that they were found by and
+    /// no others.
     static constexpr double kVictims = 0.75;
     bool place(const std::vector<std::uint32_t>& node) {
         if (node.size() < 2) {

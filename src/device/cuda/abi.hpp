@@ -1,4 +1,5 @@
-// The part of the CUDA driver's and NVML's binary interfaces that gputomo calls, declared here so that no toolkit is needed to build.
+// The part of the CUDA driver's and NVML's binary interfaces that gputomo calls, declared here so that no toolkit is
+// needed to build.
 #pragma once
 
 #include <cstddef>
@@ -134,58 +135,62 @@ static_assert(offsetof(ResourceDescription, flags) == 136);
 static_assert(sizeof(TextureDescription) == 104);
 
 // One row per entry point: member of Functions, exported symbol, parameters. All return Result.
-#define GPUTOMO_CUDA_REQUIRED(ROW)                                                                                                                 \
-    ROW(init, "cuInit", (unsigned))                                                                                                                \
-    ROW(driver_get_version, "cuDriverGetVersion", (int*))                                                                                          \
-    ROW(get_error_name, "cuGetErrorName", (Result, const char**))                                                                                  \
-    ROW(get_error_string, "cuGetErrorString", (Result, const char**))                                                                              \
-    ROW(device_get_count, "cuDeviceGetCount", (int*))                                                                                              \
-    ROW(device_get, "cuDeviceGet", (DeviceOrdinal*, int))                                                                                          \
-    ROW(device_get_name, "cuDeviceGetName", (char*, int, DeviceOrdinal))                                                                           \
-    ROW(device_get_attribute, "cuDeviceGetAttribute", (int*, int, DeviceOrdinal))                                                                  \
-    ROW(device_total_mem, "cuDeviceTotalMem_v2", (std::size_t*, DeviceOrdinal))                                                                    \
-    ROW(primary_context_retain, "cuDevicePrimaryCtxRetain", (Context*, DeviceOrdinal))                                                             \
-    ROW(context_set_current, "cuCtxSetCurrent", (Context))                                                                                         \
-    ROW(mem_alloc, "cuMemAlloc_v2", (DevicePointer*, std::size_t))                                                                                 \
-    ROW(mem_free, "cuMemFree_v2", (DevicePointer))                                                                                                 \
-    ROW(memcpy_to_device, "cuMemcpyHtoDAsync_v2", (DevicePointer, const void*, std::size_t, Stream))                                               \
-    ROW(memcpy_to_host, "cuMemcpyDtoHAsync_v2", (void*, DevicePointer, std::size_t, Stream))                                                       \
-    ROW(memset_d32, "cuMemsetD32Async", (DevicePointer, unsigned, std::size_t, Stream))                                                            \
-    ROW(stream_create, "cuStreamCreate", (Stream*, unsigned))                                                                                      \
-    ROW(stream_query, "cuStreamQuery", (Stream))                                                                                                   \
-    ROW(stream_destroy, "cuStreamDestroy_v2", (Stream))                                                                                            \
-    ROW(event_create, "cuEventCreate", (Event*, unsigned))                                                                                         \
-    ROW(event_record, "cuEventRecord", (Event, Stream))                                                                                            \
-    ROW(event_query, "cuEventQuery", (Event))                                                                                                      \
-    ROW(event_elapsed_time, "cuEventElapsedTime", (float*, Event, Event))                                                                          \
-    ROW(event_destroy, "cuEventDestroy_v2", (Event))                                                                                               \
-    ROW(link_create, "cuLinkCreate_v2", (unsigned, int*, void**, LinkState*))                                                                      \
-    ROW(link_add_data, "cuLinkAddData_v2", (LinkState, int, void*, std::size_t, const char*, unsigned, int*, void**))                              \
-    ROW(link_complete, "cuLinkComplete", (LinkState, void**, std::size_t*))                                                                        \
-    ROW(link_destroy, "cuLinkDestroy", (LinkState))                                                                                                \
-    ROW(module_load_data, "cuModuleLoadData", (Module*, const void*))                                                                              \
-    ROW(module_unload, "cuModuleUnload", (Module))                                                                                                 \
-    ROW(module_get_function, "cuModuleGetFunction", (Function*, Module, const char*))                                                              \
-    ROW(module_get_global, "cuModuleGetGlobal_v2", (DevicePointer*, std::size_t*, Module, const char*))                                            \
-    ROW(function_get_attribute, "cuFuncGetAttribute", (int*, int, Function))                                                                       \
-    ROW(function_set_attribute, "cuFuncSetAttribute", (Function, int, int))                                                                        \
-    ROW(launch_kernel, "cuLaunchKernel", (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**)) \
-    ROW(texture_create, "cuTexObjectCreate", (TextureObject*, const ResourceDescription*, const TextureDescription*, const void*))                 \
-    ROW(texture_destroy, "cuTexObjectDestroy", (TextureObject))                                                                                    \
+#define GPUTOMO_CUDA_REQUIRED(ROW)                                                                                    \
+    ROW(init, "cuInit", (unsigned))                                                                                   \
+    ROW(driver_get_version, "cuDriverGetVersion", (int*))                                                             \
+    ROW(get_error_name, "cuGetErrorName", (Result, const char**))                                                     \
+    ROW(get_error_string, "cuGetErrorString", (Result, const char**))                                                 \
+    ROW(device_get_count, "cuDeviceGetCount", (int*))                                                                 \
+    ROW(device_get, "cuDeviceGet", (DeviceOrdinal*, int))                                                             \
+    ROW(device_get_name, "cuDeviceGetName", (char*, int, DeviceOrdinal))                                              \
+    ROW(device_get_attribute, "cuDeviceGetAttribute", (int*, int, DeviceOrdinal))                                     \
+    ROW(device_total_mem, "cuDeviceTotalMem_v2", (std::size_t*, DeviceOrdinal))                                       \
+    ROW(primary_context_retain, "cuDevicePrimaryCtxRetain", (Context*, DeviceOrdinal))                                \
+    ROW(context_set_current, "cuCtxSetCurrent", (Context))                                                            \
+    ROW(mem_alloc, "cuMemAlloc_v2", (DevicePointer*, std::size_t))                                                    \
+    ROW(mem_free, "cuMemFree_v2", (DevicePointer))                                                                    \
+    ROW(memcpy_to_device, "cuMemcpyHtoDAsync_v2", (DevicePointer, const void*, std::size_t, Stream))                  \
+    ROW(memcpy_to_host, "cuMemcpyDtoHAsync_v2", (void*, DevicePointer, std::size_t, Stream))                          \
+    ROW(memset_d32, "cuMemsetD32Async", (DevicePointer, unsigned, std::size_t, Stream))                               \
+    ROW(stream_create, "cuStreamCreate", (Stream*, unsigned))                                                         \
+    ROW(stream_query, "cuStreamQuery", (Stream))                                                                      \
+    ROW(stream_destroy, "cuStreamDestroy_v2", (Stream))                                                               \
+    ROW(event_create, "cuEventCreate", (Event*, unsigned))                                                            \
+    ROW(event_record, "cuEventRecord", (Event, Stream))                                                               \
+    ROW(event_query, "cuEventQuery", (Event))                                                                         \
+    ROW(event_elapsed_time, "cuEventElapsedTime", (float*, Event, Event))                                             \
+    ROW(event_destroy, "cuEventDestroy_v2", (Event))                                                                  \
+    ROW(link_create, "cuLinkCreate_v2", (unsigned, int*, void**, LinkState*))                                         \
+    ROW(link_add_data, "cuLinkAddData_v2", (LinkState, int, void*, std::size_t, const char*, unsigned, int*, void**)) \
+    ROW(link_complete, "cuLinkComplete", (LinkState, void**, std::size_t*))                                           \
+    ROW(link_destroy, "cuLinkDestroy", (LinkState))                                                                   \
+    ROW(module_load_data, "cuModuleLoadData", (Module*, const void*))                                                 \
+    ROW(module_unload, "cuModuleUnload", (Module))                                                                    \
+    ROW(module_get_function, "cuModuleGetFunction", (Function*, Module, const char*))                                 \
+    ROW(module_get_global, "cuModuleGetGlobal_v2", (DevicePointer*, std::size_t*, Module, const char*))               \
+    ROW(function_get_attribute, "cuFuncGetAttribute", (int*, int, Function))                                          \
+    ROW(function_set_attribute, "cuFuncSetAttribute", (Function, int, int))                                           \
+    ROW(launch_kernel, "cuLaunchKernel",                                                                              \
+        (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**))     \
+    ROW(texture_create, "cuTexObjectCreate",                                                                          \
+        (TextureObject*, const ResourceDescription*, const TextureDescription*, const void*))                         \
+    ROW(texture_destroy, "cuTexObjectDestroy", (TextureObject))                                                       \
     ROW(primary_context_release, "cuDevicePrimaryCtxRelease_v2", (DeviceOrdinal))
 
 // Entry points that older drivers lack; nullptr there.
-#define GPUTOMO_CUDA_OPTIONAL(ROW)                                                                                                 \
-    ROW(device_get_uuid, "cuDeviceGetUuid", (Uuid*, DeviceOrdinal))                                                                \
-    ROW(device_get_pci_bus_id, "cuDeviceGetPCIBusId", (char*, int, DeviceOrdinal))                                                 \
-    ROW(function_get_param_info, "cuFuncGetParamInfo", (Function, std::size_t, std::size_t*, std::size_t*))                        \
-    ROW(mem_get_allocation_granularity, "cuMemGetAllocationGranularity", (std::size_t*, const AllocationProperties*, int))         \
-    ROW(mem_address_reserve, "cuMemAddressReserve", (DevicePointer*, std::size_t, std::size_t, DevicePointer, unsigned long long)) \
-    ROW(mem_address_free, "cuMemAddressFree", (DevicePointer, std::size_t))                                                        \
-    ROW(mem_create, "cuMemCreate", (AllocationHandle*, std::size_t, const AllocationProperties*, unsigned long long))              \
-    ROW(mem_release, "cuMemRelease", (AllocationHandle))                                                                           \
-    ROW(mem_map, "cuMemMap", (DevicePointer, std::size_t, std::size_t, AllocationHandle, unsigned long long))                      \
-    ROW(mem_unmap, "cuMemUnmap", (DevicePointer, std::size_t))                                                                     \
+#define GPUTOMO_CUDA_OPTIONAL(ROW)                                                                                    \
+    ROW(device_get_uuid, "cuDeviceGetUuid", (Uuid*, DeviceOrdinal))                                                   \
+    ROW(device_get_pci_bus_id, "cuDeviceGetPCIBusId", (char*, int, DeviceOrdinal))                                    \
+    ROW(function_get_param_info, "cuFuncGetParamInfo", (Function, std::size_t, std::size_t*, std::size_t*))           \
+    ROW(mem_get_allocation_granularity, "cuMemGetAllocationGranularity",                                              \
+        (std::size_t*, const AllocationProperties*, int))                                                             \
+    ROW(mem_address_reserve, "cuMemAddressReserve",                                                                   \
+        (DevicePointer*, std::size_t, std::size_t, DevicePointer, unsigned long long))                                \
+    ROW(mem_address_free, "cuMemAddressFree", (DevicePointer, std::size_t))                                           \
+    ROW(mem_create, "cuMemCreate", (AllocationHandle*, std::size_t, const AllocationProperties*, unsigned long long)) \
+    ROW(mem_release, "cuMemRelease", (AllocationHandle))                                                              \
+    ROW(mem_map, "cuMemMap", (DevicePointer, std::size_t, std::size_t, AllocationHandle, unsigned long long))         \
+    ROW(mem_unmap, "cuMemUnmap", (DevicePointer, std::size_t))                                                        \
     ROW(mem_set_access, "cuMemSetAccess", (DevicePointer, std::size_t, const AccessDescription*, std::size_t))
 
 /// The driver's entry points, filled by Driver.

@@ -29,19 +29,25 @@ abi::AllocationProperties AliasedMemory::properties() const {
 
 Bytes AliasedMemory::granularity() const {
     const auto& call = session_.call();
-    if (call.mem_get_allocation_granularity == nullptr || call.mem_map == nullptr || call.mem_set_access == nullptr) return Bytes{0};
+    if (call.mem_get_allocation_granularity == nullptr || call.mem_map == nullptr || call.mem_set_access == nullptr)
+        return Bytes{0};
     if (!session_.try_enter()) return Bytes{0};
     int supported = 0;
-    if (call.device_get_attribute(&supported, abi::kAttributeVirtualMemoryManagement, session_.device()) != abi::kSuccess || supported == 0) return Bytes{0};
+    if (call.device_get_attribute(&supported, abi::kAttributeVirtualMemoryManagement, session_.device()) !=
+            abi::kSuccess ||
+        supported == 0)
+        return Bytes{0};
     std::size_t granularity = 0;
     const auto wanted = properties();
-    if (call.mem_get_allocation_granularity(&granularity, &wanted, abi::kGranularityMinimum) != abi::kSuccess) return Bytes{0};
+    if (call.mem_get_allocation_granularity(&granularity, &wanted, abi::kGranularityMinimum) != abi::kSuccess)
+        return Bytes{0};
     return Bytes(static_cast<std::int64_t>(granularity));
 }
 
 void AliasedMemory::check_request(Bytes physical, Bytes stride, Bytes window) const {
     const Bytes unit = granularity();
-    if (unit == Bytes{0}) throw DeviceError(fmt::format("{}: this GPU or driver has no virtual memory management", session_.id()));
+    if (unit == Bytes{0})
+        throw DeviceError(fmt::format("{}: this GPU or driver has no virtual memory management", session_.id()));
     const bool aligned = physical % unit == Bytes{0} && stride % unit == Bytes{0} && window % unit == Bytes{0};
     if (aligned && physical > Bytes{0} && stride >= physical && window >= physical) return;
     throw DeviceError(
@@ -58,13 +64,16 @@ Address AliasedMemory::map(Bytes physical, Bytes stride, Bytes size) {
     window.physical = static_cast<std::size_t>(physical.count());
     window.stride = static_cast<std::size_t>(stride.count());
     for (auto& [at, kept] : windows_) {
-        if (kept.given_back == 0 || kept.size != window.size || kept.physical != window.physical || kept.stride != window.stride) continue;
+        if (kept.given_back == 0 || kept.size != window.size || kept.physical != window.physical ||
+            kept.stride != window.stride)
+            continue;
         kept.given_back = 0;
         return at;
     }
     const auto& call = session_.call();
     Address base = 0;
-    session_.check(call.mem_address_reserve(&base, window.size, 0, 0, 0), "cuMemAddressReserve", fmt::format("{} B", window.size));
+    session_.check(call.mem_address_reserve(&base, window.size, 0, 0, 0), "cuMemAddressReserve",
+                   fmt::format("{} B", window.size));
     try {
         fill(window, base, window.stride);
     } catch (...) {
@@ -78,7 +87,8 @@ Address AliasedMemory::map(Bytes physical, Bytes stride, Bytes size) {
 void AliasedMemory::fill(Window& window, Address base, std::size_t stride) {
     const auto& call = session_.call();
     const auto wanted = properties();
-    session_.check(call.mem_create(&window.handle, window.physical, &wanted, 0), "cuMemCreate", fmt::format("{} B", window.physical));
+    session_.check(call.mem_create(&window.handle, window.physical, &wanted, 0), "cuMemCreate",
+                   fmt::format("{} B", window.physical));
     window.has_handle = true;
     window.mapped.reserve(window.size / stride + 1);
     for (std::size_t offset = 0; offset + window.physical <= window.size; offset += stride) {
@@ -93,8 +103,8 @@ void AliasedMemory::allow_access(const Window& window, Address base, std::size_t
     const abi::AccessDescription access{{abi::kLocationDevice, session_.device()}, abi::kAccessReadWrite};
     // Without holes one call serves the whole window, which matters for windows of many thousand mappings.
     if (stride == window.physical) {
-        session_.check(session_.call().mem_set_access(base, window.mapped.size() * stride, &access, 1), "cuMemSetAccess",
-                       fmt::format("{} mappings", window.mapped.size()));
+        session_.check(session_.call().mem_set_access(base, window.mapped.size() * stride, &access, 1),
+                       "cuMemSetAccess", fmt::format("{} mappings", window.mapped.size()));
         return;
     }
     for (const Address address : window.mapped)
@@ -112,8 +122,10 @@ bool AliasedMemory::give_back(Address address) noexcept {
 
 void AliasedMemory::release_all_but(std::size_t kept) noexcept {
     const auto age = [](const auto& entry) { return entry.second.given_back; };
-    while (static_cast<std::size_t>(std::ranges::count_if(windows_, [&](const auto& entry) { return age(entry) != 0; })) > kept) {
-        const auto oldest = std::ranges::min_element(windows_, {}, [&](const auto& entry) { return age(entry) - 1; });  // of those in use, the most there is
+    while (static_cast<std::size_t>(
+               std::ranges::count_if(windows_, [&](const auto& entry) { return age(entry) != 0; })) > kept) {
+        const auto oldest = std::ranges::min_element(
+            windows_, {}, [&](const auto& entry) { return age(entry) - 1; });  // of those in use, the most there is
         release(oldest->first, oldest->second);
         windows_.erase(oldest);
     }

@@ -19,7 +19,8 @@ public:
 
     /// As Device::mapping_granularity.
     [[nodiscard]] Bytes granularity() const;
-    /// As Device::map_aliased. A window like one that was given back is that one again: to map 32,768 pages takes a second, and to unmap them half of one.
+    /// As Device::map_aliased. A window like one that was given back is that one again: to map 32,768 pages takes a
+    /// second, and to unmap them half of one.
     [[nodiscard]] Address map(Bytes physical, Bytes stride, Bytes window);
     /// Gives a window back; a few are kept mapped. False when `address` is not the start of a window.
     bool give_back(Address address) noexcept;

@@ -90,7 +90,8 @@ std::vector<std::byte> CompileAhead::take(std::string_view ptx) {
     std::unique_lock lock(jobs_->mutex);
     const auto job = jobs_->known.find(ptx);
     if (job == jobs_->known.end()) return {};
-    if (job->second.state == Jobs::State::running) jobs_->changed.wait(lock, [&] { return job->second.state == Jobs::State::done; });
+    if (job->second.state == Jobs::State::running)
+        jobs_->changed.wait(lock, [&] { return job->second.state == Jobs::State::done; });
     auto cubin = std::move(job->second.cubin);
     jobs_->known.erase(job);
     return cubin;

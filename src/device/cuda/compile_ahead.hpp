@@ -1,5 +1,5 @@
-// PTX that will be loaded soon is compiled on other threads meanwhile: a scan of a GPU whose driver has none of the kernels
-// in its cache spends a third of its time in the compiler otherwise.
+// PTX that will be loaded soon is compiled on other threads meanwhile: a scan of a GPU whose driver has none of the
+// kernels in its cache spends a third of its time in the compiler otherwise.
 #pragma once
 
 #include "device/cuda/session.hpp"
@@ -22,8 +22,8 @@ public:
     ~CompileAhead();
 
     void add(std::string ptx);
-    /// Machine code of PTX that was added, once: waits for it if a thread is at work on it. Empty if no thread has begun, or if it
-    /// could not be compiled: whoever compiles it again gets the error.
+    /// Machine code of PTX that was added, once: waits for it if a thread is at work on it. Empty if no thread has
+    /// begun, or if it could not be compiled: whoever compiles it again gets the error.
     [[nodiscard]] std::vector<std::byte> take(std::string_view ptx);
 
 private:

@@ -21,10 +21,13 @@ constexpr std::size_t kMostQuotedCharacters = 160;
 class Link {
 public:
     explicit Link(Session& session) : session_(session) {
-        std::array options{abi::kJitInfoLogBuffer, abi::kJitInfoLogBufferSize, abi::kJitErrorLogBuffer, abi::kJitErrorLogBufferSize, abi::kJitLogVerbose};
+        std::array options{abi::kJitInfoLogBuffer, abi::kJitInfoLogBufferSize, abi::kJitErrorLogBuffer,
+                           abi::kJitErrorLogBufferSize, abi::kJitLogVerbose};
         // Values that are numbers travel in the pointers themselves. The driver may write sizes back into the array.
         values_ = {info_.data(), as_pointer(info_.size()), error_.data(), as_pointer(error_.size()), as_pointer(1)};
-        session_.check(session_.call().link_create(static_cast<unsigned>(options.size()), options.data(), values_.data(), &state_), "cuLinkCreate_v2");
+        session_.check(
+            session_.call().link_create(static_cast<unsigned>(options.size()), options.data(), values_.data(), &state_),
+            "cuLinkCreate_v2");
     }
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
@@ -34,7 +37,8 @@ public:
 
     void add_ptx(std::string_view ptx) {
         std::string text(ptx);  // the driver wants a zero at the end, counted
-        const abi::Result result = session_.call().link_add_data(state_, abi::kJitInputPtx, text.data(), text.size() + 1, "kernel.ptx", 0, nullptr, nullptr);
+        const abi::Result result = session_.call().link_add_data(state_, abi::kJitInputPtx, text.data(),
+                                                                 text.size() + 1, "kernel.ptx", 0, nullptr, nullptr);
         check(result, "cuLinkAddData_v2", ptx);
     }
 
@@ -61,7 +65,9 @@ private:
         }
     }
 
-    static std::string text_of(const std::vector<char>& buffer) { return {buffer.begin(), std::find(buffer.begin(), buffer.end(), '\0')}; }
+    static std::string text_of(const std::vector<char>& buffer) {
+        return {buffer.begin(), std::find(buffer.begin(), buffer.end(), '\0')};
+    }
 
     Session& session_;
     std::vector<char> info_ = std::vector<char>(kLogBytes);

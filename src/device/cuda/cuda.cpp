@@ -74,7 +74,9 @@ public:
     void fill_u32(Address to, std::uint32_t value, std::size_t count) override;
 
     [[nodiscard]] Bytes mapping_granularity() const override { return aliased_.granularity(); }
-    [[nodiscard]] Address map_aliased(Bytes physical, Bytes stride, Bytes window) override { return aliased_.map(physical, stride, window); }
+    [[nodiscard]] Address map_aliased(Bytes physical, Bytes stride, Bytes window) override {
+        return aliased_.map(physical, stride, window);
+    }
     [[nodiscard]] Texture linear_texture(Address address, Bytes size, TexelFormat format) override;
     [[nodiscard]] std::unique_ptr<Module> load(std::string_view ptx) override;
     [[nodiscard]] bool compiles_ahead() const override { return true; }
@@ -104,7 +106,8 @@ CudaDevice::CudaDevice(std::shared_ptr<const Driver> driver, std::shared_ptr<con
       ahead_(session_) {
     const auto major = attribute(Attribute::compute_capability_major);
     const auto minor = attribute(Attribute::compute_capability_minor);
-    if (!major || !minor) throw DeviceError(fmt::format("{}: the driver does not tell the GPU's compute capability", id()));
+    if (!major || !minor)
+        throw DeviceError(fmt::format("{}: the driver does not tell the GPU's compute capability", id()));
     target_ = cuda::ptx_target(session_->driver().version(), static_cast<int>(*major), static_cast<int>(*minor));
     if (processes_before_) find_own_pid(*processes_before_);
 }
@@ -137,7 +140,8 @@ NvmlGpu CudaDevice::find_in_nvml(const Driver& driver, std::shared_ptr<const Nvm
     return {std::move(nvml), uuids, bus.data()};
 }
 
-/// In a container NVML may list this process under a number that it doesn't know itself by: then it is the one that came with our context.
+/// In a container NVML may list this process under a number that it doesn't know itself by: then it is the one that
+/// came with our context.
 void CudaDevice::find_own_pid(const std::vector<unsigned>& before) {
     const auto after = nvml_.compute_processes();
     if (!after) return;
@@ -159,16 +163,19 @@ std::optional<std::int64_t> CudaDevice::attribute(Attribute attribute) const {
         if (call.device_total_mem(&bytes, session_->device()) != abi::kSuccess) return std::nullopt;
         return static_cast<std::int64_t>(bytes);
     }
-    const auto row = std::find_if(kAttributes.begin(), kAttributes.end(), [&](const AttributeRow& r) { return r.attribute == attribute; });
+    const auto row = std::find_if(kAttributes.begin(), kAttributes.end(),
+                                  [&](const AttributeRow& r) { return r.attribute == attribute; });
     int value = 0;
-    if (row == kAttributes.end() || call.device_get_attribute(&value, row->number, session_->device()) != abi::kSuccess) return std::nullopt;
+    if (row == kAttributes.end() || call.device_get_attribute(&value, row->number, session_->device()) != abi::kSuccess)
+        return std::nullopt;
     return value;
 }
 
 Address CudaDevice::allocate(Bytes size) {
     session_->enter("cuMemAlloc_v2");
     Address address = 0;
-    session_->check(session_->call().mem_alloc(&address, static_cast<std::size_t>(size.count())), "cuMemAlloc_v2", fmt::format("{} B", size.count()));
+    session_->check(session_->call().mem_alloc(&address, static_cast<std::size_t>(size.count())), "cuMemAlloc_v2",
+                    fmt::format("{} B", size.count()));
     return address;
 }
 
@@ -181,7 +188,8 @@ void CudaDevice::copy_to_device(Address to, std::span<const std::byte> from) {
     if (from.empty()) return;
     const std::string context = fmt::format("copy of {} B to {:#x}", from.size(), to);
     session_->enter(context);
-    session_->check(session_->call().memcpy_to_device(to, from.data(), from.size(), session_->stream()), "cuMemcpyHtoDAsync_v2", context);
+    session_->check(session_->call().memcpy_to_device(to, from.data(), from.size(), session_->stream()),
+                    "cuMemcpyHtoDAsync_v2", context);
     session_->wait_for_stream({.call = "cuStreamQuery", .context = context, .limit = kCopyLimit});
 }
 
@@ -189,7 +197,8 @@ void CudaDevice::copy_to_host(std::span<std::byte> to, Address from) {
     if (to.empty()) return;
     const std::string context = fmt::format("copy of {} B from {:#x}", to.size(), from);
     session_->enter(context);
-    session_->check(session_->call().memcpy_to_host(to.data(), from, to.size(), session_->stream()), "cuMemcpyDtoHAsync_v2", context);
+    session_->check(session_->call().memcpy_to_host(to.data(), from, to.size(), session_->stream()),
+                    "cuMemcpyDtoHAsync_v2", context);
     session_->wait_for_stream({.call = "cuStreamQuery", .context = context, .limit = kCopyLimit});
 }
 

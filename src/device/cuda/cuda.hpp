@@ -29,11 +29,12 @@ struct Presence {
 /// Marketing name of GPU `index`. Throws DeviceError as open().
 [[nodiscard]] std::string name(int index, const Libraries& libraries = {});
 
-/// GPU `index`, in the driver's order (CUDA_VISIBLE_DEVICES applies). Throws DeviceError when there is no driver (names the
-/// library and the loader's message), no GPU, or no GPU of that index (says how many there are).
+/// GPU `index`, in the driver's order (CUDA_VISIBLE_DEVICES applies). Throws DeviceError when there is no driver (names
+/// the library and the loader's message), no GPU, or no GPU of that index (says how many there are).
 [[nodiscard]] std::unique_ptr<Device> open(int index, const Libraries& libraries = {});
 
 /// The same with libraries loaded before. `nvml` may be null.
-[[nodiscard]] std::unique_ptr<Device> open(int index, std::shared_ptr<const Driver> driver, std::shared_ptr<const Nvml> nvml);
+[[nodiscard]] std::unique_ptr<Device> open(int index, std::shared_ptr<const Driver> driver,
+                                           std::shared_ptr<const Nvml> nvml);
 
 }  // namespace gputomo::device::cuda

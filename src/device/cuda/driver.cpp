@@ -38,7 +38,8 @@ void* Driver::open_library() const {
 
 void Driver::resolve(void* handle) {
     const auto missing = [this](const char* symbol) -> DeviceError {
-        return DeviceError(fmt::format("the CUDA driver {} has no {}; expected a driver for CUDA 11 or newer", library_, symbol));
+        return DeviceError(
+            fmt::format("the CUDA driver {} has no {}; expected a driver for CUDA 11 or newer", library_, symbol));
     };
 #define GPUTOMO_CUDA_RESOLVE(member, symbol, parameters) \
     if (!find(handle, symbol, functions_.member)) throw missing(symbol);
@@ -70,7 +71,8 @@ abi::DeviceOrdinal Driver::device(int index) const {
     if (devices == 0) throw DeviceError(fmt::format("cuda:{}: the CUDA driver {} finds no GPU", index, library_));
     if (index < 0 || index >= devices) {
         const std::string expected =
-            devices == 1 ? "expected cuda:0, the only GPU" : fmt::format("expected cuda:0 to cuda:{}, there are {} GPUs", devices - 1, devices);
+            devices == 1 ? "expected cuda:0, the only GPU"
+                         : fmt::format("expected cuda:0 to cuda:{}, there are {} GPUs", devices - 1, devices);
         throw DeviceError(fmt::format("cuda:{}: no such GPU; {}", index, expected));
     }
     abi::DeviceOrdinal device = 0;
@@ -80,7 +82,8 @@ abi::DeviceOrdinal Driver::device(int index) const {
 
 std::string Driver::device_name(int index) const {
     std::array<char, 256> name{};
-    check(functions_.device_get_name(name.data(), static_cast<int>(name.size()) - 1, device(index)), "cuDeviceGetName", fmt::format("cuda:{}", index));
+    check(functions_.device_get_name(name.data(), static_cast<int>(name.size()) - 1, device(index)), "cuDeviceGetName",
+          fmt::format("cuda:{}", index));
     return name.data();
 }
 
@@ -88,7 +91,8 @@ std::string Driver::describe(abi::Result result) const {
     const char* name = nullptr;
     const char* text = nullptr;
     if (functions_.get_error_name(result, &name) != abi::kSuccess || name == nullptr) name = "unknown CUDA error";
-    if (functions_.get_error_string(result, &text) != abi::kSuccess || text == nullptr) text = "the driver has no text for it";
+    if (functions_.get_error_string(result, &text) != abi::kSuccess || text == nullptr)
+        text = "the driver has no text for it";
     return fmt::format("{} ({}): {}", name, result, text);
 }
 

@@ -11,8 +11,8 @@ namespace gputomo::device::cuda {
 
 inline constexpr const char* kDriverLibrary = "libcuda.so.1";
 
-/// The loaded and initialised driver. The library stays loaded until the process ends: the driver runs threads of its own,
-/// and a kernel that never ends must not keep the process from exiting.
+/// The loaded and initialised driver. The library stays loaded until the process ends: the driver runs threads of its
+/// own, and a kernel that never ends must not keep the process from exiting.
 class Driver {
 public:
     /// Loads `library` (a file name for the loader's search path, or a path) and calls cuInit.
@@ -46,7 +46,8 @@ private:
     bool no_device_ = false;
 };
 
-/// PTX ISA version and target for a GPU of this compute capability under a driver of this version (as Driver::version()).
+/// PTX ISA version and target for a GPU of this compute capability under a driver of this version (as
+/// Driver::version()).
 [[nodiscard]] Device::PtxTarget ptx_target(int driver_version, int compute_major, int compute_minor);
 
 }  // namespace gputomo::device::cuda

@@ -11,8 +11,9 @@ namespace gputomo::device::cuda {
 namespace {
 
 std::string describe(const std::string& kernel, const Launch& launch) {
-    return fmt::format("kernel {}, grid {}x{}x{}, block {}x{}x{}, {} B dynamic shared memory", kernel, launch.grid.x, launch.grid.y, launch.grid.z,
-                       launch.block.x, launch.block.y, launch.block.z, launch.dynamic_shared.count());
+    return fmt::format("kernel {}, grid {}x{}x{}, block {}x{}x{}, {} B dynamic shared memory", kernel, launch.grid.x,
+                       launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z,
+                       launch.dynamic_shared.count());
 }
 
 /// Start and end of one launch.
@@ -52,7 +53,8 @@ CudaKernel::CudaKernel(std::shared_ptr<Session> session, abi::Function function,
 
 int CudaKernel::attribute(int which, const char* label) {
     int value = 0;
-    session_->check(session_->call().function_get_attribute(&value, which, function_), "cuFuncGetAttribute", fmt::format("kernel {}, {}", name_, label));
+    session_->check(session_->call().function_get_attribute(&value, which, function_), "cuFuncGetAttribute",
+                    fmt::format("kernel {}, {}", name_, label));
     return value;
 }
 
@@ -75,13 +77,16 @@ void CudaKernel::check_arguments(const Arguments& arguments) const {
     const auto offsets = arguments.offsets();
     const std::size_t given = offsets.size();
     const std::size_t wanted = parameters_.size();
-    if (given != wanted) throw DeviceError(fmt::format("{}: kernel {} takes {} parameters; {} arguments were given", session_->id(), name_, wanted, given));
+    if (given != wanted)
+        throw DeviceError(fmt::format("{}: kernel {} takes {} parameters; {} arguments were given", session_->id(),
+                                      name_, wanted, given));
     for (std::size_t i = 0; i < wanted; ++i) {
         const auto [offset, size] = parameters_[i];
         const std::size_t end = i + 1 < given ? offsets[i + 1] : arguments.bytes().size();
         if (offsets[i] != offset || end < offset + size)
-            throw DeviceError(fmt::format("{}: kernel {}, parameter {}: expected {} bytes at offset {}, the argument has {} bytes at offset {}", session_->id(),
-                                          name_, i, size, offset, end - offsets[i], offsets[i]));
+            throw DeviceError(fmt::format(
+                "{}: kernel {}, parameter {}: expected {} bytes at offset {}, the argument has {} bytes at offset {}",
+                session_->id(), name_, i, size, offset, end - offsets[i], offsets[i]));
     }
 }
 
@@ -91,9 +96,11 @@ int CudaKernel::carveout_for(Bytes shared) {
     int capacity = 0;
     const auto& call = session_->call();
     // An older driver doesn't know this attribute, and on the GPUs of its time nothing is reserved.
-    if (call.device_get_attribute(&reserved, abi::kAttributeReservedSharedPerBlock, session_->device()) != abi::kSuccess) reserved = 0;
-    session_->check(call.device_get_attribute(&capacity, abi::kAttributeMultiprocessorSharedMemory, session_->device()), "cuDeviceGetAttribute",
-                    "shared memory per multiprocessor");
+    if (call.device_get_attribute(&reserved, abi::kAttributeReservedSharedPerBlock, session_->device()) !=
+        abi::kSuccess)
+        reserved = 0;
+    session_->check(call.device_get_attribute(&capacity, abi::kAttributeMultiprocessorSharedMemory, session_->device()),
+                    "cuDeviceGetAttribute", "shared memory per multiprocessor");
     if (capacity <= 0) return abi::kCarveoutDefault;
     const std::int64_t needed = shared.count() + reserved;
     return static_cast<int>(std::min<std::int64_t>(100, (needed * 100 + capacity - 1) / capacity));
@@ -102,26 +109,31 @@ int CudaKernel::carveout_for(Bytes shared) {
 void CudaKernel::prepare_shared_memory(const Launch& launch) {
     const auto dynamic = launch.dynamic_shared.count();
     if (dynamic > dynamic_shared_allowed_) {
-        session_->check(session_->call().function_set_attribute(function_, abi::kFunctionMaxDynamicShared, static_cast<int>(dynamic)), "cuFuncSetAttribute",
-                        fmt::format("kernel {}, {} B dynamic shared memory", name_, dynamic));
+        session_->check(session_->call().function_set_attribute(function_, abi::kFunctionMaxDynamicShared,
+                                                                static_cast<int>(dynamic)),
+                        "cuFuncSetAttribute", fmt::format("kernel {}, {} B dynamic shared memory", name_, dynamic));
         dynamic_shared_allowed_ = static_cast<int>(dynamic);
     }
-    const int carveout = launch.prefer_l1 ? carveout_for(properties_.static_shared + launch.dynamic_shared) : abi::kCarveoutDefault;
+    const int carveout =
+        launch.prefer_l1 ? carveout_for(properties_.static_shared + launch.dynamic_shared) : abi::kCarveoutDefault;
     if (carveout == carveout_) return;
-    session_->check(session_->call().function_set_attribute(function_, abi::kFunctionPreferredCarveout, carveout), "cuFuncSetAttribute",
-                    fmt::format("kernel {}, shared-memory carve-out {} %", name_, carveout));
+    session_->check(session_->call().function_set_attribute(function_, abi::kFunctionPreferredCarveout, carveout),
+                    "cuFuncSetAttribute", fmt::format("kernel {}, shared-memory carve-out {} %", name_, carveout));
     carveout_ = carveout;
 }
 
 void CudaKernel::enqueue(const Launch& launch, const std::string& context) {
-    // One packed buffer instead of a pointer per parameter: a missing argument is then an error of the driver and not a read beyond an array.
+    // One packed buffer instead of a pointer per parameter: a missing argument is then an error of the driver and not a
+    // read beyond an array.
     const auto bytes = launch.arguments.bytes();
     std::size_t size = bytes.size();
-    void* extra[] = {abi::kLaunchParamBufferPointer, const_cast<std::byte*>(bytes.data()), abi::kLaunchParamBufferSize, &size, abi::kLaunchParamEnd};
-    session_->check(
-        session_->call().launch_kernel(function_, launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z,
-                                       static_cast<unsigned>(launch.dynamic_shared.count()), session_->stream(), nullptr, size == 0 ? nullptr : extra),
-        "cuLaunchKernel", context);
+    void* extra[] = {abi::kLaunchParamBufferPointer, const_cast<std::byte*>(bytes.data()), abi::kLaunchParamBufferSize,
+                     &size, abi::kLaunchParamEnd};
+    session_->check(session_->call().launch_kernel(function_, launch.grid.x, launch.grid.y, launch.grid.z,
+                                                   launch.block.x, launch.block.y, launch.block.z,
+                                                   static_cast<unsigned>(launch.dynamic_shared.count()),
+                                                   session_->stream(), nullptr, size == 0 ? nullptr : extra),
+                    "cuLaunchKernel", context);
 }
 
 LaunchResult CudaKernel::launch(const Launch& launch) {
@@ -135,7 +147,8 @@ LaunchResult CudaKernel::launch(const Launch& launch) {
     session_->check(session_->call().event_record(events.end(), session_->stream()), "cuEventRecord", context);
     session_->wait(events.end(), {.call = "waiting for the kernel", .context = context, .limit = launch.time_limit});
     float milliseconds = 0;
-    session_->check(session_->call().event_elapsed_time(&milliseconds, events.start(), events.end()), "cuEventElapsedTime", context);
+    session_->check(session_->call().event_elapsed_time(&milliseconds, events.start(), events.end()),
+                    "cuEventElapsedTime", context);
     return {.elapsed = Nanoseconds(static_cast<double>(milliseconds) * 1e6)};
 }
 
@@ -155,7 +168,8 @@ Kernel& CudaModule::kernel(std::string_view name) {
     std::string text(name);
     abi::Function function = nullptr;
     const abi::Result result = session_->call().module_get_function(&function, module_, text.c_str());
-    if (result == abi::kNotFound) throw InputError(fmt::format("{}: the module has no kernel '{}'", session_->id(), name));
+    if (result == abi::kNotFound)
+        throw InputError(fmt::format("{}: the module has no kernel '{}'", session_->id(), name));
     session_->check(result, "cuModuleGetFunction", fmt::format("kernel {}", name));
     auto kernel = std::make_unique<CudaKernel>(session_, function, text);
     return *kernels_.emplace(std::move(text), std::move(kernel)).first->second;
@@ -167,7 +181,8 @@ Module::Symbol CudaModule::symbol(std::string_view name) {
     abi::DevicePointer address = 0;
     std::size_t size = 0;
     const abi::Result result = session_->call().module_get_global(&address, &size, module_, text.c_str());
-    if (result == abi::kNotFound) throw InputError(fmt::format("{}: the module has no variable '{}'", session_->id(), name));
+    if (result == abi::kNotFound)
+        throw InputError(fmt::format("{}: the module has no variable '{}'", session_->id(), name));
     session_->check(result, "cuModuleGetGlobal_v2", fmt::format("variable {}", name));
     return {.address = address, .size = Bytes(static_cast<std::int64_t>(size))};
 }

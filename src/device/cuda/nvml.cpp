@@ -33,12 +33,16 @@ Nvml::~Nvml() {
     if (available_ && functions_.shutdown != nullptr) functions_.shutdown();
 }
 
-NvmlGpu::NvmlGpu(std::shared_ptr<const Nvml> nvml, const std::vector<std::string>& uuids, const std::string& pci_bus_id) : nvml_(std::move(nvml)) {
+NvmlGpu::NvmlGpu(std::shared_ptr<const Nvml> nvml, const std::vector<std::string>& uuids, const std::string& pci_bus_id)
+    : nvml_(std::move(nvml)) {
     if (nvml_ == nullptr || !nvml_->available()) return;
     const auto& call = nvml_->functions();
     for (const std::string& uuid : uuids)
-        if (device_ == nullptr && call.device_by_uuid != nullptr && call.device_by_uuid(uuid.c_str(), &device_) != 0) device_ = nullptr;
-    if (device_ == nullptr && !pci_bus_id.empty() && call.device_by_pci != nullptr && call.device_by_pci(pci_bus_id.c_str(), &device_) != 0) device_ = nullptr;
+        if (device_ == nullptr && call.device_by_uuid != nullptr && call.device_by_uuid(uuid.c_str(), &device_) != 0)
+            device_ = nullptr;
+    if (device_ == nullptr && !pci_bus_id.empty() && call.device_by_pci != nullptr &&
+        call.device_by_pci(pci_bus_id.c_str(), &device_) != 0)
+        device_ = nullptr;
 }
 
 std::optional<double> NvmlGpu::clock_mhz(int domain) const {
@@ -73,10 +77,13 @@ ClockState NvmlGpu::state(std::optional<unsigned> own_pid) const {
     state.sm_mhz = clock_mhz(abi::kNvmlClockSm);
     state.memory_mhz = clock_mhz(abi::kNvmlClockMemory);
     unsigned value = 0;
-    if (call.temperature != nullptr && call.temperature(device_, abi::kNvmlTemperatureGpu, &value) == 0) state.temperature_celsius = value;
-    if (call.power_usage != nullptr && call.power_usage(device_, &value) == 0) state.power_watt = value / 1000.0;  // NVML gives mW
+    if (call.temperature != nullptr && call.temperature(device_, abi::kNvmlTemperatureGpu, &value) == 0)
+        state.temperature_celsius = value;
+    if (call.power_usage != nullptr && call.power_usage(device_, &value) == 0)
+        state.power_watt = value / 1000.0;  // NVML gives mW
     if (const auto pids = compute_processes())
-        state.other_processes = static_cast<int>(std::count_if(pids->begin(), pids->end(), [&](unsigned pid) { return pid != own_pid; }));
+        state.other_processes =
+            static_cast<int>(std::count_if(pids->begin(), pids->end(), [&](unsigned pid) { return pid != own_pid; }));
     return state;
 }
 

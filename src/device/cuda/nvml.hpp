@@ -1,4 +1,5 @@
-// NVML (libnvidia-ml.so.1), opened at run time: clocks, temperature, power and other processes of one GPU. All of it optional.
+// NVML (libnvidia-ml.so.1), opened at run time: clocks, temperature, power and other processes of one GPU. All of it
+// optional.
 #pragma once
 
 #include "device/cuda/abi.hpp"
@@ -37,7 +38,8 @@ public:
 
     /// Process ids with a compute context on this GPU, as NVML counts them; nullopt when it can't tell.
     [[nodiscard]] std::optional<std::vector<unsigned>> compute_processes() const;
-    /// `own_pid`: how NVML names this process, so that it isn't counted among the others; nullopt where it doesn't list it.
+    /// `own_pid`: how NVML names this process, so that it isn't counted among the others; nullopt where it doesn't list
+    /// it.
     [[nodiscard]] ClockState state(std::optional<unsigned> own_pid) const;
 
 private:

@@ -12,10 +12,11 @@ struct IsaRow {
     int isa;     // major * 10 + minor
 };
 constexpr std::array kIsaOfDriver{
-    IsaRow{8000, 50},  IsaRow{9000, 60},  IsaRow{9010, 61},  IsaRow{9020, 62},  IsaRow{10000, 63}, IsaRow{10010, 64}, IsaRow{10020, 65},
-    IsaRow{11000, 70}, IsaRow{11010, 71}, IsaRow{11020, 72}, IsaRow{11030, 73}, IsaRow{11040, 74}, IsaRow{11050, 75}, IsaRow{11060, 76},
-    IsaRow{11070, 77}, IsaRow{11080, 78}, IsaRow{12000, 80}, IsaRow{12010, 81}, IsaRow{12020, 82}, IsaRow{12030, 83}, IsaRow{12040, 84},
-    IsaRow{12050, 85}, IsaRow{12070, 86}, IsaRow{12080, 87}, IsaRow{12090, 88}, IsaRow{13000, 90},
+    IsaRow{8000, 50},  IsaRow{9000, 60},  IsaRow{9010, 61},  IsaRow{9020, 62},  IsaRow{10000, 63}, IsaRow{10010, 64},
+    IsaRow{10020, 65}, IsaRow{11000, 70}, IsaRow{11010, 71}, IsaRow{11020, 72}, IsaRow{11030, 73}, IsaRow{11040, 74},
+    IsaRow{11050, 75}, IsaRow{11060, 76}, IsaRow{11070, 77}, IsaRow{11080, 78}, IsaRow{12000, 80}, IsaRow{12010, 81},
+    IsaRow{12020, 82}, IsaRow{12030, 83}, IsaRow{12040, 84}, IsaRow{12050, 85}, IsaRow{12070, 86}, IsaRow{12080, 87},
+    IsaRow{12090, 88}, IsaRow{13000, 90},
 };
 
 struct TargetRow {
@@ -23,9 +24,11 @@ struct TargetRow {
     int isa;  // first version that knows the target
 };
 constexpr std::array kTargets{
-    TargetRow{30, 30}, TargetRow{32, 40}, TargetRow{35, 31}, TargetRow{37, 41},  TargetRow{50, 40},  TargetRow{52, 41},  TargetRow{53, 42},  TargetRow{60, 50},
-    TargetRow{61, 50}, TargetRow{62, 50}, TargetRow{70, 60}, TargetRow{72, 61},  TargetRow{75, 63},  TargetRow{80, 70},  TargetRow{86, 71},  TargetRow{87, 74},
-    TargetRow{88, 90}, TargetRow{89, 78}, TargetRow{90, 78}, TargetRow{100, 86}, TargetRow{103, 88}, TargetRow{110, 90}, TargetRow{120, 87}, TargetRow{121, 88},
+    TargetRow{30, 30},  TargetRow{32, 40},  TargetRow{35, 31},  TargetRow{37, 41},  TargetRow{50, 40},
+    TargetRow{52, 41},  TargetRow{53, 42},  TargetRow{60, 50},  TargetRow{61, 50},  TargetRow{62, 50},
+    TargetRow{70, 60},  TargetRow{72, 61},  TargetRow{75, 63},  TargetRow{80, 70},  TargetRow{86, 71},
+    TargetRow{87, 74},  TargetRow{88, 90},  TargetRow{89, 78},  TargetRow{90, 78},  TargetRow{100, 86},
+    TargetRow{103, 88}, TargetRow{110, 90}, TargetRow{120, 87}, TargetRow{121, 88},
 };
 
 int isa_of(int driver_version) {
@@ -40,7 +43,8 @@ int isa_of(int driver_version) {
 Device::PtxTarget ptx_target(int driver_version, int compute_major, int compute_minor) {
     const int isa = isa_of(driver_version);
     const int wanted = compute_major * 10 + compute_minor;
-    // A plain target runs on every later GPU, so for a GPU that this PTX version doesn't know the nearest older one serves.
+    // A plain target runs on every later GPU, so for a GPU that this PTX version doesn't know the nearest older one
+    // serves.
     int sm = kTargets.front().sm;
     for (const TargetRow& row : kTargets)
         if (row.sm <= wanted && row.isa <= isa) sm = std::max(sm, row.sm);

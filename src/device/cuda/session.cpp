@@ -12,18 +12,20 @@
 namespace gputomo::device::cuda {
 namespace {
 
-/// Errors that the driver's manual says leave the context unusable: uncorrectable ECC (214), NVLink (220), contained (226),
-/// illegal address (700), launch timeout (702), destroyed context (709), assert (710), hardware stack, illegal instruction,
-/// misaligned address, address space, PC, launch failure (714 to 719), and unknown (999).
+/// Errors that the driver's manual says leave the context unusable: uncorrectable ECC (214), NVLink (220), contained
+/// (226), illegal address (700), launch timeout (702), destroyed context (709), assert (710), hardware stack, illegal
+/// instruction, misaligned address, address space, PC, launch failure (714 to 719), and unknown (999).
 constexpr std::array kFatal{214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999};
 
-/// Short kernels are waited for by spinning (sleeping would add its own 50 us to every launch); longer ones by sleeping.
+/// Short kernels are waited for by spinning (sleeping would add its own 50 us to every launch); longer ones by
+/// sleeping.
 constexpr auto kSpin = std::chrono::milliseconds(5);
 constexpr auto kNap = std::chrono::microseconds(50);
 
 }  // namespace
 
-Session::Session(std::shared_ptr<const Driver> driver, int index) : driver_(std::move(driver)), index_(index), device_(driver_->device(index)) {
+Session::Session(std::shared_ptr<const Driver> driver, int index)
+    : driver_(std::move(driver)), index_(index), device_(driver_->device(index)) {
     check(call().primary_context_retain(&context_, device_), "cuDevicePrimaryCtxRetain");
     try {
         enter("cuCtxSetCurrent");
@@ -76,9 +78,11 @@ void Session::poll(Query query, const Wait& wait) {
         if (result != abi::kNotReady) return check(result, wait.call, wait.context);
         const auto waited = std::chrono::steady_clock::now() - start;
         if (waited > wait.limit) {
-            const std::string message = fmt::format("{} did not end within its time limit of {} ms", wait.context, wait.limit.count());
+            const std::string message =
+                fmt::format("{} did not end within its time limit of {} ms", wait.context, wait.limit.count());
             fail(message);
-            throw TimeLimitError(fmt::format("{}: {}; the device can't be used again before this program has ended", id(), message));
+            throw TimeLimitError(
+                fmt::format("{}: {}; the device can't be used again before this program has ended", id(), message));
         }
         if (waited > kSpin) std::this_thread::sleep_for(kNap);
     }

@@ -13,8 +13,8 @@
 
 namespace gputomo::device::cuda {
 
-/// Shared by the device, its modules and kernels, so that they can be destroyed in any order. Threads may enter it together, but only one
-/// of them waits.
+/// Shared by the device, its modules and kernels, so that they can be destroyed in any order. Threads may enter it
+/// together, but only one of them waits.
 class Session {
 public:
     Session(std::shared_ptr<const Driver> driver, int index);
@@ -29,13 +29,16 @@ public:
     [[nodiscard]] int index() const { return index_; }
     [[nodiscard]] std::string id() const;
 
-    /// False once the device has failed or a kernel didn't end; what is left is then leaked, since freeing it could wait for ever.
+    /// False once the device has failed or a kernel didn't end; what is left is then leaked, since freeing it could
+    /// wait for ever.
     [[nodiscard]] bool alive() const noexcept { return !failed_; }
-    /// Makes the context current to this thread. Throws DeviceError "the device has failed" when the session isn't alive.
+    /// Makes the context current to this thread. Throws DeviceError "the device has failed" when the session isn't
+    /// alive.
     void enter(std::string_view call) const;
     /// As enter(), without a throw: for destructors.
     [[nodiscard]] bool try_enter() const noexcept;
-    /// Throws DeviceError (device, call, context, driver's text) unless success; remembers an error that the context doesn't survive.
+    /// Throws DeviceError (device, call, context, driver's text) unless success; remembers an error that the context
+    /// doesn't survive.
     void check(abi::Result result, std::string_view call, std::string_view context = {});
     /// The first reason is kept.
     void fail(std::string reason);
@@ -45,7 +48,8 @@ public:
         std::string context;    ///< kernel or copy
         std::chrono::milliseconds limit;
     };
-    /// Polls `event` until it is done. Throws TimeLimitError when the limit has passed; the session is then no longer alive.
+    /// Polls `event` until it is done. Throws TimeLimitError when the limit has passed; the session is then no longer
+    /// alive.
     void wait(abi::Event event, const Wait& wait);
     /// The same for all that the stream holds (copies).
     void wait_for_stream(const Wait& wait);

@@ -16,7 +16,9 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
-std::string mnemonic_for(std::string_view access, Type type) { return fmt::format("{}.{}", access, ptx::name_of(type)); }
+std::string mnemonic_for(std::string_view access, Type type) {
+    return fmt::format("{}.{}", access, ptx::name_of(type));
+}
 
 std::vector<std::string_view> words(std::string_view text, std::string_view separator) {
     std::vector<std::string_view> parts;
@@ -61,14 +63,17 @@ bool names(std::string_view code, char letter) {
     return false;
 }
 
-std::vector<Chain> load_chains(ptx::KernelBuilder& k, const TimedOperation& operation, int count, Reg operands, int first) {
+std::vector<Chain> load_chains(ptx::KernelBuilder& k, const TimedOperation& operation, int count, Reg operands,
+                               int first) {
     std::vector<Chain> chains;
     for (int i = first; i < first + count; ++i) {
         Chain chain{k.reg(operation.type), k.reg(operation.type), {}};
         k(mnemonic_for("ld.global", operation.type), chain.even, Mem{operands, kSharedBytes + i * kChainBytes});
-        k(mnemonic_for("ld.global", operation.type), chain.odd, Mem{operands, kSharedBytes + i * kChainBytes + kChainBytes / 2});
+        k(mnemonic_for("ld.global", operation.type), chain.odd,
+          Mem{operands, kSharedBytes + i * kChainBytes + kChainBytes / 2});
         for (const char letter : kScratch)
-            if (names(operation.code, letter)) chain.scratch.emplace(letter, k.reg(scratch_type(letter, operation.type)));
+            if (names(operation.code, letter))
+                chain.scratch.emplace(letter, k.reg(scratch_type(letter, operation.type)));
         chains.push_back(std::move(chain));
     }
     return chains;
@@ -82,7 +87,8 @@ SharedOperands load_shared(ptx::KernelBuilder& k, Reg operands) {
     return shared;
 }
 
-void store_chains(ptx::KernelBuilder& k, const TimedOperation& operation, std::span<const Chain> chains, Reg results, int first) {
+void store_chains(ptx::KernelBuilder& k, const TimedOperation& operation, std::span<const Chain> chains, Reg results,
+                  int first) {
     for (std::size_t i = 0; i < chains.size(); ++i) {
         const auto offset = kSharedBytes + (first + static_cast<std::int64_t>(i)) * kChainBytes;
         k(mnemonic_for("st.global", operation.type), Mem{results, offset}, chains[i].even);
@@ -90,7 +96,8 @@ void store_chains(ptx::KernelBuilder& k, const TimedOperation& operation, std::s
     }
 }
 
-void append_step(ptx::KernelBuilder& k, const TimedOperation& operation, const Chain& chain, const SharedOperands& shared, int i) {
+void append_step(ptx::KernelBuilder& k, const TimedOperation& operation, const Chain& chain,
+                 const SharedOperands& shared, int i) {
     const Reg older = i % 2 == 0 ? chain.even : chain.odd;
     const Reg last = i % 2 == 0 ? chain.odd : chain.even;
     const auto operand = [&](std::string_view word) -> ptx::Arg {

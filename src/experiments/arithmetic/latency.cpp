@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kConfidence = 0.99;
 constexpr int kLaunches = 5;
-/// Machine instructions of the shorter chain, as far as TimedOperation::size knows: with 32 operations a step of the clock by 2 cycles is
-/// a sixteenth of a cycle in the latency.
+/// Machine instructions of the shorter chain, as far as TimedOperation::size knows: with 32 operations a step of the
+/// clock by 2 cycles is a sixteenth of a cycle in the latency.
 constexpr int kInstructions = 64;
 constexpr int kFewestOperations = 8;
 /// The first rows keep their long chains, which leave no doubt of the compiler's work.
@@ -42,7 +42,8 @@ Timed time(Context& context, const TimedOperation& operation, Outcome& outcome) 
     add_code_checks(chain.compiled(), outcome);
     std::vector<double> samples;
     for (int i = 0; i < kLaunches; ++i) samples.push_back(chain.latency());
-    return {summarise(samples), expansion_of(chain.compiled().module().machine_code(), chain.compiled().name(), length)};
+    return {summarise(samples),
+            expansion_of(chain.compiled().module().machine_code(), chain.compiled().name(), length)};
 }
 
 Evidence evidence_for(const TimedOperation& operation) {
@@ -60,20 +61,26 @@ std::string text_of(const Expansion& expansion) {
 
 deduce::Estimate instructions_estimate(const TimedOperation& operation, const Expansion& expansion) {
     const auto path = fmt::format("operations[{}].instructions", operation.name);
-    const Evidence evidence{"arithmetic_latency: machine code of 2n operations less that of n", kConfidence, text_of(expansion)};
+    const Evidence evidence{"arithmetic_latency: machine code of 2n operations less that of n", kConfidence,
+                            text_of(expansion)};
     const double nearest = std::round(expansion.instructions);
-    if (std::abs(expansion.instructions - nearest) <= kWhole) return decided(path, static_cast<std::int64_t>(nearest), evidence);
-    return undecided(path, {static_cast<std::int64_t>(std::floor(expansion.instructions)), static_cast<std::int64_t>(std::ceil(expansion.instructions))},
+    if (std::abs(expansion.instructions - nearest) <= kWhole)
+        return decided(path, static_cast<std::int64_t>(nearest), evidence);
+    return undecided(path,
+                     {static_cast<std::int64_t>(std::floor(expansion.instructions)),
+                      static_cast<std::int64_t>(std::ceil(expansion.instructions))},
                      evidence);
 }
 
 /// Takes off what closes the chain; nothing where that was not timed.
-std::optional<Timed> without_bridge(Timed timed, const std::map<std::string_view, Timed>& done, std::string_view bridge) {
+std::optional<Timed> without_bridge(Timed timed, const std::map<std::string_view, Timed>& done,
+                                    std::string_view bridge) {
     if (bridge.empty()) return timed;
     const auto found = done.find(bridge);
     if (found == done.end()) return std::nullopt;
     const auto& other = found->second;
-    timed.latency = {timed.latency.value - other.latency.value, timed.latency.low - other.latency.high, timed.latency.high - other.latency.low};
+    timed.latency = {timed.latency.value - other.latency.value, timed.latency.low - other.latency.high,
+                     timed.latency.high - other.latency.low};
     if (timed.expansion && other.expansion) {
         timed.expansion->instructions -= other.expansion->instructions;
         for (const auto& [name, count] : other.expansion->opcodes) timed.expansion->opcodes[name] -= count;
@@ -85,7 +92,8 @@ std::optional<Timed> without_bridge(Timed timed, const std::map<std::string_view
 void compile_ahead(device::Device& device, std::span<const TimedOperation> operations) {
     if (!device.compiles_ahead()) return;
     for (const auto& operation : operations)
-        device.compile_ahead(doubled_chain_kernel(target_of(device), operation, {.length = chain_length(operation)}).text());
+        device.compile_ahead(
+            doubled_chain_kernel(target_of(device), operation, {.length = chain_length(operation)}).text());
 }
 
 Outcome measure(Context& context) {
@@ -104,7 +112,8 @@ Outcome measure(Context& context) {
         try {
             const auto timed = without_bridge(time(context, operation, outcome), done, operation.bridge);
             if (!timed) continue;
-            outcome.estimates.push_back(decided_integer(fmt::format("operations[{}].latency", operation.name), timed->latency, evidence_for(operation)));
+            outcome.estimates.push_back(decided_integer(fmt::format("operations[{}].latency", operation.name),
+                                                        timed->latency, evidence_for(operation)));
             if (timed->expansion) outcome.estimates.push_back(instructions_estimate(operation, *timed->expansion));
             trace.columns[0].values.push_back(row++);
             trace.columns[1].values.push_back(timed->latency.value);
@@ -116,7 +125,8 @@ Outcome measure(Context& context) {
     for (const auto& [name, operation] : pipelines) {
         context.progress(row++ / total, name);
         const Measured latency = time(context, operation, outcome).latency;
-        outcome.estimates.push_back(decided_integer(fmt::format("pipelines.{}.latency", name), latency, evidence_for(operation)));
+        outcome.estimates.push_back(
+            decided_integer(fmt::format("pipelines.{}.latency", name), latency, evidence_for(operation)));
     }
     outcome.traces.push_back(std::move(trace));
     return outcome;

@@ -30,7 +30,8 @@ std::string kernel_name(std::string_view what, const TimedOperation& operation, 
 
 std::string loop_name(std::span<const LoopPart> parts) {
     std::string name = kernel_name("loop", parts[0].operation, parts[0].chains);
-    for (const auto& part : parts.subspan(1)) name += fmt::format("_with_{}_{}", part.count, kernel_name("", part.operation, part.chains));
+    for (const auto& part : parts.subspan(1))
+        name += fmt::format("_with_{}_{}", part.count, kernel_name("", part.operation, part.chains));
     return name;
 }
 
@@ -43,7 +44,8 @@ std::vector<std::uint64_t> operands_of(std::span<const LoopPart> parts) {
     return values;
 }
 
-/// All lanes read the same operands, which the compiler must not know: it has instructions for what is uniform, and shuffles of that are nothing.
+/// All lanes read the same operands, which the compiler must not know: it has instructions for what is uniform, and
+/// shuffles of that are nothing.
 constexpr std::uint32_t kStride = 0;
 
 Reg operands_of_lane(ptx::KernelBuilder& k, Reg base, Reg stride) {
@@ -52,7 +54,8 @@ Reg operands_of_lane(ptx::KernelBuilder& k, Reg base, Reg stride) {
     return operands;
 }
 
-/// What the machine code between clock reads must hold: n and 2n operations, or of one whose machine instruction isn't said at least as many.
+/// What the machine code between clock reads must hold: n and 2n operations, or of one whose machine instruction isn't
+/// said at least as many.
 std::vector<CodeExpectation> doubled_code(const TimedOperation& operation, int n) {
     if (operation.opcodes.empty()) return {GrowingCode{.operations = n}};
     return {TimedCode{.operation = {operation.opcodes}, .counts = {n, 2 * n}, .companions = operation.companions}};
@@ -61,7 +64,9 @@ std::vector<CodeExpectation> doubled_code(const TimedOperation& operation, int n
 std::vector<CodeExpectation> loop_code(std::span<const LoopPart> parts) {
     std::vector<CodeExpectation> expected;
     if (parts.size() == 1 && !parts[0].operation.opcodes.empty())
-        expected.push_back(TimedCode{.operation = {parts[0].operation.opcodes}, .counts = {parts[0].count}, .companions = parts[0].operation.companions});
+        expected.push_back(TimedCode{.operation = {parts[0].operation.opcodes},
+                                     .counts = {parts[0].count},
+                                     .companions = parts[0].operation.companions});
     return expected;
 }
 
@@ -72,9 +77,12 @@ ChainMemory::ChainMemory(device::Device& device, std::span<const std::uint64_t> 
     buffer_.write(std::vector<std::uint64_t>(operands.begin(), operands.end()));
 }
 
-int most_warps(const CompiledKernel& kernel, int warp_size) { return std::max(1, kernel.properties().max_threads_per_block / warp_size); }
+int most_warps(const CompiledKernel& kernel, int warp_size) {
+    return std::max(1, kernel.properties().max_threads_per_block / warp_size);
+}
 
-ptx::KernelBuilder doubled_chain_kernel(ptx::Target target, const TimedOperation& operation, DoubledChain::Shape shape) {
+ptx::KernelBuilder doubled_chain_kernel(ptx::Target target, const TimedOperation& operation,
+                                        DoubledChain::Shape shape) {
     if (shape.length % 2 != 0) throw std::logic_error("doubled_chain_kernel: the length must be even");
     ptx::KernelBuilder k(kernel_name("chain", operation, shape.chains), target);
     const Reg base = k.param(Type::u64, "operands");
@@ -95,7 +103,8 @@ ptx::KernelBuilder doubled_chain_kernel(ptx::Target target, const TimedOperation
 
 DoubledChain::DoubledChain(device::Device& device, const TimedOperation& operation, Shape shape)
     : shape_(shape),
-      kernel_(device, doubled_chain_kernel(target_of(device), operation, shape), doubled_code(operation, shape.length * shape.chains)),
+      kernel_(device, doubled_chain_kernel(target_of(device), operation, shape),
+              doubled_code(operation, shape.length * shape.chains)),
       memory_(device, operands_of(std::vector{LoopPart{operation, 0, shape.chains}})),
       stamps_(device, kMaxThreads) {}
 
@@ -126,11 +135,13 @@ ptx::KernelBuilder chain_loop_kernel(ptx::Target target, std::span<const LoopPar
     const Reg turns = k.param(Type::u32, "turns");
     const Reg operands = operands_of_lane(k, base, stride);
     auto shared = load_shared(k, base);
-    if (std::ranges::any_of(parts, [](const LoopPart& part) { return names(part.operation.code, 'm'); })) shared.m = k.shared("word", Bytes{4});
+    if (std::ranges::any_of(parts, [](const LoopPart& part) { return names(part.operation.code, 'm'); }))
+        shared.m = k.shared("word", Bytes{4});
     std::vector<std::vector<Chain>> chains;
     int first = 0;
     for (const auto& part : parts) {
-        if (part.count % (2 * part.chains) != 0) throw std::logic_error("chain_loop_kernel: counts must be even multiples of the chains");
+        if (part.count % (2 * part.chains) != 0)
+            throw std::logic_error("chain_loop_kernel: counts must be even multiples of the chains");
         chains.push_back(load_chains(k, part.operation, part.chains, operands, first));
         first += part.chains;
     }
@@ -142,12 +153,14 @@ ptx::KernelBuilder chain_loop_kernel(ptx::Target target, std::span<const LoopPar
                 const int i = slot * parts[p].count / most;
                 if ((slot + 1) * parts[p].count / most == i) continue;
                 const int chain = i % parts[p].chains;
-                append_step(k, parts[p].operation, chains[p][static_cast<std::size_t>(chain)], shared, i / parts[p].chains);
+                append_step(k, parts[p].operation, chains[p][static_cast<std::size_t>(chain)], shared,
+                            i / parts[p].chains);
             }
     };
     append_timed_loop(k, {.stamps = stamps, .waited = chains.front().back().odd, .length = 1, .append = append}, turns);
     first = 0;
-    for (std::size_t p = 0; p < parts.size(); first += parts[p++].chains) store_chains(k, parts[p].operation, chains[p], results, first);
+    for (std::size_t p = 0; p < parts.size(); first += parts[p++].chains)
+        store_chains(k, parts[p].operation, chains[p], results, first);
     return k;
 }
 
@@ -161,7 +174,8 @@ bool ChainLoop::keeps_idle_loads() const {
     int loads = 0;
     for (const auto& part : parts_) loads += part.operation.name == idle_operation().name ? part.count : 0;
     const auto code = kernel_.module().machine_code();
-    return loads == 0 || !code || check_code(code, kernel_.name(), LoopedCode{{"LDS"}, loads}).result == CodeResult::passed;
+    return loads == 0 || !code ||
+           check_code(code, kernel_.name(), LoopedCode{{"LDS"}, loads}).result == CodeResult::passed;
 }
 
 double ChainLoop::cycles_of(std::uint32_t turns, int threads) {
@@ -173,10 +187,14 @@ double ChainLoop::cycles_of(std::uint32_t turns, int threads) {
 
 double ChainLoop::cycles_per_turn(int warps, int warp_size) {
     const int threads = warps * warp_size;
-    if (turns_ == 0) turns_ = static_cast<std::uint32_t>(std::clamp(std::ceil(kSteadyCycles / cycles_of(1, threads)), 1.0, kMostTurns));
+    if (turns_ == 0)
+        turns_ =
+            static_cast<std::uint32_t>(std::clamp(std::ceil(kSteadyCycles / cycles_of(1, threads)), 1.0, kMostTurns));
     return cycles_of(turns_, threads) / (static_cast<double>(turns_) * warps);
 }
 
-double ChainLoop::throughput(int warps, int warp_size) { return warp_size * parts_.front().count / cycles_per_turn(warps, warp_size); }
+double ChainLoop::throughput(int warps, int warp_size) {
+    return warp_size * parts_.front().count / cycles_per_turn(warps, warp_size);
+}
 
 }  // namespace gputomo::experiments

@@ -1,4 +1,5 @@
-// The kernels behind arithmetic latency, throughput and units: n and 2n operations between clock reads, several warps, several passes.
+// The kernels behind arithmetic latency, throughput and units: n and 2n operations between clock reads, several warps,
+// several passes.
 #pragma once
 
 #include "experiments/arithmetic/chains.hpp"
@@ -62,7 +63,8 @@ public:
     [[nodiscard]] double cycles_per_turn(int warps, int warp_size);
     /// Thread operations of the first part per cycle.
     [[nodiscard]] double throughput(int warps, int warp_size);
-    /// Whether all loads of idle_operation() are in the machine code, where there is some: compilers drop loads of what they loaded before.
+    /// Whether all loads of idle_operation() are in the machine code, where there is some: compilers drop loads of what
+    /// they loaded before.
     [[nodiscard]] bool keeps_idle_loads() const;
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
@@ -81,6 +83,7 @@ private:
 
 /// The kernels that ChainLoop and DoubledChain launch, for tests of their code.
 [[nodiscard]] ptx::KernelBuilder chain_loop_kernel(ptx::Target target, std::span<const LoopPart> parts);
-[[nodiscard]] ptx::KernelBuilder doubled_chain_kernel(ptx::Target target, const TimedOperation& operation, DoubledChain::Shape shape);
+[[nodiscard]] ptx::KernelBuilder doubled_chain_kernel(ptx::Target target, const TimedOperation& operation,
+                                                      DoubledChain::Shape shape);
 
 }  // namespace gputomo::experiments

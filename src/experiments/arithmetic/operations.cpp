@@ -30,7 +30,8 @@ constexpr TimedOperation kOperations[] = {
     // A comparison and two products, with which denormals are scaled.
     {"rsqrt.approx.f32", Type::f32, "d a", "sfu", "MUFU", 3},
 
-    // Wong 2010, Table III: integers. The differences keep a chain of subtractions from folding; minima take turns with a maximum
+    // Wong 2010, Table III: integers. The differences keep a chain of subtractions from folding; minima take turns with
+    // a maximum
     // of their own results, or every further one would be the same value.
     {"add.u32", Type::u32, "d a b", "int"},
     {"sub.u32", Type::u32, "d b a", "int"},
@@ -59,7 +60,8 @@ constexpr TimedOperation kOperations[] = {
     {"min.f64", Type::f64, "d a b", "dpu", {}, 0, 4},
     {"max.f64", Type::f64, "d a b", "dpu", {}, 0, 4},
     {"div.rn.f64", Type::f64, "d a b", "dpu", {}, 0, kRoutine},
-    // Table IV: intrinsics. Those of several PTX instructions are CUDA's sequences for them (CUDA C Programming Guide, intrinsics).
+    // Table IV: intrinsics. Those of several PTX instructions are CUDA's sequences for them (CUDA C Programming Guide,
+    // intrinsics).
     {"mul24.lo.u32", Type::u32, "d a b", "imul", {}, 0, 3},
     {"mul24.lo.s32", Type::s32, "d a b", "imul", {}, 0, 3},
     {"sad.u32", Type::u32, "d a b b", "int", {}, 0, 3},
@@ -140,14 +142,34 @@ constexpr TimedOperation kOperations[] = {
     {"shfl.bfly.b32", Type::b32, "d a 1 31", "lanes", {}, 0, 1, 30, 62},
     {"shfl.sync.bfly.b32", Type::b32, "d a 1 31 -1", "lanes", {}, 0, 1, 70, 999, 60},
     {"shfl.sync.idx.b32", Type::b32, "d a b 31 -1", "lanes", {}, 0, 1, 70, 999, 60},
-    {"setp.ne.b32:vote.sync.ballot.b32", Type::b32, "setp.ne.b32 q a x; vote.sync.ballot.b32 d q -1", "lanes", {}, 0, 2, 70, 999, 60},
+    {"setp.ne.b32:vote.sync.ballot.b32",
+     Type::b32,
+     "setp.ne.b32 q a x; vote.sync.ballot.b32 d q -1",
+     "lanes",
+     {},
+     0,
+     2,
+     70,
+     999,
+     60},
     {"match.any.sync.b32", Type::b32, "d a -1", "lanes", {}, 0, 8, 70, 999, 60},
     {"redux.sync.add.u32", Type::u32, "d a -1", "lanes", {}, 0, 2, 80, 999, 70},
-    {"redux.sync.and.b32", Type::b32, "add.s32 t a b; redux.sync.and.b32 d t -1", "lanes", {}, 0, 3, 80, 999, 70, "add.s32"},
+    {"redux.sync.and.b32",
+     Type::b32,
+     "add.s32 t a b; redux.sync.and.b32 d t -1",
+     "lanes",
+     {},
+     0,
+     3,
+     80,
+     999,
+     70,
+     "add.s32"},
 };
 
 bool has(const ptx::Target& target, const TimedOperation& operation) {
-    return target.sm >= operation.from_sm && target.sm <= operation.until_sm && 10 * target.version_major + target.version_minor >= operation.from_ptx;
+    return target.sm >= operation.from_sm && target.sm <= operation.until_sm &&
+           10 * target.version_major + target.version_minor >= operation.from_ptx;
 }
 
 }  // namespace
@@ -164,9 +186,12 @@ std::vector<TimedOperation> timed_operations(const ptx::Target& target, bool qui
 TimedOperation idle_operation() { return {"ld.volatile.shared.u32", Type::u32, "d m", "memory"}; }
 
 std::vector<TimedPipeline> timed_pipelines(const ptx::Target& target) {
-    const TimedOperation rsqrt{target.sm >= 20 ? "rsqrt.approx.ftz.f32" : "rsqrt.approx.f32", Type::f32, "d a", "sfu", "MUFU"};
+    const TimedOperation rsqrt{target.sm >= 20 ? "rsqrt.approx.ftz.f32" : "rsqrt.approx.f32", Type::f32, "d a", "sfu",
+                               "MUFU"};
     // With a literal they read one register only, so that pairs with others don't wait for ports of the register file.
-    return {{"sp", {"add.f32", Type::f32, "d a 1.5", "sp", "FADD"}}, {"sfu", rsqrt}, {"dpu", {"add.f64", Type::f64, "d a 1.5", "dpu", "DADD"}}};
+    return {{"sp", {"add.f32", Type::f32, "d a 1.5", "sp", "FADD"}},
+            {"sfu", rsqrt},
+            {"dpu", {"add.f64", Type::f64, "d a 1.5", "dpu", "DADD"}}};
 }
 
 }  // namespace gputomo::experiments

@@ -14,13 +14,18 @@ constexpr double kMostGained = 0.002;
 
 }  // namespace
 
-int warp_size_of(const device::Device& device) { return static_cast<int>(device.attribute(device::Attribute::warp_size).value_or(32)); }
+int warp_size_of(const device::Device& device) {
+    return static_cast<int>(device.attribute(device::Attribute::warp_size).value_or(32));
+}
 
 int size_of(const Findings& findings, const TimedOperation& operation) {
     const auto* counted = findings.find(fmt::format("operations[{}].instructions", operation.name));
     if (counted != nullptr) {
-        const auto& value = counted->verdict == deduce::Verdict::decided || counted->candidates.empty() ? counted->value : counted->candidates.front();
-        if (const auto* whole = std::get_if<std::int64_t>(&value); whole != nullptr) return std::max(1, static_cast<int>(*whole));
+        const auto& value = counted->verdict == deduce::Verdict::decided || counted->candidates.empty()
+                                ? counted->value
+                                : counted->candidates.front();
+        if (const auto* whole = std::get_if<std::int64_t>(&value); whole != nullptr)
+            return std::max(1, static_cast<int>(*whole));
     }
     const auto latency = findings.number(fmt::format("operations[{}].latency", operation.name));
     const auto single = findings.number("pipelines.sp.latency");
@@ -35,7 +40,8 @@ deduce::Estimate rate_estimate(std::string path, double rate, const Evidence& ev
 double whole_lanes(double rate) {
     double best = rate;
     int best_halvings = -1;
-    for (auto lanes = static_cast<std::int64_t>(std::ceil(rate * (1 - kMostGained))); static_cast<double>(lanes) <= rate / (1 - kMostLost); ++lanes) {
+    for (auto lanes = static_cast<std::int64_t>(std::ceil(rate * (1 - kMostGained)));
+         static_cast<double>(lanes) <= rate / (1 - kMostLost); ++lanes) {
         const int halvings = lanes > 0 ? std::countr_zero(static_cast<std::uint64_t>(lanes)) : -1;
         if (halvings > best_halvings) best = static_cast<double>(lanes);
         best_halvings = std::max(best_halvings, halvings);

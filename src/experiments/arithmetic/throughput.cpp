@@ -18,11 +18,12 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.98;
-/// Independent chains a thread for the sweep over warps: one, as in Wong 2010, and enough to fill a pipeline from few warps.
+/// Independent chains a thread for the sweep over warps: one, as in Wong 2010, and enough to fill a pipeline from few
+/// warps.
 constexpr int kChains[] = {1, 4};
-/// Loops for the steady rate; the best of them counts. They fit an instruction cache of 4 KiB. Two chains fill the issue slots of
-/// current SMs, with more of them the warps drift apart and the rate falls by up to 2%; but where registers leave room for few warps only
-/// they cover the latency.
+/// Loops for the steady rate; the best of them counts. They fit an instruction cache of 4 KiB. Two chains fill the
+/// issue slots of current SMs, with more of them the warps drift apart and the rate falls by up to 2%; but where
+/// registers leave room for few warps only they cover the latency.
 struct LoopShape {
     int operations;  ///< a thread and turn
     int chains;
@@ -31,7 +32,8 @@ constexpr LoopShape kLoops[] = {{384, 1}, {384, 2}, {384, 4}};
 /// Of the other operations: machine instructions instead of operations.
 constexpr LoopShape kShortLoops[] = {{480, 1}, {480, 2}};
 constexpr int kFewestOperations = 16;
-/// Machine instructions in whose time a loop counts, compares and branches: four instructions, of which one or the other issues at half the rate.
+/// Machine instructions in whose time a loop counts, compares and branches: four instructions, of which one or the
+/// other issues at half the rate.
 constexpr double kMostControl = 8;
 /// Times of loops of three lengths lie on a line within this part.
 constexpr double kStraight = 0.005;
@@ -79,9 +81,13 @@ std::span<const LoopShape> shapes_of(const TimedOperation& operation) {
 int count_of(const LoopShape& shape, int size) { return std::max(kFewestOperations, shape.operations / size / 8 * 8); }
 
 /// With so many operations instead.
-LoopShape with_operations(const LoopShape& shape, int operations, int size) { return {operations * size, shape.chains}; }
+LoopShape with_operations(const LoopShape& shape, int operations, int size) {
+    return {operations * size, shape.chains};
+}
 
-std::vector<LoopPart> loop_of(const TimedOperation& operation, const LoopShape& shape, int size) { return {{operation, count_of(shape, size), shape.chains}}; }
+std::vector<LoopPart> loop_of(const TimedOperation& operation, const LoopShape& shape, int size) {
+    return {{operation, count_of(shape, size), shape.chains}};
+}
 
 /// One loop, its best number of warps, and its rate there in operations per cycle.
 struct LoopRate {
@@ -93,26 +99,36 @@ struct LoopRate {
 class LoopRates {
 public:
     LoopRates(Context& context, const TimedOperation& operation, Outcome& outcome)
-        : context_(context), operation_(operation), outcome_(outcome), warp_size_(warp_size_of(context.device)), size_(size_of(context.findings, operation)) {}
+        : context_(context),
+          operation_(operation),
+          outcome_(outcome),
+          warp_size_(warp_size_of(context.device)),
+          size_(size_of(context.findings, operation)) {}
 
-    /// The best steady rate, free of the loop's control: few warps with many chains or many warps with one, whichever the schedulers fill better.
+    /// The best steady rate, free of the loop's control: few warps with many chains or many warps with one, whichever
+    /// the schedulers fill better.
     double best() {
         for (const auto& shape : shapes_of(operation_)) {
             const auto loop = make(shape);
             const int most = most_warps(loop->compiled(), warp_size_);
             for (int warps : {most / 2, most})
-                if (warps > 0) measured_.push_back({{count(shape), shape.chains}, warps, loop->throughput(warps, warp_size_)});
+                if (warps > 0)
+                    measured_.push_back({{count(shape), shape.chains}, warps, loop->throughput(warps, warp_size_)});
         }
         const LoopRate best = *std::ranges::max_element(measured_, {}, &LoopRate::rate);
         return without_control(best);
     }
 
     [[nodiscard]] deduce::Trace trace() const {
-        deduce::Trace trace{.name = fmt::format("arithmetic_throughput/{}/loops", operation_.name), .experiment = "arithmetic_throughput"};
-        trace.columns = {{"operations", "count", {}}, {"chains", "count", {}}, {"warps", "count", {}}, {"rate", "operations/cycle", {}}};
+        deduce::Trace trace{.name = fmt::format("arithmetic_throughput/{}/loops", operation_.name),
+                            .experiment = "arithmetic_throughput"};
+        trace.columns = {{"operations", "count", {}},
+                         {"chains", "count", {}},
+                         {"warps", "count", {}},
+                         {"rate", "operations/cycle", {}}};
         for (const auto& loop : measured_) {
-            const double row[] = {static_cast<double>(loop.shape.operations), static_cast<double>(loop.shape.chains), static_cast<double>(loop.warps),
-                                  loop.rate};
+            const double row[] = {static_cast<double>(loop.shape.operations), static_cast<double>(loop.shape.chains),
+                                  static_cast<double>(loop.warps), loop.rate};
             for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
         }
         return trace;
@@ -129,13 +145,15 @@ private:
     /// The loop with `operations` instead, at as many warps.
     LoopRate shorter(const LoopRate& whole, int operations) {
         const LoopShape shape = with_operations(whole.shape, operations, size_);
-        measured_.push_back({{count(shape), shape.chains}, whole.warps, make(shape)->throughput(whole.warps, warp_size_)});
+        measured_.push_back(
+            {{count(shape), shape.chains}, whole.warps, make(shape)->throughput(whole.warps, warp_size_)});
         return measured_.back();
     }
 
-    /// A turn takes what its operations take and what its control does; half as many operations tell them apart. The rate as it was where
-    /// that makes the control less than nothing, or so long that something else than the number of operations may differ: then a quarter of
-    /// them must tell the same (the other warps do not hide the whole latency of a branch where few cover that of the operation).
+    /// A turn takes what its operations take and what its control does; half as many operations tell them apart. The
+    /// rate as it was where that makes the control less than nothing, or so long that something else than the number of
+    /// operations may differ: then a quarter of them must tell the same (the other warps do not hide the whole latency
+    /// of a branch where few cover that of the operation).
     double without_control(const LoopRate& whole) {
         const auto cycles = [](const LoopRate& loop) { return loop.shape.operations / loop.rate; };
         const LoopRate half = shorter(whole, whole.shape.operations / 2);
@@ -145,7 +163,8 @@ private:
         if (control < 0) return whole.rate;
         if (control * size_ <= kMostControl) return rate;
         const LoopRate quarter = shorter(whole, whole.shape.operations / 4);
-        const double expected = added * (half.shape.operations - quarter.shape.operations) / (whole.shape.operations - half.shape.operations);
+        const double expected = added * (half.shape.operations - quarter.shape.operations) /
+                                (whole.shape.operations - half.shape.operations);
         return std::abs(cycles(half) - cycles(quarter) - expected) <= kStraight * added ? rate : whole.rate;
     }
 
@@ -157,17 +176,21 @@ private:
 };
 
 deduce::Trace trace_of(const TimedOperation& operation, const Sweep& sweep) {
-    deduce::Trace trace{.name = fmt::format("arithmetic_throughput/{}", operation.name), .experiment = "arithmetic_throughput"};
+    deduce::Trace trace{.name = fmt::format("arithmetic_throughput/{}", operation.name),
+                        .experiment = "arithmetic_throughput"};
     trace.columns.push_back({"warps", "count", {sweep.warps.begin(), sweep.warps.end()}});
-    for (std::size_t i = 0; i < sweep.rates.size(); ++i) trace.columns.push_back({fmt::format("ilp{}", kChains[i]), "operations/cycle", sweep.rates[i]});
-    trace.plot = {fmt::format("{}: operations per cycle of one SM", operation.name), "warps", {"ilp1", "ilp4"}, false, false};
+    for (std::size_t i = 0; i < sweep.rates.size(); ++i)
+        trace.columns.push_back({fmt::format("ilp{}", kChains[i]), "operations/cycle", sweep.rates[i]});
+    trace.plot = {
+        fmt::format("{}: operations per cycle of one SM", operation.name), "warps", {"ilp1", "ilp4"}, false, false};
     return trace;
 }
 
 /// Below this part of the best rate a pipeline isn't full; ramps at both ends take 1%.
 constexpr double kFull = 0.97;
 
-/// From how many warps on the pipeline stays full with one chain each, and with how many it should be but is not (Wong 2010, Fig. 6: six and seven).
+/// From how many warps on the pipeline stays full with one chain each, and with how many it should be but is not (Wong
+/// 2010, Fig. 6: six and seven).
 std::string filling(const Sweep& sweep, std::optional<double> latency, int warp_size) {
     const auto& rates = sweep.rates.front();
     const double best = std::ranges::max(rates);
@@ -186,17 +209,21 @@ std::string filling(const Sweep& sweep, std::optional<double> latency, int warp_
 }
 
 Evidence evidence_for(const TimedOperation& operation) {
-    return {fmt::format("arithmetic_throughput: long loops of {} in chains, from the timestamps of a block's warps", operation.name), kConfidence};
+    return {fmt::format("arithmetic_throughput: long loops of {} in chains, from the timestamps of a block's warps",
+                        operation.name),
+            kConfidence};
 }
 
-/// Of those kernels that are sure to be needed. Of the loops that tell what their control takes, one of each operation is.
+/// Of those kernels that are sure to be needed. Of the loops that tell what their control takes, one of each operation
+/// is.
 void compile_ahead(const Context& context) {
     auto& device = context.device;
     const auto target = target_of(device);
     for (const auto& operation : timed_operations(target, context.quick)) {
         if (!operation.bridge.empty()) continue;
         if (!operation.opcodes.empty())
-            for (const int chains : kChains) device.compile_ahead(doubled_chain_kernel(target, operation, sweep_shape(chains)).text());
+            for (const int chains : kChains)
+                device.compile_ahead(doubled_chain_kernel(target, operation, sweep_shape(chains)).text());
         const int size = size_of(context.findings, operation);
         for (const auto& shape : shapes_of(operation))
             for (const auto& tried : {shape, with_operations(shape, count_of(shape, size) / 2, size)})
@@ -220,10 +247,12 @@ Outcome measure(Context& context) {
                 const Sweep over_warps = sweep(context, operation, outcome);
                 outcome.traces.push_back(trace_of(operation, over_warps));
                 evidence.note =
-                    filling(over_warps, context.findings.number(fmt::format("operations[{}].latency", operation.name)), warp_size_of(context.device));
+                    filling(over_warps, context.findings.number(fmt::format("operations[{}].latency", operation.name)),
+                            warp_size_of(context.device));
             }
             LoopRates loops(context, operation, outcome);
-            outcome.estimates.push_back(rate_estimate(fmt::format("operations[{}].throughput", operation.name), loops.best(), evidence));
+            outcome.estimates.push_back(
+                rate_estimate(fmt::format("operations[{}].throughput", operation.name), loops.best(), evidence));
             outcome.traces.push_back(loops.trace());
         } catch (const CodeMismatch& mismatch) {
             add_mismatch(mismatch, outcome);
@@ -232,7 +261,8 @@ Outcome measure(Context& context) {
     for (const auto& [name, operation] : pipelines) {
         context.progress(done++ / total, name);
         const double lanes = whole_lanes(LoopRates(context, operation, outcome).best());
-        outcome.estimates.push_back(rate_estimate(fmt::format("pipelines.{}.lanes", name), lanes, evidence_for(operation)));
+        outcome.estimates.push_back(
+            rate_estimate(fmt::format("pipelines.{}.lanes", name), lanes, evidence_for(operation)));
     }
     return outcome;
 }

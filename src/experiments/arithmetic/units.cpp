@@ -49,7 +49,8 @@ Mix balanced(const Row& first, const Row& second) {
         for (int b = 1; b <= kMostQuanta; ++b) {
             if (a > 1 && b > 1 && kQuantum * (a * first.size + b * second.size) > kBody) continue;
             // One part in twenty is as good as equal; beyond that the shorter body is better.
-            const double off = std::max(0.05, std::abs(std::log(a * first.cycles / (b * second.cycles)))) + 0.001 * (a + b);
+            const double off =
+                std::max(0.05, std::abs(std::log(a * first.cycles / (b * second.cycles)))) + 0.001 * (a + b);
             if (least < 0 || off < least) best = {kQuantum * a, kQuantum * b};
             least = least < 0 ? off : std::min(least, off);
         }
@@ -89,19 +90,22 @@ std::vector<LoopPart> parts_of(const Row& first, const Row& second) {
 }
 
 void compile_pair_ahead(device::Device& device, const Row& first, const Row& second) {
-    if (device.compiles_ahead()) device.compile_ahead(chain_loop_kernel(target_of(device), parts_of(first, second)).text());
+    if (device.compiles_ahead())
+        device.compile_ahead(chain_loop_kernel(target_of(device), parts_of(first, second)).text());
 }
 
 class UnitExperiment {
 public:
-    explicit UnitExperiment(Context& context) : context_(context), warp_size_(warp_size_of(context.device)), rows_(rows_of(context).all) {}
+    explicit UnitExperiment(Context& context)
+        : context_(context), warp_size_(warp_size_of(context.device)), rows_(rows_of(context).all) {}
 
     Outcome run() {
         find_issue_limit();
         // Twice, because operations that come first have not met the units that were found after them.
         for (int pass = 0; pass < 2; ++pass)
             for (std::size_t row = 0; row < rows_.size(); ++row) {
-                context_.progress((pass + static_cast<double>(row) / static_cast<double>(rows_.size())) / 2, rows_[row].operation.name);
+                context_.progress((pass + static_cast<double>(row) / static_cast<double>(rows_.size())) / 2,
+                                  rows_[row].operation.name);
                 pair_with_all(row);
             }
         report();
@@ -109,29 +113,34 @@ public:
     }
 
 private:
-    /// Units seldom fill the issue slots by themselves; loads that keep none of them busy come between. What pairs issue faster corrects it.
-    /// Compilers drop loads of what they loaded before, so the loads count only where the machine code has them all.
+    /// Units seldom fill the issue slots by themselves; loads that keep none of them busy come between. What pairs
+    /// issue faster corrects it. Compilers drop loads of what they loaded before, so the loads count only where the
+    /// machine code has them all.
     void find_issue_limit() {
         if (rows_.empty()) return;
         issued_per_cycle_ = 1 / rows_.front().cycles;
         for (const int loads : {1, 2, 3}) {
             constexpr int kQuarter = 24;
             const int other = 4 - loads;
-            ChainLoop loop(context_.device, {{rows_.front().operation, kQuarter * other, kChains}, {idle_operation(), kQuarter * loads, kChains}});
+            ChainLoop loop(context_.device, {{rows_.front().operation, kQuarter * other, kChains},
+                                             {idle_operation(), kQuarter * loads, kChains}});
             if (!loop.keeps_idle_loads()) continue;
-            issued_per_cycle_ = std::max(issued_per_cycle_, (kQuarter * (other + loads) + kLoopControl) / cycles_of(loop));
+            issued_per_cycle_ =
+                std::max(issued_per_cycle_, (kQuarter * (other + loads) + kLoopControl) / cycles_of(loop));
         }
     }
 
     void pair_with_all(std::size_t row) {
         try {
-            while (const auto unit = map_.next(row)) map_.add(row, *unit, pair(row, map_.units()[*unit].representative));
+            while (const auto unit = map_.next(row))
+                map_.add(row, *unit, pair(row, map_.units()[*unit].representative));
         } catch (const CodeMismatch& mismatch) {
             return add_mismatch(mismatch, outcome_);
         }
         if (rows_[row].size > 1 || map_.verdict(row).use != deduce::UnitUse::none) return;
         map_.add_unit(std::string(rows_[row].operation.family), row);
-        for (std::size_t i = 1; i < rows_.size(); ++i) compile_pair_ahead(context_.device, rows_[(row + i) % rows_.size()], rows_[row]);
+        for (std::size_t i = 1; i < rows_.size(); ++i)
+            compile_pair_ahead(context_.device, rows_[(row + i) % rows_.size()], rows_[row]);
     }
 
     deduce::Interference pair(std::size_t one, std::size_t other) {
@@ -142,8 +151,10 @@ private:
         const double together = cycles_of(loop);
         const double instructions = parts[0].count * first.size + parts[1].count * second.size + kLoopControl;
         // Counts of routines hold code that is skipped.
-        if (first.size == 1 && second.size == 1) issued_per_cycle_ = std::max(issued_per_cycle_, instructions / together);
-        const deduce::PairTiming timing{parts[0].count * first.cycles, parts[1].count * second.cycles, together, instructions / issued_per_cycle_};
+        if (first.size == 1 && second.size == 1)
+            issued_per_cycle_ = std::max(issued_per_cycle_, instructions / together);
+        const deduce::PairTiming timing{parts[0].count * first.cycles, parts[1].count * second.cycles, together,
+                                        instructions / issued_per_cycle_};
         const auto found = deduce::interference(timing);
         trace_row(one, other, timing, found);
         return found;
@@ -156,7 +167,8 @@ private:
         return summarise(samples).value;
     }
 
-    void trace_row(std::size_t one, std::size_t other, const deduce::PairTiming& timing, const deduce::Interference& found) {
+    void trace_row(std::size_t one, std::size_t other, const deduce::PairTiming& timing,
+                   const deduce::Interference& found) {
         const double values[] = {static_cast<double>(one), static_cast<double>(other),      timing.first, timing.second,
                                  timing.together,          found.visible ? found.share : -1};
         for (std::size_t i = 0; i < std::size(values); ++i) trace_.columns[i].values.push_back(values[i]);
@@ -164,7 +176,8 @@ private:
 
     void report() {
         for (std::size_t row = 0; row < rows_.size(); ++row) {
-            if (context_.findings.find(fmt::format("operations[{}].throughput", rows_[row].operation.name)) == nullptr) continue;
+            if (context_.findings.find(fmt::format("operations[{}].throughput", rows_[row].operation.name)) == nullptr)
+                continue;
             report_units(row);
             report_instructions(row);
         }
@@ -184,15 +197,17 @@ private:
     [[nodiscard]] std::string shares_text(std::size_t row) const {
         std::vector<std::string> parts;
         for (const auto& [unit, found] : map_.pairs(row))
-            parts.push_back(found.visible ? fmt::format("{} {:.2g}", map_.units()[unit].name, std::round(100 * found.share) / 100)
-                                          : fmt::format("{} hidden by issue", map_.units()[unit].name));
+            parts.push_back(found.visible
+                                ? fmt::format("{} {:.2g}", map_.units()[unit].name, std::round(100 * found.share) / 100)
+                                : fmt::format("{} hidden by issue", map_.units()[unit].name));
         return fmt::format("shares of its rate: {}", fmt::join(parts, ", "));
     }
 
     void report_units(std::size_t row) {
         const auto verdict = map_.verdict(row);
         const std::string path = fmt::format("operations[{}].units", rows_[row].operation.name);
-        Evidence evidence{"arithmetic_units: pairs of operations in one loop, beside each other or in turns", kConfidence, shares_text(row)};
+        Evidence evidence{"arithmetic_units: pairs of operations in one loop, beside each other or in turns",
+                          kConfidence, shares_text(row)};
         switch (verdict.use) {
             case deduce::UnitUse::single: report_single(path, row, verdict.units.front(), evidence); break;
             case deduce::UnitUse::alternatives:
@@ -203,7 +218,8 @@ private:
                 // One machine instruction has one unit: what else it gets in the way of may be how it is dispatched.
                 if (rows_[row].size == 1) {
                     std::vector<deduce::Value> candidates{names({verdict.units.front()}), names(verdict.units)};
-                    if (may_have_own(row, verdict.units.front())) candidates.emplace_back(std::vector{std::string(rows_[row].operation.family)});
+                    if (may_have_own(row, verdict.units.front()))
+                        candidates.emplace_back(std::vector{std::string(rows_[row].operation.family)});
                     outcome_.estimates.push_back(undecided(path, std::move(candidates), evidence));
                     break;
                 }
@@ -214,30 +230,38 @@ private:
             case deduce::UnitUse::unexplained: {
                 auto with_other = names(verdict.units);
                 with_other.emplace_back("unknown");
-                // Warps that issue two instructions at once do so less often in a mixture: that looks like a partly shared unit too.
-                outcome_.estimates.push_back(
-                    undecided(path, {names(verdict.units), with_other, std::vector{std::string(rows_[row].operation.family)}}, evidence));
+                // Warps that issue two instructions at once do so less often in a mixture: that looks like a partly
+                // shared unit too.
+                outcome_.estimates.push_back(undecided(
+                    path, {names(verdict.units), with_other, std::vector{std::string(rows_[row].operation.family)}},
+                    evidence));
                 break;
             }
             case deduce::UnitUse::none: outcome_.estimates.push_back(undecided(path, {}, evidence)); break;
         }
     }
 
-    /// One machine instruction that takes turns with a unit's simplest one, at a lower rate: the unit executes it more slowly, or a unit of its own does
-    /// and dispatching to that keeps the other waiting. Nothing that can be timed tells which.
+    /// One machine instruction that takes turns with a unit's simplest one, at a lower rate: the unit executes it more
+    /// slowly, or a unit of its own does and dispatching to that keeps the other waiting. Nothing that can be timed
+    /// tells which.
     [[nodiscard]] bool may_have_own(std::size_t row, std::size_t unit) const {
         const auto& operation = rows_[row].operation;
-        const bool one_instruction = rows_[row].size == 1 && context_.findings.find(fmt::format("operations[{}].instructions", operation.name)) != nullptr;
-        return one_instruction && rows_[row].cycles > kSlower * rows_[map_.units()[unit].representative].cycles && operation.family != map_.units()[unit].name;
+        const bool one_instruction =
+            rows_[row].size == 1 &&
+            context_.findings.find(fmt::format("operations[{}].instructions", operation.name)) != nullptr;
+        return one_instruction && rows_[row].cycles > kSlower * rows_[map_.units()[unit].representative].cycles &&
+               operation.family != map_.units()[unit].name;
     }
 
     void report_single(const std::string& path, std::size_t row, std::size_t unit, Evidence evidence) {
         if (!may_have_own(row, unit)) return outcome_.estimates.push_back(decided(path, names({unit}), evidence));
         evidence.note = "it takes turns with that unit, at a rate of its own; " + evidence.note;
-        outcome_.estimates.push_back(undecided(path, {names({unit}), std::vector{std::string(rows_[row].operation.family)}}, evidence));
+        outcome_.estimates.push_back(
+            undecided(path, {names({unit}), std::vector{std::string(rows_[row].operation.family)}}, evidence));
     }
 
-    /// The issue limit hides whether the operation shares a unit: with one such unit, that one needs no further one to explain anything.
+    /// The issue limit hides whether the operation shares a unit: with one such unit, that one needs no further one to
+    /// explain anything.
     void report_hidden(const std::string& path, const deduce::UnitVerdict& verdict, Evidence evidence) {
         std::vector<deduce::Value> candidates;
         for (const auto unit : verdict.units) candidates.emplace_back(names({unit}));
@@ -252,17 +276,23 @@ private:
         const auto& operation = rows_[row].operation;
         const std::string path = fmt::format("operations[{}].instructions", operation.name);
         const auto verdict = map_.verdict(row);
-        if (context_.findings.find(path) != nullptr || verdict.units.empty() || verdict.use == deduce::UnitUse::unexplained) return;
+        if (context_.findings.find(path) != nullptr || verdict.units.empty() ||
+            verdict.use == deduce::UnitUse::unexplained)
+            return;
         const Row& simplest = rows_[map_.units()[verdict.units.front()].representative];
         const auto latency = context_.findings.number(fmt::format("operations[{}].latency", operation.name));
         const auto unit_latency = unit_latency_of(verdict.units.front());
         if (!latency || !unit_latency) return;
         const double by_latency = *latency / *unit_latency;
         const double by_rate = rows_[row].cycles / simplest.cycles;
-        const auto lowest = std::max<std::int64_t>(1, std::lround(std::floor(std::min(by_latency, by_rate) + kNearlyWhole)));
-        const auto highest = std::max<std::int64_t>(1, std::lround(std::ceil(std::max(by_latency, by_rate) - kNearlyWhole)));
-        const Evidence evidence{"arithmetic_units: latency and time in units of its unit's simplest operation", kConfidence,
-                                fmt::format("{:.3g} latencies, {:.3g} turns of {}", by_latency, by_rate, map_.units()[verdict.units.front()].name)};
+        const auto lowest =
+            std::max<std::int64_t>(1, std::lround(std::floor(std::min(by_latency, by_rate) + kNearlyWhole)));
+        const auto highest =
+            std::max<std::int64_t>(1, std::lround(std::ceil(std::max(by_latency, by_rate) - kNearlyWhole)));
+        const Evidence evidence{"arithmetic_units: latency and time in units of its unit's simplest operation",
+                                kConfidence,
+                                fmt::format("{:.3g} latencies, {:.3g} turns of {}", by_latency, by_rate,
+                                            map_.units()[verdict.units.front()].name)};
         if (lowest == highest) return outcome_.estimates.push_back(decided(path, lowest, evidence));
         std::vector<deduce::Value> candidates;
         for (auto count = lowest; count <= highest; ++count) candidates.emplace_back(count);
@@ -272,7 +302,8 @@ private:
     [[nodiscard]] std::optional<double> unit_latency_of(std::size_t unit) const {
         const auto& name = map_.units()[unit].name;
         if (const auto known = context_.findings.number(fmt::format("pipelines.{}.latency", name))) return known;
-        return context_.findings.number(fmt::format("operations[{}].latency", rows_[map_.units()[unit].representative].operation.name));
+        return context_.findings.number(
+            fmt::format("operations[{}].latency", rows_[map_.units()[unit].representative].operation.name));
     }
 
     /// Units that no pipeline of the scan stands for yet.
@@ -281,8 +312,11 @@ private:
             const auto& [name, representative] = map_.units()[unit];
             const Row& row = rows_[representative];
             if (context_.findings.find(fmt::format("pipelines.{}.lanes", name)) != nullptr) continue;
-            const Evidence evidence{fmt::format("arithmetic_units: {} is executed beside all other units", row.operation.name), kConfidence};
-            outcome_.estimates.push_back(rate_estimate(fmt::format("pipelines.{}.lanes", name), whole_lanes(warp_size_ / row.cycles), evidence));
+            const Evidence evidence{
+                fmt::format("arithmetic_units: {} is executed beside all other units", row.operation.name),
+                kConfidence};
+            outcome_.estimates.push_back(
+                rate_estimate(fmt::format("pipelines.{}.lanes", name), whole_lanes(warp_size_ / row.cycles), evidence));
             const auto* latency = context_.findings.find(fmt::format("operations[{}].latency", row.operation.name));
             if (latency == nullptr) continue;
             outcome_.estimates.push_back(*latency);
@@ -325,15 +359,16 @@ Outcome run(Context& context) { return watched(context, measure); }
 }  // namespace
 
 Experiment arithmetic_units_experiment() {
-    return {.id = "arithmetic_units",
-            .title = "which unit executes each operation, from pairs that run together",
-            .source = "Wong 2010, IV-B, Tables III and IV (which guess)",
-            .needs = {"arithmetic_throughput"},
-            .after = {"arithmetic_latency"},
-            .provides = {"operations[*].units", "operations[*].instructions", "pipelines.*.lanes", "pipelines.*.latency"},
-            .run = run,
-            .compile_ahead = compile_ahead,
-            .compile_after = "arithmetic_throughput"};
+    return {
+        .id = "arithmetic_units",
+        .title = "which unit executes each operation, from pairs that run together",
+        .source = "Wong 2010, IV-B, Tables III and IV (which guess)",
+        .needs = {"arithmetic_throughput"},
+        .after = {"arithmetic_latency"},
+        .provides = {"operations[*].units", "operations[*].instructions", "pipelines.*.lanes", "pipelines.*.latency"},
+        .run = run,
+        .compile_ahead = compile_ahead,
+        .compile_after = "arithmetic_throughput"};
 }
 
 }  // namespace gputomo::experiments

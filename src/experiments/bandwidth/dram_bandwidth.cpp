@@ -17,7 +17,8 @@ namespace {
 constexpr double kConfidence = 0.95;
 /// Sizes double until two successive rates agree this well ...
 constexpr double kStable = 0.005;
-/// ... or those of a simulated GPU reach this size, which takes a third of a second: not by any clock, or the host would decide what is found ...
+/// ... or those of a simulated GPU reach this size, which takes a third of a second: not by any clock, or the host
+/// would decide what is found ...
 constexpr std::int64_t kSimulatedArray = std::int64_t{32} << 20;
 /// ... or arrays reach this size: 4 GiB take a millisecond on the fastest memories.
 constexpr std::int64_t kLargestArray = std::int64_t{4} << 30;
@@ -35,7 +36,8 @@ struct Sizes {
 };
 
 Sizes sizes_for(const Context& context) {
-    const auto memory = context.device.attribute(device::Attribute::total_memory_bytes).value_or(std::int64_t{256} << 20);
+    const auto memory =
+        context.device.attribute(device::Attribute::total_memory_bytes).value_or(std::int64_t{256} << 20);
     // Two arrays, and room for others.
     const auto last = std::min(kLargestArray, memory / 4);
     return {std::min(last, std::max(kSmallestArray, kTimesCache * largest_cache(context))), last};
@@ -80,7 +82,8 @@ double quick_rate(Streaming& streaming, const Sizes& sizes) {
 }
 
 /// The rate with half as many bytes in flight (Little's law; Volkov 2016, 4.3).
-double rate_with_half(Context& context, StreamKind kind, StreamShape shape, device::Address arrays, const Sizes& sizes) {
+double rate_with_half(Context& context, StreamKind kind, StreamShape shape, device::Address arrays,
+                      const Sizes& sizes) {
     (shape.unroll > 1 ? shape.unroll : shape.threads) /= 2;
     Streaming half(context.device, kind, shape, arrays, Bytes{sizes.last});
     return quick_rate(half, sizes);
@@ -93,7 +96,9 @@ deduce::Estimate rate_estimate(StreamKind kind, double rate, double left, std::s
     if (left >= kSaturated) return decided_real(path, measured, {std::move(method), kConfidence});
     return undecided(
         path, {rate},
-        {std::move(method), kConfidence, fmt::format("half as many bytes in flight give {:.2f} of it: latency is the limit, the memory may give more", left)});
+        {std::move(method), kConfidence,
+         fmt::format("half as many bytes in flight give {:.2f} of it: latency is the limit, the memory may give more",
+                     left)});
 }
 
 /// The best shape on the smallest arrays, then larger arrays until the rate is steady.
@@ -118,7 +123,8 @@ deduce::Estimate best_rate(Context& context, StreamKind kind, device::Address ar
     trace.columns = {{"size", "bytes", growth.sizes}, {"rate", "GB/s", growth.rates}};
     trace.plot = {fmt::format("DRAM {} bandwidth", name), "size", {"rate"}, true, false};
     outcome.traces.push_back(std::move(trace));
-    return rate_estimate(kind, growth.rates.back(), rate_with_half(context, kind, shapes[best], arrays, sizes) / best_so_far,
+    return rate_estimate(kind, growth.rates.back(),
+                         rate_with_half(context, kind, shapes[best], arrays, sizes) / best_so_far,
                          fmt::format("dram_bandwidth: {}, arrays doubled until the rate was steady", streaming.name()));
 }
 
@@ -129,7 +135,8 @@ void add_peak(const device::Device& device, Outcome& outcome) {
     if (!khz || !bits || *khz <= 0 || *bits <= 0) return;
     // Two transfers a clock; GB/s = bytes x kHz / 1e6. The driver gives whole kHz.
     const double of_khz = 2.0 * static_cast<double>(*bits) / 8 / 1e6, peak = of_khz * static_cast<double>(*khz);
-    auto estimate = decided("memory.peak_bandwidth", peak, {"device attributes: bus width x memory clock x 2", kAttributeConfidence});
+    auto estimate = decided("memory.peak_bandwidth", peak,
+                            {"device attributes: bus width x memory clock x 2", kAttributeConfidence});
     estimate.interval = {peak - of_khz, peak + of_khz};
     outcome.estimates.push_back(std::move(estimate));
 }
@@ -139,7 +146,8 @@ Outcome measure(Context& context) {
     add_peak(context.device, outcome);
     const Sizes sizes = sizes_for(context);
     const device::Buffer arrays(context.device, Bytes{2 * sizes.last});
-    for (const StreamKind kind : {StreamKind::read, StreamKind::copy}) outcome.estimates.push_back(best_rate(context, kind, arrays.address(), outcome));
+    for (const StreamKind kind : {StreamKind::read, StreamKind::copy})
+        outcome.estimates.push_back(best_rate(context, kind, arrays.address(), outcome));
     return outcome;
 }
 

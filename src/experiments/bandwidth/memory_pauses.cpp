@@ -1,4 +1,5 @@
-// Does the memory stand still now and then, for how long and how often? Time stamps of loads of a few independent warps.
+// Does the memory stand still now and then, for how long and how often? Time stamps of loads of a few independent
+// warps.
 #include "experiments/experiments.hpp"
 
 #include "deduce/pauses.hpp"
@@ -32,9 +33,11 @@ constexpr std::array<std::uint32_t, 2> kTurns{2048, 12288};
 constexpr double kEnough = 0.01;
 /// Of a launch's loads, those before translations and clocks have settled.
 constexpr std::size_t kSettling = 16;
-/// The array is so many times as large as the largest cache, and no larger than it must be: translations that nobody has come late as well.
+/// The array is so many times as large as the largest cache, and no larger than it must be: translations that nobody
+/// has come late as well.
 constexpr std::int64_t kTimesCache = 8, kLineBytes = 128;
-constexpr std::int64_t kSmallestArray = std::int64_t{1} << 20, kLargestArray = std::int64_t{1} << 30, kShareOfMemory = 4;
+constexpr std::int64_t kSmallestArray = std::int64_t{1} << 20, kLargestArray = std::int64_t{1} << 30,
+                       kShareOfMemory = 4;
 /// Multiplier and increment of the generator of line numbers (Knuth 1997, 3.3.4, table 1, line 16).
 constexpr std::uint32_t kMultiplier = 1664525, kIncrement = 1013904223;
 /// The low bits of its numbers repeat soon.
@@ -44,14 +47,16 @@ struct Stamps {
     std::uint32_t begin = 0, end = 0;
 };
 
-/// Each warp of one block loads lines at random, each load waiting for the last, and stores the clock before and after. The warps do different numbers of other things
-/// between, so that they don't stay in step behind a pause. The array holds zeros.
+/// Each warp of one block loads lines at random, each load waiting for the last, and stores the clock before and after.
+/// The warps do different numbers of other things between, so that they don't stay in step behind a pause. The array
+/// holds zeros.
 ptx::KernelBuilder pauses_kernel(ptx::Target target) {
     ptx::KernelBuilder k("memory_pauses", target);
-    const Reg array = k.param(Type::u64, "array"), mask = k.param(Type::u32, "mask"), turns = k.param(Type::u32, "turns"),
-              stamps = k.param(Type::u64, "stamps");
-    const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), random = k.reg(Type::u32), line = k.reg(Type::u32), value = k.reg(Type::u32),
-              first = k.reg(Type::u32), to = k.reg(Type::u64), spin = k.reg(Type::u32);
+    const Reg array = k.param(Type::u64, "array"), mask = k.param(Type::u32, "mask"),
+              turns = k.param(Type::u32, "turns"), stamps = k.param(Type::u64, "stamps");
+    const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), random = k.reg(Type::u32),
+              line = k.reg(Type::u32), value = k.reg(Type::u32), first = k.reg(Type::u32), to = k.reg(Type::u64),
+              spin = k.reg(Type::u32);
     k("shr.u32", warp, k.special(SpecialRegister::tid_x), 5);
     k("setp.eq.u32", first_lane, k.special(SpecialRegister::laneid), 0);
     k("mul.lo.u32", first, warp, turns);
@@ -82,8 +87,10 @@ public:
         : context_(context),
           bytes_(array_bytes(context)),
           array_(context.device, bytes_),
-          stamps_(context.device, Bytes{std::int64_t{kWarps} * kTurns.back() * static_cast<std::int64_t>(sizeof(Stamps))}),
-          kernel_(context.device, pauses_kernel(target_of(context.device)), {TimedCode{.operation = {"LD|LDG", 4}, .counts = {1}}}) {
+          stamps_(context.device,
+                  Bytes{std::int64_t{kWarps} * kTurns.back() * static_cast<std::int64_t>(sizeof(Stamps))}),
+          kernel_(context.device, pauses_kernel(target_of(context.device)),
+                  {TimedCode{.operation = {"LD|LDG", 4}, .counts = {1}}}) {
         context.device.fill_u32(array_.address(), 0, static_cast<std::size_t>(bytes_.count()) / 4);
     }
 
@@ -93,10 +100,12 @@ public:
         std::vector<deduce::TimedLoad> loads;
         deduce::MemoryPauses found;
         for (std::size_t i = 0; i < kTurns.size(); ++i) {
-            context_.progress(static_cast<double>(i) / kTurns.size(), fmt::format("{} loads of each of {} warps", kTurns[i], kWarps));
+            context_.progress(static_cast<double>(i) / kTurns.size(),
+                              fmt::format("{} loads of each of {} warps", kTurns[i], kWarps));
             loads = sample(kTurns[i]);
             found = deduce::find_pauses(loads);
-            const bool known = found.verdict == deduce::MemoryPauses::Verdict::regular && found.time_high - found.time_low < kEnough * found.time;
+            const bool known = found.verdict == deduce::MemoryPauses::Verdict::regular &&
+                               found.time_high - found.time_low < kEnough * found.time;
             if (known || context_.quick) break;
         }
         add_traces(loads, found, outcome);
@@ -108,12 +117,16 @@ private:
     static Bytes array_bytes(const Context& context) {
         const auto memory = context.device.attribute(device::Attribute::total_memory_bytes).value_or(kLargestArray);
         const auto wanted = std::clamp(kTimesCache * largest_cache(context), kSmallestArray, kLargestArray);
-        return Bytes{static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::min(wanted, memory / kShareOfMemory))))};
+        return Bytes{static_cast<std::int64_t>(
+            std::bit_floor(static_cast<std::uint64_t>(std::min(wanted, memory / kShareOfMemory))))};
     }
 
     std::vector<deduce::TimedLoad> sample(std::uint32_t turns) {
         device::Arguments arguments;
-        arguments.add(array_.address()).add(static_cast<std::uint32_t>(bytes_.count() / kLineBytes - 1)).add(turns).add(stamps_.address());
+        arguments.add(array_.address())
+            .add(static_cast<std::uint32_t>(bytes_.count() / kLineBytes - 1))
+            .add(turns)
+            .add(stamps_.address());
         kernel_.launch({1}, {kWarps * kWarp}, arguments);
         const auto stamps = stamps_.read<Stamps>(std::size_t{kWarps} * turns);
         std::vector<deduce::TimedLoad> loads;
@@ -121,13 +134,16 @@ private:
             for (std::size_t turn = kSettling; turn < turns; ++turn) {
                 const auto& stamp = stamps[warp * turns + turn];
                 // The clock wraps round.
-                const auto since = [&](std::uint32_t time) { return static_cast<double>(static_cast<std::int32_t>(time - stamps.front().begin)); };
+                const auto since = [&](std::uint32_t time) {
+                    return static_cast<double>(static_cast<std::int32_t>(time - stamps.front().begin));
+                };
                 loads.push_back({since(stamp.begin), since(stamp.end), warp});
             }
         return loads;
     }
 
-    void add_traces(const std::vector<deduce::TimedLoad>& loads, const deduce::MemoryPauses& found, Outcome& outcome) const {
+    void add_traces(const std::vector<deduce::TimedLoad>& loads, const deduce::MemoryPauses& found,
+                    Outcome& outcome) const {
         deduce::Trace trace{.name = "memory_pauses/late", .experiment = "memory_pauses"};
         trace.columns = {{"time", "ns", {}}, {"late", "cycles", {}}, {"warp", "number", {}}};
         for (const auto& load : loads) {
@@ -153,16 +169,21 @@ private:
     void add_estimates(const deduce::MemoryPauses& found, Outcome& outcome) const {
         using enum deduce::MemoryPauses::Verdict;
         const Evidence evidence{"memory_pauses: loads of several warps that come late at once", kConfidence,
-                                fmt::format("{}; loads of {:.0f} cycles over {:.0f} us", found.why, found.median, nanoseconds(found.span) / 1000)};
+                                fmt::format("{}; loads of {:.0f} cycles over {:.0f} us", found.why, found.median,
+                                            nanoseconds(found.span) / 1000)};
         const std::array leaves{"memory.pause_interval", "memory.pause_time"};
         if (found.verdict == regular) {
-            outcome.estimates.push_back(
-                decided_real(leaves[0], {nanoseconds(found.interval), nanoseconds(found.interval_low), nanoseconds(found.interval_high)}, evidence));
-            outcome.estimates.push_back(
-                decided_real(leaves[1], {nanoseconds(found.time), nanoseconds(found.time_low), nanoseconds(found.time_high)}, evidence));
+            outcome.estimates.push_back(decided_real(
+                leaves[0],
+                {nanoseconds(found.interval), nanoseconds(found.interval_low), nanoseconds(found.interval_high)},
+                evidence));
+            outcome.estimates.push_back(decided_real(
+                leaves[1], {nanoseconds(found.time), nanoseconds(found.time_low), nanoseconds(found.time_high)},
+                evidence));
             return;
         }
-        for (const auto* leaf : leaves) outcome.estimates.push_back(found.verdict == none ? absent(leaf, evidence) : undecided(leaf, {}, evidence));
+        for (const auto* leaf : leaves)
+            outcome.estimates.push_back(found.verdict == none ? absent(leaf, evidence) : undecided(leaf, {}, evidence));
     }
 
     [[nodiscard]] double nanoseconds(double cycles) const { return cycles * 1000 / sm_mhz_of(context_); }

@@ -51,7 +51,8 @@ ptx::KernelBuilder streaming_kernel(ptx::Target target, StreamKind kind, int unr
     const Reg sum = k.reg(Type::b32);
     k("mov.b32", sum, 0);
     std::vector<Words> data;
-    for (int i = 0; i < unroll; ++i) data.push_back({k.reg(Type::b32), k.reg(Type::b32), k.reg(Type::b32), k.reg(Type::b32)});
+    for (int i = 0; i < unroll; ++i)
+        data.push_back({k.reg(Type::b32), k.reg(Type::b32), k.reg(Type::b32), k.reg(Type::b32)});
     k.loop(turns, [&] {
         for (const Words& words : data) {
             k("ld.global.v4.b32", vector_of(words), Mem{source});
@@ -81,11 +82,15 @@ Streaming::Streaming(device::Device& device, StreamKind kind, StreamShape shape,
       registers_(device.attribute(device::Attribute::max_registers_per_block).value_or(0)),
       kernel_(device, streaming_kernel(target_of(device), kind, shape.unroll), looped_accesses(kind, shape.unroll)) {}
 
-bool Streaming::fits() const { return registers_ == 0 || std::int64_t{kernel_.properties().registers_per_thread} * shape_.threads <= registers_; }
+bool Streaming::fits() const {
+    return registers_ == 0 || std::int64_t{kernel_.properties().registers_per_thread} * shape_.threads <= registers_;
+}
 
 std::int64_t StreamShape::turn_bytes() const { return std::int64_t{threads} * blocks * unroll * kAccessBytes; }
 
-std::uint32_t Streaming::turns(Bytes size) const { return static_cast<std::uint32_t>(std::max<std::int64_t>(1, size.count() / shape_.turn_bytes())); }
+std::uint32_t Streaming::turns(Bytes size) const {
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(1, size.count() / shape_.turn_bytes()));
+}
 
 Nanoseconds Streaming::run(Bytes size) {
     device::Arguments arguments;
@@ -93,7 +98,9 @@ Nanoseconds Streaming::run(Bytes size) {
         .add(arrays_ + static_cast<device::Address>(size_.count()))
         .add(static_cast<std::uint64_t>(shape_.turn_bytes() / shape_.unroll))
         .add(turns(size));
-    return kernel_.launch({static_cast<std::uint32_t>(shape_.blocks)}, {static_cast<std::uint32_t>(shape_.threads)}, arguments).elapsed;
+    return kernel_
+        .launch({static_cast<std::uint32_t>(shape_.blocks)}, {static_cast<std::uint32_t>(shape_.threads)}, arguments)
+        .elapsed;
 }
 
 Streaming::SecondHalf Streaming::second_half(Bytes size, int launches) {
@@ -106,11 +113,13 @@ Streaming::SecondHalf Streaming::second_half(Bytes size, int launches) {
     return {whole - half, moved(size) - moved(size / 2), turns(size) - turns(size / 2)};
 }
 
-Bytes Streaming::moved(Bytes size) const { return Bytes{turns(size) * shape_.turn_bytes() * (kind_ == StreamKind::copy ? 2 : 1)}; }
+Bytes Streaming::moved(Bytes size) const {
+    return Bytes{turns(size) * shape_.turn_bytes() * (kind_ == StreamKind::copy ? 2 : 1)};
+}
 
 std::string Streaming::name() const {
-    return fmt::format("{} of 16 bytes, {} in flight a thread, {} blocks of {} threads", kind_ == StreamKind::read ? "reads" : "copies", shape_.unroll,
-                       shape_.blocks, shape_.threads);
+    return fmt::format("{} of 16 bytes, {} in flight a thread, {} blocks of {} threads",
+                       kind_ == StreamKind::read ? "reads" : "copies", shape_.unroll, shape_.blocks, shape_.threads);
 }
 
 }  // namespace gputomo::experiments

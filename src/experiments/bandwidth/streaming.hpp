@@ -31,8 +31,9 @@ public:
     [[nodiscard]] bool fits() const;
     /// One pass over `size` bytes, rounded down to whole turns of the grid (at least one).
     Nanoseconds run(Bytes size);
-    /// What a pass over `size` does and takes beyond one over half of it, which is free of what a launch costs: the best of so many launches of each.
-    /// Launches of one size follow each other, since what is still to be written when a launch ends delays the next one.
+    /// What a pass over `size` does and takes beyond one over half of it, which is free of what a launch costs: the
+    /// best of so many launches of each. Launches of one size follow each other, since what is still to be written when
+    /// a launch ends delays the next one.
     struct SecondHalf {
         Nanoseconds time{0};
         Bytes moved{0};

@@ -1,4 +1,5 @@
-// By how much reads take longer beside writes, far below the rate at which memory is full: copies beside reads alone, over occupancy.
+// By how much reads take longer beside writes, far below the rate at which memory is full: copies beside reads alone,
+// over occupancy.
 #include "experiments/experiments.hpp"
 
 #include "deduce/statistics.hpp"
@@ -24,8 +25,8 @@ constexpr int kWarp = 32;
 constexpr double kConfidence = 0.8;
 /// Warps by SM, one access of each under way; below one, so many of the SMs have one.
 constexpr std::array kWarps{0.25, 0.5, 0.75, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0};
-/// Arrays are so many times as large as what the caches may keep of writes, and runs have so many turns at least: with 512 the clock that launches are timed by
-/// is uncertain by 10 cycles of a turn, a tenth of what writes add.
+/// Arrays are so many times as large as what the caches may keep of writes, and runs have so many turns at least: with
+/// 512 the clock that launches are timed by is uncertain by 10 cycles of a turn, a tenth of what writes add.
 constexpr std::int64_t kTimesCache = 6, kFewestTurns = 4096, kQuickTurns = 64;
 constexpr std::int64_t kShareOfMemory = 4;
 constexpr int kLaunches = 3;
@@ -69,14 +70,17 @@ public:
 private:
     [[nodiscard]] StreamShape shape_of(double warps) const {
         const double blocks = std::ceil(sms_of(context_.device) * std::min(1.0, warps));
-        return {.threads = static_cast<int>(std::max(1.0, warps)) * kWarp, .blocks = static_cast<int>(blocks), .unroll = 1};
+        return {
+            .threads = static_cast<int>(std::max(1.0, warps)) * kWarp, .blocks = static_cast<int>(blocks), .unroll = 1};
     }
 
     /// Of what is read.
     [[nodiscard]] Bytes size_for(StreamShape shape) const {
-        const auto memory = context_.device.attribute(device::Attribute::total_memory_bytes).value_or(std::int64_t{256} << 20);
+        const auto memory =
+            context_.device.attribute(device::Attribute::total_memory_bytes).value_or(std::int64_t{256} << 20);
         const std::int64_t turns = context_.quick ? kQuickTurns : kFewestTurns;
-        return Bytes{std::min(std::max(kTimesCache * largest_cache(context_), turns * shape.turn_bytes()), memory / kShareOfMemory)};
+        return Bytes{std::min(std::max(kTimesCache * largest_cache(context_), turns * shape.turn_bytes()),
+                              memory / kShareOfMemory)};
     }
 
     [[nodiscard]] Beside measure(double warps) {
@@ -84,7 +88,9 @@ private:
         const auto shape = shape_of(warps);
         const double cycles_per_ns = sm_mhz_of(context_) / 1000;
         const int all_warps = shape.threads / kWarp * shape.blocks;
-        Beside beside{.warps = all_warps / sms, .read = turn(StreamKind::read, shape) * cycles_per_ns, .copy = turn(StreamKind::copy, shape) * cycles_per_ns};
+        Beside beside{.warps = all_warps / sms,
+                      .read = turn(StreamKind::read, shape) * cycles_per_ns,
+                      .copy = turn(StreamKind::copy, shape) * cycles_per_ns};
         const double one_way = static_cast<double>(shape.turn_bytes()) / beside.copy * cycles_per_ns / *bandwidth_;
         beside.writes = one_way * write_cost_;
         beside.busy = one_way + beside.writes;
@@ -101,7 +107,8 @@ private:
 
     void add_trace(const std::vector<Beside>& all) {
         deduce::Trace trace{.name = "write_delay/occupancy", .experiment = "write_delay"};
-        trace.columns = {{"warps", "warp/SM", {}}, {"read", "cycles", {}}, {"copy", "cycles", {}}, {"writes", "share", {}}};
+        trace.columns = {
+            {"warps", "warp/SM", {}}, {"read", "cycles", {}}, {"copy", "cycles", {}}, {"writes", "share", {}}};
         for (const auto& beside : all) {
             const double row[] = {beside.warps, beside.read, beside.copy, beside.writes};
             for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
@@ -110,7 +117,8 @@ private:
         outcome_.traces.push_back(std::move(trace));
     }
 
-    /// The slope of what writes add over their share of the memory's time. What a store takes by itself is the same everywhere and no part of it.
+    /// The slope of what writes add over their share of the memory's time. What a store takes by itself is the same
+    /// everywhere and no part of it.
     void add_estimate(const std::vector<Beside>& all) {
         std::vector<double> writes, delays;
         for (const auto& beside : all) {
@@ -119,14 +127,16 @@ private:
             delays.push_back(beside.copy - beside.read);
         }
         if (writes.size() < 3) {
-            outcome_.warnings.emplace_back("write_delay: nothing is said: three numbers of warps do not leave the memory idle enough");
+            outcome_.warnings.emplace_back(
+                "write_delay: nothing is said: three numbers of warps do not leave the memory idle enough");
             return;
         }
         const auto [own, slope, uncertainty] = deduce::least_squares(writes, delays);
         const double delay = std::max(0.0, slope), reach = kDeviations * uncertainty;
-        outcome_.estimates.push_back(decided_real("memory.write_delay", {delay, std::max(0.0, delay - reach), delay + reach},
-                                                  {"write_delay: copies less reads alone, over the share of the memory's time that writes take", kConfidence,
-                                                   fmt::format("a store takes {:.3g} cycles besides", own)}));
+        outcome_.estimates.push_back(
+            decided_real("memory.write_delay", {delay, std::max(0.0, delay - reach), delay + reach},
+                         {"write_delay: copies less reads alone, over the share of the memory's time that writes take",
+                          kConfidence, fmt::format("a store takes {:.3g} cycles besides", own)}));
     }
 
     Context& context_;

@@ -43,8 +43,8 @@ constexpr std::uint64_t kMostFarLoads = 1 << 19;
 constexpr double kTimesLines = 1.25;
 /// Loads of memory go through so many lines, more than caches keep of what was written there last.
 constexpr std::uint64_t kMemoryLines = 1 << 20;
-/// Two paths whose nearest latencies differ by more than this share do not start at the same cache; nor do they where one of them
-/// misses in arrays that the other's first cache serves.
+/// Two paths whose nearest latencies differ by more than this share do not start at the same cache; nor do they where
+/// one of them misses in arrays that the other's first cache serves.
 constexpr double kNearer = 0.1;
 /// Confidence of a capacity that is only known to lie in an interval.
 constexpr double kOpen = 0.5;
@@ -60,7 +60,8 @@ std::uint64_t largest_array(const device::Device& device) {
     const auto l2 = device.attribute(l2_cache_bytes).value_or(0);
     const auto memory = device.attribute(total_memory_bytes).value_or(std::int64_t{256} << 20);
     // Loads past the first level begin with arrays of kSmallestFar, however small the L2 is.
-    const auto wanted = l2 > 0 ? std::max(kTimesL2 * l2, static_cast<std::int64_t>(4 * kSmallestFar)) : kLargestUncached;
+    const auto wanted =
+        l2 > 0 ? std::max(kTimesL2 * l2, static_cast<std::int64_t>(4 * kSmallestFar)) : kLargestUncached;
     return std::bit_floor(static_cast<std::uint64_t>(std::min(wanted, memory / kPartOfMemory)));
 }
 
@@ -84,17 +85,25 @@ deduce::Trace trace_of(std::string name, const deduce::LevelSweep& sweep) {
     trace.columns = {{"size", "bytes", {}}, {"stride", "bytes", {}}, {"median", "cycles", {}},
                      {"low", "cycles", {}}, {"high", "cycles", {}},  {"mean", "cycles", {}}};
     for (const auto& point : sweep.points) {
-        const double row[] = {static_cast<double>(point.bytes), static_cast<double>(point.stride), point.median, point.low, point.high, point.mean};
+        const double row[] = {static_cast<double>(point.bytes),
+                              static_cast<double>(point.stride),
+                              point.median,
+                              point.low,
+                              point.high,
+                              point.mean};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
     }
-    trace.plot = {"Latency of a dependent load against the size of the array", "size", {"median", "low", "high"}, true, false};
+    trace.plot = {
+        "Latency of a dependent load against the size of the array", "size", {"median", "low", "high"}, true, false};
     return trace;
 }
 
 /// The levels that one chase sees in front of its last one.
-void append_caches(std::vector<FoundCache>& caches, const deduce::LevelSweep& sweep, ChaseArray& array, int first_number) {
+void append_caches(std::vector<FoundCache>& caches, const deduce::LevelSweep& sweep, ChaseArray& array,
+                   int first_number) {
     for (std::size_t i = 0; i + 1 < sweep.levels.size(); ++i)
-        caches.push_back({fmt::format("l{}", first_number + static_cast<int>(i)), sweep.levels[i], sweep.levels[i + 1].latency, &array, kFarStride,
+        caches.push_back({fmt::format("l{}", first_number + static_cast<int>(i)), sweep.levels[i],
+                          sweep.levels[i + 1].latency, &array, kFarStride,
                           i > 0 ? sweep.levels[i - 1].overflows : kSmallestFar});
 }
 
@@ -112,7 +121,11 @@ public:
     [[nodiscard]] deduce::Trace trace() const {
         deduce::Trace trace{.name = name_, .experiment = "caches"};
         trace.columns = {{"size", "bytes", {}}, {"latency", "cycles", {}}, {"loads", "count", {}}};
-        trace.plot = {.title = "How many loads took how long, by size of the array", .x = "size", .y = {"latency"}, .log_x = true, .shade = "loads"};
+        trace.plot = {.title = "How many loads took how long, by size of the array",
+                      .x = "size",
+                      .y = {"latency"},
+                      .log_x = true,
+                      .shade = "loads"};
         for (const auto& [size, counts] : counts_)
             for (const auto& [latency, loads] : counts) {
                 trace.columns[0].values.push_back(static_cast<double>(size));
@@ -133,14 +146,16 @@ struct Hierarchy {
     deduce::Level memory;
 };
 
-/// A first level is what only loads that may hit it see; the others are seen by loads that go past it, which also keep the
-/// first level from hiding them.
+/// A first level is what only loads that may hit it see; the others are seen by loads that go past it, which also keep
+/// the first level from hiding them.
 Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, deduce::LevelQuestion beyond_first, Outcome& outcome) {
     near.describe(0.05, "first-level caches");
     Distribution near_counts("caches/near_latencies", near.chase()), far_counts("caches/far_latencies", far.chase());
-    const auto near_sweep = deduce::deduce_levels(
-        std::ref(near_counts),
-        {.largest = std::min(beyond_first.largest, kLargestNear), .stride = kNearStride, .least_step = beyond_first.least_step, .most_loads = kMostNearLoads});
+    const auto near_sweep =
+        deduce::deduce_levels(std::ref(near_counts), {.largest = std::min(beyond_first.largest, kLargestNear),
+                                                      .stride = kNearStride,
+                                                      .least_step = beyond_first.least_step,
+                                                      .most_loads = kMostNearLoads});
     far.describe(0.2, "caches behind the first level");
     const auto far_sweep = deduce::deduce_levels(std::ref(far_counts), beyond_first);
     outcome.traces.push_back(trace_of("caches/near", near_sweep));
@@ -151,7 +166,8 @@ Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, deduce::LevelQuestio
     const auto& nearest = near_sweep.levels.front();
     const auto& beyond = far_sweep.levels.front();
     const bool smaller = nearest.overflows > 0 && nearest.overflows <= beyond.fits && nearest.latency < beyond.latency;
-    if (smaller || nearest.latency < (1 - kNearer) * beyond.latency) hierarchy.caches.push_back({"l1", nearest, beyond.latency, &near});
+    if (smaller || nearest.latency < (1 - kNearer) * beyond.latency)
+        hierarchy.caches.push_back({"l1", nearest, beyond.latency, &near});
     append_caches(hierarchy.caches, far_sweep, far, 2);
     hierarchy.memory = far_sweep.levels.back();
     return hierarchy;
@@ -161,9 +177,13 @@ Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, deduce::LevelQuestio
 deduce::Estimate latency_of(const FoundCache& cache, const std::string& prefix) {
     // A quarter: with replacement other than LRU an array of the level's full size need not be there.
     const auto offsets = deduce::strided(std::max(cache.level.fits / 4, cache.smallest), cache.stride);
-    const auto mean = cache.array->mean(offsets, 0, kWarmLaps * offsets.size(), std::max<std::uint64_t>(offsets.size(), kLeastLoads));
-    const Evidence evidence{"caches: mean of the dependent loads of an array that fits; the interval holds 90% of the single loads", kConfidence};
-    return decided_integer(prefix + ".latency", {mean.value_or(cache.level.latency), cache.level.low, cache.level.high}, evidence);
+    const auto mean =
+        cache.array->mean(offsets, 0, kWarmLaps * offsets.size(), std::max<std::uint64_t>(offsets.size(), kLeastLoads));
+    const Evidence evidence{
+        "caches: mean of the dependent loads of an array that fits; the interval holds 90% of the single loads",
+        kConfidence};
+    return decided_integer(prefix + ".latency", {mean.value_or(cache.level.latency), cache.level.low, cache.level.high},
+                           evidence);
 }
 
 void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, Outcome& outcome) {
@@ -186,8 +206,13 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
     const auto findings = deduce::deduce_geometry(cache.array->chase(), question);
     const bool exact = findings.capacity.confidence > kOpen;
     const OverfillQuestion overfill{
-        cache.name, "caches", cache.level, cache.next_latency, findings.line.confidence > 0 ? static_cast<std::uint64_t>(findings.line.value) : cache.stride,
-        room,       !exact};
+        cache.name,
+        "caches",
+        cache.level,
+        cache.next_latency,
+        findings.line.confidence > 0 ? static_cast<std::uint64_t>(findings.line.value) : cache.stride,
+        room,
+        !exact};
     const auto beyond = measure_overfill(*cache.array, overfill, outcome);
     const auto read_off = exact ? std::nullopt : capacity_of(beyond, overfill);
     for (auto& estimate : deduce::cache_estimates(findings, prefix, "caches")) {
@@ -197,14 +222,19 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
     for (const auto& remark : findings.remarks) outcome.warnings.push_back(fmt::format("{}: {}", cache.name, remark));
 }
 
-/// Loads from memory, all of one list that is written once: each walk goes on where the last one ended, so that no cache has what it asks for.
+/// Loads from memory, all of one list that is written once: each walk goes on where the last one ended, so that no
+/// cache has what it asks for.
 class MemoryLoads {
 public:
     MemoryLoads(ChaseArray& far, const std::vector<std::uint64_t>& offsets, double threshold)
-        : far_(far), written_(far.write(offsets)), threshold_(threshold), warm_(threshold > 0 ? kWarmLoads : offsets.size()) {}
+        : far_(far),
+          written_(far.write(offsets)),
+          threshold_(threshold),
+          warm_(threshold > 0 ? kWarmLoads : offsets.size()) {}
 
-    /// Latencies on one SM. Where a cache still has most of what the loads ask for, since the list was written there last, loads elsewhere in
-    /// the list are tried: the few others may have been slow for more reasons, such as a new page.
+    /// Latencies on one SM. Where a cache still has most of what the loads ask for, since the list was written there
+    /// last, loads elsewhere in the list are tried: the few others may have been slow for more reasons, such as a new
+    /// page.
     std::vector<double> on_sm(std::uint32_t sm) {
         for (std::uint64_t place = 0; place < kPlaces; ++place) {
             auto latencies = far_.on_sm(written_, at_, warm_, kLoadsPerSm, sm);
@@ -225,10 +255,12 @@ private:
 };
 
 /// Mean latency of memory by SM: loads of an array that no cache holds, every SM from another element on.
-void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, std::uint64_t largest, Outcome& outcome) {
+void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, std::uint64_t largest,
+                Outcome& outcome) {
     const bool cached = !hierarchy.caches.empty();
     const double threshold = cached ? (hierarchy.caches.back().level.latency + hierarchy.memory.latency) / 2 : 0;
-    const auto offsets = deduce::strided(cached ? largest : kSmallestFar, cached ? std::max(kFarStride, largest / kMemoryLines) : kFarStride);
+    const auto offsets = deduce::strided(cached ? largest : kSmallestFar,
+                                         cached ? std::max(kFarStride, largest / kMemoryLines) : kFarStride);
     const auto sms = sms_of(context.device);
     const std::uint32_t every = (sms + kMostSms - 1) / kMostSms;
     const double step = clock_step(context.findings);
@@ -247,12 +279,15 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
     if (by_sm.empty()) return;
     const auto [low, high] = std::ranges::minmax(by_sm);
     const double mean = std::accumulate(by_sm.begin(), by_sm.end(), 0.0) / static_cast<double>(by_sm.size());
-    auto latency = decided(
-        "paths.global.memory_latency", static_cast<std::int64_t>(std::llround(mean)),
-        {fmt::format("caches: median latency of memory on each of {} SMs, their mean; the interval holds 90% of the single loads", by_sm.size()), kConfidence});
+    auto latency = decided("paths.global.memory_latency", static_cast<std::int64_t>(std::llround(mean)),
+                           {fmt::format("caches: median latency of memory on each of {} SMs, their mean; the interval "
+                                        "holds 90% of the single loads",
+                                        by_sm.size()),
+                            kConfidence});
     latency.interval = {std::min(low, hierarchy.memory.low), std::max(high, hierarchy.memory.high)};
     outcome.estimates.push_back(std::move(latency));
-    outcome.estimates.push_back(decided("paths.global.memory_latency_range", std::vector<std::int64_t>{std::llround(low), std::llround(high)},
+    outcome.estimates.push_back(decided("paths.global.memory_latency_range",
+                                        std::vector<std::int64_t>{std::llround(low), std::llround(high)},
                                         {"caches: smallest and largest of the SMs' medians", kConfidence}));
     outcome.traces.push_back(std::move(trace));
 }
@@ -261,7 +296,9 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
 void add_trace_maps(const Hierarchy& hierarchy, std::uint64_t room, Outcome& outcome) {
     const auto number = [&](const std::string& path) {
         const auto found = std::ranges::find(outcome.estimates, path, &deduce::Estimate::path);
-        const auto* value = found == outcome.estimates.end() || found->verdict != deduce::Verdict::decided ? nullptr : std::get_if<std::int64_t>(&found->value);
+        const auto* value = found == outcome.estimates.end() || found->verdict != deduce::Verdict::decided
+                                ? nullptr
+                                : std::get_if<std::int64_t>(&found->value);
         return value == nullptr ? std::uint64_t{0} : static_cast<std::uint64_t>(*value);
     };
     for (const auto& cache : hierarchy.caches) {
@@ -269,7 +306,8 @@ void add_trace_maps(const Hierarchy& hierarchy, std::uint64_t room, Outcome& out
             return cache.array->walk(offsets, warm, loads, std::nullopt);
         };
         add_trace_map(walk,
-                      {"caches", cache.name, number(fmt::format("caches.{}.capacity", cache.name)), number(fmt::format("caches.{}.line", cache.name)), room},
+                      {"caches", cache.name, number(fmt::format("caches.{}.capacity", cache.name)),
+                       number(fmt::format("caches.{}.line", cache.name)), room},
                       outcome.traces);
     }
 }
@@ -296,7 +334,8 @@ Outcome measure(Context& context) {
         add_cache(cache, room, context.seed, outcome);
     }
     outcome.estimates.push_back(
-        decided("paths.global.caches", names, {"caches: levels of latency against array size, with and without the first level", kConfidence}));
+        decided("paths.global.caches", names,
+                {"caches: levels of latency against array size, with and without the first level", kConfidence}));
     add_memory(context, hierarchy, far, largest, outcome);
     add_trace_maps(hierarchy, room, outcome);
     return outcome;
@@ -312,8 +351,9 @@ Experiment caches_experiment() {
             .source = "Wong 2010, III-B, IV-G; Mei 2014, 3.2",
             .needs = {},
             .after = {"clock"},
-            .provides = {"caches.*.latency", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets", "caches.*.set_ways",
-                         "caches.*.index", "caches.*.index_bits", "caches.*.index_hash", "caches.*.policy", "caches.*.way_odds", "paths.global.caches",
+            .provides = {"caches.*.latency", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways",
+                         "caches.*.sets", "caches.*.set_ways", "caches.*.index", "caches.*.index_bits",
+                         "caches.*.index_hash", "caches.*.policy", "caches.*.way_odds", "paths.global.caches",
                          "paths.global.memory_latency", "paths.global.memory_latency_range"},
             .run = run};
 }

@@ -13,11 +13,12 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Lines longer than this, and shorter ones, are not expected; confidence of one whose neighbours say so, and of a number that is known to lie in an interval.
+/// Lines longer than this, and shorter ones, are not expected; confidence of one whose neighbours say so, and of a
+/// number that is known to lie in an interval.
 constexpr std::uint64_t kLongestLine = 1024, kShortestLine = 32;
 constexpr double kNeighbours = 0.95, kInterval = 0.5;
-/// Sizes of code that a capacity is looked for in; laps before its misses count, and that count; shares of visits that miss where it fits but for accidents, and
-/// where it does not.
+/// Sizes of code that a capacity is looked for in; laps before its misses count, and that count; shares of visits that
+/// miss where it fits but for accidents, and where it does not.
 constexpr std::uint64_t kSizes = 48, kWarmLaps = 4, kLaps = 8;
 constexpr double kHardlyAny = 0.02, kSome = 0.1;
 /// Laps through all pieces of code that a warp is to wait in.
@@ -25,25 +26,31 @@ constexpr std::size_t kEntryLaps = 12;
 
 deduce::Trace trace_of(const deduce::Neighbours& neighbours, const std::string& name) {
     deduce::Trace trace{.name = "instruction_caches/neighbours_" + name, .experiment = "instruction_caches"};
-    trace.columns = {{"distance", "bytes", {}}, {"inside", "share", {}}, {"outside", "share", {}}, {"cold", "visits", {}}};
+    trace.columns = {
+        {"distance", "bytes", {}}, {"inside", "share", {}}, {"outside", "share", {}}, {"cold", "visits", {}}};
     for (const auto& share : neighbours.shares) {
-        const double row[] = {static_cast<double>(share.distance), share.inside, share.outside, static_cast<double>(share.cold)};
+        const double row[] = {static_cast<double>(share.distance), share.inside, share.outside,
+                              static_cast<double>(share.cold)};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
     }
-    trace.plot = {.title = "Code that a miss brings along, by its distance from what was asked for", .x = "distance", .y = {"inside", "outside"}};
+    trace.plot = {.title = "Code that a miss brings along, by its distance from what was asked for",
+                  .x = "distance",
+                  .y = {"inside", "outside"}};
     return trace;
 }
 
-/// The largest piece of code that is walked through with hardly a miss, like all smaller ones, and the smallest from which on, like in all larger ones, one
-/// visit in ten misses; with the dispatcher's, which is visited as often.
-deduce::Finding capacity_of(InstructionChase& chase, const PathLevel& cache, double border, const PathQuestion& question) {
+/// The largest piece of code that is walked through with hardly a miss, like all smaller ones, and the smallest from
+/// which on, like in all larger ones, one visit in ten misses; with the dispatcher's, which is visited as often.
+deduce::Finding capacity_of(InstructionChase& chase, const PathLevel& cache, double border,
+                            const PathQuestion& question) {
     const std::uint64_t from = cache.level.fits / 2, to = cache.level.overflows;
     const std::uint64_t step = std::max<std::uint64_t>((to - from) / kSizes / question.stride, 1) * question.stride;
     std::uint64_t fits = 0, overflows = to;
     bool fitted = true;
     for (std::uint64_t bytes = from; bytes <= to; bytes += step) {
         const auto tour = deduce::strided(bytes, question.stride, question.most_loads);
-        const double missing = deduce::share_above(chase.walk(tour, kWarmLaps * tour.size(), kLaps * tour.size(), std::nullopt), border);
+        const double missing =
+            deduce::share_above(chase.walk(tour, kWarmLaps * tour.size(), kLaps * tour.size(), std::nullopt), border);
         fitted = fitted && missing <= kHardlyAny;
         if (fitted) fits = bytes;
         if (missing <= kSome) overflows = bytes + step;
@@ -52,7 +59,8 @@ deduce::Finding capacity_of(InstructionChase& chase, const PathLevel& cache, dou
     return {known(fits), kInterval, {known(fits), known(overflows)}, {}};
 }
 
-/// The block at whose begin a warp waits for code that it jumped into, where it waits at all; 0 where that is not known.
+/// The block at whose begin a warp waits for code that it jumped into, where it waits at all; 0 where that is not
+/// known.
 std::uint64_t block_waited_for(Context& context, Outcome& outcome) {
     FetchEntries entries(context.device);
     add_code_checks(entries.compiled(), outcome);
@@ -69,23 +77,29 @@ std::uint64_t block_waited_for(Context& context, Outcome& outcome) {
         trace.columns[0].values.push_back(static_cast<double>(place.offset));
         trace.columns[1].values.push_back(share);
     }
-    trace.plot = {.title = "Visits that wait between two clock reads, by where the later one lies in the code", .x = "offset", .y = {"waits"}};
+    trace.plot = {.title = "Visits that wait between two clock reads, by where the later one lies in the code",
+                  .x = "offset",
+                  .y = {"waits"}};
     outcome.traces.push_back(std::move(trace));
     return deduce::block_of_waits(waits, bytes_of_instruction(context.device));
 }
 
-/// A visit goes through all of a piece, so that lines may be shorter; but not where a warp that waits for code only does so at the begin of one.
+/// A visit goes through all of a piece, so that lines may be shorter; but not where a warp that waits for code only
+/// does so at the begin of one.
 deduce::Finding line_of(const deduce::Neighbours& neighbours, std::uint64_t piece, std::uint64_t waited_for) {
     const auto line = static_cast<std::int64_t>(neighbours.line);
-    if (neighbours.line > piece || (neighbours.line == piece && waited_for >= piece)) return {line, kNeighbours, {line, line}, {}};
+    if (neighbours.line > piece || (neighbours.line == piece && waited_for >= piece))
+        return {line, kNeighbours, {line, line}, {}};
     deduce::Finding open;
-    for (auto shorter = static_cast<std::int64_t>(kShortestLine); shorter <= line; shorter *= 2) open.candidates.push_back(shorter);
+    for (auto shorter = static_cast<std::int64_t>(kShortestLine); shorter <= line; shorter *= 2)
+        open.candidates.push_back(shorter);
     return open;
 }
 
 }  // namespace
 
-void find_code_ahead(Context& context, InstructionChase& chase, const PathQuestion& question, PathFindings& findings, Outcome& outcome) {
+void find_code_ahead(Context& context, InstructionChase& chase, const PathQuestion& question, PathFindings& findings,
+                     Outcome& outcome) {
     std::vector<deduce::Neighbours> of_caches;
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         of_caches.push_back(deduce::find_neighbours(question.chase_behind, {.border = findings.borders_of(i)[1],
@@ -97,8 +111,10 @@ void find_code_ahead(Context& context, InstructionChase& chase, const PathQuesti
     }
     const auto farthest = std::ranges::max_element(of_caches, {}, &deduce::Neighbours::ahead);
     if (farthest == of_caches.end() || farthest->ahead == 0) return;
-    outcome.warnings.push_back(fmt::format("{}: up to {} bytes behind a line come along with it: how the caches choose sets is not told by which lines stay",
-                                           question.experiment, farthest->ahead));
+    outcome.warnings.push_back(
+        fmt::format("{}: up to {} bytes behind a line come along with it: how the caches choose sets is not told by "
+                    "which lines stay",
+                    question.experiment, farthest->ahead));
     const std::uint64_t waited_for = block_waited_for(context, outcome);
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         auto& cache = findings.caches[i];

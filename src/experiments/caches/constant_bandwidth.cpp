@@ -48,18 +48,20 @@ struct BlockResult {
     std::uint32_t claim = 0, begin = 0, end = 0, padding = 0;
 };
 
-/// One thread on each of `active` SMs follows its rings: on the first of each `per` SMs, of which there are `groups`, then on the second of each, which begins
-/// elsewhere. The lap before the timed ones runs through the same code.
+/// One thread on each of `active` SMs follows its rings: on the first of each `per` SMs, of which there are `groups`,
+/// then on the second of each, which begins elsewhere. The lap before the timed ones runs through the same code.
 ptx::KernelBuilder bandwidth_kernel(ptx::Target target) {
     ptx::KernelBuilder k("constant_bandwidth", target);
     std::vector<Reg> starts;
     for (std::size_t i = 0; i < kChains; ++i) starts.push_back(k.param(Type::u64, fmt::format("start{}", i)));
-    const Reg turns = k.param(Type::u32, "turns"), per = k.param(Type::u32, "per"), groups = k.param(Type::u32, "groups"),
-              active = k.param(Type::u32, "active"), shift = k.param(Type::u32, "shift"), results = k.param(Type::u64, "results"),
+    const Reg turns = k.param(Type::u32, "turns"), per = k.param(Type::u32, "per"),
+              groups = k.param(Type::u32, "groups"), active = k.param(Type::u32, "active"),
+              shift = k.param(Type::u32, "shift"), results = k.param(Type::u64, "results"),
               sink = k.param(Type::u64, "sink");
     static_cast<void>(k.array(constant_array()));
     const Label leave = k.label();
-    const Reg sm = k.special(SpecialRegister::smid), number = k.reg(Type::u32), rest = k.reg(Type::u32), other = k.reg(Type::pred), taken = k.reg(Type::u32);
+    const Reg sm = k.special(SpecialRegister::smid), number = k.reg(Type::u32), rest = k.reg(Type::u32),
+              other = k.reg(Type::pred), taken = k.reg(Type::u32);
     k("div.u32", number, sm, per);
     k("rem.u32", rest, sm, per);
     k("mad.lo.u32", number, rest, groups, number);
@@ -110,25 +112,35 @@ std::optional<Subject> subject_of(const Findings& findings) {
     if (list == nullptr || list->verdict != deduce::Verdict::decided) return std::nullopt;
     const auto& names = std::get<std::vector<std::string>>(list->value);
     if (names.size() < 2) return std::nullopt;
-    const auto leaf = [&](const std::string& name, std::string_view what) { return findings.number(fmt::format("caches.{}.{}", name, what)); };
+    const auto leaf = [&](const std::string& name, std::string_view what) {
+        return findings.number(fmt::format("caches.{}.{}", name, what));
+    };
     const auto scope = [&](const std::string& name) {
         const auto* found = findings.find(fmt::format("caches.{}.scope", name));
-        return found == nullptr || found->verdict != deduce::Verdict::decided ? std::string() : std::get<std::string>(found->value);
+        return found == nullptr || found->verdict != deduce::Verdict::decided ? std::string()
+                                                                              : std::get<std::string>(found->value);
     };
     const auto &last = names.back(), &before = names[names.size() - 2];
-    const auto capacity = leaf(last, "capacity"), held = leaf(before, "capacity"), line = leaf(last, "line"), bytes = leaf(before, "sector"),
-               latency = leaf(last, "latency");
+    const auto capacity = leaf(last, "capacity"), held = leaf(before, "capacity"), line = leaf(last, "line"),
+               bytes = leaf(before, "sector"), latency = leaf(last, "latency");
     if (!capacity || !held || !line || !bytes || !latency || scope(last) != "gpu") return std::nullopt;
     const auto sharing = scope(before);
     if (sharing != "sm" && sharing != "tpc") return std::nullopt;
     const double per = sharing == "sm" ? 1 : findings.number("topology.sms_per_tpc").value_or(0);
     if (per < 1) return std::nullopt;
-    return Subject{last,   names.front(), static_cast<std::uint64_t>(*capacity), static_cast<std::uint64_t>(*held), static_cast<std::uint64_t>(*line),
-                   *bytes, *latency,      static_cast<std::uint32_t>(per)};
+    return Subject{last,
+                   names.front(),
+                   static_cast<std::uint64_t>(*capacity),
+                   static_cast<std::uint64_t>(*held),
+                   static_cast<std::uint64_t>(*line),
+                   *bytes,
+                   *latency,
+                   static_cast<std::uint32_t>(per)};
 }
 
-/// Bytes per cycle of several SMs that don't end at the same time: until the last one's end, when the others' bandwidth lies idle, and the sum of what each
-/// had until its own, with which the last ones have what the others left. The cache's own bandwidth, where they fill it, lies between.
+/// Bytes per cycle of several SMs that don't end at the same time: until the last one's end, when the others' bandwidth
+/// lies idle, and the sum of what each had until its own, with which the last ones have what the others left. The
+/// cache's own bandwidth, where they fill it, lies between.
 struct Throughput {
     double until_last = 0, each = 0;
 };
@@ -139,16 +151,19 @@ public:
         : device_(device),
           subject_(subject),
           module_(load(device)),
-          kernel_(module_, bandwidth_kernel(target_of(device)).name(), {LoopedCode{.operation = {"LDC"}, .count = kChains}}),
+          kernel_(module_, bandwidth_kernel(target_of(device)).name(),
+                  {LoopedCode{.operation = {"LDC"}, .count = kChains}}),
           links_(device, module_),
           sms_(sms_of(device)),
           results_(device, Bytes{static_cast<std::int64_t>(sizeof(BlockResult)) * sms_ + 16}) {
-        lines_ = static_cast<std::uint32_t>(kPart * static_cast<double>(subject.capacity)) / kChains / static_cast<std::uint32_t>(subject.line);
+        lines_ = static_cast<std::uint32_t>(kPart * static_cast<double>(subject.capacity)) / kChains /
+                 static_cast<std::uint32_t>(subject.line);
         write_rings(1);
-        for (std::uint64_t chain = 0; chain < kChains; ++chain) starts_.push_back(links_.link_to(chain * lines_ * subject_.line));
+        for (std::uint64_t chain = 0; chain < kChains; ++chain)
+            starts_.push_back(links_.link_to(chain * lines_ * subject_.line));
     }
-    /// Gives each SM of a group lines of its own: followers in one ring would find what the first one fetched. False where the cache before holds what
-    /// two of them walk through.
+    /// Gives each SM of a group lines of its own: followers in one ring would find what the first one fetched. False
+    /// where the cache before holds what two of them walk through.
     bool split_rings() {
         const std::uint64_t part = lines_ / subject_.per;
         if (subject_.per < 2 || (subject_.per - 1) * kChains * part * subject_.line <= subject_.before) return false;
@@ -159,7 +174,8 @@ public:
     [[nodiscard]] std::uint32_t groups() const { return (sms_ + subject_.per - 1) / subject_.per; }
     [[nodiscard]] std::uint32_t sms() const { return sms_; }
     [[nodiscard]] const CompiledKernel& kernel() const { return kernel_; }
-    /// Bytes per cycle that come to `active` SMs together: what the second half of the laps adds, free of how SMs begin and end.
+    /// Bytes per cycle that come to `active` SMs together: what the second half of the laps adds, free of how SMs begin
+    /// and end.
     Throughput rate(std::uint32_t active) {
         const auto half = cycles(active, kLaps / 2 * lines_), whole = cycles(active, kLaps * lines_);
         constexpr std::uint32_t kTimedLaps = kLaps - kLaps / 2;
@@ -195,7 +211,8 @@ private:
         device_.fill_u32(results_.address(), 0, sizeof(BlockResult) / 4 * sms_);
         kernel_.launch({kBlocksPerSm * sms_}, {1}, arguments);
         std::vector<double> spans;
-        for (const auto& block : results_.read<BlockResult>(sms_)) spans.push_back(block.claim != 0 ? block.end - block.begin : 0);
+        for (const auto& block : results_.read<BlockResult>(sms_))
+            spans.push_back(block.claim != 0 ? block.end - block.begin : 0);
         return spans;
     }
     static std::shared_ptr<device::Module> load(device::Device& device) {
@@ -236,15 +253,16 @@ private:
     }
 };
 
-/// One SM, two, ... of those that share no cache before this one; then, where they can be kept from sharing what they fetch, all SMs, which fill it even
-/// where accidents always hold some of them up.
+/// One SM, two, ... of those that share no cache before this one; then, where they can be kept from sharing what they
+/// fetch, all SMs, which fill it even where accidents always hold some of them up.
 std::vector<Rate> measure_rates(Context& context, Measurement& measurement) {
     std::vector<Rate> rates;
     const auto add = [&](std::uint32_t active) {
         context.progress(static_cast<double>(active) / measurement.sms(), fmt::format("{} SMs read constants", active));
         Rate rate{active, {}};
         do rate.samples.push_back(measurement.rate(active));
-        while (rate.samples.size() < kRuns || (rate.samples.size() < kDisturbedRuns && rate.best() - rate.least() > kSteady * rate.best()));
+        while (rate.samples.size() < kRuns ||
+               (rate.samples.size() < kDisturbedRuns && rate.best() - rate.least() > kSteady * rate.best()));
         rates.push_back(std::move(rate));
     };
     for (std::uint32_t active = 1; active <= measurement.groups(); ++active) add(active);
@@ -256,9 +274,12 @@ std::vector<Rate> measure_rates(Context& context, Measurement& measurement) {
 void report_one_sm(const Subject& subject, double rate, Outcome& outcome) {
     const double in_flight = rate * subject.latency / subject.bytes, whole = std::round(in_flight);
     if (whole < 1 || whole >= kChains || std::abs(in_flight - whole) > kWhole * whole) return;
-    outcome.estimates.push_back(
-        decided(fmt::format("caches.{}.outstanding_entries", subject.first), static_cast<std::int64_t>(whole),
-                {fmt::format("constant_bandwidth: of {} independent loads so many are in flight, from one SM's rate and the latency", kChains), kConfidence}));
+    outcome.estimates.push_back(decided(
+        fmt::format("caches.{}.outstanding_entries", subject.first), static_cast<std::int64_t>(whole),
+        {fmt::format(
+             "constant_bandwidth: of {} independent loads so many are in flight, from one SM's rate and the latency",
+             kChains),
+         kConfidence}));
 }
 
 void report_all(const Subject& subject, const std::vector<Rate>& rates, Outcome& outcome) {
@@ -267,14 +288,17 @@ void report_all(const Subject& subject, const std::vector<Rate>& rates, Outcome&
     double best = 0;
     for (const auto& rate : rates) best = std::max(best, rate.best());
     if (all < kLimited * rates.front().best() * rates.back().active) {
-        // Of those that fill it, which of them end first makes the rates differ a little. Runs that agree as well as is asked for may be so far off.
+        // Of those that fill it, which of them end first makes the rates differ a little. Runs that agree as well as is
+        // asked for may be so far off.
         double least = (1 - kSteady / 2) * all, most = (1 + kSteady / 2) * all;
         for (const auto& rate : rates) {
             if (rate.median() < kFilled * all) continue;
             least = std::min(least, rate.least());
             most = std::max(most, rate.best());
         }
-        outcome.estimates.push_back(decided_real(path, {all, least, most}, {"constant_bandwidth: more SMs that read from it bring nothing more", kConfidence}));
+        outcome.estimates.push_back(
+            decided_real(path, {all, least, most},
+                         {"constant_bandwidth: more SMs that read from it bring nothing more", kConfidence}));
         return;
     }
     auto open = undecided(path, {}, {"constant_bandwidth: as many SMs as there are do not fill it", kConfidence});
@@ -285,9 +309,11 @@ void report_all(const Subject& subject, const std::vector<Rate>& rates, Outcome&
 Outcome measure(Context& context) {
     Outcome outcome;
     const auto subject = subject_of(context.findings);
-    if (!subject || kPart * static_cast<double>(subject->capacity) < static_cast<double>(kTimesBefore * subject->before)) {
+    if (!subject ||
+        kPart * static_cast<double>(subject->capacity) < static_cast<double>(kTimesBefore * subject->before)) {
         outcome.warnings.emplace_back(
-            "constant_bandwidth: no cache of constants is known to be shared by all SMs and several times as large as those before it");
+            "constant_bandwidth: no cache of constants is known to be shared by all SMs and several times as large as "
+            "those before it");
         return outcome;
     }
     Measurement measurement(context.device, *subject);
@@ -295,7 +321,11 @@ Outcome measure(Context& context) {
     const auto rates = measure_rates(context, measurement);
     deduce::Trace trace{.name = "constant_bandwidth/sms", .experiment = "constant_bandwidth"};
     trace.columns = {{"blocks", "count", {}}, {"rate", "bytes/cycle", {}}};
-    trace.plot = {"Bytes per cycle from the shared cache of constants against the number of SMs that read", "blocks", {"rate"}, false, false};
+    trace.plot = {"Bytes per cycle from the shared cache of constants against the number of SMs that read",
+                  "blocks",
+                  {"rate"},
+                  false,
+                  false};
     for (const auto& rate : rates) {
         trace.columns[0].values.push_back(rate.active);
         trace.columns[1].values.push_back(rate.median());

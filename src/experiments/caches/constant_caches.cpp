@@ -20,7 +20,8 @@ Outcome measure(Context& context) {
     ChaseArray array(context, {.ring_stride = kStride}, LoadHint::constant);
     array.add_code_checks(outcome);
     array.describe(0.1, "constants");
-    const PathQuestion question{.experiment = "constant_caches", .path = "constant", .largest = kRoom, .room = kRoom, .stride = kStride};
+    const PathQuestion question{
+        .experiment = "constant_caches", .path = "constant", .largest = kRoom, .room = kRoom, .stride = kStride};
     measure_path(context, array, question, outcome);
     return outcome;
 }
@@ -36,8 +37,9 @@ Experiment constant_caches_experiment() {
         .source = "Wong 2010, IV-J, Figs. 17, 18",
         .needs = {},
         .after = {"clock", "caches"},
-        .provides = {"caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
-                     "caches.*.index", "caches.*.policy", "paths.constant.caches", "paths.constant.memory_latency", "paths.constant.memory_latency_range"},
+        .provides = {"caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line",
+                     "caches.*.sector", "caches.*.ways", "caches.*.sets", "caches.*.index", "caches.*.policy",
+                     "paths.constant.caches", "paths.constant.memory_latency", "paths.constant.memory_latency_range"},
         .run = run};
 }
 

@@ -25,8 +25,8 @@ namespace {
 /// A little more than 96 KiB of code before compute capability 7.0, 192 KiB since; more takes seconds to compile.
 constexpr std::uint32_t kSlots = 1544;
 
-/// A tour of so much of a cache, together with as many constants, is more than the cache holds; what a cache shared with nothing
-/// loses to accidents, and what a shared one loses at least.
+/// A tour of so much of a cache, together with as many constants, is more than the cache holds; what a cache shared
+/// with nothing loses to accidents, and what a shared one loses at least.
 constexpr double kPart = 0.75, kUndisturbed = 0.1, kDisturbed = 0.5;
 constexpr std::uint64_t kMostConstants = 64 * 1024;
 constexpr std::uint64_t kLaps = 8;
@@ -50,9 +50,10 @@ std::string constant_cache_of(const Findings& findings, double capacity) {
     return {};
 }
 
-/// Which of the caches constants take room in (Wong 2010, IV-J5), and what the branch to a slot hides of a latency: the difference
-/// of one and the same cache on both paths.
-void find_shared(Context& context, InstructionChase& chase, const PathQuestion& question, PathFindings& findings, Outcome& outcome) {
+/// Which of the caches constants take room in (Wong 2010, IV-J5), and what the branch to a slot hides of a latency: the
+/// difference of one and the same cache on both paths.
+void find_shared(Context& context, InstructionChase& chase, const PathQuestion& question, PathFindings& findings,
+                 Outcome& outcome) {
     std::vector<double> hidden;
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         auto& cache = findings.caches[i];
@@ -66,8 +67,9 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
         if (alone > kUndisturbed || beside < kDisturbed) continue;
         const auto name = constant_cache_of(context.findings, capacity);
         if (name.empty()) {
-            outcome.warnings.push_back(
-                fmt::format("{}: constants take room in {}, but none of the caches found on their path has its capacity", question.experiment, cache.name));
+            outcome.warnings.push_back(fmt::format(
+                "{}: constants take room in {}, but none of the caches found on their path has its capacity",
+                question.experiment, cache.name));
             continue;
         }
         if (const auto latency = context.findings.number(fmt::format("caches.{}.latency", name))) {
@@ -87,23 +89,27 @@ public:
     /// The caches' latency is less than `border`.
     CodeLosses(InstructionChase& chase, std::uint32_t sms, std::uint32_t schedulers, double border)
         : chase_(chase), sms_(sms), schedulers_(schedulers), border_(border) {}
-    /// Both blocks' code. The rival runs through its own again and again, since a cache that does not go by age gives its lines up one by one.
+    /// Both blocks' code. The rival runs through its own again and again, since a cache that does not go by age gives
+    /// its lines up one by one.
     void set(std::vector<std::uint64_t> own, std::vector<std::uint64_t> rivals) {
         constexpr std::size_t kFewestLaps = 2, kMostLaps = 12;
-        laps_ = static_cast<std::uint32_t>(std::clamp(chase_.most_competing() / (rivals.size() + 1), kFewestLaps, kMostLaps));
+        laps_ = static_cast<std::uint32_t>(
+            std::clamp(chase_.most_competing() / (rivals.size() + 1), kFewestLaps, kMostLaps));
         code_ = {.own = std::move(own), .rivals = std::move(rivals), .warps = schedulers_};
         // A rival that only waits does so in code as well: far away.
         const auto competed = beside(sms_ - 1, 0, 0);
         alone_ = competed ? std::optional(deduce::share_above(competed->latencies, border_)) : std::nullopt;
     }
-    /// To warps of a block on SM 0, one for each scheduler; `rival` is then how many schedulers its own is behind that of the first one's warp. Blocks get their
-    /// schedulers as they come, so that one and the same warp of a block may have another one the next time.
+    /// To warps of a block on SM 0, one for each scheduler; `rival` is then how many schedulers its own is behind that
+    /// of the first one's warp. Blocks get their schedulers as they come, so that one and the same warp of a block may
+    /// have another one the next time.
     [[nodiscard]] Sharing to_warps() {
         std::map<std::uint32_t, double> least;
         for (std::uint32_t run = 0; run < kRuns * schedulers_ && alone_; ++run) {
             const auto competed = beside(0, run % schedulers_, laps_);
             if (!competed) continue;
-            const std::uint32_t behind = (competed->rivals_slot + schedulers_ - competed->slot % schedulers_) % schedulers_;
+            const std::uint32_t behind =
+                (competed->rivals_slot + schedulers_ - competed->slot % schedulers_) % schedulers_;
             const double lost = deduce::share_above(competed->latencies, border_) - *alone_;
             const auto [at, added] = least.emplace(behind, lost);
             if (!added) at->second = std::min(at->second, lost);
@@ -120,7 +126,8 @@ public:
     }
 
 private:
-    /// The least of so many: blocks that come and leave at once run through code as well, and may do so on the first block's scheduler meanwhile.
+    /// The least of so many: blocks that come and leave at once run through code as well, and may do so on the first
+    /// block's scheduler meanwhile.
     static constexpr std::uint32_t kRuns = 3;
 
     [[nodiscard]] std::optional<double> to(std::uint32_t rival) {
@@ -144,8 +151,10 @@ private:
     std::optional<double> alone_;
 };
 
-/// Of each cache that is not known by another path: which SMs' code pushes out that of SM 0 (Wong 2010, IV-K1), or which of its warps'.
-void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& question, const PathFindings& findings, Outcome& outcome) {
+/// Of each cache that is not known by another path: which SMs' code pushes out that of SM 0 (Wong 2010, IV-K1), or
+/// which of its warps'.
+void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& question, const PathFindings& findings,
+                 Outcome& outcome) {
     const auto schedulers = static_cast<std::uint32_t>(context.findings.number("issue.schedulers_per_sm").value_or(1));
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         const auto& cache = findings.caches[i];
@@ -156,9 +165,12 @@ void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& 
         const std::uint64_t step = step_through(cache, question);
         // Of lines that a miss brings along none would be seen to be lost.
         const auto own = deduce::strided(bytes.own, step + cache.ahead, most_visits);
-        // The rival's code begins at the next way of any size, so that it covers the same sets, or where there is no room for that, behind the other one.
-        const std::uint64_t rest = bytes.together - bytes.own, behind = (bytes.own / code_chase::kAlignment + 1) * code_chase::kAlignment;
-        const std::uint64_t begin = std::bit_ceil(bytes.own) + rest <= question.room ? std::bit_ceil(bytes.own) : behind;
+        // The rival's code begins at the next way of any size, so that it covers the same sets, or where there is no
+        // room for that, behind the other one.
+        const std::uint64_t rest = bytes.together - bytes.own,
+                            behind = (bytes.own / code_chase::kAlignment + 1) * code_chase::kAlignment;
+        const std::uint64_t begin =
+            std::bit_ceil(bytes.own) + rest <= question.room ? std::bit_ceil(bytes.own) : behind;
         const auto rivals = [&](std::uint64_t length) {
             auto offsets = deduce::strided(length, step, most_visits);
             for (auto& offset : offsets) offset += begin;
@@ -168,24 +180,32 @@ void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& 
         CodeLosses losses(chase, sms_of(context.device), schedulers, findings.borders_of(i)[1]);
         losses.set(own, rivals(rest));
         auto warps = losses.to_warps();
-        if (!warps.any_takes()) {  // what is a little more than a cache holds leaves most of it there if it does not go by age
+        if (!warps.any_takes()) {  // what is a little more than a cache holds leaves most of it there if it does not go
+                                   // by age
             losses.set(own, rivals(std::min(question.room - begin, std::max(bytes.together, most_visits * step))));
             warps = losses.to_warps();
         }
         const auto leaf = fmt::format("caches.{}.scope", cache.name);
-        if (report_scheduler(leaf, warps, question.experiment + ": code of another block's warps on SM 0 competes with one warp's", outcome)) continue;
-        report_scope(context, leaf, losses.to_sms(), question.experiment + ": code on the other SMs competes with code on SM 0", outcome);
+        if (report_scheduler(leaf, warps,
+                             question.experiment + ": code of another block's warps on SM 0 competes with one warp's",
+                             outcome))
+            continue;
+        report_scope(context, leaf, losses.to_sms(),
+                     question.experiment + ": code on the other SMs competes with code on SM 0", outcome);
     }
 }
 
 /// Levels that were not shown to be the constants' may still be: what is said of them is a candidate.
 void leave_open_behind_the_first(Outcome& outcome) {
     for (auto& estimate : outcome.estimates) {
-        if (estimate.verdict != deduce::Verdict::decided || estimate.path.starts_with("caches.instruction_l1.")) continue;
+        if (estimate.verdict != deduce::Verdict::decided || estimate.path.starts_with("caches.instruction_l1."))
+            continue;
         estimate.verdict = deduce::Verdict::undecided;
         estimate.candidates = {estimate.value};
     }
-    outcome.warnings.emplace_back("instruction_caches: no level behind the first was shown to be the constants', so that they and their latencies stay open");
+    outcome.warnings.emplace_back(
+        "instruction_caches: no level behind the first was shown to be the constants', so that they and their "
+        "latencies stay open");
 }
 
 Outcome measure(Context& context) {
@@ -234,8 +254,9 @@ Experiment instruction_caches_experiment() {
             .source = "Wong 2010, IV-K, Figs. 21-23",
             .needs = {},
             .after = {"clock", "caches", "constant_caches", "issue"},
-            .provides = {"caches.*.scope", "caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector",
-                         "caches.*.ways", "caches.*.sets", "caches.*.index", "caches.*.policy", "paths.instruction.caches", "paths.instruction.memory_latency",
+            .provides = {"caches.*.scope", "caches.*.latency", "caches.*.latency_range", "caches.*.capacity",
+                         "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets", "caches.*.index",
+                         "caches.*.policy", "paths.instruction.caches", "paths.instruction.memory_latency",
                          "paths.instruction.memory_latency_range"},
             .run = run,
             .compile_ahead = [](const Context& context) {

@@ -18,15 +18,16 @@ namespace {
 
 constexpr std::int64_t kMostShared = 48 * 1024, kSharedLeftFree = 1024;
 constexpr std::uint32_t kMostBlocksPerSm = 16;
-/// Of the first constant cache (2 KiB where that is not known), which the jumps' table is kept in; the rest is for parameters.
+/// Of the first constant cache (2 KiB where that is not known), which the jumps' table is kept in; the rest is for
+/// parameters.
 constexpr std::uint64_t kUsualConstants = 2048;
 constexpr double kTableShare = 0.875;
 /// Records that shared memory has room for beside the tour, at least.
 constexpr std::uint32_t kLeastRecords = 256;
 constexpr std::uint32_t kCalibrationVisits = 256;
 
-/// The tour is dense where it goes on in equal steps of a line or less; then it is walked in another order, so that prefetching
-/// of what comes next in the code does not hide what is asked about.
+/// The tour is dense where it goes on in equal steps of a line or less; then it is walked in another order, so that
+/// prefetching of what comes next in the code does not hide what is asked about.
 std::uint64_t dense_step(const std::vector<std::uint64_t>& offsets) {
     if (offsets.size() < 2 || offsets.front() != 0) return 0;
     const std::uint64_t step = offsets[1];
@@ -38,9 +39,12 @@ std::uint64_t dense_step(const std::vector<std::uint64_t>& offsets) {
 
 }  // namespace
 
-InstructionChase::InstructionChase(Context& context, std::uint32_t slots) : InstructionChase(context, slots, kernel_of(context.device, slots)) {}
+InstructionChase::InstructionChase(Context& context, std::uint32_t slots)
+    : InstructionChase(context, slots, kernel_of(context.device, slots)) {}
 
-void InstructionChase::compile_ahead(device::Device& device, std::uint32_t slots) { device.compile_ahead(kernel_of(device, slots).text()); }
+void InstructionChase::compile_ahead(device::Device& device, std::uint32_t slots) {
+    device.compile_ahead(kernel_of(device, slots).text());
+}
 
 InstructionChase::InstructionChase(Context& context, std::uint32_t slots, const ptx::KernelBuilder& kernel)
     : context_(context),
@@ -51,13 +55,19 @@ InstructionChase::InstructionChase(Context& context, std::uint32_t slots, const 
     const auto layout = layout_in(kernel_, kernel, slots);
     contiguous_ = layout && !layout->apart() && layout->first_slot - layout->dispatcher == kHead / instruction_bytes_;
     if (layout) {
-        const std::size_t begin = layout->dispatcher / kSlotInstructions, end = (layout->dispatcher + layout->length - 1) / kSlotInstructions + 1;
+        const std::size_t begin = layout->dispatcher / kSlotInstructions,
+                          end = (layout->dispatcher + layout->length - 1) / kSlotInstructions + 1;
         dispatcher_bytes_ = (end - begin) * slot_bytes();
     }
-    const auto shared = std::min(kMostShared, context.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384)) - kSharedLeftFree;
+    const auto shared =
+        std::min(kMostShared,
+                 context.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384)) -
+        kSharedLeftFree;
     words_ = static_cast<std::uint32_t>(shared / 4);
     order_ = device::Buffer(context.device, Bytes{std::int64_t{4} * words_});
-    results_ = device::Buffer(context.device, Bytes{kHeaderBytes + 4 * std::int64_t{words_}});  // of one block, or of two with half as much each
+    results_ = device::Buffer(
+        context.device,
+        Bytes{kHeaderBytes + 4 * std::int64_t{words_}});  // of one block, or of two with half as much each
     calibrate();
 }
 
@@ -66,11 +76,13 @@ void InstructionChase::calibrate() {
     base_ = deduce::mean_near_median(readings, std::max(1.0, clock_step(context_.findings)));
 }
 
-std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& order, std::uint64_t warm, std::uint64_t visits, std::optional<std::uint32_t> sm) {
+std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& order, std::uint64_t warm,
+                                          std::uint64_t visits, std::optional<std::uint32_t> sm) {
     std::vector<double> cycles;
     const auto count = static_cast<std::uint32_t>(order.size());
     if (count + kLeastRecords > words_)
-        throw DeviceError(fmt::format("{}: a tour of {} visits does not fit shared memory of {} words", kernel_.name(), count, words_));
+        throw DeviceError(fmt::format("{}: a tour of {} visits does not fit shared memory of {} words", kernel_.name(),
+                                      count, words_));
     const std::uint32_t most = words_ - count - 2;
     order_.write(order);
     while (cycles.size() < visits) {
@@ -79,14 +91,23 @@ std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& orde
         const auto before = static_cast<std::uint32_t>((warm + count - 1) / count * count + phase);
         const auto recorded = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, visits - cycles.size()));
         device::Arguments arguments;
-        arguments.add(order_.address()).add(count).add(before).add(recorded).add(sm.value_or(kAnySm)).add(results_.address()).add(constants_).add(kNoSm);
+        arguments.add(order_.address())
+            .add(count)
+            .add(before)
+            .add(recorded)
+            .add(sm.value_or(kAnySm))
+            .add(results_.address())
+            .add(constants_)
+            .add(kNoSm);
         arguments.add(std::uint32_t{0});
         context_.device.fill_u32(results_.address(), 0, 1);
-        for (std::uint32_t blocks = sm ? sms_ : 1; results_.read<std::uint32_t>(1).front() == 0 && blocks <= kMostBlocksPerSm * sms_; blocks *= 4)
+        for (std::uint32_t blocks = sm ? sms_ : 1;
+             results_.read<std::uint32_t>(1).front() == 0 && blocks <= kMostBlocksPerSm * sms_; blocks *= 4)
             kernel_.launch({blocks}, {1}, arguments, Bytes{4 * std::int64_t{words_}});
         const auto words = results_.read<std::uint32_t>(kHeaderBytes / 4 + recorded + 1);
         if (words.front() == 0) return {};
-        for (std::uint32_t i = 0; i < recorded; ++i) cycles.push_back(words[kHeaderBytes / 4 + i + 1] - words[kHeaderBytes / 4 + i]);
+        for (std::uint32_t i = 0; i < recorded; ++i)
+            cycles.push_back(words[kHeaderBytes / 4 + i + 1] - words[kHeaderBytes / 4 + i]);
     }
     return cycles;
 }
@@ -101,28 +122,33 @@ InstructionChase::Tour InstructionChase::tour_of(const std::vector<std::uint64_t
     std::mt19937 random(1);
     if (step != 0) std::shuffle(tour.positions.begin(), tour.positions.end(), random);
     for (const auto position : tour.positions)
-        tour.order.push_back(entry_of(static_cast<std::uint32_t>((offsets[position] + shift - head) / slot_bytes()) % slots_, slots_));
+        tour.order.push_back(
+            entry_of(static_cast<std::uint32_t>((offsets[position] + shift - head) / slot_bytes()) % slots_, slots_));
     return tour;
 }
 
-std::vector<double> InstructionChase::walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
+std::vector<double> InstructionChase::walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads,
+                                           std::optional<std::uint32_t> sm) {
     context_.progress(fraction_, what_);
-    const std::uint64_t laps = (loads + tour.size - 1) / tour.size, warm_laps = (warm + tour.size - 1) / tour.size, length = tour.order.size();
+    const std::uint64_t laps = (loads + tour.size - 1) / tour.size, warm_laps = (warm + tour.size - 1) / tour.size,
+                        length = tour.order.size();
     std::vector<double> latencies(laps * tour.size, 0.0);
     if (tour.order.empty()) return latencies;
     const auto cycles = run(tour.order, warm_laps * length, laps * length, sm);
     if (cycles.empty()) return {};
     for (std::size_t i = 0; i < cycles.size(); ++i)
-        if (i % length < tour.positions.size()) latencies[i / length * tour.size + tour.positions[i % length]] = cycles[i] - base_;
+        if (i % length < tour.positions.size())
+            latencies[i / length * tour.size + tour.positions[i % length]] = cycles[i] - base_;
     return latencies;
 }
 
-std::vector<double> InstructionChase::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads,
-                                           std::optional<std::uint32_t> sm) {
+std::vector<double> InstructionChase::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
+                                           std::uint64_t loads, std::optional<std::uint32_t> sm) {
     return walk(tour_of(offsets, 0), warm, loads, sm);
 }
 
-std::vector<double> InstructionChase::walk_beside_constants(const std::vector<std::uint64_t>& offsets, std::uint32_t constants, std::uint64_t laps) {
+std::vector<double> InstructionChase::walk_beside_constants(const std::vector<std::uint64_t>& offsets,
+                                                            std::uint32_t constants, std::uint64_t laps) {
     auto tour = tour_of(offsets, 0);
     tour.order.push_back(entries_of(slots_) + kConstantsEntry);
     constants_ = constants;
@@ -135,7 +161,9 @@ std::optional<InstructionChase::Competed> InstructionChase::compete(const Compet
     context_.progress(fraction_, what_);
     const auto mine = tour_of(competition.own, 0).order, theirs = tour_of(competition.rivals, 0).order;
     const std::uint32_t meeting = entries_of(slots_) + kMeetingEntry;
-    const auto append = [](std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& more) { to.insert(to.end(), more.begin(), more.end()); };
+    const auto append = [](std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& more) {
+        to.insert(to.end(), more.begin(), more.end());
+    };
     std::vector<std::uint32_t> own, rivals{meeting};
     for (int lap = 0; lap < 2; ++lap) append(own, mine);
     append(own, {meeting, meeting});
@@ -155,7 +183,8 @@ std::optional<InstructionChase::Competed> InstructionChase::compete(const Compet
     return competed;
 }
 
-std::optional<InstructionChase::Competed> InstructionChase::run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals,
+std::optional<InstructionChase::Competed> InstructionChase::run_both(const std::vector<std::uint32_t>& own,
+                                                                     const std::vector<std::uint32_t>& rivals,
                                                                      const Competition& competition) {
     const auto count = static_cast<std::uint32_t>(own.size());
     if (count > most_competing()) return std::nullopt;  // two blocks of an SM have no room for that
@@ -163,7 +192,13 @@ std::optional<InstructionChase::Competed> InstructionChase::run_both(const std::
     both.insert(both.end(), rivals.begin(), rivals.end());
     order_.write(both);
     device::Arguments arguments;
-    arguments.add(order_.address()).add(count).add(std::uint32_t{0}).add(count).add(competition.sm).add(results_.address()).add(std::uint32_t{0});
+    arguments.add(order_.address())
+        .add(count)
+        .add(std::uint32_t{0})
+        .add(count)
+        .add(competition.sm)
+        .add(results_.address())
+        .add(std::uint32_t{0});
     arguments.add(competition.rival).add(competition.rival_warp * kWarp);
     const std::uint32_t threads = (competition.warps - 1) * kWarp + 1;
     for (const std::uint32_t blocks : {2U, 8U, kMostBlocksPerSm}) {
@@ -172,7 +207,8 @@ std::optional<InstructionChase::Competed> InstructionChase::run_both(const std::
         const auto words = results_.read<std::uint32_t>(kHeaderBytes / 4 + count + 1);
         if (words[0] == 0 || words[kRivalClaim / 4] == 0) continue;
         Competed competed{.slot = words[kWarpSlot / 4], .rivals_slot = words[kRivalsSlot / 4]};
-        for (std::uint32_t i = 0; i < count; ++i) competed.latencies.push_back(words[kHeaderBytes / 4 + i + 1] - words[kHeaderBytes / 4 + i]);
+        for (std::uint32_t i = 0; i < count; ++i)
+            competed.latencies.push_back(words[kHeaderBytes / 4 + i + 1] - words[kHeaderBytes / 4 + i]);
         return competed;
     }
     return std::nullopt;
@@ -184,7 +220,8 @@ std::uint64_t InstructionChase::most_visits() const {
 }
 
 deduce::ChaseTrace InstructionChase::answer(const deduce::ChaseRequest& request, std::uint64_t head) {
-    return {walk(tour_of(request.offsets, head), request.warm_laps * request.offsets.size(), request.recorded_laps * request.offsets.size(), std::nullopt)};
+    return {walk(tour_of(request.offsets, head), request.warm_laps * request.offsets.size(),
+                 request.recorded_laps * request.offsets.size(), std::nullopt)};
 }
 
 deduce::Chase InstructionChase::chase() {

@@ -1,4 +1,5 @@
-// A chase through code: jumps from one piece of code to any other, each timed, so that what a fetch takes is seen like a load's latency.
+// A chase through code: jumps from one piece of code to any other, each timed, so that what a fetch takes is seen like
+// a load's latency.
 #pragma once
 
 #include "deduce/chase.hpp"
@@ -14,35 +15,42 @@
 
 namespace gputomo::experiments {
 
-/// The kernel is a dispatcher and behind it, one after the other, slots of code_chase::kSlotInstructions instructions. The dispatcher reads the
-/// clock, takes the next slot's number from shared memory and jumps there; the slot comes back. The time from one reading to the
-/// next is that of a visit. For the first cache, offset 0 is where the dispatcher begins: it is part of the code that is walked
-/// through, and visits to offsets within it are hits. The caches behind see nothing of it, and offset 0 is the first slot.
+/// The kernel is a dispatcher and behind it, one after the other, slots of code_chase::kSlotInstructions instructions.
+/// The dispatcher reads the clock, takes the next slot's number from shared memory and jumps there; the slot comes
+/// back. The time from one reading to the next is that of a visit. For the first cache, offset 0 is where the
+/// dispatcher begins: it is part of the code that is walked through, and visits to offsets within it are hits. The
+/// caches behind see nothing of it, and offset 0 is the first slot.
 class InstructionChase {
 public:
     InstructionChase(Context& context, std::uint32_t slots);
     /// Has its kernel compiled.
     static void compile_ahead(device::Device& device, std::uint32_t slots);
 
-    /// Chases for the first cache and for those behind it: cycles that each visit takes longer than one that is served at once.
+    /// Chases for the first cache and for those behind it: cycles that each visit takes longer than one that is served
+    /// at once.
     [[nodiscard]] deduce::Chase chase();
     [[nodiscard]] deduce::Chase chase_behind();
     /// For `loads` visits after `warm` ones, on one SM if one is given; empty where no block came there.
-    [[nodiscard]] std::vector<double> walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm);
+    [[nodiscard]] std::vector<double> walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
+                                           std::uint64_t loads, std::optional<std::uint32_t> sm);
     /// The same as walk() with `constants` bytes of constants read after each lap, a word every 64 bytes.
-    [[nodiscard]] std::vector<double> walk_beside_constants(const std::vector<std::uint64_t>& offsets, std::uint32_t constants, std::uint64_t laps);
-    /// For the visits of `own` on one SM after two laps, and then `laps` laps through `rivals` by another block on the SM `rival` (0: that
-    /// block only waits); nothing where no two blocks came to these SMs (Wong 2010, IV-J4).
+    [[nodiscard]] std::vector<double> walk_beside_constants(const std::vector<std::uint64_t>& offsets,
+                                                            std::uint32_t constants, std::uint64_t laps);
+    /// For the visits of `own` on one SM after two laps, and then `laps` laps through `rivals` by another block on the
+    /// SM `rival` (0: that block only waits); nothing where no two blocks came to these SMs (Wong 2010, IV-J4).
     struct Competition {
         std::vector<std::uint64_t> own, rivals;
         std::uint32_t sm = 0, rival = 0;
-        std::uint32_t warps = 1;       ///< of each block; where they are as many as an SM has schedulers, each scheduler gets one
-        std::uint32_t rival_warp = 0;  ///< of its block that runs through the code; the first warp of the block on `sm` does, and the others end at once
+        std::uint32_t warps =
+            1;  ///< of each block; where they are as many as an SM has schedulers, each scheduler gets one
+        std::uint32_t rival_warp = 0;  ///< of its block that runs through the code; the first warp of the block on `sm`
+                                       ///< does, and the others end at once
         std::uint32_t laps = 0;
     };
     struct Competed {
         std::vector<double> latencies;
-        std::uint32_t slot = 0, rivals_slot = 0;  ///< of both warps in their SMs (%warpid): those of one scheduler are as far apart as there are schedulers
+        std::uint32_t slot = 0, rivals_slot = 0;  ///< of both warps in their SMs (%warpid): those of one scheduler are
+                                                  ///< as far apart as there are schedulers
     };
     [[nodiscard]] std::optional<Competed> compete(const Competition& competition);
     /// What progress() says meanwhile.
@@ -53,9 +61,11 @@ public:
     [[nodiscard]] std::uint64_t room() const { return slots_ * slot_bytes() - code_chase::kHead; }
     /// Visits that shared memory has room for in a competition, of each block.
     [[nodiscard]] std::size_t most_competing() const { return words_ / 4 - 2; }
-    /// Visits of a tour whose jumps the first constant cache serves: each reads an entry of the jumps' table, and what a miss there takes is not the code's.
+    /// Visits of a tour whose jumps the first constant cache serves: each reads an entry of the jumps' table, and what
+    /// a miss there takes is not the code's.
     [[nodiscard]] std::uint64_t most_visits() const;
-    /// Whether the dispatcher lies directly in front of the slots; else its lines are somewhere, and take room that is not counted.
+    /// Whether the dispatcher lies directly in front of the slots; else its lines are somewhere, and take room that is
+    /// not counted.
     [[nodiscard]] bool contiguous() const { return contiguous_; }
     /// Bytes of the code that every visit comes through, in whole pieces of a slot's length.
     [[nodiscard]] std::uint64_t dispatcher_bytes() const { return dispatcher_bytes_; }
@@ -69,10 +79,13 @@ private:
         std::size_t size = 0;                ///< of these
     };
     [[nodiscard]] Tour tour_of(const std::vector<std::uint64_t>& offsets, std::uint64_t head) const;
-    std::vector<double> walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm);
-    std::vector<double> run(const std::vector<std::uint32_t>& order, std::uint64_t warm, std::uint64_t visits, std::optional<std::uint32_t> sm);
+    std::vector<double> walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads,
+                             std::optional<std::uint32_t> sm);
+    std::vector<double> run(const std::vector<std::uint32_t>& order, std::uint64_t warm, std::uint64_t visits,
+                            std::optional<std::uint32_t> sm);
     /// Both blocks' orders of the same length; readings of the first one's visits.
-    std::optional<Competed> run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals, const Competition& competition);
+    std::optional<Competed> run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals,
+                                     const Competition& competition);
     [[nodiscard]] deduce::ChaseTrace answer(const deduce::ChaseRequest& request, std::uint64_t head);
 
     Context& context_;

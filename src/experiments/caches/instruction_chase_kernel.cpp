@@ -24,14 +24,15 @@ constexpr Bytes kConstants{64 * 1024};
 constexpr std::int64_t kConstantStride = 64;
 constexpr std::uint32_t kGroups = 8, kEntriesOfLine = kTableLine / kEntryBytes;
 
-/// A slot's instructions work on a few registers, in turns that no compiler can fold. Few, since each is one more value that comes together
-/// from all slots where they meet: with one for each instruction a compiler takes three times as long for the kernel.
-/// The last number is the slot's own, so that no two slots are alike and none is left out or joined with another; the others are few,
-/// since a simulated warp keeps each literal of its kernel.
+/// A slot's instructions work on a few registers, in turns that no compiler can fold. Few, since each is one more value
+/// that comes together from all slots where they meet: with one for each instruction a compiler takes three times as
+/// long for the kernel. The last number is the slot's own, so that no two slots are alike and none is left out or
+/// joined with another; the others are few, since a simulated warp keeps each literal of its kernel.
 void append_slot(ptx::KernelBuilder& k, std::uint32_t number, const std::vector<Reg>& sums, Label dispatch) {
     for (std::uint32_t i = 0; i < kSlotSums; ++i) {
         const Reg sum = sums[i % sums.size()];
-        const std::uint32_t value = i + 1 < kSlotSums ? 0x10000001U + (number >> i & 1U) * 0x10003U : 0x20000001U + number * 0x10003U;
+        const std::uint32_t value =
+            i + 1 < kSlotSums ? 0x10000001U + (number >> i & 1U) * 0x10003U : 0x20000001U + number * 0x10003U;
         k(i / sums.size() % 2 == 0 ? "add.u32" : "xor.b32", sum, sum, value);
     }
     k("bra", dispatch);
@@ -55,10 +56,12 @@ ChaseRegisters declare_parameters(ptx::KernelBuilder& k) {
     return {order, count, warm, visits, wanted_sm, results, constants, rival_sm, rival_thread, k.reg(Type::u64)};
 }
 
-/// Lets the first thread of one block go on, and on the rival's SM the rival's thread of another one, whose order and records lie behind the first one's.
+/// Lets the first thread of one block go on, and on the rival's SM the rival's thread of another one, whose order and
+/// records lie behind the first one's.
 void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
-    const Reg any = k.reg(Type::pred), may = k.reg(Type::pred), free = k.reg(Type::pred), first = k.reg(Type::pred), other = k.reg(Type::pred),
-              taken = k.reg(Type::u32), goes_on = k.reg(Type::u32), here = k.special(SpecialRegister::smid), thread = k.special(SpecialRegister::tid_x);
+    const Reg any = k.reg(Type::pred), may = k.reg(Type::pred), free = k.reg(Type::pred), first = k.reg(Type::pred),
+              other = k.reg(Type::pred), taken = k.reg(Type::u32), goes_on = k.reg(Type::u32),
+              here = k.special(SpecialRegister::smid), thread = k.special(SpecialRegister::tid_x);
     const Reg of_block = k.shared("goes_on", Bytes{4});
     const Label claimed = k.label();
     const auto leave_unless_equal = [&](Reg value, auto wanted) {
@@ -102,8 +105,8 @@ void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
 
 /// A slot behind the others: waits for the other block.
 void append_meeting(ptx::KernelBuilder& k, const ChaseRegisters& p) {
-    const Reg before = k.reg(Type::u32), wanted = k.reg(Type::u32), come = k.reg(Type::u32), spins = k.reg(Type::u32), alone = k.reg(Type::pred),
-              patient = k.reg(Type::pred);
+    const Reg before = k.reg(Type::u32), wanted = k.reg(Type::u32), come = k.reg(Type::u32), spins = k.reg(Type::u32),
+              alone = k.reg(Type::pred), patient = k.reg(Type::pred);
     k("atom.global.add.u32", before, Mem{p.results, kMeetings}, 1);
     k("and.b32", wanted, before, ~1U);
     k("add.u32", wanted, wanted, 2);
@@ -153,7 +156,8 @@ void append_filling(ptx::KernelBuilder& k, std::uint32_t count, Reg sum) {
 }
 
 /// One clock reading after the other; leaves when all visits have been made.
-void append_dispatcher(ptx::KernelBuilder& k, const ChaseState& s, const ChaseRegisters& p, const std::vector<Label>& targets, Label done) {
+void append_dispatcher(ptx::KernelBuilder& k, const ChaseState& s, const ChaseRegisters& p,
+                       const std::vector<Label>& targets, Label done) {
     const Reg ended = k.reg(Type::pred), warmed = k.reg(Type::pred), lap = k.reg(Type::pred), next = k.reg(Type::u32);
     k("setp.eq.u32", lap, s.at, s.end);
     k("selp.u32", s.at, s.list, s.at, lap);
@@ -193,7 +197,8 @@ ptx::KernelBuilder chase_kernel(ptx::Target target, std::uint32_t slots, Filling
     ptx::KernelBuilder k(fmt::format("instruction_chase_{}", slots), target);
     const auto p = declare_parameters(k);
     const Reg list = k.dynamic_shared();
-    const Reg constants = k.array({.name = "constants", .space = ptx::Space::constant, .type = Type::u32, .size = kConstants});
+    const Reg constants =
+        k.array({.name = "constants", .space = ptx::Space::constant, .type = Type::u32, .size = kConstants});
     const Label leave = k.label(), dispatch = k.label(), done = k.label();
     append_claim(k, p, leave);
     append_copy(k, p, list);
@@ -252,7 +257,8 @@ std::optional<Layout> layout_of(const device::KernelCode& code, std::uint32_t sl
     constexpr std::size_t kDistance = kSlotInstructions;
     const auto instructions = code.instructions();
     const auto same = [&](std::size_t a, std::size_t b) {
-        return instructions[a].is("BRA") && instructions[b].is("BRA") && instructions[a].target && instructions[a].target == instructions[b].target;
+        return instructions[a].is("BRA") && instructions[b].is("BRA") && instructions[a].target &&
+               instructions[a].target == instructions[b].target;
     };
     for (std::size_t first = kDistance; first + (slots - 1) * kDistance < instructions.size(); ++first) {
         std::size_t run = 1;
@@ -266,7 +272,8 @@ std::optional<Layout> layout_of(const device::KernelCode& code, std::uint32_t sl
     return std::nullopt;
 }
 
-/// Fills the dispatcher up to kHead and moves the first slot to a multiple of kAlignment. A kernel of few slots tells how much it takes.
+/// Fills the dispatcher up to kHead and moves the first slot to a multiple of kAlignment. A kernel of few slots tells
+/// how much it takes.
 Filling find_filling(device::Device& device, std::uint64_t instruction_bytes) {
     constexpr std::uint32_t kFew = 16;
     const std::uint64_t aligned = kAlignment / instruction_bytes, head = kHead / instruction_bytes;
@@ -281,7 +288,8 @@ Filling find_filling(device::Device& device, std::uint64_t instruction_bytes) {
         else if (layout->first_slot % aligned == 0)
             break;
         else
-            filling.before = static_cast<std::uint32_t>((filling.before + aligned - layout->first_slot % aligned) % aligned);
+            filling.before =
+                static_cast<std::uint32_t>((filling.before + aligned - layout->first_slot % aligned) % aligned);
     }
     return filling;
 }
@@ -300,7 +308,8 @@ std::uint32_t entry_of(std::uint32_t slot, std::uint32_t slots) {
 
 std::uint64_t visits_of_lines(std::uint64_t lines) { return lines / kGroups * kGroups * kEntriesOfLine; }
 
-std::optional<Layout> layout_in(const CompiledKernel& compiled, const ptx::KernelBuilder& written, std::uint32_t slots) {
+std::optional<Layout> layout_in(const CompiledKernel& compiled, const ptx::KernelBuilder& written,
+                                std::uint32_t slots) {
     const auto& code = compiled.module().machine_code();
     if (!code) return layout_of(written.build());
     try {

@@ -29,7 +29,8 @@ std::int64_t most_capacity(const Findings& findings, const std::string& key) {
 std::int64_t largest_cache(const Context& context) {
     constexpr int kMostLevels = 3;
     auto largest = context.device.attribute(device::Attribute::l2_cache_bytes).value_or(0);
-    for (int level = 1; level <= kMostLevels; ++level) largest = std::max(largest, most_capacity(context.findings, fmt::format("l{}", level)));
+    for (int level = 1; level <= kMostLevels; ++level)
+        largest = std::max(largest, most_capacity(context.findings, fmt::format("l{}", level)));
     return largest;
 }
 

@@ -16,11 +16,12 @@ namespace gputomo::experiments {
 /// And the upper end.
 [[nodiscard]] std::optional<double> most_of(const Findings& findings, const std::string& path);
 
-/// Bytes that a cache (its key in the description) holds at most: of a size left open the upper end; 0 where nothing was found.
+/// Bytes that a cache (its key in the description) holds at most: of a size left open the upper end; 0 where nothing
+/// was found.
 [[nodiscard]] std::int64_t most_capacity(const Findings& findings, const std::string& key);
 
-/// Bytes of the largest cache on the way to global memory: the larger of what the driver says and of what was found; 0 where
-/// neither says anything.
+/// Bytes of the largest cache on the way to global memory: the larger of what the driver says and of what was found; 0
+/// where neither says anything.
 [[nodiscard]] std::int64_t largest_cache(const Context& context);
 
 /// Key in the description of the last cache on the way to global memory; "l2" where that was not found.

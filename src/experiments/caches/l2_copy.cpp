@@ -1,4 +1,5 @@
-// How long a copy takes with and without what the last cache holds of it: the size at which the gain stops growing is the cache's.
+// How long a copy takes with and without what the last cache holds of it: the size at which the gain stops growing is
+// the cache's.
 #include "experiments/experiments.hpp"
 
 #include "deduce/gain_limit.hpp"
@@ -29,7 +30,8 @@ constexpr std::int64_t kElement = 8;
 constexpr std::int64_t kThreads = 256;
 /// Bytes of source and destination together: all sizes are multiples of this.
 constexpr std::int64_t kUnit = 2 * kElement * kThreads;
-/// The sweep doubles from this size on to so many times what the driver says of the cache, then goes in such parts of the size with the largest gain.
+/// The sweep doubles from this size on to so many times what the driver says of the cache, then goes in such parts of
+/// the size with the largest gain.
 constexpr std::int64_t kSmallest = std::int64_t{64} << 10;
 constexpr std::int64_t kTimesCache = 4;
 constexpr std::int64_t kFine = 16;
@@ -62,7 +64,8 @@ ptx::KernelBuilder copy_kernel(ptx::Target target) {
     return k;
 }
 
-/// Cycles from the first begin to the last end of the blocks of an SM, the mean over SMs: clocks of different SMs are not comparable.
+/// Cycles from the first begin to the last end of the blocks of an SM, the mean over SMs: clocks of different SMs are
+/// not comparable.
 double mean_span(std::span<const BlockTime> blocks) {
     struct Span {
         std::uint32_t origin = 0;
@@ -124,7 +127,9 @@ private:
     double copied(std::int64_t bytes) {
         const auto blocks = static_cast<std::uint32_t>(bytes / kUnit);
         device::Arguments arguments;
-        arguments.add(arrays_.address()).add(arrays_.address() + static_cast<device::Address>(bytes / 2)).add(times_.address());
+        arguments.add(arrays_.address())
+            .add(arrays_.address() + static_cast<device::Address>(bytes / 2))
+            .add(times_.address());
         copy_.launch({blocks}, {kThreads}, arguments);
         return mean_span(times_.read<BlockTime>(blocks));
     }
@@ -147,11 +152,13 @@ std::int64_t largest_gain(const Copies& copies) {
 deduce::Trace trace_of(const Copies& copies) {
     deduce::Trace trace{.name = "l2_copy/time", .experiment = "l2_copy"};
     trace.columns = {{"size", "bytes", {}}, {"kept", "cycles", {}}, {"flushed", "cycles", {}}, {"gain", "cycles", {}}};
-    trace.plot = {"Time of a copy against the bytes of source and destination, with and without flushing the caches before (Lashgar 2015, Fig. 2)",
-                  "size",
-                  {"kept", "flushed"},
-                  false,
-                  false};
+    trace.plot = {
+        "Time of a copy against the bytes of source and destination, with and without flushing the caches before "
+        "(Lashgar 2015, Fig. 2)",
+        "size",
+        {"kept", "flushed"},
+        false,
+        false};
     for (const auto& [bytes, times] : copies.points()) {
         const double row[] = {static_cast<double>(bytes), times.kept, times.flushed, times.flushed - times.kept};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
@@ -170,17 +177,20 @@ Outcome measure(Context& context) {
     }
     const auto around = largest_gain(copies);
     for (std::int64_t part = kFine; part <= 2 * kFine; ++part) {
-        context.progress(static_cast<double>(part) / (2 * kFine), fmt::format("copies of {} KiB", around / kFine * part >> 10));
+        context.progress(static_cast<double>(part) / (2 * kFine),
+                         fmt::format("copies of {} KiB", around / kFine * part >> 10));
         copies.measure(around / kFine * part);
     }
     const auto trace = trace_of(copies);
     const auto limit = deduce::gain_limit(trace.columns[0].values, trace.columns[3].values);
     const auto path = fmt::format("caches.{}.copy_capacity", last_cache(context.findings));
     const auto& best = copies.points().at(largest_gain(copies));
-    const Evidence evidence{fmt::format("l2_copy: copies of {} sizes by all SMs, timed by the clock of each, right after the same copy and after {} MiB of "
-                                        "other data; where what the first gains stops growing",
-                                        copies.points().size(), kFlush * cache >> 20),
-                            kConfidence, fmt::format("at most {:.0f} of {:.0f} cycles are gained", best.flushed - best.kept, best.flushed)};
+    const Evidence evidence{
+        fmt::format("l2_copy: copies of {} sizes by all SMs, timed by the clock of each, right after the same copy and "
+                    "after {} MiB of "
+                    "other data; where what the first gains stops growing",
+                    copies.points().size(), kFlush * cache >> 20),
+        kConfidence, fmt::format("at most {:.0f} of {:.0f} cycles are gained", best.flushed - best.kept, best.flushed)};
     if (!limit || best.flushed - best.kept < kSomeGain * best.flushed) {
         outcome.estimates.push_back(undecided(path, {}, evidence));
     } else {

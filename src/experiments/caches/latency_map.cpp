@@ -1,5 +1,5 @@
-// Latency of every line from every SM: a map, and what it says of partitions of the cache that all SMs share (Wong 2010, IV-G, where the
-// latency depends on the TPC; GPUs of two partitions answer slower from the far one).
+// Latency of every line from every SM: a map, and what it says of partitions of the cache that all SMs share (Wong
+// 2010, IV-G, where the latency depends on the TPC; GPUs of two partitions answer slower from the far one).
 #include "experiments/experiments.hpp"
 
 #include "deduce/partitions.hpp"
@@ -28,7 +28,8 @@ constexpr std::uint32_t kLines = 64;
 /// Where the lines are, at random: a part that any first TLB holds, or that one visit brings in.
 constexpr std::int64_t kRange = std::int64_t{8} << 20;
 constexpr std::uint64_t kLine = 256;
-/// Dependent loads between two clock reads, once this many and once that many: their difference is free of what else is between the reads.
+/// Dependent loads between two clock reads, once this many and once that many: their difference is free of what else is
+/// between the reads.
 constexpr int kFewLoads = 2, kManyLoads = 6;
 /// Rounds over all lines, of which the first warms; the fastest counts.
 constexpr int kRounds = 6;
@@ -39,7 +40,8 @@ constexpr std::uint32_t kNever = 0xffff'ffff;
 /// The only thread of a block goes through the lines, each SM from another one on. A line's word holds its own address.
 ptx::KernelBuilder map_kernel(ptx::Target target, int loads) {
     ptx::KernelBuilder k(fmt::format("latency_map_{}", loads), target);
-    const Reg lines = k.param(Type::u64, "lines"), count = k.param(Type::u32, "count"), results = k.param(Type::u64, "results");
+    const Reg lines = k.param(Type::u64, "lines"), count = k.param(Type::u32, "count"),
+              results = k.param(Type::u64, "results");
     const Reg sm = k.special(SpecialRegister::smid), first = k.reg(Type::u32);
     k("mul.lo.u32", first, sm, count);
     const Reg row = k.element(results, first, Bytes{4});
@@ -84,7 +86,9 @@ public:
 
 private:
     [[nodiscard]] CompiledKernel compile(int loads) const {
-        return {context_.device, map_kernel(target_of(context_.device), loads), {TimedCode{.operation = {"LD|LDG", 8}, .counts = {loads}}}};
+        return {context_.device,
+                map_kernel(target_of(context_.device), loads),
+                {TimedCode{.operation = {"LD|LDG", 8}, .counts = {loads}}}};
     }
 
     void write_lines() {
@@ -108,7 +112,8 @@ private:
     deduce::LatencyMap map() {
         const auto few = fastest(few_), many = fastest(many_);
         deduce::LatencyMap latencies(sms_);
-        for (std::size_t i = 0; i < few.size(); ++i) latencies[i / kLines].push_back((static_cast<double>(many[i]) - few[i]) / (kManyLoads - kFewLoads));
+        for (std::size_t i = 0; i < few.size(); ++i)
+            latencies[i / kLines].push_back((static_cast<double>(many[i]) - few[i]) / (kManyLoads - kFewLoads));
         return latencies;
     }
 
@@ -122,18 +127,24 @@ private:
             auto taken = results_.read<std::uint32_t>(std::size_t{kLines} * sms_);
             if (std::ranges::find(taken, kNever) == taken.end()) return taken;
         }
-        throw DeviceError(fmt::format("latency_map: of {} SMs some get no block in a grid of {}", sms_, sms_ * kBlocksPerSm[std::size(kBlocksPerSm) - 1]));
+        throw DeviceError(fmt::format("latency_map: of {} SMs some get no block in a grid of {}", sms_,
+                                      sms_ * kBlocksPerSm[std::size(kBlocksPerSm) - 1]));
     }
 
     [[nodiscard]] deduce::Trace trace(const deduce::LatencyMap& map) const {
         deduce::Trace trace{.name = "latency_map/map", .experiment = "latency_map"};
-        trace.columns = {{"line", "number", {}}, {"sm", "number", {}}, {"offset", "bytes", {}}, {"latency", "cycles", {}}};
+        trace.columns = {
+            {"line", "number", {}}, {"sm", "number", {}}, {"offset", "bytes", {}}, {"latency", "cycles", {}}};
         for (std::size_t sm = 0; sm < map.size(); ++sm)
             for (std::size_t line = 0; line < map[sm].size(); ++line) {
-                const double row[] = {static_cast<double>(line), static_cast<double>(sm), static_cast<double>(offsets_[line]), map[sm][line]};
+                const double row[] = {static_cast<double>(line), static_cast<double>(sm),
+                                      static_cast<double>(offsets_[line]), map[sm][line]};
                 for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
             }
-        trace.plot = {.title = "Latency of single lines past the first cache, from every SM", .x = "line", .y = {"sm"}, .shade = "latency"};
+        trace.plot = {.title = "Latency of single lines past the first cache, from every SM",
+                      .x = "line",
+                      .y = {"sm"},
+                      .shade = "latency"};
         return trace;
     }
 
@@ -143,7 +154,9 @@ private:
         // The loads go past the first cache of an SM.
         if (caches.empty() || caches.back() == "l1") return;
         const auto leaf = [&](std::string_view name) { return fmt::format("caches.{}.{}", caches.back(), name); };
-        const Evidence evidence{"latency_map: SMs and lines in groups that explain which SM waits longer for which line", kConfidence, partitions.why};
+        const Evidence evidence{
+            "latency_map: SMs and lines in groups that explain which SM waits longer for which line", kConfidence,
+            partitions.why};
         if (partitions.count == 0) {
             outcome.estimates.push_back(undecided(leaf("partitions"), {}, evidence));
             return;
@@ -152,7 +165,8 @@ private:
         if (partitions.count == 1)
             outcome.estimates.push_back(absent(leaf("far_latency"), evidence));
         else
-            outcome.estimates.push_back(decided_integer(leaf("far_latency"), {partitions.far, partitions.far - 1, partitions.far + 1}, evidence));
+            outcome.estimates.push_back(decided_integer(
+                leaf("far_latency"), {partitions.far, partitions.far - 1, partitions.far + 1}, evidence));
     }
 
     Context& context_;

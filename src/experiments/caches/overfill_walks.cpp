@@ -25,7 +25,8 @@ public:
     OverfillWalks(ChaseArray& array, const OverfillQuestion& question) : array_(array), q_(question) {}
 
     deduce::Overfill run() {
-        const double most = std::min(kTimesOverflow * static_cast<double>(q_.level.overflows), static_cast<double>(q_.largest));
+        const double most =
+            std::min(kTimesOverflow * static_cast<double>(q_.level.overflows), static_cast<double>(q_.largest));
         auto bytes = static_cast<double>(q_.level.fits);
         while (bytes <= most) {
             walk(bytes);
@@ -35,7 +36,8 @@ public:
         if (!q_.refine || found.bracket[1] == 0) return found;
         const auto [first, last] = found.bracket;
         for (std::uint64_t i = 1; i <= kRefined; ++i)
-            walk(static_cast<double>(first) + static_cast<double>(last - first) * static_cast<double>(i) / (kRefined + 1));
+            walk(static_cast<double>(first) +
+                 static_cast<double>(last - first) * static_cast<double>(i) / (kRefined + 1));
         return deduce::deduce_overfill(readings_, border());
     }
 
@@ -44,8 +46,8 @@ private:
         const double spread = std::max(kLeastSpread, q_.level.high - q_.level.latency);
         return std::min((q_.level.latency + q_.next_latency) / 2, q_.level.high + spread);
     }
-    /// So many elements, in several passes from the array's begin to its end: what is recorded of it is a sample of the whole. Where physical
-    /// pages choose the sets, some pages overflow far sooner than others.
+    /// So many elements, in several passes from the array's begin to its end: what is recorded of it is a sample of the
+    /// whole. Where physical pages choose the sets, some pages overflow far sooner than others.
     [[nodiscard]] std::vector<std::uint64_t> spread_over(std::uint64_t elements) const {
         const std::uint64_t passes = std::max<std::uint64_t>(1, elements / kLoads);
         std::vector<std::uint64_t> offsets;
@@ -57,7 +59,8 @@ private:
         const auto offsets = spread_over(static_cast<std::uint64_t>(bytes) / q_.stride);
         const std::uint64_t laps = offsets.size() > kLongTour ? kLongWarmLaps : kWarmLaps;
         readings_.push_back(
-            {offsets.size() * q_.stride, array_.walk(offsets, laps * offsets.size(), std::min<std::uint64_t>(offsets.size(), kLoads), std::nullopt)});
+            {offsets.size() * q_.stride, array_.walk(offsets, laps * offsets.size(),
+                                                     std::min<std::uint64_t>(offsets.size(), kLoads), std::nullopt)});
     }
 
     ChaseArray& array_;
@@ -69,27 +72,34 @@ private:
 
 deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& question, Outcome& outcome) {
     auto found = OverfillWalks(array, question).run();
-    deduce::Trace trace{.name = fmt::format("{}/{}_overfill", question.experiment, question.name), .experiment = question.experiment};
+    deduce::Trace trace{.name = fmt::format("{}/{}_overfill", question.experiment, question.name),
+                        .experiment = question.experiment};
     trace.columns = {{"size", "bytes", {}}, {"misses", "percent", {}}, {"served_nearer_than_memory", "percent", {}}};
     for (const auto& point : found.points) {
         const double row[] = {static_cast<double>(point.bytes), 100 * (1 - point.hit), 100 * point.other};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
     }
-    trace.plot = {
-        fmt::format("Loads that {} does not serve, by size of the array", question.name), "size", {"misses", "served_nearer_than_memory"}, true, false};
+    trace.plot = {fmt::format("Loads that {} does not serve, by size of the array", question.name),
+                  "size",
+                  {"misses", "served_nearer_than_memory"},
+                  true,
+                  false};
     outcome.traces.push_back(std::move(trace));
     return found;
 }
 
 std::optional<deduce::Estimate> capacity_of(const deduce::Overfill& found, const OverfillQuestion& question) {
     if (!found.capacity) return std::nullopt;
-    Evidence evidence{question.experiment + ": the array of which half still hits; the interval ends where all do and where none does", kConfidence};
+    Evidence evidence{question.experiment +
+                          ": the array of which half still hits; the interval ends where all do and where none does",
+                      kConfidence};
     if (found.partitions != 0)
         evidence.note = fmt::format(
-            "what one SM's loads keep: {} partitions with copies of each other's lines; a miss that another one serves takes {:.0f} cycles ({:.0f} to {:.0f})",
+            "what one SM's loads keep: {} partitions with copies of each other's lines; a miss that another one serves "
+            "takes {:.0f} cycles ({:.0f} to {:.0f})",
             found.partitions, found.far_latency, found.far_interval[0], found.far_interval[1]);
-    auto capacity =
-        decided(fmt::format("caches.{}.capacity", question.name), static_cast<std::int64_t>(*found.capacity / question.stride * question.stride), evidence);
+    auto capacity = decided(fmt::format("caches.{}.capacity", question.name),
+                            static_cast<std::int64_t>(*found.capacity / question.stride * question.stride), evidence);
     capacity.interval = {static_cast<double>(found.bracket[0]), static_cast<double>(found.bracket[1])};
     return capacity;
 }

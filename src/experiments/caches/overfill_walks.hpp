@@ -25,6 +25,7 @@ struct OverfillQuestion {
 [[nodiscard]] deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& question, Outcome& outcome);
 
 /// caches.NAME.capacity where hits end around it, and what is known of partitions in its note.
-[[nodiscard]] std::optional<deduce::Estimate> capacity_of(const deduce::Overfill& found, const OverfillQuestion& question);
+[[nodiscard]] std::optional<deduce::Estimate> capacity_of(const deduce::Overfill& found,
+                                                          const OverfillQuestion& question);
 
 }  // namespace gputomo::experiments

@@ -7,9 +7,11 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Ranges over SMs are rounded to whole cycles: the extremes of some hundred latencies, each this uncertain, keep within half a cycle.
+/// Ranges over SMs are rounded to whole cycles: the extremes of some hundred latencies, each this uncertain, keep
+/// within half a cycle.
 constexpr double kUncertain = 0.1;
-/// Where loads differ so much that not even the larger number of walks would tell, they differ for other reasons than jitter: the smaller one has to do.
+/// Where loads differ so much that not even the larger number of walks would tell, they differ for other reasons than
+/// jitter: the smaller one has to do.
 constexpr int kMostWalks = 24, kFewWalks = 6;
 /// Standard deviation of a median, in those of a mean of as many readings.
 constexpr double kOfMedian = 1.253;

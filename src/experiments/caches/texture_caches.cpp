@@ -14,9 +14,11 @@ namespace {
 /// No line of textures was ever shorter.
 constexpr std::uint64_t kStride = 32;
 constexpr std::uint64_t kTexel = 4;
-/// Arrays this many times as large as the cache that the driver names, or kLargest where it names none, as large as a texture can be.
+/// Arrays this many times as large as the cache that the driver names, or kLargest where it names none, as large as a
+/// texture can be.
 constexpr std::int64_t kTimesL2 = 8;
-/// A walk through more would take longer than it tells: the cache of the whole GPU is that of global memory wherever it is so large.
+/// A walk through more would take longer than it tells: the cache of the whole GPU is that of global memory wherever it
+/// is so large.
 constexpr std::int64_t kLargest = std::int64_t{2} << 20, kLargestTexture = std::int64_t{16} << 20;
 /// For lines far apart, more than for arrays walked line by line.
 constexpr std::int64_t kRoom = std::int64_t{8} << 20;
@@ -50,15 +52,15 @@ Outcome run(Context& context) { return watched(context, measure); }
 }  // namespace
 
 Experiment texture_caches_experiment() {
-    return {
-        .id = "texture_caches",
-        .title = "caches on the way to textures in linear memory",
-        .source = "Wong 2010, IV-H, Figs. 10-12",
-        .needs = {},
-        .after = {"clock", "caches"},
-        .provides = {"caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets",
-                     "caches.*.index", "caches.*.policy", "paths.texture.caches", "paths.texture.memory_latency", "paths.texture.memory_latency_range"},
-        .run = run};
+    return {.id = "texture_caches",
+            .title = "caches on the way to textures in linear memory",
+            .source = "Wong 2010, IV-H, Figs. 10-12",
+            .needs = {},
+            .after = {"clock", "caches"},
+            .provides = {"caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line",
+                         "caches.*.sector", "caches.*.ways", "caches.*.sets", "caches.*.index", "caches.*.policy",
+                         "paths.texture.caches", "paths.texture.memory_latency", "paths.texture.memory_latency_range"},
+            .run = run};
 }
 
 }  // namespace gputomo::experiments

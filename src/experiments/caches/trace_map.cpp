@@ -21,17 +21,21 @@ void add_trace_map(const TourWalk& walk, const TraceMapQuestion& question, std::
     if (question.line == 0 || question.capacity == 0) return;
     const auto lines = question.capacity / question.line + kMore;
     if (lines > kMostLines || lines * question.line > question.room) return;
-    const auto latencies = walk(deduce::strided(lines * question.line, question.line), kWarmLaps * lines, kLaps * lines);
+    const auto latencies =
+        walk(deduce::strided(lines * question.line, question.line), kWarmLaps * lines, kLaps * lines);
     if (latencies.size() < kLaps * lines) return;
-    deduce::Trace trace{.name = fmt::format("{}/{}_trace", question.experiment, question.cache), .experiment = question.experiment};
+    deduce::Trace trace{.name = fmt::format("{}/{}_trace", question.experiment, question.cache),
+                        .experiment = question.experiment};
     trace.columns = {{"line", "number", {}}, {"lap", "number", {}}, {"latency", "cycles", {}}};
-    trace.plot = {.title = fmt::format("Hits and misses, load by load, of an array {} lines larger than {}", kMore, question.cache),
+    trace.plot = {.title = fmt::format("Hits and misses, load by load, of an array {} lines larger than {}", kMore,
+                                       question.cache),
                   .x = "line",
                   .y = {"lap"},
                   .shade = "latency"};
     for (std::uint64_t i = 0; i < kLaps * lines; ++i) {
         const double row[] = {static_cast<double>(i % lines), static_cast<double>(i / lines + 1), latencies[i]};
-        for (std::size_t column = 0; column < std::size(row); ++column) trace.columns[column].values.push_back(row[column]);
+        for (std::size_t column = 0; column < std::size(row); ++column)
+            trace.columns[column].values.push_back(row[column]);
     }
     traces.push_back(std::move(trace));
 }

@@ -1,4 +1,5 @@
-// Hit or miss of every load of a walk through an array that a cache just fails to hold: a map of the loads' latencies by line and lap (Mei 2014, 3.2).
+// Hit or miss of every load of a walk through an array that a cache just fails to hold: a map of the loads' latencies
+// by line and lap (Mei 2014, 3.2).
 #pragma once
 
 #include "deduce/estimate.hpp"
@@ -19,7 +20,8 @@ struct TraceMapQuestion {
 };
 
 /// Latencies of `loads` loads of a tour after `warm` ones.
-using TourWalk = std::function<std::vector<double>(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads)>;
+using TourWalk = std::function<std::vector<double>(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
+                                                   std::uint64_t loads)>;
 
 /// Adds the map to `traces`; nothing where the cache has too many lines to show, or the array does not fit the room.
 void add_trace_map(const TourWalk& walk, const TraceMapQuestion& question, std::vector<deduce::Trace>& traces);

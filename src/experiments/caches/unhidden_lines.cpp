@@ -33,14 +33,16 @@ std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& 
     return until;
 }
 
-/// The fewest further lines of a set after which one is gone on a tour through them, up to `most`, or as many as there is room for.
-std::uint64_t lines_that_evict(const deduce::Chase& chase, double threshold, std::uint64_t way_bytes, std::uint64_t ways, std::uint64_t most,
-                               std::uint64_t room) {
+/// The fewest further lines of a set after which one is gone on a tour through them, up to `most`, or as many as there
+/// is room for.
+std::uint64_t lines_that_evict(const deduce::Chase& chase, double threshold, std::uint64_t way_bytes,
+                               std::uint64_t ways, std::uint64_t most, std::uint64_t room) {
     for (std::uint64_t others = ways; others < std::min(most, room / way_bytes); ++others) {
         deduce::ChaseRequest request{{}, kWarmLaps, kRecordedLaps};
         for (std::uint64_t i = 0; i <= others; ++i) request.offsets.push_back(i * way_bytes);
         const auto latencies = chase(request).latencies;
-        const auto hits = std::ranges::count_if(latencies, [threshold](double latency) { return latency <= threshold; });
+        const auto hits =
+            std::ranges::count_if(latencies, [threshold](double latency) { return latency <= threshold; });
         if (static_cast<double>(hits) < kAccident * static_cast<double>(latencies.size())) return others;
     }
     return most;
@@ -48,15 +50,19 @@ std::uint64_t lines_that_evict(const deduce::Chase& chase, double threshold, std
 
 }  // namespace
 
-std::optional<NearCache> near_cache(const deduce::CacheFindings& findings, const deduce::Chase& chase, double threshold, std::uint64_t room) {
-    if (findings.line.confidence <= 0 || findings.ways.confidence <= 0 || findings.sets.confidence <= 0) return std::nullopt;
-    const auto line = static_cast<std::uint64_t>(findings.line.value), ways = static_cast<std::uint64_t>(findings.ways.value);
+std::optional<NearCache> near_cache(const deduce::CacheFindings& findings, const deduce::Chase& chase, double threshold,
+                                    std::uint64_t room) {
+    if (findings.line.confidence <= 0 || findings.ways.confidence <= 0 || findings.sets.confidence <= 0)
+        return std::nullopt;
+    const auto line = static_cast<std::uint64_t>(findings.line.value),
+               ways = static_cast<std::uint64_t>(findings.ways.value);
     const std::uint64_t way_bytes = line * static_cast<std::uint64_t>(findings.sets.value);
     const auto& policy = findings.policy.name;
     if (policy == "lru" || policy == "fifo") return NearCache{line, way_bytes, ways};
     // Other policies keep a line now and then for longer than there are ways.
     const std::uint64_t most = ways + ways / 2 + 2;
-    return NearCache{line, way_bytes, policy.empty() ? lines_that_evict(chase, threshold, way_bytes, ways, most, room) : most};
+    return NearCache{line, way_bytes,
+                     policy.empty() ? lines_that_evict(chase, threshold, way_bytes, ways, most, room) : most};
 }
 
 /// The loads of a tour and of their neighbours. A chase visits each word once.
@@ -75,7 +81,8 @@ UnhiddenLines::UnhiddenLines(deduce::Chase chase, std::vector<NearCache> near, s
     }
 }
 
-void UnhiddenLines::append_neighbours(std::uint64_t offset, const std::vector<std::uint64_t>& missing, Tour& tour) const {
+void UnhiddenLines::append_neighbours(std::uint64_t offset, const std::vector<std::uint64_t>& missing,
+                                      Tour& tour) const {
     const auto try_line = [&](std::uint64_t near) {
         const std::uint64_t begin = near / line_ * line_;
         for (std::uint64_t word = begin; word < begin + line_; word += word_)
@@ -85,7 +92,8 @@ void UnhiddenLines::append_neighbours(std::uint64_t offset, const std::vector<st
             }
         return false;
     };
-    const auto append = [&](std::uint64_t step, const std::unordered_set<std::uint64_t>& taken, std::uint64_t block, std::uint64_t& count) {
+    const auto append = [&](std::uint64_t step, const std::unordered_set<std::uint64_t>& taken, std::uint64_t block,
+                            std::uint64_t& count) {
         const auto try_block = [&](std::uint64_t near) {
             if (count > 0 && !taken.contains(near / block) && try_line(near)) --count;
         };

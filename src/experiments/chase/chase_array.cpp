@@ -13,16 +13,16 @@ namespace {
 /// Static limit of every current GPU; shared memory that a chase beyond the L1 may fill with records.
 constexpr std::int64_t kMostShared = 48 * 1024;
 constexpr std::int64_t kSharedLeftFree = 1024;
-/// What a launch walks before it records, where launches empty a cache: as much as the first launch and at least two laps, but
-/// no more loads than the largest L1 so far has words.
+/// What a launch walks before it records, where launches empty a cache: as much as the first launch and at least two
+/// laps, but no more loads than the largest L1 so far has words.
 constexpr std::uint32_t kMostRewalk = 32768;
 /// A small ring: some lines of any cache.
 constexpr std::uint32_t kRing = 16;
 /// Slower by more than this than when warm: the data were not there any more.
 constexpr double kEmptied = 8;
 
-/// Chases that may hit the L1, or a texture cache that is the same, record little at a time and leave it its memory; the others record as much
-/// as they can.
+/// Chases that may hit the L1, or a texture cache that is the same, record little at a time and leave it its memory;
+/// the others record as much as they can.
 PointerChase::Shape shape_for(const Context& context, const ArrayPlace& place, LoadHint hint) {
     PointerChase::Shape shape{.hint = hint, .texture_base = place.base, .texture = place.texture};
     shape.start_to_start = clock_step(context.findings) > 1;
@@ -76,28 +76,33 @@ std::vector<device::Address> ChaseArray::place_elements(const std::vector<std::u
     std::unordered_map<std::uint64_t, std::uint64_t> visits;  // of a page
     for (const auto offset : offsets) {
         const std::uint64_t page = offset / place_.page;
-        const std::uint64_t number = place_.spread == 0 ? 0 : place_.aliased ? order.size() : (place_.by_page ? folded(page) : 0) + visits[page]++;
+        const std::uint64_t number = place_.spread == 0 ? 0
+                                     : place_.aliased   ? order.size()
+                                                        : (place_.by_page ? folded(page) : 0) + visits[page]++;
         order.push_back(place_.base + offset + number * place_.spread % place_.page);
     }
     return order;
 }
 
 std::uint32_t ChaseArray::rewalk_for(std::size_t elements, std::uint64_t warm) const {
-    // Storing the records of the launch before may have pushed some of the array out of a cache: one lap brings it back.
+    // Storing the records of the launch before may have pushed some of the array out of a cache: one lap brings it
+    // back.
     if (!launches_empty_caches_) return elements <= kMostRewalk ? static_cast<std::uint32_t>(elements) : 0;
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(warm, std::min<std::uint64_t>(2 * elements, kMostRewalk), kMostRewalk));
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(warm, std::min<std::uint64_t>(2 * elements, kMostRewalk), kMostRewalk));
 }
 
 deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
     context_.progress(fraction_, what_);
     const auto order = write(request.offsets);
-    return {chase_.walk(order, std::uint64_t{request.warm_laps} * order.size(), std::uint64_t{request.recorded_laps} * order.size(),
+    return {chase_.walk(order, std::uint64_t{request.warm_laps} * order.size(),
+                        std::uint64_t{request.recorded_laps} * order.size(),
                         rewalk_for(order.size(), std::uint64_t{request.warm_laps} * order.size())),
             chase_.loads_a_launch()};
 }
 
-std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets, std::uint64_t first, std::uint64_t warm, std::uint64_t loads,
-                                       std::optional<std::uint32_t> sm) {
+std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets, std::uint64_t first,
+                                       std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
     constexpr int kRuns = 3;
     context_.progress(fraction_, what_);
     const auto order = write(offsets);
@@ -105,7 +110,9 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
     const std::uint64_t granularity = chase_.average_granularity();
     const std::uint64_t timed = (loads + granularity - 1) / granularity * granularity;
     // No walk starts where an earlier one left its traces.
-    const auto walk_start = [&](int walk) { return order[(first + static_cast<std::uint64_t>(walk) * (warm + timed)) % order.size()]; };
+    const auto walk_start = [&](int walk) {
+        return order[(first + static_cast<std::uint64_t>(walk) * (warm + timed)) % order.size()];
+    };
     std::vector<double> means;
     for (int i = 0; i < kRuns; ++i) {
         const auto mean = chase_.average({.start = walk_start(2 * i),
@@ -119,7 +126,8 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
     return summarise(means).value;
 }
 
-std::optional<double> ChaseArray::disturbed_mean(std::vector<device::Address> order, std::uint64_t first, std::uint64_t warm, std::uint64_t loads,
+std::optional<double> ChaseArray::disturbed_mean(std::vector<device::Address> order, std::uint64_t first,
+                                                 std::uint64_t warm, std::uint64_t loads,
                                                  std::optional<std::uint32_t> sm) {
     std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first % order.size()), order.end());
     const auto walk = [&] { return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm); };
@@ -127,7 +135,8 @@ std::optional<double> ChaseArray::disturbed_mean(std::vector<device::Address> or
     return settled ? std::optional(settled->mean) : std::nullopt;
 }
 
-std::vector<double> ChaseArray::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
+std::vector<double> ChaseArray::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads,
+                                     std::optional<std::uint32_t> sm) {
     context_.progress(fraction_, what_);
     const auto order = write(offsets);
     return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
@@ -139,12 +148,13 @@ std::vector<device::Address> ChaseArray::write(const std::vector<std::uint64_t>&
     return order;
 }
 
-std::vector<double> ChaseArray::on_sm(const std::vector<device::Address>& written, std::uint64_t first, std::uint64_t warm, std::uint64_t loads,
-                                      std::uint32_t sm) {
+std::vector<double> ChaseArray::on_sm(const std::vector<device::Address>& written, std::uint64_t first,
+                                      std::uint64_t warm, std::uint64_t loads, std::uint32_t sm) {
     context_.progress(fraction_, what_);
     const std::uint64_t begin = first % written.size();
     // One element more than is visited: where the last load leads to; and clocks with steps read one load more.
-    if (begin + warm + loads + 2 <= written.size()) return chase_.walk(std::span(written).subspan(begin), warm, loads, 0, sm);
+    if (begin + warm + loads + 2 <= written.size())
+        return chase_.walk(std::span(written).subspan(begin), warm, loads, 0, sm);
     auto order = written;
     std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(begin));
     return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);

@@ -23,10 +23,11 @@ namespace {
 constexpr std::uint32_t kCalibrationLoads = 256;
 constexpr std::uint32_t kCalibrationWarm = 16;
 constexpr int kCalibrationRuns = 3;
-/// Runs that differ by more than this a load are disturbed; then single loads are compared with pairs of them, so that accidents can be left out.
+/// Runs that differ by more than this a load are disturbed; then single loads are compared with pairs of them, so that
+/// accidents can be left out.
 constexpr double kQuiet = 0.5;
-/// Loads of a record of the kernel that disturbed recording is calibrated with, and how sure the overhead has to be, in cycles: ranges over SMs are rounded to
-/// whole cycles, and what is wrong with the overhead is wrong with all of them.
+/// Loads of a record of the kernel that disturbed recording is calibrated with, and how sure the overhead has to be, in
+/// cycles: ranges over SMs are rounded to whole cycles, and what is wrong with the overhead is wrong with all of them.
 constexpr int kTwoLoads = 2;
 constexpr double kSure = 0.06;
 constexpr int kMostDisturbedRuns = 512, kRunsAtOnce = 16;
@@ -69,14 +70,16 @@ std::shared_ptr<device::Module> load_module(device::Device& device, const Pointe
     return device.load(module.text());
 }
 
-/// Mean of the elements' least readings, where the least one is the most frequent: nothing can be answered sooner, however jitter falls.
+/// Mean of the elements' least readings, where the least one is the most frequent: nothing can be answered sooner,
+/// however jitter falls.
 std::optional<double> floor_of(const std::vector<std::vector<double>>& readings) {
     double sum = 0, count = 0;
     for (const auto& of_element : readings) {
         if (of_element.empty()) continue;
         std::map<double, int> times;
         for (const double reading : of_element) ++times[reading];
-        if (std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; }) != times.begin()) return std::nullopt;
+        if (std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; }) != times.begin())
+            return std::nullopt;
         sum += times.begin()->first;
         ++count;
     }
@@ -93,7 +96,8 @@ double step_of(const std::vector<std::vector<double>>& readings) {
 
 }  // namespace
 
-LinkWriter::LinkWriter(device::Device& device) : device_(device), kernel_(device, link_writer_kernel(target_of(device))) {}
+LinkWriter::LinkWriter(device::Device& device)
+    : device_(device), kernel_(device, link_writer_kernel(target_of(device))) {}
 
 void LinkWriter::write(std::span<const device::Address> order, device::Address texels) {
     if (order.empty()) throw std::logic_error("write_cycle: a cycle has at least one element");
@@ -119,7 +123,8 @@ ConstantLinks::ConstantLinks(device::Device& device, const std::shared_ptr<devic
 
 void ConstantLinks::write_cycle(std::span<const device::Address> order) {
     links_.resize(std::max<std::size_t>(links_.size(), *std::ranges::max_element(order) / sizeof(std::uint64_t) + 1));
-    for (std::size_t i = 0; i < order.size(); ++i) links_[order[i] / sizeof(std::uint64_t)] = link_to(order[(i + 1) % order.size()]);
+    for (std::size_t i = 0; i < order.size(); ++i)
+        links_[order[i] / sizeof(std::uint64_t)] = link_to(order[(i + 1) % order.size()]);
     device_.copy_to_device(for_host_, std::as_bytes(std::span(links_)));
 }
 
@@ -128,7 +133,8 @@ PointerChase::PointerChase(device::Device& device, Shape shape)
       shape_(shape),
       module_(load_module(device, shape)),
       writer_(device),
-      average_(module_, average_chase_kernel(target_of(device), shape.hint, shape.unroll).name(), {timed_loads(shape.hint, shape.unroll)}),
+      average_(module_, average_chase_kernel(target_of(device), shape.hint, shape.unroll).name(),
+               {timed_loads(shape.hint, shape.unroll)}),
       average_long_(module_, average_chase_kernel(target_of(device), shape.hint, kLonger * shape.unroll).name(),
                     {timed_loads(shape.hint, kLonger * shape.unroll)}),
       fine_(module_, fine_chase_kernel(target_of(device), shape).name(), {timed_loads(shape.hint, 1)}),
@@ -166,7 +172,8 @@ bool PointerChase::launch(CompiledKernel& kernel, const ChaseRun& run, std::uint
 }
 
 std::optional<double> PointerChase::cycles_of(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t unroll) {
-    if (run.loads % unroll != 0) throw std::logic_error("PointerChase: the loads must be a multiple of the unroll factor");
+    if (run.loads % unroll != 0)
+        throw std::logic_error("PointerChase: the loads must be a multiple of the unroll factor");
     if (!launch(kernel, run, run.loads / unroll)) return std::nullopt;
     const auto header = results_.read<Header>(1).front();
     return static_cast<double>(header.end - header.begin);
@@ -192,11 +199,13 @@ PointerChase::Recorded PointerChase::record(const ChaseRun& run, CompiledKernel&
     // From one start to the next: the first reading is of no load.
     const std::uint32_t before = shape_.start_to_start ? 1 : 0;
     if (!launch(kernel, run, run.loads + before)) return {};
-    const auto bytes = results_.read<std::byte>(static_cast<std::size_t>(kHeaderBytes + kRecordBytes * (run.loads + before)));
+    const auto bytes =
+        results_.read<std::byte>(static_cast<std::size_t>(kHeaderBytes + kRecordBytes * (run.loads + before)));
     Header header;
     std::memcpy(&header, bytes.data(), sizeof header);
     Recorded recorded{std::vector<Reading>(run.loads), header.sum};
-    std::memcpy(recorded.cycles.data(), bytes.data() + kHeaderBytes + before * sizeof(Reading), run.loads * sizeof(Reading));
+    std::memcpy(recorded.cycles.data(), bytes.data() + kHeaderBytes + before * sizeof(Reading),
+                run.loads * sizeof(Reading));
     return recorded;
 }
 
@@ -219,29 +228,33 @@ std::vector<double> PointerChase::latencies(const ChaseRun& run) {
     return corrected;
 }
 
-PointerChase::Recorded PointerChase::record_cycle(std::span<const device::Address> order, std::uint64_t at, const ChaseRun& run) {
+PointerChase::Recorded PointerChase::record_cycle(std::span<const device::Address> order, std::uint64_t at,
+                                                  const ChaseRun& run) {
     auto recorded = record(run, fine_);
     if (recorded.cycles.empty()) return recorded;
     const std::uint32_t loads = run.loads + (shape_.start_to_start ? 1 : 0);
     std::uint32_t sum = 0;
-    for (std::uint32_t i = 0; i < loads; ++i) sum += static_cast<std::uint32_t>(link_to(order[(at + i + 1) % order.size()]));
+    for (std::uint32_t i = 0; i < loads; ++i)
+        sum += static_cast<std::uint32_t>(link_to(order[(at + i + 1) % order.size()]));
     if (recorded.sum != sum)
         throw DeviceError(
-            fmt::format("{}: loads {} to {} of a list returned addresses whose sum is not that of its next elements", fine_.name(), at, at + loads - 1));
+            fmt::format("{}: loads {} to {} of a list returned addresses whose sum is not that of its next elements",
+                        fine_.name(), at, at + loads - 1));
     return recorded;
 }
 
-std::vector<double> PointerChase::walk(std::span<const device::Address> order, std::uint64_t warm, std::uint64_t loads, std::uint32_t rewalk,
-                                       std::optional<std::uint32_t> sm) {
+std::vector<double> PointerChase::walk(std::span<const device::Address> order, std::uint64_t warm, std::uint64_t loads,
+                                       std::uint32_t rewalk, std::optional<std::uint32_t> sm) {
     std::vector<double> latencies;
     latencies.reserve(loads);
     while (latencies.size() < loads) {
         const std::uint64_t at = warm + latencies.size();
         const std::uint64_t back = latencies.empty() ? warm : std::min<std::uint64_t>(at, rewalk);
-        const ChaseRun part{.start = order[(at - back) % order.size()],
-                            .warm = static_cast<std::uint32_t>(back),
-                            .loads = static_cast<std::uint32_t>(std::min<std::uint64_t>(loads_a_launch(), loads - latencies.size())),
-                            .sm = sm};
+        const ChaseRun part{
+            .start = order[(at - back) % order.size()],
+            .warm = static_cast<std::uint32_t>(back),
+            .loads = static_cast<std::uint32_t>(std::min<std::uint64_t>(loads_a_launch(), loads - latencies.size())),
+            .sm = sm};
         const auto recorded = record_cycle(order, at, part);
         if (recorded.cycles.empty()) return {};
         for (const Reading cycles : recorded.cycles) latencies.push_back(cycles - record_overhead_);
@@ -264,13 +277,17 @@ PointerChase::Totals PointerChase::calibration_totals(const ChaseRun& run) {
         const auto [low, high] = std::ranges::minmax(c);
         spread = std::max(spread, (high - low) / run.loads);
     }
-    const auto without_loop = [&](std::size_t at) { return (kLonger * std::ranges::min(cycles[at + 1]) - std::ranges::min(cycles[at])) / (kLonger - 1); };
+    const auto without_loop = [&](std::size_t at) {
+        return (kLonger * std::ranges::min(cycles[at + 1]) - std::ranges::min(cycles[at])) / (kLonger - 1);
+    };
     return {without_loop(0), without_loop(2), spread};
 }
 
 void PointerChase::calibrate(device::Address start, std::uint32_t elements) {
     const std::uint32_t granularity = std::max(1U, std::lcm(average_granularity(), elements));
-    const ChaseRun run{.start = start, .warm = kCalibrationWarm * elements, .loads = std::max(1U, kCalibrationLoads / granularity) * granularity};
+    const ChaseRun run{.start = start,
+                       .warm = kCalibrationWarm * elements,
+                       .loads = std::max(1U, kCalibrationLoads / granularity) * granularity};
     const Totals totals = calibration_totals(run);
     average_overhead_ = 2 * totals.once - totals.twice;
     disturbed_ = totals.spread > kQuiet;
@@ -287,18 +304,21 @@ void PointerChase::calibrate(device::Address start, std::uint32_t elements) {
         for (std::uint32_t j = 0; j < elements; ++j) sum += cycles[lap * elements + j];
         lap_means.push_back(sum / elements);
     }
-    const double reading =
-        shape_.start_to_start ? std::accumulate(lap_means.begin(), lap_means.end(), 0.0) / static_cast<double>(lap_means.size()) : summarise(lap_means).value;
+    const double reading = shape_.start_to_start ? std::accumulate(lap_means.begin(), lap_means.end(), 0.0) /
+                                                       static_cast<double>(lap_means.size())
+                                                 : summarise(lap_means).value;
     record_overhead_ = reading - (totals.twice - totals.once) / run.loads;
 }
 
 double PointerChase::disturbed_record_overhead(ChaseRun run, std::uint32_t elements) {
-    CompiledKernel twice(module_, fine_chase_kernel(target_of(device_), shape_, kTwoLoads).name(), {timed_loads(shape_.hint, kTwoLoads)});
+    CompiledKernel twice(module_, fine_chase_kernel(target_of(device_), shape_, kTwoLoads).name(),
+                         {timed_loads(shape_.hint, kTwoLoads)});
     twice.prefer_l1();
     // Elements may differ: each has readings of its own, and so has each pair of neighbours.
     std::vector<std::vector<double>> singles(elements), pairs(elements);
     run.loads = loads_a_launch();
-    const auto add_records = [&](CompiledKernel& kernel, std::uint32_t loads, std::vector<std::vector<double>>& readings) {
+    const auto add_records = [&](CompiledKernel& kernel, std::uint32_t loads,
+                                 std::vector<std::vector<double>>& readings) {
         const auto cycles = record(run, kernel).cycles;
         for (std::size_t i = elements; i < cycles.size(); ++i) readings[loads * i % elements].push_back(cycles[i]);
     };
@@ -321,8 +341,8 @@ double PointerChase::disturbed_record_overhead(ChaseRun run, std::uint32_t eleme
         single = mean_of(singles), pair = mean_of(pairs);
         if (std::hypot(2 * single.uncertainty, pair.uncertainty) < kSure) break;
     }
-    // Jitter only adds to a load that is answered as soon as anything could be; what it adds to two of them is not twice that. Steps of the clock,
-    // too, make the least reading frequent.
+    // Jitter only adds to a load that is answered as soon as anything could be; what it adds to two of them is not
+    // twice that. Steps of the clock, too, make the least reading frequent.
     const auto single_floor = floor_of(singles), pair_floor = floor_of(pairs);
     if (!shape_.start_to_start && single_floor && pair_floor) return 2 * *single_floor - *pair_floor;
     return 2 * single.mean - pair.mean;

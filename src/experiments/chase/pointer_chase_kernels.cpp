@@ -59,7 +59,10 @@ ChaseParameters declare_parameters(ptx::KernelBuilder& k, LoadHint hint) {
 class Follower {
 public:
     Follower(ptx::KernelBuilder& k, LoadHint hint, const ChaseParameters& parameters)
-        : k_(k), hint_(hint), texture_(parameters.texture), at_(k.reg(hint == LoadHint::texture ? Type::s32 : Type::u64)) {
+        : k_(k),
+          hint_(hint),
+          texture_(parameters.texture),
+          at_(k.reg(hint == LoadHint::texture ? Type::s32 : Type::u64)) {
         if (hint == LoadHint::texture) {
             k("cvt.s32.u64", at_, parameters.start);
             rest_ = k.regs(Type::s32, 3);
@@ -67,8 +70,8 @@ public:
             k("mov.u64", at_, parameters.start);
         }
         if (hint != LoadHint::constant) return;
-        // The thread's number, which is 0, keeps the compiler from taking the address for one that all threads share, whose loads take
-        // another way.
+        // The thread's number, which is 0, keeps the compiler from taking the address for one that all threads share,
+        // whose loads take another way.
         const Reg thread = k.reg(Type::u64);
         k("cvt.u64.u32", thread, k.special(SpecialRegister::tid_x));
         k("add.u64", at_, at_, thread);
@@ -97,7 +100,8 @@ private:
     std::vector<Reg> rest_;
 };
 
-/// Lets one block go on: any where wanted_sm is kAnySm, else the first on that SM. The flag is the first word of the results.
+/// Lets one block go on: any where wanted_sm is kAnySm, else the first on that SM. The flag is the first word of the
+/// results.
 void append_claim(ptx::KernelBuilder& k, const ChaseParameters& parameters, Label leave) {
     const Reg sm = k.special(SpecialRegister::smid);
     const Reg elsewhere = k.reg(Type::pred);
@@ -182,7 +186,9 @@ void append_timed_lap(ptx::KernelBuilder& k, Follower& follower, Reg turns, cons
 
 }  // namespace
 
-ptx::ModuleArray constant_array() { return {.name = "constants", .space = ptx::Space::constant, .type = Type::u64, .size = kConstantBytes}; }
+ptx::ModuleArray constant_array() {
+    return {.name = "constants", .space = ptx::Space::constant, .type = Type::u64, .size = kConstantBytes};
+}
 
 ptx::KernelBuilder constant_base_kernel(ptx::Target target) {
     ptx::KernelBuilder k("constant_base", target);
@@ -219,7 +225,8 @@ ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Sha
     append_claim(k, parameters, leave);
     Follower p(k, shape.hint, parameters);
     Recorder recorder(k, records, shape.start_to_start);
-    // Constants share caches with instructions: their warm-up runs through the code that records, so that no new code is fetched later.
+    // Constants share caches with instructions: their warm-up runs through the code that records, so that no new code
+    // is fetched later.
     const bool same_code = shape.hint == LoadHint::constant;
     const Reg turns = k.reg(Type::u32);
     k("mov.u32", turns, parameters.turns);
@@ -250,7 +257,8 @@ ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Sha
 ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
     ptx::KernelBuilder k(fmt::format("competition_{}", name_of(hint)), target);
     const Reg own_start = k.param(Type::u64, "own_start"), rival_start = k.param(Type::u64, "rival_start");
-    const Reg own_turns = k.param(Type::u32, "own_turns"), rival_turns = k.param(Type::u32, "rival_turns"), rival_laps = k.param(Type::u32, "rival_laps");
+    const Reg own_turns = k.param(Type::u32, "own_turns"), rival_turns = k.param(Type::u32, "rival_turns"),
+              rival_laps = k.param(Type::u32, "rival_laps");
     const Reg sm = k.param(Type::u32, "sm"), rival_sm = k.param(Type::u32, "rival_sm");
     const Reg results = k.param(Type::u64, "results");
     if (hint == LoadHint::constant) static_cast<void>(k.array(constant_array()));
@@ -279,7 +287,9 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
             [] {});
     };
     // Each load has waited for the one before, so that no fence is needed; and one may empty the L1.
-    const auto enter = [&](std::uint32_t number) { k("st.volatile.global.u32", Mem{results, offsetof(CompetitionResults, phase)}, number); };
+    const auto enter = [&](std::uint32_t number) {
+        k("st.volatile.global.u32", Mem{results, offsetof(CompetitionResults, phase)}, number);
+    };
     claim(sm, offsetof(CompetitionResults, own_claim), no_own);
     Follower own(k, hint, {.start = own_start, .texture = texture});
     // The laps before the timed one run through the same code, which some caches hold beside constants.
@@ -290,7 +300,8 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
             enter(1);
             wait_for(2);
         });
-        append_timed_lap(k, own, own_turns, Mem{results, offsetof(CompetitionResults, begin)}, Mem{results, offsetof(CompetitionResults, end)});
+        append_timed_lap(k, own, own_turns, Mem{results, offsetof(CompetitionResults, begin)},
+                         Mem{results, offsetof(CompetitionResults, end)});
     });
     own.store(Mem{results, sizeof(CompetitionResults)});
     const Reg both = k.reg(Type::u32);
@@ -302,7 +313,8 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
     Follower other(k, hint, {.start = rival_start, .texture = texture});
     wait_for(1);
     k.loop(rival_laps, [&] {
-        append_timed_lap(k, other, rival_turns, Mem{results, offsetof(CompetitionResults, rival_begin)}, Mem{results, offsetof(CompetitionResults, rival_end)});
+        append_timed_lap(k, other, rival_turns, Mem{results, offsetof(CompetitionResults, rival_begin)},
+                         Mem{results, offsetof(CompetitionResults, rival_end)});
     });
     other.store(Mem{results, sizeof(CompetitionResults) + 8});
     enter(2);

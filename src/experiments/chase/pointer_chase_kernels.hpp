@@ -7,11 +7,11 @@ namespace gputomo::experiments {
 
 /// `wanted_sm` of a chase that may run anywhere.
 inline constexpr std::uint32_t kAnySm = 0xffff'ffff;
-/// Results: u32 claim flag, u32 begin, u32 end, padding, u64 last address, u32 sum of the low halves of what the recorded loads
-/// returned, u32 nobody reads; then the records.
+/// Results: u32 claim flag, u32 begin, u32 end, padding, u64 last address, u32 sum of the low halves of what the
+/// recorded loads returned, u32 nobody reads; then the records.
 inline constexpr std::int64_t kHeaderBytes = 32, kSumOffset = 24;
-/// A record: u16 cycles, kLongestReading where they are more. Small ones, since caches that a launch empties have to be filled for
-/// each launch again.
+/// A record: u16 cycles, kLongestReading where they are more. Small ones, since caches that a launch empties have to be
+/// filled for each launch again.
 inline constexpr std::int64_t kRecordBytes = 2;
 inline constexpr std::uint32_t kLongestReading = 0xffff;
 
@@ -33,7 +33,8 @@ struct CompetitionResults {
 static_assert(sizeof(CompetitionResults) % 8 == 0);  // addresses are stored behind it
 
 inline constexpr int kCompetitionUnroll = 8;
-/// A block on one SM walks through its array, then one on another SM through its own, each lap timed, then the first again, timed.
+/// A block on one SM walks through its array, then one on another SM through its own, each lap timed, then the first
+/// again, timed.
 [[nodiscard]] ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint);
 /// Stores where the array begins, in the addresses of constants.
 [[nodiscard]] ptx::KernelBuilder constant_base_kernel(ptx::Target target);

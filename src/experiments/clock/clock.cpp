@@ -17,8 +17,8 @@ namespace {
 
 constexpr double kConfidence = 0.99;
 constexpr int kSpinRuns = 5;
-/// Runs that differ by more than this share tell little by their extremes, unless they are many: of five, one time in sixteen all lie on the same side of the
-/// true rate.
+/// Runs that differ by more than this share tell little by their extremes, unless they are many: of five, one time in
+/// sixteen all lie on the same side of the true rate.
 constexpr double kSteady = 1e-4;
 constexpr int kUnsteadySpinRuns = 15;
 /// Cycles of the shorter and the longer spin: the difference, some milliseconds, is free of what a launch costs.
@@ -39,12 +39,15 @@ void add_read_cost(Context& context, Outcome& outcome) {
     const std::int64_t cost = commonest_step(readings.back_to_back);
     std::int64_t step = 0;
     for (const auto difference : readings.all) step = std::gcd(step, difference);
-    auto estimate = decided("clock.read_cost", cost, {"clock: commonest difference of two back-to-back reads, warm", kConfidence});
+    auto estimate =
+        decided("clock.read_cost", cost, {"clock: commonest difference of two back-to-back reads, warm", kConfidence});
     const auto [low, high] = std::ranges::minmax(readings.back_to_back);
     estimate.interval = {static_cast<double>(std::min(low, cost)), static_cast<double>(std::max(high, cost))};
     outcome.estimates.push_back(std::move(estimate));
-    outcome.estimates.push_back(
-        decided("clock.resolution", step, {"clock: greatest common divisor of differences of an SM's readings, around loads and over several launches", 0.95}));
+    outcome.estimates.push_back(decided(
+        "clock.resolution", step,
+        {"clock: greatest common divisor of differences of an SM's readings, around loads and over several launches",
+         0.95}));
 }
 
 void add_rate(Context& context, Outcome& outcome) {
@@ -57,9 +60,12 @@ void add_rate(Context& context, Outcome& outcome) {
         const auto shorter = spinner.run(kShortSpin);
         const auto longer = spinner.run(kLongSpin);
         // Cycles per microsecond are MHz.
-        rates.push_back(static_cast<double>(longer.cycles - shorter.cycles) / (longer.elapsed - shorter.elapsed).count() * 1000);
+        rates.push_back(static_cast<double>(longer.cycles - shorter.cycles) /
+                        (longer.elapsed - shorter.elapsed).count() * 1000);
     }
-    outcome.estimates.push_back(decided_real("clock.sm_mhz", summarise(rates), {"clock: cycles against event time, long spin less short spin", kConfidence}));
+    outcome.estimates.push_back(
+        decided_real("clock.sm_mhz", summarise(rates),
+                     {"clock: cycles against event time, long spin less short spin", kConfidence}));
 }
 
 Outcome measure(Context& context) {
@@ -67,7 +73,8 @@ Outcome measure(Context& context) {
     add_rate(context, outcome);
     add_read_cost(context, outcome);
     context.progress(0.9, "which SMs share a clock");
-    for (auto& estimate : clock_scope_estimates(clock_groups(block_starts(context.device, 1)))) outcome.estimates.push_back(std::move(estimate));
+    for (auto& estimate : clock_scope_estimates(clock_groups(block_starts(context.device, 1))))
+        outcome.estimates.push_back(std::move(estimate));
     return outcome;
 }
 
@@ -80,7 +87,8 @@ Experiment clock_experiment() {
             .title = "cost, step and rate of the clock register, and which SMs share one",
             .source = "Wong 2010, IV-A, Fig. 5",
             .needs = {},
-            .provides = {"clock.read_cost", "clock.resolution", "clock.sm_mhz", "clock.scope", "topology.sms_per_tpc", "topology.sms_per_gpc"},
+            .provides = {"clock.read_cost", "clock.resolution", "clock.sm_mhz", "clock.scope", "topology.sms_per_tpc",
+                         "topology.sms_per_gpc"},
             .run = run};
 }
 

@@ -76,8 +76,9 @@ ClockReadings read_clocks(device::Device& device) {
     const device::Buffer results(device, Bytes{std::int64_t{4} * kWords * blocks});
     const device::Buffer data(device, Bytes{kLoadStride * kLoads});
     // Some of the reads may be by another instruction, with a wait behind it: half of them without are enough.
-    CompiledKernel kernel(device, readings_kernel(target_of(device)),
-                          {ReadsBackToBack{kReads / 2}, TimedCode{.operation = {"LDG"}, .counts = std::vector<int>(kLoads, 1)}});
+    CompiledKernel kernel(
+        device, readings_kernel(target_of(device)),
+        {ReadsBackToBack{kReads / 2}, TimedCode{.operation = {"LDG"}, .counts = std::vector<int>(kLoads, 1)}});
     device::Arguments arguments;
     arguments.add(results.address()).add(data.address());
     ClockReadings readings{.code_checks = kernel.code_checks()};
@@ -88,7 +89,8 @@ ClockReadings read_clocks(device::Device& device) {
         for (std::size_t block = 0; block < blocks; ++block) {
             const auto times = std::span(raw).subspan(block * kWords, kWords);
             const std::uint32_t origin = first_of_sm.emplace(times[kReadings], times[0]).first->second;
-            for (int i = 1; i < kReads; ++i) readings.back_to_back.push_back(static_cast<std::int32_t>(times[i] - times[i - 1]));
+            for (int i = 1; i < kReads; ++i)
+                readings.back_to_back.push_back(static_cast<std::int32_t>(times[i] - times[i - 1]));
             for (int i = 0; i < kReadings; ++i) readings.all.push_back(static_cast<std::int32_t>(times[i] - origin));
         }
     }
@@ -106,7 +108,8 @@ std::vector<BlockStart> block_starts(device::Device& device, std::uint32_t per_s
     return results.read<BlockStart>(blocks);
 }
 
-Spinner::Spinner(device::Device& device) : kernel_(device, spin_kernel(target_of(device)), {ReadInLoop{}}), stamps_(device, Bytes{8}) {}
+Spinner::Spinner(device::Device& device)
+    : kernel_(device, spin_kernel(target_of(device)), {ReadInLoop{}}), stamps_(device, Bytes{8}) {}
 
 Spinner::Result Spinner::run(std::uint32_t cycles) {
     device::Arguments arguments;

@@ -10,7 +10,7 @@ namespace gputomo::experiments {
 
 struct ClockReadings {
     std::vector<std::int64_t> back_to_back;  ///< differences of neighbouring reads, warm
-    std::vector<std::int64_t> all;           ///< differences of every reading to its SM's first one, over several launches
+    std::vector<std::int64_t> all;  ///< differences of every reading to its SM's first one, over several launches
     std::vector<CodeCheck> code_checks;
 };
 

@@ -26,10 +26,12 @@ std::vector<std::vector<std::uint32_t>> clock_groups(std::span<const BlockStart>
     std::vector<BlockStart> sorted(starts.begin(), starts.end());
     // In the order of the clock's circle: differences to one reading, as signed numbers.
     const std::uint32_t origin = starts.front().clock;
-    std::ranges::sort(sorted, {}, [&](const BlockStart& start) { return static_cast<std::int32_t>(start.clock - origin); });
+    std::ranges::sort(sorted, {},
+                      [&](const BlockStart& start) { return static_cast<std::int32_t>(start.clock - origin); });
     std::vector<std::set<std::uint32_t>> sets;
     for (std::size_t i = 0; i < sorted.size(); ++i) {
-        if (i == 0 || static_cast<std::int32_t>(sorted[i].clock - sorted[i - 1].clock) > kSimultaneous) sets.emplace_back();
+        if (i == 0 || static_cast<std::int32_t>(sorted[i].clock - sorted[i - 1].clock) > kSimultaneous)
+            sets.emplace_back();
         sets.back().insert(sorted[i].sm);
     }
     std::vector<std::vector<std::uint32_t>> groups;
@@ -50,11 +52,14 @@ std::vector<deduce::Estimate> clock_scope_estimates(const std::vector<std::vecto
     if (largest.size() > kMostSmsPerTpc) {
         std::vector<deduce::Estimate> estimates{decided("clock.scope", std::string("gpc"), evidence)};
         // Two registers that read alike by chance would make one cluster of two.
-        if (largest.size() < 2 * smallest.size()) estimates.push_back(decided("topology.sms_per_gpc", static_cast<std::int64_t>(largest.size()), evidence));
+        if (largest.size() < 2 * smallest.size())
+            estimates.push_back(decided("topology.sms_per_gpc", static_cast<std::int64_t>(largest.size()), evidence));
         return estimates;
     }
-    if (smallest.size() != largest.size()) return {undecided("clock.scope", {std::string("tpc"), std::string("gpc")}, evidence)};
-    return {decided("clock.scope", std::string("tpc"), evidence), decided("topology.sms_per_tpc", static_cast<std::int64_t>(largest.size()), evidence)};
+    if (smallest.size() != largest.size())
+        return {undecided("clock.scope", {std::string("tpc"), std::string("gpc")}, evidence)};
+    return {decided("clock.scope", std::string("tpc"), evidence),
+            decided("topology.sms_per_tpc", static_cast<std::int64_t>(largest.size()), evidence)};
 }
 
 }  // namespace gputomo::experiments

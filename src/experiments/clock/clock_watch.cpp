@@ -15,7 +15,8 @@ constexpr double kSteadyClock = 0.01;
 std::optional<std::string> disturbance(const device::ClockState& before, const device::ClockState& after) {
     if (before.sm_mhz && after.sm_mhz && std::abs(*after.sm_mhz - *before.sm_mhz) > kSteadyClock * *before.sm_mhz)
         return fmt::format("the SM clock moved from {:.0f} to {:.0f} MHz", *before.sm_mhz, *after.sm_mhz);
-    if (after.other_processes.value_or(0) > 0) return fmt::format("{} other process(es) used the GPU", *after.other_processes);
+    if (after.other_processes.value_or(0) > 0)
+        return fmt::format("{} other process(es) used the GPU", *after.other_processes);
     return std::nullopt;
 }
 

@@ -10,8 +10,10 @@
 namespace gputomo::experiments {
 
 /// EXPERIMENT/contention: coefficients and their intervals, throughputs in GB/s; empty where nothing was fitted.
-[[nodiscard]] deduce::Trace contention_trace(std::span<const deduce::LoadedLatency> samples, const std::string& experiment);
+[[nodiscard]] deduce::Trace contention_trace(std::span<const deduce::LoadedLatency> samples,
+                                             const std::string& experiment);
 /// Adds, unless an experiment before found them, memory.contention_base, .contention_slopes and .contention_limits.
-void add_contention_estimates(std::span<const deduce::LoadedLatency> samples, const std::string& experiment, const Context& context, Outcome& outcome);
+void add_contention_estimates(std::span<const deduce::LoadedLatency> samples, const std::string& experiment,
+                              const Context& context, Outcome& outcome);
 
 }  // namespace gputomo::experiments

@@ -48,7 +48,8 @@ void append_sample(ptx::KernelBuilder& k, Reg at, Reg slot, Reg first_lane) {
 
 /// The samples of the warp's block from shared memory to `samples`.
 void append_flush(ptx::KernelBuilder& k, Reg shared, Reg samples, Reg turns, Reg first_lane) {
-    const Reg words = k.reg(Type::u32), block_words = k.reg(Type::u32), from = k.reg(Type::u32), to = k.reg(Type::u64), word = k.reg(Type::u32);
+    const Reg words = k.reg(Type::u32), block_words = k.reg(Type::u32), from = k.reg(Type::u32), to = k.reg(Type::u64),
+              word = k.reg(Type::u32);
     k("mul.lo.u32", words, turns, static_cast<int>(sizeof(Sample) / 4));
     k("mul.lo.u32", block_words, words, k.special(SpecialRegister::ctaid_x));
     k("mov.u64", to, k.element(samples, block_words, Bytes{4}));
@@ -68,9 +69,10 @@ double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast
 ptx::KernelBuilder latency_samples_kernel(ptx::Target target) {
     ptx::KernelBuilder k("latency_samples", target);
     const LineArguments lines = line_parameters(k);
-    const Reg turns = k.param(Type::u32, "turns"), samplers = k.param(Type::u32, "samplers"), records = k.param(Type::u64, "records"),
-              samples = k.param(Type::u64, "samples");
-    const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), early = k.reg(Type::pred), sampling = k.reg(Type::pred), slot = k.reg(Type::u32);
+    const Reg turns = k.param(Type::u32, "turns"), samplers = k.param(Type::u32, "samplers"),
+              records = k.param(Type::u64, "records"), samples = k.param(Type::u64, "samples");
+    const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), early = k.reg(Type::pred),
+              sampling = k.reg(Type::pred), slot = k.reg(Type::u32);
     const Reg shared = k.dynamic_shared();
     k("shr.u32", warp, k.thread_index(), 5);
     k("setp.eq.u32", first_lane, k.special(SpecialRegister::laneid), 0);
@@ -90,7 +92,8 @@ ptx::KernelBuilder latency_samples_kernel(ptx::Target target) {
         },
         [&] { k.loop(turns, [&] { append_loads(k, at, LatencySamples::kSampledOf); }); });
     const Reg end = k.clock_after(at);
-    const Reg mine = k.element(records, warp, Bytes{sizeof(WarpRecord)}), low = k.reg(Type::b32), high = k.reg(Type::b32);
+    const Reg mine = k.element(records, warp, Bytes{sizeof(WarpRecord)}), low = k.reg(Type::b32),
+              high = k.reg(Type::b32);
     k("mov.b64", ptx::Vec{low, high}, at);
     k.when(first_lane)("st.global.u32", Mem{mine, offsetof(WarpRecord, start)}, start);
     k.when(first_lane)("st.global.u32", Mem{mine, offsetof(WarpRecord, end)}, end);
@@ -115,16 +118,22 @@ std::optional<double> LatencySamples::launch(int warps, std::map<std::int64_t, s
     const std::int64_t first_line = array_.take(all, kLines);
     device::Arguments arguments;
     array_.add_to(arguments, first_line, kLines);
-    arguments.add(static_cast<std::uint32_t>(kTurns)).add(static_cast<std::uint32_t>(sms_)).add(records_.address()).add(samples_.address());
-    const Bytes shared{std::max<std::int64_t>(shared_for(device_, blocks->per_sm).count(), kTurns * static_cast<std::int64_t>(sizeof(Sample)))};
-    kernel_.launch({static_cast<std::uint32_t>(grid)}, {static_cast<std::uint32_t>(blocks->warps * kWarp)}, arguments, shared);
+    arguments.add(static_cast<std::uint32_t>(kTurns))
+        .add(static_cast<std::uint32_t>(sms_))
+        .add(records_.address())
+        .add(samples_.address());
+    const Bytes shared{std::max<std::int64_t>(shared_for(device_, blocks->per_sm).count(),
+                                              kTurns * static_cast<std::int64_t>(sizeof(Sample)))};
+    kernel_.launch({static_cast<std::uint32_t>(grid)}, {static_cast<std::uint32_t>(blocks->warps * kWarp)}, arguments,
+                   shared);
 
     const auto records = records_.read<WarpRecord>(static_cast<std::size_t>(all));
     double loads_per_cycle = 0;
     std::map<std::uint32_t, std::int64_t> warps_of;
     for (std::size_t warp = 0; warp < records.size(); ++warp) {
         if (records[warp].pointer != array_.after(first_line, static_cast<std::int64_t>(warp), kLines, steps))
-            throw DeviceError(fmt::format("kernel {}: warp {} ended at {:#x}; expected {:#x}", kernel_.name(), warp, records[warp].pointer,
+            throw DeviceError(fmt::format("kernel {}: warp {} ended at {:#x}; expected {:#x}", kernel_.name(), warp,
+                                          records[warp].pointer,
                                           array_.after(first_line, static_cast<std::int64_t>(warp), kLines, steps)));
         loads_per_cycle += static_cast<double>(steps) / cycles_between(records[warp].start, records[warp].end);
         ++warps_of[records[warp].sm];
@@ -135,7 +144,8 @@ std::optional<double> LatencySamples::launch(int warps, std::map<std::int64_t, s
     for (std::int64_t sm = 0; sm < sms_; ++sm) {
         for (std::int64_t turn = kTurns / 4; turn < 3 * kTurns / 4; ++turn) {
             const Sample& sample = samples[static_cast<std::size_t>(sm * kTurns + turn)];
-            ++histogram[static_cast<std::int64_t>(cycles_between(sample.start, sample.end) - cycles_between(sample.before, sample.start))];
+            ++histogram[static_cast<std::int64_t>(cycles_between(sample.start, sample.end) -
+                                                  cycles_between(sample.before, sample.start))];
         }
     }
     return loads_per_cycle;

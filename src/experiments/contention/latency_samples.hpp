@@ -11,9 +11,9 @@
 
 namespace gputomo::experiments {
 
-/// All warps follow chains of pointers, each load waiting for the last. The first warp of as many blocks as there are SMs times one load of each
-/// kSampledOf, keeps the times in shared memory and writes them out when it is through. Arguments: those of the lines, turns, samplers (blocks),
-/// records, samples.
+/// All warps follow chains of pointers, each load waiting for the last. The first warp of as many blocks as there are
+/// SMs times one load of each kSampledOf, keeps the times in shared memory and writes them out when it is through.
+/// Arguments: those of the lines, turns, samplers (blocks), records, samples.
 [[nodiscard]] ptx::KernelBuilder latency_samples_kernel(ptx::Target target);
 
 class LatencySamples {
@@ -21,8 +21,9 @@ public:
     /// `array` is a stream of at least kLines lines for each warp that the GPU holds.
     LatencySamples(device::Device& device, LinkedArray& array);
 
-    /// One launch with `warps` on each SM; adds the latencies of its middle half to `histogram` (cycles to number). The warps' loads per cycle, on all SMs
-    /// together; nullopt where the occupancy was not attained. Throws DeviceError where a pointer came out other than it must.
+    /// One launch with `warps` on each SM; adds the latencies of its middle half to `histogram` (cycles to number). The
+    /// warps' loads per cycle, on all SMs together; nullopt where the occupancy was not attained. Throws DeviceError
+    /// where a pointer came out other than it must.
     [[nodiscard]] std::optional<double> launch(int warps, std::map<std::int64_t, std::int64_t>& histogram);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 

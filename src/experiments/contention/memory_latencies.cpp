@@ -30,11 +30,13 @@ constexpr std::array kPercentiles{5, 25, 50, 75, 95};
 constexpr std::int64_t kSamples = 10'000'000;
 constexpr int kFewestLaunches = 4;
 constexpr double kSeconds = 1;
-/// Of a simulated GPU, which takes longer and has to find the same each time, whatever else its host does; and launches of one warp on each SM, fewer of more.
+/// Of a simulated GPU, which takes longer and has to find the same each time, whatever else its host does; and launches
+/// of one warp on each SM, fewer of more.
 constexpr std::int64_t kSimulatedSamples = 4096, kSimulatedLaunches = 64;
 
 std::int64_t count_of(const Histogram& histogram) {
-    return std::accumulate(histogram.begin(), histogram.end(), std::int64_t{0}, [](std::int64_t sum, const auto& entry) { return sum + entry.second; });
+    return std::accumulate(histogram.begin(), histogram.end(), std::int64_t{0},
+                           [](std::int64_t sum, const auto& entry) { return sum + entry.second; });
 }
 
 double percentile(const Histogram& histogram, int percent) {
@@ -46,8 +48,9 @@ double percentile(const Histogram& histogram, int percent) {
 }
 
 double mean(const Histogram& histogram) {
-    return std::accumulate(histogram.begin(), histogram.end(), 0.0,
-                           [](double sum, const auto& entry) { return sum + static_cast<double>(entry.first * entry.second); }) /
+    return std::accumulate(
+               histogram.begin(), histogram.end(), 0.0,
+               [](double sum, const auto& entry) { return sum + static_cast<double>(entry.first * entry.second); }) /
            static_cast<double>(count_of(histogram));
 }
 
@@ -88,10 +91,15 @@ deduce::Trace percentiles_of(const std::vector<Level>& levels, double gigabytes)
     column("mean", "cycles", [](const Level& level) { return mean(level.histogram); });
     column("min", "cycles", [](const Level& level) { return static_cast<double>(level.histogram.begin()->first); });
     for (const int percent : kPercentiles)
-        column(fmt::format("p{}", percent), "cycles", [&](const Level& level) { return percentile(level.histogram, percent); });
+        column(fmt::format("p{}", percent), "cycles",
+               [&](const Level& level) { return percentile(level.histogram, percent); });
     column("max", "cycles", [](const Level& level) { return static_cast<double>(level.histogram.rbegin()->first); });
     column("samples", "count", [](const Level& level) { return static_cast<double>(count_of(level.histogram)); });
-    trace.plot = {"Latency of single loads over throughput", "throughput", {"p5", "p25", "p50", "p75", "p95", "mean"}, false, false};
+    trace.plot = {"Latency of single loads over throughput",
+                  "throughput",
+                  {"p5", "p25", "p50", "p75", "p95", "mean"},
+                  false,
+                  false};
     return trace;
 }
 
@@ -102,13 +110,20 @@ deduce::Trace density_of(const Level& level, double gigabytes) {
     const double width = std::max(1.0, std::ceil((high - low) / kBins));
     std::map<std::int64_t, double> bins;
     for (const auto& [cycles, count] : level.histogram)
-        if (static_cast<double>(cycles) <= high) bins[static_cast<std::int64_t>((static_cast<double>(cycles) - low) / width)] += static_cast<double>(count);
+        if (static_cast<double>(cycles) <= high)
+            bins[static_cast<std::int64_t>((static_cast<double>(cycles) - low) / width)] += static_cast<double>(count);
     std::vector<double> cycles, share;
     const double all = static_cast<double>(count_of(level.histogram));
-    for (const auto& [bin, count] : bins) cycles.push_back(low + (static_cast<double>(bin) + 0.5) * width), share.push_back(count / all / width);
-    deduce::Trace trace{.name = fmt::format("memory_latencies/density_{}", level.warps), .experiment = "memory_latencies"};
+    for (const auto& [bin, count] : bins)
+        cycles.push_back(low + (static_cast<double>(bin) + 0.5) * width), share.push_back(count / all / width);
+    deduce::Trace trace{.name = fmt::format("memory_latencies/density_{}", level.warps),
+                        .experiment = "memory_latencies"};
     trace.columns = {{"latency", "cycles", cycles}, {"density", "1/cycle", share}};
-    trace.plot = {fmt::format("Latencies of single loads at {:.0f} GB/s", level.loads_per_cycle * gigabytes), "latency", {"density"}, false, false};
+    trace.plot = {fmt::format("Latencies of single loads at {:.0f} GB/s", level.loads_per_cycle * gigabytes),
+                  "latency",
+                  {"density"},
+                  false,
+                  false};
     return trace;
 }
 
@@ -119,11 +134,13 @@ Outcome measure(Context& context) {
     add_code_checks(samples.compiled(), outcome);
     std::vector<int> warps{1};
     for (const double part : kParts)
-        if (const int wanted = static_cast<int>(part * max_warps_of(context.device)); wanted > warps.back()) warps.push_back(wanted);
+        if (const int wanted = static_cast<int>(part * max_warps_of(context.device)); wanted > warps.back())
+            warps.push_back(wanted);
     const double gigabytes = static_cast<double>(LinkedArray::kLineBytes) * sm_mhz_of(context) / 1000;
     std::vector<Level> levels;
     for (std::size_t i = 0; i < warps.size(); ++i) {
-        context.progress(static_cast<double>(i) / static_cast<double>(warps.size()), fmt::format("{} warps on each SM", warps[i]));
+        context.progress(static_cast<double>(i) / static_cast<double>(warps.size()),
+                         fmt::format("{} warps on each SM", warps[i]));
         if (auto level = sample(samples, warps[i], context.device.simulated())) levels.push_back(std::move(*level));
     }
     if (levels.empty()) throw DeviceError("memory_latencies: no occupancy was attained");

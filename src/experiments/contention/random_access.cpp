@@ -1,4 +1,5 @@
-// Loads of which each thread follows its own chain through memory: latency, throughput, and how both depend on the array's size.
+// Loads of which each thread follows its own chain through memory: latency, throughput, and how both depend on the
+// array's size.
 #include "experiments/experiments.hpp"
 
 #include "experiments/caches/known_caches.hpp"
@@ -33,9 +34,10 @@ constexpr std::int64_t kPointerBytes = 8;
 constexpr int kLoads = 8;  // of a turn
 constexpr std::int64_t kTurns = 8;
 /// Sizes over which throughput is looked at (Volkov 2016, Fig. 6.6).
-constexpr std::int64_t kSmallest = std::int64_t{1} << 20, kLargest = std::int64_t{1} << 28, kQuickLargest = std::int64_t{1} << 25;
-/// The one at which warps vary: the smallest that is several times the largest cache and that one twice as large is slower by less than this, which the thesis judges by eye. Larger ones
-/// may have TLBs thrash.
+constexpr std::int64_t kSmallest = std::int64_t{1} << 20, kLargest = std::int64_t{1} << 28,
+                       kQuickLargest = std::int64_t{1} << 25;
+/// The one at which warps vary: the smallest that is several times the largest cache and that one twice as large is
+/// slower by less than this, which the thesis judges by eye. Larger ones may have TLBs thrash.
 constexpr std::int64_t kLeast = std::int64_t{1} << 22, kTimesCache = 4;
 constexpr double kFlat = 1.0 / 16;
 /// Warps of an SM; throughput is at its peak with few.
@@ -56,13 +58,15 @@ constexpr std::uint32_t kLinePointers = kLineBytes / kPointerBytes;
 /// Walks of one warp alone: where its transactions meet at a bank is chance.
 constexpr std::uint32_t kLoneWalks = 4;
 
-/// 2^shift threads after each other begin at one pointer, the next ones `stride` pointers behind it, the first ones at `begin`. Arguments: array, begin, stride, shift, turns, records.
+/// 2^shift threads after each other begin at one pointer, the next ones `stride` pointers behind it, the first ones at
+/// `begin`. Arguments: array, begin, stride, shift, turns, records.
 ptx::KernelBuilder random_kernel(ptx::Target target) {
     ptx::KernelBuilder k("random_access", target);
-    const Reg array = k.param(Type::u64, "array"), begin = k.param(Type::u32, "begin"), stride = k.param(Type::u32, "stride"),
-              shift = k.param(Type::u32, "shift"), turns = k.param(Type::u32, "turns"), records = k.param(Type::u64, "records");
-    const Reg index = k.thread_index(), pointer = k.reg(Type::u32), first = k.reg(Type::u32), warp = k.reg(Type::u32), first_lane = k.reg(Type::pred),
-              at = k.reg(Type::b64);
+    const Reg array = k.param(Type::u64, "array"), begin = k.param(Type::u32, "begin"),
+              stride = k.param(Type::u32, "stride"), shift = k.param(Type::u32, "shift"),
+              turns = k.param(Type::u32, "turns"), records = k.param(Type::u64, "records");
+    const Reg index = k.thread_index(), pointer = k.reg(Type::u32), first = k.reg(Type::u32), warp = k.reg(Type::u32),
+              first_lane = k.reg(Type::pred), at = k.reg(Type::b64);
     k("shr.u32", pointer, index, shift);
     k("mad.lo.u32", first, pointer, stride, begin);
     k("mov.b64", at, k.element(array, first, Bytes{kPointerBytes}));
@@ -95,8 +99,9 @@ private:
     int half_;
 };
 
-/// One cycle through all pointers of an array (Hull and Dobell 1962: the multiplier is one more than a multiple of 4, the increment is odd, the modulus a power of 2), in shuffled places:
-/// low bits of the numbers themselves come again after few steps, so that threads which begin powers of 2 apart would meet in one set of a cache.
+/// One cycle through all pointers of an array (Hull and Dobell 1962: the multiplier is one more than a multiple of 4,
+/// the increment is odd, the modulus a power of 2), in shuffled places: low bits of the numbers themselves come again
+/// after few steps, so that threads which begin powers of 2 apart would meet in one set of a cache.
 std::vector<std::uint64_t> chain(device::Address base, std::int64_t bytes) {
     constexpr std::uint64_t kMultiplier = 0x5851F42D4C957F2D, kIncrement = 0x14057B7EF767814F;
     const auto pointers = static_cast<std::uint64_t>(bytes / kPointerBytes);
@@ -113,7 +118,8 @@ std::vector<std::uint64_t> chain(device::Address base, std::int64_t bytes) {
 std::vector<std::uint64_t> lines_apart(device::Address base, std::int64_t bytes) {
     std::vector<std::uint64_t> links(static_cast<std::size_t>(bytes / kPointerBytes));
     for (std::size_t i = 0; i < links.size(); ++i)
-        links[i] = base + (i * kPointerBytes + static_cast<std::uint64_t>(kLinesApart * kLineBytes)) % static_cast<std::uint64_t>(bytes);
+        links[i] = base + (i * kPointerBytes + static_cast<std::uint64_t>(kLinesApart * kLineBytes)) %
+                              static_cast<std::uint64_t>(bytes);
     return links;
 }
 
@@ -135,20 +141,31 @@ public:
         double latency = 0;  ///< cycles from load to load of a warp
         double loads = 0;    ///< of warps, per cycle, all together
     };
-    /// One block of `warps` on as many SMs as there are blocks, the mean of as many `walks`; nullopt where two blocks came to one SM.
+    /// One block of `warps` on as many SMs as there are blocks, the mean of as many `walks`; nullopt where two blocks
+    /// came to one SM.
     std::optional<Rate> walk(std::int64_t blocks, int warps, std::uint32_t walks = 1) {
         if (warps * kWarp > kernel_.properties().max_threads_per_block) return std::nullopt;
         const std::int64_t all = blocks * warps;
         const bool coalesced = order_ == Order::coalesced;
         const auto stride = coalesced ? 1 : static_cast<std::uint32_t>(bytes_ / kPointerBytes / (all * kWarp));
-        const auto other = coalesced ? static_cast<std::uint32_t>(kLinesApart * kLineBytes / kPointerBytes) : stride;  // pointers to where another load begins
-        const auto shift = coalesced ? static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(kThreadsOfPointer))) : 0;
+        const auto other = coalesced ? static_cast<std::uint32_t>(kLinesApart * kLineBytes / kPointerBytes)
+                                     : stride;  // pointers to where another load begins
+        const auto shift =
+            coalesced ? static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(kThreadsOfPointer))) : 0;
         Rate rate;
-        for (std::uint32_t i = 0; i <= walks; ++i) {  // the first brings translations and code into their caches, but not the lines of the others
-            const std::uint32_t part = other * i / (walks + 1), begin = coalesced ? part / kLinePointers * kLinePointers : part;
+        for (std::uint32_t i = 0; i <= walks;
+             ++i) {  // the first brings translations and code into their caches, but not the lines of the others
+            const std::uint32_t part = other * i / (walks + 1),
+                                begin = coalesced ? part / kLinePointers * kLinePointers : part;
             device::Arguments arguments;
-            arguments.add(array_.address()).add(begin).add(stride).add(shift).add(static_cast<std::uint32_t>(kTurns)).add(records_.address());
-            kernel_.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarp)}, arguments);
+            arguments.add(array_.address())
+                .add(begin)
+                .add(stride)
+                .add(shift)
+                .add(static_cast<std::uint32_t>(kTurns))
+                .add(records_.address());
+            kernel_.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarp)},
+                           arguments);
             if (i > 0 && !add_walk(rate, all, warps, walks)) return std::nullopt;
         }
         return rate;
@@ -161,7 +178,8 @@ private:
     bool add_walk(Rate& rate, std::int64_t all, int warps, std::uint32_t walks) {
         std::map<std::uint32_t, int> warps_of;
         for (const auto& record : records_.read<Record>(static_cast<std::size_t>(all))) {
-            const double cycles = static_cast<std::int32_t>(record.end - record.start), loads = static_cast<double>(kTurns * kLoads);
+            const double cycles = static_cast<std::int32_t>(record.end - record.start),
+                         loads = static_cast<double>(kTurns * kLoads);
             rate.latency += cycles / loads / static_cast<double>(all * walks);
             rate.loads += loads / cycles / walks;
             if (++warps_of[record.sm] > warps) return false;
@@ -186,7 +204,9 @@ class Study {
 public:
     explicit Study(Context& context)
         : context_(context),
-          least_(std::clamp(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kTimesCache * largest_cache(context)))), kLeast, kLargest)) {}
+          least_(std::clamp(static_cast<std::int64_t>(
+                                std::bit_ceil(static_cast<std::uint64_t>(kTimesCache * largest_cache(context)))),
+                            kLeast, kLargest)) {}
 
     Outcome run() {
         sizes();
@@ -195,7 +215,9 @@ public:
     }
 
 private:
-    [[nodiscard]] double per_sm(const Walker& walker, const Walker::Rate& rate) const { return rate.loads * kWarp / static_cast<double>(walker.sms()); }
+    [[nodiscard]] double per_sm(const Walker& walker, const Walker::Rate& rate) const {
+        return rate.loads * kWarp / static_cast<double>(walker.sms());
+    }
 
     /// Whether an array of sizes_[i] is one at which warps vary.
     [[nodiscard]] bool suits(std::size_t i) const {
@@ -214,7 +236,8 @@ private:
         deduce::Trace trace{.name = "random_access/occupancy", .experiment = "random_access"};
         trace.columns = {{"warps", "warp/SM", {}}, {"rate", "ops/cycle/SM", {}}, {"latency", "cycles", {}}};
         const auto add = [&](std::int64_t blocks, int warps) {
-            context_.progress(0.5 + 0.5 * static_cast<double>(trace.columns[0].values.size()) / 11, fmt::format("{} blocks of {} warps", blocks, warps));
+            context_.progress(0.5 + 0.5 * static_cast<double>(trace.columns[0].values.size()) / 11,
+                              fmt::format("{} blocks of {} warps", blocks, warps));
             const auto rate = walker.walk(blocks, warps, blocks * warps == 1 ? kLoneWalks : 1);
             if (!rate) return;
             trace.columns[0].values.push_back(static_cast<double>(blocks * warps) / static_cast<double>(walker.sms()));
@@ -229,7 +252,11 @@ private:
         if (trace.columns[2].values.empty()) throw DeviceError("random_access: no block came to an SM of its own");
         add_transaction_cost(trace.columns[2].values.front(), bytes);
         add_fetched(trace.columns[0].values, trace.columns[2].values, walker.sms());
-        trace.plot = {fmt::format("Throughput of random access over occupancy, {} MiB", bytes >> 20), "warps", {"rate"}, false, false};
+        trace.plot = {fmt::format("Throughput of random access over occupancy, {} MiB", bytes >> 20),
+                      "warps",
+                      {"rate"},
+                      false,
+                      false};
         outcome_.traces.push_back(std::move(trace));
     }
 
@@ -240,26 +267,30 @@ private:
         if (!coalesced) return;
         const int transactions = kWarp - coalesced_transactions(context_.device);
         const double cost = (latency - coalesced->latency) / transactions;
-        outcome_.estimates.push_back(decided_real("paths.global.transaction_cost", {cost, cost, cost},
-                                                  {"random_access: latency of one warp's random loads less that of coalesced ones, by transaction", kConfidence,
-                                                   fmt::format("{:.4g} cycles less {:.4g}", latency, coalesced->latency)}));
+        outcome_.estimates.push_back(decided_real(
+            "paths.global.transaction_cost", {cost, cost, cost},
+            {"random_access: latency of one warp's random loads less that of coalesced ones, by transaction",
+             kConfidence, fmt::format("{:.4g} cycles less {:.4g}", latency, coalesced->latency)}));
     }
 
-    /// What a word takes of the memory's time, in bytes that are streamed meanwhile. What the last number of warps loads is the least that memory gives, and the rate
-    /// at which latency grows with warps the most; nothing where these are far apart.
+    /// What a word takes of the memory's time, in bytes that are streamed meanwhile. What the last number of warps
+    /// loads is the least that memory gives, and the rate at which latency grows with warps the most; nothing where
+    /// these are far apart.
     void add_fetched(const std::vector<double>& warps, const std::vector<double>& latencies, std::int64_t sms) {
         const auto bandwidth = context_.findings.number("memory.read_bandwidth");
         const std::size_t last = warps.size() - 1;
         if (!bandwidth || warps.size() < 2) return;
-        const double words = static_cast<double>(kWarp * sms) * sm_mhz_of(context_) / 1000;  // a nanosecond, of one warp a cycle on each SM
+        const double words = static_cast<double>(kWarp * sms) * sm_mhz_of(context_) /
+                             1000;  // a nanosecond, of one warp a cycle on each SM
         const double least = words * std::max(warps[last] / latencies[last], warps[last - 1] / latencies[last - 1]);
         const double longer = latencies[last] - latencies[last - 1];
         const double most = longer > 0 ? std::max(least, words * (warps[last] - warps[last - 1]) / longer) : 0;
         if (most == 0 || most > (1 + kNearlySaturated) * least) return;
         const double few = *bandwidth / most * (1 - kSaturated), many = *bandwidth / least * (1 + kSaturated);
-        outcome_.estimates.push_back(decided_integer("memory.fetch_bytes", {(few + many) / 2, few, many},
-                                                     {"random_access: bytes that are streamed while a word anywhere is loaded", kConfidence,
-                                                      fmt::format("{:.3g} words a nanosecond, and no more than {:.3g}", least, most)}));
+        outcome_.estimates.push_back(
+            decided_integer("memory.fetch_bytes", {(few + many) / 2, few, many},
+                            {"random_access: bytes that are streamed while a word anywhere is loaded", kConfidence,
+                             fmt::format("{:.3g} words a nanosecond, and no more than {:.3g}", least, most)}));
     }
 
     void sizes() {
@@ -267,7 +298,8 @@ private:
         trace.columns = {{"bytes", "bytes", {}}, {"rate", "ops/cycle/SM", {}}};
         const bool quick = context_.quick;  // no more than it takes to choose one
         for (std::int64_t bytes = quick ? least_ : kSmallest; bytes <= (quick ? kQuickLargest : kLargest); bytes *= 2) {
-            context_.progress(0.05 * static_cast<double>(trace.columns[0].values.size()), fmt::format("{} MiB", bytes >> 20));
+            context_.progress(0.05 * static_cast<double>(trace.columns[0].values.size()),
+                              fmt::format("{} MiB", bytes >> 20));
             Walker walker(context_.device, bytes);
             const auto rate = walker.walk(walker.sms(), kManyWarps);
             if (!rate) continue;
@@ -299,7 +331,9 @@ Outcome run(Context& context) {
 
 Experiment random_access_experiment() {
     return {.id = "random_access",
-            .title = "latency and throughput of loads that diverge, over occupancy and the size of the array; cost of a transaction",
+            .title =
+                "latency and throughput of loads that diverge, over occupancy and the size of the array; cost of a "
+                "transaction",
             .source = "Volkov 2016, 6.7",
             .needs = {},
             .after = {"caches", "dram_bandwidth"},

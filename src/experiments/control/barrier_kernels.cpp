@@ -18,7 +18,8 @@ constexpr int kWarp = 32;
 constexpr int kHalf = kWarp / 2;
 constexpr int kBothWarps = 2 * kWarp;
 constexpr int kWords = 6;  ///< start, two arrivals, two departures, what was seen
-/// Warp 1 arrives this often in place of threads that don't come: a warp that is waited for thread by thread needs four of them.
+/// Warp 1 arrives this often in place of threads that don't come: a warp that is waited for thread by thread needs four
+/// of them.
 constexpr int kRescues = 8;
 /// Different code on the two sides of a branch keeps a compiler from making one of them.
 constexpr std::uint32_t kSideMark = 0x5eed'2000;
@@ -33,10 +34,12 @@ std::string_view name_of(BarrierCase which) {
 struct Body {
     explicit Body(ptx::KernelBuilder& builder) : k(builder) {}
 
-    /// bar.sync is barrier.sync.aligned: from compute capability 7.0 on, a warp must come to that as a whole, and an H200 hangs where
-    /// it does not. Before, there is no other one.
+    /// bar.sync is barrier.sync.aligned: from compute capability 7.0 on, a warp must come to that as a whole, and an
+    /// H200 hangs where it does not. Before, there is no other one.
     [[nodiscard]] const char* sync() const { return k.target().sm >= kIndependentSince ? "barrier.sync" : "bar.sync"; }
-    [[nodiscard]] const char* arrive() const { return k.target().sm >= kIndependentSince ? "barrier.arrive" : "bar.arrive"; }
+    [[nodiscard]] const char* arrive() const {
+        return k.target().sm >= kIndependentSince ? "barrier.arrive" : "bar.arrive";
+    }
 
     void begin() {
         results = k.param(Type::u64, "results");
@@ -225,7 +228,9 @@ std::vector<BarrierRecord> run_barrier_case(device::Device& device, BarrierCase 
     const std::uint32_t origin = raw[kWords * (kWarp - 1)];
     std::vector<BarrierRecord> records;
     for (std::size_t t = 0; t < threads; ++t) {
-        const auto since = [&](std::size_t i) -> std::int64_t { return static_cast<std::int32_t>(raw[kWords * t + i] - origin); };
+        const auto since = [&](std::size_t i) -> std::int64_t {
+            return static_cast<std::int32_t>(raw[kWords * t + i] - origin);
+        };
         BarrierRecord record{.recorded = raw[kWords * t] != 0, .seen = raw[kWords * t + 5]};
         for (std::size_t i = 0; i < 2; ++i) record.passages[i] = {since(1 + 2 * i), since(2 + 2 * i)};
         records.push_back(record);

@@ -9,7 +9,8 @@
 
 namespace gputomo::experiments {
 
-/// Since this compute capability the threads of a warp can be apart: bar.warp.sync does something, and bar.sync wants them together.
+/// Since this compute capability the threads of a warp can be apart: bar.warp.sync does something, and bar.sync wants
+/// them together.
 inline constexpr int kIndependentSince = 70;
 
 /// Cycles for which one warp waits for another one before it does something about it.
@@ -29,11 +30,12 @@ struct BarrierRecord {
 
 /// The kernels; all of a block of two warps but for listing_5.
 enum class BarrierCase : std::uint8_t {
-    halves,       ///< the halves of warp 0 come to barriers in two sides of a branch; warp 1 arrives for it, and again, so that it ends
-    listing_5,    ///< the same in a block of one warp: the first half writes, the second reads
-    listing_6,    ///< warp 1 spins until warp 0 is through a barrier that warp 1 does not come to before it gives up
-    listing_7,    ///< the halves of warp 0 come to barriers in two sides of a branch, warp 1 to two, one after the other
-    warp_ends,    ///< warp 1 ends at once, warp 0 comes to a barrier
+    halves,  ///< the halves of warp 0 come to barriers in two sides of a branch; warp 1 arrives for it, and again, so
+             ///< that it ends
+    listing_5,  ///< the same in a block of one warp: the first half writes, the second reads
+    listing_6,  ///< warp 1 spins until warp 0 is through a barrier that warp 1 does not come to before it gives up
+    listing_7,  ///< the halves of warp 0 come to barriers in two sides of a branch, warp 1 to two, one after the other
+    warp_ends,  ///< warp 1 ends at once, warp 0 comes to a barrier
     threads_end,  ///< 16 threads of warp 0 end at once, the others and warp 1 come to a barrier
 };
 

@@ -31,7 +31,8 @@ enum class BarrierKind : std::uint8_t { block, warp };
 ptx::KernelBuilder latency_kernel(ptx::Target target, BarrierKind kind) {
     ptx::KernelBuilder k(kind == BarrierKind::block ? "block_barriers" : "warp_barriers", target);
     const Reg stamps = k.param(Type::u64, "stamps");
-    const Reg members = k.param(Type::u32, "members");  // a compiler that knows the mask leaves out what a whole warp needs not
+    const Reg members =
+        k.param(Type::u32, "members");  // a compiler that knows the mask leaves out what a whole warp needs not
     const Reg value = k.reg(Type::u32);
     k("mov.u32", value, k.thread_index());
     append_doubled(k, {.stamps = stamps, .waited = value, .length = kLength, .append = [&](int count) {
@@ -48,7 +49,8 @@ ptx::KernelBuilder latency_kernel(ptx::Target target, BarrierKind kind) {
 class Latency {
 public:
     Latency(device::Device& device, BarrierKind kind, std::string_view opcodes)
-        : kernel_(device, latency_kernel(target_of(device), kind), {TimedCode{.operation = {opcodes}, .counts = {kLength, 2 * kLength}}}),
+        : kernel_(device, latency_kernel(target_of(device), kind),
+                  {TimedCode{.operation = {opcodes}, .counts = {kLength, 2 * kLength}}}),
           stamps_(device, kMaxThreads) {}
     [[nodiscard]] Measured of(int warps) {
         device::Arguments arguments;
@@ -73,13 +75,15 @@ void block_latency(Context& context, Outcome& outcome) {
     add_code_checks(latency.compiled(), outcome);
     deduce::Trace trace{.name = "barriers/latency", .experiment = "barriers"};
     trace.columns = {{"warps", "count", {}}, {"latency", "cycles", {}}};
-    const int most = std::min(kMaxThreads, latency.compiled().properties().max_threads_per_block) / static_cast<int>(kWarp);
+    const int most =
+        std::min(kMaxThreads, latency.compiled().properties().max_threads_per_block) / static_cast<int>(kWarp);
     for (int warps = 1; warps <= most; warps += warps < 8 ? 1 : 4) {
         const Measured cycles = latency.of(warps);
         trace.columns[0].values.push_back(warps);
         trace.columns[1].values.push_back(cycles.value);
         if (warps == 1)
-            outcome.estimates.push_back(decided_integer("issue.barrier_latency", cycles, {"barriers: 32 and 64 bar.sync by one warp", kConfidence}));
+            outcome.estimates.push_back(decided_integer("issue.barrier_latency", cycles,
+                                                        {"barriers: 32 and 64 bar.sync by one warp", kConfidence}));
     }
     trace.plot = {"Cycles of a barrier against the warps of a block", "warps", {"latency"}, false, false};
     outcome.traces.push_back(std::move(trace));
@@ -88,16 +92,20 @@ void block_latency(Context& context, Outcome& outcome) {
 void warp_latency(Context& context, Outcome& outcome) {
     constexpr const char* kPath = "issue.warp_barrier_latency";
     if (target_of(context.device).sm < kIndependentSince) {
-        outcome.estimates.push_back(absent(kPath, {"barriers: the threads of a warp are always together before compute capability 7.0", kAttributeConfidence}));
+        outcome.estimates.push_back(
+            absent(kPath, {"barriers: the threads of a warp are always together before compute capability 7.0",
+                           kAttributeConfidence}));
         return;
     }
     try {
         Latency latency(context.device, BarrierKind::warp, "WARPSYNC");
         add_code_checks(latency.compiled(), outcome);
-        outcome.estimates.push_back(decided_integer(kPath, latency.of(1), {"barriers: 32 and 64 bar.warp.sync by one warp", kConfidence}));
+        outcome.estimates.push_back(
+            decided_integer(kPath, latency.of(1), {"barriers: 32 and 64 bar.warp.sync by one warp", kConfidence}));
     } catch (const CodeMismatch& mismatch) {
         const std::string_view why = mismatch.what();
-        outcome.warnings.push_back(fmt::format("barriers: nothing is said of {}: {}", kPath, why.substr(0, why.find('\n'))));
+        outcome.warnings.push_back(
+            fmt::format("barriers: nothing is said of {}: {}", kPath, why.substr(0, why.find('\n'))));
     }
 }
 
@@ -125,9 +133,10 @@ void add_rows(deduce::Trace& trace, BarrierCase which, std::span<const BarrierRe
     for (std::size_t t = 0; t < records.size(); ++t) {
         if (!records[t].recorded) continue;
         const auto& [first, second] = records[t].passages;
-        const double row[] = {
-            static_cast<double>(which),          static_cast<double>(t),           static_cast<double>(first.arrived),  static_cast<double>(first.left),
-            static_cast<double>(second.arrived), static_cast<double>(second.left), static_cast<double>(records[t].seen)};
+        const double row[] = {static_cast<double>(which),          static_cast<double>(t),
+                              static_cast<double>(first.arrived),  static_cast<double>(first.left),
+                              static_cast<double>(second.arrived), static_cast<double>(second.left),
+                              static_cast<double>(records[t].seen)};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
     }
 }
@@ -137,8 +146,9 @@ struct Granularity {
     bool both_come = false;  ///< one half waits where it is while the other one runs
 };
 
-/// Each half of a warp comes to a barrier of two warps, at which the other warp is already. Where warps count, the half that
-/// comes first goes on at once. Where threads count it waits for the other half; and if that can't come, for the other warp's help.
+/// Each half of a warp comes to a barrier of two warps, at which the other warp is already. Where warps count, the half
+/// that comes first goes on at once. Where threads count it waits for the other half; and if that can't come, for the
+/// other warp's help.
 Granularity granularity_of(std::span<const BarrierRecord> records) {
     const Passage a = kFirstHalf.passage(records);
     const Passage b = kSecondHalf.passage(records);
@@ -183,20 +193,27 @@ std::string what_the_listings_say(Context& context, const Granularity& granulari
     const Passage alone = Group{0, kWarp}.passage(look(BarrierCase::warp_ends));
     const Passage rest = kSecondHalf.passage(look(BarrierCase::threads_end));
     const bool waited_for = std::max(alone.left - alone.arrived, rest.left - rest.arrived) > kBarrierPatience / 2;
-    notes.emplace_back(waited_for ? "warps or threads that ended are waited for" : "warps and threads that ended are not waited for");
+    notes.emplace_back(waited_for ? "warps or threads that ended are waited for"
+                                  : "warps and threads that ended are not waited for");
     return fmt::format("{}", fmt::join(notes, "; "));
 }
 
 void semantics(Context& context, Outcome& outcome) {
     deduce::Trace trace{.name = "barriers/cases", .experiment = "barriers"};
-    trace.columns = {{"case", "row", {}},          {"thread", "", {}}, {"arrived", "cycles", {}}, {"left", "cycles", {}}, {"arrived_again", "cycles", {}},
-                     {"left_again", "cycles", {}}, {"seen", "", {}}};
+    trace.columns = {{"case", "row", {}},
+                     {"thread", "", {}},
+                     {"arrived", "cycles", {}},
+                     {"left", "cycles", {}},
+                     {"arrived_again", "cycles", {}},
+                     {"left_again", "cycles", {}},
+                     {"seen", "", {}}};
     const auto records = run_barrier_case(context.device, BarrierCase::halves);
     add_rows(trace, BarrierCase::halves, records);
     const Granularity granularity = granularity_of(records);
     const std::string note = what_the_listings_say(context, granularity, trace);
-    outcome.estimates.push_back(decided("issue.barrier_granularity", std::string(granularity.threads ? "thread" : "warp"),
-                                        {"barriers: when halves of a warp leave barriers on two sides of a branch", kConfidence, note}));
+    outcome.estimates.push_back(
+        decided("issue.barrier_granularity", std::string(granularity.threads ? "thread" : "warp"),
+                {"barriers: when halves of a warp leave barriers on two sides of a branch", kConfidence, note}));
     outcome.traces.push_back(std::move(trace));
 }
 

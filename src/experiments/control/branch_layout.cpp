@@ -13,7 +13,8 @@ constexpr int kImmediateShift = 32;
 
 /// Goes back from the first instruction with this immediate to the branch that leads here.
 std::optional<bool> falls_through(std::span<const device::MachineInstruction> code, std::uint32_t mark) {
-    const auto first = std::ranges::find_if(code, [&](const auto& i) { return static_cast<std::uint32_t>(i.low >> kImmediateShift) == mark; });
+    const auto first = std::ranges::find_if(
+        code, [&](const auto& i) { return static_cast<std::uint32_t>(i.low >> kImmediateShift) == mark; });
     if (first == code.end()) return std::nullopt;
     for (auto at = first; at != code.begin();) {
         --at;

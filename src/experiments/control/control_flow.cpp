@@ -52,7 +52,8 @@ int first_to_run(const Paths& paths) {
 
 bool joined_together(std::span<const ThreadTimes> warp) {
     const auto last = std::ranges::max(warp, {}, &ThreadTimes::end).end;
-    return std::ranges::all_of(warp, [&](const auto& time) { return time.joined == warp.front().joined && time.joined >= last; });
+    return std::ranges::all_of(
+        warp, [&](const auto& time) { return time.joined == warp.front().joined && time.joined >= last; });
 }
 
 /// A kind of divergence for the questions of which side runs first and where they join.
@@ -94,19 +95,26 @@ Seen look_at_cases(DivergentPaths& kernel) {
 }
 
 deduce::Estimate first_path_estimate(const Seen& seen, std::optional<bool> then_falls_through) {
-    const Evidence evidence{"control_flow: which of the clauses of 2 and of 32 else-ifs is timed first, by machine code where there is some", kConfidence};
+    const Evidence evidence{
+        "control_flow: which of the clauses of 2 and of 32 else-ifs is timed first, by machine code where there is "
+        "some",
+        kConfidence};
     if (seen.later_first.size() != 1 || !then_falls_through) {
         return undecided("issue.first_path", {std::string("taken"), std::string("fall-through")},
                          {evidence.method, kConfidence,
-                          then_falls_through ? "the order differs from case to case" : "the compiler laid out the branches one way and the other"});
+                          then_falls_through ? "the order differs from case to case"
+                                             : "the compiler laid out the branches one way and the other"});
     }
     const bool taken = *seen.later_first.begin() == *then_falls_through;
     return decided("issue.first_path", std::string(taken ? "taken" : "fall-through"), evidence);
 }
 
 deduce::Estimate reconvergence_estimate(const Seen& seen) {
-    const Evidence evidence{"control_flow: whether all threads of a warp read the same clock behind the paths that they took", kConfidence};
-    if (seen.together.size() == 1) return decided("issue.reconvergence", std::string(*seen.together.begin() ? "post-dominator" : "exit"), evidence);
+    const Evidence evidence{
+        "control_flow: whether all threads of a warp read the same clock behind the paths that they took", kConfidence};
+    if (seen.together.size() == 1)
+        return decided("issue.reconvergence", std::string(*seen.together.begin() ? "post-dominator" : "exit"),
+                       evidence);
     return undecided("issue.reconvergence", {std::string("post-dominator"), std::string("exit")}, evidence);
 }
 
@@ -120,14 +128,17 @@ deduce::Trace timeline(DivergentPaths& kernel, Outcome& outcome) {
     for (std::size_t w = 0; w < 2; ++w) {
         warps[w] = paths_of(std::span(times).subspan(w * kWarp, kWarp), key);
         for (const auto& [path, when] : warps[w]) {
-            const double row[] = {static_cast<double>(w), static_cast<double>(path), static_cast<double>(when.begin), static_cast<double>(when.end)};
+            const double row[] = {static_cast<double>(w), static_cast<double>(path), static_cast<double>(when.begin),
+                                  static_cast<double>(when.end)};
             for (std::size_t i = 0; i < 4; ++i) trace.columns[i].values.push_back(row[i]);
         }
     }
-    const bool between_warps = std::ranges::any_of(
-        warps[0], [&](const auto& mine) { return std::ranges::any_of(warps[1], [&](const auto& other) { return overlap(mine.second, other.second); }); });
+    const bool between_warps = std::ranges::any_of(warps[0], [&](const auto& mine) {
+        return std::ranges::any_of(warps[1], [&](const auto& other) { return overlap(mine.second, other.second); });
+    });
     if (!between_warps) outcome.warnings.emplace_back("control_flow: paths of different warps did not overlap in time");
-    trace.plot = {.title = "When each path of two warps ran", .x = "begin", .y = {"path"}, .split = "warp", .until = "end"};
+    trace.plot = {
+        .title = "When each path of two warps ran", .x = "begin", .y = {"path"}, .split = "warp", .until = "end"};
     return trace;
 }
 
@@ -141,10 +152,15 @@ deduce::Trace cost_against_paths(DivergentPaths& kernel) {
         double inside = 0;
         for (const auto& [path, when] : paths_of(times, key)) inside += static_cast<double>(when.end - when.begin);
         trace.columns[0].values.push_back(count);
-        trace.columns[1].values.push_back(static_cast<double>(std::ranges::max(times, {}, &ThreadTimes::joined).joined));
+        trace.columns[1].values.push_back(
+            static_cast<double>(std::ranges::max(times, {}, &ThreadTimes::joined).joined));
         trace.columns[2].values.push_back(inside);
     }
-    trace.plot = {"Cycles of a warp against the number of paths that its threads take", "paths", {"cycles", "inside"}, false, false};
+    trace.plot = {"Cycles of a warp against the number of paths that its threads take",
+                  "paths",
+                  {"cycles", "inside"},
+                  false,
+                  false};
     return trace;
 }
 
@@ -160,36 +176,49 @@ void divergence_cost(Context& context, Outcome& outcome) {
         trace.columns[0].values.push_back(splits);
         trace.columns[1].values.push_back(cycles);
     }
-    trace.plot = {.title = "Cycles of sixteen ifs within each other, against how many of them split the warp", .x = "splits", .y = {"cycles"}};
+    trace.plot = {.title = "Cycles of sixteen ifs within each other, against how many of them split the warp",
+                  .x = "splits",
+                  .y = {"cycles"}};
     outcome.traces.push_back(std::move(trace));
     if (!kernel.as_written()) {
-        outcome.warnings.emplace_back("control_flow: the compiler laid out nested branches in another way; nothing is said of issue.divergence_latency");
+        outcome.warnings.emplace_back(
+            "control_flow: the compiler laid out nested branches in another way; nothing is said of "
+            "issue.divergence_latency");
         return;
     }
-    // What most splits add: beyond some depth a GPU may run out of places to keep its paths in. Steps of the clock cancel in the mean.
+    // What most splits add: beyond some depth a GPU may run out of places to keep its paths in. Steps of the clock
+    // cancel in the mean.
     const auto all = summarise(steps);
     const double reach = std::max(1.0, clock_step(context.findings));
     std::vector<double> usual;
-    std::ranges::copy_if(steps, std::back_inserter(usual), [&](double step) { return std::abs(step - all.value) <= reach; });
+    std::ranges::copy_if(steps, std::back_inserter(usual),
+                         [&](double step) { return std::abs(step - all.value) <= reach; });
     auto each = usual.empty() ? all : summarise(usual);
     each.value = deduce::mean_near_median(steps, reach);
     const Evidence evidence{"control_flow: a nest of sixteen ifs, of which 0 to 16 split the warp", kConfidence,
-                            fmt::format("{} of {} splits cost that, all of them {:.0f} to {:.0f} cycles", usual.size(), steps.size(), all.low, all.high)};
+                            fmt::format("{} of {} splits cost that, all of them {:.0f} to {:.0f} cycles", usual.size(),
+                                        steps.size(), all.low, all.high)};
     outcome.estimates.push_back(decided_integer("issue.divergence_latency", each, evidence));
 }
 
 /// Threads that wait for others of their warp make progress only where each is scheduled on its own.
 void spin(Context& context, Outcome& outcome) {
     const int through = threads_that_got_through(context.device, outcome);
-    const Evidence evidence{fmt::format("control_flow: {} of {} threads of a warp leave a loop in which each waits for the one before", through, kWarp),
-                            kConfidence};
+    const Evidence evidence{
+        fmt::format("control_flow: {} of {} threads of a warp leave a loop in which each waits for the one before",
+                    through, kWarp),
+        kConfidence};
     if (through == kWarp || through <= 1) {
-        outcome.estimates.push_back(decided("issue.spin_within_warp", std::string(through == kWarp ? "completes" : "deadlocks"), evidence));
-        outcome.estimates.push_back(decided("issue.divergence", std::string(through == kWarp ? "independent" : "stack"), evidence));
+        outcome.estimates.push_back(
+            decided("issue.spin_within_warp", std::string(through == kWarp ? "completes" : "deadlocks"), evidence));
+        outcome.estimates.push_back(
+            decided("issue.divergence", std::string(through == kWarp ? "independent" : "stack"), evidence));
         return;
     }
-    outcome.estimates.push_back(undecided("issue.spin_within_warp", {std::string("completes"), std::string("deadlocks")}, evidence));
-    outcome.estimates.push_back(undecided("issue.divergence", {std::string("independent"), std::string("stack")}, evidence));
+    outcome.estimates.push_back(
+        undecided("issue.spin_within_warp", {std::string("completes"), std::string("deadlocks")}, evidence));
+    outcome.estimates.push_back(
+        undecided("issue.divergence", {std::string("independent"), std::string("stack")}, evidence));
 }
 
 void branches(Context& context, Outcome& outcome) {
@@ -197,14 +226,17 @@ void branches(Context& context, Outcome& outcome) {
         const std::string path = taken ? "issue.branch_latency_taken" : "issue.branch_latency_untaken";
         UniformBranches kernel(context.device, taken);
         if (!kernel.as_written()) {
-            outcome.warnings.push_back(fmt::format("control_flow: the compiler laid out the branches of {} in another way; nothing is said of it", path));
+            outcome.warnings.push_back(fmt::format(
+                "control_flow: the compiler laid out the branches of {} in another way; nothing is said of it", path));
             outcome.code_checks.push_back(kernel.layout());
             continue;
         }
         const double latency = kernel.latency();
-        outcome.estimates.push_back(decided_integer(
-            path, {latency, latency, latency},
-            {fmt::format("control_flow: four {} branches against one, behind the same comparisons", taken ? "taken" : "untaken"), kConfidence}));
+        outcome.estimates.push_back(
+            decided_integer(path, {latency, latency, latency},
+                            {fmt::format("control_flow: four {} branches against one, behind the same comparisons",
+                                         taken ? "taken" : "untaken"),
+                             kConfidence}));
     }
 }
 
@@ -236,8 +268,8 @@ Experiment control_flow_experiment() {
             .title = "paths of diverged warps: order, overlap, joining, progress; cost of branches",
             .source = "Wong 2010, IV-C, Figs. 7 and 8, Listings 3 and 4; Volkov 2016, 3.7",
             .needs = {},
-            .provides = {"issue.divergence", "issue.first_path", "issue.reconvergence", "issue.spin_within_warp", "issue.branch_latency_taken",
-                         "issue.branch_latency_untaken", "issue.divergence_latency"},
+            .provides = {"issue.divergence", "issue.first_path", "issue.reconvergence", "issue.spin_within_warp",
+                         "issue.branch_latency_taken", "issue.branch_latency_untaken", "issue.divergence_latency"},
             .run = run};
 }
 

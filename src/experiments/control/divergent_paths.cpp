@@ -69,7 +69,9 @@ std::vector<ThreadTimes> DivergentPaths::run(int warps, const std::function<int(
     const auto raw = times_.read<std::uint32_t>(5 * threads);
     std::vector<ThreadTimes> result;
     for (std::size_t t = 0; t < threads; ++t) {
-        const auto since = [&](std::size_t i) -> std::int64_t { return static_cast<std::int32_t>(raw[5 * t + i] - raw[0]); };
+        const auto since = [&](std::size_t i) -> std::int64_t {
+            return static_cast<std::int32_t>(raw[5 * t + i] - raw[0]);
+        };
         result.push_back({since(1), since(2), since(3)});
     }
     return result;

@@ -1,4 +1,5 @@
-// A warp whose threads take up to 32 different ways, each timed: when each thread ran its own, and when it was behind the join.
+// A warp whose threads take up to 32 different ways, each timed: when each thread ran its own, and when it was behind
+// the join.
 #pragma once
 
 #include "experiments/compiled_kernel.hpp"
@@ -20,16 +21,16 @@ struct ThreadTimes {
     std::int64_t joined = 0;  ///< first clock read behind all paths
 };
 
-/// if (key == 0) {...} else if (key == 1) {...} ... else if (key == 31) {...}, as Wong 2010, Listing 3; the branch of each `if`
-/// goes to its else side.
+/// if (key == 0) {...} else if (key == 1) {...} ... else if (key == 31) {...}, as Wong 2010, Listing 3; the branch of
+/// each `if` goes to its else side.
 class DivergentPaths {
 public:
     explicit DivergentPaths(device::Device& device);
     /// One entry a thread of `warps` warps, thread t taking path key(t).
     [[nodiscard]] std::vector<ThreadTimes> run(int warps, const std::function<int(int thread)>& key);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
-    /// Whether then sides are what their branches fall through to, as written: false where the compiler turned them round,
-    /// nullopt where it did so with some.
+    /// Whether then sides are what their branches fall through to, as written: false where the compiler turned them
+    /// round, nullopt where it did so with some.
     [[nodiscard]] std::optional<bool> then_falls_through() const;
 
 private:
@@ -38,13 +39,14 @@ private:
     device::Buffer times_;
 };
 
-/// Ifs within each other, kNests deep: each thread goes as far in as its number says and runs the rest of each level on its way out, so that all join in the
-/// innermost if that they share.
+/// Ifs within each other, kNests deep: each thread goes as far in as its number says and runs the rest of each level on
+/// its way out, so that all join in the innermost if that they share.
 class NestedIfs {
 public:
     static constexpr int kNests = 16;
     explicit NestedIfs(device::Device& device);
-    /// Cycles of the whole nest, where `splits` of its branches, the outermost ones, each lose one thread and all others go in to the end.
+    /// Cycles of the whole nest, where `splits` of its branches, the outermost ones, each lose one thread and all
+    /// others go in to the end.
     [[nodiscard]] double cycles(int splits);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
     /// Whether each level is what its branch falls through to, as written.
@@ -82,8 +84,8 @@ private:
 
 [[nodiscard]] ptx::KernelBuilder uniform_branches_kernel(ptx::Target target, bool taken, int branches);
 
-/// Wong 2010, Listing 4: thread t of a warp spins until a shared counter is t, and then increments it; but no longer than some
-/// ten thousand turns.
+/// Wong 2010, Listing 4: thread t of a warp spins until a shared counter is t, and then increments it; but no longer
+/// than some ten thousand turns.
 [[nodiscard]] ptx::KernelBuilder spin_within_warp_kernel(ptx::Target target);
 /// How many of the warp's threads left the loop because the counter had come to them.
 [[nodiscard]] int threads_that_got_through(device::Device& device, Outcome& outcome);

@@ -53,7 +53,9 @@ ptx::KernelBuilder nested_ifs_kernel(ptx::Target target) {
 }
 
 NestedIfs::NestedIfs(device::Device& device)
-    : kernel_(device, nested_ifs_kernel(target_of(device))), depths_(device, Bytes{4 * kWarp}), stamps_(device, Bytes{12 * kWarp}) {}
+    : kernel_(device, nested_ifs_kernel(target_of(device))),
+      depths_(device, Bytes{4 * kWarp}),
+      stamps_(device, Bytes{12 * kWarp}) {}
 
 double NestedIfs::cycles(int splits) {
     std::vector<std::uint32_t> depths(kWarp, kNests);

@@ -19,8 +19,8 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 constexpr int kWarp = 32;
-/// Groups of one and of four branches behind four comparisons: the three further ones make the difference. So many groups of four,
-/// with what they skip, fit an instruction cache of 4 KiB.
+/// Groups of one and of four branches behind four comparisons: the three further ones make the difference. So many
+/// groups of four, with what they skip, fit an instruction cache of 4 KiB.
 constexpr int kGroups = 5;
 constexpr int kFew = 1;
 constexpr int kMany = 4;
@@ -37,17 +37,22 @@ int pieces_of(int branches) { return std::max(2, branches); }
 
 std::vector<std::uint32_t> marks_of(int branches, bool taken) {
     std::vector<std::uint32_t> marks;
-    for (int i = 0; i < (taken ? kGroups * branches : pieces_of(branches)); ++i) marks.push_back(kSkippedMark + static_cast<std::uint32_t>(i));
+    for (int i = 0; i < (taken ? kGroups * branches : pieces_of(branches)); ++i)
+        marks.push_back(kSkippedMark + static_cast<std::uint32_t>(i));
     return marks;
 }
 
-/// Compares first, so that no branch waits for its own predicate; then branches. What isn't executed lies in between where
-/// branches are taken. Where they aren't, they go to one of some pieces of code far away: each is that of several branches, so that no compiler can put it in line by
-/// turning them round, and two branches that follow each other go to different ones, or it would make one of them.
-void append_group(ptx::KernelBuilder& k, Reg value, Reg addend, int branches, const std::vector<ptx::Label>& elsewhere, int& number) {
+/// Compares first, so that no branch waits for its own predicate; then branches. What isn't executed lies in between
+/// where branches are taken. Where they aren't, they go to one of some pieces of code far away: each is that of several
+/// branches, so that no compiler can put it in line by turning them round, and two branches that follow each other go
+/// to different ones, or it would make one of them.
+void append_group(ptx::KernelBuilder& k, Reg value, Reg addend, int branches, const std::vector<ptx::Label>& elsewhere,
+                  int& number) {
     const bool taken = elsewhere.empty();
     const std::vector<Reg> conditions = k.regs(Type::pred, kMany);
-    for (int i = 0; i < kMany; ++i) k(taken ? "setp.ne.u32" : "setp.eq.u32", conditions[static_cast<std::size_t>(i)], value, 1000 + kMany * number + i);
+    for (int i = 0; i < kMany; ++i)
+        k(taken ? "setp.ne.u32" : "setp.eq.u32", conditions[static_cast<std::size_t>(i)], value,
+          1000 + kMany * number + i);
     for (int i = 0; i < branches; ++i) {
         const auto mark = kSkippedMark + static_cast<std::uint32_t>(number++);
         const Reg condition = conditions[static_cast<std::size_t>(i)];
@@ -69,7 +74,8 @@ int branches_in(const CompiledKernel& kernel) {
     const auto longest = std::ranges::max_element(ranges, {}, &device::CodeRange::size);
     if (longest == ranges.end()) return 0;
     const auto timed = code.instructions().subspan(longest->first, longest->size());
-    return static_cast<int>(std::ranges::count_if(timed, [](const auto& instruction) { return instruction.is("BRA") && !instruction.guard().empty(); }));
+    return static_cast<int>(std::ranges::count_if(
+        timed, [](const auto& instruction) { return instruction.is("BRA") && !instruction.guard().empty(); }));
 }
 
 }  // namespace
@@ -126,7 +132,8 @@ double UniformBranches::latency() { return (cycles_of(many_) - cycles_of(few_)) 
 CodeCheck UniformBranches::layout() const {
     CodeCheck check{many_.name(),
                     CodeResult::failed,
-                    fmt::format("{} conditional branches between the clock reads, {} fall through", kGroups * kMany, taken_ ? "none to its end" : "all"),
+                    fmt::format("{} conditional branches between the clock reads, {} fall through", kGroups * kMany,
+                                taken_ ? "none to its end" : "all"),
                     "another layout",
                     {}};
     const auto code = device::decode(device::Cubin(many_.module().machine_code()->cubin), many_.name());
@@ -136,7 +143,9 @@ CodeCheck UniformBranches::layout() const {
 
 bool UniformBranches::as_written() const {
     if (!few_.module().machine_code()) return true;
-    if (all_fall_through(few_, marks_of(kFew, taken_)) != taken_ || all_fall_through(many_, marks_of(kMany, taken_)) != taken_) return false;
+    if (all_fall_through(few_, marks_of(kFew, taken_)) != taken_ ||
+        all_fall_through(many_, marks_of(kMany, taken_)) != taken_)
+        return false;
     return branches_in(few_) == kGroups * kFew && branches_in(many_) == kGroups * kMany;
 }
 

@@ -15,21 +15,25 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr auto kLeaf = "instruction_supply.fetch_block";
-/// A run through so many times what the first cache holds evicts it, whatever the policy; so much code where nothing is known of that cache.
+/// A run through so many times what the first cache holds evicts it, whatever the policy; so much code where nothing is
+/// known of that cache.
 constexpr std::uint64_t kCapacities = 2, kUnknownSweep = 24 * 1024, kMostSweep = 96 * 1024;
 /// Steps of several lengths: of a single one, sizes that share a factor with it may look alike.
 constexpr int kFillings[] = {1, 2, 3};
 /// Accidents that the medians of three launches leave.
 constexpr double kMostWrong = 0.03;
-constexpr auto kMethod = "fetch_block: clock reads behind each of 64 barriers, while other warps run through more code than the first cache holds";
+constexpr auto kMethod =
+    "fetch_block: clock reads behind each of 64 barriers, while other warps run through more code than the first cache "
+    "holds";
 
 std::uint64_t sweep_bytes(const Findings& findings) {
     const auto known = findings.number("caches.instruction_l1.capacity");
     return known ? std::min(kMostSweep, kCapacities * static_cast<std::uint64_t>(*known)) : kUnknownSweep;
 }
 
-/// Steps that don't wait take equally long, but for a few cycles in which other warps issue; the others as long as the level takes that has their code. The
-/// times part where one is most times as much above the fastest as the one before it.
+/// Steps that don't wait take equally long, but for a few cycles in which other warps issue; the others as long as the
+/// level takes that has their code. The times part where one is most times as much above the fastest as the one before
+/// it.
 std::vector<deduce::FetchPlace> places_of(const std::vector<FetchStep>& steps, double least) {
     std::vector<double> sorted;
     for (const auto& step : steps) sorted.push_back(step.cycles);
@@ -48,21 +52,26 @@ std::vector<deduce::FetchPlace> places_of(const std::vector<FetchStep>& steps, d
 }
 
 deduce::Trace trace_of(const std::vector<FetchStep>& steps, int filling, std::uint64_t sweep) {
-    deduce::Trace trace{.name = fmt::format("fetch_block/steps_{}_behind_{}_bytes", filling, sweep), .experiment = "fetch_block"};
+    deduce::Trace trace{.name = fmt::format("fetch_block/steps_{}_behind_{}_bytes", filling, sweep),
+                        .experiment = "fetch_block"};
     trace.columns = {{"offset", "bytes", {}}, {"cycles", "cycles", {}}};
     for (const auto& step : steps) {
         trace.columns[0].values.push_back(static_cast<double>(step.offset - steps.front().offset));
         trace.columns[1].values.push_back(step.cycles);
     }
-    trace.plot = {.title = "Cycles between two clock reads, by where the later one lies in the code", .x = "offset", .y = {"cycles"}};
+    trace.plot = {.title = "Cycles between two clock reads, by where the later one lies in the code",
+                  .x = "offset",
+                  .y = {"cycles"}};
     return trace;
 }
 
 deduce::Estimate estimate_of(const deduce::FetchBlocks& found, std::size_t places) {
     const auto wrong = static_cast<double>(places - found.explained) / static_cast<double>(places);
-    const Evidence evidence{kMethod, static_cast<double>(found.explained + 1) / static_cast<double>(places + 2),
-                            fmt::format("explains {} of {} steps, the next best size {}", found.explained, places, found.runner_up)};
-    if (found.sizes.size() == 1 && wrong <= kMostWrong) return decided(kLeaf, static_cast<std::int64_t>(found.sizes.front()), evidence);
+    const Evidence evidence{
+        kMethod, static_cast<double>(found.explained + 1) / static_cast<double>(places + 2),
+        fmt::format("explains {} of {} steps, the next best size {}", found.explained, places, found.runner_up)};
+    if (found.sizes.size() == 1 && wrong <= kMostWrong)
+        return decided(kLeaf, static_cast<std::int64_t>(found.sizes.front()), evidence);
     std::vector<deduce::Value> candidates;
     if (wrong <= kMostWrong)
         for (const auto size : found.sizes) candidates.emplace_back(static_cast<std::int64_t>(size));
@@ -79,7 +88,8 @@ Waits waits_behind(Context& context, std::uint64_t sweep, Outcome& outcome) {
     const double least = least_level_step(context.findings);
     Waits waits;
     for (const int filling : kFillings) {
-        context.progress(static_cast<double>(filling - 1) / std::size(kFillings), fmt::format("steps with {} further instructions", filling));
+        context.progress(static_cast<double>(filling - 1) / std::size(kFillings),
+                         fmt::format("steps with {} further instructions", filling));
         FetchSteps kernel(context.device, {filling, sweep});
         add_code_checks(kernel.compiled(), outcome);
         const auto steps = kernel.run();
@@ -102,7 +112,9 @@ Outcome measure(Context& context) {
         outcome.estimates.push_back(estimate_of(found, waits.places));
         return outcome;
     }
-    outcome.warnings.emplace_back("fetch_block: no steps at regular distances waited for their code: nothing is said of how much is fetched at once");
+    outcome.warnings.emplace_back(
+        "fetch_block: no steps at regular distances waited for their code: nothing is said of how much is fetched at "
+        "once");
     return outcome;
 }
 

@@ -32,8 +32,10 @@ void append_piece(ptx::KernelBuilder& k, std::uint32_t number, Reg record, Reg s
 
 ptx::KernelBuilder fetch_entries_kernel(ptx::Target target) {
     ptx::KernelBuilder k("fetch_entries", target);
-    const Reg order = k.param(Type::u64, "order"), count = k.param(Type::u32, "count"), results = k.param(Type::u64, "results");
-    const Reg record = k.shared("record", kRecord), at = k.reg(Type::u64), to = k.reg(Type::u64), left = k.reg(Type::u32), next = k.reg(Type::u32);
+    const Reg order = k.param(Type::u64, "order"), count = k.param(Type::u32, "count"),
+              results = k.param(Type::u64, "results");
+    const Reg record = k.shared("record", kRecord), at = k.reg(Type::u64), to = k.reg(Type::u64),
+              left = k.reg(Type::u32), next = k.reg(Type::u32);
     const Reg sum = k.reg(Type::u32), ended = k.reg(Type::pred);
     k("mov.u32", sum, k.special(SpecialRegister::tid_x));
     k("mov.u32", left, count);
@@ -74,7 +76,9 @@ FetchEntries::FetchEntries(device::Device& device, const ptx::KernelBuilder& wri
       kernel_(device, written, {ReadsBackToBack{kEntries * kLater}}),
       offsets_(offsets_of_later_reads(kernel_, written, bytes_of_instruction(device))) {}
 
-void FetchEntries::compile_ahead(device::Device& device) { device.compile_ahead(fetch_entries_kernel(target_of(device)).text()); }
+void FetchEntries::compile_ahead(device::Device& device) {
+    device.compile_ahead(fetch_entries_kernel(target_of(device)).text());
+}
 
 std::vector<FetchPlaceTimes> FetchEntries::run(std::uint32_t every, std::size_t laps) {
     if (offsets_.size() != std::size_t{kEntries} * kLater) return {};

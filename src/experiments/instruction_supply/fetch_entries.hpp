@@ -14,15 +14,17 @@ struct FetchPlaceTimes {
     std::vector<double> cycles;
 };
 
-/// One thread jumps to pieces of code in random order, each a row of clock reads at another place of a line. Straight code is fetched ahead of a warp that walks
-/// through it; a jump into a line's end leaves no time for that, so that the next line's first read waits.
+/// One thread jumps to pieces of code in random order, each a row of clock reads at another place of a line. Straight
+/// code is fetched ahead of a warp that walks through it; a jump into a line's end leaves no time for that, so that the
+/// next line's first read waits.
 class FetchEntries {
 public:
     static constexpr std::uint32_t kEntries = 256;
     explicit FetchEntries(device::Device& device);
     /// Has its kernel compiled.
     static void compile_ahead(device::Device& device);
-    /// Visits every `every`-th piece, `laps` times behind two laps that don't count; empty where the compiler made something else of the rows.
+    /// Visits every `every`-th piece, `laps` times behind two laps that don't count; empty where the compiler made
+    /// something else of the rows.
     [[nodiscard]] std::vector<FetchPlaceTimes> run(std::uint32_t every, std::size_t laps);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 

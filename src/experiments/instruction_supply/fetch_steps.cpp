@@ -20,8 +20,8 @@ constexpr int kReads = 4;
 constexpr int kStepBytes = 4 * kReads;
 constexpr int kPlaces = kSteps * (kReads - 1);
 constexpr int kWarp = 32;
-/// Of five warps, which schedulers get in turn, the last one shares the first one's scheduler where an SM has one, two or four of them, and with it the cache
-/// that a scheduler may have of its own. The others only come to the barriers.
+/// Of five warps, which schedulers get in turn, the last one shares the first one's scheduler where an SM has one, two
+/// or four of them, and with it the cache that a scheduler may have of its own. The others only come to the barriers.
 constexpr int kWarps = 5;
 constexpr int kLaunches = 3;
 constexpr int kSums = 4;
@@ -45,7 +45,8 @@ void append_sweeps(ptx::KernelBuilder& k, Reg evicts, const std::vector<Reg>& su
     k.loop(kSteps, [&] {
         const ptx::Label rest = k.label();
         k.unless(evicts)("bra", rest);
-        for (std::uint64_t i = 0; i < instructions; ++i) k(kFilling, sums[i % kSums], sums[i % kSums], sums[kSums], sums[kSums + 1]);
+        for (std::uint64_t i = 0; i < instructions; ++i)
+            k(kFilling, sums[i % kSums], sums[i % kSums], sums[kSums], sums[kSums + 1]);
         k.place(rest);
         k("bar.sync", 0);
     });
@@ -55,14 +56,17 @@ std::vector<std::uint64_t> later_reads(const device::KernelCode& code, std::uint
     std::vector<std::uint64_t> offsets;
     const auto instructions = code.instructions();
     for (std::size_t i = 1; i < instructions.size(); ++i)
-        if (instructions[i].reads_clock() && instructions[i - 1].reads_clock()) offsets.push_back(i * instruction_bytes);
+        if (instructions[i].reads_clock() && instructions[i - 1].reads_clock())
+            offsets.push_back(i * instruction_bytes);
     return offsets;
 }
 
 /// As written: what a simulated GPU executes.
 std::vector<std::uint64_t> later_reads(const ptx::Kernel& kernel, std::uint64_t instruction_bytes) {
     const auto reads_clock = [](const ptx::Instruction& instruction) {
-        const auto* special = instruction.opcode == ptx::Opcode::mov ? std::get_if<SpecialRegister>(&instruction.sources.front().value) : nullptr;
+        const auto* special = instruction.opcode == ptx::Opcode::mov
+                                  ? std::get_if<SpecialRegister>(&instruction.sources.front().value)
+                                  : nullptr;
         return special != nullptr && *special == SpecialRegister::clock;
     };
     std::vector<std::uint64_t> offsets;
@@ -73,8 +77,10 @@ std::vector<std::uint64_t> later_reads(const ptx::Kernel& kernel, std::uint64_t 
 
 }  // namespace
 
-std::vector<std::uint64_t> offsets_of_later_reads(const CompiledKernel& kernel, const ptx::KernelBuilder& written, std::uint64_t instruction_bytes) {
-    if (const auto& code = kernel.module().machine_code()) return later_reads(device::decode(device::Cubin(code->cubin), kernel.name()), instruction_bytes);
+std::vector<std::uint64_t> offsets_of_later_reads(const CompiledKernel& kernel, const ptx::KernelBuilder& written,
+                                                  std::uint64_t instruction_bytes) {
+    if (const auto& code = kernel.module().machine_code())
+        return later_reads(device::decode(device::Cubin(code->cubin), kernel.name()), instruction_bytes);
     return later_reads(written.build().kernels.front(), instruction_bytes);
 }
 
@@ -82,7 +88,8 @@ std::uint64_t bytes_of_instruction(const device::Device& device) {
     return device.attribute(device::Attribute::compute_capability_major).value_or(0) >= kLongSince ? 16 : 8;
 }
 
-ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shape& shape, std::uint64_t instruction_bytes) {
+ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shape& shape,
+                                      std::uint64_t instruction_bytes) {
     ptx::KernelBuilder k(fmt::format("fetch_steps_{}", shape.filling), target);
     const Reg results = k.param(Type::u64, "results");
     const Reg record = k.shared("record", Bytes{kStepBytes * kSteps});
@@ -93,7 +100,8 @@ ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shap
     k("setp.lt.u32", measures, thread, kWarp);
     k("setp.ge.u32", evicts, thread, kWarp * (kWarps - 1));
     k.if_(
-        measures, [&] { append_steps(k, record, sums, shape.filling); }, [&] { append_sweeps(k, evicts, sums, shape.sweep / instruction_bytes); });
+        measures, [&] { append_steps(k, record, sums, shape.filling); },
+        [&] { append_sweeps(k, evicts, sums, shape.sweep / instruction_bytes); });
     const ptx::Label leave = k.label();
     k.unless(measures)("bra", leave);
     k.loop(kReads * kSteps, [&](Reg reading) {
@@ -113,7 +121,9 @@ FetchSteps::FetchSteps(device::Device& device, Shape shape)
     : FetchSteps(device, shape, fetch_steps_kernel(target_of(device), shape, bytes_of_instruction(device))) {}
 
 FetchSteps::FetchSteps(device::Device& device, Shape shape, const ptx::KernelBuilder& written)
-    : kernel_(device, written, {ReadsBackToBack{kPlaces}, LoopedCode{{kFillingOpcode}, static_cast<int>(shape.sweep / bytes_of_instruction(device))}}),
+    : kernel_(device, written,
+              {ReadsBackToBack{kPlaces},
+               LoopedCode{{kFillingOpcode}, static_cast<int>(shape.sweep / bytes_of_instruction(device))}}),
       results_(device, Bytes{kStepBytes * kSteps + 4 * kWarp * kWarps}),
       offsets_(offsets_of_later_reads(kernel_, written, bytes_of_instruction(device))),
       threads_(kWarp * kWarps) {}

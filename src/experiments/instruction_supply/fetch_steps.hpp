@@ -1,4 +1,5 @@
-// Code that other warps evict between any two of its steps, so that each step that begins another fetch block waits for it.
+// Code that other warps evict between any two of its steps, so that each step that begins another fetch block waits for
+// it.
 #pragma once
 
 #include "experiments/compiled_kernel.hpp"
@@ -14,9 +15,10 @@ struct FetchStep {
     double cycles = 0;
 };
 
-/// One warp comes to a barrier again and again, and reads the clock several times behind each; meanwhile other warps run through `sweep` bytes of code, more than the
-/// first instruction cache holds (Wong 2010, IV-K4, where seven warps evict one line at any time). Nothing of the reads' code is in that cache then; what the
-/// warp itself holds is its last fetch.
+/// One warp comes to a barrier again and again, and reads the clock several times behind each; meanwhile other warps
+/// run through `sweep` bytes of code, more than the first instruction cache holds (Wong 2010, IV-K4, where seven warps
+/// evict one line at any time). Nothing of the reads' code is in that cache then; what the warp itself holds is its
+/// last fetch.
 class FetchSteps {
 public:
     struct Shape {
@@ -36,9 +38,12 @@ private:
     std::uint32_t threads_;
 };
 
-[[nodiscard]] ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shape& shape, std::uint64_t instruction_bytes);
-/// Of clock reads that follow one another, all but each first: where they lie in the machine code, or, where there is none, in what was written; bytes.
-[[nodiscard]] std::vector<std::uint64_t> offsets_of_later_reads(const CompiledKernel& kernel, const ptx::KernelBuilder& written,
+[[nodiscard]] ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shape& shape,
+                                                    std::uint64_t instruction_bytes);
+/// Of clock reads that follow one another, all but each first: where they lie in the machine code, or, where there is
+/// none, in what was written; bytes.
+[[nodiscard]] std::vector<std::uint64_t> offsets_of_later_reads(const CompiledKernel& kernel,
+                                                                const ptx::KernelBuilder& written,
                                                                 std::uint64_t instruction_bytes);
 /// Before compute capability 7.0 an instruction takes 8 bytes (with control words beside it on some), since then 16.
 [[nodiscard]] std::uint64_t bytes_of_instruction(const device::Device& device);

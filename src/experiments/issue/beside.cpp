@@ -33,7 +33,8 @@ const Facts& facts_of(Beside beside) { return kFacts[static_cast<std::size_t>(be
 }  // namespace
 
 void append_window(ptx::KernelBuilder& k, Reg record, Reg window, const std::function<void()>& append) {
-    const Reg turns = k.reg(Type::u32), spent = k.reg(Type::u32), more = k.reg(Type::pred), first_lane = k.reg(Type::pred);
+    const Reg turns = k.reg(Type::u32), spent = k.reg(Type::u32), more = k.reg(Type::pred),
+              first_lane = k.reg(Type::pred);
     k("mov.u32", turns, 0);
     const ptx::Label top = k.label();
     const Reg start = k.clock32();
@@ -58,20 +59,24 @@ void append_others(ptx::KernelBuilder& k, Beside beside, Reg record, Reg line, R
     if (beside == Beside::sfu) {
         const Reg x = k.reg(Type::f32);
         k("mov.f32", x, seed);
-        append_window(k, record, window,
-                      [&] { k.repeat(BesideLoop::kTurn, [&](int) { k(k.target().sm < 20 ? "ex2.approx.f32" : "ex2.approx.ftz.f32", x, x); }); });
+        append_window(k, record, window, [&] {
+            k.repeat(BesideLoop::kTurn,
+                     [&](int) { k(k.target().sm < 20 ? "ex2.approx.f32" : "ex2.approx.ftz.f32", x, x); });
+        });
         k("mov.b32", result, x);
     } else if (beside == Beside::shared) {
         const Reg word = k.dynamic_shared(), at = k.reg(Type::u32);
         k("st.shared.u32", Mem{word}, word);
         k("ld.shared.u32", at, Mem{word});
-        append_window(k, record, window, [&] { k.repeat(BesideLoop::kTurn, [&](int) { k("ld.shared.u32", at, Mem{at}); }); });
+        append_window(k, record, window,
+                      [&] { k.repeat(BesideLoop::kTurn, [&](int) { k("ld.shared.u32", at, Mem{at}); }); });
         k("mov.b32", result, at);
     } else {
         const Reg pair = k.reg(Type::u32), at = k.reg(Type::u64);
         k("shr.u32", pair, k.special(SpecialRegister::laneid), 1);
         k("mov.u64", at, k.element(line, pair, Bytes{kPointerBytes}));
-        append_window(k, record, window, [&] { k.repeat(BesideLoop::kTurn, [&](int) { k("ld.global.u64", at, Mem{at}); }); });
+        append_window(k, record, window,
+                      [&] { k.repeat(BesideLoop::kTurn, [&](int) { k("ld.global.u64", at, Mem{at}); }); });
         k("cvt.u32.u64", result, at);
     }
     const Reg never = k.reg(Type::pred);
@@ -82,7 +87,8 @@ void append_others(ptx::KernelBuilder& k, Beside beside, Reg record, Reg line, R
 void append_adds(ptx::KernelBuilder& k, Reg record, Reg window, Reg seed) {
     const Reg sum = k.reg(Type::f32), never = k.reg(Type::pred);
     k("mov.f32", sum, seed);
-    append_window(k, record, window, [&] { k.repeat(BesideLoop::kTurn, [&](int) { k("add.rn.f32", sum, sum, seed); }); });
+    append_window(k, record, window,
+                  [&] { k.repeat(BesideLoop::kTurn, [&](int) { k("add.rn.f32", sum, sum, seed); }); });
     k("setp.lt.f32", never, sum, 0.0);
     k.when(never)("st.global.f32", Mem{record}, sum);
 }
@@ -91,8 +97,8 @@ void append_adds(ptx::KernelBuilder& k, Reg record, Reg window, Reg seed) {
 
 ptx::KernelBuilder beside_kernel(ptx::Target target, Beside beside) {
     ptx::KernelBuilder k("beside_" + std::string(facts_of(beside).name), target);
-    const Reg records = k.param(Type::u64, "records"), line = k.param(Type::u64, "line"), busy = k.param(Type::u32, "busy"),
-              others = k.param(Type::u32, "others");
+    const Reg records = k.param(Type::u64, "records"), line = k.param(Type::u64, "line"),
+              busy = k.param(Type::u32, "busy"), others = k.param(Type::u32, "others");
     const Reg window = k.param(Type::u32, "window"), seed = k.param(Type::f32, "seed");
     if (beside != Beside::shared) static_cast<void>(k.dynamic_shared());
     const Reg warp = k.reg(Type::u32), adds = k.reg(Type::pred), runs = k.reg(Type::pred);
@@ -102,7 +108,8 @@ ptx::KernelBuilder beside_kernel(ptx::Target target, Beside beside) {
     k("setp.ne.u32", runs, others, 0);
     k("bar.sync", 0);
     k.if_(
-        adds, [&] { append_adds(k, record, window, seed); }, [&] { k.if_(runs, [&] { append_others(k, beside, record, line, window, seed); }); });
+        adds, [&] { append_adds(k, record, window, seed); },
+        [&] { k.if_(runs, [&] { append_others(k, beside, record, line, window, seed); }); });
     return k;
 }
 

@@ -31,12 +31,14 @@ struct BesideRates {
     double others = 0;
 };
 
-/// One block on one SM: its first warps execute the other instruction, or nothing, the rest adds, until a window of time is over.
+/// One block on one SM: its first warps execute the other instruction, or nothing, the rest adds, until a window of
+/// time is over.
 class BesideLoop {
 public:
     BesideLoop(device::Device& device, Beside beside);
 
-    /// `busy` of the groups of kGroup warps do not add: they execute the other instruction where `others`, else end at once.
+    /// `busy` of the groups of kGroup warps do not add: they execute the other instruction where `others`, else end at
+    /// once.
     [[nodiscard]] BesideRates rates(int busy, bool others);
     [[nodiscard]] int groups() const { return warps_ / kGroup; }
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
@@ -57,10 +59,12 @@ private:
     device::Buffer line_;
 };
 
-/// Turns of `append` until `window` cycles are over; stores what the warp did in `record`, a BesideRecord. The clock is read in each turn.
+/// Turns of `append` until `window` cycles are over; stores what the warp did in `record`, a BesideRecord. The clock is
+/// read in each turn.
 void append_window(ptx::KernelBuilder& k, ptx::Reg record, ptx::Reg window, const std::function<void()>& append);
 
-/// Arguments: records (u64), line (u64, each word of which holds its own address), busy (u32, warps that don't add), others (u32, 0: those end at once), window (u32, cycles), seed (f32).
+/// Arguments: records (u64), line (u64, each word of which holds its own address), busy (u32, warps that don't add),
+/// others (u32, 0: those end at once), window (u32, cycles), seed (f32).
 [[nodiscard]] ptx::KernelBuilder beside_kernel(ptx::Target target, Beside beside);
 
 }  // namespace gputomo::experiments

@@ -26,7 +26,8 @@ constexpr int kLineBytes = 128, kWordBytes = 4;
 /// Loads from memory that a warp has under way.
 constexpr int kLoads = 8;
 constexpr std::uint32_t kIdle = Crowd::kKinds;
-/// Kinds of a scheduler's warps, in their turn: adds, functions, loads from shared memory, loads from global memory; these take longest and need most warps.
+/// Kinds of a scheduler's warps, in their turn: adds, functions, loads from shared memory, loads from global memory;
+/// these take longest and need most warps.
 constexpr std::array<std::uint32_t, 16> kRoles{0, 2, 1, 3, 3, 2, 0, 3, 3, 2, 0, 3, 3, 2, 3, 3};
 
 using Chains = std::vector<Reg>;
@@ -38,7 +39,8 @@ Chains registers(ptx::KernelBuilder& k, Type type, int count = Crowd::kChains) {
 }
 
 /// Turns of `step` for one chain after the other; what they end with is used.
-void append_turns(ptx::KernelBuilder& k, Reg record, Reg window, const Chains& chains, const std::function<void(Reg)>& step) {
+void append_turns(ptx::KernelBuilder& k, Reg record, Reg window, const Chains& chains,
+                  const std::function<void(Reg)>& step) {
     append_window(k, record, window, [&] {
         k.repeat(Crowd::kTurn / static_cast<int>(chains.size()), [&](int) {
             for (const Reg x : chains) step(x);
@@ -62,7 +64,9 @@ Chains numbers(ptx::KernelBuilder& k, Reg seed) {
 }
 
 void append_kind(ptx::KernelBuilder& k, std::uint32_t kind, Reg record, Reg line, Reg window, Reg seed) {
-    const auto turns = [&](const Chains& chains, const std::function<void(Reg)>& step) { append_turns(k, record, window, chains, step); };
+    const auto turns = [&](const Chains& chains, const std::function<void(Reg)>& step) {
+        append_turns(k, record, window, chains, step);
+    };
     if (kind == 0) return turns(numbers(k, seed), [&](Reg x) { k("add.rn.f32", x, x, seed); });
     if (kind == 1) {
         const std::string function(timed_pipelines(k.target())[1].operation.name);
@@ -88,8 +92,9 @@ void append_kind(ptx::KernelBuilder& k, std::uint32_t kind, Reg record, Reg line
 
 ptx::KernelBuilder crowd_kernel(ptx::Target target) {
     ptx::KernelBuilder k("crowd", target);
-    const Reg records = k.param(Type::u64, "records"), line = k.param(Type::u64, "line"), roles = k.param(Type::u64, "roles"),
-              window = k.param(Type::u32, "window"), seed = k.param(Type::f32, "seed");
+    const Reg records = k.param(Type::u64, "records"), line = k.param(Type::u64, "line"),
+              roles = k.param(Type::u64, "roles"), window = k.param(Type::u32, "window"),
+              seed = k.param(Type::f32, "seed");
     const Reg warp = k.reg(Type::u32), role = k.reg(Type::u32), mine = k.reg(Type::pred);
     k("shr.u32", warp, k.special(SpecialRegister::tid_x), 5);
     const Reg record = k.element(records, warp, Bytes{sizeof(BesideRecord)});
@@ -104,7 +109,8 @@ ptx::KernelBuilder crowd_kernel(ptx::Target target) {
 
 Crowd::Crowd(device::Device& device, int schedulers)
     : kernel_(device, crowd_kernel(target_of(device)),
-              {LoopedCode{{"FADD"}, kTurn}, LoopedCode{{"MUFU"}, kTurn}, LoopedCode{{"LDS", kWordBytes}, kTurn}, LoopedCode{{"LDG", kWordBytes}, kTurn}}),
+              {LoopedCode{{"FADD"}, kTurn}, LoopedCode{{"MUFU"}, kTurn}, LoopedCode{{"LDS", kWordBytes}, kTurn},
+               LoopedCode{{"LDG", kWordBytes}, kTurn}}),
       schedulers_(schedulers),
       warps_(std::max(1, kernel_.properties().max_threads_per_block / kWarp)),
       records_(device, Bytes{warps_ * static_cast<std::int64_t>(sizeof(BesideRecord))}),
@@ -120,18 +126,22 @@ CrowdRates Crowd::rates(bool global_loads) {
         if (roles[warp] + 1 == kKinds && !global_loads) roles[warp] = kIdle;
     }
     roles_.write(roles);
-    kernel_.launch({1}, {static_cast<std::uint32_t>(warps_ * kWarp)},
-                   device::Arguments().add(records_.address()).add(line_.address()).add(roles_.address()).add(kWindow).add(1.0F), Bytes{kChains * kWordBytes});
+    kernel_.launch(
+        {1}, {static_cast<std::uint32_t>(warps_ * kWarp)},
+        device::Arguments().add(records_.address()).add(line_.address()).add(roles_.address()).add(kWindow).add(1.0F),
+        Bytes{kChains * kWordBytes});
     const auto records = records_.read<BesideRecord>(static_cast<std::size_t>(warps_));
     std::array<double, kKinds> rates{};
     CrowdRates sum;
     for (std::size_t warp = 0; warp < roles.size(); ++warp) {
         if (roles[warp] == kIdle) continue;
-        const double turns = static_cast<double>(records[warp].turns) / static_cast<double>(records[warp].end - records[warp].start);
+        const double turns =
+            static_cast<double>(records[warp].turns) / static_cast<double>(records[warp].end - records[warp].start);
         rates[roles[warp]] += turns * kTurn;
         sum.loops += turns * kLoop;
     }
-    std::tie(sum.adds, sum.functions, sum.shared_loads, sum.global_loads) = std::tie(rates[0], rates[1], rates[2], rates[3]);
+    std::tie(sum.adds, sum.functions, sum.shared_loads, sum.global_loads) =
+        std::tie(rates[0], rates[1], rates[2], rates[3]);
     return sum;
 }
 

@@ -1,4 +1,5 @@
-// Warps of one block that do one kind of work each, all kinds at once: what an SM issues when no warp waits for several units in turn.
+// Warps of one block that do one kind of work each, all kinds at once: what an SM issues when no warp waits for several
+// units in turn.
 #pragma once
 
 #include "experiments/compiled_kernel.hpp"
@@ -16,8 +17,9 @@ struct CrowdRates {
     [[nodiscard]] double all() const { return units() + global_loads + loops; }
 };
 
-/// One block on one SM, as large as it can be. Of each scheduler's warps some add, some compute special functions and some load from shared memory, in kChains independent chains
-/// each, and up to half load from global memory, until a window of time is over.
+/// One block on one SM, as large as it can be. Of each scheduler's warps some add, some compute special functions and
+/// some load from shared memory, in kChains independent chains each, and up to half load from global memory, until a
+/// window of time is over.
 class Crowd {
 public:
     /// `schedulers` of an SM, to which warps are dealt in turn.
@@ -41,7 +43,8 @@ private:
     device::Buffer records_, line_, roles_;
 };
 
-/// Arguments: records (u64), line (u64, a word for each lane), roles (u64, by warp: 0 to 3 for the kinds, else it ends at once), window (u32, cycles), seed (f32).
+/// Arguments: records (u64), line (u64, a word for each lane), roles (u64, by warp: 0 to 3 for the kinds, else it ends
+/// at once), window (u32, cycles), seed (f32).
 [[nodiscard]] ptx::KernelBuilder crowd_kernel(ptx::Target target);
 
 }  // namespace gputomo::experiments

@@ -7,7 +7,8 @@
 
 namespace gputomo::experiments {
 
-/// A chain by one thread in which each of the instruction's results is added to, and each sum is the next one's operand.
+/// A chain by one thread in which each of the instruction's results is added to, and each sum is the next one's
+/// operand.
 class ForwardChain {
 public:
     /// `beside` is sfu or shared.
@@ -23,7 +24,8 @@ private:
     Stamps stamps_;
 };
 
-/// Arguments: stamps (u64), zero (f32, which is -0). `moves_vanish`: addresses in shared memory are moved to registers of their own, which a compiler undoes.
+/// Arguments: stamps (u64), zero (f32, which is -0). `moves_vanish`: addresses in shared memory are moved to registers
+/// of their own, which a compiler undoes.
 [[nodiscard]] ptx::KernelBuilder forward_kernel(ptx::Target target, Beside beside, bool moves_vanish);
 
 }  // namespace gputomo::experiments

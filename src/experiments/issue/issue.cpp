@@ -20,7 +20,8 @@ constexpr double kConfidence = 0.97;
 constexpr int kMostSchedulers = 16;
 constexpr int kMostWarps = 24;
 constexpr int kLaunches = 2;
-/// A number of schedulers is decided where it leaves this little unexplained (root mean square), and the next best this much, and this many times as much.
+/// A number of schedulers is decided where it leaves this little unexplained (root mean square), and the next best this
+/// much, and this many times as much.
 constexpr double kExplained = 0.03;
 constexpr double kUnexplained = 0.012;
 constexpr double kTimesWorse = 2;
@@ -36,17 +37,21 @@ constexpr int kChains[] = {1, 2, 3, 4, 6, kMostChains};
 /// Enough of them to fill a scheduler from few warps; more make warps of current GPUs drift apart.
 constexpr int kFilling = 4;
 constexpr int kLoopBody = 240;
-/// Chains of one warp that keep a unit busy. With less than this part of the time that its scheduler's share of the lanes takes it must have had more; with as much, to this part, it had that.
+/// Chains of one warp that keep a unit busy. With less than this part of the time that its scheduler's share of the
+/// lanes takes it must have had more; with as much, to this part, it had that.
 constexpr int kUnitChains[] = {4, kMostChains};
 constexpr double kLessThanShare = 0.8;
 constexpr double kNearShare = 0.1;
-/// Slots of other warps that a load takes where all are taken: one or more. Where some are free, none but what its loop takes of the adds' unit.
+/// Slots of other warps that a load takes where all are taken: one or more. Where some are free, none but what its loop
+/// takes of the adds' unit.
 constexpr double kDisplaced = 0.7;
 
 class IssueExperiment {
 public:
     explicit IssueExperiment(Context& context)
-        : context_(context), add_(timed_pipelines(target_of(context.device)).front().operation), warp_size_(warp_size_of(context.device)) {}
+        : context_(context),
+          add_(timed_pipelines(target_of(context.device)).front().operation),
+          warp_size_(warp_size_of(context.device)) {}
 
     Outcome run() {
         one_warp();
@@ -84,12 +89,14 @@ private:
         for (int warps = 1; warps <= most; ++warps) {
             context_.progress(0.2 + 0.5 * warps / most, fmt::format("{} warps", warps));
             std::vector<double> cycles;
-            for (int i = 0; i < kLaunches; ++i) cycles.push_back(warps * warp_size_ / kernel.throughput(warps, warp_size_));
+            for (int i = 0; i < kLaunches; ++i)
+                cycles.push_back(warps * warp_size_ / kernel.throughput(warps, warp_size_));
             samples.push_back({static_cast<double>(warps), *std::ranges::min_element(cycles)});
             trace.columns[0].values.push_back(warps);
             trace.columns[1].values.push_back(samples.back().cycles);
         }
-        trace.plot = {"Cycles of each warp's instruction until the last warp is done", "warps", {"cycles"}, false, false};
+        trace.plot = {
+            "Cycles of each warp's instruction until the last warp is done", "warps", {"cycles"}, false, false};
         outcome_.traces.push_back(std::move(trace));
         report_schedulers(deduce::scheduler_fits(samples, kMostSchedulers));
     }
@@ -97,11 +104,14 @@ private:
     void report_schedulers(const std::vector<deduce::SchedulerFit>& fits) {
         if (fits.size() < 2) return;
         const auto &best = fits[0], &next = fits[1];
-        const Evidence evidence{"issue: steps in the time of 1 to 24 warps of independent adds", kConfidence,
-                                fmt::format("{} explain it to {:.1f}%, {} to {:.1f}%{}", best.schedulers, 100 * best.error, next.schedulers, 100 * next.error,
-                                            best.schedulers == 1 ? "; several that share all their lanes would look the same" : "")};
+        const Evidence evidence{
+            "issue: steps in the time of 1 to 24 warps of independent adds", kConfidence,
+            fmt::format("{} explain it to {:.1f}%, {} to {:.1f}%{}", best.schedulers, 100 * best.error, next.schedulers,
+                        100 * next.error,
+                        best.schedulers == 1 ? "; several that share all their lanes would look the same" : "")};
         if (best.error > kExplained || next.error < std::max(kUnexplained, kTimesWorse * best.error)) {
-            outcome_.estimates.push_back(undecided("issue.schedulers_per_sm", {std::int64_t{best.schedulers}, std::int64_t{next.schedulers}}, evidence));
+            outcome_.estimates.push_back(undecided(
+                "issue.schedulers_per_sm", {std::int64_t{best.schedulers}, std::int64_t{next.schedulers}}, evidence));
             return;
         }
         schedulers_ = best.schedulers;
@@ -109,10 +119,13 @@ private:
         outcome_.estimates.push_back(decided("issue.schedulers_per_sm", std::int64_t{schedulers_}, evidence));
     }
 
-    /// One warp, whose instructions all come from one scheduler, keeps its share of a unit's lanes busy, or all of them where the schedulers share them.
+    /// One warp, whose instructions all come from one scheduler, keeps its share of a unit's lanes busy, or all of them
+    /// where the schedulers share them.
     void scopes() {
         deduce::Trace trace{.name = "issue/units_of_one_warp", .experiment = "issue"};
-        trace.columns = {{"share", "cycles/instruction", {}}, {"all", "cycles/instruction", {}}, {"measured", "cycles/instruction", {}}};
+        trace.columns = {{"share", "cycles/instruction", {}},
+                         {"all", "cycles/instruction", {}},
+                         {"measured", "cycles/instruction", {}}};
         for (const auto& [name, operation] : timed_pipelines(target_of(context_.device))) {
             const auto lanes = context_.findings.number(fmt::format("pipelines.{}.lanes", name));
             if (!lanes) continue;
@@ -127,10 +140,12 @@ private:
             const double row[] = {share, all, measured};
             for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
             if (const auto scope = scope_of(share, measured))
-                outcome_.estimates.push_back(
-                    decided(fmt::format("pipelines.{}.scope", name), std::string(*scope),
-                            {"issue: independent instructions of one warp", kConfidence,
-                             fmt::format("one every {:.3g} cycles; a scheduler's share of the lanes takes {:.3g}, all take {:.3g}", measured, share, all)}));
+                outcome_.estimates.push_back(decided(
+                    fmt::format("pipelines.{}.scope", name), std::string(*scope),
+                    {"issue: independent instructions of one warp", kConfidence,
+                     fmt::format(
+                         "one every {:.3g} cycles; a scheduler's share of the lanes takes {:.3g}, all take {:.3g}",
+                         measured, share, all)}));
         }
         outcome_.traces.push_back(std::move(trace));
     }
@@ -156,21 +171,24 @@ private:
     }
 
     /// Each operation as often as its unit takes it.
-    [[nodiscard]] static std::vector<LoopPart> mixed(const std::vector<TimedOperation>& operations, const std::vector<double>& rates, double sum) {
+    [[nodiscard]] static std::vector<LoopPart> mixed(const std::vector<TimedOperation>& operations,
+                                                     const std::vector<double>& rates, double sum) {
         std::vector<LoopPart> parts;
         for (std::size_t i = 0; i < operations.size(); ++i)
-            parts.push_back({operations[i], std::max(4, static_cast<int>(std::lround(kLoopBody * rates[i] / sum / 4)) * 4), 2});
+            parts.push_back(
+                {operations[i], std::max(4, static_cast<int>(std::lround(kLoopBody * rates[i] / sum / 4)) * 4), 2});
         return parts;
     }
 
-    /// Instructions of several units together, each as often as its unit takes it: if the SM issues fewer than the units could take, it
-    /// is the issue that limits them.
+    /// Instructions of several units together, each as often as its unit takes it: if the SM issues fewer than the
+    /// units could take, it is the issue that limits them.
     void interval() {
         context_.progress(0.8, "several units at once");
         std::vector<TimedOperation> operations;
         std::vector<double> rates;
         double possible = 0;
-        for (const auto& operation : {add_, timed_pipelines(target_of(context_.device))[1].operation, idle_operation()}) {
+        for (const auto& operation :
+             {add_, timed_pipelines(target_of(context_.device))[1].operation, idle_operation()}) {
             const auto alone = rate({{operation, kLoopBody, 2}});
             if (!alone) continue;
             operations.push_back(operation);
@@ -179,20 +197,24 @@ private:
         }
         const double together = rate(mixed(operations, rates, possible)).value_or(rates[0]);
         const double dependent = *rate({{add_, kLoopBody, 1}});
-        const std::string text = fmt::format("adds alone {:.3g} per cycle; with SFU{} {:.3g}, of {:.3g} that their units take", rates[0],
-                                             operations.size() > 2 ? " and shared memory" : "", together, possible);
+        const std::string text =
+            fmt::format("adds alone {:.3g} per cycle; with SFU{} {:.3g}, of {:.3g} that their units take", rates[0],
+                        operations.size() > 2 ? " and shared memory" : "", together, possible);
         // Adds alone are known from the steps already; what contradicts them, or the units, was not measured well.
-        if (together > (1 + kRounding) * possible || rates[0] > (1 + kUnhidden) * schedulers_ / slot_ || dependent > (1 + kUnhidden) * rates[0]) {
+        if (together > (1 + kRounding) * possible || rates[0] > (1 + kUnhidden) * schedulers_ / slot_ ||
+            dependent > (1 + kUnhidden) * rates[0]) {
             outcome_.warnings.push_back(
-                fmt::format("issue: nothing is said of the interval: {}, dependent adds {:.3g}, and {:.3g} from the steps of {} schedulers", text, dependent,
-                            schedulers_ / slot_, schedulers_));
+                fmt::format("issue: nothing is said of the interval: {}, dependent adds {:.3g}, and {:.3g} from the "
+                            "steps of {} schedulers",
+                            text, dependent, schedulers_ / slot_, schedulers_));
             return;
         }
         report({together, rates[0], dependent, together < (1 - kRounding) * possible}, text);
     }
 
-    /// Instructions of a warp that a scheduler issues at once: as many times more as it issues of warps with independent instructions than of
-    /// warps without any. Intervals are whole cycles, so that more than one instruction per cycle means several at once as well.
+    /// Instructions of a warp that a scheduler issues at once: as many times more as it issues of warps with
+    /// independent instructions than of warps without any. Intervals are whole cycles, so that more than one
+    /// instruction per cycle means several at once as well.
     [[nodiscard]] std::int64_t width(double per_scheduler, double independent, double dependent) const {
         const double warps = std::floor(static_cast<double>(most_warps_) / schedulers_);
         const bool full = warps / latency_ > (1 + kUnhidden) * dependent / schedulers_;
@@ -220,7 +242,9 @@ private:
             decide(1, evidence);
         } else {
             const auto crowd = issued_by_crowd();
-            const double most = crowd ? std::min(nearest, std::floor(static_cast<double>(at_once) / crowd->per_scheduler * (1 + kRounding))) : nearest;
+            const double most = crowd ? std::min(nearest, std::floor(static_cast<double>(at_once) /
+                                                                     crowd->per_scheduler * (1 + kRounding)))
+                                      : nearest;
             if (crowd && crowd->full && most >= 1 && is_near(static_cast<double>(at_once) / crowd->per_scheduler, most))
                 decide(most, crowd->evidence);
             else if (rates.limited && most == nearest && is_near(interval, nearest))
@@ -231,16 +255,19 @@ private:
         ilp_latency(at_once);
     }
 
-    [[nodiscard]] static bool is_near(double interval, double whole) { return std::abs(interval - whole) <= kRounding * whole; }
+    [[nodiscard]] static bool is_near(double interval, double whole) {
+        return std::abs(interval - whole) <= kRounding * whole;
+    }
 
     struct Issued {
         double per_scheduler = 0;  ///< instructions of all kinds, per cycle
         bool full = false;         ///< further loads take slots from the others
         Evidence evidence;
     };
-    /// Warps in which units take turns may wait where units alone would take just what is issued. Warps of one kind each wait for no other unit. Loads from memory
-    /// besides then take slots from adds and special functions, with which they share nothing else, where all slots are taken; where some are free, none but for the
-    /// adds of their loops. Nothing where there are too few warps.
+    /// Warps in which units take turns may wait where units alone would take just what is issued. Warps of one kind
+    /// each wait for no other unit. Loads from memory besides then take slots from adds and special functions, with
+    /// which they share nothing else, where all slots are taken; where some are free, none but for the adds of their
+    /// loops. Nothing where there are too few warps.
     [[nodiscard]] std::optional<Issued> issued_by_crowd() try {
         context_.progress(0.9, "warps of one kind each");
         Crowd crowd(context_.device, schedulers_);
@@ -248,7 +275,8 @@ private:
         if (!crowd.fits()) return std::nullopt;
         const auto without = crowd.rates(false), with = crowd.rates(true);
         deduce::Trace trace{.name = "issue/kinds", .experiment = "issue"};
-        for (const auto* name : {"adds", "functions", "shared_loads", "global_loads", "loops"}) trace.columns.push_back({name, "instructions/cycle", {}});
+        for (const auto* name : {"adds", "functions", "shared_loads", "global_loads", "loops"})
+            trace.columns.push_back({name, "instructions/cycle", {}});
         for (const auto& rates : {without, with}) {
             const double row[] = {rates.adds, rates.functions, rates.shared_loads, rates.global_loads, rates.loops};
             for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
@@ -260,7 +288,8 @@ private:
             with.all() / schedulers_,
             displaced >= kDisplaced && slowed < 1 - kRounding,
             {"issue: instructions of warps of one kind each", kConfidence,
-             fmt::format("{:.3g} a cycle in all; {:.2g} of them load from memory, each in place of {:.2g} others", with.all(), with.global_loads, displaced)}};
+             fmt::format("{:.3g} a cycle in all; {:.2g} of them load from memory, each in place of {:.2g} others",
+                         with.all(), with.global_loads, displaced)}};
     } catch (const CodeMismatch& mismatch) {
         add_mismatch(mismatch, outcome_);
         return std::nullopt;
@@ -276,8 +305,9 @@ private:
     /// One warp's instructions come as closely as the unit takes them, or farther apart.
     void ilp_latency(std::int64_t width) {
         const double cycles = alone_ * static_cast<double>(width);
-        const Evidence evidence{"issue: 1 to 8 chains of independent adds in one warp", kConfidence,
-                                fmt::format("{:.3g} cycles an instruction; its unit takes one every {:.3g}", alone_, slot_)};
+        const Evidence evidence{
+            "issue: 1 to 8 chains of independent adds in one warp", kConfidence,
+            fmt::format("{:.3g} cycles an instruction; its unit takes one every {:.3g}", alone_, slot_)};
         const auto nearest = static_cast<std::int64_t>(std::llround(cycles));
         const bool unit_hides = alone_ < (1 + kRounding) * slot_ && nearest > 1;
         // So many chains do not cover a long latency.
@@ -310,7 +340,8 @@ Experiment issue_experiment() {
             .source = "Volkov 2016, 3.7, Tables 2.6, 2.8",
             .needs = {},
             .after = {"arithmetic_throughput"},
-            .provides = {"issue.schedulers_per_sm", "issue.issue_interval", "issue.dual_issue", "issue.ilp_latency", "pipelines.*.scope"},
+            .provides = {"issue.schedulers_per_sm", "issue.issue_interval", "issue.dual_issue", "issue.ilp_latency",
+                         "pipelines.*.scope"},
             .run = run};
 }
 

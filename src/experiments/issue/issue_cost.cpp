@@ -35,14 +35,16 @@ struct Leaf {
     std::string_view name;
     std::string_view path;
 };
-constexpr std::array kLeaves{Leaf{Beside::sfu, "sfu", "pipelines.sfu.issue_slots"}, Leaf{Beside::shared, "shared", "shared.issue_slots"},
+constexpr std::array kLeaves{Leaf{Beside::sfu, "sfu", "pipelines.sfu.issue_slots"},
+                             Leaf{Beside::shared, "shared", "shared.issue_slots"},
                              Leaf{Beside::global, "global", "paths.global.issue_slots"}};
 
 struct Forward {
     Beside beside;
     std::string_view path;
 };
-constexpr std::array kForwards{Forward{Beside::sfu, "pipelines.sfu.forward_latency"}, Forward{Beside::shared, "shared.forward_latency"}};
+constexpr std::array kForwards{Forward{Beside::sfu, "pipelines.sfu.forward_latency"},
+                               Forward{Beside::shared, "shared.forward_latency"}};
 
 class IssueCost {
 public:
@@ -75,24 +77,35 @@ private:
         return (alone.adds - together.adds) / together.others * add - (add - 1);
     }
 
-    /// An instruction takes a slot at least; less is what the adds had left empty. What is more comes from registers that share a bank.
+    /// An instruction takes a slot at least; less is what the adds had left empty. What is more comes from registers
+    /// that share a bank.
     [[nodiscard]] static deduce::Estimate estimate(const Leaf& leaf, double slots, std::optional<double> share) {
         const bool shares = share.value_or(0) >= kLeastShare;
-        const double value = std::max(1.0, shares ? 1 + (slots - 1) / *share : slots), scatter = kScatter / (shares ? *share : 1);
-        const std::string note = share ? fmt::format("{:.2f} slots with {:.0f}% of the registers in one bank with those of the adds", slots, 100 * *share) : "";
-        return decided_real(std::string(leaf.path), {value, std::max(1.0, value - scatter), value + scatter},
-                            {"issue_cost: dependent adds of other warps that each displaces, where registers share a bank", kConfidence, note});
+        const double value = std::max(1.0, shares ? 1 + (slots - 1) / *share : slots),
+                     scatter = kScatter / (shares ? *share : 1);
+        const std::string note =
+            share ? fmt::format("{:.2f} slots with {:.0f}% of the registers in one bank with those of the adds", slots,
+                                100 * *share)
+                  : "";
+        return decided_real(
+            std::string(leaf.path), {value, std::max(1.0, value - scatter), value + scatter},
+            {"issue_cost: dependent adds of other warps that each displaces, where registers share a bank", kConfidence,
+             note});
     }
 
     void add(const Leaf& leaf) try {
         BesideLoop loop(context_.device, leaf.beside);
         add_code_checks(loop.compiled(), outcome_);
         deduce::Trace trace{.name = fmt::format("issue_cost/{}", leaf.name), .experiment = "issue_cost"};
-        trace.columns = {
-            {"others", "instructions/cycle", {}}, {"adds", "instructions/cycle", {}}, {"adds_alone", "instructions/cycle", {}}, {"slots", "count", {}}};
-        std::optional<double> fewest;  // of the others: most warps are left to add, and none of the others waits for another
+        trace.columns = {{"others", "instructions/cycle", {}},
+                         {"adds", "instructions/cycle", {}},
+                         {"adds_alone", "instructions/cycle", {}},
+                         {"slots", "count", {}}};
+        std::optional<double>
+            fewest;  // of the others: most warps are left to add, and none of the others waits for another
         for (int busy = 1; busy <= std::min(context_.quick ? 1 : kMostBusy, loop.groups() - 1); ++busy) {
-            context_.progress(static_cast<double>(busy) / kMostBusy, fmt::format("{}, {} warps", leaf.name, busy * BesideLoop::kGroup));
+            context_.progress(static_cast<double>(busy) / kMostBusy,
+                              fmt::format("{}, {} warps", leaf.name, busy * BesideLoop::kGroup));
             const auto alone = best(loop, busy, false), together = best(loop, busy, true);
             if (together.others < kLeastOthers * alone.adds) continue;
             const double row[] = {together.others, together.adds, alone.adds, displaced(alone, together)};
@@ -111,8 +124,9 @@ private:
         ForwardChain chain(context_.device, beside);
         add_code_checks(chain.kernel(), outcome_);
         const double cycles = chain.cycles() - add_latency;
-        outcome_.estimates.push_back(decided_integer(std::string(path), {cycles, cycles, cycles},
-                                                     {"issue_cost: chains of it and an add in turns by one thread, less the add", kConfidence}));
+        outcome_.estimates.push_back(
+            decided_integer(std::string(path), {cycles, cycles, cycles},
+                            {"issue_cost: chains of it and an add in turns by one thread, less the add", kConfidence}));
     } catch (const CodeMismatch& mismatch) {
         add_mismatch(mismatch, outcome_);
     }
@@ -128,14 +142,14 @@ Outcome run(Context& context) { return watched(context, measure); }
 }  // namespace
 
 Experiment issue_cost_experiment() {
-    return {
-        .id = "issue_cost",
-        .title = "issue slots that special functions and loads take, and their latency to an add",
-        .source = "Volkov 2016, 4.7",
-        .needs = {},
-        .after = {"issue", "arithmetic_latency"},
-        .provides = {"pipelines.sfu.issue_slots", "shared.issue_slots", "paths.global.issue_slots", "pipelines.sfu.forward_latency", "shared.forward_latency"},
-        .run = run};
+    return {.id = "issue_cost",
+            .title = "issue slots that special functions and loads take, and their latency to an add",
+            .source = "Volkov 2016, 4.7",
+            .needs = {},
+            .after = {"issue", "arithmetic_latency"},
+            .provides = {"pipelines.sfu.issue_slots", "shared.issue_slots", "paths.global.issue_slots",
+                         "pipelines.sfu.forward_latency", "shared.forward_latency"},
+            .run = run};
 }
 
 }  // namespace gputomo::experiments

@@ -11,10 +11,14 @@ constexpr int kWord = 4;
 /// Operands by bank, even and odd: how many of each.
 using Banks = std::array<double, 2>;
 
-int field(const device::MachineInstruction& instruction, int bit) { return static_cast<int>(instruction.low >> bit & 0xff); }
+int field(const device::MachineInstruction& instruction, int bit) {
+    return static_cast<int>(instruction.low >> bit & 0xff);
+}
 int destination(const device::MachineInstruction& instruction) { return field(instruction, 16); }
 /// Of arithmetic and addresses the first source; MUFU reads its second.
-int source(const device::MachineInstruction& instruction) { return field(instruction, instruction.is("MUFU") ? 32 : 24); }
+int source(const device::MachineInstruction& instruction) {
+    return field(instruction, instruction.is("MUFU") ? 32 : 24);
+}
 
 void count(Banks& banks, int reg, bool wide) {
     if (reg == kNone) return;
@@ -33,11 +37,14 @@ struct Operands {
     }
 };
 
-double meeting(const Banks& a, double of_a, const Banks& b, double of_b) { return (a[0] * b[0] + a[1] * b[1]) / (of_a * of_b); }
+double meeting(const Banks& a, double of_a, const Banks& b, double of_b) {
+    return (a[0] * b[0] + a[1] * b[1]) / (of_a * of_b);
+}
 
 }  // namespace
 
-std::optional<double> shared_bank_share(const device::KernelCode& code, std::string_view arithmetic, std::string_view other) {
+std::optional<double> shared_bank_share(const device::KernelCode& code, std::string_view arithmetic,
+                                        std::string_view other) {
     Operands adds, others;
     for (const auto loop : code.loops())
         for (const auto& instruction : code.instructions().subspan(loop.first, loop.size())) {

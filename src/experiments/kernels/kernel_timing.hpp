@@ -1,4 +1,5 @@
-// Throughput of any kernel against occupancy: the same launch with as much shared memory as lets a given number of blocks stay on an SM.
+// Throughput of any kernel against occupancy: the same launch with as much shared memory as lets a given number of
+// blocks stay on an SM.
 #pragma once
 
 #include "device/device.hpp"
@@ -32,7 +33,8 @@ struct SharedLimits {
     std::int64_t reserved = 0;  ///< of each block, besides its own
 };
 
-/// What each of `blocks` asks for so that they fit an SM and not one more, as little as that takes: what is left of a common array is the L1's.
+/// What each of `blocks` asks for so that they fit an SM and not one more, as little as that takes: what is left of a
+/// common array is the L1's.
 [[nodiscard]] std::int64_t shared_that_holds(const SharedLimits& limits, int blocks);
 
 class KernelTiming {
@@ -48,9 +50,10 @@ public:
 
     /// Time of one launch with at most so many blocks on an SM. Errors as device::Kernel::launch.
     [[nodiscard]] Nanoseconds time(const KernelLaunch& launch, int blocks);
-    /// Of the blocks by which `whole` exceeds `part`, so that neither starting nor ending a launch counts; of `whole` alone where `part` has none.
-    /// `before` runs ahead of each launch.
-    [[nodiscard]] KernelSample sample(const KernelLaunch& whole, const KernelLaunch& part, int blocks, const std::function<void()>& before = {});
+    /// Of the blocks by which `whole` exceeds `part`, so that neither starting nor ending a launch counts; of `whole`
+    /// alone where `part` has none. `before` runs ahead of each launch.
+    [[nodiscard]] KernelSample sample(const KernelLaunch& whole, const KernelLaunch& part, int blocks,
+                                      const std::function<void()>& before = {});
 
 private:
     /// Dynamic shared memory with which `blocks` fit an SM and not one more.

@@ -16,7 +16,8 @@ deduce::Trace trace_of(const WorkloadTiming& timing) {
         trace.columns[0].values.push_back(sample.warps);
         trace.columns[1].values.push_back(1000 * sample.warps_per_cycle);
     }
-    trace.plot = {fmt::format("Throughput over occupancy: {}", timing.workload->title), "warps", {"rate"}, false, false};
+    trace.plot = {
+        fmt::format("Throughput over occupancy: {}", timing.workload->title), "warps", {"rate"}, false, false};
     return trace;
 }
 
@@ -25,7 +26,9 @@ Outcome measure(Context& context) {
     const auto all = workloads();
     for (const auto& workload : all) {
         const double done = static_cast<double>(outcome.traces.size()) / static_cast<double>(all.size());
-        const auto progress = [&](double fraction, std::string_view what) { context.progress(done + fraction / static_cast<double>(all.size()), what); };
+        const auto progress = [&](double fraction, std::string_view what) {
+            context.progress(done + fraction / static_cast<double>(all.size()), what);
+        };
         outcome.traces.push_back(trace_of(time_workload(context.device, workload, progress)));
     }
     return outcome;

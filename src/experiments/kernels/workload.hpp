@@ -1,4 +1,5 @@
-// Real kernels with their data: those of Volkov 2016, chapter 3, a matrix product and a sum. Their sources are in kernels/.
+// Real kernels with their data: those of Volkov 2016, chapter 3, a matrix product and a sum. Their sources are in
+// kernels/.
 #pragma once
 
 #include "experiments/kernels/kernel_timing.hpp"
@@ -53,8 +54,9 @@ struct WorkloadTiming {
     std::vector<KernelSample> samples;
 };
 
-/// At five occupancies. As many blocks as take the GPU half a millisecond, or a simulated one a moment. `progress` as Context::progress.
-/// Throws DeviceError where the kernel computes something wrong.
-[[nodiscard]] WorkloadTiming time_workload(device::Device& device, const Workload& workload, const std::function<void(double, std::string_view)>& progress);
+/// At five occupancies. As many blocks as take the GPU half a millisecond, or a simulated one a moment. `progress` as
+/// Context::progress. Throws DeviceError where the kernel computes something wrong.
+[[nodiscard]] WorkloadTiming time_workload(device::Device& device, const Workload& workload,
+                                           const std::function<void(double, std::string_view)>& progress);
 
 }  // namespace gputomo::experiments

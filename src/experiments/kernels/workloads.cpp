@@ -38,8 +38,10 @@ device::Buffer filled(device::Device& device, std::int64_t words, Value value) {
     Words piece;
     for (std::int64_t first = 0; first < words; first += kPiece) {
         piece.resize(static_cast<std::size_t>(std::min(kPiece, words - first)));
-        for (std::size_t i = 0; i < piece.size(); ++i) piece[i] = value(static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(i));
-        device.copy_to_device(buffer.address() + static_cast<device::Address>(first * 4), std::as_bytes(std::span(piece)));
+        for (std::size_t i = 0; i < piece.size(); ++i)
+            piece[i] = value(static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(i));
+        device.copy_to_device(buffer.address() + static_cast<device::Address>(first * 4),
+                              std::as_bytes(std::span(piece)));
     }
     return buffer;
 }
@@ -59,7 +61,8 @@ std::function<void(std::int64_t)> checks(device::Device& device, device::Address
         device.copy_to_host(std::as_writable_bytes(std::span(found)), result + static_cast<device::Address>(first * 4));
         for (std::size_t i = 0; i < found.size(); ++i)
             if (const auto at = first + static_cast<std::int64_t>(i); !right(at, found[i]))
-                throw DeviceError(fmt::format("{}: word {} of the result is {:#x}, which is wrong", device.name(), at, found[i]));
+                throw DeviceError(
+                    fmt::format("{}: word {} of the result is {:#x}, which is wrong", device.name(), at, found[i]));
     };
 }
 
@@ -70,21 +73,25 @@ WorkloadData vector_add(device::Device& device, std::int64_t blocks) {
     data.buffers.push_back(filled(device, n, [](std::uint32_t i) { return bits(static_cast<float>(i % 1024)); }));
     data.buffers.push_back(constant(device, n, 0));
     for (const auto& buffer : data.buffers) data.arguments.add(buffer.address());
-    data.check = checks(device, data.buffers[2].address(), kThreads,
-                        [](std::int64_t i, std::uint32_t found) { return found == bits(static_cast<float>(i % 1024) + 1.5F); });
+    data.check = checks(device, data.buffers[2].address(), kThreads, [](std::int64_t i, std::uint32_t found) {
+        return found == bits(static_cast<float>(i % 1024) + 1.5F);
+    });
     return data;
 }
 
 WorkloadData permute(device::Device& device, std::int64_t blocks, bool random) {
     const std::int64_t n = blocks * kThreads;
-    const auto from = [random, n](std::uint32_t i) { return random ? static_cast<std::uint32_t>(scrambled(i) % static_cast<std::uint64_t>(n)) : i; };
+    const auto from = [random, n](std::uint32_t i) {
+        return random ? static_cast<std::uint32_t>(scrambled(i) % static_cast<std::uint64_t>(n)) : i;
+    };
     WorkloadData data;
     data.buffers.push_back(constant(device, n, 0));
     data.buffers.push_back(filled(device, n, [](std::uint32_t i) { return 3 * i; }));
     data.buffers.push_back(filled(device, n, from));
     for (const auto& buffer : data.buffers) data.arguments.add(buffer.address());
-    data.check = checks(device, data.buffers[0].address(), kThreads,
-                        [from](std::int64_t i, std::uint32_t found) { return found == 3 * from(static_cast<std::uint32_t>(i)); });
+    data.check = checks(device, data.buffers[0].address(), kThreads, [from](std::int64_t i, std::uint32_t found) {
+        return found == 3 * from(static_cast<std::uint32_t>(i));
+    });
     return data;
 }
 WorkloadData permute_identity(device::Device& device, std::int64_t blocks) { return permute(device, blocks, false); }
@@ -97,8 +104,10 @@ WorkloadData vector_abs(device::Device& device, std::int64_t blocks, float value
     data.buffers.push_back(constant(device, n, bits(value)));
     const device::Address array = data.buffers[0].address();
     data.arguments.add(array);
-    if (value < 0) data.before = [&device, array, n, value] { device.fill_u32(array, bits(value), static_cast<std::size_t>(n)); };
-    data.check = checks(device, array, kThreads, [value](std::int64_t, std::uint32_t found) { return found == bits(std::abs(value)); });
+    if (value < 0)
+        data.before = [&device, array, n, value] { device.fill_u32(array, bits(value), static_cast<std::size_t>(n)); };
+    data.check = checks(device, array, kThreads,
+                        [value](std::int64_t, std::uint32_t found) { return found == bits(std::abs(value)); });
     return data;
 }
 WorkloadData vector_abs_positive(device::Device& device, std::int64_t blocks) { return vector_abs(device, blocks, 2); }
@@ -117,13 +126,15 @@ WorkloadData black_scholes(device::Device& device, std::int64_t blocks) {
     for (const auto& buffer : data.buffers) data.arguments.add(buffer.address());
     data.arguments.add(kRate).add(kVolatility);
     const device::Address calls = data.buffers[0].address();
-    data.check = checks(device, data.buffers[1].address(), kThreads, [&device, calls, strike](std::int64_t i, std::uint32_t found) {
-        constexpr double kTolerance = 1e-3;
-        float call = 0;
-        device.copy_to_host(std::as_writable_bytes(std::span(&call, 1)), calls + static_cast<device::Address>(i * 4));
-        const double more = kPrice - strike(i) * std::exp(-kRate * kYears);
-        return std::abs(call - std::bit_cast<float>(found) - more) < kTolerance * kPrice && call > 0;
-    });
+    data.check = checks(
+        device, data.buffers[1].address(), kThreads, [&device, calls, strike](std::int64_t i, std::uint32_t found) {
+            constexpr double kTolerance = 1e-3;
+            float call = 0;
+            device.copy_to_host(std::as_writable_bytes(std::span(&call, 1)),
+                                calls + static_cast<device::Address>(i * 4));
+            const double more = kPrice - strike(i) * std::exp(-kRate * kYears);
+            return std::abs(call - std::bit_cast<float>(found) - more) < kTolerance * kPrice && call > 0;
+        });
     return data;
 }
 
@@ -139,9 +150,12 @@ WorkloadData sgemm(device::Device& device, std::int64_t blocks) {
     const auto a = [](std::uint32_t i, std::uint32_t k) { return (i + k) % 3; };
     const auto b = [](std::uint32_t k, std::uint32_t j) { return (k + j) % 5; };
     WorkloadData data;
-    data.buffers.push_back(filled(device, rows * kDepth, [a](std::uint32_t at) { return bits(static_cast<float>(a(at / kDepth, at % kDepth))); }));
-    data.buffers.push_back(
-        filled(device, std::int64_t{kDepth} * kColumns, [b](std::uint32_t at) { return bits(static_cast<float>(b(at / kColumns, at % kColumns))); }));
+    data.buffers.push_back(filled(device, rows * kDepth, [a](std::uint32_t at) {
+        return bits(static_cast<float>(a(at / kDepth, at % kDepth)));
+    }));
+    data.buffers.push_back(filled(device, std::int64_t{kDepth} * kColumns, [b](std::uint32_t at) {
+        return bits(static_cast<float>(b(at / kColumns, at % kColumns)));
+    }));
     data.buffers.push_back(constant(device, rows * kColumns, 0));
     for (const auto& buffer : data.buffers) data.arguments.add(buffer.address());
     data.arguments.add(kColumns).add(kDepth);
@@ -160,18 +174,25 @@ constexpr int kSummed = 4096;  ///< by a block
 WorkloadData reduce(device::Device& device, std::int64_t blocks) {
     constexpr std::uint32_t kDifferent = 8;
     WorkloadData data;
-    data.buffers.push_back(filled(device, blocks * kSummed, [](std::uint32_t i) { return bits(static_cast<float>(i % kDifferent)); }));
+    data.buffers.push_back(
+        filled(device, blocks * kSummed, [](std::uint32_t i) { return bits(static_cast<float>(i % kDifferent)); }));
     data.buffers.push_back(constant(device, blocks, 0));
     for (const auto& buffer : data.buffers) data.arguments.add(buffer.address());
-    data.check =
-        checks(device, data.buffers[1].address(), 1, [](std::int64_t, std::uint32_t found) { return found == bits(kSummed * (kDifferent - 1) / 2.0F); });
+    data.check = checks(device, data.buffers[1].address(), 1, [](std::int64_t, std::uint32_t found) {
+        return found == bits(kSummed * (kDifferent - 1) / 2.0F);
+    });
     return data;
 }
 
 constexpr std::string_view kVolkov = "Volkov 2016, 3.8, 3.10";
 constexpr std::array kWorkloads{
-    Workload{
-        .id = "vector_add", .title = "sum of two vectors", .source = kVolkov, .file = "vector_add", .kernel = "vector_add", .bytes = 12, .data = vector_add},
+    Workload{.id = "vector_add",
+             .title = "sum of two vectors",
+             .source = kVolkov,
+             .file = "vector_add",
+             .kernel = "vector_add",
+             .bytes = 12,
+             .data = vector_add},
     Workload{.id = "permute_identity",
              .title = "permutation that leaves all in place",
              .source = kVolkov,

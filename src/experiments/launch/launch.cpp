@@ -48,8 +48,8 @@ struct BlockRecord {
     std::uint32_t end = 0;
 };
 
-/// Records start, SM and end of each block; the block spins in between. The last clock read and its store come twice: the
-/// time from one read to the other is what the second read and store take between the end and the exit.
+/// Records start, SM and end of each block; the block spins in between. The last clock read and its store come twice:
+/// the time from one read to the other is what the second read and store take between the end and the exit.
 ptx::KernelBuilder block_kernel(ptx::Target target) {
     ptx::KernelBuilder k("block_times", target);
     const Reg start = k.entry_clock32();
@@ -84,7 +84,8 @@ Measured empty_launches(Context& context) {
     return summarise(samples);
 }
 
-/// More than half of an SM's shared memory, so that one block is there at a time; as much as a block may have otherwise.
+/// More than half of an SM's shared memory, so that one block is there at a time; as much as a block may have
+/// otherwise.
 Bytes much_shared_memory(const device::Device& device) {
     using enum device::Attribute;
     const auto per_sm = device.attribute(max_shared_memory_per_multiprocessor).value_or(16384);
@@ -145,18 +146,21 @@ double cycles_of_block(device::Device& device, CompiledKernel& kernel, int warps
     const auto nanoseconds = [&](std::int64_t blocks) {
         std::vector<double> samples;
         for (int i = 0; i < kStartLaunches; ++i)
-            samples.push_back(kernel.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarp)}, {}).elapsed.count());
+            samples.push_back(
+                kernel.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarp)}, {})
+                    .elapsed.count());
         return std::ranges::min(samples);
     };
     std::int64_t each = kFewBlocks;
     static_cast<void>(nanoseconds(each * sms));
     // A simulated GPU needs no more.
-    if (!device.simulated() && device.attribute(device::Attribute::max_grid_x).value_or(0) > 2 * kManyBlocks * sms) each = kManyBlocks;
+    if (!device.simulated() && device.attribute(device::Attribute::max_grid_x).value_or(0) > 2 * kManyBlocks * sms)
+        each = kManyBlocks;
     return (nanoseconds(2 * each * sms) - nanoseconds(each * sms)) * mhz / 1000 / static_cast<double>(each);
 }
 
-/// Empty blocks of one warp and more: where they come no faster than a fixed time of the whole GPU, or of an SM for each warp, and what they
-/// take themselves explains neither, starting them is what limits.
+/// Empty blocks of one warp and more: where they come no faster than a fixed time of the whole GPU, or of an SM for
+/// each warp, and what they take themselves explains neither, starting them is what limits.
 void add_starts(Context& context, double replacement, Outcome& outcome) {
     auto& device = context.device;
     CompiledKernel kernel(device, empty_kernel(target_of(device)));
@@ -167,8 +171,10 @@ void add_starts(Context& context, double replacement, Outcome& outcome) {
     trace.columns = {{"warps", "warp/block", {}}, {"cycles", "cycles/block/SM", {}}, {"own", "cycles/block/SM", {}}};
     for (int warps = 1; warps * kWarp <= kernel.properties().max_threads_per_block; warps *= 2) {
         context.progress(0.9, fmt::format("empty blocks of {} warps", warps));
-        const auto resident = static_cast<double>(std::max<std::int64_t>(1, std::min(most_blocks, most_threads / (warps * kWarp))));
-        const double row[] = {static_cast<double>(warps), cycles_of_block(device, kernel, warps), replacement / resident};
+        const auto resident =
+            static_cast<double>(std::max<std::int64_t>(1, std::min(most_blocks, most_threads / (warps * kWarp))));
+        const double row[] = {static_cast<double>(warps), cycles_of_block(device, kernel, warps),
+                              replacement / resident};
         for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
     }
     trace.plot = {"Cycles of an SM for an empty block", "warps", {"cycles", "own"}, false, false};
@@ -178,7 +184,8 @@ void add_starts(Context& context, double replacement, Outcome& outcome) {
                             "and what ends and starts of the blocks themselves take does not explain it"};
     const bool small = limited(0), large = limited(cycles.size() - 1);
     // The smallest blocks ask most of what all SMs share, the largest most of each SM.
-    outcome.estimates.push_back(small ? decided("launch.block_interval", cycles.front() / sms, evidence) : absent("launch.block_interval", evidence));
+    outcome.estimates.push_back(small ? decided("launch.block_interval", cycles.front() / sms, evidence)
+                                      : absent("launch.block_interval", evidence));
     const double each = cycles.back() / trace.columns[0].values.back();
     if (!large)
         outcome.estimates.push_back(absent("launch.warp_interval", evidence));
@@ -191,8 +198,10 @@ Outcome measure(Context& context) {
     Outcome outcome;
     const Measured empty = empty_launches(context);
     const Evidence by_events{"launch: median of 50 empty kernels of one thread, by events", kConfidence};
-    // A launch takes time; where the events say none (a simulated GPU whose description has no value), nothing was learnt.
-    outcome.estimates.push_back(empty.value > 0 ? decided_real("launch.empty_kernel", empty, by_events) : undecided("launch.empty_kernel", {}, by_events));
+    // A launch takes time; where the events say none (a simulated GPU whose description has no value), nothing was
+    // learnt.
+    outcome.estimates.push_back(empty.value > 0 ? decided_real("launch.empty_kernel", empty, by_events)
+                                                : undecided("launch.empty_kernel", {}, by_events));
     const auto gaps = measure_replacement(context, outcome);
     if (gaps.empty()) {
         outcome.warnings.emplace_back("launch: no SM ran two blocks after each other");
@@ -202,8 +211,9 @@ Outcome measure(Context& context) {
     trace.columns = {{"gap", "cycles", gaps}};
     outcome.traces.push_back(std::move(trace));
     const Measured gap = summarise(gaps);
-    auto estimate = decided("launch.block_replacement", static_cast<std::int64_t>(std::llround(gap.value)),
-                            {"launch: median gap between the end of a block and the start of the next on its SM", kConfidence});
+    auto estimate =
+        decided("launch.block_replacement", static_cast<std::int64_t>(std::llround(gap.value)),
+                {"launch: median gap between the end of a block and the start of the next on its SM", kConfidence});
     estimate.interval = {gap.low, gap.high};
     outcome.estimates.push_back(std::move(estimate));
     add_starts(context, gap.value, outcome);
@@ -219,7 +229,8 @@ Experiment launch_experiment() {
             .title = "time of an empty kernel, and from the end of a block to the next one's start",
             .source = "Volkov 2016, 5.8",
             .needs = {},
-            .provides = {"launch.empty_kernel", "launch.block_replacement", "launch.block_interval", "launch.warp_interval"},
+            .provides = {"launch.empty_kernel", "launch.block_replacement", "launch.block_interval",
+                         "launch.warp_interval"},
             .run = run};
 }
 

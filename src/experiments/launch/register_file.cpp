@@ -1,4 +1,5 @@
-// How registers are handed out: from blocks that can and that cannot be launched, and from blocks that are on an SM together.
+// How registers are handed out: from blocks that can and that cannot be launched, and from blocks that are on an SM
+// together.
 #include "experiments/experiments.hpp"
 
 #include "experiments/estimates.hpp"
@@ -36,7 +37,9 @@ struct Rule {
         const auto each = (registers + register_unit - 1) / register_unit * register_unit * kWarp;
         return file / parts / each * parts;
     }
-    [[nodiscard]] std::int64_t largest_block(std::int64_t registers) const { return warps(registers) * kWarp / thread_unit * thread_unit; }
+    [[nodiscard]] std::int64_t largest_block(std::int64_t registers) const {
+        return warps(registers) * kWarp / thread_unit * thread_unit;
+    }
     [[nodiscard]] std::int64_t resident(std::int64_t registers, std::int64_t threads) const {
         return warps(registers) * kWarp / ((threads + thread_unit - 1) / thread_unit * thread_unit);
     }
@@ -112,10 +115,12 @@ bool RegisterFile::can_hold(int live) {
 void RegisterFile::find_limit(Outcome& outcome) {
     int fits = kFewValues;
     int fails = kTooMany;
-    const Evidence evidence{"register_file: the most registers of a kernel that holds more and more values", kConfidence};
+    const Evidence evidence{"register_file: the most registers of a kernel that holds more and more values",
+                            kConfidence};
     if (can_hold(kTooMany)) {
         most_registers_ = kernel_with(kTooMany).registers();
-        outcome.warnings.push_back(fmt::format("register_file: no limit found up to {} registers a thread", most_registers_));
+        outcome.warnings.push_back(
+            fmt::format("register_file: no limit found up to {} registers a thread", most_registers_));
         return;
     }
     if (kernels_.contains(kTooMany)) {  // compiled, with the rest in memory: all registers are in use
@@ -124,7 +129,8 @@ void RegisterFile::find_limit(Outcome& outcome) {
         while (fails - fits > 1) (can_hold((fits + fails) / 2) ? fits : fails) = (fits + fails) / 2;
         most_registers_ = kernel_with(fits).registers();
     }
-    outcome.estimates.push_back(decided("topology.max_registers_per_thread", static_cast<std::int64_t>(most_registers_), evidence));
+    outcome.estimates.push_back(
+        decided("topology.max_registers_per_thread", static_cast<std::int64_t>(most_registers_), evidence));
 }
 
 std::int64_t RegisterFile::predicted(const Rule& rule, Question question) const {
@@ -132,7 +138,8 @@ std::int64_t RegisterFile::predicted(const Rule& rule, Question question) const 
     return std::min(most_blocks_, rule.resident(question.registers, kWarp));
 }
 
-/// A part of the file may have fewer registers than one warp of the kernel needs. A device that refuses kernels of few registers too is at fault.
+/// A part of the file may have fewer registers than one warp of the kernel needs. A device that refuses kernels of few
+/// registers too is at fault.
 bool RegisterFile::launches_a_warp(Resident& kernel) {
     try {
         return kernel.launches(kWarp);
@@ -157,7 +164,8 @@ std::int64_t RegisterFile::answer(Question question) {
 
 void RegisterFile::ask(Question question) {
     asked_.insert(question);
-    const int registers = kernel_with(question.registers - overhead_).registers();  // a compiler may have found another number
+    const int registers =
+        kernel_with(question.registers - overhead_).registers();  // a compiler may have found another number
     const auto found = answer(question);
     std::erase_if(rules_, [&](const Rule& rule) { return predicted(rule, {registers, question.resident}) != found; });
 }
@@ -190,9 +198,14 @@ void RegisterFile::conclude(Outcome& outcome) const {
                                        {"topology.thread_allocation_unit", &Rule::thread_unit},
                                        {"topology.register_partitions", &Rule::parts}};
     const Evidence evidence{
-        fmt::format("register_file: the rule that explains {} largest blocks and numbers of blocks that are on an SM together", asked_.size()), kConfidence};
+        fmt::format(
+            "register_file: the rule that explains {} largest blocks and numbers of blocks that are on an SM together",
+            asked_.size()),
+        kConfidence};
     if (rules_.empty()) {
-        outcome.warnings.emplace_back("register_file: no rule for handing out registers explains which blocks can be launched and which are on an SM together");
+        outcome.warnings.emplace_back(
+            "register_file: no rule for handing out registers explains which blocks can be launched and which are on "
+            "an SM together");
         return;
     }
     for (const auto& [path, member] : kLeaves) {
@@ -204,7 +217,8 @@ void RegisterFile::conclude(Outcome& outcome) const {
             outcome.estimates.push_back(undecided(path, {values.begin(), values.end()}, evidence));
     }
     if (std::ranges::none_of(rules_, [&](const Rule& rule) { return rule.file == file_; }))
-        outcome.warnings.push_back(fmt::format("register_file: the SM hands out {} registers, its attribute says {}", rules_.front().file, file_));
+        outcome.warnings.push_back(fmt::format("register_file: the SM hands out {} registers, its attribute says {}",
+                                               rules_.front().file, file_));
 }
 
 deduce::Trace RegisterFile::stairs() {
@@ -230,7 +244,8 @@ Outcome RegisterFile::measure() {
     constexpr int kSome = 32;
     overhead_ = kernel_with(kSome).registers() - kSome;
     // Blocks of few registers are limited by something else: their number, or the shared memory that each takes.
-    most_blocks_ = std::min<std::int64_t>(most_blocks_, kernel_with(kFewValues).blocks_per_sm(kWarp, Bytes{0}, static_cast<int>(most_blocks_)));
+    most_blocks_ = std::min<std::int64_t>(
+        most_blocks_, kernel_with(kFewValues).blocks_per_sm(kWarp, Bytes{0}, static_cast<int>(most_blocks_)));
     for (auto question = where_they_differ(); question; question = where_they_differ()) {
         context_.progress(0.3, "registers of blocks");
         ask(*question);
@@ -250,8 +265,8 @@ Experiment register_file_experiment() {
             .title = "how registers are handed out to threads, warps and blocks",
             .source = "Wong 2010, IV-E, Fig. 9",
             .needs = {},
-            .provides = {"topology.max_registers_per_thread", "topology.register_allocation_unit", "topology.thread_allocation_unit",
-                         "topology.register_partitions"},
+            .provides = {"topology.max_registers_per_thread", "topology.register_allocation_unit",
+                         "topology.thread_allocation_unit", "topology.register_partitions"},
             .run = run};
 }
 

@@ -63,7 +63,8 @@ ptx::KernelBuilder resident_kernel(ptx::Target target, Resident::Shape shape) {
     static_cast<void>(k.dynamic_shared());
     // All values are loaded before and used behind the stay, and with what is only known then: they have to be held.
     const std::vector<Reg> values = k.regs(Type::u32, shape.live);
-    for (int i = 0; i < shape.live; ++i) k("ld.volatile.global.u32", values[static_cast<std::size_t>(i)], Mem{data, 4 * i});
+    for (int i = 0; i < shape.live; ++i)
+        k("ld.volatile.global.u32", values[static_cast<std::size_t>(i)], Mem{data, 4 * i});
     const Reg first = k.reg(Type::pred);
     k("setp.eq.u32", first, k.special(SpecialRegister::tid_x), 0);
     k.if_(first, [&] { append_stay(k, data, start, cycles); });

@@ -24,8 +24,8 @@ public:
 
     /// Most blocks on one SM at once; `expected` is how many there may be, so that the grid has some more.
     [[nodiscard]] int blocks_per_sm(int threads, Bytes shared, int expected);
-    /// Whether a block of so many threads can be launched. A device that refuses is asked again for a block of one warp, and throws
-    /// what it threw where it refuses that too.
+    /// Whether a block of so many threads can be launched. A device that refuses is asked again for a block of one
+    /// warp, and throws what it threw where it refuses that too.
     [[nodiscard]] bool launches(int threads);
     [[nodiscard]] int registers() const { return kernel_.properties().registers_per_thread; }
     [[nodiscard]] bool spills() const { return kernel_.properties().local_per_thread.count() > 0; }

@@ -12,7 +12,8 @@ namespace {
 /// A turn is as much shorter than the one before; the last one is about a quarter of the first.
 constexpr int kShorterBy = 4;
 constexpr std::size_t kLengths = 6;
-/// Parts of the most warps: code comes late where warps just cover the latency of adds; with many more of them the others hide it.
+/// Parts of the most warps: code comes late where warps just cover the latency of adds; with many more of them the
+/// others hide it.
 constexpr int kParts[] = {4, 2};
 /// Shorter turns lose more to their loop; one that is faster by more than this waits for code less.
 constexpr double kFaster = 1.01;
@@ -28,7 +29,8 @@ std::vector<double> rates(device::Device& device, int turn) {
     auto unused = LinkedArray::ring(device, 1);
     MixThroughput adds(device, {.arithmetic_only = true, .turn = turn}, unused);
     std::vector<double> found;
-    for (const int part : kParts) found.push_back(adds.instructions_per_cycle(std::max(1, max_warps_of(device) / part)).value_or(0));
+    for (const int part : kParts)
+        found.push_back(adds.instructions_per_cycle(std::max(1, max_warps_of(device) / part)).value_or(0));
     return found;
 }
 
@@ -41,8 +43,10 @@ int fitting_turn(device::Device& device) {
     for (auto turn = turns.rbegin(); turn != turns.rend(); ++turn) {
         const auto found = rates(device, *turn);
         shorter.resize(found.size());
-        if (std::ranges::equal(shorter, found, [](double before, double now) { return before <= kFaster * now; })) best = *turn;
-        std::ranges::transform(found, shorter, shorter.begin(), [](double now, double before) { return std::max(now, before); });
+        if (std::ranges::equal(shorter, found, [](double before, double now) { return before <= kFaster * now; }))
+            best = *turn;
+        std::ranges::transform(found, shorter, shorter.begin(),
+                               [](double now, double before) { return std::max(now, before); });
     }
     return best;
 }

@@ -5,8 +5,9 @@
 
 namespace gputomo::experiments {
 
-/// Instructions of a turn of a mix's loop: kTurn where that costs nothing (Volkov 2016, 5.1: 500 to 1000), else the longest of fewer with which adds
-/// alone run as fast as with any shorter turn. Longer ones do not fit an instruction cache whose misses are not hidden.
+/// Instructions of a turn of a mix's loop: kTurn where that costs nothing (Volkov 2016, 5.1: 500 to 1000), else the
+/// longest of fewer with which adds alone run as fast as with any shorter turn. Longer ones do not fit an instruction
+/// cache whose misses are not hidden.
 [[nodiscard]] int fitting_turn(device::Device& device);
 
 }  // namespace gputomo::experiments

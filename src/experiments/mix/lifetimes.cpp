@@ -23,7 +23,8 @@ constexpr Bytes kLeastShared{256};
 ptx::KernelBuilder lifetimes_kernel(ptx::Target target, const MixShape& shape) {
     ptx::KernelBuilder k("lives_" + shape.name(), target);
     const LineArguments lines = line_parameters(k);
-    const Reg turns = k.param(Type::u32, "turns"), zero = k.param(Type::f32, "zero"), records = k.param(Type::u64, "records");
+    const Reg turns = k.param(Type::u32, "turns"), zero = k.param(Type::f32, "zero"),
+              records = k.param(Type::u64, "records");
     MixCode code(k, shape);
     code.start(lines, zero);
     const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred);
@@ -48,15 +49,18 @@ Lifetimes::Lifetimes(device::Device& device, const MixShape& shape, LinkedArray&
 
 std::vector<Lifetime> Lifetimes::run(const Work& work) {
     const auto grid = sms_ * static_cast<std::uint32_t>(work.blocks.per_sm * work.rounds);
-    const std::int64_t warps = std::int64_t{grid} * work.blocks.warps, lines = std::int64_t{work.turns} * shape_.lines();
+    const std::int64_t warps = std::int64_t{grid} * work.blocks.warps,
+                       lines = std::int64_t{work.turns} * shape_.lines();
     const std::int64_t first_line = shape_.reads_lines() ? array_.take(warps, lines) : 0;
     const device::Buffer records(device_, Bytes{warps * static_cast<std::int64_t>(sizeof(Lifetime))});
     device::Arguments arguments;
     array_.add_to(arguments, first_line, lines);
     arguments.add(work.turns).add(kMixZero).add(records.address());
-    // Where warps are as many as fit, nothing else has to hold them back: granules of shared memory would hold back more than that.
+    // Where warps are as many as fit, nothing else has to hold them back: granules of shared memory would hold back
+    // more than that.
     const bool full = work.blocks.per_sm * work.blocks.warps >= max_warps_of(device_);
-    kernel_.launch({grid}, {static_cast<std::uint32_t>(work.blocks.warps * kWarp)}, arguments, full ? kLeastShared : shared_for(device_, work.blocks.per_sm));
+    kernel_.launch({grid}, {static_cast<std::uint32_t>(work.blocks.warps * kWarp)}, arguments,
+                   full ? kLeastShared : shared_for(device_, work.blocks.per_sm));
     return records.read<Lifetime>(static_cast<std::size_t>(warps));
 }
 

@@ -18,11 +18,13 @@ public:
 
     struct Work {
         BlockShape blocks;
-        int rounds = 1;           ///< times as many blocks as SMs hold at once: 1 are persistent threads, more oversubscribe the GPU
+        int rounds =
+            1;  ///< times as many blocks as SMs hold at once: 1 are persistent threads, more oversubscribe the GPU
         std::uint32_t turns = 1;  ///< of each warp
     };
     [[nodiscard]] std::vector<Lifetime> run(const Work& work);
-    /// The instruction that is repeated, per cycle and SM: of all that was done, in the time of the SM that took longest.
+    /// The instruction that is repeated, per cycle and SM: of all that was done, in the time of the SM that took
+    /// longest.
     [[nodiscard]] double rate(const Work& work, const OccupancyHistory& history) const;
     /// Turns of which one warp on each SM alone takes so many cycles.
     [[nodiscard]] std::uint32_t turns_for(double cycles);

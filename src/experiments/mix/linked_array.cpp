@@ -16,16 +16,19 @@ namespace {
 constexpr std::uint32_t kInfinity = 0x7f800000;
 constexpr std::uint32_t kSign = 0x80000000;
 constexpr int kMostTries = 8;
-/// Addresses that are no numbers lie together: 8 MiB of each 2 GiB. Another small allocation would lie beside the one that failed, in the same piece of a driver's.
+/// Addresses that are no numbers lie together: 8 MiB of each 2 GiB. Another small allocation would lie beside the one
+/// that failed, in the same piece of a driver's.
 constexpr std::int64_t kFartherApart = std::int64_t{8} << 20;
 /// 2^this chains of a stream read lines side by side, as the threads of a block do (Volkov 2016, 5.10): 2 KiB.
 constexpr std::uint32_t kStreamShift = 4;
 
-/// Groups are scattered by a multiplicative hash (Knuth 1973, 6.4): the bits of g times this, divided by the golden ratio of 2^32, from bit 16 on.
+/// Groups are scattered by a multiplicative hash (Knuth 1973, 6.4): the bits of g times this, divided by the golden
+/// ratio of 2^32, from bit 16 on.
 constexpr std::uint32_t kHash = 0x9E3779B1;
 constexpr std::uint32_t kHashShift = 16;
 
-/// Of groups of 2^shift chains, a number of bits that are all ones: none of a ring, whose chains are groups of their own.
+/// Of groups of 2^shift chains, a number of bits that are all ones: none of a ring, whose chains are groups of their
+/// own.
 std::uint32_t scatter_mask(std::uint32_t shift) {
     const std::uint32_t side = (std::uint32_t{1} << shift) - 1;
     return side << 1 | side;
@@ -51,13 +54,16 @@ LinkedArray::LinkedArray(device::Device& device, std::int64_t warps, std::int64_
 
 LinkedArray LinkedArray::ring(device::Device& device, std::int64_t lines) { return {device, lines, 0, true}; }
 
-LinkedArray::LinkedArray(device::Device& device, std::int64_t lines, std::uint32_t shift, bool ring) : lines_(lines), shift_(shift), ring_(ring) {
-    const std::int64_t step = std::int64_t{1} << shift, bytes = (lines_ + (ring ? 0 : step)) * kLineBytes;  // the last links have to point somewhere
+LinkedArray::LinkedArray(device::Device& device, std::int64_t lines, std::uint32_t shift, bool ring)
+    : lines_(lines), shift_(shift), ring_(ring) {
+    const std::int64_t step = std::int64_t{1} << shift,
+                       bytes = (lines_ + (ring ? 0 : step)) * kLineBytes;  // the last links have to point somewhere
     buffer_ = device::Buffer(device, Bytes{bytes});
     for (int i = 0; !survives_adding(buffer_.address(), bytes); ++i) {
         if (i == kMostTries)
-            throw DeviceError(fmt::format("{}: {} allocations of {} bytes lie where addresses don't survive adding zero; expected one that does", device.name(),
-                                          i + 1, bytes));
+            throw DeviceError(fmt::format(
+                "{}: {} allocations of {} bytes lie where addresses don't survive adding zero; expected one that does",
+                device.name(), i + 1, bytes));
         set_aside_.push_back(std::move(buffer_));
         buffer_ = device::Buffer(device, Bytes{std::max(bytes, kFartherApart)});
     }
@@ -74,7 +80,11 @@ LinkedArray::LinkedArray(device::Device& device, std::int64_t lines, std::uint32
 std::int64_t LinkedArray::most_scattered() const { return scatter_mask(shift_); }
 
 void LinkedArray::add_to(device::Arguments& arguments, std::int64_t first_line, std::int64_t lines) const {
-    arguments.add(buffer_.address()).add(static_cast<std::uint32_t>(first_line)).add(static_cast<std::uint32_t>(distance(lines))).add(mask()).add(shift_);
+    arguments.add(buffer_.address())
+        .add(static_cast<std::uint32_t>(first_line))
+        .add(static_cast<std::uint32_t>(distance(lines)))
+        .add(mask())
+        .add(shift_);
 }
 
 std::int64_t LinkedArray::take(std::int64_t chains, std::int64_t lines) {
@@ -85,25 +95,28 @@ std::int64_t LinkedArray::take(std::int64_t chains, std::int64_t lines) {
     return std::exchange(next_, next_ + taken);
 }
 
-std::uint32_t LinkedArray::after(std::int64_t first_line, std::int64_t chain, std::int64_t lines, std::int64_t steps) const {
+std::uint32_t LinkedArray::after(std::int64_t first_line, std::int64_t chain, std::int64_t lines,
+                                 std::int64_t steps) const {
     const std::int64_t step = std::int64_t{1} << shift_;
     const auto group = static_cast<std::uint32_t>(chain / step);
     const std::int64_t scattered = group * kHash >> kHashShift & scatter_mask(shift_);
     const std::int64_t line = first_line + (group * distance(lines) + scattered + steps) * step + chain % step;
-    return static_cast<std::uint32_t>(buffer_.address() + static_cast<device::Address>((ring_ ? line % lines_ : line) * kLineBytes));
+    return static_cast<std::uint32_t>(buffer_.address() +
+                                      static_cast<device::Address>((ring_ ? line % lines_ : line) * kLineBytes));
 }
 
 LineArguments line_parameters(ptx::KernelBuilder& k) {
     using ptx::Type;
-    const auto array = k.param(Type::u64, "array"), first = k.param(Type::u32, "first_line"), each = k.param(Type::u32, "lines"),
-               mask = k.param(Type::u32, "mask");
+    const auto array = k.param(Type::u64, "array"), first = k.param(Type::u32, "first_line"),
+               each = k.param(Type::u32, "lines"), mask = k.param(Type::u32, "mask");
     return {array, first, each, mask, k.param(Type::u32, "shift")};
 }
 
 ptx::Reg line_address(ptx::KernelBuilder& k, const LineArguments& lines, ptx::Reg chain) {
     using ptx::Type;
     constexpr int kPointerBytes = 8, kThreadsOfPointerShift = 1;
-    const auto line = k.reg(Type::u32), beside = k.reg(Type::u32), side = k.reg(Type::u32), word = k.reg(Type::u32), pair = k.reg(Type::u32);
+    const auto line = k.reg(Type::u32), beside = k.reg(Type::u32), side = k.reg(Type::u32), word = k.reg(Type::u32),
+               pair = k.reg(Type::u32);
     const auto scattered = k.reg(Type::u32), mask = k.reg(Type::u32);
     k("shr.u32", pair, k.special(ptx::SpecialRegister::laneid), kThreadsOfPointerShift);
     k("mov.u32", side, 1);

@@ -43,7 +43,8 @@ void MixCode::append_turn(Reg zero) {
     };
     const int wide = shape_.wide_loads();
     for (int group = 0; group < shape_.groups(); ++group) {
-        for (int add = 0; add < shape_.adds(); ++add) each([&](std::size_t i) { k_("add.rn.f32", values_[i], values_[i], zero); });
+        for (int add = 0; add < shape_.adds(); ++add)
+            each([&](std::size_t i) { k_("add.rn.f32", values_[i], values_[i], zero); });
         for (int access = 0; access < shape_.accesses && !shape_.arithmetic_only; ++access) {
             const bool joins = shape_.reads_lines() && (shape_.moves_vanish || (access == 0 && shape_.alpha > 0));
             if (joins) each([&](std::size_t i) { k_("mov.b64", addresses_[i], ptx::Vec{values_[i], upper_}); });
@@ -52,9 +53,11 @@ void MixCode::append_turn(Reg zero) {
     }
 }
 
-/// ptxas takes a register that was added to for a number and would convert it, were it itself an address in shared memory.
+/// ptxas takes a register that was added to for a number and would convert it, were it itself an address in shared
+/// memory.
 void MixCode::append_access(std::size_t i, bool wide) {
-    const std::string_view narrow = shape_.access == MixAccess::sfu && k_.target().sm < 20 ? "rsqrt.approx.f32" : shape_.instruction();
+    const std::string_view narrow =
+        shape_.access == MixAccess::sfu && k_.target().sm < 20 ? "rsqrt.approx.f32" : shape_.instruction();
     const Reg value = values_[i];
     if (wide) return k_(shape_.wide_instruction(), addresses_[i], Mem{addresses_[i]});
     if (shape_.reads_lines()) return k_(narrow, value, Mem{addresses_[i]});
@@ -78,7 +81,8 @@ void MixCode::start_in_shared() {
     if (shape_.access == MixAccess::shared_conflict) {
         const Reg memory = word;
         word = k_.reg(Type::u32);
-        k_("mad.lo.u32", word, k_.special(SpecialRegister::laneid), kMixPointerBytes, memory);  // every second word: two of each bank
+        k_("mad.lo.u32", word, k_.special(SpecialRegister::laneid), kMixPointerBytes,
+           memory);  // every second word: two of each bank
     }
     k_("st.shared.b32", Mem{word}, word);
     k_("bar.sync", 0);
@@ -95,7 +99,8 @@ void MixCode::start_at_lines(const LineArguments& lines) {
     }
 }
 
-/// Zeros that ptxas does not know to be the same: it would use the registers of all but one in between, and move that one there again and again.
+/// Zeros that ptxas does not know to be the same: it would use the registers of all but one in between, and move that
+/// one there again and again.
 void MixCode::start_products(Reg zero) {
     for (std::size_t i = 0; i < factors_.size(); ++i) {
         k_("mul.lo.u32", factors_[i], k_.special(SpecialRegister::laneid), static_cast<int>(i) + 3);

@@ -9,7 +9,8 @@
 
 namespace gputomo::experiments {
 
-/// x + -0 is x for every x that is a number, zeros of both signs and denormal ones included. The kernel's argument `zero`.
+/// x + -0 is x for every x that is a number, zeros of both signs and denormal ones included. The kernel's argument
+/// `zero`.
 inline constexpr std::uint32_t kMixZero = 0x80000000;
 /// What chains without pointers start at and keep: 1.
 inline constexpr std::uint32_t kMixOne = 0x3f800000;
@@ -20,7 +21,8 @@ public:
 
     /// `zero` (f32) is kMixZero, which the compiler does not know.
     void start(const LineArguments& lines, ptx::Reg zero);
-    /// The chains side by side, one instruction of each at a time. Accesses come last: what the loop costs is hidden behind them.
+    /// The chains side by side, one instruction of each at a time. Accesses come last: what the loop costs is hidden
+    /// behind them.
     void append_turn(ptx::Reg zero);
     /// Of what the chains end with (u32).
     [[nodiscard]] ptx::Reg sum();

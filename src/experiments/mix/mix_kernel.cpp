@@ -12,7 +12,8 @@ using ptx::Type;
 
 /// To settle, to count, and for others to count.
 constexpr int kPhases = 3;
-/// Compute capability from which on all GPUs have atomic operations on global memory. On older ones no scheduler prefers old warps.
+/// Compute capability from which on all GPUs have atomic operations on global memory. On older ones no scheduler
+/// prefers old warps.
 constexpr int kAtomicsFrom = 20;
 
 struct Gate {
@@ -20,7 +21,8 @@ struct Gate {
     Reg origins;     ///< by SM; 0 for none yet
 };
 
-/// The time that the first block of the SM comes here with. One thread of a block asks: many atomic operations on a word take longer than a turn.
+/// The time that the first block of the SM comes here with. One thread of a block asks: many atomic operations on a
+/// word take longer than a turn.
 Reg append_origin(ptx::KernelBuilder& k, const Gate& gate) {
     const Reg mine = k.reg(Type::b32), set = k.reg(Type::b32), first = k.reg(Type::pred);
     k("or.b32", mine, k.clock32(), 1);
@@ -35,7 +37,8 @@ Reg append_gate(ptx::KernelBuilder& k, const Gate& gate, Reg arrival) {
     const Reg first = k.reg(Type::pred), origin = k.reg(Type::u32), shared = k.shared("origin", Bytes{4});
     k("setp.eq.u32", first, k.special(SpecialRegister::tid_x), 0);
     k.if_(first, [&] {
-        const Reg come = k.reg(Type::u32), missing = k.reg(Type::u32), spent = k.reg(Type::u32), more = k.reg(Type::pred), soon = k.reg(Type::pred);
+        const Reg come = k.reg(Type::u32), missing = k.reg(Type::u32), spent = k.reg(Type::u32),
+                  more = k.reg(Type::pred), soon = k.reg(Type::pred);
         k("atom.global.add.u32", come, Mem{gate.word}, 1);
         const ptx::Label top = k.label();
         k.place(top);
@@ -59,7 +62,8 @@ struct Turns {
 };
 
 /// Turns until the clock has reached `limit`.
-void append_turns(ptx::KernelBuilder& k, const MixShape& shape, MixCode& code, Reg zero, Reg limit, const Turns& turns) {
+void append_turns(ptx::KernelBuilder& k, const MixShape& shape, MixCode& code, Reg zero, Reg limit,
+                  const Turns& turns) {
     const ptx::Label top = k.label();
     const Reg spent = k.reg(Type::u32), more = k.reg(Type::pred);
     k.place(top);
@@ -82,10 +86,11 @@ void append_turns(ptx::KernelBuilder& k, const MixShape& shape, MixCode& code, R
 ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     ptx::KernelBuilder k(shape.name(), target);
     const LineArguments lines = line_parameters(k);
-    const Reg most = k.param(Type::u32, "most_turns"), settle = k.param(Type::u32, "settle"), window = k.param(Type::u32, "window"),
-              after = k.param(Type::u32, "after");
+    const Reg most = k.param(Type::u32, "most_turns"), settle = k.param(Type::u32, "settle"),
+              window = k.param(Type::u32, "window"), after = k.param(Type::u32, "after");
     const Reg zero = k.param(Type::f32, "zero");
-    const Reg records = k.param(Type::u64, "records"), word = k.param(Type::u64, "gate"), goal = k.param(Type::u32, "goal");
+    const Reg records = k.param(Type::u64, "records"), word = k.param(Type::u64, "gate"),
+              goal = k.param(Type::u32, "goal");
     const Gate gate{word, goal, k.param(Type::u64, "origins")};
     const bool gated = target.sm >= kAtomicsFrom;
     MixCode code(k, shape);
@@ -95,7 +100,8 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     k("setp.eq.u32", first_lane, k.special(SpecialRegister::laneid), 0);
     k("mov.u64", at, k.element(records, warp, Bytes{sizeof(MixRecord)}));
     const auto store = [&](std::size_t offset, Reg value, std::size_t behind = 0) {
-        k.when(first_lane)("st.global.u32", Mem{at, static_cast<std::int64_t>(offset) - static_cast<std::int64_t>(behind)}, value);
+        k.when(first_lane)("st.global.u32",
+                           Mem{at, static_cast<std::int64_t>(offset) - static_cast<std::int64_t>(behind)}, value);
     };
     const Reg arrival = k.clock_after(code.last());
     const Reg common = gated ? append_gate(k, gate, arrival) : arrival;

@@ -17,13 +17,15 @@ struct AccessFacts {
     std::string_view wide;    ///< of a whole pointer; where there is one, lines are read
     std::string_view opcode;
     int bytes;
-    /// Accesses of a chain in a turn. They are slow, so that few of them hide what the loop costs, and the last turn ends soon. Where lines are used up, of all chains:
-    /// turns are then so short that the lines which there are last for a window of many turns, however many chains share them.
+    /// Accesses of a chain in a turn. They are slow, so that few of them hide what the loop costs, and the last turn
+    /// ends soon. Where lines are used up, of all chains: turns are then so short that the lines which there are last
+    /// for a window of many turns, however many chains share them.
     int most_in_turn;
 };
 
 constexpr int kAny = std::numeric_limits<int>::max();
-/// What waits for a product waits longer than one instruction can say (15 cycles), so that the compiler adds one that does nothing behind each (`NOP`).
+/// What waits for a product waits longer than one instruction can say (15 cycles), so that the compiler adds one that
+/// does nothing behind each (`NOP`).
 constexpr int kMostProducts = kTurn / 2;
 constexpr std::array kFacts{
     AccessFacts{MixAccess::global, "global", "ld.global.b32", "ld.global.b64", "LDG", 4, 16},
@@ -32,7 +34,8 @@ constexpr std::array kFacts{
     AccessFacts{MixAccess::l1, "l1", "ld.global.ca.b32", "ld.global.ca.b64", "LDG", 4, 256},
     AccessFacts{MixAccess::l2, "l2", "ld.global.cg.b32", "ld.global.cg.b64", "LDG", 4, 64},
     AccessFacts{MixAccess::shared_conflict, "shared_conflict", "ld.shared.b32", "", "LDS", 4, kAny},
-    AccessFacts{MixAccess::tensor, "tensor", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "", "HMMA", 0, kMostProducts},
+    AccessFacts{MixAccess::tensor, "tensor", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "", "HMMA", 0,
+                kMostProducts},
 };
 
 const AccessFacts& facts_of(MixAccess access) { return kFacts[static_cast<std::size_t>(access)]; }
@@ -63,7 +66,9 @@ std::optional<MixAccess> mix_access_named(std::string_view name) {
 
 bool MixShape::reads_lines() const { return !arithmetic_only && !facts_of(access).wide.empty(); }
 
-bool MixShape::reads_shared() const { return !arithmetic_only && (access == MixAccess::shared || access == MixAccess::shared_conflict); }
+bool MixShape::reads_shared() const {
+    return !arithmetic_only && (access == MixAccess::shared || access == MixAccess::shared_conflict);
+}
 
 std::string_view MixShape::instruction() const { return facts_of(access).narrow; }
 
@@ -93,7 +98,8 @@ std::vector<CodeExpectation> expected_code(const MixShape& shape) {
     if (shape.arithmetic_only) return expected;
     const int wide = shape.wide_loads();
     if (wide > 0) expected.emplace_back(LoopedCode{{facts.opcode, kMixPointerBytes}, groups * wide});
-    if (wide < shape.accesses) expected.emplace_back(LoopedCode{{facts.opcode, facts.bytes}, groups * (shape.accesses - wide)});
+    if (wide < shape.accesses)
+        expected.emplace_back(LoopedCode{{facts.opcode, facts.bytes}, groups * (shape.accesses - wide)});
     return expected;
 }
 

@@ -16,7 +16,8 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr int kWarp = 32;
-/// Turns of a typical warp in the first window that is tried, and loads of a chain from memory; each next window is as many times longer.
+/// Turns of a typical warp in the first window that is tried, and loads of a chain from memory; each next window is as
+/// many times longer.
 constexpr double kFirstTurns = 3;
 constexpr double kFirstLines = 96;
 constexpr double kLonger = 3;
@@ -37,8 +38,8 @@ constexpr double kShorter = 0.8;
 constexpr std::int64_t kBehind = 4;
 /// SMs are numbered below this.
 constexpr std::int64_t kMostSmNumbers = 1024;
-/// Part of the work that may be turns of warps that waited for most of the window. A scheduler that prefers old warps lets young ones wait for as
-/// long as there is work, and when in the window their turns were is not known.
+/// Part of the work that may be turns of warps that waited for most of the window. A scheduler that prefers old warps
+/// lets young ones wait for as long as there is work, and when in the window their turns were is not known.
 constexpr double kUncertain = 0.004;
 /// Where the window cannot grow, because the warps would run out of lines.
 constexpr double kMostUncertain = 0.02;
@@ -52,15 +53,18 @@ double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast
 struct Progress {
     double turns = 0;
     double turn = 0;    ///< cycles of one, from mark to mark
-    bool known = true;  ///< its turns at both ends of the window were over before another warp left, and went on under the conditions of the window
+    bool known = true;  ///< its turns at both ends of the window were over before another warp left, and went on under
+                        ///< the conditions of the window
 };
 
-/// Both marks are the first ends of turns behind the ends of the window; the parts of those turns that had been done before are those of their time. Of a turn that
-/// ended when others had left already, it is not known what had been done before: a warp that waits while others work is fast when they have gone.
+/// Both marks are the first ends of turns behind the ends of the window; the parts of those turns that had been done
+/// before are those of their time. Of a turn that ended when others had left already, it is not known what had been
+/// done before: a warp that waits while others work is fast when they have gone.
 Progress progress_of(const MixRecord& warp, double settle, double window, double first_exit) {
     const auto since = [&](std::uint32_t time) { return cycles_between(warp.origin, time); };
     const double from = settle, to = settle + window;
-    Progress progress{.turn = cycles_between(warp.settled.time, warp.counted.time) / (warp.counted.turns - warp.settled.turns)};
+    Progress progress{.turn = cycles_between(warp.settled.time, warp.counted.time) /
+                              (warp.counted.turns - warp.settled.turns)};
     const auto done_at = [&](const MixRecord::Mark& mark, double time) {
         const double end = since(mark.time), begin = since(mark.begin);
         if (end > first_exit) progress.known = false;
@@ -118,7 +122,8 @@ Timeline timeline_of(const std::vector<MixRecord>& records, int warps_per_sm, do
     return line;
 }
 
-/// Whether the loop with the mix holds little else: what a loop takes, and a move for few of the addresses (many chains crowd the registers). Without machine code there is no compiler that leaves anything out.
+/// Whether the loop with the mix holds little else: what a loop takes, and a move for few of the addresses (many chains
+/// crowd the registers). Without machine code there is no compiler that leaves anything out.
 bool moves_vanished(const CompiledKernel& kernel, const MixShape& shape) {
     const int others = 16 + shape.lines() * shape.chains / 4;
     const auto& machine_code = kernel.module().machine_code();
@@ -127,7 +132,8 @@ bool moves_vanished(const CompiledKernel& kernel, const MixShape& shape) {
     if (!device::not_supported(cubin).empty()) return false;
     const auto code = device::decode(cubin, kernel.name());
     const auto fits = [&](device::CodeRange loop) {
-        return static_cast<int>(loop.size()) >= shape.instructions() && static_cast<int>(loop.size()) <= shape.instructions() + others;
+        return static_cast<int>(loop.size()) >= shape.instructions() &&
+               static_cast<int>(loop.size()) <= shape.instructions() + others;
     };
     return std::ranges::any_of(code.loops(), fits);
 }
@@ -159,14 +165,17 @@ MixThroughput::MixThroughput(device::Device& device, const MixShape& shape, Link
 /// Turns of a warp that goes on as fast as one alone, and those that end behind a limit.
 std::int64_t MixThroughput::turns_for(const Window& window) const {
     const std::int64_t wanted =
-        shortest_turn_ > 0 ? static_cast<std::int64_t>((window.settle + window.cycles + window.after) / shortest_turn_) + kBehind : kBehind;
+        shortest_turn_ > 0
+            ? static_cast<std::int64_t>((window.settle + window.cycles + window.after) / shortest_turn_) + kBehind
+            : kBehind;
     return shape_.lines() == 0 ? wanted : std::min<std::int64_t>(wanted, kMostLines / shape_.chains / shape_.lines());
 }
 
 double MixThroughput::least_cycles(const Window& window) const {
     if (shape_.lines() == 0 || array_.is_ring()) return kLeastWindow;
     const std::int64_t most_turns = kMostLines / shape_.lines() / shape_.chains - kBehind - 2;
-    return std::clamp(static_cast<double>(most_turns) * shortest_turn_ - window.settle - window.after, kLeastWindow, least_window_);
+    return std::clamp(static_cast<double>(most_turns) * shortest_turn_ - window.settle - window.after, kLeastWindow,
+                      least_window_);
 }
 
 std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window& window) {
@@ -177,7 +186,8 @@ std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window
     const bool bounded = shape_.reads_lines() && !array_.is_ring();
     device::Arguments arguments;
     array_.add_to(arguments, first_line, lines);
-    arguments.add(bounded ? static_cast<std::uint32_t>(turns - 2) : ~std::uint32_t{0});  // two more are done where the first phase reaches it
+    arguments.add(bounded ? static_cast<std::uint32_t>(turns - 2)
+                          : ~std::uint32_t{0});  // two more are done where the first phase reaches it
     device_.fill_u32(origins_.address(), 0, kMostSmNumbers);
     gate_goal_ += static_cast<std::uint32_t>(grid);
     arguments.add(whole(window.settle))
@@ -188,19 +198,22 @@ std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window
         .add(gate_.address())
         .add(gate_goal_)
         .add(origins_.address());
-    kernel_.launch({static_cast<std::uint32_t>(grid)}, {static_cast<std::uint32_t>(blocks.warps * kWarp)}, arguments, shared_for(device_, blocks.per_sm));
+    kernel_.launch({static_cast<std::uint32_t>(grid)}, {static_cast<std::uint32_t>(blocks.warps * kWarp)}, arguments,
+                   shared_for(device_, blocks.per_sm));
     auto records = records_.read<MixRecord>(static_cast<std::size_t>(warps));
     for (std::size_t warp = 0; warp < records.size(); ++warp) {
-        if (!shape_.arithmetic_only && (shape_.access == MixAccess::shared || shape_.access == MixAccess::shared_conflict))
+        if (!shape_.arithmetic_only &&
+            (shape_.access == MixAccess::shared || shape_.access == MixAccess::shared_conflict))
             continue;  // addresses that the host does not know
         std::uint32_t expected = 0;
         for (int chain = 0; chain < shape_.chains; ++chain)
-            expected += shape_.reads_lines() ? array_.after(first_line, static_cast<std::int64_t>(warp) * shape_.chains + chain, lines,
-                                                            std::int64_t{records[warp].turns} * shape_.lines())
-                                             : kMixOne;
+            expected += shape_.reads_lines()
+                            ? array_.after(first_line, static_cast<std::int64_t>(warp) * shape_.chains + chain, lines,
+                                           std::int64_t{records[warp].turns} * shape_.lines())
+                            : kMixOne;
         if (records[warp].pointers != expected)
-            throw DeviceError(
-                fmt::format("kernel {}: warp {} ended with values that sum to {:#x}; expected {:#x}", kernel_.name(), warp, records[warp].pointers, expected));
+            throw DeviceError(fmt::format("kernel {}: warp {} ended with values that sum to {:#x}; expected {:#x}",
+                                          kernel_.name(), warp, records[warp].pointers, expected));
     }
     return records;
 }
@@ -216,11 +229,15 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
         const double expected = turn_;
         Window window{skew_ + kSettleTurns * turn_ + kCold, turns * turn_, kTurnsAfter * turn_};
         window.cycles = std::max(window.cycles, least_cycles(window));
-        const bool longest = shape_.lines() > 0 && !array_.is_ring() && (turns_for(window) + 1) * shape_.lines() * shape_.chains > kMostLines;
+        const bool longest = shape_.lines() > 0 && !array_.is_ring() &&
+                             (turns_for(window) + 1) * shape_.lines() * shape_.chains > kMostLines;
         if (longest)
-            window.cycles = std::max(
-                shortest_turn_, (static_cast<double>(kMostLines / shape_.lines() / shape_.chains) - kBehind) * shortest_turn_ - window.settle - window.after);
-        const Timeline line = timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
+            window.cycles =
+                std::max(shortest_turn_,
+                         (static_cast<double>(kMostLines / shape_.lines() / shape_.chains) - kBehind) * shortest_turn_ -
+                             window.settle - window.after);
+        const Timeline line =
+            timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
         if (!line.balanced || !line.resident) return std::nullopt;
         if (!line.lasted || (longest && line.uncertain > kMostUncertain * line.turns)) {
             shortest_turn_ = std::min(shortest_turn_, line.shortest_turn) * kShorter;
@@ -236,10 +253,13 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
         turns_ = turns;
         double rate = line.turns_per_cycle, slowest = line.slowest;
         const int windows =
-            shape_.lines() == 0 || array_.is_ring() ? 1 : static_cast<int>(std::min(kMostWindows, std::ceil(least_window_ / window.cycles - kNearlyWhole)));
+            shape_.lines() == 0 || array_.is_ring()
+                ? 1
+                : static_cast<int>(std::min(kMostWindows, std::ceil(least_window_ / window.cycles - kNearlyWhole)));
         int counted = 1;
         for (int i = 1; i < windows; ++i) {
-            const Timeline again = timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
+            const Timeline again =
+                timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
             if (!again.balanced || !again.resident || !again.lasted) continue;
             rate += again.turns_per_cycle, slowest += again.slowest;
             ++counted;
@@ -251,7 +271,8 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
 
 MixSample MixThroughput::sample_of(int warps, double turns_per_cycle, double slowest) const {
     const double per_sm = turns_per_cycle / static_cast<double>(sms_);
-    return {.warps = warps, .instructions_per_cycle = per_sm * shape_.instructions(), .slowest = slowest * warps / per_sm};
+    return {
+        .warps = warps, .instructions_per_cycle = per_sm * shape_.instructions(), .slowest = slowest * warps / per_sm};
 }
 
 std::optional<double> MixThroughput::instructions_per_cycle(int warps) {
@@ -274,7 +295,8 @@ std::vector<int> mix_alphas(bool quick) {
     constexpr int kMost = 512;
     std::vector<int> alphas;
     for (double alpha = 1; alpha <= kMost * 1.01; alpha *= quick ? 4.0 : std::sqrt(2.0))
-        if (const int rounded = static_cast<int>(std::lround(alpha)); alphas.empty() || alphas.back() != rounded) alphas.push_back(rounded);
+        if (const int rounded = static_cast<int>(std::lround(alpha)); alphas.empty() || alphas.back() != rounded)
+            alphas.push_back(rounded);
     return alphas;
 }
 

@@ -21,15 +21,18 @@ struct MixSample {
 
 class MixThroughput {
 public:
-    /// `array` is what loads from memory walk through: a stream for global, a ring that fits for l1 and l2. Others don't use it.
+    /// `array` is what loads from memory walk through: a stream for global, a ring that fits for l1 and l2. Others
+    /// don't use it.
     MixThroughput(device::Device& device, const MixShape& shape, LinkedArray& array);
 
-    /// Streams are counted for at least so many cycles, in several windows of as many launches where the lines of one do not last. A GPU's memory may stand still now
-    /// and then, an H200's every 100 us for 0.85 us: shorter windows differ by whether that falls into them.
+    /// Streams are counted for at least so many cycles, in several windows of as many launches where the lines of one
+    /// do not last. A GPU's memory may stand still now and then, an H200's every 100 us for 0.85 us: shorter windows
+    /// differ by whether that falls into them.
     void set_least_window(double cycles) { least_window_ = std::max(cycles, kLeastWindow); }
 
-    /// Work done in a window of time on every SM in which `warps` warps ran there, all of them from before its start until behind its end. nullopt where
-    /// that was not attained. Throws DeviceError where a pointer came out other than it must.
+    /// Work done in a window of time on every SM in which `warps` warps ran there, all of them from before its start
+    /// until behind its end. nullopt where that was not attained. Throws DeviceError where a pointer came out other
+    /// than it must.
     [[nodiscard]] std::optional<MixSample> sample(int warps);
     [[nodiscard]] std::optional<double> instructions_per_cycle(int warps);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }

@@ -1,4 +1,5 @@
-// What it takes to hide latency: throughput of one kind of instruction over occupancy, from which latency, peak and needed warps follow.
+// What it takes to hide latency: throughput of one kind of instruction over occupancy, from which latency, peak and
+// needed warps follow.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
@@ -21,12 +22,15 @@ namespace {
 
 constexpr double kWarp = 32;
 constexpr double kConfidence = 0.9;
-/// Occupancies that are tried first; between the last that falls short of a share of the peak and the first that reaches it, all are.
+/// Occupancies that are tried first; between the last that falls short of a share of the peak and the first that
+/// reaches it, all are.
 constexpr int kCoarse = 12;
-/// A peak is attained where this much of it is (Volkov 2016, 6.1: "over 99%"), and two shares say how gradually it comes (6.3).
+/// A peak is attained where this much of it is (Volkov 2016, 6.1: "over 99%"), and two shares say how gradually it
+/// comes (6.3).
 constexpr std::array kShares{0.99, 0.95, 0.9};
 
-/// Instructions of a turn whose loop is taken off: the code fits the smallest first instruction cache, 4 KB (Wong 2010, IV-K).
+/// Instructions of a turn whose loop is taken off: the code fits the smallest first instruction cache, 4 KB (Wong 2010,
+/// IV-K).
 constexpr int kShortTurn = 360;
 
 struct Series {
@@ -43,8 +47,9 @@ const std::array kSeries{
 };
 /// The loop's own instructions take no more than this part of a turn.
 constexpr double kMostControl = 0.05;
-/// Samples of a stream. Where memory is busy they differ by a percent, which is much for a fit of latency over throughput: their mean counts. Of one warp on each SM the
-/// fastest counts: a chain comes to a new page now and then, and then its loads take longer than the memory does.
+/// Samples of a stream. Where memory is busy they differ by a percent, which is much for a fit of latency over
+/// throughput: their mean counts. Of one warp on each SM the fastest counts: a chain comes to a new page now and then,
+/// and then its loads take longer than the memory does.
 constexpr int kStreamSamples = 2;
 const Series kStream{"stream", {.access = MixAccess::global, .alpha = 0}, "paths.global.warp_latency"};
 /// Parallelism of one warp that stands for more warps than an SM holds (6.3).
@@ -54,8 +59,9 @@ constexpr int kEighths[] = {1, 2, 3, 4, 6, 8};
 
 using Rates = std::map<int, double>;  // instructions per cycle by warps
 
-/// Instructions per cycle without those of the loop, which nothing hides where few warps wait for short latencies or all come to the end of a turn together: from turns
-/// of two lengths, as many instructions as `whole` and `half` have. The rate of the longer one where the two contradict each other.
+/// Instructions per cycle without those of the loop, which nothing hides where few warps wait for short latencies or
+/// all come to the end of a turn together: from turns of two lengths, as many instructions as `whole` and `half` have.
+/// The rate of the longer one where the two contradict each other.
 double without_control(double rate, double whole, double half_rate, double half) {
     const double better = (whole - half) / (whole / rate - half / half_rate);
     return better >= rate && better <= rate * (1 + kMostControl) ? better : rate;
@@ -86,20 +92,23 @@ private:
     MixThroughput whole_, half_;
 };
 
-/// Loads, several samples at each occupancy: their mean, or the fastest, which is what a peak is (Volkov 2016, 6.3: "the best throughput attained").
+/// Loads, several samples at each occupancy: their mean, or the fastest, which is what a peak is (Volkov 2016, 6.3:
+/// "the best throughput attained").
 class Repeated {
 public:
     enum class Counts { mean, fastest };
 
-    Repeated(Context& context, const MixShape& shape, LinkedArray& array, Counts counts) : mix_(context.device, shape, array), counts_(counts) {}
+    Repeated(Context& context, const MixShape& shape, LinkedArray& array, Counts counts)
+        : mix_(context.device, shape, array), counts_(counts) {}
 
     [[nodiscard]] std::optional<double> instructions_per_cycle(int warps) {
         std::vector<double> rates;
         for (int i = 0; i < kStreamSamples; ++i)
             if (const auto rate = mix_.instructions_per_cycle(warps)) rates.push_back(*rate);
         if (rates.empty()) return std::nullopt;
-        return warps == 1 || counts_ == Counts::fastest ? std::ranges::max(rates)
-                                                        : std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
+        return warps == 1 || counts_ == Counts::fastest
+                   ? std::ranges::max(rates)
+                   : std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
     }
     [[nodiscard]] const CompiledKernel& compiled() const { return mix_.compiled(); }
 
@@ -172,12 +181,14 @@ deduce::Estimate latency_of(const Series& series, const Rates& rates) {
         if (rate <= kMostlyIdle * peak_of(rates) || warps == 1) latencies.push_back(warps / rate);
     Measured measured = summarise(latencies);
     measured.value = measured.low;
-    return decided_integer(std::string(series.latency), measured, {"occupancy: warps over throughput, the smallest over occupancies", kConfidence});
+    return decided_integer(std::string(series.latency), measured,
+                           {"occupancy: warps over throughput, the smallest over occupancies", kConfidence});
 }
 
 class Study {
 public:
-    explicit Study(Context& context) : context_(context), stream_(context.device, max_warps_of(context.device), MixThroughput::kMostLines) {}
+    explicit Study(Context& context)
+        : context_(context), stream_(context.device, max_warps_of(context.device), MixThroughput::kMostLines) {}
 
     Outcome run() {
         for (const auto& series : kSeries) add(series);
@@ -197,7 +208,8 @@ private:
         add_mismatch(mismatch, outcome_);
     }
 
-    /// The peak is that of all chains together, which the warps of an SM may not reach with one each: shares of it that they miss are looked for with more (6.3).
+    /// The peak is that of all chains together, which the warps of an SM may not reach with one each: shares of it that
+    /// they miss are looked for with more (6.3).
     void add_streams() try {
         Repeated one(context_, kStream.shape, stream_, Repeated::Counts::mean);
         add_code_checks(one.compiled(), outcome_);
@@ -230,7 +242,8 @@ private:
         Rates rates;
         sample(mix, 1, rates);
         for (int i = 1; i <= kCoarse; ++i) {
-            context_.progress(static_cast<double>(i) / kCoarse, fmt::format("{}, {} warps", series.name, most * i / kCoarse));
+            context_.progress(static_cast<double>(i) / kCoarse,
+                              fmt::format("{}, {} warps", series.name, most * i / kCoarse));
             sample(mix, most * i / kCoarse, rates);
         }
         return rates;
@@ -242,12 +255,15 @@ private:
     }
 
     void note_streams(const Rates& rates, int chains) {
-        for (const auto& [warps, rate] : rates) streams_.push_back({rate * gigabytes_of(context_), warps * chains / rate});
+        for (const auto& [warps, rate] : rates)
+            streams_.push_back({rate * gigabytes_of(context_), warps * chains / rate});
     }
 
     struct Parallel {
         Parallel(Context& context, int of_warp, LinkedArray& array)
-            : chains(of_warp), mix(context, {.access = MixAccess::global, .alpha = 0, .chains = of_warp}, array, Repeated::Counts::fastest) {
+            : chains(of_warp),
+              mix(context, {.access = MixAccess::global, .alpha = 0, .chains = of_warp}, array,
+                  Repeated::Counts::fastest) {
             const int most = max_warps_of(context.device);
             for (const int eighths : kEighths) sample(mix, most * eighths / 8, rates);
         }
@@ -271,12 +287,14 @@ Outcome run(Context& context) {
 
 Experiment occupancy_experiment() {
     return {.id = "occupancy",
-            .title = "warps that hide the latency of adds, special functions, shared memory and streams; latency of memory under load",
+            .title =
+                "warps that hide the latency of adds, special functions, shared memory and streams; latency of memory "
+                "under load",
             .source = "Volkov 2016, 6.1 to 6.4",
             .needs = {},
             .after = {"clock"},
-            .provides = {"pipelines.sfu.warp_latency", "shared.warp_latency", "paths.global.warp_latency", "memory.contention_base", "memory.contention_slopes",
-                         "memory.contention_limits"},
+            .provides = {"pipelines.sfu.warp_latency", "shared.warp_latency", "paths.global.warp_latency",
+                         "memory.contention_base", "memory.contention_slopes", "memory.contention_limits"},
             .run = run,
             .part_of_scan = PartOfScan::on_request};
 }

@@ -25,10 +25,13 @@ Bytes shared_for(const device::Device& device, int blocks) {
     return Bytes{std::max(kUnit, std::min(per_block - kOverhead, per_sm / (blocks + 1) / kUnit * kUnit + kOverhead))};
 }
 
-int max_warps_of(const device::Device& device) { return static_cast<int>(device.attribute(max_threads_per_multiprocessor).value_or(1024)) / kWarp; }
+int max_warps_of(const device::Device& device) {
+    return static_cast<int>(device.attribute(max_threads_per_multiprocessor).value_or(1024)) / kWarp;
+}
 
 double sm_mhz_of(const Context& context) {
-    return context.findings.number("clock.sm_mhz").value_or(static_cast<double>(context.device.attribute(clock_rate_khz).value_or(0)) / 1000);
+    return context.findings.number("clock.sm_mhz")
+        .value_or(static_cast<double>(context.device.attribute(clock_rate_khz).value_or(0)) / 1000);
 }
 
 }  // namespace gputomo::experiments

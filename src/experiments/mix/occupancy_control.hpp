@@ -15,8 +15,8 @@ struct BlockShape {
 /// The fewest equal blocks that hold `warps`; nullopt where none do.
 [[nodiscard]] std::optional<BlockShape> blocks_for(const device::Device& device, int warps, int max_threads_per_block);
 
-/// Dynamic shared memory with which `blocks` fit an SM and not one more, as far as one block may take so much; where it may not,
-/// the grid has no more blocks than are meant to be there.
+/// Dynamic shared memory with which `blocks` fit an SM and not one more, as far as one block may take so much; where it
+/// may not, the grid has no more blocks than are meant to be there.
 [[nodiscard]] Bytes shared_for(const device::Device& device, int blocks);
 
 /// Of an SM.

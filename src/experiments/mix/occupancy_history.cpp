@@ -83,7 +83,8 @@ OccupancyHistory history_of(std::span<const Lifetime> warps) {
         add_times(steps, end / 4, 3 * end / 4, history.middle);
         const int most = std::ranges::max(steps, {}, &OccupancyStep::warps).warps;
         // From the step behind the last one with half of the most.
-        const auto last = std::find_if(steps.rbegin(), steps.rend(), [&](const auto& step) { return 2 * step.warps >= most; });
+        const auto last =
+            std::find_if(steps.rbegin(), steps.rend(), [&](const auto& step) { return 2 * step.warps >= most; });
         history.tail += (end - last.base()->cycles) / end / count;
         history.ended_early += ended_by(warps, sm, 2 * end / 3) / count;
         history.attained = std::min(history.attained, most);
@@ -92,7 +93,8 @@ OccupancyHistory history_of(std::span<const Lifetime> warps) {
     }
     for (auto& share : history.shares) share /= time;
     for (auto& share : history.middle) share /= time / 2;
-    for (std::size_t held = 0; held < history.shares.size(); ++held) history.mean += static_cast<double>(held) * history.shares[held];
+    for (std::size_t held = 0; held < history.shares.size(); ++held)
+        history.mean += static_cast<double>(held) * history.shares[held];
     return history;
 }
 

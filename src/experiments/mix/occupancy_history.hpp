@@ -22,9 +22,11 @@ struct OccupancyHistory {
     double mean = 0;
     /// Cycles from the first start to the last end, of the SM where that is longest.
     double cycles = 0;
-    /// Part of that time, all SMs together, with 0, 1, 2, ... warps; and of the middle half of it, when neither the first nor the last warps count.
+    /// Part of that time, all SMs together, with 0, 1, 2, ... warps; and of the middle half of it, when neither the
+    /// first nor the last warps count.
     std::vector<double> shares, middle;
-    /// Part of an SM's warps that have ended when two thirds of its time are over, and part of its time after it last had half of what it had at its best: means over SMs.
+    /// Part of an SM's warps that have ended when two thirds of its time are over, and part of its time after it last
+    /// had half of what it had at its best: means over SMs.
     double ended_early = 0, tail = 0;
 };
 
@@ -39,7 +41,8 @@ struct OccupancyStep {
     double cycles = 0;  ///< since the first start
     int warps = 0;
 };
-/// Of the SM, in order; of starts and ends at one moment only what is left behind them. Empty where the SM had no warps.
+/// Of the SM, in order; of starts and ends at one moment only what is left behind them. Empty where the SM had no
+/// warps.
 [[nodiscard]] std::vector<OccupancyStep> steps_of(std::span<const Lifetime> warps, std::uint32_t sm);
 
 }  // namespace gputomo::experiments

@@ -1,4 +1,5 @@
-// Products of matrices on the tensor cores: their latency to each other and to an add, how many a cycle there are, and how many issue slots each takes.
+// Products of matrices on the tensor cores: their latency to each other and to an add, how many a cycle there are, and
+// how many issue slots each takes.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
@@ -21,8 +22,8 @@ constexpr double kConfidence = 0.9;
 constexpr double kWarp = 32;
 /// A rate of a loop, whose own instructions take up to 1%.
 constexpr double kLoop = 0.01;
-/// Chains that need no instruction between them that only waits, and adds for each product that are the limit beside them: of as many and of four times as many
-/// the slots must come out alike.
+/// Chains that need no instruction between them that only waits, and adds for each product that are the limit beside
+/// them: of as many and of four times as many the slots must come out alike.
 constexpr int kChains = 4;
 constexpr int kAdds[] = {16, 64};
 /// Warps for each scheduler of which more change little.
@@ -43,11 +44,13 @@ public:
         const double product = 1 / alone(1, 0.1), pair = 2 / one_warp({.access = MixAccess::tensor, .alpha = 1}, 0.2);
         add_latency("pipelines.tensor.latency", product, "tensor_products: a chain of products by one warp of each SM");
         if (const auto add = context_.findings.number("pipelines.sp.latency"))
-            add_latency("pipelines.tensor.forward_latency", pair - *add, "tensor_products: a product and an add in turns by one warp of each SM, less the add");
+            add_latency("pipelines.tensor.forward_latency", pair - *add,
+                        "tensor_products: a product and an add in turns by one warp of each SM, less the add");
         // With more warps some starve, and when in the window their turns were is not known.
         const double rate = most_of({.access = MixAccess::tensor, .alpha = 0, .chains = kChains}, std::array{2}, 0.4);
-        outcome_.estimates.push_back(decided_real("pipelines.tensor.lanes", {kWarp * rate, kWarp * rate, kWarp * rate * (1 + kLoop)},
-                                                  {"tensor_products: the most products a cycle, four chains a warp", kConfidence}));
+        outcome_.estimates.push_back(
+            decided_real("pipelines.tensor.lanes", {kWarp * rate, kWarp * rate, kWarp * rate * (1 + kLoop)},
+                         {"tensor_products: the most products a cycle, four chains a warp", kConfidence}));
         add_slots();
         return std::move(outcome_);
     } catch (const CodeMismatch& mismatch) {
@@ -64,20 +67,26 @@ private:
     }
     [[nodiscard]] double one_warp(const MixShape& shape, double progress) {
         const auto found = mix(shape, progress).instructions_per_cycle(1);
-        if (!found) throw DeviceError(fmt::format("{}: {}: one warp on each SM was not attained", context_.device.name(), shape.name()));
+        if (!found)
+            throw DeviceError(
+                fmt::format("{}: {}: one warp on each SM was not attained", context_.device.name(), shape.name()));
         return *found;
     }
-    [[nodiscard]] double alone(int chains, double progress) { return one_warp({.access = MixAccess::tensor, .alpha = 0, .chains = chains}, progress); }
+    [[nodiscard]] double alone(int chains, double progress) {
+        return one_warp({.access = MixAccess::tensor, .alpha = 0, .chains = chains}, progress);
+    }
     /// With so many warps for each scheduler.
     [[nodiscard]] double most_of(const MixShape& shape, std::span<const int> of_scheduler, double progress) {
         auto measured = mix(shape, progress);
         double most = 0;
-        for (const int warps : of_scheduler) most = std::max(most, measured.instructions_per_cycle(warps * schedulers_).value_or(0));
+        for (const int warps : of_scheduler)
+            most = std::max(most, measured.instructions_per_cycle(warps * schedulers_).value_or(0));
         return most;
     }
 
     void add_latency(std::string path, double cycles, std::string method) {
-        outcome_.estimates.push_back(decided_integer(std::move(path), {cycles, cycles, cycles}, {std::move(method), kConfidence}));
+        outcome_.estimates.push_back(
+            decided_integer(std::move(path), {cycles, cycles, cycles}, {std::move(method), kConfidence}));
     }
 
     /// What a group of adds and one product takes beyond the adds, in slots of a scheduler.
@@ -101,7 +110,8 @@ private:
         Evidence evidence{"tensor_products: adds that each product displaces, 16 and 64 adds for each", kConfidence};
         const double middle = std::max(1.0, (least + most) / 2);
         if (most <= least * (1 + kSameSlots))
-            outcome_.estimates.push_back(decided_real("pipelines.tensor.issue_slots", {middle, std::max(1.0, low), high}, evidence));
+            outcome_.estimates.push_back(
+                decided_real("pipelines.tensor.issue_slots", {middle, std::max(1.0, low), high}, evidence));
         else
             outcome_.estimates.push_back(undecided("pipelines.tensor.issue_slots", {least, most}, evidence));
     }
@@ -127,7 +137,8 @@ Experiment tensor_products_experiment() {
             .source = "Volkov 2016, 4.1 and 4.7, with mma.m16n8k16 (PTX ISA 9.7.14.4)",
             .needs = {},
             .after = {"issue", "arithmetic_latency"},
-            .provides = {"pipelines.tensor.latency", "pipelines.tensor.forward_latency", "pipelines.tensor.lanes", "pipelines.tensor.issue_slots"},
+            .provides = {"pipelines.tensor.latency", "pipelines.tensor.forward_latency", "pipelines.tensor.lanes",
+                         "pipelines.tensor.issue_slots"},
             .run = run};
 }
 

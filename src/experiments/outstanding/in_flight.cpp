@@ -108,7 +108,8 @@ std::string_view name_of(InFlightAccess access) {
 }
 
 ptx::KernelBuilder in_flight_kernel(ptx::Target target, InFlightShape shape) {
-    ptx::KernelBuilder k(fmt::format("in_flight_{}_x{}_step{}", name_of(shape.access), shape.count, shape.step), target);
+    ptx::KernelBuilder k(fmt::format("in_flight_{}_x{}_step{}", name_of(shape.access), shape.count, shape.step),
+                         target);
     const Reg base = k.param(Type::u64, "base");
     const Reg warm = k.param(Type::u64, "warm");
     const Reg offsets = k.param(Type::u64, "offsets");
@@ -150,13 +151,16 @@ int InFlight::most_threads() const {
     return most < kMostThreads ? std::max(kWarp, most / kRegisterThreads * kRegisterThreads) : most;
 }
 
-InFlightTime InFlight::run(int threads, device::Address base, device::Address warm, device::Address offsets, Bytes shared) {
+InFlightTime InFlight::run(int threads, device::Address base, device::Address warm, device::Address offsets,
+                           Bytes shared) {
     device::Arguments arguments;
     arguments.add(base).add(warm).add(offsets).add(results_.address());
     kernel_.launch({1}, {static_cast<std::uint32_t>(threads)}, arguments, shared);
     const auto stamps = results_.read<Stamp>(static_cast<std::size_t>((threads + kWarp - 1) / kWarp));
     // Differences against one reading survive the wrap of the 32-bit clock.
-    const auto since = [&](std::uint32_t when) { return static_cast<double>(static_cast<std::int32_t>(when - stamps.front().begin)); };
+    const auto since = [&](std::uint32_t when) {
+        return static_cast<double>(static_cast<std::int32_t>(when - stamps.front().begin));
+    };
     double begin = 0;
     for (const Stamp& stamp : stamps) begin = std::min(begin, since(stamp.begin));
     InFlightTime time;

@@ -39,9 +39,11 @@ public:
     /// Throws CodeMismatch where the driver's compiler did not leave the accesses next to each other.
     InFlight(device::Device& device, InFlightShape shape);
 
-    /// `offsets` (device memory: one u32 for each thread) are added to `base`. Pass 0 goes to `warm` with all threads, so that code and
-    /// translation are there; only pass 1 is reported. The block takes `shared` memory that it does not use.
-    InFlightTime run(int threads, device::Address base, device::Address warm, device::Address offsets, Bytes shared = Bytes{0});
+    /// `offsets` (device memory: one u32 for each thread) are added to `base`. Pass 0 goes to `warm` with all threads,
+    /// so that code and translation are there; only pass 1 is reported. The block takes `shared` memory that it does
+    /// not use.
+    InFlightTime run(int threads, device::Address base, device::Address warm, device::Address offsets,
+                     Bytes shared = Bytes{0});
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
     /// The most threads that the registers leave room for.
     [[nodiscard]] int most_threads() const;
@@ -49,8 +51,8 @@ public:
 private:
     CompiledKernel kernel_;
     device::Buffer results_;
-    /// Without a compiler, accesses go in the order in which they are written, and the last one's data come last. What a compiler puts last is not known, and
-    /// all must be used, which takes the issue slots of other warps.
+    /// Without a compiler, accesses go in the order in which they are written, and the last one's data come last. What
+    /// a compiler puts last is not known, and all must be used, which takes the issue slots of other warps.
     bool ordered_;
 };
 

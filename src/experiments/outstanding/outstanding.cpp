@@ -1,4 +1,5 @@
-// How an SM keeps track of the loads that it has under way: thread-latency surfaces, explained by queueing descriptions.
+// How an SM keeps track of the loads that it has under way: thread-latency surfaces, explained by queueing
+// descriptions.
 #include "experiments/experiments.hpp"
 
 #include "deduce/change_point.hpp"
@@ -46,14 +47,16 @@ constexpr int kMostThreads = 1024;
 constexpr int kStepsAround = 5, kLoadsOfPattern = 4;
 /// A step is where it was predicted if the prediction is that near to it.
 constexpr double kPredicted = 0.03;
-/// A table is believed of which so many predictions, and such a share of them, come true, and the other design's a much smaller share.
+/// A table is believed of which so many predictions, and such a share of them, come true, and the other design's a much
+/// smaller share.
 constexpr int kFewestRight = 3;
 constexpr double kMostlyRight = 0.6, kOftenRight = 0.35, kMuchLess = 0.6, kLess = 0.75;
 /// Descriptions whose errors differ by less than this factor explain the data equally well.
 constexpr double kAlike = 1.05;
 /// One thread's load is one request, however few threads are coalesced together (half-warps: Volkov 2016, 2.5).
 constexpr int kOneThread = 1;
-/// Two warps that share what one fills have as many under way together as one alone; more, by this factor, is another limit than that of one.
+/// Two warps that share what one fills have as many under way together as one alone; more, by this factor, is another
+/// limit than that of one.
 constexpr double kSharedLimit = 1.2;
 /// A load that is this much faster than past the SM's own caches hits in one of them.
 constexpr double kNear = 0.9;
@@ -64,8 +67,9 @@ struct PaperPlot {
     int share;
     int loads;
 };
-constexpr PaperPlot kPaperPlots[] = {{"unique_x1", 1, 1},  {"unique_x2", 1, 2},  {"unique_x3", 1, 3},    {"merger2_x1", 2, 1},
-                                     {"merger4_x2", 4, 2}, {"merger8_x4", 8, 4}, {"merger16_x4", 16, 4}, {"merger32_x4", 32, 4}};
+constexpr PaperPlot kPaperPlots[] = {{"unique_x1", 1, 1},    {"unique_x2", 1, 2},   {"unique_x3", 1, 3},
+                                     {"merger2_x1", 2, 1},   {"merger4_x2", 4, 2},  {"merger8_x4", 8, 4},
+                                     {"merger16_x4", 16, 4}, {"merger32_x4", 32, 4}};
 
 std::int64_t count_of(const deduce::Estimate& count) { return std::get<std::int64_t>(count.value); }
 
@@ -84,7 +88,8 @@ struct Prediction {
     [[nodiscard]] double share() const { return tried == 0 ? 0 : static_cast<double>(right) / tried; }
 };
 
-/// Launches of loads from one place, and the cycles that a load from there takes at least, without what measuring takes.
+/// Launches of loads from one place, and the cycles that a load from there takes at least, without what measuring
+/// takes.
 struct Seen {
     std::vector<OutstandingPoint> points;
     double latency = 0;
@@ -93,7 +98,10 @@ struct Seen {
 class Study {
 public:
     Study(Context& context, Outcome& outcome)
-        : context_(context), outcome_(outcome), surface_(context.device, largest_cache(context), false, outcome), most_loads_(most_loads(context.device)) {}
+        : context_(context),
+          outcome_(outcome),
+          surface_(context.device, largest_cache(context), false, outcome),
+          most_loads_(most_loads(context.device)) {}
 
     void run() {
         find_place();
@@ -108,7 +116,8 @@ public:
 private:
     std::vector<OutstandingPoint> loads_of(int warps, InFlightSurface& surface, std::string_view from);
     void find_warp_limit();
-    [[nodiscard]] deduce::Estimate at_least(std::string leaf, std::span<const Seen> seen, OutstandingUnit unit, const char* what) const;
+    [[nodiscard]] deduce::Estimate at_least(std::string leaf, std::span<const Seen> seen, OutstandingUnit unit,
+                                            const char* what) const;
     [[nodiscard]] Seen seen_of(std::vector<OutstandingPoint> points, double lone) const;
     Seen launches_from_memory();
     InFlightSurface& memory();
@@ -145,9 +154,11 @@ private:
 /// Blocks of this many warps, each with 1 to `most_loads_` loads of a line of its own under way.
 std::vector<OutstandingPoint> Study::loads_of(int warps, InFlightSurface& surface, std::string_view from) {
     std::vector<OutstandingPoint> points;
-    deduce::Trace trace{.name = fmt::format("outstanding/{}loads_of_{}_warps", from, warps), .experiment = "outstanding"};
+    deduce::Trace trace{.name = fmt::format("outstanding/{}loads_of_{}_warps", from, warps),
+                        .experiment = "outstanding"};
     trace.columns = {{"loads", "count", {}}, {"complete", "cycles", {}}};
-    trace.plot = {fmt::format("Loads of each of {} warps, each of one line", warps), "loads", {"complete"}, false, false};
+    trace.plot = {
+        fmt::format("Loads of each of {} warps, each of one line", warps), "loads", {"complete"}, false, false};
     for (int loads = 1; loads <= most_loads_; ++loads) {
         const auto point = surface.measure({.count = loads}, {.share = kWarp}, warps * kWarp);
         if (!point) break;
@@ -159,7 +170,8 @@ std::vector<OutstandingPoint> Study::loads_of(int warps, InFlightSurface& surfac
     return points;
 }
 
-/// What was under way at once is that much more than a limit that explains the times all the same: the limit is not why.
+/// What was under way at once is that much more than a limit that explains the times all the same: the limit is not
+/// why.
 constexpr double kSurelyMore = 1.5;
 
 deduce::WarpLoadsFit limit_of(std::span<const OutstandingPoint> points) {
@@ -179,7 +191,8 @@ InFlightSurface& Study::memory() {
     return *memory_;
 }
 
-/// Loads from memory take longer, so that more of them are issued before the first comes back: of one line each, and of a line for each thread.
+/// Loads from memory take longer, so that more of them are issued before the first comes back: of one line each, and of
+/// a line for each thread.
 Seen Study::launches_from_memory() {
     std::vector<OutstandingPoint> points;
     double lone = std::numeric_limits<double>::infinity();
@@ -197,7 +210,8 @@ Seen Study::launches_from_memory() {
 }
 
 /// Where no limit was met: what was surely under way at once, by the place that shows most.
-deduce::Estimate Study::at_least(std::string leaf, std::span<const Seen> seen, OutstandingUnit unit, const char* what) const {
+deduce::Estimate Study::at_least(std::string leaf, std::span<const Seen> seen, OutstandingUnit unit,
+                                 const char* what) const {
     deduce::OutstandingBound best;
     double latency = 0;
     for (const auto& [points, of_these] : seen) {
@@ -205,9 +219,12 @@ deduce::Estimate Study::at_least(std::string leaf, std::span<const Seen> seen, O
         if (bound.proven > best.proven) latency = of_these;
         best = {std::max(best.proven, bound.proven), std::max(best.by_rate, bound.by_rate)};
     }
-    auto estimate = decided(std::move(leaf), std::int64_t{best.proven},
-                            {fmt::format("outstanding: the most {} of a launch over the latencies ({:.0f} cycles) that fit into its time", what, latency),
-                             kConfidence, fmt::format("by the rate at which more of them take longer, times the latency: {:.0f}", best.by_rate)});
+    auto estimate = decided(
+        std::move(leaf), std::int64_t{best.proven},
+        {fmt::format("outstanding: the most {} of a launch over the latencies ({:.0f} cycles) that fit into its time",
+                     what, latency),
+         kConfidence,
+         fmt::format("by the rate at which more of them take longer, times the latency: {:.0f}", best.by_rate)});
     estimate.interval = {static_cast<double>(best.proven), std::max(static_cast<double>(best.proven), best.by_rate)};
     return estimate;
 }
@@ -217,7 +234,8 @@ void Study::find_warp_limit() {
     const auto points = loads_of(1, surface_, "");
     const auto alone = limit_of(points);
     const std::string method = fmt::format(
-        "outstanding: one warp, and two, with 1 to {} loads under way; a description with a limit explains the latencies to {:.2g}%, one without to {:.2g}%",
+        "outstanding: one warp, and two, with 1 to {} loads under way; a description with a limit explains the "
+        "latencies to {:.2g}%, one without to {:.2g}%",
         alone.most, 100 * alone.error, 100 * alone.error_without);
     const std::vector cached{seen_of(points, far_)};
     auto bound = at_least("issue.scoreboard_at_least", cached, OutstandingUnit::instructions, "loads");
@@ -225,18 +243,23 @@ void Study::find_warp_limit() {
     if (alone.limit == 0 || static_cast<double>(count_of(bound)) > kSurelyMore * alone.limit) {
         outcome_.estimates.push_back(
             undecided("issue.scoreboard_loads", {},
-                      {method, kConfidence, fmt::format("no limit up to {} loads, of which at least {} were under way at once", alone.most, count_of(bound))}));
-        const std::vector both{cached.front(), seen_of(loads_of(1, memory(), "memory_"), std::numeric_limits<double>::infinity())};
-        outcome_.estimates.push_back(at_least("issue.scoreboard_at_least", both, OutstandingUnit::instructions, "loads"));
+                      {method, kConfidence,
+                       fmt::format("no limit up to {} loads, of which at least {} were under way at once", alone.most,
+                                   count_of(bound))}));
+        const std::vector both{cached.front(),
+                               seen_of(loads_of(1, memory(), "memory_"), std::numeric_limits<double>::infinity())};
+        outcome_.estimates.push_back(
+            at_least("issue.scoreboard_at_least", both, OutstandingUnit::instructions, "loads"));
         return;
     }
     const auto both = limit_of(loads_of(2, surface_, ""));
     if (both.limit > 0 && 2 * both.limit < kSharedLimit * alone.limit) {
-        outcome_.estimates.push_back(
-            undecided("issue.scoreboard_loads", {},
-                      {method, kConfidence, fmt::format("{} loads of one warp fill what two warps share, {} each", alone.limit, both.limit)}));
-        outcome_.estimates.push_back(
-            decided("issue.scoreboard_at_least", std::int64_t{alone.limit}, {method, kConfidence, "no more fit into what the SM has for all warps"}));
+        outcome_.estimates.push_back(undecided(
+            "issue.scoreboard_loads", {},
+            {method, kConfidence,
+             fmt::format("{} loads of one warp fill what two warps share, {} each", alone.limit, both.limit)}));
+        outcome_.estimates.push_back(decided("issue.scoreboard_at_least", std::int64_t{alone.limit},
+                                             {method, kConfidence, "no more fit into what the SM has for all warps"}));
         return;
     }
     warp_loads_ = alone.limit;
@@ -308,12 +331,17 @@ void Study::report(const std::vector<OutstandingFit>& fits) {
     }
     outcome_.traces.push_back(std::move(trace));
     deduce::Trace surface{.name = "outstanding/surface", .experiment = "outstanding"};
-    surface.columns = {{"loads", "count", {}},   {"share", "threads", {}},   {"sectors", "count", {}},   {"lanes", "threads", {}},
-                       {"threads", "count", {}}, {"complete", "cycles", {}}, {"described", "cycles", {}}};
-    surface.plot = {.title = "What the best description says of each launch against what was measured", .x = "complete", .y = {"described"}, .split = "loads"};
+    surface.columns = {{"loads", "count", {}},     {"share", "threads", {}}, {"sectors", "count", {}},
+                       {"lanes", "threads", {}},   {"threads", "count", {}}, {"complete", "cycles", {}},
+                       {"described", "cycles", {}}};
+    surface.plot = {.title = "What the best description says of each launch against what was measured",
+                    .x = "complete",
+                    .y = {"described"},
+                    .split = "loads"};
     for (const auto& [launch, cycles] : points_) {
-        const double row[] = {static_cast<double>(launch.loads), static_cast<double>(launch.share),   static_cast<double>(launch.sectors),
-                              static_cast<double>(launch.lanes), static_cast<double>(launch.threads), cycles,
+        const double row[] = {static_cast<double>(launch.loads),   static_cast<double>(launch.share),
+                              static_cast<double>(launch.sectors), static_cast<double>(launch.lanes),
+                              static_cast<double>(launch.threads), cycles,
                               fits.front().model.predict(launch)};
         for (std::size_t i = 0; i < std::size(row); ++i) surface.columns[i].values.push_back(row[i]);
     }
@@ -322,11 +350,14 @@ void Study::report(const std::vector<OutstandingFit>& fits) {
     report_table(fits);
 }
 
-/// Launches of whole warps whose threads each load lines of their own (Lashgar 2015, 3.1), with any number of loads a thread.
+/// Launches of whole warps whose threads each load lines of their own (Lashgar 2015, 3.1), with any number of loads a
+/// thread.
 deduce::Trace Study::thread_latency() const {
     deduce::Trace trace{.name = "outstanding/thread_latency", .experiment = "outstanding"};
     trace.columns = {{"threads", "count", {}}, {"loads", "count", {}}, {"latency", "cycles", {}}};
-    trace.plot = {.title = "Thread-latency surface: cycles until all loads are there, each of a line of its own, by threads and loads of a thread",
+    trace.plot = {.title =
+                      "Thread-latency surface: cycles until all loads are there, each of a line of its own, by threads "
+                      "and loads of a thread",
                   .x = "threads",
                   .y = {"latency"},
                   .split = "loads"};
@@ -341,9 +372,10 @@ deduce::Trace Study::thread_latency() const {
 std::string in_words(const std::vector<OutstandingFit>& fits) {
     std::vector<std::string> parts;
     for (const auto& fit : fits)
-        parts.push_back(fit.model.unit == OutstandingUnit::none
-                            ? fmt::format("no table {:.2g}%", 100 * fit.error)
-                            : fmt::format("{} {} {:.2g}%", fit.model.entries, deduce::name_of(fit.model.unit), 100 * fit.error));
+        parts.push_back(
+            fit.model.unit == OutstandingUnit::none
+                ? fmt::format("no table {:.2g}%", 100 * fit.error)
+                : fmt::format("{} {} {:.2g}%", fit.model.entries, deduce::name_of(fit.model.unit), 100 * fit.error));
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -351,18 +383,22 @@ void Study::leave_open(std::vector<deduce::Value> candidates, Evidence evidence,
     const std::vector seen{seen_of(points_, far_), launches_from_memory()};
     auto lines = at_least(path("outstanding_at_least"), seen, OutstandingUnit::lines, "lines");
     const auto instructions = at_least({}, seen, OutstandingUnit::instructions, "instructions");
-    evidence.note = fmt::format("{}: at least {} lines, or {} instructions, were under way at once", reason, count_of(lines), count_of(instructions));
+    evidence.note = fmt::format("{}: at least {} lines, or {} instructions, were under way at once", reason,
+                                count_of(lines), count_of(instructions));
     outcome_.estimates.push_back(undecided(path("outstanding_design"), std::move(candidates), evidence));
     outcome_.estimates.push_back(std::move(lines));
 }
 
 /// Launches around the step that the table predicts for loads of this pattern.
 void Study::try_step(Prediction& prediction, int loads, const InFlightPattern& pattern) {
-    const auto units = [&](int threads) { return deduce::units_of({threads, loads, pattern.share, pattern.sectors, pattern.lanes}, prediction.unit); };
+    const auto units = [&](int threads) {
+        return deduce::units_of({threads, loads, pattern.share, pattern.sectors, pattern.lanes}, prediction.unit);
+    };
     int full = 1;
     while (full < kMostThreads && units(full) < prediction.entries) ++full;
     const bool whole = prediction.unit == OutstandingUnit::instructions || pattern.lanes < kWarp;
-    const int step = whole ? kWarp : pattern.share * std::max(1, static_cast<int>(kPredicted / 2 * full / pattern.share));
+    const int step =
+        whole ? kWarp : pattern.share * std::max(1, static_cast<int>(kPredicted / 2 * full / pattern.share));
     if (whole) full = full / kWarp * kWarp;
     std::vector<double> counts, cycles;
     for (int i = -kStepsAround; i <= kStepsAround; ++i) {
@@ -378,7 +414,9 @@ void Study::try_step(Prediction& prediction, int loads, const InFlightPattern& p
     if (counts.size() < kFewestPoints || counts.back() < prediction.entries * (1 + kPredicted)) return;
     ++prediction.tried;
     const auto found = deduce::first_step(counts, cycles);
-    if (!found || prediction.entries < (1 - kPredicted) * found->last_before || prediction.entries >= (1 + kPredicted) * found->first_after) return;
+    if (!found || prediction.entries < (1 - kPredicted) * found->last_before ||
+        prediction.entries >= (1 + kPredicted) * found->first_after)
+        return;
     ++prediction.right;
     const int least = std::max(prediction.least, static_cast<int>(found->last_before)),
               most = std::min(prediction.most, static_cast<int>(found->first_after) - 1);
@@ -388,19 +426,22 @@ void Study::try_step(Prediction& prediction, int loads, const InFlightPattern& p
 /// Patterns in which the other units of a table would fill elsewhere.
 Prediction Study::predict(OutstandingUnit unit, int entries) {
     const InFlightPattern of_lines[] = {{.share = 1}, {.share = 2}, {.share = 4}, {.share = 4, .sectors = 4}};
-    const InFlightPattern of_instructions[] = {{.share = kWarp}, {.share = kWarp, .lanes = 8}, {.share = 8}, {.share = 4, .sectors = 4}};
+    const InFlightPattern of_instructions[] = {
+        {.share = kWarp}, {.share = kWarp, .lanes = 8}, {.share = 8}, {.share = 4, .sectors = 4}};
     Prediction prediction{.unit = unit, .entries = entries};
     for (const auto& pattern : unit == OutstandingUnit::lines ? of_lines : of_instructions) {
         const int of_warp = deduce::units_of({kWarp, 1, pattern.share, pattern.sectors, pattern.lanes}, unit);
         const int most = std::min(warp_loads_ > 0 ? warp_loads_ : most_loads_ / 2, std::max(1, entries / of_warp));
         const int least = std::max(1, entries / (of_warp * (kWarp - 2)) + (entries > of_warp * (kWarp - 2) ? 1 : 0));
         const int apart = std::max(1, (most - least) / (kLoadsOfPattern - 1));
-        for (int loads = least, done = 0; loads <= most && done < kLoadsOfPattern; loads += apart, ++done) try_step(prediction, loads, pattern);
+        for (int loads = least, done = 0; loads <= most && done < kLoadsOfPattern; loads += apart, ++done)
+            try_step(prediction, loads, pattern);
     }
     return prediction;
 }
 
-/// Of both designs, with the entries that first steps and descriptions speak for; the best of each, the better one first.
+/// Of both designs, with the entries that first steps and descriptions speak for; the best of each, the better one
+/// first.
 std::vector<Prediction> Study::predictions(const std::vector<OutstandingFit>& fits) {
     std::vector<Prediction> best;
     const auto votes = deduce::votes_of_steps(points_);
@@ -423,33 +464,38 @@ void Study::report_table(const std::vector<OutstandingFit>& fits) {
     const auto told = [](const Prediction& p) {
         return fmt::format("{} of {} steps that {} {} predict", p.right, p.tried, p.entries, deduce::name_of(p.unit));
     };
-    const Evidence evidence{fmt::format("outstanding: {} and {} came true; mean error of queueing descriptions of {} launches: {}", told(best),
-                                        told(tried.back()), points_.size(), in_words(fits)),
-                            kConfidence};
-    const auto none = std::ranges::find(fits, OutstandingUnit::none, [](const OutstandingFit& fit) { return fit.model.unit; });
+    const Evidence evidence{
+        fmt::format("outstanding: {} and {} came true; mean error of queueing descriptions of {} launches: {}",
+                    told(best), told(tried.back()), points_.size(), in_words(fits)),
+        kConfidence};
+    const auto none =
+        std::ranges::find(fits, OutstandingUnit::none, [](const OutstandingFit& fit) { return fit.model.unit; });
     // Where the issue of many warps hides some of the steps, the whole surface has to say the same.
     const auto fit = std::ranges::find(fits, best.unit, [](const OutstandingFit& f) { return f.model.unit; });
     const bool described = fit->error < kBetter * none->error && fit->error < kAlike * fits.front().error;
     const double share = described ? kOftenRight : kMostlyRight, others = described ? kLess : kMuchLess;
     if (best.right < kFewestRight || best.share() < share || tried.back().share() > others * best.share()) {
-        if (fits.front().error > kBetter * none->error) return leave_open({}, evidence, "no table fills up within what one block has under way");
+        if (fits.front().error > kBetter * none->error)
+            return leave_open({}, evidence, "no table fills up within what one block has under way");
         return leave_open({std::string("mshr"), std::string("prt")}, evidence, "no single table explains all launches");
     }
     const bool lines = best.unit == OutstandingUnit::lines;
     outcome_.estimates.push_back(decided(path("outstanding_design"), std::string(lines ? "mshr" : "prt"), evidence));
-    auto entries = decided(path("outstanding_entries"), std::int64_t{std::clamp(best.entries, best.least, best.most)}, evidence);
+    auto entries =
+        decided(path("outstanding_entries"), std::int64_t{std::clamp(best.entries, best.least, best.most)}, evidence);
     entries.interval = {static_cast<double>(best.least), static_cast<double>(best.most)};
     if (const auto step = lines ? exact_lines(best.entries) : std::nullopt) {
         entries.value = static_cast<std::int64_t>(step->last_before);
         entries.interval = {step->last_before, step->first_after - 1};
-        entries.method += fmt::format("; latency steps up by {:.0f} cycles after {} lines", step->height, step->last_before);
+        entries.method +=
+            fmt::format("; latency steps up by {:.0f} cycles after {} lines", step->height, step->last_before);
     }
     outcome_.estimates.push_back(std::move(entries));
     if (lines) find_merging();
 }
 
-/// All warps ask for one line: as long as its entry takes them in, they get their data together; the first that it refuses gets
-/// its data later (Lashgar 2015, 2.1). Two loads of different words of the line are two requests.
+/// All warps ask for one line: as long as its entry takes them in, they get their data together; the first that it
+/// refuses gets its data later (Lashgar 2015, 2.1). Two loads of different words of the line are two requests.
 void Study::find_merging() {
     std::optional<deduce::Step> step;
     for (const int loads : {1, 2}) {
@@ -457,7 +503,8 @@ void Study::find_merging() {
         trace.columns = {{"requests", "count", {}}, {"complete", "cycles", {}}};
         trace.plot = {"Requests of several warps for one line", "requests", {"complete"}, false, false};
         for (int warps = 1; warps <= kWarp; ++warps) {
-            const auto point = surface_.measure({.count = loads, .step = 4}, {.share = kWarp, .lanes = kOneThread, .one_line = true}, warps * kWarp);
+            const auto point = surface_.measure({.count = loads, .step = 4},
+                                                {.share = kWarp, .lanes = kOneThread, .one_line = true}, warps * kWarp);
             if (!point) break;
             trace.columns[0].values.push_back(warps * loads);
             trace.columns[1].values.push_back(point->complete);
@@ -468,27 +515,32 @@ void Study::find_merging() {
     }
     const std::string method = "outstanding: requests of up to 32 warps for one line under way";
     if (step && step->significant) {
-        auto merge = decided(path("outstanding_merge"), static_cast<std::int64_t>(step->last_before),
-                             {fmt::format("{}; latency steps up by {:.0f} cycles after {}", method, step->height, step->last_before), kConfidence});
+        auto merge = decided(
+            path("outstanding_merge"), static_cast<std::int64_t>(step->last_before),
+            {fmt::format("{}; latency steps up by {:.0f} cycles after {}", method, step->height, step->last_before),
+             kConfidence});
         merge.interval = {step->last_before, step->first_after - 1};
         outcome_.estimates.push_back(std::move(merge));
         return;
     }
-    // A refused request gets its data from the SM's cache, or where there is none from as far as the first; what the issue of so many warps takes may be more.
+    // A refused request gets its data from the SM's cache, or where there is none from as far as the first; what the
+    // issue of so many warps takes may be more.
     const auto& cycles = outcome_.traces.back().columns[1].values;
-    const double cost = place_ == "paths.global" ? far_ : near_, spread = cycles.empty() ? 0 : cycles.back() - cycles.front();
+    const double cost = place_ == "paths.global" ? far_ : near_,
+                 spread = cycles.empty() ? 0 : cycles.back() - cycles.front();
     if (spread < cost)
         outcome_.estimates.push_back(absent(path("outstanding_merge"), {method, kConfidence, "no limit seen"}));
     else
         outcome_.estimates.push_back(
             undecided(path("outstanding_merge"), {},
                       {method, kConfidence,
-                       fmt::format("a refused one would cost some {:.0f} cycles, which the {:.0f} cycles between the first warp and the last would hide", cost,
-                                   spread)}));
+                       fmt::format("a refused one would cost some {:.0f} cycles, which the {:.0f} cycles between the "
+                                   "first warp and the last would hide",
+                                   cost, spread)}));
 }
 
-/// The number of lines after which the latency of a lone load of each thread steps up, one by one around the number that the surface
-/// asks for; nothing where there is no clear step.
+/// The number of lines after which the latency of a lone load of each thread steps up, one by one around the number
+/// that the surface asks for; nothing where there is no clear step.
 std::optional<deduce::Step> Study::exact_lines(int about) {
     const int loads = about <= kMostThreads ? 1 : 2;
     const int reach = std::max(kAround, static_cast<int>(kWithin * about));
@@ -507,7 +559,8 @@ std::optional<deduce::Step> Study::exact_lines(int about) {
 
 void Study::plot(const std::string& name, InFlightShape shape, const InFlightPattern& pattern, int step) {
     deduce::Trace trace{.name = "outstanding/" + name, .experiment = "outstanding"};
-    trace.columns = {{"threads", "count", {}}, {"latency", "cycles", {}}, {"variance", "cycles^2", {}}, {"complete", "cycles", {}}};
+    trace.columns = {
+        {"threads", "count", {}}, {"latency", "cycles", {}}, {"variance", "cycles^2", {}}, {"complete", "cycles", {}}};
     trace.plot = {fmt::format("Thread-latency plot: {} {} a thread, {}", shape.count, name_of(shape.access),
                               pattern.shuffled     ? "random lines"
                               : pattern.one_line   ? "the same lines for all"
@@ -529,7 +582,8 @@ void Study::plot(const std::string& name, InFlightShape shape, const InFlightPat
     outcome_.traces.push_back(std::move(trace));
 }
 
-/// The sweeps of the paper: 2 to 1024 threads in steps of 2 (Lashgar 2015, 3.1), no more loads than a warp can have under way (section 4).
+/// The sweeps of the paper: 2 to 1024 threads in steps of 2 (Lashgar 2015, 3.1), no more loads than a warp can have
+/// under way (section 4).
 void Study::plot_paper() {
     for (const auto& wanted : kPaperPlots) {
         if (warp_loads_ > 0 && wanted.loads > warp_loads_) continue;
@@ -545,7 +599,8 @@ void Study::plot_other_accesses() {
     for (const auto access : {InFlightAccess::store, InFlightAccess::atomic, InFlightAccess::load_far})
         plot(fmt::format("unique_{}_x1", name_of(access)), {.access = access}, {}, kStep);
     if (warp_loads_ > 0 || context_.quick) return;
-    // Where hundreds of loads can be under way, what of them is it that holds them up? As many loads, of which each differs in one thing.
+    // Where hundreds of loads can be under way, what of them is it that holds them up? As many loads, of which each
+    // differs in one thing.
     constexpr int kMany = 32, kManyStep = 64;
     plot("many", {.count = kMany}, {.share = kWarp}, kManyStep);
     plot("many_far", {.access = InFlightAccess::load_far, .count = kMany}, {.share = kWarp}, kManyStep);
@@ -553,7 +608,8 @@ void Study::plot_other_accesses() {
     plot("many_half_the_lines", {.count = kMany}, {.share = 2 * kWarp}, kManyStep);
     plot("many_sectors_of_lines", {.count = kMany, .step = kInFlightLine / 4}, {.share = kWarp}, kManyStep);
     plot("many_far_apart", {.count = kMany, .step = 4 * kInFlightLine}, {.share = kWarp}, kManyStep);
-    const auto shared = static_cast<int>(context_.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(0));
+    const auto shared =
+        static_cast<int>(context_.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(0));
     plot("many_with_shared", {.count = kMany}, {.share = kWarp, .shared_bytes = shared}, kManyStep);
     plot("many_half_as_often", {.count = kMany / 2}, {.share = kWarp}, kManyStep);
 }
@@ -567,7 +623,8 @@ Outcome measure(Context& context) {
 /// Of the loads of one warp.
 void compile_ahead(const Context& context) {
     auto& device = context.device;
-    for (int loads = 1; loads <= most_loads(device); ++loads) device.compile_ahead(in_flight_kernel(target_of(device), {.count = loads}).text());
+    for (int loads = 1; loads <= most_loads(device); ++loads)
+        device.compile_ahead(in_flight_kernel(target_of(device), {.count = loads}).text());
 }
 
 Outcome run(Context& context) { return watched(context, measure); }
@@ -580,9 +637,10 @@ Experiment outstanding_experiment() {
             .source = "Lashgar 2015, 3 and 5",
             .needs = {},
             .after = {"caches"},
-            .provides = {"issue.scoreboard_loads", "issue.scoreboard_at_least", "caches.*.outstanding_at_least", "paths.*.outstanding_at_least",
-                         "caches.*.outstanding_design", "caches.*.outstanding_entries", "caches.*.outstanding_merge", "paths.*.outstanding_design",
-                         "paths.*.outstanding_entries", "paths.*.outstanding_merge"},
+            .provides = {"issue.scoreboard_loads", "issue.scoreboard_at_least", "caches.*.outstanding_at_least",
+                         "paths.*.outstanding_at_least", "caches.*.outstanding_design", "caches.*.outstanding_entries",
+                         "caches.*.outstanding_merge", "paths.*.outstanding_design", "paths.*.outstanding_entries",
+                         "paths.*.outstanding_merge"},
             .run = run,
             .compile_ahead = compile_ahead,
             .compile_after = "arithmetic_latency"};

@@ -27,7 +27,9 @@ std::int64_t array_size(std::int64_t l2_bytes, bool in_memory) {
 }
 
 /// From one place to the next: what a thread's accesses reach over.
-std::int64_t bytes_of_place(InFlightShape shape) { return (std::int64_t{shape.count} * shape.step + kLine - 1) / kLine * kLine; }
+std::int64_t bytes_of_place(InFlightShape shape) {
+    return (std::int64_t{shape.count} * shape.step + kLine - 1) / kLine * kLine;
+}
 
 /// Lines of a block's footprint, those of all its accesses.
 std::int64_t lines_of(InFlightShape shape, const InFlightPattern& pattern, int threads) {
@@ -100,13 +102,15 @@ InFlight* InFlightSurface::kernel_if_compiled(InFlightShape shape) {
         if (shape.count == 1) throw;
         refused_.insert(key);
         outcome_.warnings.push_back(
-            fmt::format("outstanding: the compiler does not leave {} accesses ({}) next to each other; left out", shape.count, name_of(shape.access)));
+            fmt::format("outstanding: the compiler does not leave {} accesses ({}) next to each other; left out",
+                        shape.count, name_of(shape.access)));
         return nullptr;
     }
 }
 
 void InFlightSurface::write_offsets(InFlightShape shape, const InFlightPattern& pattern) {
-    auto name = fmt::format("{} {} {} {} {} {} {}", shape.count, shape.step, pattern.share, pattern.sectors, pattern.lanes, pattern.shuffled, pattern.one_line);
+    auto name = fmt::format("{} {} {} {} {} {} {}", shape.count, shape.step, pattern.share, pattern.sectors,
+                            pattern.lanes, pattern.shuffled, pattern.one_line);
     if (name == written_) return;
     std::vector<std::uint32_t> offsets;
     for (int thread = 0; thread < kMostThreads; ++thread) {
@@ -124,11 +128,13 @@ void InFlightSurface::pass(InFlightAccess access) {
     InFlightShape shape = kWholeLine;
     shape.access = access;
     write_offsets(shape, {});
-    const auto threads = static_cast<int>(std::min<std::int64_t>(std::min(kMostThreads, most_threads(shape)), size_ / kLine));
+    const auto threads =
+        static_cast<int>(std::min<std::int64_t>(std::min(kMostThreads, most_threads(shape)), size_ / kLine));
     const std::int64_t step = kLine * threads;
     for (std::int64_t at = 0; at < size_; at += step) {
         const auto from = static_cast<device::Address>(std::min(at, size_ - step));
-        kernel(shape).run(threads, array_.address() + from, array_.address() + static_cast<device::Address>(size_), offsets_.address());
+        kernel(shape).run(threads, array_.address() + from, array_.address() + static_cast<device::Address>(size_),
+                          offsets_.address());
     }
 }
 
@@ -144,7 +150,8 @@ std::int64_t InFlightSurface::take(std::int64_t bytes) {
     return at;
 }
 
-std::optional<InFlightPoint> InFlightSurface::measure(InFlightShape shape, const InFlightPattern& pattern, int threads) {
+std::optional<InFlightPoint> InFlightSurface::measure(InFlightShape shape, const InFlightPattern& pattern,
+                                                      int threads) {
     InFlight* const block = kernel_if_compiled(shape);
     if (block == nullptr) return std::nullopt;
     const std::int64_t needed = lines_of(shape, pattern, threads) * kLine;
@@ -155,21 +162,24 @@ std::optional<InFlightPoint> InFlightSurface::measure(InFlightShape shape, const
     for (int run = 0; run < kMostRuns && (run < kRuns || !fastest_agree(slowest)); ++run) {
         const auto at = array_.address() + static_cast<device::Address>(take(needed));
         write_offsets(shape, pattern);
-        const auto time = block->run(threads, at, array_.address() + static_cast<device::Address>(size_), offsets_.address(), Bytes{pattern.shared_bytes});
+        const auto time = block->run(threads, at, array_.address() + static_cast<device::Address>(size_),
+                                     offsets_.address(), Bytes{pattern.shared_bytes});
         if (!pattern.one_line) loaded_ += needed;
         if (run < kRuns) listed.push_back(time.barrier);
         slowest.push_back(*std::max_element(time.warps.begin(), time.warps.end()));
         warps.push_back(time.warps);
     }
     const double fastest = *std::min_element(slowest.begin(), slowest.end());
-    return InFlightPoint{threads, harmonic_mean(listed), fastest_agree(slowest) ? fastest : std::min(fastest, slowest_usual(warps))};
+    return InFlightPoint{threads, harmonic_mean(listed),
+                         fastest_agree(slowest) ? fastest : std::min(fastest, slowest_usual(warps))};
 }
 
 double InFlightSurface::of_one_place(InFlightShape shape) {
     write_offsets(shape, {.one_line = true});
     const auto warm = array_.address() + static_cast<device::Address>(size_);
     std::vector<double> all;
-    for (int run = 0; run < kRuns; ++run) all.push_back(kernel(shape).run(kWarp, warm, warm, offsets_.address()).warps.front());
+    for (int run = 0; run < kRuns; ++run)
+        all.push_back(kernel(shape).run(kWarp, warm, warm, offsets_.address()).warps.front());
     return *std::min_element(all.begin(), all.end());
 }
 

@@ -1,4 +1,5 @@
-// Thread-latency plots (Lashgar 2015, section 3): how long a block's accesses take, against threads, accesses a thread and pattern.
+// Thread-latency plots (Lashgar 2015, section 3): how long a block's accesses take, against threads, accesses a thread
+// and pattern.
 #pragma once
 
 #include "deduce/outstanding_model.hpp"
@@ -38,9 +39,10 @@ public:
     /// Where `in_memory`, the array is so large that nothing of it is in a cache when its turn comes.
     InFlightSurface(device::Device& device, std::int64_t l2_bytes, bool in_memory, Outcome& outcome);
 
-    /// Nothing where registers don't leave room for that many threads, the array is too small, or the driver's compiler does not leave
-    /// that many accesses next to each other (a warning says so; a single access throws CodeMismatch).
-    [[nodiscard]] std::optional<InFlightPoint> measure(InFlightShape shape, const InFlightPattern& pattern, int threads);
+    /// Nothing where registers don't leave room for that many threads, the array is too small, or the driver's compiler
+    /// does not leave that many accesses next to each other (a warning says so; a single access throws CodeMismatch).
+    [[nodiscard]] std::optional<InFlightPoint> measure(InFlightShape shape, const InFlightPattern& pattern,
+                                                       int threads);
     /// A load of one warp that hits in the cache nearest to it, as complete; of `access`.
     [[nodiscard]] double nearest_hit(InFlightAccess access) { return of_one_place({.access = access}); }
     /// What measuring takes, as complete, of a warp that loads nothing.

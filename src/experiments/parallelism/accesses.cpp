@@ -34,13 +34,16 @@ struct Stamp {
 std::vector<CodeExpectation> expected_code(AccessForm form) {
     if (form.count == 0) return {};
     constexpr std::string_view kOpcodes[] = {"LDG", "STG", "ATOMG|ATOM", "LDGSTS"};
-    return {LoopedCode{
-        {kOpcodes[static_cast<std::size_t>(form.kind)], form.kind == AccessKind::load || form.kind == AccessKind::store ? form.bytes : 0}, form.count, true}};
+    return {LoopedCode{{kOpcodes[static_cast<std::size_t>(form.kind)],
+                        form.kind == AccessKind::load || form.kind == AccessKind::store ? form.bytes : 0},
+                       form.count,
+                       true}};
 }
 
 std::int64_t most_blocks(const device::Device& device) { return sms_of(device); }
 
-/// Past the caches of the SM, where the instruction set can say so; older GPUs cache no global memory there (PTX ISA, cache operators).
+/// Past the caches of the SM, where the instruction set can say so; older GPUs cache no global memory there (PTX ISA,
+/// cache operators).
 std::string_view past_near(ptx::Target target) { return target.sm >= 20 ? ".cg" : ""; }
 
 struct Parting {
@@ -48,10 +51,13 @@ struct Parting {
     ptx::Label out;
 };
 
-/// The accesses of a turn at `address` and behind, mixed ones in turn there and at `other`; `sum` is there once they are done. `parting` keeps uses away from them.
-void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg other, Reg sum, const std::vector<Reg>& landing, Parting parting) {
+/// The accesses of a turn at `address` and behind, mixed ones in turn there and at `other`; `sum` is there once they
+/// are done. `parting` keeps uses away from them.
+void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg other, Reg sum,
+                     const std::vector<Reg>& landing, Parting parting) {
     const int words = form.bytes / 4;
-    const auto results = k.regs(Type::b32, form.kind == AccessKind::load || form.kind == AccessKind::atomic ? words * form.count : 0);
+    const auto results =
+        k.regs(Type::b32, form.kind == AccessKind::load || form.kind == AccessKind::atomic ? words * form.count : 0);
     const std::vector<Reg> stored(4, sum);
     for (int i = 0; i < form.count; ++i) {
         const Mem at{form.mixed && i % 2 == 1 ? other : address, std::int64_t{i} * form.span};
@@ -61,7 +67,8 @@ void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg ot
                 if (words == 1)
                     k(fmt::format("ld.global{}.b32", past_near(k.target())), results[first], at);
                 else
-                    k(fmt::format("ld.global{}.v4.b32", past_near(k.target())), Vec(std::span<const Reg>(&results[first], 4)), at);
+                    k(fmt::format("ld.global{}.v4.b32", past_near(k.target())),
+                      Vec(std::span<const Reg>(&results[first], 4)), at);
                 break;
             case AccessKind::store:
                 if (words == 1)
@@ -93,8 +100,8 @@ struct Place {
 };
 
 Place append_place(ptx::KernelBuilder& k, Reg every) {
-    const Reg thread = k.special(SpecialRegister::tid_x), in_block = k.reg(Type::u32), lane = k.reg(Type::u32), warp = k.reg(Type::u32),
-              over = k.reg(Type::u32);
+    const Reg thread = k.special(SpecialRegister::tid_x), in_block = k.reg(Type::u32), lane = k.reg(Type::u32),
+              warp = k.reg(Type::u32), over = k.reg(Type::u32);
     k("shr.u32", in_block, thread, 5);
     k("and.b32", lane, thread, Accesses::kWarp - 1);
     k("rem.u32", over, in_block, every);
@@ -126,13 +133,19 @@ std::string_view name_of(AccessKind kind) {
 }
 
 ptx::KernelBuilder accesses_kernel(ptx::Target target, AccessForm form) {
-    ptx::KernelBuilder k(fmt::format("{}_{}x{}_span{}{}", name_of(form.kind), form.count, form.bytes, form.span, form.mixed ? "_mixed" : ""), target);
-    const Reg base = k.param(Type::u64, "base"), lanes = k.param(Type::u64, "lanes"), start = k.param(Type::u32, "start"), mask = k.param(Type::u32, "mask");
-    const Reg step = k.param(Type::u32, "step"), every = k.param(Type::u32, "every"), zero = k.param(Type::u32, "zero"), turns = k.param(Type::u32, "turns");
+    ptx::KernelBuilder k(fmt::format("{}_{}x{}_span{}{}", name_of(form.kind), form.count, form.bytes, form.span,
+                                     form.mixed ? "_mixed" : ""),
+                         target);
+    const Reg base = k.param(Type::u64, "base"), lanes = k.param(Type::u64, "lanes"),
+              start = k.param(Type::u32, "start"), mask = k.param(Type::u32, "mask");
+    const Reg step = k.param(Type::u32, "step"), every = k.param(Type::u32, "every"), zero = k.param(Type::u32, "zero"),
+              turns = k.param(Type::u32, "turns");
     const Reg results = k.param(Type::u64, "results");
-    const Reg other_base = form.mixed ? k.param(Type::u64, "other_base") : base, other_mask = form.mixed ? k.param(Type::u32, "other_mask") : mask;
+    const Reg other_base = form.mixed ? k.param(Type::u64, "other_base") : base,
+              other_mask = form.mixed ? k.param(Type::u32, "other_mask") : mask;
     const Place place = append_place(k, every);
-    const Reg offset = k.reg(Type::u32), mine = k.reg(Type::u64), other = k.reg(Type::u64), at = k.reg(Type::u32), sum = k.reg(Type::b32);
+    const Reg offset = k.reg(Type::u32), mine = k.reg(Type::u64), other = k.reg(Type::u64), at = k.reg(Type::u32),
+              sum = k.reg(Type::b32);
     k("ld.global.u32", offset, Mem{k.element(lanes, place.lane, Bytes{4})});
     k("cvt.u64.u32", mine, offset);
     k("add.u64", other, mine, other_base);
@@ -186,11 +199,15 @@ std::optional<double> Accesses::cycles(AccessShape shape, int turns, AccessArea&
     const auto threads = static_cast<std::uint32_t>(shape.warps * shape.every * kWarp);
     const int most = kernel_.properties().max_threads_per_block;
     if (most > 0 && static_cast<int>(threads) > most) return std::nullopt;
-    const std::int64_t landing = form_.kind == AccessKind::async ? std::int64_t{threads} * form_.count * kAsyncBytes : 0;
+    const std::int64_t landing =
+        form_.kind == AccessKind::async ? std::int64_t{threads} * form_.count * kAsyncBytes : 0;
     if (landing > most_shared_) return std::nullopt;
     const std::int64_t step = std::int64_t{shape.blocks} * shape.warps * std::max(form_.count, 1) * form_.span;
     device::Arguments arguments;
-    arguments.add(area.base).add(lanes_.address()).add(static_cast<std::uint32_t>(area.goes_on ? area.at : 0)).add(static_cast<std::uint32_t>(area.bytes - 1));
+    arguments.add(area.base)
+        .add(lanes_.address())
+        .add(static_cast<std::uint32_t>(area.goes_on ? area.at : 0))
+        .add(static_cast<std::uint32_t>(area.bytes - 1));
     arguments.add(static_cast<std::uint32_t>(step))
         .add(static_cast<std::uint32_t>(shape.every))
         .add(std::uint32_t{0})
@@ -199,28 +216,33 @@ std::optional<double> Accesses::cycles(AccessShape shape, int turns, AccessArea&
     if (form_.mixed) arguments.add(other->base).add(static_cast<std::uint32_t>(other->bytes - 1));
     kernel_.launch({static_cast<std::uint32_t>(shape.blocks)}, {threads}, arguments, Bytes{landing});
     area.at = (area.at + step * turns) & (area.bytes - 1);
-    const auto stamps = results_.read<Stamp>(static_cast<std::size_t>(shape.blocks) * static_cast<std::size_t>(shape.warps));
+    const auto stamps =
+        results_.read<Stamp>(static_cast<std::size_t>(shape.blocks) * static_cast<std::size_t>(shape.warps));
     std::map<std::uint32_t, int> blocks_of_sm;
     double sum = 0;
     for (int block = 0; block < shape.blocks; ++block) {
-        const std::span<const Stamp> warps(&stamps[static_cast<std::size_t>(block) * static_cast<std::size_t>(shape.warps)],
-                                           static_cast<std::size_t>(shape.warps));
+        const std::span<const Stamp> warps(
+            &stamps[static_cast<std::size_t>(block) * static_cast<std::size_t>(shape.warps)],
+            static_cast<std::size_t>(shape.warps));
         if (++blocks_of_sm[warps.front().sm] > 1) return std::nullopt;
         // Differences against one reading survive the wrap of the 32-bit clock.
         const auto since = [&](std::uint32_t when) { return static_cast<std::int32_t>(when - warps.front().begin); };
         std::int32_t first = 0, last = 0;
-        for (const Stamp& warp : warps) first = std::min(first, since(warp.begin)), last = std::max(last, since(warp.end));
+        for (const Stamp& warp : warps)
+            first = std::min(first, since(warp.begin)), last = std::max(last, since(warp.end));
         sum += last - first;
     }
     return sum / shape.blocks;
 }
 
-std::optional<double> Accesses::turn(AccessShape shape, int turns, int runs, AccessArea& area, const AccessArea* other) {
+std::optional<double> Accesses::turn(AccessShape shape, int turns, int runs, AccessArea& area,
+                                     const AccessArea* other) {
     double shorter = 0, longer = 0;
     for (int run = 0; run < runs; ++run) {
         const auto once = cycles(shape, turns, area, other), twice = cycles(shape, 2 * turns, area, other);
         if (!once || !twice) return std::nullopt;
-        const bool alike = std::abs(*once - shorter) <= kAlike * shorter && std::abs(*twice - longer) <= kAlike * longer;
+        const bool alike =
+            std::abs(*once - shorter) <= kAlike * shorter && std::abs(*twice - longer) <= kAlike * longer;
         shorter = run == 0 ? *once : std::min(shorter, *once);
         longer = run == 0 ? *twice : std::min(longer, *twice);
         if (alike) break;

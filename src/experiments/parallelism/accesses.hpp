@@ -1,4 +1,5 @@
-// Accesses with a known number of them under way: each warp waits for all of its accesses before it issues the next ones.
+// Accesses with a known number of them under way: each warp waits for all of its accesses before it issues the next
+// ones.
 #pragma once
 
 #include "experiments/compiled_kernel.hpp"
@@ -47,14 +48,17 @@ class Accesses {
 public:
     static constexpr int kWarp = 32, kMostWarps = 32;
 
-    /// `offset_of(lane)`: bytes from a warp's place to the lane's. Throws CodeMismatch where the accesses are not what was written.
+    /// `offset_of(lane)`: bytes from a warp's place to the lane's. Throws CodeMismatch where the accesses are not what
+    /// was written.
     Accesses(device::Device& device, AccessForm form, const std::function<std::uint32_t(int)>& offset_of);
 
-    /// Cycles of a block, the mean over blocks, in which each warp takes `turns` turns. Nothing where two blocks were on one SM or a block does not fit.
-    /// `other`: where every second access of a mixed form goes, at the same places within it.
+    /// Cycles of a block, the mean over blocks, in which each warp takes `turns` turns. Nothing where two blocks were
+    /// on one SM or a block does not fit. `other`: where every second access of a mixed form goes, at the same places
+    /// within it.
     std::optional<double> cycles(AccessShape shape, int turns, AccessArea& area, const AccessArea* other = nullptr);
     /// Of a turn, from launches of `turns` and of twice as many; the fastest of at most `runs`, fewer where two agree.
-    std::optional<double> turn(AccessShape shape, int turns, int runs, AccessArea& area, const AccessArea* other = nullptr);
+    std::optional<double> turn(AccessShape shape, int turns, int runs, AccessArea& area,
+                               const AccessArea* other = nullptr);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
     [[nodiscard]] const AccessForm& form() const { return form_; }
 

@@ -13,7 +13,9 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr auto kBanks = "topology.operand_banks", kPorts = "topology.operand_ports";
-constexpr auto kMethod = "operand_banks: loops of multiply-adds with one, two and three different registers at all distances from each other";
+constexpr auto kMethod =
+    "operand_banks: loops of multiply-adds with one, two and three different registers at all distances from each "
+    "other";
 /// Part of the variance that banks explain at least where they are the cause.
 constexpr double kExplained = 0.9;
 /// What explains less than half of it is not even a candidate.
@@ -26,30 +28,40 @@ deduce::Trace trace_of(const std::vector<deduce::OperandLoop>& loops) {
                      {"third", "", {}}, {"kept", "", {}},          {"cycles", "cycles", {}}};
     for (std::size_t i = 0; i < loops.size(); ++i)
         for (const auto& reads : loops[i].instructions) {
-            double row[] = {static_cast<double>(i), static_cast<double>(deduce::different_registers(reads)), -1, -1, -1, 0, loops[i].cycles};
+            double row[] = {
+                static_cast<double>(i), static_cast<double>(deduce::different_registers(reads)), -1, -1, -1, 0,
+                loops[i].cycles};
             for (const auto& read : reads) {
                 row[2 + read.slot] = read.number;
                 row[5] += read.kept ? 1 << read.slot : 0;
             }
             for (std::size_t c = 0; c < std::size(row); ++c) trace.columns[c].values.push_back(row[c]);
         }
-    trace.plot = {.title = "Cycles of a multiply-add, by the registers that it reads", .x = "loop", .y = {"cycles"}, .split = "operands"};
+    trace.plot = {.title = "Cycles of a multiply-add, by the registers that it reads",
+                  .x = "loop",
+                  .y = {"cycles"},
+                  .split = "operands"};
     return trace;
 }
 
 std::string_view text_of(const deduce::OperandFile& file) {
     if (file.evened)
-        return file.keeps ? "reads of neighbouring instructions even out, marked operands are kept" : "reads of neighbouring instructions even out";
-    return file.keeps ? "each instruction waits for its own operands, marked ones are kept" : "each instruction waits for its own operands";
+        return file.keeps ? "reads of neighbouring instructions even out, marked operands are kept"
+                          : "reads of neighbouring instructions even out";
+    return file.keeps ? "each instruction waits for its own operands, marked ones are kept"
+                      : "each instruction waits for its own operands";
 }
 
 /// Decided where all files that explain the times have it in common.
-deduce::Estimate estimate(const std::string& path, const deduce::OperandFindings& found, int deduce::OperandFile::*member, const Evidence& evidence) {
+deduce::Estimate estimate(const std::string& path, const deduce::OperandFindings& found,
+                          int deduce::OperandFile::*member, const Evidence& evidence) {
     std::vector<deduce::Value> values;
     if (found.explained >= kCandidate)
         for (const auto& file : found.files)
-            if (const deduce::Value value{std::int64_t{file.*member}}; std::ranges::find(values, value) == values.end()) values.push_back(value);
-    if (found.explained >= kExplained && values.size() == 1) return decided(path, std::get<std::int64_t>(values.front()), evidence);
+            if (const deduce::Value value{std::int64_t{file.*member}}; std::ranges::find(values, value) == values.end())
+                values.push_back(value);
+    if (found.explained >= kExplained && values.size() == 1)
+        return decided(path, std::get<std::int64_t>(values.front()), evidence);
     return undecided(path, std::move(values), evidence);
 }
 
@@ -60,9 +72,11 @@ void report(const deduce::OperandFindings& found, Outcome& outcome) {
         outcome.estimates.push_back(absent(kPorts, evidence));
         return;
     }
-    const Evidence evidence{kMethod, found.explained,
-                            fmt::format("{:.0f}% of the differences are explained, {:.0f}% by the next best; {}; a further turn at a bank takes {:.2f} cycles",
-                                        100 * found.explained, 100 * found.runner_up, text_of(found.files.front()), found.conflict)};
+    const Evidence evidence{
+        kMethod, found.explained,
+        fmt::format("{:.0f}% of the differences are explained, {:.0f}% by the next best; {}; a further turn at a bank "
+                    "takes {:.2f} cycles",
+                    100 * found.explained, 100 * found.runner_up, text_of(found.files.front()), found.conflict)};
     outcome.estimates.push_back(estimate(kBanks, found, &deduce::OperandFile::banks, evidence));
     outcome.estimates.push_back(estimate(kPorts, found, &deduce::OperandFile::ports, evidence));
 }
@@ -74,7 +88,8 @@ Outcome measure(Context& context) {
     add_code_checks(kernel.compiled(), outcome);
     const auto loops = kernel.run();
     if (loops.empty()) {
-        outcome.warnings.emplace_back("operand_banks: the machine code does not show which registers each loop reads; nothing is said of them");
+        outcome.warnings.emplace_back(
+            "operand_banks: the machine code does not show which registers each loop reads; nothing is said of them");
         return outcome;
     }
     outcome.traces.push_back(trace_of(loops));

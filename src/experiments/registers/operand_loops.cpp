@@ -14,8 +14,9 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
-/// Registers are loaded and stored by four: a compiler has to give them numbers that follow each other from a multiple of four on, and what each instruction
-/// reads modulo four is as written. Left to itself, ptxas chooses numbers such that no operands wait for each other.
+/// Registers are loaded and stored by four: a compiler has to give them numbers that follow each other from a multiple
+/// of four on, and what each instruction reads modulo four is as written. Left to itself, ptxas chooses numbers such
+/// that no operands wait for each other.
 constexpr int kQuad = 4, kQuads = 12, kRegisters = kQuad * kQuads;
 constexpr int kInstructions = 24;
 /// Eight warps for each of four schedulers, where so many registers allow them.
@@ -29,8 +30,8 @@ constexpr std::string_view kOpcode = "FFMA";
 
 int register_in(int quad, int lane) { return quad % kQuads * kQuad + lane % kQuad; }
 
-/// Instructions whose operands have the same distances from each other, in all four lanes: in whichever bank one finds its operands, another finds them in the
-/// next one.
+/// Instructions whose operands have the same distances from each other, in all four lanes: in whichever bank one finds
+/// its operands, another finds them in the next one.
 OperandLoopChoice in_turn(const OperandChoice& quads, const OperandChoice& lanes) {
     OperandLoopChoice loop{};
     for (int i = 0; i < kQuad; ++i)
@@ -38,7 +39,8 @@ OperandLoopChoice in_turn(const OperandChoice& quads, const OperandChoice& lanes
     return loop;
 }
 
-/// Instructions whose operands are in these lanes of quads that the dice choose: all four read the same banks, if there are no more than four.
+/// Instructions whose operands are in these lanes of quads that the dice choose: all four read the same banks, if there
+/// are no more than four.
 OperandLoopChoice in_lanes(const OperandChoice& lanes, std::mt19937& dice) {
     std::vector<int> quads(kQuads);
     for (int i = 0; i < kQuads; ++i) quads[static_cast<std::size_t>(i)] = i;
@@ -49,8 +51,9 @@ OperandLoopChoice in_lanes(const OperandChoice& lanes, std::mt19937& dice) {
     return loop;
 }
 
-/// One register, twice because the first loop also waits for all of them to be loaded; two of each distance modulo 16, three of each distance modulo four, three in each set of lanes, and such that have one in common, which a
-/// compiler may mark to be kept.
+/// One register, twice because the first loop also waits for all of them to be loaded; two of each distance modulo 16,
+/// three of each distance modulo four, three in each set of lanes, and such that have one in common, which a compiler
+/// may mark to be kept.
 std::vector<OperandLoopChoice> all_choices() {
     std::mt19937 dice(1);
     std::vector<OperandLoopChoice> choices(2, in_turn({0, 0, 0}, {0, 0, 0}));
@@ -59,7 +62,8 @@ std::vector<OperandLoopChoice> all_choices() {
     for (int first = 0; first < kQuad; ++first)
         for (int second = 0; second < kQuad; ++second) {
             const auto quad = static_cast<int>(dice() % kQuads);
-            const auto next = quad + 1 + static_cast<int>(dice() % (kQuads / 2)), last = next + 1 + static_cast<int>(dice() % (kQuads / 2 - 1));
+            const auto next = quad + 1 + static_cast<int>(dice() % (kQuads / 2)),
+                       last = next + 1 + static_cast<int>(dice() % (kQuads / 2 - 1));
             choices.push_back(in_turn({next, last, quad}, {first, second, 0}));
         }
     for (int first = 0; first < kQuad; ++first)
@@ -73,7 +77,8 @@ std::vector<OperandLoopChoice> all_choices() {
     return choices;
 }
 
-/// From the first begin to the last end of a loop; a scheduler that prefers one warp lets others begin when it is done. `stamps`: begin and end of each warp.
+/// From the first begin to the last end of a loop; a scheduler that prefers one warp lets others begin when it is done.
+/// `stamps`: begin and end of each warp.
 double first_to_last(std::span<const std::uint32_t> stamps) {
     std::int32_t first = 0, last = 0;
     for (std::size_t i = 0; i < stamps.size(); i += 2) {
@@ -95,7 +100,8 @@ std::vector<LoopCode> loops_in(const device::KernelCode& code) {
         for (const auto& instruction : code.instructions().subspan(range.first, range.size())) {
             if (!instruction.is(kOpcode)) continue;
             auto& reads = loop.reads.emplace_back();
-            for (const auto& operand : instruction.three_operands()) reads.push_back({operand.slot, operand.number, operand.reuse});
+            for (const auto& operand : instruction.three_operands())
+                reads.push_back({operand.slot, operand.number, operand.reuse});
         }
         loop.others = range.size() - loop.reads.size();
         if (loop.reads.size() == kInstructions) loops.push_back(std::move(loop));
@@ -109,7 +115,8 @@ std::vector<LoopCode> loops_of(const std::vector<OperandLoopChoice>& choices) {
     for (std::size_t i = 0; i < choices.size(); ++i)
         for (const auto& operands : choices[i]) {
             auto& reads = loops[i].reads.emplace_back();
-            for (int slot = 0; slot < 3; ++slot) reads.push_back({slot, static_cast<std::uint8_t>(operands[static_cast<std::size_t>(slot)])});
+            for (int slot = 0; slot < 3; ++slot)
+                reads.push_back({slot, static_cast<std::uint8_t>(operands[static_cast<std::size_t>(slot)])});
         }
     return loops;
 }
@@ -126,7 +133,9 @@ ptx::KernelBuilder operand_loops_kernel(ptx::Target target) {
     const Reg mine = k.element(results, thread, Bytes{4 * kRegisters});
     const auto choices = all_choices();
     const std::int64_t records = kStampBytes * std::ssize(choices);
-    const auto quad = [&](int i) { return ptx::Vec(std::span<const Reg>(values).subspan(static_cast<std::size_t>(kQuad * i), kQuad)); };
+    const auto quad = [&](int i) {
+        return ptx::Vec(std::span<const Reg>(values).subspan(static_cast<std::size_t>(kQuad * i), kQuad));
+    };
     k("and.b32", lane, thread, kWarp - 1);
     k("setp.eq.u32", first, lane, 0);
     k("shr.u32", warp, thread, 5);
@@ -135,9 +144,11 @@ ptx::KernelBuilder operand_loops_kernel(ptx::Target target) {
     for (std::size_t c = 0; c < choices.size(); ++c) {
         k("bar.sync", 0);
         const auto stamp = [&](std::int64_t which) {
-            k.when(first)("st.volatile.global.u32", Mem{stamps, kStampBytes * static_cast<std::int64_t>(c) + which}, k.clock32());
+            k.when(first)("st.volatile.global.u32", Mem{stamps, kStampBytes * static_cast<std::int64_t>(c) + which},
+                          k.clock32());
         };
-        stamp(0);  // stored before the loop: a register more, and ptxas takes eight more, with which it renames what the loop writes
+        stamp(0);  // stored before the loop: a register more, and ptxas takes eight more, with which it renames what
+                   // the loop writes
         k.loop(turns, [&] {
             k.repeat(kInstructions, [&](int i) {
                 const auto& [a, b, sum] = choices[c][static_cast<std::size_t>(i) % choices[c].size()];
@@ -156,7 +167,8 @@ OperandLoops::OperandLoops(device::Device& device)
     : choices_(all_choices()),
       kernel_(device, operand_loops_kernel(target_of(device))),
       results_(device, Bytes{kStampBytes * std::ssize(choices_) + 4 * kRegisters * kMostThreads}),
-      threads_(std::min<std::uint32_t>(kMostThreads, static_cast<std::uint32_t>(kernel_.properties().max_threads_per_block) / kWarp * kWarp)) {}
+      threads_(std::min<std::uint32_t>(
+          kMostThreads, static_cast<std::uint32_t>(kernel_.properties().max_threads_per_block) / kWarp * kWarp)) {}
 
 std::vector<double> OperandLoops::cycles_of(std::uint32_t turns) {
     device::Arguments arguments;

@@ -1,4 +1,5 @@
-// What a block takes of its SM's shared memory: from the most that each of k blocks can ask for while k are on an SM together.
+// What a block takes of its SM's shared memory: from the most that each of k blocks can ask for while k are on an SM
+// together.
 #include "experiments/experiments.hpp"
 
 #include "experiments/estimates.hpp"
@@ -29,7 +30,9 @@ using Shares = std::map<int, std::int64_t>;  ///< blocks -> most bytes that each
 class SharedAllocation {
 public:
     explicit SharedAllocation(Context& context)
-        : context_(context), plain_(context.device, {}), with_arguments_(context.device, {.extra_arguments = kExtraArguments}) {
+        : context_(context),
+          plain_(context.device, {}),
+          with_arguments_(context.device, {.extra_arguments = kExtraArguments}) {
         using enum device::Attribute;
         const auto& device = context.device;
         capacity_ = device.attribute(max_shared_memory_per_multiprocessor).value_or(16384);
@@ -40,8 +43,10 @@ public:
     Outcome measure();
 
 private:
-    /// Most bytes from `low` (known to be possible) to `high` with which `blocks` are on an SM together; nullopt where `low` is not.
-    [[nodiscard]] std::optional<std::int64_t> most_bytes(Resident& kernel, int blocks, std::int64_t low, std::int64_t high);
+    /// Most bytes from `low` (known to be possible) to `high` with which `blocks` are on an SM together; nullopt where
+    /// `low` is not.
+    [[nodiscard]] std::optional<std::int64_t> most_bytes(Resident& kernel, int blocks, std::int64_t low,
+                                                         std::int64_t high);
     [[nodiscard]] Shares shares();
     void conclude(const Shares& shares, std::optional<std::int64_t> for_arguments, Outcome& outcome) const;
 
@@ -53,7 +58,8 @@ private:
     std::int64_t most_blocks_ = 0;
 };
 
-std::optional<std::int64_t> SharedAllocation::most_bytes(Resident& kernel, int blocks, std::int64_t low, std::int64_t high) {
+std::optional<std::int64_t> SharedAllocation::most_bytes(Resident& kernel, int blocks, std::int64_t low,
+                                                         std::int64_t high) {
     const auto fits = [&](std::int64_t bytes) { return kernel.blocks_per_sm(kWarp, Bytes{bytes}, blocks) >= blocks; };
     if (!fits(low)) return std::nullopt;
     while (high - low > 1) {
@@ -70,7 +76,8 @@ Shares SharedAllocation::shares() {
         context_.progress(done++ / std::size(kBlocks), "shared memory of blocks");
         const auto share = capacity_ / blocks;
         if (blocks > most_blocks_ || share >= most_of_block_) continue;
-        if (const auto bytes = most_bytes(plain_, blocks, std::max<std::int64_t>(0, share - kMostLost), share + 1)) shares[blocks] = *bytes;
+        if (const auto bytes = most_bytes(plain_, blocks, std::max<std::int64_t>(0, share - kMostLost), share + 1))
+            shares[blocks] = *bytes;
     }
     return shares;
 }
@@ -86,8 +93,11 @@ std::optional<std::int64_t> overhead_with(std::int64_t unit, std::int64_t capaci
     return overhead;
 }
 
-void SharedAllocation::conclude(const Shares& shares, std::optional<std::int64_t> for_arguments, Outcome& outcome) const {
-    const Evidence evidence{fmt::format("shared_allocation: the most that each of {} numbers of blocks can ask for", shares.size()), kConfidence};
+void SharedAllocation::conclude(const Shares& shares, std::optional<std::int64_t> for_arguments,
+                                Outcome& outcome) const {
+    const Evidence evidence{
+        fmt::format("shared_allocation: the most that each of {} numbers of blocks can ask for", shares.size()),
+        kConfidence};
     std::vector<deduce::Value> units;
     std::vector<deduce::Value> overheads;
     const auto each = for_arguments.value_or(0) / kExtraArguments;
@@ -99,11 +109,13 @@ void SharedAllocation::conclude(const Shares& shares, std::optional<std::int64_t
         if (std::ranges::find(overheads, own) == overheads.end()) overheads.push_back(own);
     }
     if (units.empty()) {
-        outcome.warnings.emplace_back("shared_allocation: no unit explains how much shared memory several blocks can ask for");
+        outcome.warnings.emplace_back(
+            "shared_allocation: no unit explains how much shared memory several blocks can ask for");
         return;
     }
     const auto add = [&](const char* path, const std::vector<deduce::Value>& values) {
-        outcome.estimates.push_back(values.size() == 1 ? decided(path, values.front(), evidence) : undecided(path, values, evidence));
+        outcome.estimates.push_back(values.size() == 1 ? decided(path, values.front(), evidence)
+                                                       : undecided(path, values, evidence));
     };
     add("shared.allocation_unit", units);
     add("shared.block_overhead", overheads);
@@ -118,7 +130,8 @@ Outcome SharedAllocation::measure() {
         return outcome;
     }
     const auto& [blocks, bytes] = *found.begin();
-    const auto less = most_bytes(with_arguments_, blocks, std::max<std::int64_t>(0, bytes - kMostForArguments), bytes + 1);
+    const auto less =
+        most_bytes(with_arguments_, blocks, std::max<std::int64_t>(0, bytes - kMostForArguments), bytes + 1);
     deduce::Trace trace{.name = "shared_allocation/shares", .experiment = "shared_allocation"};
     trace.columns = {{"blocks", "count", {}}, {"bytes", "bytes", {}}};
     for (const auto& [count, share] : found) {

@@ -18,8 +18,10 @@ std::vector<std::uint32_t> strided_offsets(std::uint32_t threads, std::uint32_t 
     return offsets;
 }
 
-/// Thread 0 reads word 0, thread `other` (0: none) the word `distance` bytes further, all others one word of the next bank.
-std::vector<std::uint32_t> pair_offsets(std::uint32_t threads, std::uint32_t other, std::uint32_t distance, std::uint32_t next_bank) {
+/// Thread 0 reads word 0, thread `other` (0: none) the word `distance` bytes further, all others one word of the next
+/// bank.
+std::vector<std::uint32_t> pair_offsets(std::uint32_t threads, std::uint32_t other, std::uint32_t distance,
+                                        std::uint32_t next_bank) {
     std::vector<std::uint32_t> offsets(threads, next_bank);
     offsets[0] = 0;
     if (other != 0) offsets[other] = distance;
@@ -66,7 +68,10 @@ std::optional<Banks> deduce_banks(const PatternLatency& latency, std::uint32_t w
     if (!again) return std::nullopt;
     const auto width = static_cast<std::int64_t>(*after) - *row;
     const auto period = static_cast<std::int64_t>(*again) - *row;  // words from one word of a bank to the next one
-    Banks banks{.banks = period / width, .bank_width = width * kWordBytes, .row_words = *row / period, .access_group = warp_size};
+    Banks banks{.banks = period / width,
+                .bank_width = width * kWordBytes,
+                .row_words = *row / period,
+                .access_group = warp_size};
     const std::uint32_t distance = *row * kWordBytes;
     const auto next_bank = static_cast<std::uint32_t>(banks.bank_width);
     const double alone = pairs.steady(pair_offsets(warp_size, 0, distance, next_bank));

@@ -66,7 +66,8 @@ ptx::KernelBuilder shared_chase_kernel(ptx::Target target, SharedChase::Shape sh
     for (const Reg p : chains) k("add.u32", p, start, memory);
     const auto append_loads = [&](int loads) {
         k.repeat(loads, [&](int) {
-            for (std::size_t i = 0; i < chains.size(); ++i) append_load(k, chains[i], std::span(others).subspan(3 * i, 3), shape.width);
+            for (std::size_t i = 0; i < chains.size(); ++i)
+                append_load(k, chains[i], std::span(others).subspan(3 * i, 3), shape.width);
         });
     };
     // Shared memory answers in order: who waits for the last chain waits for all.

@@ -1,5 +1,5 @@
-// Cycles from a load of shared memory to the instruction that needs it, alone and when the threads of a warp want the same
-// bank.
+// Cycles from a load of shared memory to the instruction that needs it, alone and when the threads of a warp want the
+// same bank.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
@@ -19,7 +19,8 @@ constexpr std::pair<std::uint32_t, std::uint32_t> kRings[] = {{1, 1}, {16, 1}, {
 /// Mean latency of one thread's chase around a ring of `words`, each `stride` words after the one before.
 double ring_latency(SharedChase& chase, std::uint32_t words, std::uint32_t stride) {
     std::vector<SharedLink> links;
-    for (std::uint32_t i = 0; i < words; ++i) links.push_back({i * stride * kWordBytes, (i + 1) % words * stride * kWordBytes});
+    for (std::uint32_t i = 0; i < words; ++i)
+        links.push_back({i * stride * kWordBytes, (i + 1) % words * stride * kWordBytes});
     const std::uint32_t start[] = {0};
     return chase.cycles_of_n(links, start) / chase.shape().length;
 }
@@ -31,8 +32,11 @@ void add_latency(Context& context, SharedChase& chase, Outcome& outcome) {
         for (int i = 0; i < kLaunches; ++i) samples.push_back(ring_latency(chase, words, stride));
     }
     const Measured latency = summarise(samples);
-    outcome.estimates.push_back(decided_integer("shared.latency", latency, {"shared_latency: pointer chase by one thread, n against 2n", kConfidence}));
-    if (latency.spread() > 1) outcome.warnings.emplace_back("shared_latency: the latency depends on the footprint, as if shared memory were cached");
+    outcome.estimates.push_back(decided_integer(
+        "shared.latency", latency, {"shared_latency: pointer chase by one thread, n against 2n", kConfidence}));
+    if (latency.spread() > 1)
+        outcome.warnings.emplace_back(
+            "shared_latency: the latency depends on the footprint, as if shared memory were cached");
 }
 
 void add_banks(Context& context, SharedChase& chase, Outcome& outcome) {
@@ -46,11 +50,14 @@ void add_banks(Context& context, SharedChase& chase, Outcome& outcome) {
     outcome.traces.push_back(stride_trace(latency, warp));
     const auto banks = deduce_banks(latency, warp);
     if (!banks) {
-        outcome.warnings.emplace_back("shared_latency: no two words stand in each other's way: nothing is said of banks");
+        outcome.warnings.emplace_back(
+            "shared_latency: no two words stand in each other's way: nothing is said of banks");
         return;
     }
-    const Evidence distances{"shared_latency: latency of two threads' load against the distance of their words", kConfidence};
-    const Evidence pairs{"shared_latency: latency when one thread of a warp wants another word of the others' bank", kConfidence};
+    const Evidence distances{"shared_latency: latency of two threads' load against the distance of their words",
+                             kConfidence};
+    const Evidence pairs{"shared_latency: latency when one thread of a warp wants another word of the others' bank",
+                         kConfidence};
     outcome.estimates.push_back(decided("shared.banks", banks->banks, distances));
     outcome.estimates.push_back(decided("shared.bank_width", banks->bank_width, distances));
     outcome.estimates.push_back(decided("shared.row_words", banks->row_words, distances));
@@ -76,7 +83,8 @@ Experiment shared_latency_experiment() {
             .title = "latency of shared memory, and what bank conflicts add to it",
             .source = "Wong 2010, IV-F; Mei 2014, 3.1 and 4.1",
             .needs = {},
-            .provides = {"shared.latency", "shared.banks", "shared.bank_width", "shared.row_words", "shared.conflict_cost", "shared.access_group"},
+            .provides = {"shared.latency", "shared.banks", "shared.bank_width", "shared.row_words",
+                         "shared.conflict_cost", "shared.access_group"},
             .run = run};
 }
 

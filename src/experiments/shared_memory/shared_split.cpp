@@ -1,4 +1,5 @@
-// Whether shared memory takes its bytes from a cache's storage: lines that the cache keeps beside blocks with more and more shared memory.
+// Whether shared memory takes its bytes from a cache's storage: lines that the cache keeps beside blocks with more and
+// more shared memory.
 #include "experiments/experiments.hpp"
 
 #include "experiments/caches/known_caches.hpp"
@@ -16,7 +17,8 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.9;
-/// Share of loads that may miss where all lines are said to be kept; a cyclic walk of a line too many loses a set or more.
+/// Share of loads that may miss where all lines are said to be kept; a cyclic walk of a line too many loses a set or
+/// more.
 constexpr double kMisses = 0.02;
 /// Share of lines that a cache keeps in one launch and not in another that is alike.
 constexpr double kSlack = 0.03;
@@ -52,11 +54,13 @@ public:
 private:
     static std::int64_t most_of_block(const device::Device& device) {
         using enum device::Attribute;
-        return std::max(device.attribute(max_shared_memory_per_block_optin).value_or(0), device.attribute(max_shared_memory_per_block).value_or(16384));
+        return std::max(device.attribute(max_shared_memory_per_block_optin).value_or(0),
+                        device.attribute(max_shared_memory_per_block).value_or(16384));
     }
     void write(std::int64_t lines) {
         std::vector<device::Address> order;
-        for (std::int64_t i = 0; i < lines; ++i) order.push_back(array_.address() + static_cast<device::Address>(i * line_));
+        for (std::int64_t i = 0; i < lines; ++i)
+            order.push_back(array_.address() + static_cast<device::Address>(i * line_));
         chase_.write_cycle(order);
         written_ = lines;
     }
@@ -73,7 +77,9 @@ private:
                       .shared = Bytes{shared}})
             .value_or(miss_);
     }
-    bool keeps(std::int64_t lines, std::int64_t shared) { return latency(lines, shared) - hit_ <= kMisses * (miss_ - hit_); }
+    bool keeps(std::int64_t lines, std::int64_t shared) {
+        return latency(lines, shared) - hit_ <= kMisses * (miss_ - hit_);
+    }
     /// Most lines from `low`, which are kept, to `high`, which are not.
     std::int64_t lines_beside(std::int64_t shared, std::int64_t low, std::int64_t high) {
         while (high - low > 1) {
@@ -117,7 +123,10 @@ std::vector<Split> SharedSplit::splits() {
 }
 
 void SharedSplit::conclude(const std::vector<Split>& splits, Outcome& outcome) const {
-    const Evidence evidence{fmt::format("shared_split: lines of {} that a block keeps beside {} amounts of shared memory", cache_, splits.size()), kConfidence};
+    const Evidence evidence{
+        fmt::format("shared_split: lines of {} that a block keeps beside {} amounts of shared memory", cache_,
+                    splits.size()),
+        kConfidence};
     const auto overhead = static_cast<std::int64_t>(context_.findings.number("shared.block_overhead").value_or(0));
     std::vector<std::int64_t> options, capacities;
     for (const auto& split : splits) {
@@ -133,7 +142,8 @@ Outcome SharedSplit::measure() {
     Outcome outcome;
     for (const auto* kernel : chase_.kernels()) add_code_checks(*kernel, outcome);
     if (most_ <= least_ || miss_ <= hit_ || !keeps(known_ - known_ / 16, least_)) {
-        outcome.warnings.push_back(fmt::format("shared_split: {} does not keep the {} bytes that were found", cache_, known_ * line_));
+        outcome.warnings.push_back(
+            fmt::format("shared_split: {} does not keep the {} bytes that were found", cache_, known_ * line_));
         return outcome;
     }
     const auto found = splits();
@@ -143,7 +153,8 @@ Outcome SharedSplit::measure() {
         trace.columns[0].values.push_back(static_cast<double>(split.shared));
         trace.columns[1].values.push_back(static_cast<double>(split.lines));
     }
-    trace.plot = {fmt::format("Lines of {} beside shared memory of a block", cache_), "shared", {"lines"}, false, false};
+    trace.plot = {
+        fmt::format("Lines of {} beside shared memory of a block", cache_), "shared", {"lines"}, false, false};
     outcome.traces.push_back(std::move(trace));
     if (found.size() > 1) conclude(found, outcome);
     return outcome;
@@ -155,7 +166,8 @@ Outcome run(Context& context) {
     const auto capacity = most_capacity(context.findings, cache);
     const auto line = least_of(context.findings, fmt::format("caches.{}.line", cache));
     if (capacity <= 0 || capacity > kMostOfSm || !line) return {};
-    return or_left_out([&] { return SharedSplit(context, cache, capacity, static_cast<std::int64_t>(*line)).measure(); });
+    return or_left_out(
+        [&] { return SharedSplit(context, cache, capacity, static_cast<std::int64_t>(*line)).measure(); });
 }
 
 }  // namespace

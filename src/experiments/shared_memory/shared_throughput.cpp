@@ -26,8 +26,8 @@ constexpr std::array kChains = {1, 4};
 /// Loads of each chain; all chains together make a few hundred instructions.
 constexpr int kLength = 32;
 
-/// Every thread loads its own words again and again; neighbours load neighbouring words. Warps that do not fit reuse the
-/// words of the first ones.
+/// Every thread loads its own words again and again; neighbours load neighbouring words. Warps that do not fit reuse
+/// the words of the first ones.
 double rate_of(SharedChase& chase, int threads) {
     const auto shape = chase.shape();
     const auto step = static_cast<std::uint32_t>(kWordBytes * shape.width);
@@ -55,20 +55,26 @@ std::vector<int> thread_counts(const device::Device& device, int most) {
 Outcome measure(Context& context) {
     Outcome outcome;
     deduce::Trace trace{.name = "shared_throughput/warps", .experiment = "shared_throughput"};
-    trace.columns = {{"width", "bytes", {}}, {"chains", "count", {}}, {"threads", "count", {}}, {"rate", "bytes/cycle", {}}};
-    trace.plot = {
-        .title = "Bytes per cycle from shared memory against the threads that read, by the bytes of a load", .x = "threads", .y = {"rate"}, .split = "width"};
+    trace.columns = {
+        {"width", "bytes", {}}, {"chains", "count", {}}, {"threads", "count", {}}, {"rate", "bytes/cycle", {}}};
+    trace.plot = {.title = "Bytes per cycle from shared memory against the threads that read, by the bytes of a load",
+                  .x = "threads",
+                  .y = {"rate"},
+                  .split = "width"};
     double best = 0;
     for (const int width : kWidths) {
         for (const int chains : kChains) {
             SharedChase chase(context.device, {.width = width, .chains = chains, .length = kLength});
             add_code_checks(chase.compiled(), outcome);
-            for (const int threads : thread_counts(context.device, chase.compiled().properties().max_threads_per_block)) {
+            for (const int threads :
+                 thread_counts(context.device, chase.compiled().properties().max_threads_per_block)) {
                 context.progress(static_cast<double>(trace.columns[0].values.size()) / 36.0,
-                                 fmt::format("{} threads, {} loads of {} bytes in flight each", threads, chains, width * kWordBytes));
+                                 fmt::format("{} threads, {} loads of {} bytes in flight each", threads, chains,
+                                             width * kWordBytes));
                 const double rate = rate_of(chase, threads);
                 best = std::max(best, rate);
-                const std::array row{static_cast<double>(width * kWordBytes), static_cast<double>(chains), static_cast<double>(threads), rate};
+                const std::array row{static_cast<double>(width * kWordBytes), static_cast<double>(chains),
+                                     static_cast<double>(threads), rate};
                 for (std::size_t i = 0; i < row.size(); ++i) trace.columns[i].values.push_back(row[i]);
             }
         }
@@ -76,8 +82,9 @@ Outcome measure(Context& context) {
     if (best > 0) {
         const double words = std::round(best / kWordBytes) * kWordBytes;
         const double value = words > 0 && std::abs(best - words) <= kRounding * words ? words : best;
-        outcome.estimates.push_back(decided_real("shared.bytes_per_cycle", {value, std::min(value, best), std::max(value, best)},
-                                                 {"shared_throughput: best rate of conflict-free loads of 4, 8 and 16 bytes, n against 2n", kConfidence}));
+        outcome.estimates.push_back(decided_real(
+            "shared.bytes_per_cycle", {value, std::min(value, best), std::max(value, best)},
+            {"shared_throughput: best rate of conflict-free loads of 4, 8 and 16 bytes, n against 2n", kConfidence}));
     }
     outcome.traces.push_back(std::move(trace));
     return outcome;

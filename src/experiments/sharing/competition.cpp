@@ -56,7 +56,13 @@ void Competition::set_arrays(std::span<const device::Address> own, std::span<con
 
 std::optional<Competition::Cycles> Competition::cycles(const Walk& walk) {
     device::Arguments arguments;
-    arguments.add(own_start_).add(rival_start_).add(walk.own ? own_turns_ : 0).add(rival_turns_).add(walk.laps).add(walk.sm).add(walk.rival);
+    arguments.add(own_start_)
+        .add(rival_start_)
+        .add(walk.own ? own_turns_ : 0)
+        .add(rival_turns_)
+        .add(walk.laps)
+        .add(walk.sm)
+        .add(walk.rival);
     arguments.add(results_.address());
     if (hint_ == LoadHint::texture) arguments.add(texture_);
     const auto a_load = [](std::uint32_t begin, std::uint32_t end, std::uint32_t turns) {
@@ -66,7 +72,8 @@ std::optional<Competition::Cycles> Competition::cycles(const Walk& walk) {
         device_.fill_u32(results_.address(), 0, sizeof(CompetitionResults) / 4);
         kernel_.launch({blocks * sms_}, {1}, arguments);
         const auto r = results_.read<CompetitionResults>(1).front();
-        if (r.done != 0) return Cycles{a_load(r.begin, r.end, own_turns_), a_load(r.rival_begin, r.rival_end, rival_turns_)};
+        if (r.done != 0)
+            return Cycles{a_load(r.begin, r.end, own_turns_), a_load(r.rival_begin, r.rival_end, rival_turns_)};
     }
     return std::nullopt;
 }

@@ -1,4 +1,5 @@
-// Two blocks on chosen SMs that walk through different arrays: what one loses of a cache or TLB when the other works (Wong 2010, IV-J4).
+// Two blocks on chosen SMs that walk through different arrays: what one loses of a cache or TLB when the other works
+// (Wong 2010, IV-J4).
 #pragma once
 
 #include "experiments/chase/pointer_chase.hpp"
@@ -18,7 +19,8 @@ public:
 
     /// Writes the arrays as cycles; they share no word.
     void set_arrays(std::span<const device::Address> own, std::span<const device::Address> rivals);
-    /// Who walks: the own array's block on SM `sm`, or not at all, then `laps` times the rival's on SM `rival` (0: it only waits).
+    /// Who walks: the own array's block on SM `sm`, or not at all, then `laps` times the rival's on SM `rival` (0: it
+    /// only waits).
     struct Walk {
         std::uint32_t sm = 0, rival = 0;
         std::uint32_t laps = 0;

@@ -16,21 +16,25 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.95;
-/// What a block on the same SM takes at least; of that, who shares takes more than kShared and who does not less than kApart.
+/// What a block on the same SM takes at least; of that, who shares takes more than kShared and who does not less than
+/// kApart.
 constexpr double kLeast = 0.2, kShared = 0.5, kApart = 0.25;
 /// Laps of a rival; a single one is enough where a block on the same SM then takes so much.
 constexpr std::uint32_t kLaps = 3;
 constexpr double kEnough = 0.5;
-/// Where it takes less than this, more may be seen of what the second block lacks: a cache that keeps what has been used leaves it nothing.
+/// Where it takes less than this, more may be seen of what the second block lacks: a cache that keeps what has been
+/// used leaves it nothing.
 constexpr double kClear = 0.4;
 /// Walks of each kind where single loads are slow by accident, of which some walk has none; elsewhere fewer do.
 constexpr int kRuns = 3, kDisturbedRuns = 12;
-/// The own array is so much of what surely stays; both together are so many times that, and so many times the most that may stay.
+/// The own array is so much of what surely stays; both together are so many times that, and so many times the most that
+/// may stay.
 constexpr double kOwnPart = 0.75, kTogether = 1.5, kTogetherAtMost = 1.125;
 /// Part of what it had that a quiet walk may seem to lose.
 constexpr double kUndisturbed = 0.1;
 
-/// What a block on SM 0 loses to a rival, or the rival to it; the fastest of several walks count, since what disturbs a walk only delays it.
+/// What a block on SM 0 loses to a rival, or the rival to it; the fastest of several walks count, since what disturbs a
+/// walk only delays it.
 class Losses {
 public:
     Losses(Competition& competition, double cost) : competition_(competition), cost_(cost) {
@@ -43,11 +47,13 @@ public:
         }
         noisy_ = slowest - *alone_ > kUndisturbed * cost;
     }
-    /// What the one on SM 0 loses to a rival that walks `laps` times, of whom it is expected to take nothing or as much as `expected`; nothing where no two
-    /// blocks came to these SMs.
+    /// What the one on SM 0 loses to a rival that walks `laps` times, of whom it is expected to take nothing or as much
+    /// as `expected`; nothing where no two blocks came to these SMs.
     [[nodiscard]] std::optional<double> of_own(std::uint32_t rival, std::uint32_t laps, double expected) const {
         if (!alone_) return std::nullopt;
-        return settled(expected, [&] { return lost(competition_.cycles({.rival = rival, .laps = laps}), &Competition::Cycles::own, *alone_); });
+        return settled(expected, [&] {
+            return lost(competition_.cycles({.rival = rival, .laps = laps}), &Competition::Cycles::own, *alone_);
+        });
     }
     /// What a rival loses to the one on SM 0, compared with what it has if that one does not walk.
     [[nodiscard]] std::optional<double> of_rival(std::uint32_t rival, double expected) const {
@@ -61,7 +67,8 @@ public:
     }
 
 private:
-    [[nodiscard]] std::optional<double> lost(const std::optional<Competition::Cycles>& cycles, double Competition::Cycles::*whose, double alone) const {
+    [[nodiscard]] std::optional<double> lost(const std::optional<Competition::Cycles>& cycles,
+                                             double Competition::Cycles::*whose, double alone) const {
         return cycles ? std::optional(((*cycles).*whose - alone) / cost_) : std::nullopt;
     }
     template <class Measure>
@@ -70,7 +77,8 @@ private:
         for (int i = 0; i < (noisy_ ? kDisturbedRuns : kRuns); ++i) {
             const std::optional<double> now = measure();
             if (!now) break;
-            const bool confirmed = *now < kUndisturbed || std::abs(*now - expected) < kUndisturbed || (least && std::abs(*now - *least) < kUndisturbed);
+            const bool confirmed = *now < kUndisturbed || std::abs(*now - expected) < kUndisturbed ||
+                                   (least && std::abs(*now - *least) < kUndisturbed);
             least = std::min(least.value_or(*now), *now);
             if (confirmed && !noisy_) break;
         }
@@ -101,7 +109,8 @@ std::string scope_name(const Context& context, std::size_t shared_by) {
 
 Footprints::Footprints(std::uint64_t least, std::uint64_t most)
     : own(static_cast<std::uint64_t>(kOwnPart * static_cast<double>(least))),
-      together(static_cast<std::uint64_t>(std::max(kTogether * static_cast<double>(least), kTogetherAtMost * static_cast<double>(most)))) {}
+      together(static_cast<std::uint64_t>(
+          std::max(kTogether * static_cast<double>(least), kTogetherAtMost * static_cast<double>(most)))) {}
 
 Sharing compete_with_all(const Context& context, Competition& competition, double cost) {
     const Losses losses(competition, cost);
@@ -144,16 +153,21 @@ bool Sharing::any_takes() const {
     return std::ranges::any_of(losses, [](const Loss& loss) { return loss.lost >= kLeast; });
 }
 
-std::uint32_t Sharing::most_taking() const { return losses.empty() ? 0 : std::ranges::max_element(losses, {}, &Loss::lost)->rival; }
+std::uint32_t Sharing::most_taking() const {
+    return losses.empty() ? 0 : std::ranges::max_element(losses, {}, &Loss::lost)->rival;
+}
 
-void report_scope(const Context& context, const std::string& path, const Sharing& sharing, const std::string& method, Outcome& outcome) {
+void report_scope(const Context& context, const std::string& path, const Sharing& sharing, const std::string& method,
+                  Outcome& outcome) {
     Evidence evidence{method, kConfidence};
     const auto found = sharing.sharers();
     const auto sms = found.sms.size(), rivals = sharing.losses.size();
     const std::string which = sms > 0 && sms < rivals ? fmt::format(": {}", fmt::join(found.sms, ", ")) : "";
-    evidence.note =
-        fmt::format("{} SMs of {} share it{}; a second block on SM 0 {} {:.0f}% of what {} had, one that does not share at most {:.0f}%", sms, rivals, which,
-                    sharing.rivals_lose ? "lacks" : "takes", 100 * found.own_loss, sharing.rivals_lose ? "it alone" : "the first one", 100 * found.loss_apart);
+    evidence.note = fmt::format(
+        "{} SMs of {} share it{}; a second block on SM 0 {} {:.0f}% of what {} had, one that does not share at most "
+        "{:.0f}%",
+        sms, rivals, which, sharing.rivals_lose ? "lacks" : "takes", 100 * found.own_loss,
+        sharing.rivals_lose ? "it alone" : "the first one", 100 * found.loss_apart);
     if (found.decided())
         outcome.estimates.push_back(decided(path, scope_name(context, sms), evidence));
     else
@@ -164,8 +178,9 @@ bool report_scheduler(const std::string& path, const Sharing& warps, const std::
     const auto found = warps.sharers_like(warps.most_taking());
     if (warps.losses.size() < 2 || !found.decided() || found.sms.size() > 1) return false;
     Evidence evidence{method, kConfidence};
-    evidence.note = fmt::format("of {} warps, one for each scheduler, one takes {:.0f}% of what the first one had, the others at most {:.0f}%",
-                                warps.losses.size(), 100 * found.own_loss, 100 * found.loss_apart);
+    evidence.note = fmt::format(
+        "of {} warps, one for each scheduler, one takes {:.0f}% of what the first one had, the others at most {:.0f}%",
+        warps.losses.size(), 100 * found.own_loss, 100 * found.loss_apart);
     outcome.estimates.push_back(decided(path, std::string("scheduler"), evidence));
     return true;
 }

@@ -35,8 +35,8 @@ struct Sharing {
     [[nodiscard]] std::uint32_t most_taking() const;
 };
 
-/// Bytes of what two blocks walk through of a cache or TLB that holds `least` bytes, or up to `most`: the own array surely stays, both together surely
-/// don't.
+/// Bytes of what two blocks walk through of a cache or TLB that holds `least` bytes, or up to `most`: the own array
+/// surely stays, both together surely don't.
 struct Footprints {
     Footprints(std::uint64_t least, std::uint64_t most);
     std::uint64_t own, together;
@@ -44,15 +44,18 @@ struct Footprints {
 
 class Competition;
 
-/// What a block on SM 0 loses to one on each SM in turn, or those to it where it keeps all. `cost`: cycles that a load takes longer when all that it had is gone.
+/// What a block on SM 0 loses to one on each SM in turn, or those to it where it keeps all. `cost`: cycles that a load
+/// takes longer when all that it had is gone.
 [[nodiscard]] Sharing compete_with_all(const Context& context, Competition& competition, double cost);
 
-/// Adds the estimate for `path`, such as caches.l1.scope; `method` says what was done. What a second block on SM 0 takes is the measure of what
-/// sharing costs: policies that keep what is used lose only a part.
-void report_scope(const Context& context, const std::string& path, const Sharing& sharing, const std::string& method, Outcome& outcome);
+/// Adds the estimate for `path`, such as caches.l1.scope; `method` says what was done. What a second block on SM 0
+/// takes is the measure of what sharing costs: policies that keep what is used lose only a part.
+void report_scope(const Context& context, const std::string& path, const Sharing& sharing, const std::string& method,
+                  Outcome& outcome);
 
-/// Where of several warps of another block on SM 0, one for each scheduler, only one takes what the first warp of SM 0 had: says that each scheduler has its
-/// own, and returns true. `warps`: what each takes, by its number.
-[[nodiscard]] bool report_scheduler(const std::string& path, const Sharing& warps, const std::string& method, Outcome& outcome);
+/// Where of several warps of another block on SM 0, one for each scheduler, only one takes what the first warp of SM 0
+/// had: says that each scheduler has its own, and returns true. `warps`: what each takes, by its number.
+[[nodiscard]] bool report_scheduler(const std::string& path, const Sharing& warps, const std::string& method,
+                                    Outcome& outcome);
 
 }  // namespace gputomo::experiments

@@ -37,19 +37,23 @@ std::vector<KnownCache> caches_of(const Findings& findings, const std::string& p
     std::vector<KnownCache> caches;
     const auto names = names_of(findings, fmt::format("paths.{}.caches", path));
     for (std::size_t i = 0; i < names.size(); ++i) {
-        const auto leaf = [&](std::string_view what) { return findings.number(fmt::format("caches.{}.{}", names[i], what)); };
+        const auto leaf = [&](std::string_view what) {
+            return findings.number(fmt::format("caches.{}.{}", names[i], what));
+        };
         const auto capacity = least_of(findings, fmt::format("caches.{}.capacity", names[i]));
         const auto next = i + 1 < names.size() ? findings.number(fmt::format("caches.{}.latency", names[i + 1]))
                                                : findings.number(fmt::format("paths.{}.memory_latency", path));
         if (!capacity || *capacity <= 0 || !leaf("latency") || !next) break;
         const double line = leaf("line").value_or(leaf("sector").value_or(128));
-        caches.push_back({names[i], static_cast<std::uint64_t>(*capacity), static_cast<std::uint64_t>(line), *leaf("latency"), *next});
+        caches.push_back({names[i], static_cast<std::uint64_t>(*capacity), static_cast<std::uint64_t>(line),
+                          *leaf("latency"), *next});
     }
     return caches;
 }
 
 /// Two arrays of one size, one behind the other, in steps of the longest line; empty where they have no room.
-std::array<std::vector<device::Address>, 2> arrays_for(const std::vector<KnownCache>& caches, std::size_t index, std::uint64_t room, device::Address base) {
+std::array<std::vector<device::Address>, 2> arrays_for(const std::vector<KnownCache>& caches, std::size_t index,
+                                                       std::uint64_t room, device::Address base) {
     std::uint64_t line = 0;
     for (std::size_t i = 0; i <= index; ++i) line = std::max(line, caches[i].line);
     const std::uint64_t capacity = caches[index].capacity, bytes = Footprints(capacity, capacity).own / line * line;
@@ -83,7 +87,8 @@ void measure_path(Context& context, const Place& place, std::vector<KnownCache> 
             continue;
         }
         competition.set_arrays(arrays[0], arrays[1]);
-        context.progress(static_cast<double>(i) / static_cast<double>(caches.size()), fmt::format("what shares {}", caches[i].name));
+        context.progress(static_cast<double>(i) / static_cast<double>(caches.size()),
+                         fmt::format("what shares {}", caches[i].name));
         report_scope(context, fmt::format("caches.{}.scope", caches[i].name),
                      compete_with_all(context, competition, caches[i].next_latency - caches[i].latency),
                      "scopes: blocks on the other SMs compete with one on SM 0", outcome);
@@ -92,20 +97,23 @@ void measure_path(Context& context, const Place& place, std::vector<KnownCache> 
 
 Outcome measure(Context& context) {
     Outcome outcome;
-    measure_path(context, {"constant", LoadHint::constant, 0, kConstants, 0}, caches_of(context.findings, "constant"), outcome);
+    measure_path(context, {"constant", LoadHint::constant, 0, kConstants, 0}, caches_of(context.findings, "constant"),
+                 outcome);
     const auto total = context.device.attribute(device::Attribute::total_memory_bytes).value_or(kMostMemory);
     const auto room = std::min(kMostMemory, total / 4);
     const device::Buffer memory(context.device, Bytes{room});
     auto global = caches_of(context.findings, "global");
     // Before textures: on an H200, loads of what a texture has brought into the L1 miss there for as long as it stays.
     if (!global.empty() && global.front().name == "l1") {
-        measure_path(context, {"global", LoadHint::all, memory.address(), static_cast<std::uint64_t>(room), 0}, {global.front()}, outcome);
+        measure_path(context, {"global", LoadHint::all, memory.address(), static_cast<std::uint64_t>(room), 0},
+                     {global.front()}, outcome);
         global.erase(global.begin());
     }
     const auto texture = context.device.linear_texture(memory.address(), Bytes{room}, device::TexelFormat::u32);
-    measure_path(context, {"texture", LoadHint::texture, memory.address(), static_cast<std::uint64_t>(room), texture}, caches_of(context.findings, "texture"),
+    measure_path(context, {"texture", LoadHint::texture, memory.address(), static_cast<std::uint64_t>(room), texture},
+                 caches_of(context.findings, "texture"), outcome);
+    measure_path(context, {"global", LoadHint::l2_only, memory.address(), static_cast<std::uint64_t>(room), 0}, global,
                  outcome);
-    measure_path(context, {"global", LoadHint::l2_only, memory.address(), static_cast<std::uint64_t>(room), 0}, global, outcome);
     return outcome;
 }
 

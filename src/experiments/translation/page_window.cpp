@@ -1,8 +1,9 @@
 // Memory whose page entries are active at once, and what it costs to switch to another part of it.
 //
-// A few loads at one address, a few at another, in turn: where only the first load at each of them is slow, however near or far others are
-// looked up at the same time, the two are in different windows. The first address that is in another window than the start is a boundary,
-// the first one that is in another window than that is the next. What the boundaries say of pairs of random addresses is then tried.
+// A few loads at one address, a few at another, in turn: where only the first load at each of them is slow, however
+// near or far others are looked up at the same time, the two are in different windows. The first address that is in
+// another window than the start is a boundary, the first one that is in another window than that is the next. What the
+// boundaries say of pairs of random addresses is then tried.
 #include "experiments/experiments.hpp"
 
 #include "deduce/statistics.hpp"
@@ -66,7 +67,8 @@ public:
     }
 
 private:
-    static constexpr const char* kMethod = "page_window: loads in turn at two places, of which the first at each is slow";
+    static constexpr const char* kMethod =
+        "page_window: loads in turn at two places, of which the first at each is slow";
 
     /// Rows of loads at the places of `a` and then of `b`.
     Trial alternate(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
@@ -103,11 +105,14 @@ private:
     }
 
     void add(Outcome& outcome, std::uint64_t first, std::uint64_t window) {
-        const auto number = [&](std::uint64_t place) { return place < first ? std::uint64_t{0} : 1 + (place - first) / window; };
+        const auto number = [&](std::uint64_t place) {
+            return place < first ? std::uint64_t{0} : 1 + (place - first) / window;
+        };
         int agreed = 0;
         std::vector<double> costs;
         for (int i = 0; i < kTrials; ++i) {
-            const auto a = neighbours(random_() % (bytes_ / word_) * word_, first, window), b = neighbours(random_() % (bytes_ / word_) * word_, first, window);
+            const auto a = neighbours(random_() % (bytes_ / word_) * word_, first, window),
+                       b = neighbours(random_() % (bytes_ / word_) * word_, first, window);
             const auto trial = alternate(a, b);
             const bool predicted = number(a[0]) != number(b[0]);
             agreed += trial.switches() == predicted ? 1 : 0;
@@ -115,16 +120,19 @@ private:
         }
         const double confidence = (agreed + 1.0) / (kTrials + 2.0);
         if (confidence < kPredicts || costs.empty()) {
-            outcome.warnings.push_back(fmt::format("page_window: windows of {} MiB predict {} of {} pairs of places", window >> 20, agreed, kTrials));
+            outcome.warnings.push_back(fmt::format("page_window: windows of {} MiB predict {} of {} pairs of places",
+                                                   window >> 20, agreed, kTrials));
             return;
         }
-        const Evidence evidence{kMethod, confidence, fmt::format("{} of {} pairs of random places as the boundaries say", agreed, kTrials)};
+        const Evidence evidence{kMethod, confidence,
+                                fmt::format("{} of {} pairs of random places as the boundaries say", agreed, kTrials)};
         outcome.estimates.push_back(decided("paths.global.page_window", static_cast<std::int64_t>(window), evidence));
         outcome.estimates.push_back(decided_integer("paths.global.page_window_penalty", summarise(costs), evidence));
     }
     Outcome& without(Outcome& outcome) const {
         outcome.estimates.push_back(
-            absent("paths.global.page_window", {kMethod, 0.9, fmt::format("no switch between places up to {} MiB apart", bytes_ >> 20)}));
+            absent("paths.global.page_window",
+                   {kMethod, 0.9, fmt::format("no switch between places up to {} MiB apart", bytes_ >> 20)}));
         return outcome;
     }
     static void add_open(Outcome& outcome, std::uint64_t least) {
@@ -142,7 +150,8 @@ Outcome measure(Context& context) {
     context.progress(0, "mapping memory");
     const std::uint64_t page = aliased_page(context.device);
     if (page > 0) return WindowFinder(context, MappedWindow::aliased(context.device, page, kMappings)).run();
-    const auto memory = static_cast<std::uint64_t>(context.device.attribute(device::Attribute::total_memory_bytes).value_or(0));
+    const auto memory =
+        static_cast<std::uint64_t>(context.device.attribute(device::Attribute::total_memory_bytes).value_or(0));
     const std::uint64_t bytes = std::min(kMostPlain, memory / 4 * 3 / kPlainPage * kPlainPage);
     if (bytes == 0) return {};
     return WindowFinder(context, MappedWindow::plain(context.device, bytes, kPlainPage)).run();

@@ -11,7 +11,8 @@
 
 namespace gputomo::experiments {
 
-/// Distance of the loads of the sweep in a plain array: no more than an entry of the first TLB spans. Pages of plain arrays.
+/// Distance of the loads of the sweep in a plain array: no more than an entry of the first TLB spans. Pages of plain
+/// arrays.
 inline constexpr std::uint64_t kPlainStride = std::uint64_t{64} << 10, kPlainPage = 4096;
 
 /// A level of translation as one window shows it.
@@ -31,13 +32,16 @@ struct TlbQuestion {
     PageWindows page_windows;
 };
 
-/// The last cache of a path as found before, the first of whose caches is caches.PREFIX1: of a size left open, the most it can be.
+/// The last cache of a path as found before, the first of whose caches is caches.PREFIX1: of a size left open, the most
+/// it can be.
 [[nodiscard]] DataCaches data_caches(const Findings& findings, const std::string& path, const std::string& prefix);
 
 /// Nearest first.
-[[nodiscard]] std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, const TlbQuestion& question, Outcome& outcome);
+[[nodiscard]] std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, const TlbQuestion& question,
+                                              Outcome& outcome);
 
 /// Adds tlbs.PATH_l1.* and so on, and paths.PATH.tlbs. `range`: bytes of addresses that were tried.
-void report_tlbs(const std::vector<FoundTlb>& found, const std::string& path, std::uint64_t range, const std::string& experiment, Outcome& outcome);
+void report_tlbs(const std::vector<FoundTlb>& found, const std::string& path, std::uint64_t range,
+                 const std::string& experiment, Outcome& outcome);
 
 }  // namespace gputomo::experiments

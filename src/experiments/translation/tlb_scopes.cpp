@@ -34,9 +34,9 @@ constexpr double kPartOfCache = 0.5;
 struct KnownTlb {
     std::string name;
     std::uint64_t reach = 0, most = 0;  ///< bytes; where the reach is open, between these
-    std::uint64_t step = 0;             ///< bytes; entries further apart are surely different ones, or as far as is known
-    std::uint64_t hidden = 0;           ///< bytes; an entry of the level before spans so much and would hide lookups within
-    double penalty = 0;                 ///< cycles
+    std::uint64_t step = 0;    ///< bytes; entries further apart are surely different ones, or as far as is known
+    std::uint64_t hidden = 0;  ///< bytes; an entry of the level before spans so much and would hide lookups within
+    double penalty = 0;        ///< cycles
 };
 
 /// The TLBs of a path as earlier experiments left them; nothing from the first on whose reach is not known.
@@ -53,7 +53,8 @@ std::vector<KnownTlb> tlbs_of(const Findings& findings, const std::string& path)
         // Where the span is open, that of the level before.
         step = span ? static_cast<std::uint64_t>(*span) : step;
         const auto most = most_of(findings, leaf("reach")).value_or(*reach);
-        tlbs.push_back({name, static_cast<std::uint64_t>(*reach), static_cast<std::uint64_t>(most), step, before, *penalty});
+        tlbs.push_back(
+            {name, static_cast<std::uint64_t>(*reach), static_cast<std::uint64_t>(most), step, before, *penalty});
     }
     return tlbs;
 }
@@ -69,9 +70,11 @@ Arrays arrays_in(const Window& window, std::uint64_t page, const KnownTlb& tlb, 
     const std::uint64_t apart = std::clamp(page / (2 * rivals) / kWord * kWord, kWord, kSpread);
     // Neighbours come long after each other, when the level before has lost the entry that holds both.
     const std::uint64_t neighbours = std::clamp<std::uint64_t>(tlb.hidden / step, 1, count);
-    const auto fill = [&](std::vector<device::Address>& array, device::Address begin, std::uint64_t entries, std::uint64_t odd) {
+    const auto fill = [&](std::vector<device::Address>& array, device::Address begin, std::uint64_t entries,
+                          std::uint64_t odd) {
         for (std::uint64_t first = 0; first < neighbours; ++first)
-            for (std::uint64_t i = first; i < entries; i += neighbours) array.push_back(begin + i * step + (2 * i + odd) * apart % page / kWord * kWord);
+            for (std::uint64_t i = first; i < entries; i += neighbours)
+                array.push_back(begin + i * step + (2 * i + odd) * apart % page / kWord * kWord);
     };
     Arrays arrays;
     fill(arrays[0], window.base, count, 0);
@@ -86,7 +89,8 @@ public:
     Outcome measure() {
         const auto tlbs = tlbs_of(context_.findings, "global");
         for (std::size_t i = 0; i < tlbs.size(); ++i) {
-            context_.progress(static_cast<double>(i) / static_cast<double>(tlbs.size()), fmt::format("what shares {}", tlbs[i].name));
+            context_.progress(static_cast<double>(i) / static_cast<double>(tlbs.size()),
+                              fmt::format("what shares {}", tlbs[i].name));
             compete(tlbs[i]);
         }
         return std::move(outcome_);
@@ -104,7 +108,8 @@ private:
         if (!aliases && both > kMostMemory) return warn(tlb, "reaches too far for arrays beyond it");
         // Parts of steps take a whole one each.
         const std::uint64_t words = both / word + 3 * step / word;
-        const auto mapped = aliases ? MappedWindow::aliased(context_.device, word, words) : MappedWindow::plain(context_.device, words * word, word);
+        const auto mapped = aliases ? MappedWindow::aliased(context_.device, word, words)
+                                    : MappedWindow::plain(context_.device, words * word, word);
         const auto arrays = arrays_in(mapped.window(), aliases ? page_ : kSmallPage, tlb, step);
         if (arrays[0].empty()) return warn(tlb, "has too many entries to be competed for from every SM");
         const auto cache = static_cast<double>(largest_cache(context_));
@@ -115,7 +120,9 @@ private:
         const auto sharing = compete_with_all(context_, competition, tlb.penalty);
         report_scope(context_, fmt::format("tlbs.{}.scope", tlb.name), sharing, kMethod, outcome_);
         if (outcome_.estimates.back().value == deduce::Value(std::string("cpc")))
-            outcome_.estimates.push_back(decided("topology.sms_per_cpc", static_cast<std::int64_t>(sharing.sharers().sms.size()), {kMethod, kConfidence}));
+            outcome_.estimates.push_back(decided("topology.sms_per_cpc",
+                                                 static_cast<std::int64_t>(sharing.sharers().sms.size()),
+                                                 {kMethod, kConfidence}));
     }
     void warn(const KnownTlb& tlb, std::string_view why) {
         outcome_.warnings.push_back(fmt::format("tlb_scopes: {} {}: what shares it is left open", tlb.name, why));

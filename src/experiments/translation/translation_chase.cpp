@@ -12,7 +12,8 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Neighbours of a tour lie so far apart in their pages: in different lines of any cache, and in different words on a later visit.
+/// Neighbours of a tour lie so far apart in their pages: in different lines of any cache, and in different words on a
+/// later visit.
 constexpr std::uint64_t kSpread = 256 + 8;
 /// The same for textures, whose first cache is small: all lie in one of its sets.
 constexpr std::uint64_t kTextureSpread = 256 + 4;
@@ -20,38 +21,42 @@ constexpr std::uint64_t kLongestLine = 256;
 /// Of a plain array's page, the part that is surely one page.
 constexpr std::uint64_t kSmallPage = 4096;
 constexpr std::uint64_t kLinesOfPage = kSmallPage / kLongestLine;
-/// Data take at most this share of the last cache, or so many times its capacity; in between neither all hit nor all miss.
+/// Data take at most this share of the last cache, or so many times its capacity; in between neither all hit nor all
+/// miss.
 constexpr std::uint64_t kFittingShare = 8, kTimesCapacity = 2;
 constexpr std::uint64_t kFewPages = 4;
-/// Lines of a page that a texture chase visits, the same of every page: of a few pages they overflow the one set of the first cache in
-/// which they lie, and the caches behind keep all of a page's or none. An odd number, so that where the clock steps in two cycles
-/// the first load of a page doesn't always begin at the same part of a step.
+/// Lines of a page that a texture chase visits, the same of every page: of a few pages they overflow the one set of the
+/// first cache in which they lie, and the caches behind keep all of a page's or none. An odd number, so that where the
+/// clock steps in two cycles the first load of a page doesn't always begin at the same part of a step.
 constexpr std::uint64_t kTextureLines = 5;
 /// Readings of one element that differ by less are the same but for jitter: a TLB's miss costs more.
 constexpr double kJitter = 7;
-/// Laps whose median an element's readings become, as many as short tours have time for: on an H200 a load of the L2 reads 2 cycles more or less (standard
-/// deviation), and the first TLB's miss costs ten.
+/// Laps whose median an element's readings become, as many as short tours have time for: on an H200 a load of the L2
+/// reads 2 cycles more or less (standard deviation), and the first TLB's miss costs ten.
 constexpr std::uint64_t kFewestCalmLaps = 3, kCalmLaps = 9, kCalmLoads = 4096;
 /// Share and cycles by which the cost of a cache miss varies.
 constexpr double kMissCostSpread = 0.02, kMissCostCycles = 4;
-/// Windows start where an entry does, however much it spans. In aliased windows the start must be a mapping as well: the last one
-/// before that address.
+/// Windows start where an entry does, however much it spans. In aliased windows the start must be a mapping as well:
+/// the last one before that address.
 constexpr std::uint64_t kAlignment = std::uint64_t{1} << 30;
 }  // namespace
 
 MappedWindow MappedWindow::aliased(device::Device& device, std::uint64_t word, std::uint64_t count) {
     const std::uint64_t bytes = word * count + kAlignment;
-    const auto begin = device.map_aliased(device.mapping_granularity(), Bytes{static_cast<std::int64_t>(word)}, Bytes{static_cast<std::int64_t>(bytes)});
+    const auto begin = device.map_aliased(device.mapping_granularity(), Bytes{static_cast<std::int64_t>(word)},
+                                          Bytes{static_cast<std::int64_t>(bytes)});
     const std::uint64_t until_aligned = (kAlignment - begin % kAlignment) % kAlignment;
     return {device, begin, {begin + until_aligned / word * word, word * count, word, true}};
 }
 
-MappedWindow MappedWindow::plain(device::Device& device, std::uint64_t bytes, std::uint64_t word, std::uint64_t alignment) {
+MappedWindow MappedWindow::plain(device::Device& device, std::uint64_t bytes, std::uint64_t word,
+                                 std::uint64_t alignment) {
     const auto begin = device.allocate(Bytes{static_cast<std::int64_t>(bytes + alignment)});
     return {device, begin, {(begin + alignment - 1) / alignment * alignment, bytes, word, false}};
 }
 
-MappedWindow::MappedWindow(MappedWindow&& other) noexcept : device_(std::exchange(other.device_, nullptr)), begin_(other.begin_), window_(other.window_) {}
+MappedWindow::MappedWindow(MappedWindow&& other) noexcept
+    : device_(std::exchange(other.device_, nullptr)), begin_(other.begin_), window_(other.window_) {}
 
 MappedWindow::~MappedWindow() {
     if (device_ != nullptr) device_->free(begin_);
@@ -63,11 +68,13 @@ ArrayPlace MappedWindow::place(LoadHint hint) const {
     if (hint != LoadHint::texture) return place;
     place.spread = kTextureSpread;
     place.by_page = false;
-    place.texture = device_->linear_texture(window_.base, Bytes{static_cast<std::int64_t>(window_.bytes)}, device::TexelFormat::u32);
+    place.texture = device_->linear_texture(window_.base, Bytes{static_cast<std::int64_t>(window_.bytes)},
+                                            device::TexelFormat::u32);
     return place;
 }
 
-TranslationChase::TranslationChase(Context& context, const MappedWindow& mapped, DataCaches caches, LoadHint hint, PageWindows page_windows)
+TranslationChase::TranslationChase(Context& context, const MappedWindow& mapped, DataCaches caches, LoadHint hint,
+                                   PageWindows page_windows)
     : window_(mapped.window()),
       caches_(caches),
       hint_(hint),
@@ -92,7 +99,8 @@ deduce::ChaseTrace TranslationChase::operator()(const deduce::ChaseRequest& requ
 
 deduce::ChaseTrace TranslationChase::less_single_page(const deduce::ChaseRequest& request) {
     const std::size_t size = request.offsets.size();
-    const auto laps = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kCalmLoads / std::max<std::size_t>(1, size) | 1, kFewestCalmLaps, kCalmLaps));
+    const auto laps = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(kCalmLoads / std::max<std::size_t>(1, size) | 1, kFewestCalmLaps, kCalmLaps));
     deduce::ChaseRequest longer = request;
     if (laps > kFewestCalmLaps) longer.recorded_laps = std::max(request.recorded_laps, laps);
     auto trace = array_(longer);
@@ -134,7 +142,8 @@ deduce::ChaseTrace TranslationChase::in_one_page_window(const deduce::ChaseReque
     const auto& offsets = request.offsets;
     for (std::size_t i = 0; i < trace.latencies.size(); ++i) {
         const std::size_t load = i % offsets.size(), before = (load + offsets.size() - 1) % offsets.size();
-        if (offsets[load] / page_windows_.bytes != offsets[before] / page_windows_.bytes) trace.latencies[i] -= page_windows_.penalty;
+        if (offsets[load] / page_windows_.bytes != offsets[before] / page_windows_.bytes)
+            trace.latencies[i] -= page_windows_.penalty;
     }
     return trace;
 }
@@ -154,7 +163,8 @@ std::vector<double> TranslationChase::all_of_pages(const deduce::ChaseRequest& r
 }
 
 deduce::ChaseTrace TranslationChase::first_of_page(const deduce::ChaseRequest& request) {
-    const std::uint64_t wanted = kTimesCapacity * caches_.capacity / kLongestLine / std::max<std::uint64_t>(1, request.offsets.size());
+    const std::uint64_t wanted =
+        kTimesCapacity * caches_.capacity / kLongestLine / std::max<std::uint64_t>(1, request.offsets.size());
     const std::uint64_t lines = std::clamp<std::uint64_t>(wanted, 4, kLinesOfPage);
     const auto all = all_of_pages(request, lines);
     deduce::ChaseTrace trace;
@@ -171,7 +181,8 @@ deduce::ChaseTrace TranslationChase::less_own_page(const deduce::ChaseRequest& r
     const auto all = all_of_pages(request, lines);
     deduce::ChaseTrace trace;
     for (std::size_t i = 0; i + lines <= all.size(); i += lines) {
-        const std::vector<double> others(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.begin() + static_cast<std::ptrdiff_t>(i + lines));
+        const std::vector<double> others(all.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                         all.begin() + static_cast<std::ptrdiff_t>(i + lines));
         trace.latencies.push_back(all[i] - deduce::mean_near_median(others, clock_step_));
     }
     return trace;
@@ -186,7 +197,8 @@ void insert(std::vector<std::uint64_t>& few, std::uint64_t value) {
 
 }  // namespace
 
-UnhiddenChase::UnhiddenChase(TranslationChase& chase, std::vector<NearTlb> near, std::uint64_t room) : chase_(&chase), near_(std::move(near)), room_(room) {
+UnhiddenChase::UnhiddenChase(TranslationChase& chase, std::vector<NearTlb> near, std::uint64_t room)
+    : chase_(&chase), near_(std::move(near)), room_(room) {
     for (const auto& tlb : near_) step_ = std::lcm(step_, tlb.sets * tlb.span);
 }
 
@@ -197,12 +209,13 @@ std::uint64_t UnhiddenChase::end() const {
     return room_ > 2 * neighbours ? room_ - neighbours : 0;
 }
 
-std::uint64_t UnhiddenChase::lacking(const NearTlb& near, const Places& tour, const std::vector<Places>& further, std::size_t at,
-                                     std::unordered_set<std::uint64_t>& between) const {
+std::uint64_t UnhiddenChase::lacking(const NearTlb& near, const Places& tour, const std::vector<Places>& further,
+                                     std::size_t at, std::unordered_set<std::uint64_t>& between) const {
     const std::uint64_t own = tour[at] / near.span;
     Places entries;
     const auto add = [&](std::uint64_t offset) {
-        if (offset / near.span != own && (offset / near.span) % near.sets == own % near.sets) insert(entries, offset / near.span);
+        if (offset / near.span != own && (offset / near.span) % near.sets == own % near.sets)
+            insert(entries, offset / near.span);
         between.insert(offset);
     };
     for (std::size_t i = at; i < at + tour.size() && entries.size() < near.crowd; ++i) {

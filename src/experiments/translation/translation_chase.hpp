@@ -18,13 +18,14 @@ struct Window {
     bool aliased = false;  ///< every word leads to the same physical memory
 };
 
-/// Memory behind a window: where the device can, one physical page at many virtual addresses, so that data stay in a cache and
-/// only translation varies; else a plain array.
+/// Memory behind a window: where the device can, one physical page at many virtual addresses, so that data stay in a
+/// cache and only translation varies; else a plain array.
 class MappedWindow {
 public:
     /// One page every `word` bytes, `count` times. Throws DeviceError where the device cannot.
     static MappedWindow aliased(device::Device& device, std::uint64_t word, std::uint64_t count);
-    static MappedWindow plain(device::Device& device, std::uint64_t bytes, std::uint64_t word, std::uint64_t alignment = kPlainAlignment);
+    static MappedWindow plain(device::Device& device, std::uint64_t bytes, std::uint64_t word,
+                              std::uint64_t alignment = kPlainAlignment);
     MappedWindow(MappedWindow&& other) noexcept;
     MappedWindow(const MappedWindow&) = delete;
     MappedWindow& operator=(const MappedWindow&) = delete;
@@ -36,7 +37,8 @@ public:
 
 private:
     static constexpr std::uint64_t kPlainAlignment = std::uint64_t{32} << 20;
-    MappedWindow(device::Device& device, device::Address begin, Window window) : device_(&device), begin_(begin), window_(window) {}
+    MappedWindow(device::Device& device, device::Address begin, Window window)
+        : device_(&device), begin_(begin), window_(window) {}
     device::Device* device_;
     device::Address begin_;  ///< of the allocation
     Window window_;
@@ -48,8 +50,8 @@ struct DataCaches {
     double miss_cost = 0;        ///< cycles from the last cache's latency to memory's
 };
 
-/// Bytes, from the start of a plain array on, whose pages are active at once, and cycles that a load of another such window than the last one's
-/// takes longer; 0: all of them, or not known.
+/// Bytes, from the start of a plain array on, whose pages are active at once, and cycles that a load of another such
+/// window than the last one's takes longer; 0: all of them, or not known.
 struct PageWindows {
     std::uint64_t bytes = 0;
     double penalty = 0;
@@ -57,15 +59,18 @@ struct PageWindows {
 
 /// Answers chases with efforts of translation: latency less that of the same data without the translation, in cycles.
 ///
-/// Aliased windows: the same words are chased a second time through one page, and each load's latency there is taken off, so that
-/// it does not matter in which slice of a cache a word lies. Plain arrays: as long as the data fit the last cache, the latency of
-/// a few pages is taken off; where they do not, so many lines of each page are visited that they all miss, only the first load of
-/// each page counts, and the latency of the others is taken off; so is what it costs to come from another page window. A load that misses the cache where the others hit, or the other way
-/// round, is known by what that costs. On the path of textures, whose first cache is looked up before translation, so many lines of
-/// each page are always visited, close together in that cache, and what is taken off is what the page's own others take.
+/// Aliased windows: the same words are chased a second time through one page, and each load's latency there is taken
+/// off, so that it does not matter in which slice of a cache a word lies. Plain arrays: as long as the data fit the
+/// last cache, the latency of a few pages is taken off; where they do not, so many lines of each page are visited that
+/// they all miss, only the first load of each page counts, and the latency of the others is taken off; so is what it
+/// costs to come from another page window. A load that misses the cache where the others hit, or the other way round,
+/// is known by what that costs. On the path of textures, whose first cache is looked up before translation, so many
+/// lines of each page are always visited, close together in that cache, and what is taken off is what the page's own
+/// others take.
 class TranslationChase {
 public:
-    TranslationChase(Context& context, const MappedWindow& mapped, DataCaches caches, LoadHint hint = LoadHint::l2_only, PageWindows page_windows = {});
+    TranslationChase(Context& context, const MappedWindow& mapped, DataCaches caches, LoadHint hint = LoadHint::l2_only,
+                     PageWindows page_windows = {});
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
     [[nodiscard]] deduce::Chase chase();
     [[nodiscard]] const Window& window() const { return window_; }
@@ -101,9 +106,10 @@ struct NearTlb {
     std::uint64_t crowd = 0;  ///< entries of a set that come between two lookups of one until it is surely gone
 };
 
-/// A chase that nearer TLBs hide no lookup from: where the tour comes back to an entry of a nearer TLB too soon, loads of other entries of
-/// the same set come in between (Wong 2010 takes 20 elements instead of 10 for the same end). They lie an odd number of that TLB's ways away, so
-/// that they share no set of the farther TLB with the load itself, whose ways are longer by a power of two.
+/// A chase that nearer TLBs hide no lookup from: where the tour comes back to an entry of a nearer TLB too soon, loads
+/// of other entries of the same set come in between (Wong 2010 takes 20 elements instead of 10 for the same end). They
+/// lie an odd number of that TLB's ways away, so that they share no set of the farther TLB with the load itself, whose
+/// ways are longer by a power of two.
 class UnhiddenChase {
 public:
     /// Stays within the first `room` bytes of the chase's window.
@@ -114,9 +120,10 @@ public:
 
 private:
     using Places = std::vector<std::uint64_t>;
-    /// How many further entries of the set of load `at` have to come before the tour is back at its entry; `between` gets those that do come.
-    [[nodiscard]] std::uint64_t lacking(const NearTlb& near, const Places& tour, const std::vector<Places>& further, std::size_t at,
-                                        std::unordered_set<std::uint64_t>& between) const;
+    /// How many further entries of the set of load `at` have to come before the tour is back at its entry; `between`
+    /// gets those that do come.
+    [[nodiscard]] std::uint64_t lacking(const NearTlb& near, const Places& tour, const std::vector<Places>& further,
+                                        std::size_t at, std::unordered_set<std::uint64_t>& between) const;
     /// What comes after each load of the tour.
     [[nodiscard]] std::vector<Places> further_loads(const Places& tour) const;
 

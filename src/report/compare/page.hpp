@@ -17,7 +17,8 @@ struct TrendPlot {
 };
 
 /// One self-contained HTML page of two machines and more, each with its name. Machines of the same name are numbered.
-[[nodiscard]] std::string comparison(const std::vector<std::pair<std::string, machine::Machine>>& machines, const std::vector<TrendPlot>& plots = {});
+[[nodiscard]] std::string comparison(const std::vector<std::pair<std::string, machine::Machine>>& machines,
+                                     const std::vector<TrendPlot>& plots = {});
 
 /// A section of a GPU's report: where it differs from an earlier one; empty where nothing does.
 [[nodiscard]] std::string differences(const std::pair<std::string, const machine::Machine*>& gpu,

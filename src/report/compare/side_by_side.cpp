@@ -15,9 +15,12 @@
 namespace gputomo::report {
 namespace {
 
-bool compared(const machine::NamedLeaf& leaf) { return leaf.info.internal.empty() || section_of(leaf.path) == "identity"; }
+bool compared(const machine::NamedLeaf& leaf) {
+    return leaf.info.internal.empty() || section_of(leaf.path) == "identity";
+}
 
-/// The paths of all columns, each column's order kept: what the columns before lack stands behind what it follows in its own.
+/// The paths of all columns, each column's order kept: what the columns before lack stands behind what it follows in
+/// its own.
 std::list<std::string> paths_of(std::span<const Described> columns) {
     std::list<std::string> order;
     std::unordered_map<std::string, std::list<std::string>::iterator> places;
@@ -37,7 +40,9 @@ std::list<std::string> paths_of(std::span<const Described> columns) {
 bool any_pair_differs(const std::vector<const machine::NamedLeaf*>& leaves) {
     for (std::size_t i = 0; i < leaves.size(); ++i)
         for (std::size_t j = i + 1; j < leaves.size(); ++j)
-            if (leaves[i] != nullptr && leaves[j] != nullptr && machine::relation(*leaves[i], leaves[j]->leaf) == machine::Relation::different) return true;
+            if (leaves[i] != nullptr && leaves[j] != nullptr &&
+                machine::relation(*leaves[i], leaves[j]->leaf) == machine::Relation::different)
+                return true;
     return false;
 }
 
@@ -51,10 +56,12 @@ std::string head(std::span<const Described> columns) {
 std::string cell(const machine::NamedLeaf* leaf) {
     if (leaf == nullptr) return "<td></td>";
     const auto& from = leaf->leaf.provenance;
-    return fmt::format("<td title='{}'>{}</td>", escaped(from.source.empty() ? from.method : from.source), escaped(leaf_text(*leaf)));
+    return fmt::format("<td title='{}'>{}</td>", escaped(from.source.empty() ? from.method : from.source),
+                       escaped(leaf_text(*leaf)));
 }
 
-std::string derived_row(std::string_view label, std::span<const Described> columns, const std::function<std::optional<double>(const Facts&)>& value) {
+std::string derived_row(std::string_view label, std::span<const Described> columns,
+                        const std::function<std::optional<double>(const Facts&)>& value) {
     std::string cells;
     bool known = false;
     for (const auto& column : columns) {
@@ -85,13 +92,16 @@ std::string comparison_table(const std::vector<LeafRow>& rows, std::span<const D
     std::string out = fmt::format("<div class=scroll><table class=compare>{}", head(columns)), owner;
     for (const auto& row : rows) {
         if (owner_of(*row.any) != owner) {
-            const bool shown = std::any_of(rows.begin(), rows.end(), [&](const LeafRow& r) { return r.differs && owner_of(*r.any) == owner_of(*row.any); });
-            out += fmt::format("{}<tbody class={}><tr class=key><th colspan={} scope=rowgroup>{}</th>", owner.empty() ? "" : "</tbody>",
-                               shown ? "differs" : "same", columns.size() + 1, escaped(owner_of(*row.any)));
+            const bool shown = std::any_of(rows.begin(), rows.end(), [&](const LeafRow& r) {
+                return r.differs && owner_of(*r.any) == owner_of(*row.any);
+            });
+            out += fmt::format("{}<tbody class={}><tr class=key><th colspan={} scope=rowgroup>{}</th>",
+                               owner.empty() ? "" : "</tbody>", shown ? "differs" : "same", columns.size() + 1,
+                               escaped(owner_of(*row.any)));
             owner = owner_of(*row.any);
         }
-        out += fmt::format("<tr class={}><th scope=row title='{}'>{}</th>", row.differs ? "differs" : "same", escaped(row.any->info.doc),
-                           escaped(row.any->info.name));
+        out += fmt::format("<tr class={}><th scope=row title='{}'>{}</th>", row.differs ? "differs" : "same",
+                           escaped(row.any->info.doc), escaped(row.any->info.name));
         for (const auto* leaf : row.leaves) out += cell(leaf);
     }
     return out + (owner.empty() ? "" : "</tbody>") + "</table></div>";
@@ -103,11 +113,13 @@ std::string headline_table(std::span<const Described> columns) {
         std::vector<const machine::NamedLeaf*> leaves;
         for (const auto& column : columns) leaves.push_back(column.facts.find(headline.path));
         if (std::all_of(leaves.begin(), leaves.end(), [](const auto* leaf) { return leaf == nullptr; })) continue;
-        out += fmt::format("<tr class={}><th scope=row>{}</th>", any_pair_differs(leaves) ? "differs" : "same", headline.label);
+        out += fmt::format("<tr class={}><th scope=row>{}</th>", any_pair_differs(leaves) ? "differs" : "same",
+                           headline.label);
         for (const auto* leaf : leaves) out += cell(leaf);
     }
     out += derived_row("warps per SM that hide DRAM latency", columns, warps_for_memory);
-    return out + derived_row("warps per SM that hide FP32 latency", columns, warps_for_arithmetic) + "</tbody></table></div>";
+    return out + derived_row("warps per SM that hide FP32 latency", columns, warps_for_arithmetic) +
+           "</tbody></table></div>";
 }
 
 }  // namespace gputomo::report

@@ -25,7 +25,8 @@ struct LeafRow {
 /// The leaves that timing can tell and identity, in the order of the description. `columns` must outlive the rows.
 [[nodiscard]] std::vector<LeafRow> side_by_side(std::span<const Described> columns);
 
-/// A table of rows under the things that they belong to, one column for each of `columns`; rows have the class `differs` or `same`.
+/// A table of rows under the things that they belong to, one column for each of `columns`; rows have the class
+/// `differs` or `same`.
 [[nodiscard]] std::string comparison_table(const std::vector<LeafRow>& rows, std::span<const Described> columns);
 
 /// What a first screen asks first, where it is known of one of `columns`, and the warps that hide latency.

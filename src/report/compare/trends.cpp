@@ -31,40 +31,48 @@ template <const char* Path>
 std::optional<double> leaf(const Facts& facts) {
     return facts.number(Path);
 }
-constexpr char kAddLatency[] = "operations[add.f32].latency", kSharedLatency[] = "shared.latency", kMemoryLatency[] = "paths.global.memory_latency";
+constexpr char kAddLatency[] = "operations[add.f32].latency", kSharedLatency[] = "shared.latency",
+               kMemoryLatency[] = "paths.global.memory_latency";
 
 constexpr Trend kTrends[] = {
     {"Warps per SM that hide latency",
-     "Latency times throughput, so an estimate: Volkov 2016, Fig. 4.2, counts the warps that attained 90% of the memory's peak, which are more.",
+     "Latency times throughput, so an estimate: Volkov 2016, Fig. 4.2, counts the warps that attained 90% of the "
+     "memory's peak, which are more.",
      {{{"arithmetic (FP32 adds)", warps_for_arithmetic}, {"memory (4-byte loads)", warps_for_memory}}}},
     {"Memory's warps over arithmetic's",
-     "The ratio of the two above; Volkov 2016, 4.3: 4, 2.7, 2.3, 1.6 and 1.7 from G80 to Maxwell, from measured occupancies.",
+     "The ratio of the two above; Volkov 2016, 4.3: 4, 2.7, 2.3, 1.6 and 1.7 from G80 to Maxwell, from measured "
+     "occupancies.",
      {{{"ratio", memory_over_arithmetic}}}},
     {"DRAM bytes per FP32 add",
-     "Pin bandwidth over arithmetic throughput (Volkov 2016, Fig. 4.4): improvements in memory bandwidth lag behind those in arithmetic, by a factor of about "
+     "Pin bandwidth over arithmetic throughput (Volkov 2016, Fig. 4.4): improvements in memory bandwidth lag behind "
+     "those in arithmetic, by a factor of about "
      "1.24 a year among GeForce GPUs until 2016. HBM works against it.",
      {{{"bytes per add", bytes_per_add}}}},
     {"Latency near the SM, cycles",
      "Volkov 2016, 4.4: the fall of arithmetic latency is what kept the warps needed from growing.",
      {{{"FP32 add", leaf<kAddLatency>}, {"shared memory", leaf<kSharedLatency>}}}},
-    {"DRAM latency", "It changed less: nanoseconds stay, cycles follow the clock.", {{{"cycles", leaf<kMemoryLatency>}, {"nanoseconds", memory_nanoseconds}}}},
+    {"DRAM latency",
+     "It changed less: nanoseconds stay, cycles follow the clock.",
+     {{{"cycles", leaf<kMemoryLatency>}, {"nanoseconds", memory_nanoseconds}}}},
 };
 
 std::vector<const Described*> by_generation(std::span<const Described> columns) {
     std::vector<const Described*> order;
     for (const auto& column : columns) order.push_back(&column);
     const auto capability = [](const Described* d) {
-        return std::pair(d->facts.number("identity.compute_capability_major").value_or(0), d->facts.number("identity.compute_capability_minor").value_or(0));
+        return std::pair(d->facts.number("identity.compute_capability_major").value_or(0),
+                         d->facts.number("identity.compute_capability_minor").value_or(0));
     };
-    std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return capability(a) < capability(b); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](const auto* a, const auto* b) { return capability(a) < capability(b); });
     return order;
 }
 
 std::string number(double value) { return value >= 100 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value); }
 
 std::string bar(double value, double largest, std::size_t quantity, std::string_view name) {
-    return fmt::format("<div class=bar title='{}'><i class=q{} style='width:{:.1f}%'></i><span>{}</span></div>", name, quantity, 80 * value / largest,
-                       number(value));
+    return fmt::format("<div class=bar title='{}'><i class=q{} style='width:{:.1f}%'></i><span>{}</span></div>", name,
+                       quantity, 80 * value / largest, number(value));
 }
 
 std::string draw(const Trend& trend, const std::vector<const Described*>& gpus) {
@@ -72,16 +80,19 @@ std::string draw(const Trend& trend, const std::vector<const Described*>& gpus) 
     int known = 0;
     for (const auto* gpu : gpus)
         for (const auto& quantity : trend.quantities)
-            if (const auto value = quantity.of != nullptr ? quantity.of(gpu->facts) : std::nullopt) largest = std::max(largest, *value), ++known;
+            if (const auto value = quantity.of != nullptr ? quantity.of(gpu->facts) : std::nullopt)
+                largest = std::max(largest, *value), ++known;
     if (known < 2 || largest <= 0) return {};
     std::string out = fmt::format("<figure class=trend><h3>{}</h3>", trend.title);
     if (trend.quantities[1].of != nullptr)
-        out += fmt::format("<p class=key><i class=q0></i> {} <i class=q1></i> {}</p>", trend.quantities[0].name, trend.quantities[1].name);
+        out += fmt::format("<p class=key><i class=q0></i> {} <i class=q1></i> {}</p>", trend.quantities[0].name,
+                           trend.quantities[1].name);
     out += "<table>";
     for (const auto* gpu : gpus) {
         std::string bars;
         for (std::size_t q = 0; q < trend.quantities.size(); ++q)
-            if (const auto value = trend.quantities[q].of != nullptr ? trend.quantities[q].of(gpu->facts) : std::nullopt)
+            if (const auto value =
+                    trend.quantities[q].of != nullptr ? trend.quantities[q].of(gpu->facts) : std::nullopt)
                 bars += bar(*value, largest, q, trend.quantities[q].name);
         if (!bars.empty()) out += fmt::format("<tr><th scope=row>{}</th><td>{}</td>", escaped(gpu->name), bars);
     }
@@ -95,8 +106,10 @@ std::string trends(std::span<const Described> columns, std::string_view figures)
     std::string out;
     for (const auto& trend : kTrends) out += draw(trend, gpus);
     if (out.empty() && figures.empty()) return {};
-    return fmt::format("<h2 id=trends>From generation to generation</h2><p class=m>In the order of compute capability.</p><div class=plots>{}</div>{}", out,
-                       figures);
+    return fmt::format(
+        "<h2 id=trends>From generation to generation</h2><p class=m>In the order of compute capability.</p><div "
+        "class=plots>{}</div>{}",
+        out, figures);
 }
 
 }  // namespace gputomo::report

@@ -3,7 +3,8 @@
 namespace gputomo::report {
 namespace {
 
-/// About five round numbers within [low, high]. Counted, because a step below the precision of huge values adds nothing to them.
+/// About five round numbers within [low, high]. Counted, because a step below the precision of huge values adds nothing
+/// to them.
 std::vector<double> linear_ticks(double low, double high) {
     const double raw = (high - low) / 5, magnitude = std::pow(10, std::floor(std::log10(raw)));
     const double step = magnitude * (raw / magnitude < 2 ? 2 : raw / magnitude < 5 ? 5 : 10);
@@ -19,13 +20,15 @@ std::vector<double> linear_ticks(double low, double high) {
 std::vector<double> powers_of_two(double low_exponent, double high_exponent) {
     const int step = std::max(1, static_cast<int>(std::ceil((high_exponent - low_exponent) / 6)));
     std::vector<double> ticks;
-    for (int exponent = static_cast<int>(std::ceil(low_exponent)); exponent <= high_exponent + 1e-9; exponent += step) ticks.push_back(std::exp2(exponent));
+    for (int exponent = static_cast<int>(std::ceil(low_exponent)); exponent <= high_exponent + 1e-9; exponent += step)
+        ticks.push_back(std::exp2(exponent));
     return ticks;
 }
 
 }  // namespace
 
-Axis::Axis(double low, double high, bool log, double from, double to) : log_(log), low_(scale(low)), high_(scale(high)), from_(from), to_(to) {
+Axis::Axis(double low, double high, bool log, double from, double to)
+    : log_(log), low_(scale(low)), high_(scale(high)), from_(from), to_(to) {
     const double largest = std::max(std::abs(low_), std::abs(high_));
     if (high_ - low_ > 1e-14 * largest && high_ - low_ > 1e-12) return;
     low_ -= std::max(1.0, largest / 1000);

@@ -21,7 +21,9 @@ struct Range {
 class Axis {
 public:
     Axis(double low, double high, bool log, double from, double to);
-    [[nodiscard]] double at(double value) const { return from_ + (scale(value) - low_) / (high_ - low_) * (to_ - from_); }
+    [[nodiscard]] double at(double value) const {
+        return from_ + (scale(value) - low_) / (high_ - low_) * (to_ - from_);
+    }
     [[nodiscard]] std::vector<double> ticks() const;
 
 private:

@@ -5,7 +5,8 @@
 
 namespace gputomo::report {
 
-/// Each plot is made when it comes into view, and again when the colour scheme changes. Ctrl + wheel zooms, so that the page still scrolls.
+/// Each plot is made when it comes into view, and again when the colour scheme changes. Ctrl + wheel zooms, so that the
+/// page still scrolls.
 inline constexpr std::string_view kDrawer = R"js(
 (()=>{
 const dark=matchMedia('(prefers-color-scheme:dark)'),drawn=new Set(),choices=[...document.querySelectorAll('input[data-model]')];

@@ -28,10 +28,12 @@ std::string data_json(const deduce::Trace& trace, const std::vector<Series>& ser
                                 {"split", !trace.plot.split.empty()},
                                 {"series", nlohmann::ordered_json::array()}};
     for (const auto& s : series) {
-        nlohmann::ordered_json xs = nlohmann::ordered_json::array(), ys = nlohmann::ordered_json::array(), shades = ys, untils = ys;
+        nlohmann::ordered_json xs = nlohmann::ordered_json::array(), ys = nlohmann::ordered_json::array(), shades = ys,
+                               untils = ys;
         double last = -std::numeric_limits<double>::infinity();
         for (const auto i : s.points) {
-            if (s.x->values[i] <= last) json["line"] = false;  // several values at one place, or a path that turns back: points alone
+            if (s.x->values[i] <= last)
+                json["line"] = false;  // several values at one place, or a path that turns back: points alone
             last = s.x->values[i];
             xs.push_back(digits(last));
             ys.push_back(digits(s.y->values[i]));
@@ -40,12 +42,15 @@ std::string data_json(const deduce::Trace& trace, const std::vector<Series>& ser
         }
         json["series"].push_back({{"name", s.name}, {"x", xs}, {"y", ys}});
         if (overlay.has(s.name)) json["series"].back()["as"] = "line";
-        if (s.shade != nullptr) json["series"].back()["shade"] = shades, json["shade"] = axis_json(*s.shade, false, false);
-        if (s.until != nullptr) json["series"].back()["until"] = untils, json["until"] = axis_json(*s.until, false, false);
+        if (s.shade != nullptr)
+            json["series"].back()["shade"] = shades, json["shade"] = axis_json(*s.shade, false, false);
+        if (s.until != nullptr)
+            json["series"].back()["until"] = untils, json["until"] = axis_json(*s.until, false, false);
     }
     if (!overlay.lines.empty()) json["models"] = overlay.lines;
     auto text = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-    for (auto at = text.find('<'); at != std::string::npos; at = text.find('<', at)) text.replace(at, 1, "\\u003c");  // "</script>" would end it
+    for (auto at = text.find('<'); at != std::string::npos; at = text.find('<', at))
+        text.replace(at, 1, "\\u003c");  // "</script>" would end it
     return text;
 }
 
@@ -59,7 +64,9 @@ deduce::Trace at_first(const deduce::Trace& trace, const Overlay& overlay) {
 
 }  // namespace
 
-bool Overlay::has(std::string_view series) const { return std::find(lines.begin(), lines.end(), series) != lines.end(); }
+bool Overlay::has(std::string_view series) const {
+    return std::find(lines.begin(), lines.end(), series) != lines.end();
+}
 
 std::string plot_element(const deduce::Trace& trace, const Overlay& overlay) {
     const auto picture = svg(at_first(trace, overlay), overlay.lines);
@@ -68,16 +75,20 @@ std::string plot_element(const deduce::Trace& trace, const Overlay& overlay) {
     std::string note;
     const auto kept = series.front().points.size(), all = series.front().x->values.size();
     if (series.front().thinned) note = fmt::format("; {} of {} points, those that would be seen", kept, all);
-    std::string out = fmt::format("<figure id='{}'><div class=plot data-name='{}'{}>{}</div>", anchor("trace", trace.name), anchor("plot", trace.name),
-                                  overlay.lines.empty() ? "" : " data-models=yes", picture);
-    if (!vega_scripts().empty()) out += fmt::format("<script type='application/json'>{}</script>", data_json(trace, series, overlay));
-    return out + fmt::format("<figcaption>{} ({}{})</figcaption></figure>", escaped(trace.plot.title), escaped(trace.name), note);
+    std::string out =
+        fmt::format("<figure id='{}'><div class=plot data-name='{}'{}>{}</div>", anchor("trace", trace.name),
+                    anchor("plot", trace.name), overlay.lines.empty() ? "" : " data-models=yes", picture);
+    if (!vega_scripts().empty())
+        out += fmt::format("<script type='application/json'>{}</script>", data_json(trace, series, overlay));
+    return out + fmt::format("<figcaption>{} ({}{})</figcaption></figure>", escaped(trace.plot.title),
+                             escaped(trace.name), note);
 }
 
 std::string plot_scripts(std::string_view page) {
     if (vega_scripts().empty() || page.find("<div class=plot ") == std::string_view::npos) return {};
     return fmt::format(
-        "<p class=m>Plots: drag to move, Ctrl and the wheel to zoom, double-click to go back. Drawn with Vega-Lite.</p><script>{}</script><script>{}</script>",
+        "<p class=m>Plots: drag to move, Ctrl and the wheel to zoom, double-click to go back. Drawn with "
+        "Vega-Lite.</p><script>{}</script><script>{}</script>",
         vega_scripts(), kDrawer);
 }
 

@@ -1,4 +1,5 @@
-// A trace's plot in a page: a static picture that a script replaces by one that zooms, where the scripts were there at build time.
+// A trace's plot in a page: a static picture that a script replaces by one that zooms, where the scripts were there at
+// build time.
 #pragma once
 
 #include "deduce/estimate.hpp"
@@ -19,7 +20,8 @@ struct Overlay {
 /// A figure with the static picture and, with scripts, the thinned data. Empty where there is nothing to draw.
 [[nodiscard]] std::string plot_element(const deduce::Trace& trace, const Overlay& overlay = {});
 
-/// Vega, Vega-Lite and what turns each figure into a zoomable plot once it comes into view. Empty where `page` has no plot or the build has no scripts.
+/// Vega, Vega-Lite and what turns each figure into a zoomable plot once it comes into view. Empty where `page` has no
+/// plot or the build has no scripts.
 [[nodiscard]] std::string plot_scripts(std::string_view page);
 
 }  // namespace gputomo::report

@@ -25,7 +25,8 @@ constexpr double kPlacesAcross = 160, kPlacesDown = 100;
 constexpr std::size_t kMostSeries = 12;
 
 const deduce::Trace::Column* column(const deduce::Trace& trace, const std::string& name) {
-    const auto found = std::find_if(trace.columns.begin(), trace.columns.end(), [&](const auto& c) { return c.name == name; });
+    const auto found =
+        std::find_if(trace.columns.begin(), trace.columns.end(), [&](const auto& c) { return c.name == name; });
     return found == trace.columns.end() ? nullptr : &*found;
 }
 
@@ -42,7 +43,8 @@ void keep_extremes(Series& series, bool log_x) {
     std::vector<Extremes> columns(kColumns);
     const auto& ys = series.y->values;
     for (const auto i : series.points) {
-        auto& at = columns[std::clamp<std::size_t>(static_cast<std::size_t>(std::max(0.0, x.at(series.x->values[i]))), 0, kColumns - 1)];
+        auto& at = columns[std::clamp<std::size_t>(static_cast<std::size_t>(std::max(0.0, x.at(series.x->values[i]))),
+                                                   0, kColumns - 1)];
         if (!at.lowest || ys[i] < ys[*at.lowest]) at.lowest = i;
         if (!at.highest || ys[i] > ys[*at.highest]) at.highest = i;
     }
@@ -59,7 +61,9 @@ void keep_strongest(Series& series, bool log_x, bool log_y) {
     Range xs, ys;
     for (const auto i : series.points) xs.add(series.x->values[i]), ys.add(series.y->values[i]);
     const Axis x(xs.low, xs.high, log_x, 0, kPlacesAcross), y(ys.low, ys.high, log_y, 0, kPlacesDown);
-    const auto strength = [&](std::size_t i) { return series.shade != nullptr ? series.shade->values[i] : series.until->values[i] - series.x->values[i]; };
+    const auto strength = [&](std::size_t i) {
+        return series.shade != nullptr ? series.shade->values[i] : series.until->values[i] - series.x->values[i];
+    };
     std::map<std::pair<int, int>, std::size_t> places;
     for (const auto i : series.points) {
         const std::pair place{static_cast<int>(x.at(series.x->values[i])), static_cast<int>(y.at(series.y->values[i]))};
@@ -81,7 +85,8 @@ void thin(Series& series, const deduce::Trace::Plot& plot) {
 }
 
 /// The column that the plot names, if it has as many rows as `x`.
-const deduce::Trace::Column* beside(const deduce::Trace& trace, const std::string& name, const deduce::Trace::Column& x) {
+const deduce::Trace::Column* beside(const deduce::Trace& trace, const std::string& name,
+                                    const deduce::Trace::Column& x) {
     const auto* found = name.empty() ? nullptr : column(trace, name);
     return found != nullptr && found->values.size() == x.values.size() ? found : nullptr;
 }
@@ -113,10 +118,17 @@ std::vector<Series> series_of(const deduce::Trace& trace) {
     for (const auto& name : plot.y) {
         const auto* ys = beside(trace, name, *xs);
         if (ys == nullptr) continue;
-        Series series{.name = name, .x = xs, .y = ys, .shade = beside(trace, plot.shade, *xs), .until = beside(trace, plot.until, *xs)};
-        const auto finite = [](const deduce::Trace::Column* column, std::size_t i) { return column == nullptr || std::isfinite(column->values[i]); };
+        Series series{.name = name,
+                      .x = xs,
+                      .y = ys,
+                      .shade = beside(trace, plot.shade, *xs),
+                      .until = beside(trace, plot.until, *xs)};
+        const auto finite = [](const deduce::Trace::Column* column, std::size_t i) {
+            return column == nullptr || std::isfinite(column->values[i]);
+        };
         for (std::size_t i = 0; i < xs->values.size(); ++i)
-            if (drawable(xs->values[i], plot.log_x) && drawable(ys->values[i], plot.log_y) && finite(series.shade, i) && finite(series.until, i))
+            if (drawable(xs->values[i], plot.log_x) && drawable(ys->values[i], plot.log_y) && finite(series.shade, i) &&
+                finite(series.until, i))
                 series.points.push_back(i);
         if (series.points.empty()) continue;
         for (auto& part : parts_of(trace, series)) {
@@ -127,6 +139,8 @@ std::vector<Series> series_of(const deduce::Trace& trace) {
     return all;
 }
 
-std::string shown_unit(std::string_view unit) { return unit == "count" || unit == "number" || unit == "id" ? "" : std::string(unit); }
+std::string shown_unit(std::string_view unit) {
+    return unit == "count" || unit == "number" || unit == "id" ? "" : std::string(unit);
+}
 
 }  // namespace gputomo::report

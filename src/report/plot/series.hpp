@@ -17,11 +17,12 @@ struct Series {
     const deduce::Trace::Column* y = nullptr;
     const deduce::Trace::Column* shade = nullptr;  ///< of a map
     const deduce::Trace::Column* until = nullptr;  ///< of a timeline
-    std::vector<std::size_t> points;               ///< rows to draw, in their order: finite, positive on a logarithmic axis
-    bool thinned = false;                          ///< of very many points only those are kept that would be seen
+    std::vector<std::size_t> points;  ///< rows to draw, in their order: finite, positive on a logarithmic axis
+    bool thinned = false;             ///< of very many points only those are kept that would be seen
 };
 
-/// Those that have points. Of a series of very many, each pixel column keeps the smallest and the largest; in a map each place keeps the largest shade, in a timeline the longest bar.
+/// Those that have points. Of a series of very many, each pixel column keeps the smallest and the largest; in a map
+/// each place keeps the largest shade, in a timeline the longest bar.
 [[nodiscard]] std::vector<Series> series_of(const deduce::Trace& trace);
 
 /// What an axis says behind the column's name: nothing for numbers of things.

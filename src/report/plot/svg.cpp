@@ -38,13 +38,20 @@ std::string tick_text(double value) {
 std::string axes(const Axis& x, const Axis& y, const std::string& x_label, const std::string& y_label) {
     std::string out;
     for (const double t : x.ticks())
-        out += fmt::format("<line class=grid x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}'/><text x='{0:.1f}' y='{3}' text-anchor=middle>{4}</text>", x.at(t),
-                           kTop, kHeight - kBottom, kHeight - kBottom + 16, tick_text(t));
+        out += fmt::format(
+            "<line class=grid x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}'/><text x='{0:.1f}' y='{3}' "
+            "text-anchor=middle>{4}</text>",
+            x.at(t), kTop, kHeight - kBottom, kHeight - kBottom + 16, tick_text(t));
     for (const double t : y.ticks())
-        out += fmt::format("<line class=grid x1='{0}' x2='{1}' y1='{2:.1f}' y2='{2:.1f}'/><text x='{3}' y='{4:.1f}' text-anchor=end>{5}</text>", kLeft,
-                           kWidth - kRight, y.at(t), kLeft - 6, y.at(t) + 4, tick_text(t));
-    return out + fmt::format("<text x='{}' y='{}' text-anchor=middle>{}</text><text x='14' y='{}' text-anchor=middle transform='rotate(-90 14 {})'>{}</text>",
-                             (kLeft + kWidth - kRight) / 2, kHeight - 8, escaped(x_label), kHeight / 2, kHeight / 2, escaped(y_label));
+        out += fmt::format(
+            "<line class=grid x1='{0}' x2='{1}' y1='{2:.1f}' y2='{2:.1f}'/><text x='{3}' y='{4:.1f}' "
+            "text-anchor=end>{5}</text>",
+            kLeft, kWidth - kRight, y.at(t), kLeft - 6, y.at(t) + 4, tick_text(t));
+    return out + fmt::format(
+                     "<text x='{}' y='{}' text-anchor=middle>{}</text><text x='14' y='{}' text-anchor=middle "
+                     "transform='rotate(-90 14 {})'>{}</text>",
+                     (kLeft + kWidth - kRight) / 2, kHeight - 8, escaped(x_label), kHeight / 2, kHeight / 2,
+                     escaped(y_label));
 }
 
 struct Scales {
@@ -53,48 +60,56 @@ struct Scales {
 };
 
 /// From dark blue by green to yellow, as `share` grows from 0 to 1.
-std::string shade_of(double share) { return fmt::format("hsl({:.0f} 75% {:.0f}%)", 260 - 205 * share, 28 + 32 * share); }
+std::string shade_of(double share) {
+    return fmt::format("hsl({:.0f} 75% {:.0f}%)", 260 - 205 * share, 28 + 32 * share);
+}
 
 std::string mark(const Series& series, std::size_t i, const Scales& scales) {
     const double x = series.x->values[i], y = series.y->values[i], px = scales.x.at(x), py = scales.y.at(y);
     if (series.until != nullptr)
-        return fmt::format("<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height=4><title>{:.6g}: {:.6g} to {:.6g}</title></rect>", px, py - 2,
-                           std::max(0.5, scales.x.at(series.until->values[i]) - px), y, x, series.until->values[i]);
+        return fmt::format(
+            "<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height=4><title>{:.6g}: {:.6g} to {:.6g}</title></rect>", px,
+            py - 2, std::max(0.5, scales.x.at(series.until->values[i]) - px), y, x, series.until->values[i]);
     return fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r=2><title>{:.6g}, {:.6g}</title></circle>", px, py, x, y);
 }
 
-/// Pixels between neighbouring places, so that a full map has no gaps; squares of kSquare where there are too many of them.
+/// Pixels between neighbouring places, so that a full map has no gaps; squares of kSquare where there are too many of
+/// them.
 double cell_size(const std::vector<double>& values, const std::vector<std::size_t>& points, const Axis& axis) {
     constexpr double kSquare = 6, kLargest = 40;
     std::set<double> places;
     for (const auto i : points) places.insert(axis.at(values[i]));
     double least = kLargest;
-    for (auto at = places.begin(); at != places.end() && std::next(at) != places.end(); ++at) least = std::min(least, *std::next(at) - *at);
+    for (auto at = places.begin(); at != places.end() && std::next(at) != places.end(); ++at)
+        least = std::min(least, *std::next(at) - *at);
     return least < 1 || places.size() < 2 ? kSquare : least;
 }
 
 /// Cells of one shade after the other.
 std::string map_of(const Series& series, const Scales& scales) {
     constexpr int kShades = 24;
-    const double width = cell_size(series.x->values, series.points, scales.x), height = cell_size(series.y->values, series.points, scales.y);
+    const double width = cell_size(series.x->values, series.points, scales.x),
+                 height = cell_size(series.y->values, series.points, scales.y);
     const double span = scales.shades.high - scales.shades.low;
     std::map<int, std::string> cells;
     for (const auto i : series.points) {
         const double share = span > 0 ? (series.shade->values[i] - scales.shades.low) / span : 0.5;
         const double x = scales.x.at(series.x->values[i]), y = scales.y.at(series.y->values[i]);
-        const double left = std::max(kLeft, x - width / 2), right = std::min(kWidth - kRight, x + width / 2), top = std::max(kTop, y - height / 2),
-                     bottom = std::min(kHeight - kBottom, y + height / 2);
+        const double left = std::max(kLeft, x - width / 2), right = std::min(kWidth - kRight, x + width / 2),
+                     top = std::max(kTop, y - height / 2), bottom = std::min(kHeight - kBottom, y + height / 2);
         cells[static_cast<int>(std::lround(share * kShades))] +=
             fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", left, top, right - left, bottom - top, right - left);
     }
     std::string out;
-    for (const auto& [shade, path] : cells) out += fmt::format("<path fill='{}' d='{}'/>", shade_of(static_cast<double>(shade) / kShades), path);
+    for (const auto& [shade, path] : cells)
+        out += fmt::format("<path fill='{}' d='{}'/>", shade_of(static_cast<double>(shade) / kShades), path);
     return out;
 }
 
 std::string line(const Series& series, const Scales& scales) {
     std::string points;
-    for (const auto i : series.points) points += fmt::format("{:.1f},{:.1f} ", scales.x.at(series.x->values[i]), scales.y.at(series.y->values[i]));
+    for (const auto i : series.points)
+        points += fmt::format("{:.1f},{:.1f} ", scales.x.at(series.x->values[i]), scales.y.at(series.y->values[i]));
     return fmt::format("<polyline points='{}'/>", points);
 }
 
@@ -119,17 +134,20 @@ std::string svg(const deduce::Trace& trace, const std::vector<std::string>& line
             if (s.shade != nullptr) shades.add(s.shade->values[i]);
         }
     if (!trace.plot.log_y) y_range.low = std::min(y_range.low, 0.0);
-    const Scales scales{
-        {x_range.low, x_range.high, trace.plot.log_x, kLeft, kWidth - kRight}, {y_range.low, y_range.high, trace.plot.log_y, kHeight - kBottom, kTop}, shades};
-    std::string out = fmt::format("<svg viewBox='0 0 {} {}' role=img aria-label='{}'>", kWidth, kHeight, escaped(trace.plot.title));
+    const Scales scales{{x_range.low, x_range.high, trace.plot.log_x, kLeft, kWidth - kRight},
+                        {y_range.low, y_range.high, trace.plot.log_y, kHeight - kBottom, kTop},
+                        shades};
+    std::string out =
+        fmt::format("<svg viewBox='0 0 {} {}' role=img aria-label='{}'>", kWidth, kHeight, escaped(trace.plot.title));
     out += axes(scales.x, scales.y, label_of(*all.front().x), label_of(*all.front().y));
     for (std::size_t s = 0; s < all.size(); ++s) {
         const auto colour = kColours[s % kColours.size()];
         const bool as_line = std::find(lines.begin(), lines.end(), all[s].name) != lines.end();
-        out += fmt::format("<g {}='{}'>", as_line ? "fill=none stroke" : "fill", colour) + marks(all[s], scales, as_line);
+        out +=
+            fmt::format("<g {}='{}'>", as_line ? "fill=none stroke" : "fill", colour) + marks(all[s], scales, as_line);
         const auto name = all[s].shade != nullptr ? fmt::format("colour: {}", label_of(*all[s].shade)) : all[s].name;
-        out += fmt::format("</g><text x='{}' y='{}' style='fill:{}' text-anchor=end>{}</text>", kWidth - kRight, kTop + 12 + 14.0 * static_cast<double>(s),
-                           colour, escaped(name));
+        out += fmt::format("</g><text x='{}' y='{}' style='fill:{}' text-anchor=end>{}</text>", kWidth - kRight,
+                           kTop + 12 + 14.0 * static_cast<double>(s), colour, escaped(name));
     }
     return out + "</svg>";
 }

@@ -8,8 +8,8 @@
 
 namespace gputomo::report {
 
-/// Axes, ticks and the trace's series: points, squares of a map, bars of a timeline, or a line for each of the names in `lines`; empty where the trace has no
-/// plot or no finite points.
+/// Axes, ticks and the trace's series: points, squares of a map, bars of a timeline, or a line for each of the names in
+/// `lines`; empty where the trace has no plot or no finite points.
 [[nodiscard]] std::string svg(const deduce::Trace& trace, const std::vector<std::string>& lines = {});
 
 }  // namespace gputomo::report

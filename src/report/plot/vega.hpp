@@ -1,4 +1,5 @@
-// Vega, Vega-Lite and Vega-Embed as text (cmake/Vega.cmake makes the source; BSD 3-clause, University of Washington Interactive Data Lab).
+// Vega, Vega-Lite and Vega-Embed as text (cmake/Vega.cmake makes the source; BSD 3-clause, University of Washington
+// Interactive Data Lab).
 #pragma once
 
 #include <string_view>

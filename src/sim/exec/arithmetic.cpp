@@ -18,29 +18,39 @@ __extension__ typedef __int128 Signed128;
 
 template <class T, auto F>
 void unary(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) { r[op.destination][l] = bits_of<decltype(F(T{}))>(finished(op, F(read<T>(op, r, 0, l)))); });
+    for_lanes(mask,
+              [&](int l) { r[op.destination][l] = bits_of<decltype(F(T{}))>(finished(op, F(read<T>(op, r, 0, l)))); });
 }
 template <class T, auto F>
 void binary(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) { r[op.destination][l] = bits_of<decltype(F(T{}, T{}))>(finished(op, F(read<T>(op, r, 0, l), read<T>(op, r, 1, l)))); });
+    for_lanes(mask, [&](int l) {
+        r[op.destination][l] =
+            bits_of<decltype(F(T{}, T{}))>(finished(op, F(read<T>(op, r, 0, l), read<T>(op, r, 1, l))));
+    });
 }
 template <class T, auto F>
 void ternary(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
-        r[op.destination][l] = bits_of<decltype(F(T{}, T{}, T{}))>(finished(op, F(read<T>(op, r, 0, l), read<T>(op, r, 1, l), read<T>(op, r, 2, l))));
+        r[op.destination][l] = bits_of<decltype(F(T{}, T{}, T{}))>(
+            finished(op, F(read<T>(op, r, 0, l), read<T>(op, r, 1, l), read<T>(op, r, 2, l))));
     });
 }
 /// T source shifted by a u32.
 template <class T, auto F>
 void shift(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) { r[op.destination][l] = bits_of<T>(F(read<T>(op, r, 0, l), read<std::uint32_t>(op, r, 1, l))); });
+    for_lanes(mask, [&](int l) {
+        r[op.destination][l] = bits_of<T>(F(read<T>(op, r, 0, l), read<std::uint32_t>(op, r, 1, l)));
+    });
 }
 /// Wide multiplication: T x T (+ 2T) -> 2T.
 template <class T, class Wide, bool add>
 void wide(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
-        Wide product = static_cast<Wide>(static_cast<Wide>(read<T>(op, r, 0, l)) * static_cast<Wide>(read<T>(op, r, 1, l)));
-        if constexpr (add) product = static_cast<Wide>(static_cast<std::uint64_t>(product) + static_cast<std::uint64_t>(read<Wide>(op, r, 2, l)));
+        Wide product =
+            static_cast<Wide>(static_cast<Wide>(read<T>(op, r, 0, l)) * static_cast<Wide>(read<T>(op, r, 1, l)));
+        if constexpr (add)
+            product = static_cast<Wide>(static_cast<std::uint64_t>(product) +
+                                        static_cast<std::uint64_t>(read<Wide>(op, r, 2, l)));
         r[op.destination][l] = bits_of<Wide>(product);
     });
 }
@@ -266,7 +276,9 @@ std::uint32_t f_bfind(T a) {
     U magnitude = static_cast<U>(a);
     if constexpr (std::is_signed_v<T>)
         if (a < 0) magnitude = static_cast<U>(~magnitude);
-    return magnitude == 0 ? 0xFFFFFFFF : static_cast<std::uint32_t>(8 * sizeof(U) - 1) - static_cast<std::uint32_t>(std::countl_zero(magnitude));
+    return magnitude == 0 ? 0xFFFFFFFF
+                          : static_cast<std::uint32_t>(8 * sizeof(U) - 1) -
+                                static_cast<std::uint32_t>(std::countl_zero(magnitude));
 }
 
 // ---- shapes of their own -------------------------------------------------------------------------------------------
@@ -329,7 +341,9 @@ void set(const Operation& op, LaneValues* r, std::uint32_t mask) {
 }
 template <class T>
 void selp(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) { r[op.destination][l] = bits_of<T>(read<bool>(op, r, 2, l) ? read<T>(op, r, 0, l) : read<T>(op, r, 1, l)); });
+    for_lanes(mask, [&](int l) {
+        r[op.destination][l] = bits_of<T>(read<bool>(op, r, 2, l) ? read<T>(op, r, 0, l) : read<T>(op, r, 1, l));
+    });
 }
 template <class T>
 void move(const Operation& op, LaneValues* r, std::uint32_t mask) {
@@ -340,14 +354,18 @@ void bfe(const Operation& op, LaneValues* r, std::uint32_t mask) {
     constexpr std::uint32_t kBits = 8 * sizeof(T);
     for_lanes(mask, [&](int l) {
         const auto value = read<T>(op, r, 0, l);
-        const std::uint32_t position = read<std::uint32_t>(op, r, 1, l) & 0xFF, length = read<std::uint32_t>(op, r, 2, l) & 0xFF;
+        const std::uint32_t position = read<std::uint32_t>(op, r, 1, l) & 0xFF,
+                            length = read<std::uint32_t>(op, r, 2, l) & 0xFF;
         T out = 0;
         if (length != 0) {
             const std::uint32_t sign_at = std::min(position + length - 1, kBits - 1);
             const bool sign = std::is_signed_v<T> && ((static_cast<Unsigned<T>>(value) >> sign_at) & 1) != 0;
             for (std::uint32_t i = 0; i < kBits; ++i) {
-                const bool bit = i < length && position + i < kBits ? ((static_cast<Unsigned<T>>(value) >> (position + i)) & 1) != 0 : sign;
-                out = static_cast<T>(static_cast<Unsigned<T>>(out) | static_cast<Unsigned<T>>(static_cast<Unsigned<T>>(bit) << i));
+                const bool bit = i < length && position + i < kBits
+                                     ? ((static_cast<Unsigned<T>>(value) >> (position + i)) & 1) != 0
+                                     : sign;
+                out = static_cast<T>(static_cast<Unsigned<T>>(out) |
+                                     static_cast<Unsigned<T>>(static_cast<Unsigned<T>>(bit) << i));
             }
         }
         r[op.destination][l] = bits_of<T>(out);
@@ -359,7 +377,8 @@ void bfi(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
         const T insert = read<T>(op, r, 0, l);
         T base = read<T>(op, r, 1, l);
-        const std::uint32_t position = read<std::uint32_t>(op, r, 2, l) & 0xFF, length = read<std::uint32_t>(op, r, 3, l) & 0xFF;
+        const std::uint32_t position = read<std::uint32_t>(op, r, 2, l) & 0xFF,
+                            length = read<std::uint32_t>(op, r, 3, l) & 0xFF;
         for (std::uint32_t i = 0; i < length && position + i < kBits; ++i) {
             const T bit = static_cast<T>(T{1} << (position + i));
             base = ((insert >> i) & 1) != 0 ? static_cast<T>(base | bit) : static_cast<T>(base & ~bit);
@@ -369,17 +388,20 @@ void bfi(const Operation& op, LaneValues* r, std::uint32_t mask) {
 }
 void lop3(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
-        const auto a = read<std::uint32_t>(op, r, 0, l), b = read<std::uint32_t>(op, r, 1, l), c = read<std::uint32_t>(op, r, 2, l);
+        const auto a = read<std::uint32_t>(op, r, 0, l), b = read<std::uint32_t>(op, r, 1, l),
+                   c = read<std::uint32_t>(op, r, 2, l);
         std::uint32_t out = 0;
         for (std::uint32_t row = 0; row < 8; ++row)
-            if (((op.mode >> row) & 1) != 0) out |= ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
+            if (((op.mode >> row) & 1) != 0)
+                out |= ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
         r[op.destination][l] = out;
     });
 }
 /// mode 0: default; the selector picks four bytes of {b, a}, bit 3 of each nibble replicates the sign.
 void prmt(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
-        const std::uint64_t both = read<std::uint32_t>(op, r, 0, l) | (std::uint64_t{read<std::uint32_t>(op, r, 1, l)} << 32);
+        const std::uint64_t both =
+            read<std::uint32_t>(op, r, 0, l) | (std::uint64_t{read<std::uint32_t>(op, r, 1, l)} << 32);
         const auto selector = read<std::uint32_t>(op, r, 2, l);
         std::uint32_t out = 0;
         for (std::uint32_t i = 0; i < 4; ++i) {
@@ -394,7 +416,8 @@ void prmt(const Operation& op, LaneValues* r, std::uint32_t mask) {
 template <bool left, bool wrap_amount>
 void funnel(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
-        const std::uint64_t both = read<std::uint32_t>(op, r, 0, l) | (std::uint64_t{read<std::uint32_t>(op, r, 1, l)} << 32);
+        const std::uint64_t both =
+            read<std::uint32_t>(op, r, 0, l) | (std::uint64_t{read<std::uint32_t>(op, r, 1, l)} << 32);
         const auto amount = read<std::uint32_t>(op, r, 2, l);
         const std::uint32_t n = wrap_amount ? amount & 31 : std::min<std::uint32_t>(amount, 32);
         r[op.destination][l] = static_cast<std::uint32_t>(left ? (both << n) >> 32 : both >> n);
@@ -422,29 +445,33 @@ using f64 = double;
 
 // The arguments are types and names, which take no parentheses.
 // NOLINTBEGIN(bugprone-macro-parentheses)
-#define INTEGERS(OP, MOD, SHAPE, F)                                                                                                                       \
-    {Opcode::OP, MOD, Type::u16, SHAPE<u16, F<u16>>}, {Opcode::OP, MOD, Type::s16, SHAPE<s16, F<s16>>}, {Opcode::OP, MOD, Type::u32, SHAPE<u32, F<u32>>}, \
-        {Opcode::OP, MOD, Type::s32, SHAPE<s32, F<s32>>}, {Opcode::OP, MOD, Type::u64, SHAPE<u64, F<u64>>}, {                                             \
-        Opcode::OP, MOD, Type::s64, SHAPE<s64, F<s64>>                                                                                                    \
+#define INTEGERS(OP, MOD, SHAPE, F)                                                                         \
+    {Opcode::OP, MOD, Type::u16, SHAPE<u16, F<u16>>}, {Opcode::OP, MOD, Type::s16, SHAPE<s16, F<s16>>},     \
+        {Opcode::OP, MOD, Type::u32, SHAPE<u32, F<u32>>}, {Opcode::OP, MOD, Type::s32, SHAPE<s32, F<s32>>}, \
+        {Opcode::OP, MOD, Type::u64, SHAPE<u64, F<u64>>}, {                                                 \
+        Opcode::OP, MOD, Type::s64, SHAPE<s64, F<s64>>                                                      \
     }
 #define FLOATS(OP, MOD, SHAPE, F) \
     {Opcode::OP, MOD, Type::f32, SHAPE<f32, F<f32>>}, { Opcode::OP, MOD, Type::f64, SHAPE<f64, F<f64>> }
-#define BITS(OP, SHAPE, F) \
-    {Opcode::OP, "", Type::b16, SHAPE<u16, F<u16>>}, {Opcode::OP, "", Type::b32, SHAPE<u32, F<u32>>}, { Opcode::OP, "", Type::b64, SHAPE<u64, F<u64>> }
-#define ALL_TYPES(OP, SHAPE)                                                                                                       \
-    {Opcode::OP, "", Type::b16, SHAPE<u16>}, {Opcode::OP, "", Type::b32, SHAPE<u32>}, {Opcode::OP, "", Type::b64, SHAPE<u64>},     \
-        {Opcode::OP, "", Type::u16, SHAPE<u16>}, {Opcode::OP, "", Type::u32, SHAPE<u32>}, {Opcode::OP, "", Type::u64, SHAPE<u64>}, \
-        {Opcode::OP, "", Type::s16, SHAPE<s16>}, {Opcode::OP, "", Type::s32, SHAPE<s32>}, {Opcode::OP, "", Type::s64, SHAPE<s64>}, \
-        {Opcode::OP, "", Type::f32, SHAPE<f32>}, {                                                                                 \
-        Opcode::OP, "", Type::f64, SHAPE<f64>                                                                                      \
+#define BITS(OP, SHAPE, F)                                                                              \
+    {Opcode::OP, "", Type::b16, SHAPE<u16, F<u16>>}, {Opcode::OP, "", Type::b32, SHAPE<u32, F<u32>>}, { \
+        Opcode::OP, "", Type::b64, SHAPE<u64, F<u64>>                                                   \
+    }
+#define ALL_TYPES(OP, SHAPE)                                                                \
+    {Opcode::OP, "", Type::b16, SHAPE<u16>}, {Opcode::OP, "", Type::b32, SHAPE<u32>},       \
+        {Opcode::OP, "", Type::b64, SHAPE<u64>}, {Opcode::OP, "", Type::u16, SHAPE<u16>},   \
+        {Opcode::OP, "", Type::u32, SHAPE<u32>}, {Opcode::OP, "", Type::u64, SHAPE<u64>},   \
+        {Opcode::OP, "", Type::s16, SHAPE<s16>}, {Opcode::OP, "", Type::s32, SHAPE<s32>},   \
+        {Opcode::OP, "", Type::s64, SHAPE<s64>}, {Opcode::OP, "", Type::f32, SHAPE<f32>}, { \
+        Opcode::OP, "", Type::f64, SHAPE<f64>                                               \
     }
 
 #define SETS_OF(D, DT, S, ST) \
     { Opcode::set, "", Type::D, set<DT, ST>, Type::S }
-#define SETS(D, DT)                                                                                                                       \
-    SETS_OF(D, DT, b16, u16), SETS_OF(D, DT, b32, u32), SETS_OF(D, DT, b64, u64), SETS_OF(D, DT, u16, u16), SETS_OF(D, DT, u32, u32),     \
-        SETS_OF(D, DT, u64, u64), SETS_OF(D, DT, s16, s16), SETS_OF(D, DT, s32, s32), SETS_OF(D, DT, s64, s64), SETS_OF(D, DT, f32, f32), \
-        SETS_OF(D, DT, f64, f64)
+#define SETS(D, DT)                                                                                             \
+    SETS_OF(D, DT, b16, u16), SETS_OF(D, DT, b32, u32), SETS_OF(D, DT, b64, u64), SETS_OF(D, DT, u16, u16),     \
+        SETS_OF(D, DT, u32, u32), SETS_OF(D, DT, u64, u64), SETS_OF(D, DT, s16, s16), SETS_OF(D, DT, s32, s32), \
+        SETS_OF(D, DT, s64, s64), SETS_OF(D, DT, f32, f32), SETS_OF(D, DT, f64, f64)
 
 constexpr Meaning kMeanings[] = {
     INTEGERS(add, "", binary, f_add),
@@ -550,19 +577,22 @@ constexpr Meaning kMeanings[] = {
 #undef BITS
 #undef ALL_TYPES
 
-/// Modifiers that every row heeds: the default rounding, flags and comparisons in Operation, approximations (which the simulator
-/// computes to the nearest value of the host's library).
+/// Modifiers that every row heeds: the default rounding, flags and comparisons in Operation, approximations (which the
+/// simulator computes to the nearest value of the host's library).
 constexpr std::string_view kHeeded[] = {"rn", "approx", "full", "ftz", "uni"};
 constexpr std::string_view kComparisons[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "lo",  "ls",  "hi", "hs", "equ",
                                              "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "and", "or", "xor"};
 
-bool contains(std::span<const std::string_view> list, std::string_view what) { return std::find(list.begin(), list.end(), what) != list.end(); }
+bool contains(std::span<const std::string_view> list, std::string_view what) {
+    return std::find(list.begin(), list.end(), what) != list.end();
+}
 
 /// Whether this modifier is part of the row ("l.wrap") or heeded anyway.
 bool heeded(const ptx::Instruction& instruction, std::string_view row, std::string_view modifier) {
     const bool is_float = instruction.type == Type::f32 || instruction.type == Type::f64;
     if (contains(kHeeded, modifier) || (modifier == "sat" && is_float)) return true;
-    if ((instruction.opcode == Opcode::setp || instruction.opcode == Opcode::set) && contains(kComparisons, modifier)) return true;
+    if ((instruction.opcode == Opcode::setp || instruction.opcode == Opcode::set) && contains(kComparisons, modifier))
+        return true;
     for (std::size_t at = 0; at <= row.size();) {
         const auto dot = std::min(row.find('.', at), row.size());
         if (row.substr(at, dot - at) == modifier) return true;
@@ -584,10 +614,12 @@ bool has_all(const ptx::Instruction& instruction, std::string_view modifiers) {
 
 ExecuteFunction meaning_of(const ptx::Instruction& instruction) {
     for (const auto& row : kMeanings) {
-        if (row.opcode != instruction.opcode || row.type != instruction.type || !has_all(instruction, row.modifier)) continue;
+        if (row.opcode != instruction.opcode || row.type != instruction.type || !has_all(instruction, row.modifier))
+            continue;
         if (row.opcode == Opcode::set && row.source_type != instruction.source_type) continue;
-        const bool all = std::all_of(instruction.modifiers.begin(), instruction.modifiers.end(),
-                                     [&](const std::string& modifier) { return heeded(instruction, row.modifier, modifier); });
+        const bool all =
+            std::all_of(instruction.modifiers.begin(), instruction.modifiers.end(),
+                        [&](const std::string& modifier) { return heeded(instruction, row.modifier, modifier); });
         return all ? row.execute : nullptr;
     }
     return nullptr;

@@ -24,14 +24,20 @@ struct Named {
     E value;
 };
 
-constexpr Named<Compare> kCompares[] = {{"eq", Compare::eq},   {"ne", Compare::ne},   {"lt", Compare::lt},   {"le", Compare::le},   {"gt", Compare::gt},
-                                        {"ge", Compare::ge},   {"lo", Compare::lt},   {"ls", Compare::le},   {"hi", Compare::gt},   {"hs", Compare::ge},
-                                        {"equ", Compare::equ}, {"neu", Compare::neu}, {"ltu", Compare::ltu}, {"leu", Compare::leu}, {"gtu", Compare::gtu},
-                                        {"geu", Compare::geu}, {"num", Compare::num}, {"nan", Compare::nan}};
+constexpr Named<Compare> kCompares[] = {
+    {"eq", Compare::eq},   {"ne", Compare::ne},   {"lt", Compare::lt},   {"le", Compare::le},   {"gt", Compare::gt},
+    {"ge", Compare::ge},   {"lo", Compare::lt},   {"ls", Compare::le},   {"hi", Compare::gt},   {"hs", Compare::ge},
+    {"equ", Compare::equ}, {"neu", Compare::neu}, {"ltu", Compare::ltu}, {"leu", Compare::leu}, {"gtu", Compare::gtu},
+    {"geu", Compare::geu}, {"num", Compare::num}, {"nan", Compare::nan}};
 constexpr Named<Combine> kCombines[] = {{"and", Combine::and_}, {"or", Combine::or_}, {"xor", Combine::xor_}};
-constexpr Named<Rounding> kRoundings[] = {
-    {"rni", Rounding::integer_nearest}, {"rzi", Rounding::integer_zero}, {"rmi", Rounding::integer_down}, {"rpi", Rounding::integer_up},
-    {"rn", Rounding::nearest},          {"rz", Rounding::zero},          {"rm", Rounding::down},          {"rp", Rounding::up}};
+constexpr Named<Rounding> kRoundings[] = {{"rni", Rounding::integer_nearest},
+                                          {"rzi", Rounding::integer_zero},
+                                          {"rmi", Rounding::integer_down},
+                                          {"rpi", Rounding::integer_up},
+                                          {"rn", Rounding::nearest},
+                                          {"rz", Rounding::zero},
+                                          {"rm", Rounding::down},
+                                          {"rp", Rounding::up}};
 constexpr Named<BarrierMode> kBarrierModes[] = {
     {"arrive", BarrierMode::arrive}, {"popc", BarrierMode::popc}, {"and", BarrierMode::and_}, {"or", BarrierMode::or_}};
 
@@ -42,28 +48,33 @@ std::optional<E> first_named(const ptx::Instruction& instruction, const Named<E>
     return std::nullopt;
 }
 
-constexpr std::pair<Opcode, Kind> kKinds[] = {{Opcode::ld, Kind::load},       {Opcode::ldu, Kind::load},           {Opcode::st, Kind::store},
-                                              {Opcode::atom, Kind::atomic},   {Opcode::red, Kind::atomic},         {Opcode::tex, Kind::texture},
-                                              {Opcode::bra, Kind::branch},    {Opcode::brx, Kind::indexed_branch}, {Opcode::ret, Kind::exit},
-                                              {Opcode::exit, Kind::exit},     {Opcode::bar, Kind::barrier},        {Opcode::barrier, Kind::barrier},
-                                              {Opcode::trap, Kind::trap},     {Opcode::membar, Kind::fence},       {Opcode::fence, Kind::fence},
-                                              {Opcode::prefetch, Kind::load}, {Opcode::nanosleep, Kind::sleep},    {Opcode::pmevent, Kind::nothing}};
+constexpr std::pair<Opcode, Kind> kKinds[] = {
+    {Opcode::ld, Kind::load},       {Opcode::ldu, Kind::load},           {Opcode::st, Kind::store},
+    {Opcode::atom, Kind::atomic},   {Opcode::red, Kind::atomic},         {Opcode::tex, Kind::texture},
+    {Opcode::bra, Kind::branch},    {Opcode::brx, Kind::indexed_branch}, {Opcode::ret, Kind::exit},
+    {Opcode::exit, Kind::exit},     {Opcode::bar, Kind::barrier},        {Opcode::barrier, Kind::barrier},
+    {Opcode::trap, Kind::trap},     {Opcode::membar, Kind::fence},       {Opcode::fence, Kind::fence},
+    {Opcode::prefetch, Kind::load}, {Opcode::nanosleep, Kind::sleep},    {Opcode::pmevent, Kind::nothing}};
 
 /// 32-bit registers that a value takes; predicates have a file of their own.
-std::uint8_t words_of(Type type) { return static_cast<std::uint8_t>(type == Type::pred ? 0 : (ptx::size_of(type).count() + 3) / 4); }
+std::uint8_t words_of(Type type) {
+    return static_cast<std::uint8_t>(type == Type::pred ? 0 : (ptx::size_of(type).count() + 3) / 4);
+}
 
 Kind kind_of(const ptx::Instruction& instruction) {
     if (instruction.opcode == Opcode::bar && instruction.has("warp")) return Kind::warp_barrier;
     for (const auto& [opcode, kind] : kKinds)
         if (opcode == instruction.opcode) return kind;
-    if (instruction.opcode == Opcode::mov && instruction.sources.size() == 1 && std::holds_alternative<ptx::SpecialRegister>(instruction.sources[0].value))
+    if (instruction.opcode == Opcode::mov && instruction.sources.size() == 1 &&
+        std::holds_alternative<ptx::SpecialRegister>(instruction.sources[0].value))
         return Kind::special;
     return Kind::arithmetic;
 }
 
 class Decoder {
 public:
-    Decoder(const ptx::Module& module, const ptx::Kernel& kernel, const SymbolTable& symbols) : module_(module), kernel_(kernel), symbols_(symbols) {}
+    Decoder(const ptx::Module& module, const ptx::Kernel& kernel, const SymbolTable& symbols)
+        : module_(module), kernel_(kernel), symbols_(symbols) {}
 
     Program run() {
         program_.name = kernel_.name;
@@ -79,13 +90,15 @@ public:
             program_.texts.push_back(ptx::to_text(kernel_, instruction));
         }
         // Running off the end of the body ends the thread.
-        program_.operations.push_back({.kind = Kind::exit, .line = kernel_.body.empty() ? 0 : kernel_.body.back().line});
+        program_.operations.push_back(
+            {.kind = Kind::exit, .line = kernel_.body.empty() ? 0 : kernel_.body.back().line});
         program_.operations.back().cost = program_.operations.size() > 1 ? program_.operations.front().cost : 0;
         program_.texts.emplace_back("(end of kernel)");
         if (program_.cost_keys.empty()) program_.cost_keys.emplace_back("ret");
         find_reconvergence(program_.operations);
         program_.register_words.assign(program_.slots, 0);
-        for (std::size_t i = 0; i < kernel_.registers.size(); ++i) program_.register_words[i] = words_of(kernel_.registers[i].type);
+        for (std::size_t i = 0; i < kernel_.registers.size(); ++i)
+            program_.register_words[i] = words_of(kernel_.registers[i].type);
         program_.registers_per_thread = register_pressure(program_.operations, program_.register_words);
         return std::move(program_);
     }
@@ -97,7 +110,8 @@ private:
     }
 
     [[noreturn]] void fail(const std::string& what) const {
-        throw InputError(fmt::format("kernel {}, line {}: {}\n    {}", kernel_.name, at_->line, what, ptx::to_text(kernel_, *at_)));
+        throw InputError(
+            fmt::format("kernel {}, line {}: {}\n    {}", kernel_.name, at_->line, what, ptx::to_text(kernel_, *at_)));
     }
 
     void lay_out_parameters() {
@@ -135,7 +149,8 @@ private:
         for (const auto& variable : kernel_.variables) place_shared(variable);
         for (const auto& variable : module_.variables) place_shared(variable);
         constexpr std::uint64_t kDynamicAlignment = 16;
-        const std::uint64_t dynamic = (program_.static_shared + kDynamicAlignment - 1) / kDynamicAlignment * kDynamicAlignment;
+        const std::uint64_t dynamic =
+            (program_.static_shared + kDynamicAlignment - 1) / kDynamicAlignment * kDynamicAlignment;
         const auto place_dynamic = [&](const ptx::Variable& variable) {
             if (variable.space != Space::shared || !variable.is_extern) return;
             shared_[variable.name] = dynamic;
@@ -157,8 +172,10 @@ private:
     /// A literal in the type that reads it.
     static std::uint64_t literal_bits(const ptx::Immediate& immediate, Type type) {
         if (!immediate.is_float) {
-            if (type == Type::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int64_t>(immediate.bits)));
-            if (type == Type::f64) return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(immediate.bits)));
+            if (type == Type::f32)
+                return std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int64_t>(immediate.bits)));
+            if (type == Type::f64)
+                return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(immediate.bits)));
             return immediate.bits;
         }
         if (type == Type::f64 || type == Type::b64) return immediate.bits;
@@ -174,12 +191,17 @@ private:
 
     std::uint16_t slot(const ptx::Operand& operand, Type type) {
         if (const auto* reg = std::get_if<ptx::Register>(&operand.value)) return static_cast<std::uint16_t>(reg->index);
-        if (const auto* predicate = std::get_if<ptx::PredicateRef>(&operand.value)) return static_cast<std::uint16_t>(predicate->predicate.index);
-        if (const auto* immediate = std::get_if<ptx::Immediate>(&operand.value)) return constant(literal_bits(*immediate, type));
-        if (const auto* symbol = std::get_if<ptx::SymbolRef>(&operand.value)) return constant(symbol_address(symbol->name));
+        if (const auto* predicate = std::get_if<ptx::PredicateRef>(&operand.value))
+            return static_cast<std::uint16_t>(predicate->predicate.index);
+        if (const auto* immediate = std::get_if<ptx::Immediate>(&operand.value))
+            return constant(literal_bits(*immediate, type));
+        if (const auto* symbol = std::get_if<ptx::SymbolRef>(&operand.value))
+            return constant(symbol_address(symbol->name));
         if (std::holds_alternative<ptx::SinkRef>(operand.value)) return sink();
-        if (const auto* address = std::get_if<ptx::AddressRef>(&operand.value); address != nullptr && address->base.index() == 2)
-            return constant(symbol_address(std::get<ptx::SymbolRef>(address->base).name) + static_cast<std::uint64_t>(address->offset));
+        if (const auto* address = std::get_if<ptx::AddressRef>(&operand.value);
+            address != nullptr && address->base.index() == 2)
+            return constant(symbol_address(std::get<ptx::SymbolRef>(address->base).name) +
+                            static_cast<std::uint64_t>(address->offset));
         fail("this form of operand cannot be simulated");
     }
 
@@ -211,7 +233,8 @@ private:
         const bool vector_result = op.kind == Kind::load || op.kind == Kind::texture || op.kind == Kind::arithmetic;
         for (const auto slot : op.source) add(op.waits, op.wait_count, slot);
         for (const auto slot : op.vector) add(op.waits, op.wait_count, slot);
-        for (const auto slot : {op.destination, op.destination2, op.guard, op.members}) add(op.waits, op.wait_count, slot);
+        for (const auto slot : {op.destination, op.destination2, op.guard, op.members})
+            add(op.waits, op.wait_count, slot);
         for (const auto slot : {op.destination, op.destination2}) add(op.writes, op.write_count, slot);
         if (vector_result)
             for (const auto slot : op.vector) add(op.writes, op.write_count, slot);
@@ -267,7 +290,8 @@ private:
     void decode_destinations(const ptx::Instruction& instruction, Operation& op) {
         if (instruction.destinations.empty()) fail("has no destination");
         op.destination = slot(instruction.destinations[0], instruction.type);
-        if (instruction.destinations.size() > 1 && !std::holds_alternative<ptx::SinkRef>(instruction.destinations[1].value))
+        if (instruction.destinations.size() > 1 &&
+            !std::holds_alternative<ptx::SinkRef>(instruction.destinations[1].value))
             op.destination2 = slot(instruction.destinations[1], Type::pred);
     }
 
@@ -292,39 +316,48 @@ private:
         decode_destinations(instruction, op);
         if (instruction.opcode == Opcode::lop3) return decode_lop3(instruction, op);
         decode_sources(instruction, op);
-        const bool carries_in = instruction.opcode == Opcode::addc || instruction.opcode == Opcode::subc || instruction.opcode == Opcode::madc;
+        const bool carries_in = instruction.opcode == Opcode::addc || instruction.opcode == Opcode::subc ||
+                                instruction.opcode == Opcode::madc;
         if (carries_in) op.source[3] = carry();
         if (instruction.has("cc")) op.destination2 = carry();
         static constexpr Opcode kTogether[] = {Opcode::shfl, Opcode::vote, Opcode::match, Opcode::redux, Opcode::elect};
-        if (instruction.has("sync") && std::find(std::begin(kTogether), std::end(kTogether), instruction.opcode) != std::end(kTogether))
+        if (instruction.has("sync") &&
+            std::find(std::begin(kTogether), std::end(kTogether), instruction.opcode) != std::end(kTogether))
             op.members = slot(instruction.sources.back(), Type::u32);
     }
 
     ExecuteFunction function_of(const ptx::Instruction& instruction) const {
         if (instruction.opcode == Opcode::cvt) {
-            static constexpr std::string_view kHeeded[] = {"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "ftz", "sat"};
+            static constexpr std::string_view kHeeded[] = {"rn",  "rz",  "rm",  "rp",  "rni",
+                                                           "rzi", "rmi", "rpi", "ftz", "sat"};
             for (const auto& modifier : instruction.modifiers)
                 if (std::find(std::begin(kHeeded), std::end(kHeeded), modifier) == std::end(kHeeded)) return nullptr;
             const bool nearest = !instruction.has("rz") && !instruction.has("rm") && !instruction.has("rp");
-            if (auto* half = nearest ? half_conversion_of(instruction.type, instruction.source_type) : nullptr) return half;
+            if (auto* half = nearest ? half_conversion_of(instruction.type, instruction.source_type) : nullptr)
+                return half;
             return conversion_of(instruction.type, instruction.source_type);
         }
         if (auto* half = half_meaning_of(instruction)) return half;
         if (auto* special = special_arithmetic_of(instruction)) return special;
-        if (instruction.has("rz") || instruction.has("rm") || instruction.has("rp")) return directed_rounding_of(instruction);
+        if (instruction.has("rz") || instruction.has("rm") || instruction.has("rp"))
+            return directed_rounding_of(instruction);
         if (auto* plain = meaning_of(instruction)) return plain;
         return cross_lane_meaning_of(instruction);
     }
 
     static bool is_vector(const ptx::Instruction& mov) {
-        return std::holds_alternative<ptx::VectorRef>(mov.destinations.at(0).value) || std::holds_alternative<ptx::VectorRef>(mov.sources.at(0).value);
+        return std::holds_alternative<ptx::VectorRef>(mov.destinations.at(0).value) ||
+               std::holds_alternative<ptx::VectorRef>(mov.sources.at(0).value);
     }
 
     void decode_packing(const ptx::Instruction& instruction, Operation& op) {
         const bool unpack = std::holds_alternative<ptx::VectorRef>(instruction.destinations[0].value);
-        const auto& parts = std::get<ptx::VectorRef>(unpack ? instruction.destinations[0].value : instruction.sources[0].value).elements;
+        const auto& parts =
+            std::get<ptx::VectorRef>(unpack ? instruction.destinations[0].value : instruction.sources[0].value)
+                .elements;
         const auto whole = static_cast<std::size_t>(ptx::size_of(instruction.type).count());
-        if (parts.empty() || parts.size() > op.vector.size() || whole % parts.size() != 0) fail("expected a vector of 2 or 4 elements");
+        if (parts.empty() || parts.size() > op.vector.size() || whole % parts.size() != 0)
+            fail("expected a vector of 2 or 4 elements");
         op.elements = static_cast<std::uint8_t>(parts.size());
         op.execute = packing_of(whole / parts.size(), unpack);
         if (op.execute == nullptr) fail("elements of this size cannot be moved by the simulator");
@@ -332,7 +365,8 @@ private:
             op.source[0] = slot(instruction.sources.at(0), instruction.type);
         else
             op.destination = slot(instruction.destinations.at(0), instruction.type);
-        for (std::size_t i = 0; i < parts.size(); ++i) (unpack ? op.vector : op.source)[i] = slot(parts[i], instruction.type);
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            (unpack ? op.vector : op.source)[i] = slot(parts[i], instruction.type);
     }
 
     /// The truth table must be a literal, as ptxas wants it.
@@ -343,14 +377,17 @@ private:
         op.mode = static_cast<std::uint8_t>(table->bits);
         if (instruction.sources.size() < 5) return;
         op.source[3] = slot(instruction.sources[4], Type::pred);
-        if (const auto* predicate = std::get_if<ptx::PredicateRef>(&instruction.sources[4].value); predicate != nullptr && predicate->negated)
+        if (const auto* predicate = std::get_if<ptx::PredicateRef>(&instruction.sources[4].value);
+            predicate != nullptr && predicate->negated)
             op.negated_sources |= 1U << 3;
     }
 
     /// Generic addresses are global ones, but for a window that holds shared memory.
     void decode_cvta(const ptx::Instruction& instruction, Operation& op) {
         if (instruction.space == Space::param) fail("generic addresses of parameters cannot be simulated yet");
-        const std::uint64_t base = instruction.space == Space::shared ? kSharedWindow : instruction.space == Space::local ? kLocalWindow : 0;
+        const std::uint64_t base = instruction.space == Space::shared  ? kSharedWindow
+                                   : instruction.space == Space::local ? kLocalWindow
+                                                                       : 0;
         ptx::Instruction add = instruction;
         add.opcode = instruction.has("to") ? Opcode::sub : Opcode::add;
         add.modifiers.clear();
@@ -373,7 +410,8 @@ private:
         if (const auto* reg = std::get_if<ptx::Register>(&address->base)) {
             op.source[0] = static_cast<std::uint16_t>(reg->index);
         } else if (const auto* symbol = std::get_if<ptx::SymbolRef>(&address->base)) {
-            op.source[0] = constant(op.space == Space::param ? parameter_offset(symbol->name) : symbol_address(symbol->name));
+            op.source[0] =
+                constant(op.space == Space::param ? parameter_offset(symbol->name) : symbol_address(symbol->name));
         } else {
             op.source[0] = constant(0);
         }
@@ -389,14 +427,16 @@ private:
         const auto* vector = std::get_if<ptx::VectorRef>(&operand.value);
         op.elements = vector == nullptr ? 1 : static_cast<std::uint8_t>(vector->elements.size());
         if (op.elements > op.vector.size()) fail("has more elements than the simulator can execute");
-        for (std::size_t i = 0; i < op.elements; ++i) op.vector[i] = slot(vector == nullptr ? operand : vector->elements[i], op.type);
+        for (std::size_t i = 0; i < op.elements; ++i)
+            op.vector[i] = slot(vector == nullptr ? operand : vector->elements[i], op.type);
     }
 
     void decode_memory(const ptx::Instruction& instruction, Operation& op) {
         if (op.space == Space::none) op.space = Space::generic;
         op.bytes = static_cast<std::uint8_t>(ptx::size_of(instruction.type).count());
         op.sign_extend = instruction.type == Type::s8 || instruction.type == Type::s16 || instruction.type == Type::s32;
-        for (const auto* bypass : {"cg", "cv", "volatile", "relaxed", "acquire", "mmio"}) op.bypass_near |= instruction.has(bypass);
+        for (const auto* bypass : {"cg", "cv", "volatile", "relaxed", "acquire", "mmio"})
+            op.bypass_near |= instruction.has(bypass);
         op.read_only = instruction.has("nc");
         if (instruction.opcode == Opcode::prefetch) {
             op.bytes = 1;
@@ -404,9 +444,12 @@ private:
             op.bypass_near = instruction.has("L2");
             return set_address(instruction.sources.at(0), op);
         }
-        // Other cache operators (.cs, .lu, evict_first, L2::64B, ...) are hints that a GPU may ignore, and this one does.
-        if (instruction.has("L1::no_allocate")) fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
-        if (op.bytes == 0 || op.bytes > 8) fail(fmt::format("type of '{}' cannot be simulated", ptx::mnemonic_of(instruction)));
+        // Other cache operators (.cs, .lu, evict_first, L2::64B, ...) are hints that a GPU may ignore, and this one
+        // does.
+        if (instruction.has("L1::no_allocate"))
+            fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
+        if (op.bytes == 0 || op.bytes > 8)
+            fail(fmt::format("type of '{}' cannot be simulated", ptx::mnemonic_of(instruction)));
         set_address(instruction.sources.at(0), op);
         if (op.kind == Kind::load) {
             set_vector(instruction.destinations.at(0), op);
@@ -418,15 +461,18 @@ private:
     }
 
     void decode_atomic(const ptx::Instruction& instruction, Operation& op) {
-        static constexpr std::string_view kAtomics[] = {"add", "min", "max", "exch", "cas", "and", "or", "xor", "inc", "dec"};
+        static constexpr std::string_view kAtomics[] = {"add", "min", "max", "exch", "cas",
+                                                        "and", "or",  "xor", "inc",  "dec"};
         bool found = false;
         for (std::size_t i = 0; i < std::size(kAtomics); ++i)
             if (instruction.has(kAtomics[i])) {
                 op.mode = static_cast<std::uint8_t>(i);
                 found = true;
             }
-        if (!found || op.bytes < 4 || op.elements != 1) fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
-        for (std::size_t i = 1; i < instruction.sources.size(); ++i) op.source[i] = slot(instruction.sources[i], op.type);
+        if (!found || op.bytes < 4 || op.elements != 1)
+            fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
+        for (std::size_t i = 1; i < instruction.sources.size(); ++i)
+            op.source[i] = slot(instruction.sources[i], op.type);
         op.destination = instruction.destinations.empty() ? sink() : slot(instruction.destinations[0], op.type);
     }
 
@@ -453,13 +499,15 @@ private:
     }
 
     void decode_barrier(const ptx::Instruction& instruction, Operation& op) {
-        if (instruction.has("cluster")) fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
+        if (instruction.has("cluster"))
+            fail(fmt::format("'{}' cannot be simulated yet", ptx::mnemonic_of(instruction)));
         op.mode = static_cast<std::uint8_t>(first_named(instruction, kBarrierModes).value_or(BarrierMode::sync));
         std::size_t plain = instruction.sources.size();
         if (instruction.has("red")) {
             decode_destinations(instruction, op);
             op.source[2] = slot(instruction.sources.at(--plain), Type::pred);
-            if (const auto* predicate = std::get_if<ptx::PredicateRef>(&instruction.sources[plain].value); predicate != nullptr && predicate->negated)
+            if (const auto* predicate = std::get_if<ptx::PredicateRef>(&instruction.sources[plain].value);
+                predicate != nullptr && predicate->negated)
                 op.negated_sources |= 1U << 2;
         }
         for (std::size_t i = 0; i < plain; ++i) op.source[i] = slot(instruction.sources[i], Type::u32);
@@ -480,6 +528,8 @@ private:
 
 }  // namespace
 
-Program decode(const ptx::Module& module, const ptx::Kernel& kernel, const SymbolTable& symbols) { return Decoder(module, kernel, symbols).run(); }
+Program decode(const ptx::Module& module, const ptx::Kernel& kernel, const SymbolTable& symbols) {
+    return Decoder(module, kernel, symbols).run();
+}
 
 }  // namespace gputomo::sim

@@ -9,7 +9,8 @@ namespace {
 using ptx::Opcode;
 using ptx::Type;
 
-/// Operands and result go through volatile objects, so that the compiler cannot move the operation out of the rounding mode.
+/// Operands and result go through volatile objects, so that the compiler cannot move the operation out of the rounding
+/// mode.
 template <class T, auto F, int operands>
 void directed(const Operation& op, LaneValues* r, std::uint32_t mask) {
     const RoundingGuard guard(static_cast<Rounding>(op.rounding));
@@ -53,7 +54,8 @@ RoundingGuard::~RoundingGuard() { std::fesetround(before_); }
 
 ExecuteFunction directed_rounding_of(const ptx::Instruction& instruction) {
     for (const auto& modifier : instruction.modifiers)
-        if (modifier != "rz" && modifier != "rm" && modifier != "rp" && modifier != "ftz" && modifier != "sat") return nullptr;
+        if (modifier != "rz" && modifier != "rm" && modifier != "rp" && modifier != "ftz" && modifier != "sat")
+            return nullptr;
     for (const auto& row : kMeanings) {
         if (row.opcode != instruction.opcode) continue;
         if (instruction.type == Type::f32) return row.single;

@@ -5,7 +5,9 @@
 
 namespace gputomo::sim {
 
-[[nodiscard]] constexpr bool is_directed(Rounding rounding) { return rounding == Rounding::zero || rounding == Rounding::down || rounding == Rounding::up; }
+[[nodiscard]] constexpr bool is_directed(Rounding rounding) {
+    return rounding == Rounding::zero || rounding == Rounding::down || rounding == Rounding::up;
+}
 
 /// Rounding::zero, down or up for as long as it lives. What is computed meanwhile must go through volatile objects.
 class RoundingGuard {

@@ -27,7 +27,9 @@ double value_of(std::uint16_t bits) {
     const double sign = (bits & 0x8000) != 0 ? -1 : 1;
     const int exponent = (bits & 0x7FFF) >> F::kFraction;
     const int fraction = bits & ((1 << F::kFraction) - 1);
-    if ((bits & F::kInfinity) == F::kInfinity) return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
+    if ((bits & F::kInfinity) == F::kInfinity)
+        return fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
+                             : sign * std::numeric_limits<double>::infinity();
     if (exponent == 0) return sign * std::ldexp(fraction, 1 - F::kBias - F::kFraction);
     return sign * std::ldexp(fraction + (1 << F::kFraction), exponent - F::kBias - F::kFraction);
 }
@@ -57,7 +59,8 @@ double odd_sum(double a, double b) {
     volatile double error = (a - rest) + (b - part);
     if (error == 0) return sum;
     const bool even = (std::bit_cast<std::uint64_t>(double{sum}) & 1) == 0;
-    const double towards = error > 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+    const double towards =
+        error > 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
     return even ? std::nextafter(sum, towards) : sum;
 }
 
@@ -95,8 +98,10 @@ void half(const Operation& op, LaneValues* r, std::uint32_t mask) {
             std::array<double, 3> values{};
             for (std::size_t i = 0; i < values.size(); ++i)
                 if (op.source[i] != kNoSlot)
-                    values[i] = operand<F>(op, static_cast<std::uint16_t>(r[op.source[i]][static_cast<std::size_t>(l)] >> (16 * part)));
-            result |= static_cast<std::uint64_t>(finished_half<F>(op, function(values[0], values[1], values[2]))) << (16 * part);
+                    values[i] = operand<F>(
+                        op, static_cast<std::uint16_t>(r[op.source[i]][static_cast<std::size_t>(l)] >> (16 * part)));
+            result |= static_cast<std::uint64_t>(finished_half<F>(op, function(values[0], values[1], values[2])))
+                      << (16 * part);
         }
         r[op.destination][l] = result;
     });
@@ -104,7 +109,9 @@ void half(const Operation& op, LaneValues* r, std::uint32_t mask) {
 
 template <class F, class From>
 void narrow(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) { r[op.destination][l] = finished_half<F>(op, static_cast<double>(read<From>(op, r, 0, l))); });
+    for_lanes(mask, [&](int l) {
+        r[op.destination][l] = finished_half<F>(op, static_cast<double>(read<From>(op, r, 0, l)));
+    });
 }
 template <class F, class To>
 void widen(const Operation& op, LaneValues* r, std::uint32_t mask) {

@@ -55,7 +55,8 @@ T finished(const Operation& operation, T value) {
 
 template <class T>
 T read(const Operation& operation, const LaneValues* registers, int which, int lane) {
-    const auto raw = as<T>(registers[operation.source[static_cast<std::size_t>(which)]][static_cast<std::size_t>(lane)]);
+    const auto raw =
+        as<T>(registers[operation.source[static_cast<std::size_t>(which)]][static_cast<std::size_t>(lane)]);
     if constexpr (std::is_same_v<T, bool>) return raw != (((operation.negated_sources >> which) & 1) != 0);
     return flushed(operation, raw);
 }

@@ -54,7 +54,8 @@ struct Operation {
     std::uint16_t guard = kNoSlot;
     bool guard_negated = false;
     std::uint16_t members = kNoSlot;  ///< member mask of a .sync instruction: lanes that must be there together
-    /// Registers that must be ready before issue, and those that the result makes ready; constants and dropped results left out.
+    /// Registers that must be ready before issue, and those that the result makes ready; constants and dropped results
+    /// left out.
     std::array<std::uint16_t, 12> waits{};
     std::array<std::uint16_t, 5> writes{};
     std::uint8_t wait_count = 0;
@@ -73,8 +74,8 @@ struct Operation {
     std::uint8_t bytes = 0;     ///< of one element
     std::uint8_t elements = 1;  ///< of a vector access
     bool sign_extend = false;
-    bool bypass_near = false;                                                 ///< .cg, .cv, .volatile: not served by the SM's own cache
-    bool read_only = false;                                                   ///< .nc
+    bool bypass_near = false;  ///< .cg, .cv, .volatile: not served by the SM's own cache
+    bool read_only = false;    ///< .nc
     std::array<std::uint16_t, 4> vector{kNoSlot, kNoSlot, kNoSlot, kNoSlot};  ///< loaded into or stored from
     std::int64_t offset = 0;
     // control
@@ -98,15 +99,16 @@ struct Program {
     std::vector<std::string> texts;      ///< PTX of each operation, for messages
     std::vector<std::string> cost_keys;  ///< distinct mnemonics; Operation::cost is an index here
     std::uint16_t slots = 0;
-    std::uint16_t register_slots = 0;                                ///< the first of them: declared registers, the rest is constants and scratch
+    std::uint16_t register_slots = 0;  ///< the first of them: declared registers, the rest is constants and scratch
     std::vector<std::pair<std::uint16_t, std::uint64_t>> constants;  ///< slots that hold literals and addresses
     std::vector<Parameter> parameters;
     std::size_t parameter_bytes = 0;
     std::uint64_t static_shared = 0;
-    std::uint64_t local_bytes = 0;             ///< of one thread
-    int registers_per_thread = 0;              ///< most 32-bit registers that live at once
-    std::vector<std::uint8_t> register_words;  ///< 32-bit registers that each slot takes: 0 for predicates and constants
-    int max_threads = 0;                       ///< .maxntid; 0: not said
+    std::uint64_t local_bytes = 0;  ///< of one thread
+    int registers_per_thread = 0;   ///< most 32-bit registers that live at once
+    std::vector<std::uint8_t>
+        register_words;   ///< 32-bit registers that each slot takes: 0 for predicates and constants
+    int max_threads = 0;  ///< .maxntid; 0: not said
 };
 
 /// Where module-scope variables lie: name -> device address.

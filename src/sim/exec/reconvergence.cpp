@@ -44,7 +44,8 @@ std::vector<std::vector<Node>> successors_of(const std::vector<Operation>& opera
         if (op.kind == Kind::branch) successors[i].push_back(op.target);
         if (op.kind == Kind::indexed_branch) successors[i] = op.targets;
         if (op.kind == Kind::exit || op.kind == Kind::trap) successors[i].push_back(end);
-        const bool falls_through = (op.kind != Kind::branch && op.kind != Kind::indexed_branch && op.kind != Kind::exit && op.kind != Kind::trap);
+        const bool falls_through = (op.kind != Kind::branch && op.kind != Kind::indexed_branch &&
+                                    op.kind != Kind::exit && op.kind != Kind::trap);
         if (falls_through || guarded) successors[i].push_back(i + 1);
     }
     return successors;

@@ -1,6 +1,7 @@
-// How many registers a thread needs: the most that are live at once, by liveness over basic blocks. A compiler that allocates
-// well needs no more, so this is what the simulated GPU says of a kernel and hands out. Parameters lie in shared memory (compute capability 1.x) or in a
-// constant bank: instructions take them as operands from there, and only an access to memory needs one of its own in a register, while it is issued.
+// How many registers a thread needs: the most that are live at once, by liveness over basic blocks. A compiler that
+// allocates well needs no more, so this is what the simulated GPU says of a kernel and hands out. Parameters lie in
+// shared memory (compute capability 1.x) or in a constant bank: instructions take them as operands from there, and only
+// an access to memory needs one of its own in a register, while it is issued.
 #include "sim/exec/program.hpp"
 
 #include <algorithm>
@@ -122,8 +123,11 @@ private:
 
     /// `waits` holds results as well as operands.
     static bool is_only_written(const Operation& op, std::uint16_t slot) {
-        if (std::find(op.writes.begin(), op.writes.begin() + op.write_count, slot) == op.writes.begin() + op.write_count) return false;
-        const bool stores = op.kind == Kind::store && std::find(op.vector.begin(), op.vector.end(), slot) != op.vector.end();
+        if (std::find(op.writes.begin(), op.writes.begin() + op.write_count, slot) ==
+            op.writes.begin() + op.write_count)
+            return false;
+        const bool stores =
+            op.kind == Kind::store && std::find(op.vector.begin(), op.vector.end(), slot) != op.vector.end();
         return !stores && slot != op.guard && std::find(op.source.begin(), op.source.end(), slot) == op.source.end();
     }
 

@@ -1,4 +1,5 @@
-// Instructions with a shape of their own: carries, saturating integers, dot products, byte permutations, set, slct, testp.
+// Instructions with a shape of their own: carries, saturating integers, dot products, byte permutations, set, slct,
+// testp.
 #include "sim/exec/lanes.hpp"
 
 #include <algorithm>
@@ -20,24 +21,30 @@ T saturated(std::int64_t wide) {
 
 void add_saturated(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
-        r[op.destination][l] = bits_of(saturated<std::int32_t>(std::int64_t{read<std::int32_t>(op, r, 0, l)} + read<std::int32_t>(op, r, 1, l)));
+        r[op.destination][l] = bits_of(
+            saturated<std::int32_t>(std::int64_t{read<std::int32_t>(op, r, 0, l)} + read<std::int32_t>(op, r, 1, l)));
     });
 }
 void sub_saturated(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
-        r[op.destination][l] = bits_of(saturated<std::int32_t>(std::int64_t{read<std::int32_t>(op, r, 0, l)} - read<std::int32_t>(op, r, 1, l)));
+        r[op.destination][l] = bits_of(
+            saturated<std::int32_t>(std::int64_t{read<std::int32_t>(op, r, 0, l)} - read<std::int32_t>(op, r, 1, l)));
     });
 }
 void mad_high_saturated(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
-        const std::int64_t high = (std::int64_t{read<std::int32_t>(op, r, 0, l)} * read<std::int32_t>(op, r, 1, l)) >> 32;
+        const std::int64_t high =
+            (std::int64_t{read<std::int32_t>(op, r, 0, l)} * read<std::int32_t>(op, r, 1, l)) >> 32;
         r[op.destination][l] = bits_of(saturated<std::int32_t>(high + read<std::int32_t>(op, r, 2, l)));
     });
 }
 
-// ---- extended precision (PTX ISA 9.7.2): carry in source 3, carry out destination2, either may be missing -----------------
+// ---- extended precision (PTX ISA 9.7.2): carry in source 3, carry out destination2, either may be missing
+// -----------------
 
-std::uint64_t carry_in(const Operation& op, const LaneValues* r, int l) { return op.source[3] == kNoSlot ? 0 : r[op.source[3]][static_cast<std::size_t>(l)]; }
+std::uint64_t carry_in(const Operation& op, const LaneValues* r, int l) {
+    return op.source[3] == kNoSlot ? 0 : r[op.source[3]][static_cast<std::size_t>(l)];
+}
 template <class T>
 void store_carried(const Operation& op, LaneValues* r, int l, Unsigned128 result) {
     r[op.destination][l] = static_cast<T>(result);
@@ -45,12 +52,16 @@ void store_carried(const Operation& op, LaneValues* r, int l, Unsigned128 result
 }
 template <class T>
 void add_carry(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) { store_carried<T>(op, r, l, Unsigned128{read<T>(op, r, 0, l)} + read<T>(op, r, 1, l) + carry_in(op, r, l)); });
+    for_lanes(mask, [&](int l) {
+        store_carried<T>(op, r, l, Unsigned128{read<T>(op, r, 0, l)} + read<T>(op, r, 1, l) + carry_in(op, r, l));
+    });
 }
 /// The carry is a borrow: subc computes a - (b + CC.CF).
 template <class T>
 void sub_carry(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) { store_carried<T>(op, r, l, Unsigned128{read<T>(op, r, 0, l)} - read<T>(op, r, 1, l) - carry_in(op, r, l)); });
+    for_lanes(mask, [&](int l) {
+        store_carried<T>(op, r, l, Unsigned128{read<T>(op, r, 0, l)} - read<T>(op, r, 1, l) - carry_in(op, r, l));
+    });
 }
 /// T as it is written, so that the high half of a signed product is signed.
 template <class T, bool high>
@@ -64,14 +75,16 @@ void mad_carry(const Operation& op, LaneValues* r, std::uint32_t mask) {
     });
 }
 
-// ---- bytes and bits --------------------------------------------------------------------------------------------------
+// ---- bytes and bits
+// --------------------------------------------------------------------------------------------------
 
 template <class A, class B>
 void dot4(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
         const auto a = read<std::uint32_t>(op, r, 0, l), b = read<std::uint32_t>(op, r, 1, l);
         std::int64_t sum = read<std::int32_t>(op, r, 2, l);
-        for (int i = 0; i < 32; i += 8) sum += static_cast<std::int64_t>(static_cast<A>(a >> i)) * static_cast<B>(b >> i);
+        for (int i = 0; i < 32; i += 8)
+            sum += static_cast<std::int64_t>(static_cast<A>(a >> i)) * static_cast<B>(b >> i);
         r[op.destination][l] = static_cast<std::uint32_t>(sum);
     });
 }
@@ -80,7 +93,8 @@ void dot2(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
         const auto a = read<std::uint32_t>(op, r, 0, l), b = read<std::uint32_t>(op, r, 1, l);
         std::int64_t sum = read<std::int32_t>(op, r, 2, l);
-        for (int i = 0; i < 2; ++i) sum += static_cast<std::int64_t>(static_cast<A>(a >> (16 * i))) * static_cast<B>(b >> (8 * (first + i)));
+        for (int i = 0; i < 2; ++i)
+            sum += static_cast<std::int64_t>(static_cast<A>(a >> (16 * i))) * static_cast<B>(b >> (8 * (first + i)));
         r[op.destination][l] = static_cast<std::uint32_t>(sum);
     });
 }
@@ -90,10 +104,12 @@ using Pick = std::uint32_t (*)(std::uint32_t selector, std::uint32_t i);
 template <Pick pick>
 void permute(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
-        const std::uint64_t both = read<std::uint32_t>(op, r, 0, l) | (std::uint64_t{read<std::uint32_t>(op, r, 1, l)} << 32);
+        const std::uint64_t both =
+            read<std::uint32_t>(op, r, 0, l) | (std::uint64_t{read<std::uint32_t>(op, r, 1, l)} << 32);
         const std::uint32_t selector = read<std::uint32_t>(op, r, 2, l) & 3;
         std::uint32_t out = 0;
-        for (std::uint32_t i = 0; i < 4; ++i) out |= static_cast<std::uint32_t>((both >> (8 * pick(selector, i))) & 0xFF) << (8 * i);
+        for (std::uint32_t i = 0; i < 4; ++i)
+            out |= static_cast<std::uint32_t>((both >> (8 * pick(selector, i))) & 0xFF) << (8 * i);
         r[op.destination][l] = out;
     });
 }
@@ -132,10 +148,12 @@ void extend(const Operation& op, LaneValues* r, std::uint32_t mask) {
 template <Combine how>
 void lop3_predicate(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
-        const auto a = read<std::uint32_t>(op, r, 0, l), b = read<std::uint32_t>(op, r, 1, l), c = read<std::uint32_t>(op, r, 2, l);
+        const auto a = read<std::uint32_t>(op, r, 0, l), b = read<std::uint32_t>(op, r, 1, l),
+                   c = read<std::uint32_t>(op, r, 2, l);
         std::uint32_t out = 0;
         for (std::uint32_t row = 0; row < 8; ++row)
-            if (((op.mode >> row) & 1) != 0) out |= ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
+            if (((op.mode >> row) & 1) != 0)
+                out |= ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
         const bool other = read<bool>(op, r, 3, l), test = out != 0;
         const bool result = how == Combine::and_ ? test && other : how == Combine::or_ ? test || other : test != other;
         r[op.destination][l] = out;
@@ -143,16 +161,21 @@ void lop3_predicate(const Operation& op, LaneValues* r, std::uint32_t mask) {
     });
 }
 
-// ---- selection ---------------------------------------------------------------------------------------------------------
+// ---- selection
+// ---------------------------------------------------------------------------------------------------------
 
 template <class T, class S>
 void select_sign(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) { r[op.destination][l] = bits_of<T>(read<S>(op, r, 2, l) >= S{0} ? read<T>(op, r, 0, l) : read<T>(op, r, 1, l)); });
+    for_lanes(mask, [&](int l) {
+        r[op.destination][l] = bits_of<T>(read<S>(op, r, 2, l) >= S{0} ? read<T>(op, r, 0, l) : read<T>(op, r, 1, l));
+    });
 }
 
 template <class T>
 ExecuteFunction select_sign_by(Type sign) {
-    return sign == Type::f32 ? select_sign<T, float> : sign == Type::s32 ? select_sign<T, std::int32_t> : ExecuteFunction{};
+    return sign == Type::f32   ? select_sign<T, float>
+           : sign == Type::s32 ? select_sign<T, std::int32_t>
+                               : ExecuteFunction{};
 }
 ExecuteFunction slct_of(Type type, Type sign) {
     switch (ptx::Type{type}) {
@@ -173,12 +196,15 @@ ExecuteFunction slct_of(Type type, Type sign) {
 
 template <class T, auto F>
 void test(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) { r[op.destination][l] = F(as<T>(r[op.source[0]][static_cast<std::size_t>(l)])) ? 1 : 0; });
+    for_lanes(mask,
+              [&](int l) { r[op.destination][l] = F(as<T>(r[op.source[0]][static_cast<std::size_t>(l)])) ? 1 : 0; });
 }
 
 template <std::uint64_t window, bool inside>
 void in_window(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) { r[op.destination][l] = (r[op.source[0]][static_cast<std::size_t>(l)] - window < kWindowSize) == inside ? 1 : 0; });
+    for_lanes(mask, [&](int l) {
+        r[op.destination][l] = (r[op.source[0]][static_cast<std::size_t>(l)] - window < kWindowSize) == inside ? 1 : 0;
+    });
 }
 void in_global(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
@@ -187,7 +213,8 @@ void in_global(const Operation& op, LaneValues* r, std::uint32_t mask) {
     });
 }
 
-// ---- moves between a register and a vector of narrower ones ------------------------------------------------------------
+// ---- moves between a register and a vector of narrower ones
+// ------------------------------------------------------------
 
 template <class Part, bool unpack>
 void repack(const Operation& op, LaneValues* r, std::uint32_t mask) {
@@ -199,7 +226,8 @@ void repack(const Operation& op, LaneValues* r, std::uint32_t mask) {
         } else {
             std::uint64_t whole = 0;
             for (std::size_t e = 0; e < op.elements; ++e)
-                whole |= static_cast<std::uint64_t>(static_cast<Part>(r[op.source[e]][static_cast<std::size_t>(l)])) << (kBits * e);
+                whole |= static_cast<std::uint64_t>(static_cast<Part>(r[op.source[e]][static_cast<std::size_t>(l)]))
+                         << (kBits * e);
             r[op.destination][l] = whole;
         }
     });
@@ -229,13 +257,16 @@ using s64 = std::int64_t;
         {Opcode::OP, MOD, Type::u64, Type::none, SHAPE<u64>}, {                                                 \
         Opcode::OP, MOD, Type::s64, Type::none, SHAPE<u64>                                                      \
     }
-#define MAD_CARRIES(OP, MOD, HIGH)                                                                                                  \
-    {Opcode::OP, MOD, Type::u32, Type::none, mad_carry<u32, HIGH>}, {Opcode::OP, MOD, Type::s32, Type::none, mad_carry<s32, HIGH>}, \
-        {Opcode::OP, MOD, Type::u64, Type::none, mad_carry<u64, HIGH>}, {                                                           \
-        Opcode::OP, MOD, Type::s64, Type::none, mad_carry<s64, HIGH>                                                                \
+#define MAD_CARRIES(OP, MOD, HIGH)                                        \
+    {Opcode::OP, MOD, Type::u32, Type::none, mad_carry<u32, HIGH>},       \
+        {Opcode::OP, MOD, Type::s32, Type::none, mad_carry<s32, HIGH>},   \
+        {Opcode::OP, MOD, Type::u64, Type::none, mad_carry<u64, HIGH>}, { \
+        Opcode::OP, MOD, Type::s64, Type::none, mad_carry<s64, HIGH>      \
     }
-#define TESTS(MOD, F) \
-    {Opcode::testp, MOD, Type::f32, Type::none, test<float, F>}, { Opcode::testp, MOD, Type::f64, Type::none, test<double, F> }
+#define TESTS(MOD, F)                                              \
+    {Opcode::testp, MOD, Type::f32, Type::none, test<float, F>}, { \
+        Opcode::testp, MOD, Type::f64, Type::none, test<double, F> \
+    }
 
 constexpr auto kIsFinite = [](auto v) { return std::isfinite(v); };
 constexpr auto kIsInfinite = [](auto v) { return std::isinf(v); };

@@ -34,10 +34,13 @@ Banks::Banks(const machine::Machine& machine, std::size_t channels) : channels_(
     cycles_ = need_rate(memory.bank_cycles, "memory.bank_cycles");
     fetch_ = power_of_two(memory.fetch_bytes, "memory.fetch_bytes");
     burst_ = power_of_two(memory.burst_bytes, "memory.burst_bytes");
-    if (burst_ > fetch_) reject("memory.burst_bytes", fmt::format("found {}", burst_), fmt::format("at most memory.fetch_bytes, {}", fetch_));
-    if (fetch_ / burst_ > channels)
+    if (burst_ > fetch_)
         reject("memory.burst_bytes", fmt::format("found {}", burst_),
-               fmt::format("at least {}, so that each of {} channels has one burst at most", fetch_ / channels, channels));
+               fmt::format("at most memory.fetch_bytes, {}", fetch_));
+    if (fetch_ / burst_ > channels)
+        reject(
+            "memory.burst_bytes", fmt::format("found {}", burst_),
+            fmt::format("at least {}, so that each of {} channels has one burst at most", fetch_ / channels, channels));
     banks_.assign(channels * per_channel_, {Server(kCalendarSlots, true)});
     ready_.assign(banks_.size() * (fetch_ / burst_), 0.0);
 }
@@ -52,7 +55,9 @@ Banks::Place Banks::place(std::uint64_t line) {
 std::size_t Banks::channel(std::uint64_t line) const { return channel_of(scattered(line)); }
 
 double Banks::reserve(const Place& place, std::size_t burst, double now) {
-    return banks_[number((place.channel + burst) % channels_, std::rotr(place.hash, static_cast<int>(kBurstShift * (burst + 1))))].server.reserve(now, cycles_);
+    return banks_[number((place.channel + burst) % channels_,
+                         std::rotr(place.hash, static_cast<int>(kBurstShift * (burst + 1))))]
+        .server.reserve(now, cycles_);
 }
 
 }  // namespace gputomo::sim

@@ -13,9 +13,10 @@ namespace gputomo::sim {
 /// A hash of which each bit depends on all of `value`.
 [[nodiscard]] std::uint64_t scattered(std::uint64_t value);
 
-/// DRAM reads lines of memory.fetch_bytes, in bursts that lie side by side in as many channels. A bank is busy with each line for
-/// memory.bank_cycles. Channels and banks are chosen by a hash of the address, so that loads of many warps meet at a bank by
-/// chance and wait for each other the longer, the busier the banks are: the queue behind Volkov 2016, 6.4 and 6.6.
+/// DRAM reads lines of memory.fetch_bytes, in bursts that lie side by side in as many channels. A bank is busy with
+/// each line for memory.bank_cycles. Channels and banks are chosen by a hash of the address, so that loads of many
+/// warps meet at a bank by chance and wait for each other the longer, the busier the banks are: the queue behind Volkov
+/// 2016, 6.4 and 6.6.
 class Banks {
 public:
     /// Without memory.channel_banks there are none. Throws InputError.
@@ -40,12 +41,16 @@ public:
     /// Of the line's first burst.
     [[nodiscard]] std::size_t channel(std::uint64_t line) const;
     /// Whether the line is under way or its row still open, so that it need not be fetched again.
-    [[nodiscard]] bool open(const Place& place, std::uint64_t line, double now) const { return place.bank->line == line && now < place.bank->ready + cycles_; }
+    [[nodiscard]] bool open(const Place& place, std::uint64_t line, double now) const {
+        return place.bank->line == line && now < place.bank->ready + cycles_;
+    }
     /// Books the bank of burst `burst`; when the burst can leave it.
     double reserve(const Place& place, std::size_t burst, double now);
 
 private:
-    [[nodiscard]] std::size_t channel_of(std::uint64_t hash) const { return static_cast<std::size_t>((hash & 0xffff) % channels_); }
+    [[nodiscard]] std::size_t channel_of(std::uint64_t hash) const {
+        return static_cast<std::size_t>((hash & 0xffff) % channels_);
+    }
     [[nodiscard]] std::size_t number(std::size_t channel, std::uint64_t hash) const {
         return channel * per_channel_ + static_cast<std::size_t>(hash % per_channel_);
     }

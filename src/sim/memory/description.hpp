@@ -14,7 +14,8 @@ namespace gputomo::sim {
 
 /// "caches.l1", or "caches[a.b]" for a key with dots.
 [[nodiscard]] inline std::string key_path(std::string_view section, std::string_view key) {
-    return key.find('.') == std::string_view::npos ? fmt::format("{}.{}", section, key) : fmt::format("{}[{}]", section, key);
+    return key.find('.') == std::string_view::npos ? fmt::format("{}.{}", section, key)
+                                                   : fmt::format("{}[{}]", section, key);
 }
 
 [[noreturn]] inline void reject(std::string_view path, std::string_view found, std::string_view expected) {
@@ -29,7 +30,8 @@ template <class T>
 }
 
 /// A whole number from 1 to `most`.
-[[nodiscard]] inline std::uint64_t need_count(const machine::Integer& field, std::string_view path, std::int64_t most = std::int64_t{1} << 40) {
+[[nodiscard]] inline std::uint64_t need_count(const machine::Integer& field, std::string_view path,
+                                              std::int64_t most = std::int64_t{1} << 40) {
     const auto expected = fmt::format("a whole number from 1 to {}", most);
     const auto value = need(field, path, expected);
     if (value < 1 || value > most) reject(path, fmt::format("found {}", value), expected);
@@ -52,8 +54,10 @@ template <class T>
     return value;
 }
 
-/// Cycles by which a result comes later where the CUDA cores wait for it than where its own kind does; negative where it comes earlier (Volkov 2016, 4.7).
-[[nodiscard]] inline double forwarding(const machine::Integer& latency, const machine::Integer& forward_latency, const std::string& path) {
+/// Cycles by which a result comes later where the CUDA cores wait for it than where its own kind does; negative where
+/// it comes earlier (Volkov 2016, 4.7).
+[[nodiscard]] inline double forwarding(const machine::Integer& latency, const machine::Integer& forward_latency,
+                                       const std::string& path) {
     if (!forward_latency) return 0;
     return need_cycles(forward_latency, path + ".forward_latency") - need_cycles(latency, path + ".latency");
 }

@@ -31,14 +31,16 @@ double sustained_rate(const machine::Machine& machine, std::size_t channels) {
     double pins = 0;
     if (memory.channel_bytes_per_cycle) {
         (void)need_count(memory.channels, "memory.channels", kMaxChannels);
-        pins = static_cast<double>(channels) * need_rate(memory.channel_bytes_per_cycle, "memory.channel_bytes_per_cycle");
+        pins =
+            static_cast<double>(channels) * need_rate(memory.channel_bytes_per_cycle, "memory.channel_bytes_per_cycle");
     } else if (memory.peak_bandwidth) {
         pins = bytes_per_cycle(memory.peak_bandwidth, "memory.peak_bandwidth", machine);
     }
     if (!memory.read_bandwidth && pins > 0) return pins;
     const double read = bytes_per_cycle(memory.read_bandwidth, "memory.read_bandwidth", machine);
     if (pins > 0 && read > pins * kRounding)
-        reject("memory.read_bandwidth", fmt::format("found {} GB/s, {:.2f} bytes per cycle", *memory.read_bandwidth, read),
+        reject("memory.read_bandwidth",
+               fmt::format("found {} GB/s, {:.2f} bytes per cycle", *memory.read_bandwidth, read),
                fmt::format("at most the rate of the channels, {:.2f} bytes per cycle", pins));
     return read;
 }
@@ -59,7 +61,8 @@ Dram::Dram(const machine::Machine& machine) : banks_(machine, channels_of(machin
             turnaround_ = 0;
             cycles_per_written_byte_ = 2 * count / copy - count / read;
             if (cycles_per_written_byte_ <= 0)
-                reject("memory.copy_bandwidth", fmt::format("found {}", *memory.copy_bandwidth), "less than twice memory.read_bandwidth");
+                reject("memory.copy_bandwidth", fmt::format("found {}", *memory.copy_bandwidth),
+                       "less than twice memory.read_bandwidth");
         }
     }
     cycles_per_read_byte_ *= pauses_.working_share();
@@ -71,22 +74,25 @@ Dram::Dram(const machine::Machine& machine) : banks_(machine, channels_of(machin
 std::size_t Dram::channel_of(std::uint64_t physical) const {
     if (channels_.size() == 1) return 0;
     const std::uint64_t block = physical / kInterleave;
-    // Higher address bits are folded in, so that strides of powers of two don't meet on one channel; within an aligned run of
-    // 2^n blocks the fold is a permutation, so that a stream loads all channels alike.
+    // Higher address bits are folded in, so that strides of powers of two don't meet on one channel; within an aligned
+    // run of 2^n blocks the fold is a permutation, so that a stream loads all channels alike.
     const std::uint64_t folded = block ^ (block >> 5) ^ (block >> 10) ^ (block >> 17) ^ (block >> 25);
     return folded % channels_.size();
 }
 
 double Dram::distance(std::uint64_t physical) const {
-    if (channels_.size() == 1) return static_cast<double>(scattered(physical / kInterleave) % kPlaces) / static_cast<double>(kPlaces - 1);
-    const std::size_t channel = banks_.described() ? banks_.channel(physical / banks_.fetch_bytes()) : channel_of(physical);
+    if (channels_.size() == 1)
+        return static_cast<double>(scattered(physical / kInterleave) % kPlaces) / static_cast<double>(kPlaces - 1);
+    const std::size_t channel =
+        banks_.described() ? banks_.channel(physical / banks_.fetch_bytes()) : channel_of(physical);
     return static_cast<double>(channel) / static_cast<double>(channels_.size() - 1);
 }
 
 void Dram::use_idle_time(Channel& channel, double now) const {
     const double idle = now - channel.server.busy_until();
     if (idle <= 0) return;
-    if (channel.queued > 0 && idle > 2 * turnaround_) channel.queued = std::max(0.0, channel.queued - (idle - 2 * turnaround_) / cycles_per_written_byte_);
+    if (channel.queued > 0 && idle > 2 * turnaround_)
+        channel.queued = std::max(0.0, channel.queued - (idle - 2 * turnaround_) / cycles_per_written_byte_);
 }
 
 double Dram::fetch(std::uint64_t line, Bursts wanted, double now) {
@@ -98,7 +104,8 @@ double Dram::fetch(std::uint64_t line, Bursts wanted, double now) {
             Channel& channel = channels_[(place.channel + burst) % channels_.size()];
             use_idle_time(channel, now);
             channel.read = std::min(kMostRead, channel.read + banks_.burst_bytes());
-            place.ready[burst] = channel.server.reserve(banks_.reserve(place, burst, now), banks_.burst_bytes() * cycles_per_read_byte_);
+            place.ready[burst] =
+                channel.server.reserve(banks_.reserve(place, burst, now), banks_.burst_bytes() * cycles_per_read_byte_);
             place.bank->ready = std::max(place.bank->ready, place.ready[burst]);
         }
     }
@@ -117,9 +124,11 @@ Dram::Turn Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
 Dram::Turn Dram::serve_read(std::uint64_t physical, std::uint32_t bytes, double now) {
     if (banks_.described()) {
         // The described latency is that of the whole read: its lines take their time, but don't wait for each other.
-        const std::uint64_t line_bytes = banks_.fetch_bytes(), first = physical / line_bytes, last = (physical + bytes - 1) / line_bytes;
+        const std::uint64_t line_bytes = banks_.fetch_bytes(), first = physical / line_bytes,
+                            last = (physical + bytes - 1) / line_bytes;
         const std::uint64_t begin = physical % line_bytes, end = std::min(begin + bytes, line_bytes);
-        const Turn turn{.delay = fetch(first, {begin / banks_.burst_bytes(), (end - 1) / banks_.burst_bytes()}, now) - now};
+        const Turn turn{.delay =
+                            fetch(first, {begin / banks_.burst_bytes(), (end - 1) / banks_.burst_bytes()}, now) - now};
         for (std::uint64_t line = first + 1; line <= last; ++line) (void)fetch(line, {0, 0}, now);
         return turn;
     }
@@ -140,7 +149,8 @@ double Dram::write(std::uint64_t physical, std::uint32_t bytes, double now) {
         channel.queued -= kWriteBatch;
         const double turning = std::min(channel.read, kWriteBatch);
         channel.read -= turning;
-        const double start = channel.server.reserve(now, kWriteBatch * cycles_per_written_byte_ + 2 * turnaround_ * turning / kWriteBatch);
+        const double start = channel.server.reserve(
+            now, kWriteBatch * cycles_per_written_byte_ + 2 * turnaround_ * turning / kWriteBatch);
         channel.batch_start = pauses_.real(start, arrival);
     }
     return std::max(0.0, channel.batch_start - arrival);

@@ -11,22 +11,26 @@
 
 namespace gputomo::sim {
 
-/// Reads wait for a bank, where banks are described, and then for their channel; of a line that DRAM fetches they wait for the bursts that they asked for. Each channel moves a byte in the time that the described sustained reads need (activates and refresh are in that rate). Writes
-/// wait in the channel's queue and leave in batches of kWriteBatch bytes, or for nothing while the channel is idle. For every
-/// batch among as many bytes of reads the bus turns round twice, however the program mixes them: the controller chooses the order.
-/// The turnaround time follows from the description, so that equal shares of reads and writes together reach
-/// memory.copy_bandwidth; reads alone and writes alone do not turn the bus.
-/// While the memory pauses (memory.pause_interval, memory.pause_time) nothing of that goes on, and what came meanwhile is served afterwards: banks and channels keep
-/// the time of a memory without pauses. Described rates are net of pauses, so that between them it is faster.
+/// Reads wait for a bank, where banks are described, and then for their channel; of a line that DRAM fetches they wait
+/// for the bursts that they asked for. Each channel moves a byte in the time that the described sustained reads need
+/// (activates and refresh are in that rate). Writes wait in the channel's queue and leave in batches of kWriteBatch
+/// bytes, or for nothing while the channel is idle. For every batch among as many bytes of reads the bus turns round
+/// twice, however the program mixes them: the controller chooses the order. The turnaround time follows from the
+/// description, so that equal shares of reads and writes together reach memory.copy_bandwidth; reads alone and writes
+/// alone do not turn the bus. While the memory pauses (memory.pause_interval, memory.pause_time) nothing of that goes
+/// on, and what came meanwhile is served afterwards: banks and channels keep the time of a memory without pauses.
+/// Described rates are net of pauses, so that between them it is faster.
 class Dram {
 public:
-    /// Sustained rate: memory.read_bandwidth, else channels x channel_bytes_per_cycle, else peak_bandwidth. Throws InputError.
+    /// Sustained rate: memory.read_bandwidth, else channels x channel_bytes_per_cycle, else peak_bandwidth. Throws
+    /// InputError.
     explicit Dram(const machine::Machine& machine);
 
     struct Turn {
-        double delay = 0;                ///< cycles that the read waits for its channel; 0 when that is free
-        double service = 0;              ///< cycles that it takes there
-        const Server* server = nullptr;  ///< the channel's; none where there are banks, because the parts of a read then lie in several
+        double delay = 0;    ///< cycles that the read waits for its channel; 0 when that is free
+        double service = 0;  ///< cycles that it takes there
+        const Server* server =
+            nullptr;  ///< the channel's; none where there are banks, because the parts of a read then lie in several
     };
     /// A read that arrives at `now`.
     Turn read(std::uint64_t physical, std::uint32_t bytes, double now);

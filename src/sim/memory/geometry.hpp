@@ -21,10 +21,10 @@ struct Geometry {
     std::uint64_t data_lines = 0;      ///< lines that data is kept of, where those are fewer than tags; else 0
 };
 
-/// Sets come from set_ways, or ways and sets; one of the two may follow from capacity (entries of a TLB). Without `index` the
-/// set is the line number modulo the sets; without `sector` there are no sectors. Line, sector and span are powers of two.
-/// A capacity below line times all ways says that there are more tags than data.
-/// Throws InputError naming the leaf under `where` ("caches.l1").
+/// Sets come from set_ways, or ways and sets; one of the two may follow from capacity (entries of a TLB). Without
+/// `index` the set is the line number modulo the sets; without `sector` there are no sectors. Line, sector and span are
+/// powers of two. A capacity below line times all ways says that there are more tags than data. Throws InputError
+/// naming the leaf under `where` ("caches.l1").
 [[nodiscard]] Geometry geometry_of(const machine::Cache& cache, const std::string& where);
 [[nodiscard]] Geometry geometry_of(const machine::Tlb& tlb, const std::string& where);
 

@@ -27,12 +27,15 @@ constexpr int kStreamed = 160, kBefore = 32;
 /// Halvings of the interval that a cost lies in.
 constexpr int kHalvings = 10;
 
-/// What a load of neighbouring words counts as when the cost of a transaction is told from one that diverges: one for each group of threads that is
-/// coalesced, and where that is the whole warp, as many as there are of the smallest size.
+/// What a load of neighbouring words counts as when the cost of a transaction is told from one that diverges: one for
+/// each group of threads that is coalesced, and where that is the whole warp, as many as there are of the smallest
+/// size.
 std::size_t coalesced_transactions(const machine::Memory& memory) {
     const auto group = memory.coalescing_group.value_or(kWarp);
-    if (group < kWarp || !memory.transaction_sizes) return static_cast<std::size_t>(kWarp / std::max<std::int64_t>(group, 1));
-    return static_cast<std::size_t>(std::max<std::int64_t>(kWarp * kWordBytes / std::ranges::min(*memory.transaction_sizes), 1));
+    if (group < kWarp || !memory.transaction_sizes)
+        return static_cast<std::size_t>(kWarp / std::max<std::int64_t>(group, 1));
+    return static_cast<std::size_t>(
+        std::max<std::int64_t>(kWarp * kWordBytes / std::ranges::min(*memory.transaction_sizes), 1));
 }
 
 }  // namespace
@@ -63,7 +66,8 @@ double GlobalLoads::departure(std::size_t index) const {
     return index < coalesced_ ? even : std::max(even, static_cast<double>(index + 1 - coalesced_) * spacing_);
 }
 
-/// Cycles by which the last transaction's data come later than a single one's, on average, where one warp loads words anywhere.
+/// Cycles by which the last transaction's data come later than a single one's, on average, where one warp loads words
+/// anywhere.
 double GlobalLoads::scattered(const machine::Machine& machine) const {
     std::mt19937_64 random;
     Dram dram(machine);
@@ -72,14 +76,18 @@ double GlobalLoads::scattered(const machine::Machine& machine) const {
         double last = 0;
         for (std::size_t i = 0; i < kWarp; ++i) {
             const double leaves = departure(i);
-            last = std::max(last, leaves + dram.read(random() % kSpread / kWordBytes * kWordBytes, kWordBytes, load * kApart + leaves).delay);
+            last = std::max(
+                last,
+                leaves +
+                    dram.read(random() % kSpread / kWordBytes * kWordBytes, kWordBytes, load * kApart + leaves).delay);
         }
         sum += last;
     }
     return sum / kScattered;
 }
 
-/// Mean latency of the loads of one warp on each SM that each read line after line, where a load that waits for none takes `latency`.
+/// Mean latency of the loads of one warp on each SM that each read line after line, where a load that waits for none
+/// takes `latency`.
 double GlobalLoads::streamed(const machine::Machine& machine, double latency) const {
     constexpr std::uint64_t kLine = kWarp * kWordBytes;
     const auto warps = static_cast<std::uint64_t>(machine.topology.sms.value_or(1));
@@ -87,7 +95,8 @@ double GlobalLoads::streamed(const machine::Machine& machine, double latency) co
     Dram dram(machine);
     using Next = std::pair<double, std::uint64_t>;  // time and warp of a load
     std::priority_queue<Next, std::vector<Next>, std::greater<>> next;
-    for (std::uint64_t warp = 0; warp < warps; ++warp) next.emplace(static_cast<double>(warp) * latency / static_cast<double>(warps), warp);
+    for (std::uint64_t warp = 0; warp < warps; ++warp)
+        next.emplace(static_cast<double>(warp) * latency / static_cast<double>(warps), warp);
     std::vector<int> loads(warps, 0);
     double sum = 0;
     while (!next.empty()) {
@@ -95,7 +104,8 @@ double GlobalLoads::streamed(const machine::Machine& machine, double latency) co
         next.pop();
         double taken = 0;
         for (std::size_t i = 0; i < coalesced_; ++i) {
-            const std::uint64_t address = (warp * kStreamed + static_cast<std::uint64_t>(loads[warp])) * kLine + i * part;
+            const std::uint64_t address =
+                (warp * kStreamed + static_cast<std::uint64_t>(loads[warp])) * kLine + i * part;
             taken = std::max(taken, departure(i) + latency + dram.read(address, part, now + departure(i)).delay);
         }
         if (++loads[warp] > kBefore) sum += taken;

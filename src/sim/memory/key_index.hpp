@@ -13,7 +13,11 @@ public:
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
     explicit KeyIndex(std::size_t slots)
-        : mask_(std::bit_ceil(slots * 2 + 1) - 1), heads_(mask_ + 1, kNone), keys_(slots), next_(slots, kNone), used_(slots, 0) {}
+        : mask_(std::bit_ceil(slots * 2 + 1) - 1),
+          heads_(mask_ + 1, kNone),
+          keys_(slots),
+          next_(slots, kNone),
+          used_(slots, 0) {}
 
     [[nodiscard]] std::uint32_t find(std::uint64_t key) const {
         std::uint32_t slot = heads_[bucket(key)];

@@ -15,11 +15,13 @@ constexpr std::uint32_t kPortSlots = 256;
 constexpr std::int64_t kMaxEntries = 1 << 20;
 
 template <class Leaf>
-std::string choice(const Leaf& field, const std::string& path, std::initializer_list<std::string_view> allowed, std::string_view fallback) {
+std::string choice(const Leaf& field, const std::string& path, std::initializer_list<std::string_view> allowed,
+                   std::string_view fallback) {
     std::string value = field.value_or(std::string(fallback));
     for (const auto name : allowed)
         if (name == value) return value;
-    reject(path, fmt::format("found \"{}\"", value), fmt::format("one of {}", fmt::join(allowed.begin(), allowed.end(), ", ")));
+    reject(path, fmt::format("found \"{}\"", value),
+           fmt::format("one of {}", fmt::join(allowed.begin(), allowed.end(), ", ")));
 }
 
 class Builder {
@@ -37,7 +39,8 @@ private:
     /// Tables of a cache or a path, one for each of `instances`.
     template <class Part, class Level>
     static void read_outstanding(const Part& from, Level& level, std::size_t instances, const std::string& where);
-    void check_order(const MemoryPath& path, const std::vector<std::string>& keys, const std::string& where, bool stores) const;
+    void check_order(const MemoryPath& path, const std::vector<std::string>& keys, const std::string& where,
+                     bool stores) const;
     template <class Part>
     std::vector<TagArray> arrays(const Part& from, Scope scope, const std::string& where);
 
@@ -61,16 +64,22 @@ void Builder::read_timing(const machine::Cache& from, CacheLevel& level, const s
         level.cycles_per_byte = 1 / need_rate(from.bytes_per_cycle, where + ".bytes_per_cycle");
         level.ports.assign(level.instances.size(), Server(kPortSlots));
     }
-    if (from.partitions) level.partitions = static_cast<std::uint32_t>(need_count(from.partitions, where + ".partitions", placement_.sms()));
+    if (from.partitions)
+        level.partitions =
+            static_cast<std::uint32_t>(need_count(from.partitions, where + ".partitions", placement_.sms()));
     if (level.partitions > 1 && level.scope != Scope::gpu)
-        reject(where + ".partitions", fmt::format("found {}", level.partitions), "1, because only a cache of the whole GPU has partitions");
+        reject(where + ".partitions", fmt::format("found {}", level.partitions),
+               "1, because only a cache of the whole GPU has partitions");
     if (!from.far_latency) {
         level.latency = placement_.spread(*from.latency, from.latency_range, where + ".latency_range");
         return;
     }
-    if (level.partitions < 2) reject(where + ".partitions", "found 1 or nothing", "2 or more, because far_latency is given");
+    if (level.partitions < 2)
+        reject(where + ".partitions", "found 1 or nothing", "2 or more, because far_latency is given");
     const double far = need_cycles(from.far_latency, where + ".far_latency");
-    if (far < latency) reject(where + ".far_latency", fmt::format("found {}", *from.far_latency), fmt::format("at least the latency, {}", latency));
+    if (far < latency)
+        reject(where + ".far_latency", fmt::format("found {}", *from.far_latency),
+               fmt::format("at least the latency, {}", latency));
     // The latency is the mean of an SM's own partition and of the others; its range is then theirs.
     level.far_extra = level.partitions * (far - latency);
     if (level.far_extra >= far)
@@ -82,11 +91,13 @@ void Builder::read_timing(const machine::Cache& from, CacheLevel& level, const s
 void Builder::read_stores(const machine::Cache& from, CacheLevel& level, const std::string& where) {
     // What no description says: near caches pass stores through, the cache of the whole GPU keeps them.
     const bool far = level.scope == Scope::gpu;
-    level.allocates_stores = choice(from.allocation, where + ".allocation", {"load", "load-store"}, far ? "load-store" : "load") == "load-store";
-    level.write_back =
-        choice(from.write_policy, where + ".write_policy", {"write-through", "write-back"}, far ? "write-back" : "write-through") == "write-back";
+    level.allocates_stores = choice(from.allocation, where + ".allocation", {"load", "load-store"},
+                                    far ? "load-store" : "load") == "load-store";
+    level.write_back = choice(from.write_policy, where + ".write_policy", {"write-through", "write-back"},
+                              far ? "write-back" : "write-through") == "write-back";
     if (level.write_back && !far)
-        reject(where + ".write_policy", "found \"write-back\"", "\"write-through\", because only caches of scope gpu are simulated with write-back");
+        reject(where + ".write_policy", "found \"write-back\"",
+               "\"write-through\", because only caches of scope gpu are simulated with write-back");
 }
 
 template <class Part, class Level>
@@ -94,9 +105,12 @@ void Builder::read_outstanding(const Part& from, Level& level, std::size_t insta
     if (!from.outstanding_design) return;
     level.merges_lines = choice(from.outstanding_design, where + ".outstanding_design", {"mshr", "prt"}, "") == "mshr";
     OutstandingTable::Design design;
-    design.entries = static_cast<std::uint32_t>(need_count(from.outstanding_entries, where + ".outstanding_entries", kMaxEntries));
+    design.entries =
+        static_cast<std::uint32_t>(need_count(from.outstanding_entries, where + ".outstanding_entries", kMaxEntries));
     design.merge_limit =
-        level.merges_lines ? static_cast<std::uint32_t>(need_count(from.outstanding_merge, where + ".outstanding_merge", kMaxEntries)) : ~std::uint32_t{0};
+        level.merges_lines
+            ? static_cast<std::uint32_t>(need_count(from.outstanding_merge, where + ".outstanding_merge", kMaxEntries))
+            : ~std::uint32_t{0};
     level.outstanding.assign(instances, OutstandingTable(design));
 }
 
@@ -128,12 +142,15 @@ TlbLevel* Builder::tlb(const std::string& key, const std::string& named_by) {
     return &level;
 }
 
-void Builder::check_order(const MemoryPath& path, const std::vector<std::string>& keys, const std::string& where, bool stores) const {
+void Builder::check_order(const MemoryPath& path, const std::vector<std::string>& keys, const std::string& where,
+                          bool stores) const {
     for (std::size_t i = 0; i < path.caches.size(); ++i) {
         if (i >= path.near && path.caches[i]->scope != Scope::gpu)
-            reject(where + ".caches", fmt::format("found \"{}\" after a cache of scope gpu", keys[i]), "the caches of less than the whole GPU first");
+            reject(where + ".caches", fmt::format("found \"{}\" after a cache of scope gpu", keys[i]),
+                   "the caches of less than the whole GPU first");
         if (stores && path.caches[i]->write_back && i + 1 != path.caches.size() && path.caches[i + 1]->allocates_stores)
-            reject(key_path("caches", keys[i]) + ".write_policy", "found \"write-back\" (or nothing, which means that for scope gpu)",
+            reject(key_path("caches", keys[i]) + ".write_policy",
+                   "found \"write-back\" (or nothing, which means that for scope gpu)",
                    fmt::format("\"write-through\", because {} has a cache after it that stores allocate in", where));
     }
     if (path.translates_after_first && path.near == 0 && !path.caches.empty())
@@ -146,7 +163,8 @@ double line_range(const machine::Path& from, const std::string& where) {
     if (!from.memory_latency_line_range) return 0;
     const auto& ends = *from.memory_latency_line_range;
     const auto mean = *from.memory_latency;
-    if (ends.size() != 2 || ends[0] < 0 || ends[0] > mean || mean > ends[1] || std::abs(ends[0] + ends[1] - 2 * mean) > 1)
+    if (ends.size() != 2 || ends[0] < 0 || ends[0] > mean || mean > ends[1] ||
+        std::abs(ends[0] + ends[1] - 2 * mean) > 1)
         reject(where + ".memory_latency_line_range", fmt::format("found [{}]", fmt::join(ends, ", ")),
                fmt::format("[smallest, largest] with {} in their middle", mean));
     return static_cast<double>(ends[1] - ends[0]);
@@ -165,16 +183,19 @@ void Builder::build_path(std::size_t kind) {
     for (const auto& key : from.tlbs.value_or({})) path.tlbs.push_back(tlb(key, where + ".tlbs"));
     while (path.near < path.caches.size() && path.caches[path.near]->scope != Scope::gpu) ++path.near;
     path.translates_after_first =
-        choice(from.tlb_position, where + ".tlb_position", {"before-caches", "after-first-cache"}, "before-caches") == "after-first-cache";
+        choice(from.tlb_position, where + ".tlb_position", {"before-caches", "after-first-cache"}, "before-caches") ==
+        "after-first-cache";
     for (auto cache = path.caches.begin(); cache != path.caches.end(); ++cache)
-        if (std::find(path.caches.begin(), cache, *cache) != cache) reject(where + ".caches", "found one cache twice", "each cache once");
+        if (std::find(path.caches.begin(), cache, *cache) != cache)
+            reject(where + ".caches", "found one cache twice", "each cache once");
     check_order(path, cache_keys, where, name == "global" || name == "local");
     if (from.outstanding_design && path.near > 0)
         reject(where + ".outstanding_design", "found beside a cache of the SM",
                fmt::format("{}.outstanding_design instead", key_path("caches", cache_keys.front())));
     read_outstanding(from, path, placement_.sms(), where);
     (void)need_cycles(from.memory_latency, where + ".memory_latency");
-    path.memory_latency = placement_.spread(*from.memory_latency, from.memory_latency_range, where + ".memory_latency_range");
+    path.memory_latency =
+        placement_.spread(*from.memory_latency, from.memory_latency_range, where + ".memory_latency_range");
     path.line_range = line_range(from, where);
     if (from.page_window) {
         path.window = need_count(from.page_window, where + ".page_window", std::int64_t{1} << 62);
@@ -182,7 +203,8 @@ void Builder::build_path(std::size_t kind) {
     }
     if (from.page_walk_memory_penalty) {
         if (path.caches.empty() || path.caches.back()->scope != Scope::gpu || path.tlbs.empty())
-            reject(where + ".page_walk_memory_penalty", "found on a path without TLBs or without a cache of the whole GPU", "both");
+            reject(where + ".page_walk_memory_penalty",
+                   "found on a path without TLBs or without a cache of the whole GPU", "both");
         path.page_walk_penalty = need_cycles(from.page_walk_memory_penalty, where + ".page_walk_memory_penalty");
     }
 }

@@ -53,8 +53,10 @@ struct MemoryPath {
     std::uint64_t window = 0;            ///< bytes whose page entries are active at once; 0: all
     double window_penalty = 0;
     std::uint64_t active_window = ~std::uint64_t{0};
-    double page_walk_penalty = 0;               ///< cycles where an entry of the page table is not in the last cache; 0: the same as where it is
-    std::vector<OutstandingTable> outstanding;  ///< by SM, where described: of a path whose first cache is the whole GPU's
+    double page_walk_penalty =
+        0;  ///< cycles where an entry of the page table is not in the last cache; 0: the same as where it is
+    std::vector<OutstandingTable>
+        outstanding;  ///< by SM, where described: of a path whose first cache is the whole GPU's
     bool merges_lines = true;
 };
 

@@ -53,8 +53,8 @@ struct Walk {
     bool translated = false;            ///< the TLBs have been looked up
     bool located = false;               ///< `physical_offset` is known
     std::uint64_t physical_offset = 0;  ///< physical - virtual address; one transaction lies in one piece of memory
-    /// The range was cut at the lines of a level. Its pieces don't wait for each other, because the described latency is that of
-    /// the whole transaction: what they book is taken off what the next one waits.
+    /// The range was cut at the lines of a level. Its pieces don't wait for each other, because the described latency
+    /// is that of the whole transaction: what they book is taken off what the next one waits.
     bool cut = false;
     std::array<std::pair<const Server*, double>, 4> booked{};
 };
@@ -70,7 +70,8 @@ public:
           atomics_(kAtomicSlots),
           noise_(options.noise, options.seed + 1) {
         if (!machine.memory.interconnect_bytes_per_cycle) return;
-        port_cycles_per_byte_ = 1 / need_rate(machine.memory.interconnect_bytes_per_cycle, "memory.interconnect_bytes_per_cycle");
+        port_cycles_per_byte_ =
+            1 / need_rate(machine.memory.interconnect_bytes_per_cycle, "memory.interconnect_bytes_per_cycle");
         ports_in_.assign(placement_.sms(), Server(kPortSlots));
         ports_out_.assign(placement_.sms(), Server(kPortSlots));
     }
@@ -100,10 +101,12 @@ private:
     [[nodiscard]] std::size_t first_cache(const Walk& walk) const;
     [[nodiscard]] double hit_latency(const CacheLevel& level, std::uint32_t sm, std::uint64_t physical) const;
     /// Whether the cache keeps the written bytes (write-back); `waited` grows to what its queues held the store up.
-    bool write_to_cache(CacheLevel& level, std::size_t instance, std::uint64_t address, std::uint64_t bytes, double& waited, Time now);
+    bool write_to_cache(CacheLevel& level, std::size_t instance, std::uint64_t address, std::uint64_t bytes,
+                        double& waited, Time now);
     double write_to_dram(std::uint64_t physical, std::uint64_t bytes, Time now);
     double write_back(const TagArray::Found& found, const TagArray& tags, Time now);
-    OutstandingTable::Slot track(CacheLevel& level, std::size_t instance, const Walk& walk, std::uint64_t block, bool missing, Time now);
+    OutstandingTable::Slot track(CacheLevel& level, std::size_t instance, const Walk& walk, std::uint64_t block,
+                                 bool missing, Time now);
 
     const AddressSpace& addresses_;
     Placement placement_;
@@ -162,7 +165,8 @@ void System::read_page_table(Walk& walk, const TlbLevel& tlb, Time now) {
     if (walk.path.page_walk_penalty == 0) return;
     CacheLevel& level = *walk.path.caches.back();
     TagArray& tags = level.instances[placement_.instance(level.scope, walk.transaction.sm, walk.transaction.scheduler)];
-    const std::uint64_t entry = kPageTable + walk.transaction.address / tlb.instances.front().block_bytes() * kPageTableEntry;
+    const std::uint64_t entry =
+        kPageTable + walk.transaction.address / tlb.instances.front().block_bytes() * kPageTableEntry;
     const auto found = tags.lookup(entry, tags.sectors_of(entry, kPageTableEntry), true);
     if (found.evicted_dirty != 0) (void)write_back(found, tags, now);
     if (found.missing != 0) walk.penalty += walk.path.page_walk_penalty;
@@ -173,7 +177,8 @@ void System::translate(Walk& walk, Time now) {
     walk.translated = true;
     const Transaction& t = walk.transaction;
     for (TlbLevel* tlb : walk.path.tlbs) {
-        if (tlb->instances[placement_.instance(tlb->scope, t.sm, t.scheduler)].lookup(t.address, 1, true).missing == 0) {
+        if (tlb->instances[placement_.instance(tlb->scope, t.sm, t.scheduler)].lookup(t.address, 1, true).missing ==
+            0) {
             ++tlb->hits;
             break;
         }
@@ -203,12 +208,14 @@ double System::hit_latency(const CacheLevel& level, std::uint32_t sm, std::uint6
     return level.latency[sm] + (home == own ? 0 : level.far_extra);
 }
 
-OutstandingTable::Slot System::track(CacheLevel& level, std::size_t instance, const Walk& walk, std::uint64_t block, bool missing, Time now) {
+OutstandingTable::Slot System::track(CacheLevel& level, std::size_t instance, const Walk& walk, std::uint64_t block,
+                                     bool missing, Time now) {
     OutstandingTable& table = level.outstanding[instance];
     const std::uint64_t request = walk.transaction.request != 0 ? walk.transaction.request : own_requests_;
     const std::uint64_t key = level.merges_lines ? block : request;
     auto slot = table.join(key, now);
-    // A line whose MSHR merges no more is looked up again when its data came; another sector then needs an entry of its own.
+    // A line whose MSHR merges no more is looked up again when its data came; another sector then needs an entry of its
+    // own.
     if (slot.replay && missing) slot = table.join(key, slot.start);
     return slot;
 }
@@ -220,7 +227,8 @@ Time System::fetch_block(Walk& walk, std::size_t depth, const Range& range, Time
     TagArray& tags = level.instances[instance];
     const std::uint64_t address = level.scope == Scope::gpu ? range.physical : range.virtual_address;
     const auto sectors = tags.sectors_of(address, range.bytes);
-    if (!level.ports.empty()) now = queue(walk, level.ports[instance], static_cast<double>(range.bytes) * level.cycles_per_byte, now);
+    if (!level.ports.empty())
+        now = queue(walk, level.ports[instance], static_cast<double>(range.bytes) * level.cycles_per_byte, now);
     const auto found = tags.lookup(address, sectors, true);
     ++(found.missing == 0 ? level.hits : level.misses);
     TagArray::Line& line = *found.line;
@@ -230,7 +238,8 @@ Time System::fetch_block(Walk& walk, std::size_t depth, const Range& range, Time
     const double latency = hit_latency(level, t.sm, range.physical);
     if (found.missing == 0 && !pending) return now + walk.penalty + latency;
     OutstandingTable::Slot slot{now, 0, false};
-    if (!level.outstanding.empty()) slot = track(level, instance, walk, address >> tags.block_shift(), found.missing != 0, now);
+    if (!level.outstanding.empty())
+        slot = track(level, instance, walk, address >> tags.block_shift(), found.missing != 0, now);
     const Time hit = slot.start + walk.penalty + latency;
     if (slot.replay) return hit;
     Time done = std::max(hit, line.ready);
@@ -251,7 +260,8 @@ Time System::fetch(Walk& walk, std::size_t depth, Range range, Time now) {
         const auto turn = dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
         const double own = turn.server != nullptr ? own_work(walk, *turn.server, turn.service) : 0;
         const double waited = std::max(0.0, turn.delay - own);
-        const double distance = walk.path.line_range > 0 ? (dram_.distance(range.physical) - 0.5) * walk.path.line_range : 0;
+        const double distance =
+            walk.path.line_range > 0 ? (dram_.distance(range.physical) - 0.5) * walk.path.line_range : 0;
         return now + walk.penalty + walk.path.memory_latency[walk.transaction.sm] + distance + waited;
     }
     const CacheLevel& level = *walk.path.caches[depth];
@@ -270,7 +280,9 @@ Time System::fetch(Walk& walk, std::size_t depth, Range range, Time now) {
 Time System::descend(Walk& walk, std::size_t depth, Range range, Time now, bool crosses) {
     translate(walk, now);
     range.physical = physical(walk, range.virtual_address);
-    if (crosses && !ports_in_.empty()) now = queue(walk, ports_in_[walk.transaction.sm], static_cast<double>(range.bytes) * port_cycles_per_byte_, now);
+    if (crosses && !ports_in_.empty())
+        now =
+            queue(walk, ports_in_[walk.transaction.sm], static_cast<double>(range.bytes) * port_cycles_per_byte_, now);
     return fetch(walk, depth, range, now);
 }
 
@@ -278,7 +290,9 @@ Time System::tracked_load(Walk& walk, std::size_t first, const Range& range, Tim
     const Transaction& t = walk.transaction;
     OutstandingTable& table = walk.path.outstanding[t.sm];
     const bool lines = walk.path.merges_lines;
-    const std::uint64_t key = lines ? range.virtual_address >> kTrackedLineShift : t.request != 0 ? t.request : own_requests_;
+    const std::uint64_t key = lines            ? range.virtual_address >> kTrackedLineShift
+                              : t.request != 0 ? t.request
+                                               : own_requests_;
     auto slot = table.join(key, now);
     // No cache keeps what came, so a request that found its line's entry full asks for the line again.
     if (slot.replay) slot = table.join(key, slot.start);
@@ -306,12 +320,15 @@ double System::write_back(const TagArray::Found& found, const TagArray& tags, Ti
     return write_to_dram(found.evicted, std::uint64_t(std::popcount(found.evicted_dirty)) << tags.sector_shift(), now);
 }
 
-bool System::write_to_cache(CacheLevel& level, std::size_t instance, std::uint64_t address, std::uint64_t bytes, double& waited, Time now) {
+bool System::write_to_cache(CacheLevel& level, std::size_t instance, std::uint64_t address, std::uint64_t bytes,
+                            double& waited, Time now) {
     TagArray& tags = level.instances[instance];
     bool kept = true;
     for (const std::uint64_t end = address + bytes; address < end;) {
         const std::uint64_t part = within_block(address, end - address, tags.block_bytes());
-        if (!level.ports.empty()) waited = std::max(waited, level.ports[instance].reserve(now, static_cast<double>(part) * level.cycles_per_byte) - now);
+        if (!level.ports.empty())
+            waited = std::max(
+                waited, level.ports[instance].reserve(now, static_cast<double>(part) * level.cycles_per_byte) - now);
         const auto sectors = tags.sectors_of(address, part);
         const auto found = tags.lookup(address, sectors, level.allocates_stores);
         ++(found.missing == 0 ? level.hits : level.misses);
@@ -334,10 +351,13 @@ Time System::store(Walk& walk, const Range& range, Time now) {
     for (; depth < walk.path.near; ++depth) {
         CacheLevel& level = *walk.path.caches[depth];
         double port = 0;  // the SM gets rid of a store before the cache takes it
-        (void)write_to_cache(level, placement_.instance(level.scope, t.sm, t.scheduler), range.virtual_address, range.bytes, port, now);
+        (void)write_to_cache(level, placement_.instance(level.scope, t.sm, t.scheduler), range.virtual_address,
+                             range.bytes, port, now);
     }
-    if (!ports_out_.empty()) now = ports_out_[t.sm].reserve(now, static_cast<double>(range.bytes) * port_cycles_per_byte_);
-    for (; depth < walk.path.caches.size() && !kept; ++depth) kept = write_to_cache(*walk.path.caches[depth], 0, at, range.bytes, waited, now);
+    if (!ports_out_.empty())
+        now = ports_out_[t.sm].reserve(now, static_cast<double>(range.bytes) * port_cycles_per_byte_);
+    for (; depth < walk.path.caches.size() && !kept; ++depth)
+        kept = write_to_cache(*walk.path.caches[depth], 0, at, range.bytes, waited, now);
     if (!kept) waited = std::max(waited, write_to_dram(at, range.bytes, now));
     return now + std::max(0.0, waited - kStoreQueueCycles);
 }
@@ -360,12 +380,16 @@ Time System::atomic(Walk& walk, const Range& range, Time now) {
 }
 
 Time System::access(const Transaction& transaction, Time now) {
-    const bool own_path = transaction.path != PathKind::local || levels_.paths[static_cast<std::size_t>(PathKind::local)].described;
+    const bool own_path =
+        transaction.path != PathKind::local || levels_.paths[static_cast<std::size_t>(PathKind::local)].described;
     const auto kind = static_cast<std::size_t>(own_path ? transaction.path : PathKind::global);
     MemoryPath& path = levels_.paths[kind];
-    if (!path.described) throw InputError(fmt::format("paths.{}: missing; expected a path, because the kernel uses it", kPathNames[kind]));
+    if (!path.described)
+        throw InputError(
+            fmt::format("paths.{}: missing; expected a path, because the kernel uses it", kPathNames[kind]));
     if (transaction.sm >= placement_.sms() || transaction.bytes == 0)
-        throw std::invalid_argument(fmt::format("memory access of {} bytes by SM {} of {}", transaction.bytes, transaction.sm, placement_.sms()));
+        throw std::invalid_argument(fmt::format("memory access of {} bytes by SM {} of {}", transaction.bytes,
+                                                transaction.sm, placement_.sms()));
     ++transactions_;
     ++own_requests_;
     Walk walk{transaction, path};
@@ -377,7 +401,8 @@ Time System::access(const Transaction& transaction, Time now) {
         case AccessKind::store: done = store(walk, range, start); break;
         case AccessKind::atomic: done = atomic(walk, range, start); break;
     }
-    if (!noise_.silent() && transaction.kind != AccessKind::store && transaction.path != PathKind::instruction) done = std::max(start, done + noise_.draw());
+    if (!noise_.silent() && transaction.kind != AccessKind::store && transaction.path != PathKind::instruction)
+        done = std::max(start, done + noise_.draw());
     latest_ = std::max(latest_, done);
     return done - base_;
 }
@@ -409,7 +434,8 @@ void System::drain_counters(Counters& counters) {
 
 }  // namespace
 
-std::unique_ptr<MemorySystem> make_memory_system(const machine::Machine& machine, const AddressSpace& addresses, const Options& options) {
+std::unique_ptr<MemorySystem> make_memory_system(const machine::Machine& machine, const AddressSpace& addresses,
+                                                 const Options& options) {
     return std::make_unique<System>(machine, addresses, options);
 }
 

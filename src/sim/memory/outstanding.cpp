@@ -13,7 +13,8 @@ OutstandingTable::OutstandingTable(const Design& design)
       leaves_(std::bit_ceil(design.entries)),
       winner_(std::size_t{leaves_} * 2) {
     // Leaves without an entry never win.
-    for (std::uint32_t i = design.entries; i < leaves_; ++i) entries_[i].release = std::numeric_limits<double>::infinity();
+    for (std::uint32_t i = design.entries; i < leaves_; ++i)
+        entries_[i].release = std::numeric_limits<double>::infinity();
     for (std::uint32_t i = 0; i < leaves_; ++i) winner_[leaves_ + i] = i;
     for (std::size_t node = leaves_ - 1; node > 0; --node) winner_[node] = winner_[node * 2];
     for (std::uint32_t i = 0; i < leaves_; ++i) settle(i);

@@ -12,16 +12,18 @@ class OutstandingTable {
 public:
     struct Design {
         std::uint32_t entries = 1;
-        /// Requests that share one entry of the same key. MSHR: outstanding_merge, keyed by line. PRT: no limit, keyed by warp
-        /// instruction, because all requests of one instruction share its entry.
+        /// Requests that share one entry of the same key. MSHR: outstanding_merge, keyed by line. PRT: no limit, keyed
+        /// by warp instruction, because all requests of one instruction share its entry.
         std::uint32_t merge_limit = 1;
     };
     explicit OutstandingTable(const Design& design);
 
     struct Slot {
-        double start = 0;         ///< when the request has its entry; later than `now` if it, or the one that took the entry, had to wait
+        double start =
+            0;  ///< when the request has its entry; later than `now` if it, or the one that took the entry, had to wait
         std::uint32_t index = 0;  ///< for release_at(); meaningless with `replay`
-        bool replay = false;      ///< the key's entry was full: the request waited until its data came, and is looked up again
+        bool replay =
+            false;  ///< the key's entry was full: the request waited until its data came, and is looked up again
         double shared_until = 0;  ///< of a live entry that another request took: when that one's data come
     };
     /// Joins the live entry of `key`, or takes a free one, or waits for the earliest release.

@@ -32,7 +32,8 @@ double Pauses::working(double now) const {
 
 double Pauses::real(double working, double now) const {
     if (interval_ == 0) return std::max(now, working);
-    const double over = std::max(0.0, std::floor((working - interval_) / (interval_ - pause_) + kRounding) + 1);  // pauses before
+    const double over =
+        std::max(0.0, std::floor((working - interval_) / (interval_ - pause_) + kRounding) + 1);  // pauses before
     return std::max(now, working + over * pause_);
 }
 

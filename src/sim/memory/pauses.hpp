@@ -5,8 +5,8 @@
 
 namespace gputomo::sim {
 
-/// Two clocks: real time, and the working time of the memory, which stops in each pause. What is booked in working time stands still in pauses and goes on behind them. The first pause
-/// begins an interval after time 0.
+/// Two clocks: real time, and the working time of the memory, which stops in each pause. What is booked in working time
+/// stands still in pauses and goes on behind them. The first pause begins an interval after time 0.
 class Pauses {
 public:
     /// memory.pause_interval and memory.pause_time; none where neither is given. Throws InputError.

@@ -10,8 +10,12 @@ namespace gputomo::sim {
 namespace {
 
 constexpr std::int64_t kMaxSms = 4096;
-constexpr std::pair<std::string_view, Scope> kScopes[] = {
-    {"scheduler", Scope::scheduler}, {"sm", Scope::sm}, {"tpc", Scope::tpc}, {"cpc", Scope::cpc}, {"gpc", Scope::gpc}, {"gpu", Scope::gpu}};
+constexpr std::pair<std::string_view, Scope> kScopes[] = {{"scheduler", Scope::scheduler},
+                                                          {"sm", Scope::sm},
+                                                          {"tpc", Scope::tpc},
+                                                          {"cpc", Scope::cpc},
+                                                          {"gpc", Scope::gpc},
+                                                          {"gpu", Scope::gpu}};
 
 std::uint32_t count_or_0(const machine::Integer& field, std::string_view path) {
     return field ? static_cast<std::uint32_t>(need_count(field, path, kMaxSms)) : 0;
@@ -52,14 +56,17 @@ Scope Placement::scope_of(const machine::Text& scope, const std::string& path) c
 }
 
 std::size_t Placement::instances(Scope scope) const {
-    return scope == Scope::scheduler ? std::size_t{sms_} * schedulers_ : of_sm_[static_cast<std::size_t>(scope)].back() + 1;
+    return scope == Scope::scheduler ? std::size_t{sms_} * schedulers_
+                                     : of_sm_[static_cast<std::size_t>(scope)].back() + 1;
 }
 
-std::vector<double> Placement::spread(std::int64_t mean, const machine::Integers& range, const std::string& path) const {
+std::vector<double> Placement::spread(std::int64_t mean, const machine::Integers& range,
+                                      const std::string& path) const {
     if (!range) return std::vector<double>(sms_, static_cast<double>(mean));
     const auto& ends = *range;
     if (ends.size() != 2 || ends[0] < 0 || ends[0] > mean || mean > ends[1])
-        reject(path, fmt::format("found [{}]", fmt::join(ends, ", ")), fmt::format("[smallest, largest] around {}", mean));
+        reject(path, fmt::format("found [{}]", fmt::join(ends, ", ")),
+               fmt::format("[smallest, largest] around {}", mean));
     const auto low = ends[0], high = ends[1];
     const auto& unit_of = of_sm_[static_cast<std::size_t>(Scope::tpc)];
     const std::size_t units = unit_of.back() + 1;
@@ -69,10 +76,12 @@ std::vector<double> Placement::spread(std::int64_t mean, const machine::Integers
     for (std::size_t u = 0; u < units; ++u) {
         if (units > 1)
             value[u] = low + static_cast<std::int64_t>(
-                                 std::llround(static_cast<double>((high - low) * static_cast<std::int64_t>(u)) / static_cast<double>(units - 1)));
+                                 std::llround(static_cast<double>((high - low) * static_cast<std::int64_t>(u)) /
+                                              static_cast<double>(units - 1)));
         excess += (value[u] - mean) * weight[u];
     }
-    for (bool moved = true; moved;) {  // the units between the two ends, each by its share, in the end a cycle at a time
+    for (bool moved = true;
+         moved;) {  // the units between the two ends, each by its share, in the end a cycle at a time
         moved = false;
         const std::int64_t share = std::max<std::int64_t>(1, std::abs(excess) / static_cast<std::int64_t>(sms_));
         for (std::size_t u = 1; u + 1 < units; ++u) {
@@ -84,8 +93,10 @@ std::vector<double> Placement::spread(std::int64_t mean, const machine::Integers
             moved = true;
         }
     }
-    if (std::llround(static_cast<double>(mean) + static_cast<double>(excess) / sms_) != mean || (units == 1 && low != high))
-        reject(path, fmt::format("found [{}, {}]", low, high), fmt::format("a range whose rounded mean over {} places can be {}", units, mean));
+    if (std::llround(static_cast<double>(mean) + static_cast<double>(excess) / sms_) != mean ||
+        (units == 1 && low != high))
+        reject(path, fmt::format("found [{}, {}]", low, high),
+               fmt::format("a range whose rounded mean over {} places can be {}", units, mean));
     std::vector<double> latency;
     for (const auto unit : unit_of) latency.push_back(static_cast<double>(value[unit]));
     return latency;

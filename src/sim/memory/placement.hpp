@@ -26,10 +26,11 @@ public:
     }
     [[nodiscard]] std::uint32_t sms() const { return sms_; }
 
-    /// Latency by SM: the same within a TPC, from the smallest to the largest of `range` in even steps, then moved until the
-    /// mean over SMs, rounded, is `mean` (Wong 2010, IV-G gives mean and range). Without a range `mean` everywhere. Throws InputError
-    /// naming `path` when no such latencies exist.
-    [[nodiscard]] std::vector<double> spread(std::int64_t mean, const machine::Integers& range, const std::string& path) const;
+    /// Latency by SM: the same within a TPC, from the smallest to the largest of `range` in even steps, then moved
+    /// until the mean over SMs, rounded, is `mean` (Wong 2010, IV-G gives mean and range). Without a range `mean`
+    /// everywhere. Throws InputError naming `path` when no such latencies exist.
+    [[nodiscard]] std::vector<double> spread(std::int64_t mean, const machine::Integers& range,
+                                             const std::string& path) const;
 
 private:
     std::uint32_t sms_;

@@ -30,14 +30,16 @@ private:
     std::vector<T> values_;
 };
 
-/// Ways of each set in a ring from newest to oldest. LRU moves a way to the front on a hit and on a fill, FIFO on a fill only.
+/// Ways of each set in a ring from newest to oldest. LRU moves a way to the front on a hit and on a fill, FIFO on a
+/// fill only.
 template <bool move_on_hit>
 class Ordered : public Replacement {
 public:
     explicit Ordered(const ReplacementSetup& setup) : links_(setup.set_ways), newest_(setup.set_ways.size(), 0) {
         for (std::uint32_t set = 0; set < newest_.size(); ++set) {
             const std::uint32_t ways = links_.ways(set);
-            for (std::uint32_t way = 0; way < ways; ++way) links_.at(set, way) = {(way + ways - 1) % ways, (way + 1) % ways};
+            for (std::uint32_t way = 0; way < ways; ++way)
+                links_.at(set, way) = {(way + ways - 1) % ways, (way + 1) % ways};
         }
     }
     void touch(std::uint32_t set, std::uint32_t way) override {
@@ -68,8 +70,9 @@ private:
     std::vector<std::uint32_t> newest_;
 };
 
-/// Segmented LRU (Karedla et al. 1994): a line comes in on probation and is protected once it is used again. Half of the ways can be
-/// protected; the one of those used longest ago goes back on probation for the next. The victim is the oldest on probation.
+/// Segmented LRU (Karedla et al. 1994): a line comes in on probation and is protected once it is used again. Half of
+/// the ways can be protected; the one of those used longest ago goes back on probation for the next. The victim is the
+/// oldest on probation.
 class SegmentedLru : public Replacement {
 public:
     explicit SegmentedLru(const ReplacementSetup& setup) : states_(setup.set_ways) {}
@@ -105,7 +108,9 @@ private:
 };
 
 /// A number from 0 to `count` - 1; multiplication instead of a remainder.
-std::uint32_t draw(std::mt19937_64& random, std::uint32_t count) { return static_cast<std::uint32_t>(((random() >> 32) * count) >> 32); }
+std::uint32_t draw(std::mt19937_64& random, std::uint32_t count) {
+    return static_cast<std::uint32_t>(((random() >> 32) * count) >> 32);
+}
 
 /// Any way with equal odds.
 class Random : public Replacement {
@@ -176,8 +181,8 @@ private:
     WayTable<std::uint8_t> bits_;
 };
 
-/// One used-bit per way. Bit-PLRU (also called MRU) clears the others when all are set, on a hit as on a fill; NRU clears them
-/// only when it needs a victim and finds none.
+/// One used-bit per way. Bit-PLRU (also called MRU) clears the others when all are set, on a hit as on a fill; NRU
+/// clears them only when it needs a victim and finds none.
 template <bool clear_early>
 class UsedBits : public Replacement {
 public:
@@ -211,8 +216,8 @@ private:
     WayTable<std::uint8_t> used_;
 };
 
-/// Re-reference interval prediction with 2 bits, hit priority: static inserts at "long", bimodal at "distant" except once in
-/// kBimodalPeriod fills on average.
+/// Re-reference interval prediction with 2 bits, hit priority: static inserts at "long", bimodal at "distant" except
+/// once in kBimodalPeriod fills on average.
 template <bool bimodal>
 class Rrip : public Replacement {
 public:
@@ -248,9 +253,10 @@ struct Policy {
 };
 
 constexpr Policy kPolicies[] = {
-    {"lru", make<Ordered<true>>},       {"fifo", make<Ordered<false>>}, {"random", make<Random>},     {"tree-plru", make<TreePlru>},
-    {"bit-plru", make<UsedBits<true>>}, {"nru", make<UsedBits<false>>}, {"srrip", make<Rrip<false>>}, {"brrip", make<Rrip<true>>},
-    {"slru", make<SegmentedLru>},       {"way-odds", make<WayOdds>},
+    {"lru", make<Ordered<true>>},  {"fifo", make<Ordered<false>>},     {"random", make<Random>},
+    {"tree-plru", make<TreePlru>}, {"bit-plru", make<UsedBits<true>>}, {"nru", make<UsedBits<false>>},
+    {"srrip", make<Rrip<false>>},  {"brrip", make<Rrip<true>>},        {"slru", make<SegmentedLru>},
+    {"way-odds", make<WayOdds>},
 };
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace gputomo::sim {
 
-/// State of one policy for all sets of a cache. Ways are numbered from 0 in each set, and fill in that order before the first
-/// victim is asked for.
+/// State of one policy for all sets of a cache. Ways are numbered from 0 in each set, and fill in that order before the
+/// first victim is asked for.
 class Replacement {
 public:
     virtual ~Replacement() = default;

@@ -26,7 +26,8 @@ std::int64_t Server::first_open(std::int64_t number) {
         number += slot(number).skip;
         newest_ = std::max(newest_, number);
     }
-    if (number > from && number - from < static_cast<std::int64_t>(slots_.size())) slot(from).skip = static_cast<std::uint32_t>(number - from);
+    if (number > from && number - from < static_cast<std::int64_t>(slots_.size()))
+        slot(from).skip = static_cast<std::uint32_t>(number - from);
     return number;
 }
 
@@ -39,7 +40,8 @@ double Server::reserve(double now, double service) {
     if (long_services_) slot(number).used = start - static_cast<double>(number) * kSlot;
     double left = service;
     // What fills the calendar more than once takes it whole.
-    if (const auto whole = static_cast<std::int64_t>(left / kSlot) - static_cast<std::int64_t>(slots_.size()); whole > 0) {
+    if (const auto whole = static_cast<std::int64_t>(left / kSlot) - static_cast<std::int64_t>(slots_.size());
+        whole > 0) {
         number += whole;
         left -= static_cast<double>(whole) * kSlot;
         newest_ = std::max(newest_, number);

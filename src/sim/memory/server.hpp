@@ -6,17 +6,19 @@
 
 namespace gputomo::sim {
 
-/// Work is booked in a calendar of short slots instead of behind one next-free time. Accesses are walked when they are issued, so
-/// one that waits long elsewhere (for an MSHR, say) reaches the server late although it is walked early; with a calendar it does
-/// not delay another that is walked after it and arrives before it. Within a slot the order of arrival is not kept.
+/// Work is booked in a calendar of short slots instead of behind one next-free time. Accesses are walked when they are
+/// issued, so one that waits long elsewhere (for an MSHR, say) reaches the server late although it is walked early;
+/// with a calendar it does not delay another that is walked after it and arrives before it. Within a slot the order of
+/// arrival is not kept.
 class Server {
 public:
     /// `slots` of kSlot cycles can be open at once; work booked further ahead closes the oldest slots.
-    /// `long_services`: services are not short beside a slot, so that the time of a slot before the first work counts as past. It could
-    /// otherwise be used by work that comes later, and queues would come out too short.
+    /// `long_services`: services are not short beside a slot, so that the time of a slot before the first work counts
+    /// as past. It could otherwise be used by work that comes later, and queues would come out too short.
     explicit Server(std::uint32_t slots, bool long_services = false);
 
-    /// Books `service` cycles of work that arrives at `now`; the time at which the work starts, `now` when the server is idle.
+    /// Books `service` cycles of work that arrives at `now`; the time at which the work starts, `now` when the server
+    /// is idle.
     double reserve(double now, double service);
     /// End of the last slot part that is booked; 0 before the first work.
     [[nodiscard]] double busy_until() const { return busy_until_; }

@@ -16,10 +16,13 @@ SharedStorage::SharedStorage(const machine::Machine& machine, Levels& levels, st
     const auto& capacities = described->second.capacity_options;
     if (!capacities || capacities.value.size() != shared.capacity_options.value.size()) return;
     where_ = key_path("caches", *shared.unified_cache);
-    if (!std::ranges::is_sorted(*shared.capacity_options)) reject("shared.capacity_options", "not in rising order", "rising order");
-    const auto larger = std::ranges::find_if(*capacities, [&](std::int64_t bytes) { return bytes > described->second.capacity.value_or(bytes); });
+    if (!std::ranges::is_sorted(*shared.capacity_options))
+        reject("shared.capacity_options", "not in rising order", "rising order");
+    const auto larger = std::ranges::find_if(
+        *capacities, [&](std::int64_t bytes) { return bytes > described->second.capacity.value_or(bytes); });
     if (larger != capacities.value.end())
-        reject(where_ + ".capacity_options", fmt::format("found {}", *larger), fmt::format("{} at most, its capacity", *described->second.capacity));
+        reject(where_ + ".capacity_options", fmt::format("found {}", *larger),
+               fmt::format("{} at most, its capacity", *described->second.capacity));
     description_ = described->second;
     cache_ = &level->second;
     options_ = *shared.capacity_options;

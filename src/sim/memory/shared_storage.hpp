@@ -12,12 +12,12 @@ namespace gputomo::sim {
 
 class SharedStorage {
 public:
-    /// Nothing is shared unless shared.unified_cache names a cache whose capacity_options go with those of shared memory.
-    /// Throws InputError naming the leaf that is wrong.
+    /// Nothing is shared unless shared.unified_cache names a cache whose capacity_options go with those of shared
+    /// memory. Throws InputError naming the leaf that is wrong.
     SharedStorage(const machine::Machine& machine, Levels& levels, std::uint64_t seed);
 
-    /// Blocks of a launch take so many bytes of each SM's shared memory. The smallest option that holds them is set aside;
-    /// the cache loses what it held whenever that changes.
+    /// Blocks of a launch take so many bytes of each SM's shared memory. The smallest option that holds them is set
+    /// aside; the cache loses what it held whenever that changes.
     void set_aside(std::uint64_t bytes);
 
 private:

@@ -24,7 +24,9 @@ TagArray::TagArray(std::shared_ptr<const Geometry> geometry, std::uint64_t seed)
     : geometry_(std::move(geometry)),
       block_shift_(geometry_->block_shift),
       sector_shift_(geometry_->sector_shift),
-      set_mask_(std::has_single_bit(geometry_->set_ways.size()) && geometry_->dealt.empty() ? geometry_->set_ways.size() - 1 : 0),
+      set_mask_(std::has_single_bit(geometry_->set_ways.size()) && geometry_->dealt.empty()
+                    ? geometry_->set_ways.size() - 1
+                    : 0),
       filled_(geometry_->set_ways.size(), 0),
       last_way_(geometry_->set_ways.size(), 0),
       replacement_(make_replacement({geometry_->policy, geometry_->set_ways, geometry_->way_odds, seed})) {
@@ -35,7 +37,8 @@ TagArray::TagArray(std::shared_ptr<const Geometry> geometry, std::uint64_t seed)
     }
     tags_.assign(total, kEmpty);
     lines_.resize(total);
-    if (*std::max_element(geometry_->set_ways.begin(), geometry_->set_ways.end()) > kMostWaysToSearch) index_.emplace(total);
+    if (*std::max_element(geometry_->set_ways.begin(), geometry_->set_ways.end()) > kMostWaysToSearch)
+        index_.emplace(total);
 }
 
 std::uint32_t TagArray::set_of(std::uint64_t address, std::uint64_t number) const {
@@ -66,7 +69,8 @@ std::uint32_t TagArray::way_of(std::uint32_t set, std::uint64_t number) const {
 }
 
 std::uint32_t TagArray::make_room(std::uint32_t set) {
-    if (const std::uint32_t way = geometry_->data_lines == 0 ? filled_[set] : way_without_data(set); way < filled_[set]) return way;
+    if (const std::uint32_t way = geometry_->data_lines == 0 ? filled_[set] : way_without_data(set); way < filled_[set])
+        return way;
     if (filled_[set] < geometry_->set_ways[set]) return filled_[set]++;
     return replacement_->victim(set);
 }

@@ -31,10 +31,11 @@ public:
         Sectors evicted_dirty = 0;  ///< of the line that had to go
         std::uint64_t evicted = 0;  ///< address of that line
     };
-    /// Looks up `sectors` of the block that holds `address`. With `allocate` the missing ones become valid, and a block that is
-    /// not there replaces another as the policy says. The line pointer holds until the next lookup.
+    /// Looks up `sectors` of the block that holds `address`. With `allocate` the missing ones become valid, and a block
+    /// that is not there replaces another as the policy says. The line pointer holds until the next lookup.
     Found lookup(std::uint64_t address, Sectors sectors, bool allocate);
-    /// Makes `sectors` of the block dirty if they are there, as one act with the lookup before: the policy sees no second use.
+    /// Makes `sectors` of the block dirty if they are there, as one act with the lookup before: the policy sees no
+    /// second use.
     bool mark_dirty(std::uint64_t address, Sectors sectors);
 
     /// The sectors that [address, address + bytes) touches; the range must end within the block of `address`.

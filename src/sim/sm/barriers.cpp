@@ -27,18 +27,24 @@ bool Engine::leave_unguarded(Warp& warp, std::uint32_t mask) {
 Barrier& Engine::barrier_of(const Warp& warp, const Operation& op, std::uint32_t mask, int& number) {
     const int lane = std::countr_zero(mask);
     const auto operand = [&](std::size_t i) {
-        return op.source[i] == kNoSlot ? 0U : as<std::uint32_t>(warp.registers[op.source[i]][static_cast<std::size_t>(lane)]);
+        return op.source[i] == kNoSlot
+                   ? 0U
+                   : as<std::uint32_t>(warp.registers[op.source[i]][static_cast<std::size_t>(lane)]);
     };
     auto& barriers = blocks_[warp.block].barriers;
-    if (operand(0) >= barriers.size()) fail(warp, op, lane, fmt::format("barrier {} of {}", operand(0), barriers.size()));
+    if (operand(0) >= barriers.size())
+        fail(warp, op, lane, fmt::format("barrier {} of {}", operand(0), barriers.size()));
     number = static_cast<int>(operand(0));
     Barrier& barrier = barriers[operand(0)];
     const std::uint32_t threads = operand(1);
     if (op.source[1] == kNoSlot) return barrier;
-    if (threads == 0 || threads % kWarpSize != 0) fail(warp, op, lane, fmt::format("a barrier of {} threads (expected a multiple of {})", threads, kWarpSize));
+    if (threads == 0 || threads % kWarpSize != 0)
+        fail(warp, op, lane, fmt::format("a barrier of {} threads (expected a multiple of {})", threads, kWarpSize));
     const std::uint32_t expected = rules_.barrier_counts_threads ? threads : threads / kWarpSize;
     if (barrier.arrived != 0 && barrier.expected != expected)
-        fail(warp, op, lane, fmt::format("barrier {} asked for {} threads while others wait there for another number", number, threads));
+        fail(
+            warp, op, lane,
+            fmt::format("barrier {} asked for {} threads while others wait there for another number", number, threads));
     barrier.expected = expected;
     return barrier;
 }
@@ -63,7 +69,8 @@ void Engine::issue_barrier(Warp& warp, const Operation& op, std::uint32_t mask, 
 }
 
 void Engine::open_complete_barriers(Block& block) {
-    for (std::size_t number = 0; number < block.barriers.size(); ++number) open_if_complete(block, static_cast<int>(number));
+    for (std::size_t number = 0; number < block.barriers.size(); ++number)
+        open_if_complete(block, static_cast<int>(number));
 }
 
 void Engine::open_if_complete(Block& block, int number) {
@@ -71,7 +78,8 @@ void Engine::open_if_complete(Block& block, int number) {
     if (barrier.arrived == 0) return;
     std::uint32_t expected = barrier.expected;
     if (expected == 0)
-        for (const auto index : block.warps) expected += rules_.barrier_counts_threads ? threads_in(warps_[index].paths.live()) : 1;
+        for (const auto index : block.warps)
+            expected += rules_.barrier_counts_threads ? threads_in(warps_[index].paths.live()) : 1;
     if (barrier.arrived < expected) return;
     const Barrier complete = barrier;
     barrier = {};
@@ -85,10 +93,12 @@ void Engine::leave_barrier(Warp& warp, int number, const Barrier& barrier, doubl
         const Operation& op = program_.operations[path.pc - 1];
         if (path.barrier != number || op.destination == kNoSlot) continue;
         const auto mode = static_cast<BarrierMode>(op.mode);
-        const std::uint64_t result = mode == BarrierMode::popc   ? barrier.votes
-                                     : mode == BarrierMode::and_ ? static_cast<std::uint64_t>(barrier.votes == barrier.voters)
-                                                                 : static_cast<std::uint64_t>(barrier.votes != 0);
-        for_lanes(path.arrived, [&](int lane) { warp.registers[op.destination][static_cast<std::size_t>(lane)] = result; });
+        const std::uint64_t result = mode == BarrierMode::popc ? barrier.votes
+                                     : mode == BarrierMode::and_
+                                         ? static_cast<std::uint64_t>(barrier.votes == barrier.voters)
+                                         : static_cast<std::uint64_t>(barrier.votes != 0);
+        for_lanes(path.arrived,
+                  [&](int lane) { warp.registers[op.destination][static_cast<std::size_t>(lane)] = result; });
         set_ready(warp, op, when);
     }
     warp.paths.release_barrier(number);
@@ -103,7 +113,8 @@ std::uint32_t Engine::needed_members(const Warp& warp, const Operation& op, std:
     std::uint32_t needed = 0;
     for_lanes(mask, [&](int lane) {
         const auto members = as<std::uint32_t>(warp.registers[op.members][static_cast<std::size_t>(lane)]);
-        if (((members >> lane) & 1) == 0) fail(warp, op, lane, fmt::format("a thread that is not in its own member mask 0x{:08x}", members));
+        if (((members >> lane) & 1) == 0)
+            fail(warp, op, lane, fmt::format("a thread that is not in its own member mask 0x{:08x}", members));
         needed |= members;
     });
     return needed & warp.paths.live();
@@ -113,7 +124,9 @@ bool Engine::members_are_there(Warp& warp, const Operation& op, std::uint32_t ma
     const std::uint32_t missing = needed_members(warp, op, mask) & ~mask;
     if (missing == 0) return true;
     if (!warp.paths.independent())
-        fail(warp, op, std::countr_zero(mask), fmt::format("members 0x{:08x} are not there, and without independent scheduling they cannot come;", missing));
+        fail(warp, op, std::countr_zero(mask),
+             fmt::format("members 0x{:08x} are not there, and without independent scheduling they cannot come;",
+                         missing));
     if (!leave_unguarded(warp, mask)) warp.paths.wait_for_members();
     return false;
 }

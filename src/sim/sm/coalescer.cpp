@@ -9,7 +9,8 @@ namespace {
 /// The cache at which an access begins; nullptr where the path has none.
 const machine::Cache* cache_of(const machine::Machine& machine, const std::string& path, Coalescer::From from) {
     const auto described = machine.paths.find(path);
-    const auto keys = described == machine.paths.end() ? std::vector<std::string>{} : described->second.caches.value_or({});
+    const auto keys =
+        described == machine.paths.end() ? std::vector<std::string>{} : described->second.caches.value_or({});
     for (const auto& key : keys) {
         const auto cache = machine.caches.find(key);
         if (cache == machine.caches.end()) continue;  // the memory system complains
@@ -40,7 +41,8 @@ Coalescer Coalescer::word_by_word() {
 void Coalescer::use_cache(const machine::Cache& cache) {
     const auto line = static_cast<std::uint64_t>(cache.line.value_or(1 << 7));
     line_shift_ = static_cast<std::uint32_t>(std::countr_zero(line));
-    sector_shift_ = static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint64_t>(cache.sector.value_or(cache.line.value_or(1 << 7)))));
+    sector_shift_ = static_cast<std::uint32_t>(
+        std::countr_zero(static_cast<std::uint64_t>(cache.sector.value_or(cache.line.value_or(1 << 7)))));
 }
 
 void Coalescer::use_transaction_sizes(const std::vector<std::int64_t>& sizes) {
@@ -49,7 +51,8 @@ void Coalescer::use_transaction_sizes(const std::vector<std::int64_t>& sizes) {
     line_shift_ = sector_shift_ = static_cast<std::uint32_t>(std::countr_zero(sizes_.back()));
 }
 
-const std::vector<Segment>& Coalescer::merge(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, std::uint32_t bytes) {
+const std::vector<Segment>& Coalescer::merge(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask,
+                                             std::uint32_t bytes) {
     segments_.clear();
     for (std::uint32_t first = 0; first < kMostThreads; first += group_) {
         const std::uint32_t group = group_ == kMostThreads ? mask : mask & (((1U << group_) - 1) << first);
@@ -65,7 +68,8 @@ const std::vector<Segment>& Coalescer::merge(const std::array<std::uint64_t, 32>
 void Coalescer::merge_words(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, std::uint32_t bytes) {
     for (; mask != 0; mask &= mask - 1) {
         const std::uint64_t address = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
-        const bool known = std::any_of(segments_.rbegin(), segments_.rend(), [&](const Segment& s) { return s.address == address; });
+        const bool known =
+            std::any_of(segments_.rbegin(), segments_.rend(), [&](const Segment& s) { return s.address == address; });
         if (!known) segments_.push_back({address, bytes});
     }
 }
@@ -91,7 +95,8 @@ void Coalescer::merge_group(const std::array<std::uint64_t, 32>& addresses, std:
 
 void Coalescer::touch(std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t base = begin >> line_shift_ << line_shift_;
-    auto line = std::find_if(lines_.rbegin(), lines_.rend(), [&](const Line& l) { return l.base == base; });  // mostly the last
+    auto line =
+        std::find_if(lines_.rbegin(), lines_.rend(), [&](const Line& l) { return l.base == base; });  // mostly the last
     if (line == lines_.rend()) {
         lines_.push_back({base, begin, end, 0});
         line = lines_.rbegin();

@@ -17,19 +17,20 @@ struct Segment {
 
 class Coalescer {
 public:
-    /// From where on a path an access is served: loads begin at its first cache; stores, atomics and loads that pass by the
-    /// SM's own caches at the first one of the whole GPU.
+    /// From where on a path an access is served: loads begin at its first cache; stores, atomics and loads that pass by
+    /// the SM's own caches at the first one of the whole GPU.
     enum class From : std::uint8_t { nearest, far };
 
-    /// `path` names the machine's path. Neighbouring sectors of one line of the cache in question are one transaction; where there
-    /// is no such cache memory.transaction_sizes rule.
+    /// `path` names the machine's path. Neighbouring sectors of one line of the cache in question are one transaction;
+    /// where there is no such cache memory.transaction_sizes rule.
     Coalescer(const machine::Machine& machine, const std::string& path, From from = From::nearest);
     /// Constant caches serve one word at a time: each address is a transaction of its own.
     [[nodiscard]] static Coalescer word_by_word();
 
     /// What the lanes in `mask` touch, in order of the first lane; a group of threads at a time.
     /// The result is valid until the next call.
-    const std::vector<Segment>& merge(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, std::uint32_t bytes);
+    const std::vector<Segment>& merge(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask,
+                                      std::uint32_t bytes);
 
 private:
     /// Part of memory as large as a line, or as the largest transaction.

@@ -18,13 +18,16 @@ std::string own_unit(const std::string& key) { return "unit of " + key; }
 
 CostModel::CostModel(const machine::Machine& machine) : machine_(machine), global_loads_(machine) {
     const auto& schedulers = machine.issue.schedulers_per_sm;
-    if (schedulers) schedulers_ = static_cast<std::uint32_t>(need_count(schedulers, "issue.schedulers_per_sm", kMostSchedulers));
+    if (schedulers)
+        schedulers_ = static_cast<std::uint32_t>(need_count(schedulers, "issue.schedulers_per_sm", kMostSchedulers));
     for (const auto& [name, pipeline] : machine.pipelines) {
         units_.push_back(name);
         lanes_.push_back(need_rate(pipeline.lanes, key_path("pipelines", name) + ".lanes"));
         shared_.push_back(pipeline.scope.value_or("scheduler") == "sm");
         slots_.push_back(slots_of(pipeline.issue_slots, key_path("pipelines", name) + ".issue_slots"));
-        whole_warp_.push_back(pipeline.warp_latency && pipeline.latency ? static_cast<double>(*pipeline.warp_latency - *pipeline.latency) : 0);
+        whole_warp_.push_back(pipeline.warp_latency && pipeline.latency
+                                  ? static_cast<double>(*pipeline.warp_latency - *pipeline.latency)
+                                  : 0);
         to_cores_.push_back(forwarding(pipeline.latency, pipeline.forward_latency, key_path("pipelines", name)));
     }
     for (const auto& [key, row] : machine.operations)
@@ -32,7 +35,8 @@ CostModel::CostModel(const machine::Machine& machine) : machine_(machine), globa
     for (const std::string add : {"add.f32", "add.s32"})
         if (const auto* row = machine::nearest_operation(machine, add); row != nullptr)
             if (const auto units = units_of(row->first, row->second); !units.empty()) cores_.push_back(units.front());
-    if (units_.empty()) reject("operations", "missing", "at least one, because the simulator needs to know what instructions cost");
+    if (units_.empty())
+        reject("operations", "missing", "at least one, because the simulator needs to know what instructions cost");
 }
 
 std::size_t CostModel::unit_named(const std::string& name, const std::string& path) const {
@@ -57,7 +61,9 @@ Cost CostModel::row_cost(const std::string& key, const machine::Operation& row) 
     const auto latency = static_cast<std::int64_t>(need_cycles(row.latency, where + ".latency"));
     double left = need_rate(row.throughput, where + ".throughput");
     Cost cost;
-    cost.steps = row.instructions ? static_cast<std::uint32_t>(need_count(row.instructions, where + ".instructions", kMostSteps)) : 1;
+    cost.steps = row.instructions
+                     ? static_cast<std::uint32_t>(need_count(row.instructions, where + ".instructions", kMostSteps))
+                     : 1;
     const auto step_latency = latency / cost.steps;
     cost.latency = static_cast<double>(step_latency);
     cost.last_latency = static_cast<double>(latency - step_latency * (cost.steps - 1));
@@ -71,7 +77,8 @@ Cost CostModel::row_cost(const std::string& key, const machine::Operation& row) 
     // The first unit runs at its own rate, further ones share what is left of the operation's throughput.
     for (std::size_t i = 0; i < units.size() && left > 0; ++i) {
         const std::size_t unit = unit_named(units[i], where + ".units");
-        if (i == 0) cost.issue_slots = slots_[unit], cost.whole_warp = whole_warp_[unit], cost.to_cores = to_cores_[unit];
+        if (i == 0)
+            cost.issue_slots = slots_[unit], cost.whole_warp = whole_warp_[unit], cost.to_cores = to_cores_[unit];
         const double rate = i + 1 == units.size() ? left : std::min(lanes_[unit], left);
         left -= rate;
         add(unit, rate);
@@ -82,7 +89,8 @@ Cost CostModel::row_cost(const std::string& key, const machine::Operation& row) 
 Cost CostModel::cost_of(const std::string& mnemonic) const {
     const auto* row = machine::nearest_operation(machine_, mnemonic);
     if (row != nullptr) return row_cost(row->first, row->second);
-    throw InputError(fmt::format("operations[{}]: missing, and no operation of its family is described; the simulator needs one", mnemonic));
+    throw InputError(fmt::format(
+        "operations[{}]: missing, and no operation of its family is described; the simulator needs one", mnemonic));
 }
 
 }  // namespace gputomo::sim

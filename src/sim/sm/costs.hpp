@@ -1,4 +1,5 @@
-// How long each operation takes and which unit it keeps busy: machine.operations and machine.pipelines, ready for the SM.
+// How long each operation takes and which unit it keeps busy: machine.operations and machine.pipelines, ready for the
+// SM.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -19,7 +20,8 @@ struct Cost {
     double latency = 0;          ///< of one step
     double last_latency = 0;     ///< of the last step, which takes what division left over
     double whole_warp = 0;       ///< cycles longer where both halves of a warp take part (Volkov 2016, 6.1)
-    double to_cores = 0;         ///< cycles by which the result comes later for the CUDA cores; negative where it comes earlier (Volkov 2016, 4.7)
+    double to_cores = 0;         ///< cycles by which the result comes later for the CUDA cores; negative where it comes
+                                 ///< earlier (Volkov 2016, 4.7)
     std::uint32_t steps = 1;     ///< dependent machine instructions
     double issue_slots = 1;      ///< that each step takes
     std::vector<UnitUse> units;  ///< alternatives
@@ -32,8 +34,8 @@ public:
     explicit CostModel(const machine::Machine& machine);
 
     /// The cost of a PTX mnemonic: its own row of machine.operations, else the nearest described one of its family
-    /// (machine/relatives.hpp). An operation that no unit is described for has one of its own. Throws InputError naming the
-    /// mnemonic when no row of the family is described, or the leaf that the row lacks.
+    /// (machine/relatives.hpp). An operation that no unit is described for has one of its own. Throws InputError naming
+    /// the mnemonic when no row of the family is described, or the leaf that the row lacks.
     [[nodiscard]] Cost cost_of(const std::string& mnemonic) const;
 
     [[nodiscard]] std::size_t unit_count() const { return units_.size(); }
@@ -55,8 +57,9 @@ private:
     std::vector<double> lanes_;       ///< of the pipelines, per SM
     std::vector<bool> shared_;        ///< of the pipelines, by all schedulers
     std::vector<double> slots_;       ///< of the pipelines, for one instruction
-    std::vector<double> whole_warp_;  ///< cycles by which the pipelines are slower with a whole warp than with one thread
-    std::vector<double> to_cores_;    ///< cycles by which the results of the pipelines come later for the CUDA cores
+    std::vector<double>
+        whole_warp_;                ///< cycles by which the pipelines are slower with a whole warp than with one thread
+    std::vector<double> to_cores_;  ///< cycles by which the results of the pipelines come later for the CUDA cores
     std::vector<std::string> cores_;  ///< the units of additions
 };
 

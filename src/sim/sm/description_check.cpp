@@ -14,7 +14,8 @@ constexpr std::int64_t kMostSms = 4096;
 
 void check_choice(const machine::Text& field, std::string_view path, std::initializer_list<std::string_view> allowed) {
     if (field && std::find(allowed.begin(), allowed.end(), *field) == allowed.end())
-        reject(path, fmt::format("found \"{}\"", *field), fmt::format("one of {}", fmt::join(allowed.begin(), allowed.end(), ", ")));
+        reject(path, fmt::format("found \"{}\"", *field),
+               fmt::format("one of {}", fmt::join(allowed.begin(), allowed.end(), ", ")));
 }
 
 void check_count(const machine::Integer& field, std::string_view path, std::int64_t most = std::int64_t{1} << 40) {
@@ -37,7 +38,8 @@ void check_clock(const machine::Machine& machine) {
 void check_topology(const machine::Topology& topology) {
     (void)need_count(topology.sms, "topology.sms", kMostSms);
     if (topology.warp_size && *topology.warp_size != kWarpSize)
-        reject("topology.warp_size", fmt::format("found {}", *topology.warp_size), fmt::format("{}, as PTX has it", kWarpSize));
+        reject("topology.warp_size", fmt::format("found {}", *topology.warp_size),
+               fmt::format("{}, as PTX has it", kWarpSize));
     check_count(topology.sms_per_tpc, "topology.sms_per_tpc");
     check_count(topology.max_threads_per_block, "topology.max_threads_per_block");
     check_count(topology.max_threads_per_sm, "topology.max_threads_per_sm");
@@ -68,14 +70,17 @@ void check_issue(const machine::Issue& issue) {
     check_choice(issue.spin_within_warp, "issue.spin_within_warp", {stack ? "deadlocks" : "completes"});
     check_choice(issue.barrier_granularity, "issue.barrier_granularity", {"warp", "thread"});
     if (!stack && issue.barrier_granularity.value_or("thread") == "warp")
-        reject("issue.barrier_granularity", "found \"warp\"", "\"thread\", because the threads of issue.divergence independent arrive one by one");
+        reject("issue.barrier_granularity", "found \"warp\"",
+               "\"thread\", because the threads of issue.divergence independent arrive one by one");
 }
 
 void check_memory(const machine::Memory& memory) {
-    if (memory.coalescing_group && !std::has_single_bit(need_count(memory.coalescing_group, "memory.coalescing_group", kWarpSize)))
+    if (memory.coalescing_group &&
+        !std::has_single_bit(need_count(memory.coalescing_group, "memory.coalescing_group", kWarpSize)))
         reject("memory.coalescing_group", fmt::format("found {}", *memory.coalescing_group), "a power of two");
     if (!memory.transaction_sizes) return;
-    if (memory.transaction_sizes.value.empty()) reject("memory.transaction_sizes", "found an empty list", "at least one size");
+    if (memory.transaction_sizes.value.empty())
+        reject("memory.transaction_sizes", "found an empty list", "at least one size");
     for (const auto size : *memory.transaction_sizes)
         if (size < 1 || !std::has_single_bit(static_cast<std::uint64_t>(size)))
             reject("memory.transaction_sizes", fmt::format("found {}", size), "powers of two");
@@ -85,21 +90,29 @@ void check_memory(const machine::Memory& memory) {
 void check_instruction_supply(const machine::Machine& machine) {
     const auto& supply = machine.instruction_supply;
     check_count(supply.instruction_bytes, "instruction_supply.instruction_bytes", 1 << 10);
-    if (supply.prefetch_lines && *supply.prefetch_lines != 0) check_count(supply.prefetch_lines, "instruction_supply.prefetch_lines", 1 << 10);
+    if (supply.prefetch_lines && *supply.prefetch_lines != 0)
+        check_count(supply.prefetch_lines, "instruction_supply.prefetch_lines", 1 << 10);
     const auto path = machine.paths.find("instruction");
     if (path == machine.paths.end()) {
-        const std::string_view given = supply.fetch_block ? "fetch_block" : supply.prefetch_lines.value_or(0) != 0 ? "prefetch_lines" : "";
-        if (!given.empty()) reject("paths.instruction", "missing", fmt::format("a path, because instruction_supply.{} is given", given));
+        const std::string_view given = supply.fetch_block                       ? "fetch_block"
+                                       : supply.prefetch_lines.value_or(0) != 0 ? "prefetch_lines"
+                                                                                : "";
+        if (!given.empty())
+            reject("paths.instruction", "missing",
+                   fmt::format("a path, because instruction_supply.{} is given", given));
         return;
     }
     const auto keys = path->second.caches.value_or({});
-    if (keys.empty()) reject("paths.instruction.caches", "found no cache", "at least one: fetches without a cache cannot be simulated");
+    if (keys.empty())
+        reject("paths.instruction.caches", "found no cache",
+               "at least one: fetches without a cache cannot be simulated");
     const auto first = machine.caches.find(keys.front());
     if (!supply.fetch_block || first == machine.caches.end()) return;
     const auto line = need_count(first->second.line, key_path("caches", keys.front()) + ".line");
     const auto block = need_count(supply.fetch_block, "instruction_supply.fetch_block");
     if (line % block != 0)
-        reject("instruction_supply.fetch_block", fmt::format("found {}", block), fmt::format("a divisor of {}, the line of the first instruction cache", line));
+        reject("instruction_supply.fetch_block", fmt::format("found {}", block),
+               fmt::format("a divisor of {}, the line of the first instruction cache", line));
 }
 
 }  // namespace
@@ -110,9 +123,11 @@ void check_description(const machine::Machine& machine) {
     check_clock(machine);
     check_topology(machine.topology);
     check_issue(machine.issue);
-    for (const auto& [name, pipeline] : machine.pipelines) check_choice(pipeline.scope, key_path("pipelines", name) + ".scope", {"scheduler", "sm"});
+    for (const auto& [name, pipeline] : machine.pipelines)
+        check_choice(pipeline.scope, key_path("pipelines", name) + ".scope", {"scheduler", "sm"});
     (void)slots_of(machine.shared.issue_slots, "shared.issue_slots");
-    for (const auto& [name, path] : machine.paths) (void)slots_of(path.issue_slots, key_path("paths", name) + ".issue_slots");
+    for (const auto& [name, path] : machine.paths)
+        (void)slots_of(path.issue_slots, key_path("paths", name) + ".issue_slots");
     check_memory(machine.memory);
     check_instruction_supply(machine);
 }

@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::uint64_t kIssuesBetweenTimeChecks = 8192;
 
-bool is_memory(Kind kind) { return kind == Kind::load || kind == Kind::store || kind == Kind::atomic || kind == Kind::texture; }
+bool is_memory(Kind kind) {
+    return kind == Kind::load || kind == Kind::store || kind == Kind::atomic || kind == Kind::texture;
+}
 
 }  // namespace
 
@@ -56,8 +58,8 @@ void Engine::post(std::uint32_t index) {
     if (scheduler.event != kNever) events_.emplace(scheduler.event, scheduler.last_issue, index);
 }
 
-/// Loose round robin: of the warps that can issue now, the one whose last issue is longest ago, so that a warp whose unit was taken at
-/// its turn is the next to have it. The number of warps where none can.
+/// Loose round robin: of the warps that can issue now, the one whose last issue is longest ago, so that a warp whose
+/// unit was taken at its turn is the next to have it. The number of warps where none can.
 std::size_t Engine::choose(const Scheduler& scheduler, double now) {
     const std::size_t count = scheduler.warps.size();
     std::size_t chosen = count;
@@ -105,13 +107,15 @@ void Engine::issue_from(std::uint32_t index, std::size_t position, double now) {
 }
 
 /// A second instruction of the same warp issues in the same cycle where it depends on nothing that is under way. Memory
-/// instructions don't pair with each other (Volkov 2016, 3.8), nor does anything pair with control flow before it. A unit that
-/// takes a warp in less than the cycle of the issue takes both.
+/// instructions don't pair with each other (Volkov 2016, 3.8), nor does anything pair with control flow before it. A
+/// unit that takes a warp in less than the cycle of the issue takes both.
 bool Engine::can_pair(const Operation& first, const Warp& warp, double now) {
     const bool continues = first.kind == Kind::arithmetic || is_memory(first.kind);
     if (!continues || !warp.in_use || warp.step != 0 || warp.earliest > now) return false;
     const Operation& second = operation_at(warp);
-    if (second.kind != Kind::arithmetic && second.kind != Kind::branch && !(is_memory(second.kind) && !is_memory(first.kind))) return false;
+    if (second.kind != Kind::arithmetic && second.kind != Kind::branch &&
+        !(is_memory(second.kind) && !is_memory(first.kind)))
+        return false;
     Scheduler& scheduler = schedulers_[warp.scheduler];
     look_at_resources(scheduler);
     return scheduler.available[scheduler.needs[warp.position]] < now + rules_.issue_interval;
@@ -139,7 +143,8 @@ void Engine::prepare(Warp& warp, double now) {
 void Engine::wait_for_scoreboard(Warp& warp, double& when) const {
     if (warp.loads.size() < rules_.load_limit) return;
     std::erase_if(warp.loads, [&](double done) { return done <= when; });
-    if (warp.loads.size() >= rules_.load_limit) when = std::max(when, *std::min_element(warp.loads.begin(), warp.loads.end()));
+    if (warp.loads.size() >= rules_.load_limit)
+        when = std::max(when, *std::min_element(warp.loads.begin(), warp.loads.end()));
 }
 
 void Engine::fetch(Warp& warp, double now) {

@@ -36,7 +36,7 @@ struct LaunchSetup {
     const CostModel& costs;
     const std::vector<std::int64_t>& clock_offsets;  ///< by SM
     double start_ns = 0;                             ///< %globaltimer at the start
-    std::uint64_t local_address = 0;                 ///< device memory for the local memory of all resident threads (local_memory_of)
+    std::uint64_t local_address = 0;  ///< device memory for the local memory of all resident threads (local_memory_of)
 };
 
 /// Bytes of one machine instruction where the description does not say.

@@ -1,5 +1,5 @@
-// The state of a running launch. launch.cpp sets it up and places blocks, engine.cpp schedules, issue.cpp, barriers.cpp and
-// memory_access.cpp execute, report.cpp says where warps are.
+// The state of a running launch. launch.cpp sets it up and places blocks, engine.cpp schedules, issue.cpp, barriers.cpp
+// and memory_access.cpp execute, report.cpp says where warps are.
 #pragma once
 
 #include "sim/sm/coalescer.hpp"
@@ -31,17 +31,18 @@ private:
         double issue_interval = 1;
         double warp_interval = 1;  ///< cycles between two independent instructions of one warp
         std::uint32_t issue_width = 1;
-        std::size_t load_limit = 0;                                       ///< outstanding loads of a warp; 0: no limit
-        double shared_slots = 1;                                          ///< issue slots of an access
-        double shared_to_cores = 0;                                       ///< cycles by which what is loaded comes later for the CUDA cores
+        std::size_t load_limit = 0;  ///< outstanding loads of a warp; 0: no limit
+        double shared_slots = 1;     ///< issue slots of an access
+        double shared_to_cores = 0;  ///< cycles by which what is loaded comes later for the CUDA cores
         std::array<double, kPathNames.size()> path_slots{1, 1, 1, 1, 1};  ///< by PathKind
-        std::uint32_t served_per_issue = 0;                               ///< transactions or bank-conflict ways that one issue serves; 0: all
+        std::uint32_t served_per_issue = 0;  ///< transactions or bank-conflict ways that one issue serves; 0: all
         double barrier_latency = 0;
         bool barrier_counts_threads = false;
         double warp_barrier_latency = 0;
         double branch_taken = -1;  ///< cycles to the next instruction; negative: as described for the operation
         double branch_untaken = -1;
-        double divergence = -1;  ///< what a branch that splits the warp takes more than one that falls through; negative: as one that is taken
+        double divergence = -1;  ///< what a branch that splits the warp takes more than one that falls through;
+                                 ///< negative: as one that is taken
         OperandBanks operand_banks;
         double clock_cost = 0;
         std::int64_t clock_resolution = 1;
@@ -61,7 +62,8 @@ private:
     struct Coalescers {
         Coalescer near;
         Coalescer far;
-        Coalescers(const machine::Machine& machine, const std::string& path) : near(machine, path), far(machine, path, Coalescer::From::far) {}
+        Coalescers(const machine::Machine& machine, const std::string& path)
+            : near(machine, path), far(machine, path, Coalescer::From::far) {}
     };
 
     // ---- launch and blocks (launch.cpp)
@@ -123,14 +125,16 @@ private:
     [[nodiscard]] ptx::Space space_of(const Warp& warp, const Operation& op, std::uint32_t mask) const;
     /// Where the lanes' data lie on the host; throws DeviceError for a bad address.
     void resolve(Warp& warp, const Operation& op, ptx::Space space, std::uint32_t mask);
-    [[nodiscard]] std::byte* data_at(Warp& warp, ptx::Space space, int lane, std::uint64_t address, std::uint64_t bytes);
+    [[nodiscard]] std::byte* data_at(Warp& warp, ptx::Space space, int lane, std::uint64_t address,
+                                     std::uint64_t bytes);
     bool resolve_together(const Operation& op, std::uint32_t mask, std::uint64_t bytes);
     void move_data(Warp& warp, const Operation& op, std::uint32_t mask);
     double time_access(Warp& warp, const Operation& op, ptx::Space space, std::uint32_t mask, double now);
     double time_shared(Warp& warp, const Operation& op, std::uint32_t mask, double now);
     double time_local(Warp& warp, const Operation& op, std::uint32_t mask, double now);
     static Coalescer& coalescer_for(const Operation& op, Coalescers& path);
-    double time_transactions(Warp& warp, const Operation& op, Coalescer& coalescer, PathKind path, std::uint32_t mask, double now);
+    double time_transactions(Warp& warp, const Operation& op, Coalescer& coalescer, PathKind path, std::uint32_t mask,
+                             double now);
     double walk_segments(const std::vector<Segment>& segments, Transaction& transaction, double now);
     /// Cycles from the issue of a load or store to that of its transaction number `index`.
     [[nodiscard]] double spacing(const Transaction& transaction, std::size_t index) const;
@@ -145,9 +149,12 @@ private:
     [[nodiscard]] std::string where(const Warp& warp, const WarpPath& path) const;
 
     Warp& warp_at(std::uint32_t index) { return warps_[index]; }
-    [[nodiscard]] const Operation& operation_at(const Warp& warp) const { return program_.operations[warp.paths.current().pc]; }
+    [[nodiscard]] const Operation& operation_at(const Warp& warp) const {
+        return program_.operations[warp.paths.current().pc];
+    }
     static void set_ready(Warp& warp, const Operation& op, double when) {
-        for (std::uint8_t i = 0; i < op.write_count; ++i) warp.ready[op.writes[i]] = warp.ready_for_cores[op.writes[i]] = when;
+        for (std::uint8_t i = 0; i < op.write_count; ++i)
+            warp.ready[op.writes[i]] = warp.ready_for_cores[op.writes[i]] = when;
     }
     /// A result that comes `later` for the CUDA cores.
     static void set_ready(Warp& warp, const Operation& op, double when, double later) {
@@ -188,8 +195,8 @@ private:
     std::vector<std::uint32_t> free_warps_;
     std::vector<Block> blocks_;  ///< likewise
     std::vector<std::uint32_t> free_blocks_;
-    /// Time, last issue, scheduler: of those that can issue at once, the one that did so longest ago comes first. What schedulers share
-    /// (banks of shared memory, the path to memory) is so given to them in turn.
+    /// Time, last issue, scheduler: of those that can issue at once, the one that did so longest ago comes first. What
+    /// schedulers share (banks of shared memory, the path to memory) is so given to them in turn.
     using Event = std::tuple<double, double, std::uint32_t>;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 

@@ -16,12 +16,15 @@ std::uint32_t Engine::active_lanes(const Warp& warp, const Operation& op) const 
     std::uint32_t mask = warp.paths.current().mask;
     if (op.guard == kNoSlot) return mask;
     std::uint32_t holds = 0;
-    for_lanes(mask, [&](int lane) { holds |= static_cast<std::uint32_t>(warp.registers[op.guard][static_cast<std::size_t>(lane)] != 0) << lane; });
+    for_lanes(mask, [&](int lane) {
+        holds |= static_cast<std::uint32_t>(warp.registers[op.guard][static_cast<std::size_t>(lane)] != 0) << lane;
+    });
     return op.guard_negated ? mask & ~holds : mask & holds;
 }
 
-/// Between issue and unit an instruction rests for an issue slot, unless it comes late because another unit's instruction took
-/// its slot: then the unit goes on without a gap. Throughput of operations that run on two units needs this (Wong 2010, Table III).
+/// Between issue and unit an instruction rests for an issue slot, unless it comes late because another unit's
+/// instruction took its slot: then the unit goes on without a gap. Throughput of operations that run on two units needs
+/// this (Wong 2010, Table III).
 double Engine::occupy_unit(const Warp& warp, const Operation& op, double now) {
     const Cost& cost = setup_.kernel.costs[op.cost];
     Scheduler& scheduler = schedulers_[warp.scheduler];
@@ -122,14 +125,18 @@ void Engine::issue_exit(Warp& warp, std::uint32_t mask) {
 void Engine::issue_sleep(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     std::uint32_t longest = 0;
     const LaneValues& asked = warp.registers[op.source[0]];
-    for_lanes(mask, [&](int lane) { longest = std::max(longest, as<std::uint32_t>(asked[static_cast<std::size_t>(lane)])); });
+    for_lanes(mask,
+              [&](int lane) { longest = std::max(longest, as<std::uint32_t>(asked[static_cast<std::size_t>(lane)])); });
     warp.hold = std::max(warp.hold, now + longest * rules_.cycles_per_ns);
     warp.paths.advance(warp.paths.current().pc + 1);
 }
 
 void Engine::issue_special(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
-    for_lanes(mask, [&](int lane) { warp.registers[op.destination][static_cast<std::size_t>(lane)] = special_value(warp, op.special, lane, now); });
-    const bool reads_clock = op.special == SpecialRegister::clock || op.special == SpecialRegister::clock64 || op.special == SpecialRegister::clock_hi;
+    for_lanes(mask, [&](int lane) {
+        warp.registers[op.destination][static_cast<std::size_t>(lane)] = special_value(warp, op.special, lane, now);
+    });
+    const bool reads_clock = op.special == SpecialRegister::clock || op.special == SpecialRegister::clock64 ||
+                             op.special == SpecialRegister::clock_hi;
     if (reads_clock) {
         warp.hold = std::max(warp.hold, now + rules_.clock_cost);
         set_ready(warp, op, now + rules_.clock_cost);
@@ -165,7 +172,8 @@ std::uint64_t Engine::special_value(const Warp& warp, SpecialRegister which, int
         case SpecialRegister::nctaid_z: return grid.z;
         case SpecialRegister::laneid: return static_cast<std::uint64_t>(lane);
         case SpecialRegister::warpid: return warp.slot;
-        case SpecialRegister::nwarpid: return static_cast<std::uint64_t>(setup_.machine.topology.max_threads_per_sm.value_or(1024) / kWarpSize);
+        case SpecialRegister::nwarpid:
+            return static_cast<std::uint64_t>(setup_.machine.topology.max_threads_per_sm.value_or(1024) / kWarpSize);
         case SpecialRegister::smid: return block.sm;
         case SpecialRegister::nsmid: return sms_.size();
         case SpecialRegister::gridid: return 0;
@@ -180,7 +188,8 @@ std::uint64_t Engine::special_value(const Warp& warp, SpecialRegister which, int
         case SpecialRegister::globaltimer: return nanoseconds();
         case SpecialRegister::globaltimer_lo: return nanoseconds() & 0xFFFFFFFF;
         case SpecialRegister::globaltimer_hi: return nanoseconds() >> 32;
-        case SpecialRegister::dynamic_smem_size: return static_cast<std::uint64_t>(setup_.launch.dynamic_shared.count());
+        case SpecialRegister::dynamic_smem_size:
+            return static_cast<std::uint64_t>(setup_.launch.dynamic_shared.count());
         case SpecialRegister::total_smem_size: return shared_bytes_;
     }
     return 0;
@@ -207,12 +216,16 @@ void Engine::issue_indexed_branch(Warp& warp, const Operation& op, std::uint32_t
         (void)warp.paths.branch(mask, {.taken = pc, .not_taken = pc + 1, .reconverge = op.reconverge});
         return;
     }
-    const auto choice = [&](int lane) { return as<std::uint32_t>(warp.registers[op.source[0]][static_cast<std::size_t>(lane)]); };
+    const auto choice = [&](int lane) {
+        return as<std::uint32_t>(warp.registers[op.source[0]][static_cast<std::size_t>(lane)]);
+    };
     const std::uint32_t first = choice(std::countr_zero(mask));
-    if (first >= op.targets.size()) fail(warp, op, std::countr_zero(mask), fmt::format("branch index {} of {}", first, op.targets.size()));
+    if (first >= op.targets.size())
+        fail(warp, op, std::countr_zero(mask), fmt::format("branch index {} of {}", first, op.targets.size()));
     std::uint32_t same = 0;
     for_lanes(mask, [&](int lane) { same |= static_cast<std::uint32_t>(choice(lane) == first) << lane; });
-    if (warp.paths.branch(same, {.taken = op.targets[first], .not_taken = pc, .reconverge = op.reconverge})) ++counters_.divergent_branches;
+    if (warp.paths.branch(same, {.taken = op.targets[first], .not_taken = pc, .reconverge = op.reconverge}))
+        ++counters_.divergent_branches;
 }
 
 }  // namespace gputomo::sim

@@ -22,7 +22,8 @@ std::uint64_t rounded_up(std::uint64_t value, const machine::Integer& unit) {
 
 std::vector<std::byte> packed_parameters(const Program& program, const device::Arguments& arguments) {
     if (arguments.offsets().size() != program.parameters.size())
-        throw DeviceError(fmt::format("launch of {}: {} arguments given; expected {}", program.name, arguments.offsets().size(), program.parameters.size()));
+        throw DeviceError(fmt::format("launch of {}: {} arguments given; expected {}", program.name,
+                                      arguments.offsets().size(), program.parameters.size()));
     std::vector<std::byte> bytes(program.parameter_bytes);
     const auto given = arguments.bytes();
     for (std::size_t i = 0; i < program.parameters.size(); ++i) {
@@ -30,7 +31,8 @@ std::vector<std::byte> packed_parameters(const Program& program, const device::A
         const std::size_t from = arguments.offsets()[i];
         const std::size_t end = i + 1 < arguments.offsets().size() ? arguments.offsets()[i + 1] : given.size();
         if (end - from < parameter.size)
-            throw DeviceError(fmt::format("launch of {}: argument {} has {} bytes; expected {}", program.name, i, end - from, parameter.size));
+            throw DeviceError(fmt::format("launch of {}: argument {} has {} bytes; expected {}", program.name, i,
+                                          end - from, parameter.size));
         std::memcpy(bytes.data() + parameter.offset, given.data() + from, parameter.size);
     }
     return bytes;
@@ -38,15 +40,16 @@ std::vector<std::byte> packed_parameters(const Program& program, const device::A
 
 /// Bytes of shared memory that a block takes of its SM (Volkov 2016, 5.7).
 std::uint64_t shared_taken(const machine::SharedMemory& shared, const BlockNeeds& needs) {
-    const auto overhead =
-        static_cast<std::uint64_t>(shared.block_overhead.value_or(0)) + static_cast<std::uint64_t>(shared.argument_overhead.value_or(0)) * needs.arguments;
+    const auto overhead = static_cast<std::uint64_t>(shared.block_overhead.value_or(0)) +
+                          static_cast<std::uint64_t>(shared.argument_overhead.value_or(0)) * needs.arguments;
     return rounded_up(needs.shared_bytes + overhead, shared.allocation_unit);
 }
 
-/// Blocks whose registers fit an SM, in steps of allocation: registers of a thread, threads of a block, whole warps within one
-/// part of the file.
+/// Blocks whose registers fit an SM, in steps of allocation: registers of a thread, threads of a block, whole warps
+/// within one part of the file.
 std::uint64_t blocks_by_registers(const machine::Topology& topology, const BlockNeeds& needs) {
-    const auto per_warp = kWarpSize * rounded_up(static_cast<std::uint64_t>(needs.registers_per_thread), topology.register_allocation_unit);
+    const auto per_warp = kWarpSize * rounded_up(static_cast<std::uint64_t>(needs.registers_per_thread),
+                                                 topology.register_allocation_unit);
     if (!topology.registers_per_sm || per_warp == 0) return ~std::uint64_t{0};
     const auto parts = static_cast<std::uint64_t>(topology.register_partitions.value_or(1));
     const auto warps = static_cast<std::uint64_t>(*topology.registers_per_sm) / parts / per_warp * parts;
@@ -68,17 +71,20 @@ Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& nee
     if (needs.threads == 0) result.why = "0 threads per block asked";
     refuse(needs.threads, topology.max_threads_per_block, "threads per block");
     const auto& shared = machine.shared;
-    refuse(needs.shared_bytes, shared.max_per_block ? shared.max_per_block : shared.capacity, "bytes of shared memory per block");
+    refuse(needs.shared_bytes, shared.max_per_block ? shared.max_per_block : shared.capacity,
+           "bytes of shared memory per block");
     if (by_registers == 0 && result.why.empty())
-        result.why =
-            fmt::format("{} threads of {} registers asked; the SM has {} registers", needs.threads, needs.registers_per_thread, *topology.registers_per_sm);
+        result.why = fmt::format("{} threads of {} registers asked; the SM has {} registers", needs.threads,
+                                 needs.registers_per_thread, *topology.registers_per_sm);
     if (!result.why.empty()) return result;
-    std::uint64_t blocks = std::min(by_registers, static_cast<std::uint64_t>(topology.max_blocks_per_sm.value_or(kDefaultBlocksPerSm)));
+    std::uint64_t blocks =
+        std::min(by_registers, static_cast<std::uint64_t>(topology.max_blocks_per_sm.value_or(kDefaultBlocksPerSm)));
     const auto limit = [&](std::uint64_t each, const machine::Integer& all) {
         if (each != 0 && all) blocks = std::min(blocks, static_cast<std::uint64_t>(*all) / each);
     };
     const auto warps = (needs.threads + kWarpSize - 1) / kWarpSize;
-    limit(warps * kWarpSize, topology.max_threads_per_sm ? topology.max_threads_per_sm : topology.max_threads_per_block);
+    limit(warps * kWarpSize,
+          topology.max_threads_per_sm ? topology.max_threads_per_sm : topology.max_threads_per_block);
     const auto each = shared_taken(shared, needs);
     limit(each, shared.capacity);
     result.blocks = static_cast<std::uint32_t>(std::max<std::uint64_t>(blocks, 1));
@@ -88,13 +94,16 @@ Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& nee
 
 std::uint64_t local_memory_of(const machine::Machine& machine, const Program& program) {
     const auto& topology = machine.topology;
-    const auto threads = topology.max_threads_per_sm.value_or(topology.max_threads_per_block.value_or(kDefaultThreadsPerSm));
+    const auto threads =
+        topology.max_threads_per_sm.value_or(topology.max_threads_per_block.value_or(kDefaultThreadsPerSm));
     return program.local_bytes * static_cast<std::uint64_t>(threads * *topology.sms);
 }
 
 Engine::Rules Engine::rules_of(const machine::Machine& machine) {
     const auto& issue = machine.issue;
-    const auto cycles = [](const machine::Integer& field, std::int64_t fallback) { return static_cast<double>(field.value_or(fallback)); };
+    const auto cycles = [](const machine::Integer& field, std::int64_t fallback) {
+        return static_cast<double>(field.value_or(fallback));
+    };
     Rules rules;
     rules.issue_interval = issue.issue_interval.value_or(1);
     rules.warp_interval = std::max(rules.issue_interval, cycles(issue.ilp_latency, 0));
@@ -104,7 +113,8 @@ Engine::Rules Engine::rules_of(const machine::Machine& machine) {
     rules.shared_to_cores = forwarding(machine.shared.latency, machine.shared.forward_latency, "shared");
     for (std::size_t kind = 0; kind < kPathNames.size(); ++kind)
         if (const auto path = machine.paths.find(std::string(kPathNames[kind])); path != machine.paths.end())
-            rules.path_slots[kind] = slots_of(path->second.issue_slots, key_path("paths", kPathNames[kind]) + ".issue_slots");
+            rules.path_slots[kind] =
+                slots_of(path->second.issue_slots, key_path("paths", kPathNames[kind]) + ".issue_slots");
     rules.served_per_issue = static_cast<std::uint32_t>(issue.reissue_transactions.value_or(0));
     rules.barrier_latency = cycles(issue.barrier_latency, 0);
     rules.warp_barrier_latency = cycles(issue.warp_barrier_latency, 0);
@@ -193,7 +203,8 @@ void Engine::find_resources() {
         return static_cast<std::uint16_t>(kFirstUnitSet + (found - unit_sets_.begin()));
     };
     for (const auto& op : program_.operations) {
-        const bool touches_memory = op.kind == Kind::load || op.kind == Kind::store || op.kind == Kind::atomic || op.kind == Kind::texture;
+        const bool touches_memory =
+            op.kind == Kind::load || op.kind == Kind::store || op.kind == Kind::atomic || op.kind == Kind::texture;
         on_cores_.push_back(op.kind == Kind::arithmetic && setup_.kernel.costs[op.cost].on_cores);
         if (touches_memory)
             resources_.push_back(op.space == ptx::Space::shared ? kSharedBanks : kNoResource);
@@ -227,7 +238,8 @@ bool Engine::place_block(std::uint32_t sm, double now) {
     const std::uint32_t number = take_block();
     Block& block = blocks_[number];
     block.index = next_block_++;
-    block.coordinates = {static_cast<std::uint32_t>(block.index % grid.x), static_cast<std::uint32_t>(block.index / grid.x % grid.y),
+    block.coordinates = {static_cast<std::uint32_t>(block.index % grid.x),
+                         static_cast<std::uint32_t>(block.index / grid.x % grid.y),
                          static_cast<std::uint32_t>(block.index / grid.x / grid.y)};
     block.sm = sm;
     block.shared.assign(shared_bytes_, std::byte{0});
@@ -238,7 +250,8 @@ bool Engine::place_block(std::uint32_t sm, double now) {
     next_block_start_ = now + rules_.block_interval;
     sms_[sm].next_start = now + rules_.warp_start * warps_per_block_;
     const auto threads = static_cast<std::uint32_t>(setup_.launch.block.count());
-    for (std::uint32_t w = 0; w < warps_per_block_; ++w) start_warp(number, w, std::min<std::uint32_t>(kWarpSize, threads - w * kWarpSize), now);
+    for (std::uint32_t w = 0; w < warps_per_block_; ++w)
+        start_warp(number, w, std::min<std::uint32_t>(kWarpSize, threads - w * kWarpSize), now);
     return true;
 }
 
@@ -246,7 +259,8 @@ bool Engine::place_block(std::uint32_t sm, double now) {
 std::uint32_t Engine::take_warp() {
     if (free_warps_.empty()) {
         const auto& issue = setup_.machine.issue;
-        const auto kind = issue.divergence.value_or("stack") == "independent" ? Divergence::independent : Divergence::stack;
+        const auto kind =
+            issue.divergence.value_or("stack") == "independent" ? Divergence::independent : Divergence::stack;
         Warp& warp = warps_.emplace_back(kind, issue.first_path.value_or("taken") == "taken");
         warp.registers.assign(program_.slots, LaneValues{});
         warp.local.resize(program_.local_bytes * kWarpSize);
@@ -269,12 +283,15 @@ void Engine::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32
     warp.scheduler = sm * per_sm + turn;
     // The first free place of its scheduler.
     const auto taken = [&](std::uint32_t slot) {
-        return std::ranges::any_of(schedulers_[warp.scheduler].warps, [&](std::uint32_t other) { return warps_[other].slot == slot; });
+        return std::ranges::any_of(schedulers_[warp.scheduler].warps,
+                                   [&](std::uint32_t other) { return warps_[other].slot == slot; });
     };
     warp.slot = turn;
     while (taken(warp.slot)) warp.slot += per_sm;
-    warp.paths.start(threads == kWarpSize ? 0xFFFFFFFF : (1U << threads) - 1, static_cast<std::uint32_t>(program_.operations.size()));
-    std::fill(warp.registers.begin(), warp.registers.begin() + static_cast<std::ptrdiff_t>(program_.register_slots), LaneValues{});
+    warp.paths.start(threads == kWarpSize ? 0xFFFFFFFF : (1U << threads) - 1,
+                     static_cast<std::uint32_t>(program_.operations.size()));
+    std::fill(warp.registers.begin(), warp.registers.begin() + static_cast<std::ptrdiff_t>(program_.register_slots),
+              LaneValues{});
     std::fill(warp.local.begin(), warp.local.end(), std::byte{0});
     warp.ready.assign(program_.slots, now);
     warp.ready_for_cores.assign(program_.slots, now);

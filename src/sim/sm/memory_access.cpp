@@ -19,8 +19,11 @@ constexpr double kStoreQueueCycles = 1000;
 /// Transactions of one instruction leave the SM one after the other.
 constexpr double kTransactionSpacing = 1;
 
-/// What each thread touches. A texel has one channel, whatever the fetch writes into the others; a prefetch has no elements.
-std::uint32_t bytes_of(const Operation& op) { return op.kind == Kind::texture ? op.bytes : std::uint32_t{op.bytes} * std::max<std::uint32_t>(op.elements, 1); }
+/// What each thread touches. A texel has one channel, whatever the fetch writes into the others; a prefetch has no
+/// elements.
+std::uint32_t bytes_of(const Operation& op) {
+    return op.kind == Kind::texture ? op.bytes : std::uint32_t{op.bytes} * std::max<std::uint32_t>(op.elements, 1);
+}
 
 /// Signed values are extended to the whole slot, because the register may be wider than what is loaded.
 std::uint64_t load_bits(const std::byte* from, const Operation& op) {
@@ -38,7 +41,8 @@ T atomic_result(std::uint8_t mode, T old, T a, T b) {
     switch (mode) {
         case kAdd:
             if constexpr (std::is_integral_v<T>)
-                return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) + static_cast<std::make_unsigned_t<T>>(a));
+                return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) +
+                                      static_cast<std::make_unsigned_t<T>>(a));
             else
                 return old + a;
         case kMin: return std::min(old, a);
@@ -72,13 +76,16 @@ std::uint64_t apply_atomic(const Operation& op, std::byte* at, std::uint64_t a, 
         case Type::s64: return apply_atomic<std::int64_t>(op.mode, at, a, b);
         case Type::f32: return apply_atomic<float>(op.mode, at, a, b);
         case Type::f64: return apply_atomic<double>(op.mode, at, a, b);
-        default: return op.bytes == 8 ? apply_atomic<std::uint64_t>(op.mode, at, a, b) : apply_atomic<std::uint32_t>(op.mode, at, a, b);
+        default:
+            return op.bytes == 8 ? apply_atomic<std::uint64_t>(op.mode, at, a, b)
+                                 : apply_atomic<std::uint32_t>(op.mode, at, a, b);
     }
 }
 
 }  // namespace
 
-/// The space that generic addresses point into; that of the first thread, and the others must agree (resolve() sees to it).
+/// The space that generic addresses point into; that of the first thread, and the others must agree (resolve() sees to
+/// it).
 Space Engine::space_of(const Warp& warp, const Operation& op, std::uint32_t mask) const {
     if (op.space != Space::generic) return op.space;
     const auto lane = static_cast<std::size_t>(std::countr_zero(mask));
@@ -93,7 +100,8 @@ std::byte* Engine::data_at(Warp& warp, Space space, int lane, std::uint64_t addr
     };
     switch (space) {
         case Space::shared: return inside(blocks_[warp.block].shared, 0, shared_bytes_);
-        case Space::local: return inside(warp.local, static_cast<std::uint64_t>(lane) * program_.local_bytes, program_.local_bytes);
+        case Space::local:
+            return inside(warp.local, static_cast<std::uint64_t>(lane) * program_.local_bytes, program_.local_bytes);
         case Space::param: return inside(parameters_, 0, parameters_.size());
         default: return setup_.memory.resolve(address, bytes);
     }
@@ -109,10 +117,13 @@ bool Engine::resolve_together(const Operation& op, std::uint32_t mask, std::uint
         together |= address;
     });
     if ((together & (bytes - 1)) != 0 || high > ~bytes) return false;
-    std::byte* const base =
-        op.space == Space::generic || op.space == Space::global || op.space == Space::constant ? setup_.memory.resolve(low, high - low + bytes) : nullptr;
+    std::byte* const base = op.space == Space::generic || op.space == Space::global || op.space == Space::constant
+                                ? setup_.memory.resolve(low, high - low + bytes)
+                                : nullptr;
     if (base == nullptr || !setup_.memory.is_plain(low)) return false;
-    for_lanes(mask, [&](int lane) { data_[static_cast<std::size_t>(lane)] = base + (addresses_[static_cast<std::size_t>(lane)] - low); });
+    for_lanes(mask, [&](int lane) {
+        data_[static_cast<std::size_t>(lane)] = base + (addresses_[static_cast<std::size_t>(lane)] - low);
+    });
     return true;
 }
 
@@ -120,7 +131,9 @@ void Engine::resolve(Warp& warp, const Operation& op, Space space, std::uint32_t
     const std::uint64_t bytes = bytes_of(op);
     const LaneValues& base = warp.registers[op.source[0]];
     const bool near = space == Space::shared || space == Space::local;
-    const std::uint64_t window = op.space != Space::generic || !near ? 0 : space == Space::shared ? kSharedWindow : kLocalWindow;
+    const std::uint64_t window = op.space != Space::generic || !near ? 0
+                                 : space == Space::shared            ? kSharedWindow
+                                                                     : kLocalWindow;
     for_lanes(mask, [&](int lane) {
         const auto l = static_cast<std::size_t>(lane);
         addresses_[l] = base[l] + static_cast<std::uint64_t>(op.offset) - window;
@@ -131,14 +144,18 @@ void Engine::resolve(Warp& warp, const Operation& op, Space space, std::uint32_t
         const auto l = static_cast<std::size_t>(lane);
         const std::uint64_t address = addresses_[l];
         data_[l] = data_at(warp, space, lane, address, bytes);
-        if (data_[l] == nullptr) fail(warp, op, lane, fmt::format("illegal address 0x{:x} ({} bytes)", address + window, bytes));
-        if (address % bytes != 0) fail(warp, op, lane, fmt::format("misaligned address 0x{:x} ({} bytes)", address + window, bytes));
+        if (data_[l] == nullptr)
+            fail(warp, op, lane, fmt::format("illegal address 0x{:x} ({} bytes)", address + window, bytes));
+        if (address % bytes != 0)
+            fail(warp, op, lane, fmt::format("misaligned address 0x{:x} ({} bytes)", address + window, bytes));
     });
 }
 
 void Engine::move_data(Warp& warp, const Operation& op, std::uint32_t mask) {
     if (op.kind == Kind::atomic) {
-        const auto operand = [&](std::size_t i, std::size_t l) { return op.source[i] == kNoSlot ? 0 : warp.registers[op.source[i]][l]; };
+        const auto operand = [&](std::size_t i, std::size_t l) {
+            return op.source[i] == kNoSlot ? 0 : warp.registers[op.source[i]][l];
+        };
         for_lanes(mask, [&](int lane) {
             const auto l = static_cast<std::size_t>(lane);
             warp.registers[op.destination][l] = apply_atomic(op, data_[l], operand(1, l), operand(2, l));
@@ -158,7 +175,8 @@ void Engine::move_data(Warp& warp, const Operation& op, std::uint32_t mask) {
     }
 }
 
-/// A memory instruction takes `slots`, and further ones with more transactions or conflicts than one issue serves (Volkov 2016, 3.6, 4.7).
+/// A memory instruction takes `slots`, and further ones with more transactions or conflicts than one issue serves
+/// (Volkov 2016, 3.6, 4.7).
 void Engine::reissue(Warp& warp, std::size_t served, double slots, double now) {
     Scheduler& scheduler = schedulers_[warp.scheduler];
     take_slots(scheduler, slots, now);
@@ -192,24 +210,31 @@ double Engine::walk_segments(const std::vector<Segment>& segments, Transaction& 
 
 double Engine::spacing(const Transaction& transaction, std::size_t index) const {
     const bool is_global_load = transaction.path == PathKind::global && transaction.kind == AccessKind::load;
-    return is_global_load ? setup_.costs.global_loads().departure(index) : static_cast<double>(index) * kTransactionSpacing;
+    return is_global_load ? setup_.costs.global_loads().departure(index)
+                          : static_cast<double>(index) * kTransactionSpacing;
 }
 
 /// Stores and atomics are served beyond the SM, as are loads that ask for it.
-Coalescer& Engine::coalescer_for(const Operation& op, Coalescers& path) { return op.kind == Kind::load && !op.bypass_near ? path.near : path.far; }
+Coalescer& Engine::coalescer_for(const Operation& op, Coalescers& path) {
+    return op.kind == Kind::load && !op.bypass_near ? path.near : path.far;
+}
 
-double Engine::time_transactions(Warp& warp, const Operation& op, Coalescer& coalescer, PathKind path, std::uint32_t mask, double now) {
+double Engine::time_transactions(Warp& warp, const Operation& op, Coalescer& coalescer, PathKind path,
+                                 std::uint32_t mask, double now) {
     const Scheduler& scheduler = schedulers_[warp.scheduler];
     Transaction transaction;
     transaction.sm = scheduler.sm;
     transaction.scheduler = scheduler.number;
     transaction.path = path;
-    transaction.kind = op.kind == Kind::store ? AccessKind::store : op.kind == Kind::atomic ? AccessKind::atomic : AccessKind::load;
+    transaction.kind = op.kind == Kind::store    ? AccessKind::store
+                       : op.kind == Kind::atomic ? AccessKind::atomic
+                                                 : AccessKind::load;
     transaction.hint = op.bypass_near ? CacheHint::l2_only : CacheHint::all;
     transaction.request = ++requests_;
     const auto& segments = coalescer.merge(addresses_, mask, bytes_of(op));
     const bool slower = transaction.kind == AccessKind::load && path == PathKind::global && in_both_halves(mask);
-    const double done = walk_segments(segments, transaction, now) + (slower ? setup_.costs.global_loads().whole_warp() : 0);
+    const double done =
+        walk_segments(segments, transaction, now) + (slower ? setup_.costs.global_loads().whole_warp() : 0);
     const bool store = op.kind == Kind::store;
     latest_ = std::max(latest_, store ? now : done);
     if (store) warp.hold = std::max(warp.hold, done - kStoreQueueCycles);
@@ -218,7 +243,8 @@ double Engine::time_transactions(Warp& warp, const Operation& op, Coalescer& coa
     return done;
 }
 
-/// Local memory is laid out word by word: the same word of 32 threads lies together. Addresses become those of device memory.
+/// Local memory is laid out word by word: the same word of 32 threads lies together. Addresses become those of device
+/// memory.
 double Engine::time_local(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     constexpr std::uint64_t kWord = 4;
     const auto number = static_cast<std::uint64_t>(&warp - warps_.data());
@@ -249,7 +275,8 @@ double Engine::time_access(Warp& warp, const Operation& op, Space space, std::ui
         case Space::constant: return time_transactions(warp, op, constant_, PathKind::constant, mask, now);
         default: break;
     }
-    if (op.read_only && rules_.read_only_is_texture) return time_transactions(warp, op, texture_, PathKind::texture, mask, now);
+    if (op.read_only && rules_.read_only_is_texture)
+        return time_transactions(warp, op, texture_, PathKind::texture, mask, now);
     return time_transactions(warp, op, coalescer_for(op, global_), PathKind::global, mask, now);
 }
 

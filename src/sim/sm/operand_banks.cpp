@@ -27,8 +27,11 @@ std::vector<std::uint8_t> operand_waits(const Program& program, const OperandBan
         std::ranges::fill(reads, 0U);
         const auto& sources = program.operations[at].source;
         for (auto source = sources.begin(); source != sources.end(); ++source) {
-            if (*source == kNoSlot || *source >= program.register_slots || std::find(sources.begin(), source, *source) != source) continue;
-            for (std::uint32_t word = 0; word < program.register_words[*source]; ++word) ++reads[(numbers[*source] + word) % file.banks];
+            if (*source == kNoSlot || *source >= program.register_slots ||
+                std::find(sources.begin(), source, *source) != source)
+                continue;
+            for (std::uint32_t word = 0; word < program.register_words[*source]; ++word)
+                ++reads[(numbers[*source] + word) % file.banks];
         }
         const std::uint32_t turns = (std::ranges::max(reads) + file.ports - 1) / file.ports;
         waits[at] = static_cast<std::uint8_t>(turns > 0 ? turns - 1 : 0);

@@ -14,8 +14,9 @@ struct OperandBanks {
     std::uint32_t ports = 1;
 };
 
-/// Further issue slots that reading the operands of each operation takes. Declared registers are numbered as they are declared, 64-bit ones from an even number on,
-/// since PTX has no allocation; a register that an instruction names twice is read once.
+/// Further issue slots that reading the operands of each operation takes. Declared registers are numbered as they are
+/// declared, 64-bit ones from an even number on, since PTX has no allocation; a register that an instruction names
+/// twice is read once.
 [[nodiscard]] std::vector<std::uint8_t> operand_waits(const Program& program, const OperandBanks& file);
 
 }  // namespace gputomo::sim

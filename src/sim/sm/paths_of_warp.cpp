@@ -44,7 +44,11 @@ bool WarpPaths::branch(std::uint32_t taken, const BranchTargets& to) {
     leave_meeting(path);
     const bool further_in = kind_ == Divergence::independent && path.reconverge != to.reconverge;
     const auto split = [&](std::uint32_t mask, std::uint32_t pc) {
-        WarpPath side{.pc = pc, .reconverge = to.reconverge, .outer = path.outer, .mask = mask, .turns = path.turns + (pc <= path.pc ? 1 : 0)};
+        WarpPath side{.pc = pc,
+                      .reconverge = to.reconverge,
+                      .outer = path.outer,
+                      .mask = mask,
+                      .turns = path.turns + (pc <= path.pc ? 1 : 0)};
         if (further_in) side.outer.push_back(path.reconverge);
         return side;
     };
@@ -100,7 +104,9 @@ void WarpPaths::release_members(std::uint32_t threads) {
 
 bool WarpPaths::blocked() const {
     if (paths_.empty()) return false;
-    return kind_ == Divergence::stack ? paths_[current_].waits() : std::all_of(paths_.begin(), paths_.end(), [](const WarpPath& p) { return p.waits(); });
+    return kind_ == Divergence::stack
+               ? paths_[current_].waits()
+               : std::all_of(paths_.begin(), paths_.end(), [](const WarpPath& p) { return p.waits(); });
 }
 
 void WarpPaths::settle() {
@@ -117,7 +123,8 @@ void WarpPaths::settle() {
     const std::uint32_t running = current_ < paths_.size() ? paths_[current_].mask : 0;
     std::erase_if(paths_, [](const WarpPath& p) { return p.mask == 0; });
     if (paths_.size() > 1) merge_equal();
-    const auto still = std::find_if(paths_.begin(), paths_.end(), [&](const WarpPath& p) { return (p.mask & running) != 0; });
+    const auto still =
+        std::find_if(paths_.begin(), paths_.end(), [&](const WarpPath& p) { return (p.mask & running) != 0; });
     current_ = still == paths_.end() ? 0 : static_cast<std::size_t>(still - paths_.begin());
     pick();
 }
@@ -151,8 +158,9 @@ void WarpPaths::merge_equal() {
 }
 
 bool WarpPaths::others_come_to(std::uint32_t pc, const WarpPath& but) const {
-    return std::any_of(paths_.begin(), paths_.end(),
-                       [&](const WarpPath& p) { return &p != &but && (p.reconverge == pc || std::find(p.outer.begin(), p.outer.end(), pc) != p.outer.end()); });
+    return std::any_of(paths_.begin(), paths_.end(), [&](const WarpPath& p) {
+        return &p != &but && (p.reconverge == pc || std::find(p.outer.begin(), p.outer.end(), pc) != p.outer.end());
+    });
 }
 
 /// A path runs until it waits, comes to where it meets others, or has gone round more often than another one.
@@ -163,7 +171,8 @@ void WarpPaths::pick() {
     };
     std::size_t best = current_;
     for (std::size_t i = 0; i < paths_.size(); ++i) {
-        const bool sooner = best != current_ && order(paths_[i]) == order(paths_[best]) && paths_[i].pc < paths_[best].pc;
+        const bool sooner =
+            best != current_ && order(paths_[i]) == order(paths_[best]) && paths_[i].pc < paths_[best].pc;
         if (order(paths_[i]) < order(paths_[best]) || sooner) best = i;
     }
     current_ = best;

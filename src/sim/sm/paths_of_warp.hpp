@@ -9,8 +9,9 @@ namespace gputomo::sim {
 /// Threads that share a program counter.
 struct WarpPath {
     std::uint32_t pc = 0;
-    std::uint32_t reconverge = 0;      ///< where it waits for (stack) or meets (independent) its siblings
-    std::vector<std::uint32_t> outer;  ///< independent: points further out where it still has to meet others, the next one last
+    std::uint32_t reconverge = 0;  ///< where it waits for (stack) or meets (independent) its siblings
+    std::vector<std::uint32_t>
+        outer;  ///< independent: points further out where it still has to meet others, the next one last
     std::uint32_t mask = 0;
     std::uint32_t turns = 0;      ///< backward branches taken; independent scheduling favours paths that are behind
     int barrier = -1;             ///< block barrier it waits at (its pc is the instruction behind)
@@ -50,8 +51,8 @@ public:
     bool branch(std::uint32_t taken, const BranchTargets& to);
     /// Threads end.
     void exit(std::uint32_t mask);
-    /// `threads` of the current path wait at a barrier, and the rest of the path with them. Independent scheduling goes on with
-    /// another path if there is one.
+    /// `threads` of the current path wait at a barrier, and the rest of the path with them. Independent scheduling goes
+    /// on with another path if there is one.
     void wait_at_barrier(int barrier, std::uint32_t threads);
     /// The barrier opened for all paths that wait there.
     void release_barrier(int barrier);
@@ -72,8 +73,8 @@ private:
     [[nodiscard]] bool others_come_to(std::uint32_t pc, const WarpPath& but) const;
     static void merge(WarpPath& into, const WarpPath& from);
 
-    /// A split that reached the point where its siblings would join it waits for them as if it had gone round this often; the
-    /// bound is what lets a thread that leaves a spin loop go on and release the others.
+    /// A split that reached the point where its siblings would join it waits for them as if it had gone round this
+    /// often; the bound is what lets a thread that leaves a spin loop go on and release the others.
     static constexpr std::uint32_t kReconvergencePatience = 64;
 
     Divergence kind_;

@@ -14,22 +14,27 @@ std::chrono::nanoseconds processor_time() { return thread_processor_time(); }
 void Engine::check_time_limit() {
     if (processor_time() < deadline_) return;
     const auto running = std::find_if(warps_.begin(), warps_.end(), [](const Warp& w) { return w.in_use; });
-    throw TimeLimitError(fmt::format("launch of {}: not finished within {} ms (simulated cycle {:.0f}); {}", program_.name, setup_.launch.time_limit.count(),
-                                     latest_, running == warps_.end() ? "no warp left" : where(*running)));
+    throw TimeLimitError(fmt::format("launch of {}: not finished within {} ms (simulated cycle {:.0f}); {}",
+                                     program_.name, setup_.launch.time_limit.count(), latest_,
+                                     running == warps_.end() ? "no warp left" : where(*running)));
 }
 
 std::string Engine::where(const Warp& warp, const WarpPath& path) const {
-    const auto at = [&](std::uint32_t pc) { return fmt::format("line {}: {}", program_.operations[pc].line, program_.texts[pc]); };
+    const auto at = [&](std::uint32_t pc) {
+        return fmt::format("line {}: {}", program_.operations[pc].line, program_.texts[pc]);
+    };
     if (path.awaits_members) return fmt::format("waits at {} (for threads that did not come)", at(path.pc));
     if (path.barrier < 0) return fmt::format("is at {}", at(path.pc));
     const Barrier& barrier = blocks_[warp.block].barriers[static_cast<std::size_t>(path.barrier)];
     return fmt::format("waits at {} (barrier {}, {} {} arrived{})", at(path.pc - 1), path.barrier, barrier.arrived,
-                       rules_.barrier_counts_threads ? "threads" : "warps", barrier.expected == 0 ? "" : fmt::format(" of {}", barrier.expected));
+                       rules_.barrier_counts_threads ? "threads" : "warps",
+                       barrier.expected == 0 ? "" : fmt::format(" of {}", barrier.expected));
 }
 
 std::string Engine::where(const Warp& warp) const {
     const Block& block = blocks_[warp.block];
-    std::string text = fmt::format("block ({}, {}, {}) warp {} ", block.coordinates[0], block.coordinates[1], block.coordinates[2], warp.in_block);
+    std::string text = fmt::format("block ({}, {}, {}) warp {} ", block.coordinates[0], block.coordinates[1],
+                                   block.coordinates[2], warp.in_block);
     if (!warp.paths.independent() || warp.paths.all().size() == 1) return text + where(warp, warp.paths.current());
     std::string_view separator;
     for (const auto& path : warp.paths.all()) {
@@ -41,7 +46,8 @@ std::string Engine::where(const Warp& warp) const {
 
 void Engine::report_deadlock() const {
     constexpr int kMostShown = 8;
-    std::string text = fmt::format("launch of {}: deadlock: {} warps left and none can go on", program_.name, live_warps_);
+    std::string text =
+        fmt::format("launch of {}: deadlock: {} warps left and none can go on", program_.name, live_warps_);
     int shown = 0;
     for (const auto& warp : warps_)
         if (warp.in_use && shown++ < kMostShown) text += "\n    " + where(warp);
@@ -51,8 +57,9 @@ void Engine::report_deadlock() const {
 
 void Engine::fail(const Warp& warp, const Operation& op, int lane, const std::string& what) const {
     const Block& block = blocks_[warp.block];
-    throw DeviceError(fmt::format("launch of {}: {} by block ({}, {}, {}) thread {} at line {}: {}", program_.name, what, block.coordinates[0],
-                                  block.coordinates[1], block.coordinates[2], warp.in_block * kWarpSize + static_cast<std::uint32_t>(lane), op.line,
+    throw DeviceError(fmt::format("launch of {}: {} by block ({}, {}, {}) thread {} at line {}: {}", program_.name,
+                                  what, block.coordinates[0], block.coordinates[1], block.coordinates[2],
+                                  warp.in_block * kWarpSize + static_cast<std::uint32_t>(lane), op.line,
                                   program_.texts[static_cast<std::size_t>(&op - program_.operations.data())]));
 }
 

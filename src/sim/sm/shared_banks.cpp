@@ -23,20 +23,24 @@ SharedBanks::SharedBanks(const machine::SharedMemory& shared)
       latency_(need_cycles(shared.latency, "shared.latency")),
       conflict_cost_(shared.conflict_cost ? need_cycles(shared.conflict_cost, "shared.conflict_cost") : 0) {
     const auto width = need_count(shared.bank_width, "shared.bank_width");
-    if (!std::has_single_bit(width) || width < 4) reject("shared.bank_width", fmt::format("found {}", width), "a power of two from 4 up");
+    if (!std::has_single_bit(width) || width < 4)
+        reject("shared.bank_width", fmt::format("found {}", width), "a power of two from 4 up");
     if (!std::has_single_bit(group_)) reject("shared.access_group", fmt::format("found {}", group_), "a power of two");
     width_shift_ = static_cast<std::uint32_t>(std::countr_zero(width));
     row_ = banks_ * (shared.row_words ? count_of(shared.row_words, "shared.row_words", kMostBanks) : 1);
-    const double rate = shared.bytes_per_cycle ? need_rate(shared.bytes_per_cycle, "shared.bytes_per_cycle") : static_cast<double>(banks_ * width);
+    const double rate = shared.bytes_per_cycle ? need_rate(shared.bytes_per_cycle, "shared.bytes_per_cycle")
+                                               : static_cast<double>(banks_ * width);
     group_cycles_ = group_ * 4.0 / rate;
     group_delay_ = group_cycles_;
     if (shared.warp_latency && group_ < kWarpThreads) {
         const std::uint32_t further_groups = kWarpThreads / group_ - 1;
-        group_delay_ = std::max(0.0, need_cycles(shared.warp_latency, "shared.warp_latency") - latency_) / further_groups;
+        group_delay_ =
+            std::max(0.0, need_cycles(shared.warp_latency, "shared.warp_latency") - latency_) / further_groups;
     }
 }
 
-std::uint32_t SharedBanks::ways_of(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, Request request) const {
+std::uint32_t SharedBanks::ways_of(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask,
+                                   Request request) const {
     constexpr std::uint32_t kMostPerBank = 32;
     std::array<std::array<std::uint64_t, kMostPerBank>, kMostBanks> rows;
     std::array<std::uint8_t, kMostBanks> counts{};
@@ -57,7 +61,8 @@ std::uint32_t SharedBanks::ways_of(const std::array<std::uint64_t, 32>& addresse
     return ways;
 }
 
-SharedBanks::Access SharedBanks::access(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, Request request) const {
+SharedBanks::Access SharedBanks::access(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask,
+                                        Request request) const {
     Access total;
     std::uint32_t groups = 0;
     // Wide elements take the place of several threads: a group moves group_ x 4 bytes.

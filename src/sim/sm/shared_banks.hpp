@@ -23,13 +23,15 @@ public:
         std::uint32_t bytes = 4;  ///< of each thread
         bool broadcasts = true;   ///< a word that several threads want is served once; not so where each changes it
     };
-    /// `addresses` of the lanes in `mask`. Threads of a group that touch different words of one bank are served one after the
-    /// other (Volkov 2016, 2.6).
-    [[nodiscard]] Access access(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, Request request) const;
+    /// `addresses` of the lanes in `mask`. Threads of a group that touch different words of one bank are served one
+    /// after the other (Volkov 2016, 2.6).
+    [[nodiscard]] Access access(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask,
+                                Request request) const;
 
 private:
     /// Accesses to the worst bank by the lanes in `mask`.
-    [[nodiscard]] std::uint32_t ways_of(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, Request request) const;
+    [[nodiscard]] std::uint32_t ways_of(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask,
+                                        Request request) const;
 
     std::uint32_t banks_ = 0;
     std::uint64_t row_ = 0;  ///< words from a word to the one in the next row of its bank

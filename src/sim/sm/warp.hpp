@@ -39,21 +39,23 @@ struct Warp {
     std::uint32_t scheduler = 0;  ///< global index
     std::size_t position = 0;     ///< in its scheduler's lists
     std::vector<LaneValues> registers;
-    std::vector<std::byte> local;               ///< frames of the 32 threads, one after the other
-    std::vector<double> ready;                  ///< per slot: when its value can be used
-    std::vector<double> ready_for_cores;        ///< the same for instructions of the CUDA cores, which may have it at another time
-    double hold = 0;                            ///< earliest next issue because of what the last instructions were (clock read, branch, barrier, fetch)
-    double gap = 0;                             ///< earliest next issue of this warp, but for a second instruction issued together with the first
-    double earliest = 0;                        ///< of the next instruction: hold, operands, scoreboard; gap and units left out
-    double memory_done = 0;                     ///< completion of all accesses so far, for fences
-    std::uint32_t step = 0;                     ///< of an operation of several steps
+    std::vector<std::byte> local;  ///< frames of the 32 threads, one after the other
+    std::vector<double> ready;     ///< per slot: when its value can be used
+    std::vector<double>
+        ready_for_cores;  ///< the same for instructions of the CUDA cores, which may have it at another time
+    double hold =
+        0;  ///< earliest next issue because of what the last instructions were (clock read, branch, barrier, fetch)
+    double gap = 0;  ///< earliest next issue of this warp, but for a second instruction issued together with the first
+    double earliest = 0;     ///< of the next instruction: hold, operands, scoreboard; gap and units left out
+    double memory_done = 0;  ///< completion of all accesses so far, for fences
+    std::uint32_t step = 0;  ///< of an operation of several steps
     std::uint64_t fetched = ~std::uint64_t{0};  ///< instruction block it holds
     std::vector<double> loads;                  ///< completion of outstanding loads, where the scoreboard limits them
     bool in_use = false;
 };
 
-/// A warp scheduler, its warps and the units it feeds. `warps`, `times` and `needs` run in parallel: the choice of a warp reads
-/// nothing else.
+/// A warp scheduler, its warps and the units it feeds. `warps`, `times` and `needs` run in parallel: the choice of a
+/// warp reads nothing else.
 struct Scheduler {
     std::uint32_t sm = 0;
     std::uint32_t number = 0;  ///< within the SM

@@ -1,5 +1,7 @@
-// A CUDA driver and an NVML without a GPU: device memory is the host's, kernels do nothing. A kernel is there when the PTX has
-// ".entry NAME(", a variable when it has ".global NAME;"; PTX with "nonsense" does not compile. Every kernel takes a u64 and a u32.
+// A CUDA driver and an NVML without a GPU: device memory is the host's, kernels do nothing. A kernel is there when the
+// PTX has
+// ".entry NAME(", a variable when it has ".global NAME;"; PTX with "nonsense" does not compile. Every kernel takes a
+// u64 and a u32.
 #include "fake_state.hpp"
 
 #include "device/cuda/abi.hpp"
@@ -151,7 +153,9 @@ Result cuDevicePrimaryCtxRetain(abi::Context* context, abi::DeviceOrdinal) {
     *context = as_handle<abi::Context>(&state);
     return abi::kSuccess;
 }
-Result cuDevicePrimaryCtxRelease_v2(abi::DeviceOrdinal) { return --state.contexts, called("cuDevicePrimaryCtxRelease_v2"); }
+Result cuDevicePrimaryCtxRelease_v2(abi::DeviceOrdinal) {
+    return --state.contexts, called("cuDevicePrimaryCtxRelease_v2");
+}
 Result cuCtxSetCurrent(abi::Context) { return called("cuCtxSetCurrent"); }
 
 Result cuMemAlloc_v2(abi::DevicePointer* address, std::size_t bytes) {
@@ -219,7 +223,8 @@ Result cuLinkCreate_v2(unsigned count, int* options, void** values, abi::LinkSta
     *link = as_handle<abi::LinkState>(made);
     return abi::kSuccess;
 }
-Result cuLinkAddData_v2(abi::LinkState link, int, void* data, std::size_t size, const char* name, unsigned, int*, void**) {
+Result cuLinkAddData_v2(abi::LinkState link, int, void* data, std::size_t size, const char* name, unsigned, int*,
+                        void**) {
     BEGIN("cuLinkAddData_v2");
     auto& linked = program(link);
     linked.ptx.assign(static_cast<const char*>(data), size);
@@ -258,13 +263,15 @@ Result cuModuleUnload(abi::Module module) {
 Result cuModuleGetFunction(abi::Function* function, abi::Module module, const char* name) {
     BEGIN("cuModuleGetFunction");
     *function = as_handle<abi::Function>(&state);
-    return program(module).ptx.find(".entry " + std::string(name) + "(") == std::string::npos ? abi::kNotFound : abi::kSuccess;
+    return program(module).ptx.find(".entry " + std::string(name) + "(") == std::string::npos ? abi::kNotFound
+                                                                                              : abi::kSuccess;
 }
 Result cuModuleGetGlobal_v2(abi::DevicePointer* address, std::size_t* bytes, abi::Module module, const char* name) {
     BEGIN("cuModuleGetGlobal_v2");
     *address = 0x1000;
     *bytes = 64;
-    return program(module).ptx.find(".global " + std::string(name) + ";") == std::string::npos ? abi::kNotFound : abi::kSuccess;
+    return program(module).ptx.find(".global " + std::string(name) + ";") == std::string::npos ? abi::kNotFound
+                                                                                               : abi::kSuccess;
 }
 Result cuFuncGetAttribute(int* value, int attribute, abi::Function) {
     BEGIN("cuFuncGetAttribute");
@@ -283,12 +290,14 @@ Result cuFuncSetAttribute(abi::Function, int attribute, int value) {
     (attribute == abi::kFunctionMaxDynamicShared ? state.dynamic_shared_allowed : state.carveout) = value;
     return abi::kSuccess;
 }
-Result cuLaunchKernel(abi::Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, abi::Stream, void**, void** extra) {
+Result cuLaunchKernel(abi::Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, abi::Stream,
+                      void**, void** extra) {
     BEGIN("cuLaunchKernel");
     state.launched_bytes = extra == nullptr ? 0 : *static_cast<std::size_t*>(extra[3]);
     return abi::kSuccess;
 }
-Result cuTexObjectCreate(abi::TextureObject* texture, const abi::ResourceDescription*, const abi::TextureDescription*, const void*) {
+Result cuTexObjectCreate(abi::TextureObject* texture, const abi::ResourceDescription*, const abi::TextureDescription*,
+                         const void*) {
     BEGIN("cuTexObjectCreate");
     *texture = static_cast<abi::TextureObject>(++state.textures);
     return abi::kSuccess;
@@ -314,7 +323,8 @@ Result cuMemGetAllocationGranularity(std::size_t* bytes, const abi::AllocationPr
     *bytes = kGranularity;
     return called("cuMemGetAllocationGranularity");
 }
-Result cuMemAddressReserve(abi::DevicePointer* address, std::size_t, std::size_t, abi::DevicePointer, unsigned long long) {
+Result cuMemAddressReserve(abi::DevicePointer* address, std::size_t, std::size_t, abi::DevicePointer,
+                           unsigned long long) {
     BEGIN("cuMemAddressReserve");
     *address = kReserved + static_cast<std::uint64_t>(state.reservations++) * kBetweenReserved;
     return abi::kSuccess;
@@ -333,7 +343,9 @@ Result cuMemMap(abi::DevicePointer, std::size_t, std::size_t, abi::AllocationHan
     return abi::kSuccess;
 }
 Result cuMemUnmap(abi::DevicePointer, std::size_t) { return --state.mappings, called("cuMemUnmap"); }
-Result cuMemSetAccess(abi::DevicePointer, std::size_t, const abi::AccessDescription*, std::size_t) { return called("cuMemSetAccess"); }
+Result cuMemSetAccess(abi::DevicePointer, std::size_t, const abi::AccessDescription*, std::size_t) {
+    return called("cuMemSetAccess");
+}
 #endif
 
 abi::NvmlResult nvmlInit_v2() { return called("nvmlInit_v2"); }
@@ -362,7 +374,8 @@ abi::NvmlResult nvmlDeviceGetComputeRunningProcesses_v3(abi::NvmlDevice, unsigne
     BEGIN("nvmlDeviceGetComputeRunningProcesses_v3");
     const bool after = state.contexts > 0;
     const auto there = static_cast<unsigned>(after ? state.count_after : state.count_before);
-    for (unsigned i = 0; i < there && i < *count; ++i) list[i].pid = after ? state.processes_after[i] : state.processes_before[i];
+    for (unsigned i = 0; i < there && i < *count; ++i)
+        list[i].pid = after ? state.processes_after[i] : state.processes_before[i];
     *count = there;
     return abi::kSuccess;
 }
