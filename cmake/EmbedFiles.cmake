@@ -1,6 +1,8 @@
-# gputomo_embed_files(TARGET ROOM FOLDER EXTENSION): builds FOLDER/*.EXTENSION into TARGET as embedded_FOLDER() of ROOM/embedded_files.hpp.
-function(gputomo_embed_files target room folder extension)
+# gputomo_embed_files(TARGET PLACE FOLDER EXTENSION): builds FOLDER/*.EXTENSION into TARGET as embedded_FOLDER() of
+# PLACE/embedded_files.hpp, in the namespace of the room that PLACE lies in.
+function(gputomo_embed_files target place folder extension)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.${extension})
+  string(REGEX REPLACE "/.*" "" room ${place})
   set(texts "")
   set(rows "")
   set(count 0)
@@ -19,7 +21,7 @@ function(gputomo_embed_files target room folder extension)
   endforeach()
   set(source ${CMAKE_BINARY_DIR}/generated/embedded_${folder}.cpp)
   file(CONFIGURE OUTPUT ${source} CONTENT
-"#include \"@room@/embedded_files.hpp\"
+"#include \"@place@/embedded_files.hpp\"
 
 namespace gputomo::@room@ {
 namespace {

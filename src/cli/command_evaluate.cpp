@@ -3,9 +3,9 @@
 #include "cli/ending.hpp"
 #include "cli/machines.hpp"
 #include "cli/progress.hpp"
-#include "cli/surface_mixes.hpp"
-#include "experiments/mix/mix_surface.hpp"
+#include "compare/surface_mixes.hpp"
 #include "machine/json.hpp"
+#include "measure/mix/mix_surface.hpp"
 #include "models/cusp.hpp"
 #include "scan/plan.hpp"
 #include "scan/runner.hpp"
@@ -57,38 +57,38 @@ machine::Machine machine_for(const EvaluateOptions& options, device::Device& dev
 
 /// The mixes; of memory that SMs share, accesses alone too: they tell its latency under load, and the rate of a cache
 /// where the description does not.
-experiments::MixSurface measure(const EvaluateOptions& options, const models::Parameters& p, device::Device& device,
-                                Progress& progress) {
-    experiments::MixPlan plan{.accesses = {mix_access(p.access)},
-                              .intensities = {},
-                              .chains = {options.ilp},
-                              .warps = experiments::mix_occupancies(p.schedulers, p.max_warps),
-                              .adds_alone = false,
-                              .turn = options.turn};
+measure::MixSurface measure(const EvaluateOptions& options, const models::Parameters& p, device::Device& device,
+                            Progress& progress) {
+    measure::MixPlan plan{.accesses = {compare::mix_access(p.access)},
+                          .intensities = {},
+                          .chains = {options.ilp},
+                          .warps = measure::mix_occupancies(p.schedulers, p.max_warps),
+                          .adds_alone = false,
+                          .turn = options.turn};
     if (p.access == models::Access::global || p.access == models::Access::l2 || p.memory.throughput == 0)
         plan.intensities.push_back({1, 0});
-    for (const int alpha : options.alphas.empty() ? experiments::mix_alphas(options.quick) : options.alphas)
+    for (const int alpha : options.alphas.empty() ? measure::mix_alphas(options.quick) : options.alphas)
         plan.intensities.push_back({1, alpha});
     const auto show = [&](double fraction, std::string_view what) { progress.show(0.5 + 0.5 * fraction, -1, what); };
-    auto surface = experiments::measure_surface(device, plan, show);
+    auto surface = measure::measure_surface(device, plan, show);
     if (p.memory.throughput > 0) return surface;
     constexpr int kMostChains = 8;  // what saturates a cache of the whole GPU
-    const auto saturated = experiments::measure_surface(device,
-                                                        {.accesses = plan.accesses,
-                                                         .intensities = {{1, 0}},
-                                                         .chains = {kMostChains},
-                                                         .warps = {p.max_warps},
-                                                         .adds_alone = false,
-                                                         .turn = experiments::kTurn},
-                                                        show);
+    const auto saturated = measure::measure_surface(device,
+                                                    {.accesses = plan.accesses,
+                                                     .intensities = {{1, 0}},
+                                                     .chains = {kMostChains},
+                                                     .warps = {p.max_warps},
+                                                     .adds_alone = false,
+                                                     .turn = measure::kTurn},
+                                                    show);
     surface.curves.insert(surface.curves.end(), saturated.curves.begin(), saturated.curves.end());
     return surface;
 }
 
 /// Throws where there is nothing to judge models on.
-std::vector<models::MeasuredMix> judged(const EvaluateOptions& options, const experiments::MixSurface& measured,
+std::vector<models::MeasuredMix> judged(const EvaluateOptions& options, const measure::MixSurface& measured,
                                         models::Parameters& p) {
-    auto mixes = judged_mixes(measured, {.chains = options.ilp, .alphas = options.alphas}, p);
+    auto mixes = compare::judged_mixes(measured, {.chains = options.ilp, .alphas = options.alphas}, p);
     if (mixes.empty() || p.memory.throughput == 0)
         throw InputError(fmt::format("{}: no {} of {} and adds with {} chains; expected some",
                                      options.surface.empty() ? options.device : options.surface,
@@ -102,11 +102,11 @@ struct NeededWarps {
     models::Needs needs;
 };
 
-std::vector<NeededWarps> needed_warps(const EvaluateOptions& options, const experiments::MixSurface& measured,
+std::vector<NeededWarps> needed_warps(const EvaluateOptions& options, const measure::MixSurface& measured,
                                       models::Parameters p) {
     constexpr int kMostEstimated = 256;
     const auto mixes =
-        judged_mixes(measured, {.chains = options.ilp, .alphas = options.alphas, .every_occupancy = true}, p);
+        compare::judged_mixes(measured, {.chains = options.ilp, .alphas = options.alphas, .every_occupancy = true}, p);
     std::vector<NeededWarps> all{{"measured", models::measured_needs(p, mixes)}};
     for (const std::string_view model : {"volkov-basic", "volkov-contention"}) {
         if (model == "volkov-contention" && !p.contention) continue;
@@ -237,7 +237,7 @@ models::Parameters parameters_for(const EvaluateOptions& options, const machine:
     return parameters;
 }
 
-void print(const EvaluateOptions& options, models::Parameters parameters, const experiments::MixSurface& measured) {
+void print(const EvaluateOptions& options, models::Parameters parameters, const measure::MixSurface& measured) {
     const auto mixes = judged(options, measured, parameters);
     const auto evaluations = models::evaluate(parameters, mixes);
     const auto needs = needed_warps(options, measured, parameters);
@@ -263,7 +263,7 @@ int evaluate_here(const EvaluateOptions& options) {
     const InterruptGuard guard;
     const auto device = open_device(options.device, options.seed, options.noise);
     models::Parameters parameters;
-    experiments::MixSurface surface;
+    measure::MixSurface surface;
     {
         Progress progress(options.json);
         parameters = parameters_for(options, machine_for(options, *device, progress));

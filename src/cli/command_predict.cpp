@@ -182,10 +182,12 @@ void print_text(const predict::Prediction& p) {
     for (const auto& assumption : p.assumptions) fmt::print("  {}\n", assumption);
 }
 
-int print_comparisons(const PredictOptions& options, const std::vector<KernelComparison>& comparisons) {
+int print_comparisons(const PredictOptions& options, const std::vector<compare::KernelComparison>& comparisons) {
     if (options.json)
-        fmt::print("{}\n",
-                   Json{{"schema", "gputomo-kernel-comparison-1"}, {"kernels", comparison_json(comparisons)}}.dump(1));
+        fmt::print(
+            "{}\n",
+            Json{{"schema", "gputomo-kernel-comparison-1"}, {"kernels", compare::comparison_json(comparisons)}}.dump(
+                1));
     else
         print(comparisons);
     return 0;
@@ -213,12 +215,12 @@ int run_prediction(const PredictOptions& options) {
         return 0;
     }
     const auto measured = measure_kernel(options.file, options.kernel, options.beside);
-    hold_occupancy(choices, code.shared_bytes + options.beside.shared, measured, machine);
+    compare::hold_occupancy(choices, code.shared_bytes + options.beside.shared, measured, machine);
     const auto prediction = predict::predict(std::move(code), machine, choices, options.machine);
-    const std::vector comparisons{KernelComparison{prediction, measured}};
+    const std::vector comparisons{compare::KernelComparison{prediction, measured}};
     if (options.json) {
         Json json = json_from(prediction);
-        json["measured"] = comparison_json(comparisons).at(0);
+        json["measured"] = compare::comparison_json(comparisons).at(0);
         fmt::print("{}\n", json.dump(1));
         return 0;
     }

@@ -1,9 +1,9 @@
 #include "cli/command.hpp"
-#include "cli/cusp.hpp"
 #include "cli/devices.hpp"
 #include "cli/machines.hpp"
-#include "cli/modelled.hpp"
 #include "cli/report_page.hpp"
+#include "compare/cusp.hpp"
+#include "compare/modelled.hpp"
 #include "machine/json.hpp"
 #include "report/compare/page.hpp"
 #include "scan/files.hpp"
@@ -66,8 +66,8 @@ Loaded load(const std::string& file) {
 using Machines = std::vector<std::pair<std::string, machine::Machine>>;
 
 /// Each of one of the machines.
-std::vector<experiments::MixSurface> surfaces_of(const std::vector<std::string>& files, const Machines& machines) {
-    std::vector<experiments::MixSurface> surfaces;
+std::vector<measure::MixSurface> surfaces_of(const std::vector<std::string>& files, const Machines& machines) {
+    std::vector<measure::MixSurface> surfaces;
     for (const auto& file : files) {
         surfaces.push_back(scan::load_surface(file));
         const auto& gpu = surfaces.back().gpu;
@@ -88,11 +88,11 @@ int report_files(const ReportOptions& options) {
     }
     const auto surfaces = surfaces_of(options.surfaces, machines);
     if (machines.size() > 1) {
-        scan::write_file(options.out, report::comparison(machines, cusp(machines, surfaces)));
+        scan::write_file(options.out, report::comparison(machines, compare::cusp(machines, surfaces)));
         return 0;
     }
     loaded.page.earlier = generation_before(loaded.machine);
-    loaded.page.modelled = modelled(surfaces, loaded.machine);
+    loaded.page.modelled = compare::modelled(surfaces, loaded.machine);
     scan::write_file(options.out, report::html(loaded.machine, loaded.page));
     return 0;
 }

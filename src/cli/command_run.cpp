@@ -28,7 +28,7 @@ struct RunOptions {
 /// Traces of the experiment; where it did not finish, of those before it that did.
 std::string csv_of(const scan::Scan& scan) {
     const bool done = !scan.records.empty() && scan.records.back().status == scan::Status::done;
-    std::vector<deduce::Trace> traces;
+    std::vector<results::Trace> traces;
     for (const auto& record : scan.records)
         if (!done || &record == &scan.records.back())
             traces.insert(traces.end(), record.outcome.traces.begin(), record.outcome.traces.end());
@@ -53,9 +53,9 @@ std::string csv_of(const scan::Scan& scan) {
     return out;
 }
 
-std::string verdict_text(const deduce::Estimate& estimate) {
-    if (estimate.verdict == deduce::Verdict::absent) return "absent";
-    if (estimate.verdict == deduce::Verdict::decided) return machine::value_text(estimate.value);
+std::string verdict_text(const results::Estimate& estimate) {
+    if (estimate.verdict == results::Verdict::absent) return "absent";
+    if (estimate.verdict == results::Verdict::decided) return machine::value_text(estimate.value);
     std::vector<std::string> candidates;
     for (const auto& candidate : estimate.candidates) candidates.push_back(machine::value_text(candidate));
     return fmt::format("undecided: {}", fmt::join(candidates, " or "));
@@ -82,8 +82,8 @@ int run_experiment(const RunOptions& options) {
     for (const auto& e : outcome.estimates)
         fmt::print("{:<44} {} ({:.0f}%) {}\n", e.path, verdict_text(e), 100 * e.confidence, e.method);
     for (const auto& check : outcome.code_checks)
-        if (check.result != experiments::CodeResult::unavailable)
-            fmt::print("code check {}: {} (expected {}; found {})\n", check.kernel, experiments::name_of(check.result),
+        if (check.result != results::CodeResult::unavailable)
+            fmt::print("code check {}: {} (expected {}; found {})\n", check.kernel, results::name_of(check.result),
                        check.expected, check.found);
     for (const auto& warning : outcome.warnings) fmt::print(stderr, "warning: {}: {}\n", options.experiment, warning);
     return 0;

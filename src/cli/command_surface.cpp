@@ -2,7 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/devices.hpp"
 #include "cli/progress.hpp"
-#include "experiments/mix/mix_surface.hpp"
+#include "measure/mix/mix_surface.hpp"
 #include "scan/files.hpp"
 #include "scan/surface_file.hpp"
 #include "units/error.hpp"
@@ -30,15 +30,15 @@ struct SurfaceOptions {
     int noise = 0;
 };
 
-std::vector<experiments::MixAccess> accesses_of(const std::vector<std::string>& names) {
-    const auto all = experiments::mix_accesses();
+std::vector<measure::MixAccess> accesses_of(const std::vector<std::string>& names) {
+    const auto all = measure::mix_accesses();
     if (names.empty()) return {all.begin(), all.end()};
-    std::vector<experiments::MixAccess> chosen;
+    std::vector<measure::MixAccess> chosen;
     for (const auto& name : names) {
-        const auto access_named = experiments::mix_access_named(name);
+        const auto access_named = measure::mix_access_named(name);
         if (!access_named) {
             std::vector<std::string_view> known;
-            for (const auto access : all) known.push_back(experiments::name_of(access));
+            for (const auto access : all) known.push_back(measure::name_of(access));
             throw InputError(fmt::format("--access {}: expected one of {}", name, fmt::join(known, ", ")));
         }
         chosen.push_back(*access_named);
@@ -52,18 +52,18 @@ void check_all(const std::vector<int>& values, std::string_view option, int leas
             throw InputError(fmt::format("{} {}: expected {} to {}", option, value, least, most));
 }
 
-experiments::MixPlan plan_of(const SurfaceOptions& options, const device::Device& device) {
-    const int most = experiments::max_warps_of(device);
+measure::MixPlan plan_of(const SurfaceOptions& options, const device::Device& device) {
+    const int most = measure::max_warps_of(device);
     check_all(options.alphas, "--alpha", 0, 512);
     check_all(options.ilp, "--ilp", 1, 8);
     check_all(options.warps, "--warps", 1, most);
-    experiments::MixPlan plan{.accesses = accesses_of(options.accesses),
-                              .intensities = experiments::mix_intensities(),
-                              .chains = options.ilp,
-                              .warps = options.warps,
-                              .window_us = options.window_us,
-                              .turn = options.turn,
-                              .seconds = options.seconds};
+    measure::MixPlan plan{.accesses = accesses_of(options.accesses),
+                          .intensities = measure::mix_intensities(),
+                          .chains = options.ilp,
+                          .warps = options.warps,
+                          .window_us = options.window_us,
+                          .turn = options.turn,
+                          .seconds = options.seconds};
     if (!options.alphas.empty()) plan.intensities.clear();
     for (const int alpha : options.alphas) plan.intensities.push_back({1, alpha});
     if (plan.warps.empty())
@@ -76,10 +76,10 @@ int run_surface(const SurfaceOptions& options) {
     scan::check_writable_file(options.out);
     const auto device = open_device(options.device, options.seed, options.noise);
     const auto plan = plan_of(options, *device);
-    experiments::MixSurface surface;
+    measure::MixSurface surface;
     try {
         Progress progress(false);
-        experiments::add_to_surface(
+        measure::add_to_surface(
             *device, plan, [&](double fraction, std::string_view what) { progress.show(fraction, -1, what); }, surface);
     } catch (...) {
         if (!surface.curves.empty()) {
@@ -109,7 +109,7 @@ void add_surface(CLI::App& parent, Action& action) {
         ->capture_default_str();
     command
         ->add_option("--access", options->accesses,
-                     fmt::format("what is mixed with adds: {}; all if not given", experiments::mix_access_names()))
+                     fmt::format("what is mixed with adds: {}; all if not given", measure::mix_access_names()))
         ->delimiter(',');
     command
         ->add_option("--alpha", options->alphas, "arithmetic instructions for each other one; 1/8 to 512 if not given")

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::string_view kAll = "all";
 
-std::vector<const experiments::Workload*> chosen(const std::string& name) {
-    std::vector<const experiments::Workload*> all;
-    for (const auto& workload : experiments::workloads())
+std::vector<const measure::Workload*> chosen(const std::string& name) {
+    std::vector<const measure::Workload*> all;
+    for (const auto& workload : measure::workloads())
         if (name == kAll || workload.id == name) all.push_back(&workload);
     return all;
 }
@@ -36,7 +36,7 @@ scan::MeasuredKernels measure_workloads(const std::string& name, const BesideOpt
     const auto all = chosen(name);
     for (const auto* workload : all) {
         const double done = static_cast<double>(measured.kernels.size()) / static_cast<double>(all.size());
-        const auto timing = experiments::time_workload(*device, *workload, [&](double fraction, std::string_view what) {
+        const auto timing = measure::time_workload(*device, *workload, [&](double fraction, std::string_view what) {
             progress.show(done + fraction / static_cast<double>(all.size()), -1, what);
         });
         measured.kernels.push_back({std::string(workload->id), workload->threads, timing.registers, timing.samples});
@@ -52,22 +52,22 @@ bool names_workloads(const std::string& name) { return !chosen(name).empty(); }
 
 std::vector<std::string> workload_names() {
     std::vector<std::string> names{std::string(kAll)};
-    for (const auto& workload : experiments::workloads()) names.emplace_back(workload.id);
+    for (const auto& workload : measure::workloads()) names.emplace_back(workload.id);
     return names;
 }
 
-std::vector<KernelComparison> compare_workloads(const std::string& name, const BesideOptions& options,
-                                                const machine::Machine& machine, const std::string& origin) {
+std::vector<compare::KernelComparison> compare_workloads(const std::string& name, const BesideOptions& options,
+                                                         const machine::Machine& machine, const std::string& origin) {
     if (options.device.empty() && options.measured.empty())
         throw InputError(fmt::format("predict {}: expected --device to measure on, or --measured FILE", name));
     const auto measured =
         options.measured.empty() ? measure_workloads(name, options) : scan::load_kernels(options.measured);
-    std::vector<KernelComparison> comparisons;
+    std::vector<compare::KernelComparison> comparisons;
     for (const auto* workload : chosen(name)) {
         const auto found = std::ranges::find(measured.kernels, workload->id, &scan::MeasuredKernel::id);
         if (found == measured.kernels.end()) continue;
-        auto predicted = predicted_workload(*workload);
-        hold_occupancy(predicted.choices, predicted.code.shared_bytes, *found, machine);
+        auto predicted = compare::predicted_workload(*workload);
+        compare::hold_occupancy(predicted.choices, predicted.code.shared_bytes, *found, machine);
         comparisons.push_back(
             {predict::predict(std::move(predicted.code), machine, predicted.choices, origin), *found});
     }
@@ -85,10 +85,10 @@ scan::MeasuredKernel measure_kernel(const std::string& file, const std::string& 
     const auto device = open_device(options.device, options.seed, options.noise);
     const auto module = device->load(text);
     auto arguments = kernel_arguments(options.arguments, signature, *device);
-    const experiments::KernelLaunch launch{dimensions(options.grid, "--grid"), dimensions(options.block, "--block"),
-                                           Bytes{options.shared}, arguments.packed};
-    experiments::KernelTiming timing(*device, module->kernel(kernel), launch.block, launch.dynamic_shared);
-    experiments::KernelLaunch none = launch;
+    const measure::KernelLaunch launch{dimensions(options.grid, "--grid"), dimensions(options.block, "--block"),
+                                       Bytes{options.shared}, arguments.packed};
+    measure::KernelTiming timing(*device, module->kernel(kernel), launch.block, launch.dynamic_shared);
+    measure::KernelLaunch none = launch;
     none.grid = {0, 0, 0};
     scan::MeasuredKernel measured{.id = kernel,
                                   .threads = static_cast<int>(launch.block.count()),

@@ -1,7 +1,7 @@
 // `gputomo predict` beside measurement: kernels of the project, all of them or one, and the user's own.
 #pragma once
 
-#include "cli/kernel_comparison.hpp"
+#include "compare/kernel_comparison.hpp"
 #include "machine/machine.hpp"
 
 #include <cstdint>
@@ -27,9 +27,10 @@ struct BesideOptions {
 
 /// Measured here or read from a file; those of `name` that there are. Throws InputError where neither device nor file
 /// is given.
-[[nodiscard]] std::vector<KernelComparison> compare_workloads(const std::string& name, const BesideOptions& options,
-                                                              const machine::Machine& machine,
-                                                              const std::string& origin);
+[[nodiscard]] std::vector<compare::KernelComparison> compare_workloads(const std::string& name,
+                                                                       const BesideOptions& options,
+                                                                       const machine::Machine& machine,
+                                                                       const std::string& origin);
 
 /// The user's kernel at five occupancies.
 [[nodiscard]] scan::MeasuredKernel measure_kernel(const std::string& file, const std::string& kernel,

@@ -248,7 +248,7 @@ report::Page page_of(const scan::Scan& scan) {
         page.traces.insert(page.traces.end(), record.outcome.traces.begin(), record.outcome.traces.end());
         for (const auto& estimate : record.outcome.estimates) page.experiment_of[estimate.path] = record.id;
         for (const auto& check : record.outcome.code_checks)
-            page.code_checks.push_back({record.id, check.kernel, std::string(experiments::name_of(check.result)),
+            page.code_checks.push_back({record.id, check.kernel, std::string(results::name_of(check.result)),
                                         check.expected, check.found, check.listing});
         const auto known =
             std::find_if(catalogue.begin(), catalogue.end(), [&](const auto& e) { return e.id == record.id; });

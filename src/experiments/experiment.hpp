@@ -1,8 +1,11 @@
 // One experiment: kernel, sweep, what it needs, what it provides. The catalogue lists them all.
 #pragma once
 
-#include "deduce/estimate.hpp"
 #include "device/device.hpp"
+#include "measure/run.hpp"
+#include "results/estimates.hpp"
+#include "results/findings.hpp"
+#include "results/outcome.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -14,23 +17,16 @@
 
 namespace gputomo::experiments {
 
-/// Estimates of experiments that ran before, by path.
-class Findings {
-public:
-    void add(deduce::Estimate estimate);
-    [[nodiscard]] const deduce::Estimate* find(std::string_view path) const;
-    /// The decided number at `path`; nullopt when missing, absent or undecided.
-    [[nodiscard]] std::optional<double> number(std::string_view path) const;
-    [[nodiscard]] const std::map<std::string, deduce::Estimate, std::less<>>& all() const { return by_path_; }
-
-private:
-    std::map<std::string, deduce::Estimate, std::less<>> by_path_;
-};
+/// Experiments are written in the words of these two rooms: instruments, and what they hand on.
+using namespace measure;
+using namespace results;
 
 /// Cycles by which the clock register steps; 1 where that was not found.
 [[nodiscard]] double clock_step(const Findings& findings);
 /// Cycles by which two levels of latency differ at least: three, or one and a half steps of the clock.
 [[nodiscard]] double least_level_step(const Findings& findings);
+/// The SM clock as it was measured, or else as the driver states it.
+[[nodiscard]] double sm_mhz_of(const Findings& findings, const device::Device& device);
 
 /// What a run may use. Everything it learns of the GPU goes through `device`.
 struct Context {
@@ -40,27 +36,11 @@ struct Context {
     bool quick = false;
     /// Reports progress in 0..1 and throws Interrupted when the user asked to stop. Call it between launches.
     std::function<void(double fraction, std::string_view what)> progress;
-};
 
-enum class CodeResult : std::uint8_t { passed, failed, unavailable };
-
-/// Machine-code check of one kernel: did the driver compile what was written?
-struct CodeCheck {
-    std::string kernel;
-    CodeResult result = CodeResult::unavailable;
-    std::string expected;  ///< "256 x FADD between the clock reads"
-    std::string found;     ///< why there is nothing to check, where the result is unavailable
-    std::string listing;   ///< only where it failed
-};
-
-/// "passed", "failed", "unavailable"
-[[nodiscard]] std::string_view name_of(CodeResult result);
-
-struct Outcome {
-    std::vector<deduce::Estimate> estimates;
-    std::vector<deduce::Trace> traces;
-    std::vector<CodeCheck> code_checks;
-    std::vector<std::string> warnings;
+    /// What the instruments get of it: all but the findings.
+    operator measure::Run() const {
+        return {device, seed, quick, clock_step(findings), progress};
+    }  // NOLINT(google-explicit-constructor)
 };
 
 /// Whether a scan of everything has an experiment: those that a GPU does in a second may take minutes to simulate.

@@ -2,10 +2,10 @@
 // behind each finding.
 #pragma once
 
-#include "deduce/estimate.hpp"
 #include "machine/machine.hpp"
 #include "report/modelled.hpp"
 #include "report/text.hpp"
+#include "results/estimate.hpp"
 
 #include <map>
 #include <optional>
@@ -42,8 +42,8 @@ struct Earlier {
 struct Page {
     std::string device;  ///< "NVIDIA H200 (cuda:0)"
     std::vector<std::string> warnings;
-    std::vector<deduce::Trace> traces;  ///< those with a plot are drawn
-    std::vector<Method> methods;        ///< of the experiments that ran
+    std::vector<results::Trace> traces;  ///< those with a plot are drawn
+    std::vector<Method> methods;         ///< of the experiments that ran
     std::vector<CodeCheck> code_checks;
     std::map<std::string, std::string> experiment_of;  ///< id of the experiment that found a leaf, by path
     std::optional<Earlier> earlier;

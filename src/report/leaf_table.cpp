@@ -18,7 +18,7 @@ std::string_view key_of(std::string_view owner) {
 }
 
 /// A trace of the thing itself: "caches/l1_trace" of caches.l1. Its latency is seen among those of other levels.
-bool is_of(const deduce::Trace& trace, std::string_view key, const NamedLeaf& leaf) {
+bool is_of(const results::Trace& trace, std::string_view key, const NamedLeaf& leaf) {
     const auto name = std::string_view(trace.name).substr(trace.name.find('/') + 1);
     return name == key || (!leaf.info.name.starts_with("latency") && name.size() > key.size() &&
                            name.starts_with(key) && name[key.size()] == '_');
@@ -26,10 +26,10 @@ bool is_of(const deduce::Trace& trace, std::string_view key, const NamedLeaf& le
 
 /// The trace that shows most of what a leaf was deduced from: one that bears the name of the thing, else the
 /// experiment's first plot, else its first trace.
-const deduce::Trace* evidence_of(const NamedLeaf& leaf, const std::string& experiment, const Page& page) {
+const results::Trace* evidence_of(const NamedLeaf& leaf, const std::string& experiment, const Page& page) {
     const std::string owner = owner_of(leaf);
     const auto key = key_of(owner);
-    const deduce::Trace* first = nullptr;
+    const results::Trace* first = nullptr;
     for (const auto& trace : page.traces) {
         if (trace.experiment != experiment) continue;
         if (is_of(trace, key, leaf)) return &trace;

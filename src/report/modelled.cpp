@@ -1,9 +1,9 @@
 #include "report/modelled.hpp"
 
-#include "deduce/estimate.hpp"
 #include "report/plot/element.hpp"
 #include "report/plot/vega.hpp"
 #include "report/text.hpp"
+#include "results/estimate.hpp"
 
 #include <fmt/format.h>
 
@@ -22,14 +22,14 @@ constexpr std::size_t kMixes = 6;
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view kMeasured = "measured";
 
-deduce::Trace::Column column(std::string_view name, std::string_view unit = "") {
+results::Trace::Column column(std::string_view name, std::string_view unit = "") {
     return {std::string(name), std::string(unit), {}};
 }
 
 /// A column for what was measured, and one of each model; those the reader sees first are the first ones.
-deduce::Trace empty_trace(std::string name, const std::vector<ModelName>& models, deduce::Trace::Column x,
-                          std::string_view unit) {
-    deduce::Trace trace{.name = std::move(name), .experiment = "models"};
+results::Trace empty_trace(std::string name, const std::vector<ModelName>& models, results::Trace::Column x,
+                           std::string_view unit) {
+    results::Trace trace{.name = std::move(name), .experiment = "models"};
     trace.plot.x = x.name;
     trace.columns = {std::move(x), column(kMeasured, unit)};
     for (const auto& model : models) trace.columns.push_back(column(model.id, unit));
@@ -42,7 +42,7 @@ double or_nothing(const std::map<double, double>& curve, double x) {
     return found == curve.end() ? kNothing : found->second;
 }
 
-deduce::Trace mix_trace(const ModelledAccess& access, const ModelledMix& mix, const std::vector<ModelName>& models) {
+results::Trace mix_trace(const ModelledAccess& access, const ModelledMix& mix, const std::vector<ModelName>& models) {
     auto trace = empty_trace(fmt::format("models/{}_alpha_{:g}", access.id, mix.alpha), models,
                              column("warps", "per SM"), "instructions/cycle");
     trace.plot.title = fmt::format("Throughput over occupancy: adds and {}, alpha {:g}", access.title, mix.alpha);
@@ -61,7 +61,7 @@ deduce::Trace mix_trace(const ModelledAccess& access, const ModelledMix& mix, co
 double or_nothing(const std::optional<int>& warps) { return warps ? *warps : kNothing; }
 
 /// The cusp: where arithmetic and accesses both take time, hiding both needs the most warps (Volkov 2016, 4.5).
-deduce::Trace cusp_trace(const ModelledAccess& access, const std::vector<ModelName>& models) {
+results::Trace cusp_trace(const ModelledAccess& access, const std::vector<ModelName>& models) {
     auto trace = empty_trace(fmt::format("models/{}_needed", access.id), models, column("alpha", "adds per access"),
                              "warps per SM");
     trace.plot.title = fmt::format(

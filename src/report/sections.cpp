@@ -36,7 +36,7 @@ std::vector<Method> experiments_of(const Page& page) {
     return all;
 }
 
-std::string without_plot(const deduce::Trace& trace) {
+std::string without_plot(const results::Trace& trace) {
     std::string columns;
     for (const auto& column : trace.columns) columns += (columns.empty() ? "" : ", ") + column.name;
     return fmt::format("<li id='{}'>{}: {} rows of {}</li>", anchor("trace", trace.name), escaped(trace.name),

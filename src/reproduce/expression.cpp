@@ -277,9 +277,9 @@ private:
 Value leaf_value(const scan::Scan& scan, const std::string& path) {
     const auto* estimate = scan.findings.find(path);
     if (estimate == nullptr) throw NotMeasured(fmt::format("not measured: {}", path));
-    if (estimate->verdict == deduce::Verdict::absent)
+    if (estimate->verdict == results::Verdict::absent)
         throw NotMeasured(fmt::format("{} was looked for and is not there", path));
-    if (estimate->verdict == deduce::Verdict::undecided) {
+    if (estimate->verdict == results::Verdict::undecided) {
         std::string candidates;
         for (const auto& candidate : estimate->candidates)
             candidates += (candidates.empty() ? ": one of " : ", ") + text_of(value_of(candidate));
@@ -292,9 +292,9 @@ Value of_leaf(const scan::Scan& scan, const Node& node) {
     const auto& path = node.arguments.front().name;
     const auto* estimate = scan.findings.find(path);
     if (estimate == nullptr) throw NotMeasured(fmt::format("not measured: {}", path));
-    if (node.name == "known") return estimate->verdict == deduce::Verdict::decided;
-    if (estimate->verdict == deduce::Verdict::undecided) throw NotMeasured(fmt::format("{} was left undecided", path));
-    return estimate->verdict == deduce::Verdict::absent;
+    if (node.name == "known") return estimate->verdict == results::Verdict::decided;
+    if (estimate->verdict == results::Verdict::undecided) throw NotMeasured(fmt::format("{} was left undecided", path));
+    return estimate->verdict == results::Verdict::absent;
 }
 
 Value column_values(const scan::Scan& scan, std::string_view experiment, std::string_view name,

@@ -1,6 +1,6 @@
 #include "reproduce/kernels.hpp"
 
-#include "experiments/kernels/workload.hpp"
+#include "measure/workload/workload.hpp"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 namespace gputomo::reproduce {
 namespace {
 
-deduce::Trace trace_of(const experiments::WorkloadTiming& timing) {
-    deduce::Trace trace{.name = kernel_trace_name(timing.workload->id), .experiment = std::string(kKernelRecord)};
+results::Trace trace_of(const measure::WorkloadTiming& timing) {
+    results::Trace trace{.name = kernel_trace_name(timing.workload->id), .experiment = std::string(kKernelRecord)};
     trace.columns = {{"warps", "warp/SM", {}}, {"rate", "warps/cycle/SM", {}}};
     for (const auto& sample : timing.samples) {
         trace.columns[0].values.push_back(sample.warps);
@@ -25,8 +25,8 @@ deduce::Trace trace_of(const experiments::WorkloadTiming& timing) {
 std::string kernel_trace_name(std::string_view id) { return fmt::format("{}/{}", kKernelRecord, id); }
 
 std::string why_no_kernel(std::string_view id) {
-    const auto all = experiments::workloads();
-    if (std::ranges::find(all, id, &experiments::Workload::id) != all.end()) return {};
+    const auto all = measure::workloads();
+    if (std::ranges::find(all, id, &measure::Workload::id) != all.end()) return {};
     std::string names;
     for (const auto& workload : all) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", workload.id);
     return names;
@@ -41,8 +41,8 @@ scan::Record measure_kernels(device::Device& device, const std::set<std::string>
         const auto all = static_cast<double>(ids.size());
         for (const auto& id : ids) {
             const auto done = static_cast<double>(record.outcome.traces.size());
-            record.outcome.traces.push_back(trace_of(experiments::time_workload(
-                device, experiments::find_workload(id),
+            record.outcome.traces.push_back(trace_of(measure::time_workload(
+                device, measure::find_workload(id),
                 [&](double fraction, std::string_view what) { progress((done + fraction) / all, what); })));
         }
     } catch (const std::exception& e) {

@@ -1,7 +1,7 @@
 #include "reproduce/mixes.hpp"
 
-#include "experiments/mix/fitting_turn.hpp"
-#include "experiments/mix/mix_surface.hpp"
+#include "measure/mix/fitting_turn.hpp"
+#include "measure/mix/mix_surface.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -14,9 +14,9 @@
 namespace gputomo::reproduce {
 namespace {
 
-deduce::Trace trace_of(std::string_view access, const experiments::MixCurve& curve) {
+results::Trace trace_of(std::string_view access, const measure::MixCurve& curve) {
     const Mix mix{std::string(access), curve.shape.alpha};
-    deduce::Trace trace{.name = mix_trace_name(mix), .experiment = std::string(kMixRecord)};
+    results::Trace trace{.name = mix_trace_name(mix), .experiment = std::string(kMixRecord)};
     trace.columns = {{"warps", "warp/SM", {}}, {"rate", "instructions/cycle/SM", {}}};
     for (const auto& sample : curve.samples) {
         trace.columns[0].values.push_back(sample.warps);
@@ -27,23 +27,23 @@ deduce::Trace trace_of(std::string_view access, const experiments::MixCurve& cur
 
 /// One surface for each kind of access.
 void measure(device::Device& device, const std::vector<int>& warps, const std::set<Mix>& mixes,
-             const std::function<void(double, std::string_view)>& progress, experiments::Outcome& outcome) {
-    std::map<std::string, std::vector<experiments::MixIntensity>> intensities;
+             const std::function<void(double, std::string_view)>& progress, results::Outcome& outcome) {
+    std::map<std::string, std::vector<measure::MixIntensity>> intensities;
     for (const auto& mix : mixes) intensities[mix.access].push_back({.accesses = 1, .alpha = mix.alpha});
     progress(0, "turns that fit");
-    const int turn = experiments::fitting_turn(device);
+    const int turn = measure::fitting_turn(device);
     double done = 0;
     for (const auto& [access, of_access] : intensities) {
         const double share = static_cast<double>(of_access.size()) / static_cast<double>(mixes.size());
-        experiments::MixSurface surface;
+        measure::MixSurface surface;
         const auto keep = [&] {
             for (const auto& curve : surface.curves) outcome.traces.push_back(trace_of(access, curve));
             outcome.warnings.insert(outcome.warnings.end(), surface.warnings.begin(), surface.warnings.end());
         };
         try {
-            experiments::add_to_surface(
+            measure::add_to_surface(
                 device,
-                {.accesses = {experiments::mix_access_named(access).value()},
+                {.accesses = {measure::mix_access_named(access).value()},
                  .intensities = of_access,
                  .chains = {1},
                  .warps = warps,
@@ -70,8 +70,8 @@ scan::Record measure_mixes(device::Device& device, const scan::Scan& scan, const
     const auto begin = std::chrono::steady_clock::now();
     try {
         const auto warps =
-            experiments::mix_occupancies(static_cast<int>(scan.findings.number("issue.schedulers_per_sm").value_or(1)),
-                                         experiments::max_warps_of(device));
+            measure::mix_occupancies(static_cast<int>(scan.findings.number("issue.schedulers_per_sm").value_or(1)),
+                                     measure::max_warps_of(device));
         measure(device, warps, mixes, progress, record.outcome);
     } catch (const std::exception& e) {
         record.status = scan::status_of(e);

@@ -27,7 +27,7 @@ inline constexpr std::string_view kMixRecord = "mixes";
 [[nodiscard]] std::string mix_trace_name(const Mix& mix);
 
 /// Every mix at numbers of warps that give each scheduler as many (Volkov 2016, 7), those of
-/// experiments::mix_occupancies(). `scan` says how many schedulers an SM has. What fails or is interrupted is said in
+/// measure::mix_occupancies(). `scan` says how many schedulers an SM has. What fails or is interrupted is said in
 /// the record, as scan::run() does.
 [[nodiscard]] scan::Record measure_mixes(device::Device& device, const scan::Scan& scan, const std::set<Mix>& mixes,
                                          const std::function<void(double fraction, std::string_view what)>& progress);

@@ -18,7 +18,7 @@ Json number_json(double number) {
 
 }  // namespace
 
-Value value_of(const deduce::Value& measured) {
+Value value_of(const results::Value& measured) {
     return std::visit(
         [](const auto& value) -> Value {
             using T = std::remove_cvref_t<decltype(value)>;

@@ -1,7 +1,7 @@
 // What a published entry or an expression over measurements has for a value.
 #pragma once
 
-#include "deduce/estimate.hpp"
+#include "results/estimate.hpp"
 #include "units/error.hpp"
 
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ public:
     using Error::Error;
 };
 
-[[nodiscard]] Value value_of(const deduce::Value& measured);
+[[nodiscard]] Value value_of(const results::Value& measured);
 
 /// Whole numbers without a point, others to nine digits.
 [[nodiscard]] Json to_json(const Value& value);

@@ -10,16 +10,16 @@
 namespace gputomo::scan {
 namespace {
 
-machine::Knowledge knowledge(deduce::Verdict verdict) {
+machine::Knowledge knowledge(results::Verdict verdict) {
     switch (verdict) {
-        case deduce::Verdict::decided: return machine::Knowledge::known;
-        case deduce::Verdict::absent: return machine::Knowledge::absent;
-        case deduce::Verdict::undecided: return machine::Knowledge::undecided;
+        case results::Verdict::decided: return machine::Knowledge::known;
+        case results::Verdict::absent: return machine::Knowledge::absent;
+        case results::Verdict::undecided: return machine::Knowledge::undecided;
     }
     return machine::Knowledge::unknown;
 }
 
-machine::Leaf leaf_of(const deduce::Estimate& estimate) {
+machine::Leaf leaf_of(const results::Estimate& estimate) {
     machine::Leaf leaf{knowledge(estimate.verdict), estimate.value, estimate.candidates, {}};
     leaf.provenance.method = estimate.method.empty() ? "measured" : estimate.method;
     leaf.provenance.confidence = std::clamp(estimate.confidence, 0.0, 1.0);
@@ -28,23 +28,23 @@ machine::Leaf leaf_of(const deduce::Estimate& estimate) {
     return leaf;
 }
 
-bool is_finite(const deduce::Value& value) {
+bool is_finite(const results::Value& value) {
     if (const auto* real = std::get_if<double>(&value)) return std::isfinite(*real);
     const auto* reals = std::get_if<std::vector<double>>(&value);
     return reals == nullptr || std::all_of(reals->begin(), reals->end(), [](double x) { return std::isfinite(x); });
 }
 
 /// JSON has no word for what is not finite, so a description that holds such a value could not be read back.
-bool is_finite(const deduce::Estimate& e) {
+bool is_finite(const results::Estimate& e) {
     return is_finite(e.value) && std::isfinite(e.confidence) &&
            (!e.interval || (std::isfinite((*e.interval)[0]) && std::isfinite((*e.interval)[1]))) &&
            std::all_of(e.candidates.begin(), e.candidates.end(),
-                       [](const deduce::Value& candidate) { return is_finite(candidate); });
+                       [](const results::Value& candidate) { return is_finite(candidate); });
 }
 
 }  // namespace
 
-void add_estimate(machine::Machine& machine, const deduce::Estimate& estimate) {
+void add_estimate(machine::Machine& machine, const results::Estimate& estimate) {
     if (!is_finite(estimate)) throw std::logic_error(fmt::format("the estimate of {} is not finite", estimate.path));
     machine::set_leaf(machine, estimate.path, leaf_of(estimate));
 }

@@ -1,7 +1,7 @@
 // gputomo-kernels-1: throughputs of real kernels over occupancy, as `gputomo predict --device` writes them.
 #pragma once
 
-#include "experiments/kernels/kernel_timing.hpp"
+#include "measure/workload/kernel_timing.hpp"
 
 #include <filesystem>
 #include <string>
@@ -16,7 +16,7 @@ struct MeasuredKernel {
     std::string id;     ///< of a workload, or the entry's name
     int threads = 0;    ///< of a block
     int registers = 0;  ///< of a thread
-    std::vector<experiments::KernelSample> samples;
+    std::vector<measure::KernelSample> samples;
 };
 
 struct MeasuredKernels {

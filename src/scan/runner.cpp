@@ -31,7 +31,7 @@ bool answers(device::Device& device) {
 
 /// Of a faulty experiment only its own outcome is lost; found when all is described, the fault would cost the whole
 /// scan.
-experiments::Outcome describable(experiments::Outcome outcome) {
+results::Outcome describable(results::Outcome outcome) {
     machine::Machine scratch;
     for (const auto& estimate : outcome.estimates) add_estimate(scratch, estimate);
     return outcome;

@@ -29,7 +29,7 @@ struct Record {
     Status status = Status::skipped;
     double seconds = 0;
     std::string error;  ///< of one that is not done: why
-    experiments::Outcome outcome;
+    results::Outcome outcome;
 };
 
 struct Scan;
@@ -51,7 +51,7 @@ struct Scan {
     std::uint64_t seed = 1;
     bool quick = false;
     std::vector<Record> records;
-    experiments::Findings findings;
+    results::Findings findings;
 
     [[nodiscard]] bool interrupted() const;
     /// The first experiment that started and failed; null where there is none.
@@ -71,6 +71,6 @@ struct Scan {
 [[nodiscard]] machine::Machine describe(const Scan& scan);
 /// Adds one finding. Throws std::logic_error for a path that no description has, a value of another type or one that is
 /// not finite.
-void add_estimate(machine::Machine& machine, const deduce::Estimate& estimate);
+void add_estimate(machine::Machine& machine, const results::Estimate& estimate);
 
 }  // namespace gputomo::scan

@@ -23,11 +23,11 @@ template <class Scalar>
 Json value_json(const Scalar& scalar) {
     return Json(scalar);
 }
-Json any_value_json(const deduce::Value& value) {
+Json any_value_json(const results::Value& value) {
     return std::visit([](const auto& v) { return value_json(v); }, value);
 }
 
-deduce::Value empty_list_from(const JsonNode& of) {
+results::Value empty_list_from(const JsonNode& of) {
     const auto name = of.text();
     if (name == "integers") return std::vector<std::int64_t>{};
     if (name == "numbers") return std::vector<double>{};
@@ -40,7 +40,7 @@ bool is_int64(const Json& json) {
            !(json.is_number_unsigned() && json.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
 }
 
-deduce::Value value_from(const JsonNode& node) {
+results::Value value_from(const JsonNode& node) {
     const Json& json = node.json();
     if (json.is_boolean()) return json.get<bool>();
     if (is_int64(json)) return json.get<std::int64_t>();
@@ -56,9 +56,9 @@ deduce::Value value_from(const JsonNode& node) {
     node.fail("a number, a string, true, false, or a list of numbers or strings");
 }
 
-Json estimate_json(const deduce::Estimate& e) {
+Json estimate_json(const results::Estimate& e) {
     Json json = {{"path", e.path}, {"verdict", kVerdicts.at(static_cast<std::size_t>(e.verdict))}};
-    if (e.verdict == deduce::Verdict::decided) json["value"] = any_value_json(e.value);
+    if (e.verdict == results::Verdict::decided) json["value"] = any_value_json(e.value);
     for (const auto& candidate : e.candidates) json["candidates"].push_back(any_value_json(candidate));
     json["method"] = e.method;
     json["confidence"] = e.confidence;
@@ -67,10 +67,10 @@ Json estimate_json(const deduce::Estimate& e) {
     return json;
 }
 
-deduce::Verdict verdict_from(const JsonNode& node) {
+results::Verdict verdict_from(const JsonNode& node) {
     const auto verdict = std::find(kVerdicts.begin(), kVerdicts.end(), node.text());
     if (verdict == kVerdicts.end()) node.fail("decided, absent or undecided");
-    return static_cast<deduce::Verdict>(verdict - kVerdicts.begin());
+    return static_cast<results::Verdict>(verdict - kVerdicts.begin());
 }
 
 std::array<double, 2> interval_from(const JsonNode& node) {
@@ -79,11 +79,11 @@ std::array<double, 2> interval_from(const JsonNode& node) {
     return {ends[0].number(), ends[1].number()};
 }
 
-deduce::Estimate estimate_from(const JsonNode& node) {
-    deduce::Estimate e;
+results::Estimate estimate_from(const JsonNode& node) {
+    results::Estimate e;
     e.path = node.at("path").text();
     e.verdict = verdict_from(node.at("verdict"));
-    if (e.verdict == deduce::Verdict::decided) e.value = value_from(node.at("value"));
+    if (e.verdict == results::Verdict::decided) e.value = value_from(node.at("value"));
     if (const auto candidates = node.find("candidates"))
         for (const auto& candidate : candidates->elements()) e.candidates.push_back(value_from(candidate));
     e.method = node.at("method").text();
@@ -100,7 +100,7 @@ auto form_columns(Plot& plot) {
                       std::pair{"until", &plot.until}};
 }
 
-Json trace_json(const deduce::Trace& trace) {
+Json trace_json(const results::Trace& trace) {
     Json json = {{"name", trace.name}, {"experiment", trace.experiment}, {"columns", Json::array()}};
     for (const auto& column : trace.columns)
         json["columns"].push_back({{"name", column.name}, {"unit", column.unit}, {"values", column.values}});
@@ -113,8 +113,8 @@ Json trace_json(const deduce::Trace& trace) {
     return json;
 }
 
-deduce::Trace trace_from(const JsonNode& node) {
-    deduce::Trace trace;
+results::Trace trace_from(const JsonNode& node) {
+    results::Trace trace;
     trace.name = node.at("name").text();
     trace.experiment = node.at("experiment").text();
     for (const auto& column : node.at("columns").elements())
@@ -128,24 +128,24 @@ deduce::Trace trace_from(const JsonNode& node) {
     return trace;
 }
 
-Json check_json(const experiments::CodeCheck& check) {
+Json check_json(const results::CodeCheck& check) {
     Json json = {{"kernel", check.kernel},
-                 {"result", experiments::name_of(check.result)},
+                 {"result", results::name_of(check.result)},
                  {"expected", check.expected},
                  {"found", check.found}};
     if (!check.listing.empty()) json["listing"] = check.listing;
     return json;
 }
 
-experiments::CodeResult result_from(const JsonNode& node) {
-    using enum experiments::CodeResult;
+results::CodeResult result_from(const JsonNode& node) {
+    using enum results::CodeResult;
     const auto name = node.text();
     for (const auto known : {passed, failed, unavailable})
-        if (experiments::name_of(known) == name) return known;
+        if (results::name_of(known) == name) return known;
     node.fail("passed, failed or unavailable");
 }
 
-experiments::CodeCheck check_from(const JsonNode& node) {
+results::CodeCheck check_from(const JsonNode& node) {
     const auto listing = node.find("listing");
     return {.kernel = node.at("kernel").text(),
             .result = result_from(node.at("result")),

@@ -14,10 +14,10 @@
 namespace gputomo::scan {
 namespace {
 
-using experiments::MixAccess;
-using experiments::MixCurve;
-using experiments::MixSample;
-using experiments::MixSurface;
+using measure::MixAccess;
+using measure::MixCurve;
+using measure::MixSample;
+using measure::MixSurface;
 
 constexpr std::string_view kAddsAlone = "none";
 
@@ -53,14 +53,14 @@ int small(const JsonNode& node, int least) {
     return static_cast<int>(value);
 }
 
-experiments::MixShape shape_from(const JsonNode& node) {
-    experiments::MixShape shape{.chains = small(node.at("ilp"), 1)};
+measure::MixShape shape_from(const JsonNode& node) {
+    measure::MixShape shape{.chains = small(node.at("ilp"), 1)};
     if (const auto turn = node.find("turn")) shape.turn = small(*turn, 1);
     const auto name = node.at("access").text();
     shape.arithmetic_only = name == kAddsAlone;
     if (shape.arithmetic_only) return shape;
-    const auto access = experiments::mix_access_named(name);
-    if (!access) node.at("access").fail(fmt::format("a kind of access ({}) or none", experiments::mix_access_names()));
+    const auto access = measure::mix_access_named(name);
+    if (!access) node.at("access").fail(fmt::format("a kind of access ({}) or none", measure::mix_access_names()));
     shape.access = *access;
     shape.accesses = small(node.at("accesses"), 1);
     shape.alpha = small(node.at("alpha"), 0);

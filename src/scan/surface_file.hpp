@@ -1,7 +1,7 @@
 // gputomo-surface-1: throughputs of a workload family, as `gputomo surface` writes them (docs/surface.md).
 #pragma once
 
-#include "experiments/mix/mix_surface.hpp"
+#include "measure/mix/mix_surface.hpp"
 
 #include <filesystem>
 #include <string>
@@ -11,12 +11,12 @@ namespace gputomo::scan {
 
 inline constexpr std::string_view kSurfaceSchema = "gputomo-surface-1";
 
-[[nodiscard]] std::string to_json(const experiments::MixSurface& surface);
+[[nodiscard]] std::string to_json(const measure::MixSurface& surface);
 /// Throws InputError naming origin and field.
-[[nodiscard]] experiments::MixSurface surface_from_json(std::string_view text, std::string_view origin = "surface");
+[[nodiscard]] measure::MixSurface surface_from_json(std::string_view text, std::string_view origin = "surface");
 /// Plain or compressed with gzip.
-[[nodiscard]] experiments::MixSurface load_surface(const std::filesystem::path& file);
+[[nodiscard]] measure::MixSurface load_surface(const std::filesystem::path& file);
 /// Compressed where the name ends in .gz.
-void save_surface(const experiments::MixSurface& surface, const std::filesystem::path& file);
+void save_surface(const measure::MixSurface& surface, const std::filesystem::path& file);
 
 }  // namespace gputomo::scan

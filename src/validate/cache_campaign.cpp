@@ -1,6 +1,6 @@
 #include "validate/cache_campaign.hpp"
 
-#include "deduce/cache_model.hpp"
+#include "deduce/cache/cache_model.hpp"
 #include "sim/memory/geometry.hpp"
 #include "units/workers.hpp"
 

@@ -1,7 +1,7 @@
 // Random caches, each deduced blind from hits and misses, compared with what they are.
 #pragma once
 
-#include "deduce/geometry.hpp"
+#include "deduce/cache/geometry.hpp"
 #include "validate/random_cache.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Random single caches with a known geometry, and a fast memory path with nothing but such a cache in it.
 #pragma once
 
-#include "deduce/chase.hpp"
+#include "deduce/cache/chase.hpp"
 #include "machine/machine.hpp"
 #include "sim/memory/tag_array.hpp"
 

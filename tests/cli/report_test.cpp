@@ -29,7 +29,7 @@ TEST_F(Report, APageHasMethodsFindingsAndChecksOfAScan) {
     scan.device_id = "sim:odd";
     scan::Record done{.id = "caches", .status = scan::Status::done};
     done.outcome.estimates.push_back({.path = "caches.l1.ways", .value = std::int64_t{3}});
-    done.outcome.code_checks.push_back({"chase", experiments::CodeResult::failed, "8 x LDG", "7", "LDG"});
+    done.outcome.code_checks.push_back({"chase", results::CodeResult::failed, "8 x LDG", "7", "LDG"});
     scan.records = {done, {.id = "tlb", .status = scan::Status::skipped, .error = "needs caches"}};
     const auto page = page_of(scan);
     EXPECT_EQ(page.device, "Odd (sim:odd)");

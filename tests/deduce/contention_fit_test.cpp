@@ -1,4 +1,4 @@
-#include "deduce/contention_fit.hpp"
+#include "deduce/memory/contention_fit.hpp"
 
 #include <gtest/gtest.h>
 

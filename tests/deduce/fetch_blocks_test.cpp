@@ -1,4 +1,4 @@
-#include "deduce/fetch_blocks.hpp"
+#include "deduce/pipeline/fetch_blocks.hpp"
 
 #include <gtest/gtest.h>
 

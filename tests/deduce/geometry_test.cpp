@@ -1,7 +1,7 @@
-#include "deduce/geometry.hpp"
-#include "deduce/cache_model.hpp"
-#include "deduce/levels.hpp"
-#include "deduce/statistics.hpp"
+#include "deduce/cache/geometry.hpp"
+#include "deduce/cache/cache_model.hpp"
+#include "deduce/cache/levels.hpp"
+#include "units/statistics.hpp"
 
 #include <gtest/gtest.h>
 

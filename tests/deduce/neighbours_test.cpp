@@ -1,5 +1,5 @@
 // Lines and what is fetched ahead, of caches that a chase only sees through single neighbours.
-#include "deduce/neighbours.hpp"
+#include "deduce/cache/neighbours.hpp"
 
 #include <gtest/gtest.h>
 

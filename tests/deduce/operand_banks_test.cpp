@@ -1,4 +1,4 @@
-#include "deduce/operand_banks.hpp"
+#include "deduce/pipeline/operand_banks.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
 // Queueing descriptions of outstanding loads: what they predict, and that the right one is found in data made by any of
 // them.
-#include "deduce/change_point.hpp"
-#include "deduce/gain_limit.hpp"
-#include "deduce/outstanding_bound.hpp"
-#include "deduce/outstanding_fit.hpp"
-#include "deduce/outstanding_steps.hpp"
+#include "deduce/in_flight/outstanding_bound.hpp"
+#include "deduce/in_flight/outstanding_fit.hpp"
+#include "deduce/in_flight/outstanding_steps.hpp"
+#include "deduce/series/change_point.hpp"
+#include "deduce/series/gain_limit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "deduce/partitions.hpp"
+#include "deduce/memory/partitions.hpp"
 
 #include <gtest/gtest.h>
 

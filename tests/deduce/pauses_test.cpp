@@ -1,6 +1,6 @@
 // Pauses of a memory, found in loads that are made up: every chain waits for its load and does other things for a
 // while.
-#include "deduce/pauses.hpp"
+#include "deduce/memory/pauses.hpp"
 
 #include <gtest/gtest.h>
 

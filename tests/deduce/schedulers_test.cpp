@@ -1,4 +1,4 @@
-#include "deduce/schedulers.hpp"
+#include "deduce/pipeline/schedulers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Units from pairs of operations, on invented SMs whose pairs take exactly as long as their units allow.
-#include "deduce/units.hpp"
+#include "deduce/pipeline/units.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -34,7 +34,7 @@ TEST(ArithmeticThroughput, IsFreeOfBranchesThatTooFewWarpsHide) {
     Context context{*device, before, 1, true, [](double, std::string_view) {}};
     const auto rows = catalogue();
     const auto outcome = std::ranges::find(rows, "arithmetic_throughput", &Experiment::id)->run(context);
-    const auto rate = std::ranges::find(outcome.estimates, "operations[add.s32].throughput", &deduce::Estimate::path);
+    const auto rate = std::ranges::find(outcome.estimates, "operations[add.s32].throughput", &results::Estimate::path);
     ASSERT_NE(rate, outcome.estimates.end());
     EXPECT_NEAR(std::get<double>(rate->value), 128, 0.2);
 }

@@ -29,7 +29,7 @@ public:
     }
     std::vector<std::string> units(const std::string& operation) const {
         const auto* found = findings.find("operations[" + operation + "].units");
-        if (found == nullptr || found->verdict != deduce::Verdict::decided) return {"not decided"};
+        if (found == nullptr || found->verdict != results::Verdict::decided) return {"not decided"};
         return std::get<std::vector<std::string>>(found->value);
     }
     std::optional<double> number(const std::string& path) const { return findings.number(path); }
@@ -93,8 +93,9 @@ TEST(ArithmeticUnits, AnOperationAtHalfRateIsNoUnitOfItsOwn) {
     // One latency but two turns: one slow instruction or two independent ones.
     const auto* instructions = scan.findings.find("operations[mad.lo.s32].instructions");
     ASSERT_NE(instructions, nullptr);
-    EXPECT_EQ(instructions->verdict, deduce::Verdict::undecided);
-    EXPECT_THAT(instructions->candidates, ElementsAre(deduce::Value(std::int64_t{1}), deduce::Value(std::int64_t{2})));
+    EXPECT_EQ(instructions->verdict, results::Verdict::undecided);
+    EXPECT_THAT(instructions->candidates,
+                ElementsAre(results::Value(std::int64_t{1}), results::Value(std::int64_t{2})));
 }
 
 TEST(ArithmeticUnits, WhatTheIssueLimitHidesIsSaid) {

@@ -1,8 +1,8 @@
-#include "scripted_device.hpp"
+#include "../measure/scripted_device.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
-#include "experiments/estimates.hpp"
 #include "experiments/experiment.hpp"
+#include "results/estimates.hpp"
 
 #include <gtest/gtest.h>
 
@@ -41,10 +41,10 @@ TEST(EstimatesTest, SummariesAreMedianSmallestAndLargest) {
 
 TEST(EstimatesTest, AMedianInTheMiddleOfTwoIntegersDecidesNeither) {
     const auto near = decided_integer("x", {24.1, 24, 24.3}, {"m", 0.9});
-    EXPECT_EQ(near.verdict, deduce::Verdict::decided);
+    EXPECT_EQ(near.verdict, results::Verdict::decided);
     EXPECT_EQ(std::get<std::int64_t>(near.value), 24);
     const auto middle = decided_integer("x", {24.5, 24, 25}, {"m", 0.9});
-    EXPECT_EQ(middle.verdict, deduce::Verdict::undecided);
+    EXPECT_EQ(middle.verdict, results::Verdict::undecided);
     EXPECT_EQ(middle.candidates.size(), 2U);
 }
 

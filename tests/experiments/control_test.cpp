@@ -1,9 +1,9 @@
 // Control flow, barriers and the register file of the simulated GeForce GTX 280 (Wong 2010, IV-C to IV-E), and of GPUs
 // that differ from it.
-#include "experiments/control/barrier_kernels.hpp"
 #include "experiments/experiment.hpp"
-#include "experiments/launch/residency.hpp"
 #include "machine/json.hpp"
+#include "measure/control/barrier_kernels.hpp"
+#include "measure/residency/residency.hpp"
 #include "ptx/parser.hpp"
 #include "sim/simulator.hpp"
 
@@ -49,13 +49,13 @@ public:
     }
     [[nodiscard]] std::string text(std::string_view path) const {
         const auto* found = findings.find(path);
-        EXPECT_TRUE(found != nullptr && found->verdict == deduce::Verdict::decided) << path << " was not decided";
-        return found == nullptr || found->verdict != deduce::Verdict::decided ? ""
-                                                                              : std::get<std::string>(found->value);
+        EXPECT_TRUE(found != nullptr && found->verdict == results::Verdict::decided) << path << " was not decided";
+        return found == nullptr || found->verdict != results::Verdict::decided ? ""
+                                                                               : std::get<std::string>(found->value);
     }
     [[nodiscard]] const std::vector<double>& column(std::string_view trace, std::string_view name) const {
-        const auto found = std::ranges::find(outcome.traces, trace, &deduce::Trace::name);
-        return std::ranges::find(found->columns, name, &deduce::Trace::Column::name)->values;
+        const auto found = std::ranges::find(outcome.traces, trace, &results::Trace::name);
+        return std::ranges::find(found->columns, name, &results::Trace::Column::name)->values;
     }
     Outcome outcome;
     Findings findings;
@@ -138,7 +138,7 @@ TEST(Barriers, OfAGtx280CountWarpsAndTake20Cycles) {
                   "Listing 5: no deadlock, 16 of 16 threads read old values; Listing 7: 1 with 4, 2 with 3; Listing 6: "
                   "deadlocks; "
                   "warps and threads that ended are not waited for");
-        EXPECT_EQ(found.findings.find("issue.warp_barrier_latency")->verdict, deduce::Verdict::absent);
+        EXPECT_EQ(found.findings.find("issue.warp_barrier_latency")->verdict, results::Verdict::absent);
     }
 }
 

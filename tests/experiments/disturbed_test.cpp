@@ -1,9 +1,9 @@
 // Experiments on a simulated GPU whose loads jitter and meet accidents: what they find is what they find of a quiet
 // one.
-#include "experiments/chase/pointer_chase.hpp"
-#include "experiments/estimates.hpp"
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
+#include "measure/chase/pointer_chase.hpp"
+#include "results/estimates.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -93,7 +93,7 @@ TEST(Disturbed, TheClocksRateLiesWithinItsInterval) {
         Context context{*device, none, seed, false, [](double, std::string_view) {}};
         const auto rows = catalogue();
         const auto outcome = std::ranges::find(rows, "clock", &Experiment::id)->run(context);
-        const auto rate = std::ranges::find(outcome.estimates, "clock.sm_mhz", &deduce::Estimate::path);
+        const auto rate = std::ranges::find(outcome.estimates, "clock.sm_mhz", &results::Estimate::path);
         ASSERT_NE(rate, outcome.estimates.end());
         EXPECT_LE(rate->interval.value()[0], 1296);
         EXPECT_GE(rate->interval.value()[1], 1296);

@@ -1,6 +1,6 @@
-#include "experiments/estimates.hpp"
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
+#include "results/estimates.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(LatencyMap, OfACacheWithoutPartitionsSaysOne) {
     EXPECT_EQ(mapped.findings.number("caches.l2.partitions"), 1);
     const auto* far = mapped.findings.find("caches.l2.far_latency");
     ASSERT_NE(far, nullptr);
-    EXPECT_EQ(far->verdict, deduce::Verdict::absent);
+    EXPECT_EQ(far->verdict, results::Verdict::absent);
 }
 
 TEST(LatencyMap, WithoutACacheOfTheWholeGpuIsOnlyAMap) {

@@ -1,7 +1,7 @@
 // Bandwidth against bytes in flight on simulated GPUs whose ports and latencies are known: Little's law comes back.
 #include "experiments/experiments.hpp"
-#include "experiments/parallelism/accesses.hpp"
 #include "machine/json.hpp"
+#include "measure/bandwidth/accesses.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -33,8 +33,8 @@ Outcome parallelism_of(const machine::Machine& machine) {
     return memory_parallelism_experiment().run(context);
 }
 
-const deduce::Estimate& estimate(const Outcome& outcome, std::string_view path) {
-    const auto found = std::ranges::find(outcome.estimates, path, &deduce::Estimate::path);
+const results::Estimate& estimate(const Outcome& outcome, std::string_view path) {
+    const auto found = std::ranges::find(outcome.estimates, path, &results::Estimate::path);
     if (found == outcome.estimates.end()) throw std::runtime_error(std::string(path) + " is missing");
     return *found;
 }
@@ -44,7 +44,7 @@ TEST(MemoryParallelism, OneSmGetsWhatItsPortGivesOnceEnoughBytesAreInFlight) {
     constexpr std::int64_t latency = 431;
     const auto outcome = parallelism_of(small_gpu(port, latency));
     const auto& rate = estimate(outcome, "caches.l2.sm_bytes_per_cycle");
-    ASSERT_EQ(rate.verdict, deduce::Verdict::decided) << rate.note;
+    ASSERT_EQ(rate.verdict, results::Verdict::decided) << rate.note;
     EXPECT_NEAR(std::get<double>(rate.value), port, 0.03 * port);
     const auto& needed = estimate(outcome, "caches.l2.sm_bytes_in_flight");
     ASSERT_TRUE(needed.interval.has_value());
@@ -54,7 +54,7 @@ TEST(MemoryParallelism, OneSmGetsWhatItsPortGivesOnceEnoughBytesAreInFlight) {
     EXPECT_LE((*needed.interval)[0], 1.35 * little);
     for (const auto* kind : {"store", "atomic"})
         EXPECT_NE(std::ranges::find(outcome.estimates, std::string("accesses.l2_") + kind + ".bytes_per_cycle",
-                                    &deduce::Estimate::path),
+                                    &results::Estimate::path),
                   outcome.estimates.end())
             << kind;
 }
@@ -106,7 +106,7 @@ TEST(L2Copy, GainsGrowUpToTheSizeOfTheCache) {
     Context context{*device, none, 1, true, [](double, std::string_view) {}};
     const auto outcome = l2_copy_experiment().run(context);
     ASSERT_EQ(outcome.estimates.size(), 1U);
-    ASSERT_EQ(outcome.estimates.front().verdict, deduce::Verdict::decided) << outcome.estimates.front().note;
+    ASSERT_EQ(outcome.estimates.front().verdict, results::Verdict::decided) << outcome.estimates.front().note;
     EXPECT_EQ(std::get<std::int64_t>(outcome.estimates.front().value), bytes);
 }
 

@@ -29,11 +29,11 @@ void expect_found(machine::Machine machine, double interval, double time,
     machine.memory.pause_time.set(time);
     const auto outcome = outcome_of(machine, options);
     ASSERT_EQ(outcome.estimates.size(), 2U);
-    std::map<std::string, deduce::Estimate> found;
+    std::map<std::string, results::Estimate> found;
     for (const auto& estimate : outcome.estimates) found[estimate.path] = estimate;
     for (const auto& [path, truth] :
          {std::pair{"memory.pause_interval", interval}, std::pair{"memory.pause_time", time}}) {
-        ASSERT_EQ(found[path].verdict, deduce::Verdict::decided) << path << ": " << found[path].note;
+        ASSERT_EQ(found[path].verdict, results::Verdict::decided) << path << ": " << found[path].note;
         EXPECT_NEAR(std::get<double>(found[path].value), truth, part * truth) << path;
     }
 }
@@ -64,7 +64,7 @@ TEST(MemoryPausesExperiment, SaysThatThereAreNone) {
     const auto outcome = outcome_of(machine);
     ASSERT_EQ(outcome.estimates.size(), 2U);
     for (const auto& estimate : outcome.estimates)
-        EXPECT_EQ(estimate.verdict, deduce::Verdict::absent) << estimate.path << ": " << estimate.note;
+        EXPECT_EQ(estimate.verdict, results::Verdict::absent) << estimate.path << ": " << estimate.note;
 }
 
 }  // namespace

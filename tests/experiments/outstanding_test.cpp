@@ -23,15 +23,15 @@ Outcome outstanding_of(const std::string& machine) {
     return outstanding_of(machine::load(GPUTOMO_SOURCE_DIR "/machines/" + machine + ".json"));
 }
 
-const deduce::Estimate& estimate(const Outcome& outcome, std::string_view path) {
-    const auto found = std::ranges::find(outcome.estimates, path, &deduce::Estimate::path);
+const results::Estimate& estimate(const Outcome& outcome, std::string_view path) {
+    const auto found = std::ranges::find(outcome.estimates, path, &results::Estimate::path);
     EXPECT_NE(found, outcome.estimates.end()) << path;
     return *found;
 }
 
 /// Threads after which the latency of a plot first rises by a large part of the plot's largest variance.
 double first_spike(const Outcome& outcome, std::string_view plot) {
-    const auto trace = std::ranges::find(outcome.traces, plot, &deduce::Trace::name);
+    const auto trace = std::ranges::find(outcome.traces, plot, &results::Trace::name);
     EXPECT_NE(trace, outcome.traces.end()) << plot;
     const auto& variance = trace->columns[2].values;
     const double largest = *std::ranges::max_element(variance);
@@ -40,7 +40,7 @@ double first_spike(const Outcome& outcome, std::string_view plot) {
 }
 
 double largest_variance(const Outcome& outcome, std::string_view plot) {
-    return *std::ranges::max_element(std::ranges::find(outcome.traces, plot, &deduce::Trace::name)->columns[2].values);
+    return *std::ranges::max_element(std::ranges::find(outcome.traces, plot, &results::Trace::name)->columns[2].values);
 }
 
 TEST(SimulatedM2070, HasStatusHoldingRegistersAndTheSpikesOfTheFigures) {
@@ -85,8 +85,8 @@ TEST(SimulatedM2070, WithoutATableAndWithASmallL2TellsWhatWasUnderWayAtOnce) {
     l1.outstanding_design = {}, l1.outstanding_entries = {}, l1.outstanding_merge = {};
     machine.issue.scoreboard_loads = {};
     const auto outcome = outstanding_of(machine, true);
-    EXPECT_EQ(estimate(outcome, "caches.l1.outstanding_design").verdict, deduce::Verdict::undecided);
-    EXPECT_EQ(estimate(outcome, "issue.scoreboard_loads").verdict, deduce::Verdict::undecided);
+    EXPECT_EQ(estimate(outcome, "caches.l1.outstanding_design").verdict, results::Verdict::undecided);
+    EXPECT_EQ(estimate(outcome, "issue.scoreboard_loads").verdict, results::Verdict::undecided);
     EXPECT_GE(std::get<std::int64_t>(estimate(outcome, "caches.l1.outstanding_at_least").value), 64);
     EXPECT_GE(std::get<std::int64_t>(estimate(outcome, "issue.scoreboard_at_least").value), 8);
 }

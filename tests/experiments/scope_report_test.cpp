@@ -1,7 +1,7 @@
-#include "experiments/sharing/scope_report.hpp"
+#include "experiments/caches/scope_report.hpp"
 
-#include "experiments/estimates.hpp"
-#include "scripted_device.hpp"
+#include "../measure/scripted_device.hpp"
+#include "results/estimates.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 /// A GPU of so many SMs in clusters of 18, and what the SMs from 0 on take from SM 0.
 class ScopeReport : public ::testing::Test {
 protected:
-    deduce::Estimate scope_of(const std::vector<double>& losses) {
+    results::Estimate scope_of(const std::vector<double>& losses) {
         device.attributes[device::Attribute::multiprocessor_count] = static_cast<std::int64_t>(losses.size());
         Sharing sharing;
         for (std::uint32_t rival = 0; rival < losses.size(); ++rival) sharing.losses.push_back({rival, losses[rival]});
@@ -41,28 +41,28 @@ protected:
 TEST_F(ScopeReport, WhatABlockOnTheSameSmTakesIsTheMeasure) {
     // A policy that keeps what is used loses a third; beside that, a tenth of it is nothing.
     const auto kept = scope_of(losses_of(8, 2, 0.33, 0.03));
-    EXPECT_EQ(kept.value, deduce::Value(std::string("tpc")));
+    EXPECT_EQ(kept.value, results::Value(std::string("tpc")));
     EXPECT_THAT(kept.note, HasSubstr("0, 1"));
     EXPECT_THAT(kept.note, HasSubstr("33%"));
-    EXPECT_EQ(scope_of(losses_of(8, 1, 0.9, 0.1)).value, deduce::Value(std::string("sm")));
-    EXPECT_EQ(scope_of(losses_of(8, 8, 0.4)).value, deduce::Value(std::string("gpu")));
+    EXPECT_EQ(scope_of(losses_of(8, 1, 0.9, 0.1)).value, results::Value(std::string("sm")));
+    EXPECT_EQ(scope_of(losses_of(8, 8, 0.4)).value, results::Value(std::string("gpu")));
 }
 
 TEST_F(ScopeReport, StaysOpenWhereEvenTheSameSmTakesNothingOrSomeTakeHalf) {
-    EXPECT_EQ(scope_of(losses_of(8, 0, 0)).verdict, deduce::Verdict::undecided);
-    EXPECT_EQ(scope_of(losses_of(8, 8, 0.1)).verdict, deduce::Verdict::undecided);
+    EXPECT_EQ(scope_of(losses_of(8, 0, 0)).verdict, results::Verdict::undecided);
+    EXPECT_EQ(scope_of(losses_of(8, 8, 0.1)).verdict, results::Verdict::undecided);
     auto unclear = losses_of(8, 2, 0.8);
     unclear[5] = 0.3;
-    EXPECT_EQ(scope_of(unclear).verdict, deduce::Verdict::undecided);
+    EXPECT_EQ(scope_of(unclear).verdict, results::Verdict::undecided);
 }
 
 TEST_F(ScopeReport, SomeTpcsOfAClusterAreNoCluster) {
-    EXPECT_EQ(scope_of(losses_of(132, 6, 0.5)).value, deduce::Value(std::string("gpc")))
+    EXPECT_EQ(scope_of(losses_of(132, 6, 0.5)).value, results::Value(std::string("gpc")))
         << "nothing is known of clusters";
     clusters_are_known();
-    EXPECT_EQ(scope_of(losses_of(132, 6, 0.5)).value, deduce::Value(std::string("cpc")));
-    EXPECT_EQ(scope_of(losses_of(132, 16, 0.5)).value, deduce::Value(std::string("gpc")));
-    EXPECT_EQ(scope_of(losses_of(132, 2, 0.5)).value, deduce::Value(std::string("tpc")));
+    EXPECT_EQ(scope_of(losses_of(132, 6, 0.5)).value, results::Value(std::string("cpc")));
+    EXPECT_EQ(scope_of(losses_of(132, 16, 0.5)).value, results::Value(std::string("gpc")));
+    EXPECT_EQ(scope_of(losses_of(132, 2, 0.5)).value, results::Value(std::string("tpc")));
 }
 
 TEST_F(ScopeReport, SaysWhetherTheSecondBlockTakesOrLacks) {
@@ -70,7 +70,7 @@ TEST_F(ScopeReport, SaysWhetherTheSecondBlockTakesOrLacks) {
     device.attributes[device::Attribute::multiprocessor_count] = 3;
     Outcome outcome;
     report_scope({.device = device, .findings = findings}, "caches.c.scope", sharing, "competition", outcome);
-    EXPECT_EQ(outcome.estimates[0].value, deduce::Value(std::string("sm")));
+    EXPECT_EQ(outcome.estimates[0].value, results::Value(std::string("sm")));
     EXPECT_THAT(outcome.estimates[0].note, HasSubstr("lacks 100% of what it alone had"));
 }
 
@@ -78,7 +78,7 @@ TEST(Sharing, OneOfSeveralWarpsMakesItASchedulers) {
     Outcome outcome;
     EXPECT_TRUE(report_scheduler("caches.c.scope", {{{0, 0.01}, {1, 0}, {2, 0.02}, {3, 0.9}}}, "warps", outcome));
     ASSERT_EQ(outcome.estimates.size(), 1U);
-    EXPECT_EQ(outcome.estimates[0].value, deduce::Value(std::string("scheduler")));
+    EXPECT_EQ(outcome.estimates[0].value, results::Value(std::string("scheduler")));
     EXPECT_THAT(outcome.estimates[0].note, HasSubstr("one takes 90% of what the first one had, the others at most 2%"));
     // Two of four, all, none, an unclear one, and a single warp decide nothing.
     for (const auto& losses : std::vector<std::vector<double>>{

@@ -1,7 +1,7 @@
 // Splits of storage between shared memory and the first cache, found beside blocks with more and more shared memory.
-#include "experiments/estimates.hpp"
 #include "experiments/experiments.hpp"
 #include "machine/json.hpp"
+#include "results/estimates.hpp"
 #include "sim/simulator.hpp"
 #include "units/error.hpp"
 
@@ -39,7 +39,7 @@ Outcome run_on(const machine::Machine& machine, std::int64_t overhead = 0) {
     return shared_split_experiment().run(context);
 }
 
-const deduce::Estimate* find(const Outcome& outcome, std::string_view path) {
+const results::Estimate* find(const Outcome& outcome, std::string_view path) {
     for (const auto& estimate : outcome.estimates)
         if (estimate.path == path) return &estimate;
     return nullptr;

@@ -1,7 +1,7 @@
 // Experiments on the simulated GeForce GTX 280 of Wong 2010: what they find is what went in.
-#include "experiments/chase/pointer_chase.hpp"
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
+#include "measure/chase/pointer_chase.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ TEST(SimulatedGtx280Test, InstructionCachesBehindTheFirstHaveTheGeometryOfTable5
     for (const auto& [name, capacity, ways, scope] : rows) {
         const auto* found = scan.findings.find("caches." + name + ".scope");
         ASSERT_NE(found, nullptr) << name;
-        EXPECT_EQ(found->value, deduce::Value(scope)) << name;
+        EXPECT_EQ(found->value, results::Value(scope)) << name;
         EXPECT_EQ(scan["caches." + name + ".capacity"], capacity);
         EXPECT_EQ(scan["caches." + name + ".line"], 256);
         EXPECT_EQ(scan["caches." + name + ".ways"], ways);

@@ -1,10 +1,10 @@
 // Fetch blocks and operand banks of the simulated GeForce GTX 280 (Wong 2010, IV-E, IV-K4), and of GPUs that differ
 // from it.
-#include "deduce/fetch_blocks.hpp"
+#include "deduce/pipeline/fetch_blocks.hpp"
 #include "experiments/experiment.hpp"
-#include "experiments/instruction_supply/fetch_entries.hpp"
-#include "experiments/instruction_supply/fetch_steps.hpp"
 #include "machine/json.hpp"
+#include "measure/code_fetch/fetch_entries.hpp"
+#include "measure/code_fetch/fetch_steps.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -24,14 +24,14 @@ Outcome outcome_of(std::string_view id, const machine::Machine& machine, const s
     return std::ranges::find(rows, id, &Experiment::id)->run(context);
 }
 
-const deduce::Estimate* find(const Outcome& outcome, std::string_view path) {
-    const auto found = std::ranges::find(outcome.estimates, path, &deduce::Estimate::path);
+const results::Estimate* find(const Outcome& outcome, std::string_view path) {
+    const auto found = std::ranges::find(outcome.estimates, path, &results::Estimate::path);
     return found == outcome.estimates.end() ? nullptr : &*found;
 }
 
 std::int64_t number(const Outcome& outcome, std::string_view path) {
     const auto* found = find(outcome, path);
-    const bool known = found != nullptr && found->verdict == deduce::Verdict::decided;
+    const bool known = found != nullptr && found->verdict == results::Verdict::decided;
     EXPECT_TRUE(known) << path << " was not decided";
     return known ? std::get<std::int64_t>(found->value) : -1;
 }
@@ -96,7 +96,7 @@ TEST(OperandBanks, OfAGtx280DoNotShow) {
     for (const auto* path : {"topology.operand_banks", "topology.operand_ports"}) {
         const auto* found = find(outcome, path);
         ASSERT_NE(found, nullptr);
-        EXPECT_EQ(found->verdict, deduce::Verdict::absent);
+        EXPECT_EQ(found->verdict, results::Verdict::absent);
     }
 }
 

@@ -21,14 +21,14 @@ namespace {
 constexpr int kPtxMajor = 9;
 constexpr int kPtxMinor = 0;
 
-std::string line_of(const experiments::CodeCheck& check) {
-    return fmt::format("  {}: {}: expected {}; found {}\n{}", check.kernel, experiments::name_of(check.result),
+std::string line_of(const results::CodeCheck& check) {
+    return fmt::format("  {}: {}: expected {}; found {}\n{}", check.kernel, results::name_of(check.result),
                        check.expected, check.found, check.listing);
 }
 
 /// `whole`: with every row of the experiment's tables, which takes longer.
 bool check(const experiments::Experiment& experiment, device::Device& device, bool whole) {
-    const experiments::Findings none;
+    const results::Findings none;
     experiments::Context context{device, none, 1, !whole, [](double, std::string_view) {}};
     try {
         std::set<std::string> lines;
@@ -36,7 +36,7 @@ bool check(const experiments::Experiment& experiment, device::Device& device, bo
         bool good = true;
         for (const auto& check : outcome.code_checks) {
             lines.insert(line_of(check));
-            good = good && check.result != experiments::CodeResult::failed;
+            good = good && check.result != results::CodeResult::failed;
         }
         fmt::print("{}: {}\n", experiment.id, good ? "as written" : "kernels left out");
         for (const auto& line : lines) fmt::print("{}", line);

@@ -1,6 +1,6 @@
 // An experiment by the recipe: the warp size, asked of the driver.
-#include "experiments/estimates.hpp"
 #include "experiments/experiments.hpp"
+#include "results/estimates.hpp"
 
 namespace gputomo::experiments {
 namespace {

@@ -24,7 +24,7 @@ using ::testing::StartsWith;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-deduce::Trace trace(std::vector<double> x, std::vector<double> y, bool log_x = false, bool log_y = false) {
+results::Trace trace(std::vector<double> x, std::vector<double> y, bool log_x = false, bool log_y = false) {
     return {"a/t",
             "a",
             {{"size", "bytes", std::move(x)}, {"latency", "cycles", std::move(y)}},
@@ -157,8 +157,8 @@ TEST(Plot, NamesAreEscaped) {
 }
 
 /// Rows of (x, y, extra).
-deduce::Trace formed(const std::vector<std::array<double, 3>>& rows) {
-    deduce::Trace t{
+results::Trace formed(const std::vector<std::array<double, 3>>& rows) {
+    results::Trace t{
         "a/t", "a", {{"sm", "", {}}, {"row", "", {}}, {"extra", "cycles", {}}}, {"Title", "sm", {"row"}, false, false}};
     for (const auto& row : rows)
         for (std::size_t i = 0; i < 3; ++i) t.columns[i].values.push_back(row[i]);

@@ -14,11 +14,11 @@
 
 namespace gputomo::reproduce::testing {
 
-inline deduce::Estimate decided(std::string path, deduce::Value value) {
+inline results::Estimate decided(std::string path, results::Value value) {
     return {.path = std::move(path), .value = std::move(value), .method = "by hand", .confidence = 1};
 }
 
-inline scan::Scan scan_with(const std::vector<deduce::Estimate>& estimates) {
+inline scan::Scan scan_with(const std::vector<results::Estimate>& estimates) {
     scan::Scan scan;
     for (const auto& estimate : estimates) scan.findings.add(estimate);
     return scan;
@@ -44,8 +44,8 @@ inline machine::Machine machine_of(const PaperGpu& gpu) {
 }
 
 /// What a scan that gets everything right would find.
-inline std::vector<deduce::Estimate> perfect(const machine::Machine& machine) {
-    std::vector<deduce::Estimate> estimates;
+inline std::vector<results::Estimate> perfect(const machine::Machine& machine) {
+    std::vector<results::Estimate> estimates;
     for (const auto& leaf : machine::all_leaves(machine))
         if (leaf.leaf.knowledge == machine::Knowledge::known) estimates.push_back(decided(leaf.path, leaf.leaf.value));
     return estimates;

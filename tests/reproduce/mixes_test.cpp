@@ -1,8 +1,8 @@
 // Functions of measured mixes: what they read, what they give on curves made by hand and on a small simulated GPU, and
 // what they refuse.
 #include "reproduce/mixes.hpp"
-#include "experiments/mix/mix_throughput.hpp"
 #include "fakes.hpp"
+#include "measure/mix/mix_throughput.hpp"
 #include "models/model.hpp"
 #include "sim/simulator.hpp"
 
@@ -36,7 +36,7 @@ scan::Scan small_gpu() {
 void add_curve(scan::Scan& scan, const std::string& experiment, const std::string& name,
                const std::map<double, double>& rates) {
     scan::Record record{.id = experiment, .status = scan::Status::done};
-    deduce::Trace trace{
+    results::Trace trace{
         .name = name, .experiment = experiment, .columns = {{"warps", "warp/SM", {}}, {"rate", "", {}}}};
     for (const auto& [warps, rate] : rates)
         trace.columns[0].values.push_back(warps), trace.columns[1].values.push_back(rate);
@@ -193,7 +193,7 @@ TEST(Mixes, AreMeasuredAtOccupanciesOfASimulatedGpu) {
     EXPECT_EQ(record.outcome.traces[0].name, "mixes/global/6");
     for (const auto& trace : record.outcome.traces) {
         const auto &warps = trace.columns[0].values, &rate = trace.columns[1].values;
-        const auto wanted = experiments::mix_occupancies(2, 48);
+        const auto wanted = measure::mix_occupancies(2, 48);
         EXPECT_THAT(warps, ::testing::ElementsAreArray(std::vector<double>(wanted.begin(), wanted.end())));
         const bool global = trace.name == "mixes/global/6";
         const double latency = global ? 211 + 6 * 23 : 22 + 8 * 23, group = global ? 7 : 9;

@@ -1,6 +1,6 @@
 // The papers that ship: complete, and no row that agrees whatever the GPU is like.
-#include "experiments/mix/mix_throughput.hpp"
 #include "fakes.hpp"
+#include "measure/mix/mix_throughput.hpp"
 #include "models/model.hpp"
 #include "reproduce/agreement.hpp"
 #include "reproduce/mixes.hpp"
@@ -29,7 +29,7 @@ protected:
 };
 
 /// Other values that a leaf might have had.
-std::vector<deduce::Value> others(const deduce::Value& value) {
+std::vector<results::Value> others(const results::Value& value) {
     if (const auto* integer = std::get_if<std::int64_t>(&value))
         return {*integer * 2 + 1, *integer / 5 - 1, *integer * 9 + 1};
     if (const auto* real = std::get_if<double>(&value)) return {*real * 2.1, *real / 5.3};
@@ -49,7 +49,7 @@ std::vector<deduce::Value> others(const deduce::Value& value) {
     return {};
 }
 
-using Findings = std::map<std::string, std::vector<deduce::Estimate>>;
+using Findings = std::map<std::string, std::vector<results::Estimate>>;
 
 Findings perfect(const Paper& paper) {
     Findings findings;
@@ -76,9 +76,9 @@ bool can_fail(const Entry& entry, Findings findings) {
         }
         finding.value = truth;
         if (entry.recipe->expression.text().find("known(") == std::string::npos) continue;
-        finding.verdict = deduce::Verdict::undecided;
+        finding.verdict = results::Verdict::undecided;
         if (!agrees_with(entry, findings)) return true;
-        finding.verdict = deduce::Verdict::decided;
+        finding.verdict = results::Verdict::decided;
     }
     return false;
 }
@@ -244,9 +244,9 @@ using Throughput = std::function<double(const models::Parameters&, const models:
 
 void add_curve(scan::Scan& scan, std::string_view experiment, std::string name, const Throughput& throughput,
                const models::Parameters& p, double alpha, double ops = 1) {
-    deduce::Trace trace{.name = std::move(name), .experiment = std::string(experiment)};
+    results::Trace trace{.name = std::move(name), .experiment = std::string(experiment)};
     trace.columns = {{"warps", "", {}}, {"rate", "", {}}, {"latency", "", {}}};
-    for (const int warps : experiments::mix_occupancies(p.schedulers, p.max_warps)) {
+    for (const int warps : measure::mix_occupancies(p.schedulers, p.max_warps)) {
         const double rate = throughput(p, {.alpha = alpha}, warps);
         trace.columns[0].values.push_back(warps);
         trace.columns[1].values.push_back(rate * ops);

@@ -1,7 +1,7 @@
 // Replacement policies: which of them are one machine, and which a walk through one set tells apart.
-#include "deduce/cache_model.hpp"
-#include "deduce/geometry/policy.hpp"
-#include "deduce/geometry/probe.hpp"
+#include "deduce/cache/cache_model.hpp"
+#include "deduce/cache/policy.hpp"
+#include "deduce/cache/probe.hpp"
 #include "sim/memory/replacement.hpp"
 #include "validate/random_cache.hpp"
 
@@ -76,10 +76,10 @@ PolicyFinding of_one_set(const std::string& policy, std::int64_t ways, double ou
                                  .overflows = 2 * bytes,
                                  .largest = 1 << 20,
                                  .base = path.base()};
-    geometry::Probe probe(chase, question);
-    geometry::Offsets lines;
+    cache::Probe probe(chase, question);
+    cache::Offsets lines;
     for (std::int64_t i = 0; i <= ways; ++i) lines.push_back(static_cast<std::uint64_t>(i * kLine * kSets));
-    return geometry::find_policy(probe, lines, {}, kLine);
+    return cache::find_policy(probe, lines, {}, kLine);
 }
 
 // Lines of two words: none can be visited more than twice in a tour.
@@ -112,10 +112,10 @@ TEST(Policies, OddsAreCountedBesideAccidentsThatMayBeMisses) {
     const Chase chase = std::ref(path);
     const CacheQuestion question{
         .threshold = path.threshold(), .fits = 4096, .overflows = 16384, .largest = 1 << 20, .base = path.base()};
-    geometry::Probe probe(chase, question);
-    geometry::Offsets lines;
+    cache::Probe probe(chase, question);
+    cache::Offsets lines;
     for (std::uint64_t i = 0; i <= 8; ++i) lines.push_back(i * 1024);
-    const auto found = geometry::find_policy(probe, lines, {}, 64);
+    const auto found = cache::find_policy(probe, lines, {}, 64);
     EXPECT_EQ(found.name, "way-odds");
     ASSERT_EQ(found.odds.size(), 8U);
     EXPECT_NEAR(found.odds.front(), 0.3, 0.02);

@@ -15,8 +15,8 @@
 
 namespace gputomo::scan::testing {
 
-inline deduce::Estimate decided(std::string path, deduce::Value value) {
-    deduce::Estimate e;
+inline results::Estimate decided(std::string path, results::Value value) {
+    results::Estimate e;
     e.path = std::move(path);
     e.value = std::move(value);
     e.method = "fake, by decree";
@@ -27,23 +27,23 @@ inline deduce::Estimate decided(std::string path, deduce::Value value) {
 /// Experiment::run is a plain function, so what each of these does is kept in a static place by its letter.
 class FakeExperiments {
 public:
-    using Body = std::function<experiments::Outcome(experiments::Context&)>;
+    using Body = std::function<results::Outcome(experiments::Context&)>;
 
     FakeExperiments() {
-        for (auto& body : bodies()) body = [](experiments::Context&) { return experiments::Outcome{}; };
+        for (auto& body : bodies()) body = [](experiments::Context&) { return results::Outcome{}; };
     }
     static void body(char letter, Body body) { bodies().at(static_cast<std::size_t>(letter - 'a')) = std::move(body); }
     template <class E>
     static void throws(char letter, const std::string& what) {
-        body(letter, [what](experiments::Context&) -> experiments::Outcome { throw E(what); });
+        body(letter, [what](experiments::Context&) -> results::Outcome { throw E(what); });
     }
-    static void finds(char letter, const std::vector<deduce::Estimate>& estimates) {
-        body(letter, [estimates](experiments::Context&) { return experiments::Outcome{.estimates = estimates}; });
+    static void finds(char letter, const std::vector<results::Estimate>& estimates) {
+        body(letter, [estimates](experiments::Context&) { return results::Outcome{.estimates = estimates}; });
     }
     static experiments::Experiment make(char letter, std::vector<std::string_view> needs = {}) {
         static constexpr std::array<std::string_view, 4> kIds{"a", "b", "c", "d"};
-        static constexpr std::array<experiments::Outcome (*)(experiments::Context&), 4> kRuns{run<0>, run<1>, run<2>,
-                                                                                              run<3>};
+        static constexpr std::array<results::Outcome (*)(experiments::Context&), 4> kRuns{run<0>, run<1>, run<2>,
+                                                                                          run<3>};
         const auto index = static_cast<std::size_t>(letter - 'a');
         return {kIds.at(index), "A fake", "nobody", std::move(needs), {}, {}, kRuns.at(index)};
     }
@@ -54,7 +54,7 @@ private:
         return all;
     }
     template <std::size_t I>
-    static experiments::Outcome run(experiments::Context& context) {
+    static results::Outcome run(experiments::Context& context) {
         return bodies()[I](context);
     }
 };

@@ -2,8 +2,8 @@
 
 #include "fakes.hpp"
 
-#include "experiments/arithmetic/operations.hpp"
 #include "machine/json.hpp"
+#include "measure/throughput/operations.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,9 +28,9 @@ namespace fs = std::filesystem;
 
 TEST(Description, TakesTheNameOfEveryTimedOperation) {
     machine::Machine machine;
-    for (const auto& operation : experiments::all_operations())
+    for (const auto& operation : measure::all_operations())
         machine.operations[std::string(operation.name)].latency.set(4, {.method = "made up"});
-    EXPECT_EQ(machine::from_json(machine::to_json(machine)).operations.size(), experiments::all_operations().size());
+    EXPECT_EQ(machine::from_json(machine::to_json(machine)).operations.size(), measure::all_operations().size());
 }
 
 class FolderTest : public ::testing::Test {
@@ -51,9 +51,9 @@ protected:
 };
 class WriteFile : public FolderTest {};
 
-deduce::Estimate undecided(std::string path, std::vector<deduce::Value> candidates) {
+results::Estimate undecided(std::string path, std::vector<results::Value> candidates) {
     auto e = decided(std::move(path), std::int64_t{});
-    e.verdict = deduce::Verdict::undecided;
+    e.verdict = results::Verdict::undecided;
     e.candidates = std::move(candidates);
     return e;
 }
@@ -75,13 +75,13 @@ Record measured() {
     out.estimates.front().interval = {37.5, 38.5};
     out.estimates.front().note = "by one warp";
     auto& gone = out.estimates.emplace_back(decided("caches.l3.capacity", std::int64_t{}));
-    gone.verdict = deduce::Verdict::absent;
+    gone.verdict = results::Verdict::absent;
     out.traces = {{"a/levels",
                    "a",
                    {{"size", "bytes", {1, 2, 3}}, {"latency", "cycles", {0.1, 1.0 / 3, 1e300}}},
                    {"Title", "size", {"latency"}, true, false, "", "latency"}},
                   {"a/empty", "a", {{"size", "", {}}}, {}}};
-    using enum experiments::CodeResult;
+    using enum results::CodeResult;
     out.code_checks = {{"chase", failed, "8 x LD", "7 x LD", "LD R0\nEXIT"},
                        {"loop", passed, "BRA", "BRA", ""},
                        {"spin", unavailable, "BRA", "the device has no machine code", ""}};
@@ -118,7 +118,7 @@ TEST(ScanJson, ComesBackAsItWas) {
         SCOPED_TRACE(was[i].path);
         EXPECT_EQ(is[i].path, was[i].path);
         EXPECT_EQ(is[i].verdict, was[i].verdict);
-        EXPECT_TRUE(was[i].verdict != deduce::Verdict::decided || is[i].value == was[i].value);
+        EXPECT_TRUE(was[i].verdict != results::Verdict::decided || is[i].value == was[i].value);
         EXPECT_EQ(is[i].candidates, was[i].candidates);
         EXPECT_EQ(is[i].method, was[i].method);
         EXPECT_EQ(is[i].confidence, was[i].confidence);
@@ -133,9 +133,9 @@ TEST(ScanJson, ComesBackAsItWas) {
     EXPECT_EQ(trace.plot.shade, "latency");
     EXPECT_EQ(trace.plot.until, "");
     EXPECT_EQ(back.records[0].outcome.code_checks.at(0).listing, "LD R0\nEXIT");
-    EXPECT_EQ(back.records[0].outcome.code_checks.at(0).result, experiments::CodeResult::failed);
-    EXPECT_EQ(back.records[0].outcome.code_checks.at(1).result, experiments::CodeResult::passed);
-    EXPECT_EQ(back.records[0].outcome.code_checks.at(2).result, experiments::CodeResult::unavailable);
+    EXPECT_EQ(back.records[0].outcome.code_checks.at(0).result, results::CodeResult::failed);
+    EXPECT_EQ(back.records[0].outcome.code_checks.at(1).result, results::CodeResult::passed);
+    EXPECT_EQ(back.records[0].outcome.code_checks.at(2).result, results::CodeResult::unavailable);
     EXPECT_THAT(back.records[0].outcome.warnings, ElementsAre("the clock moved"));
 }
 

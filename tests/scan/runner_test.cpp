@@ -37,7 +37,7 @@ TEST_F(RunnerTest, KeepsWhatEachExperimentFoundAndWhatItWasRunWith) {
         EXPECT_EQ(context.findings.number("shared.latency"), 38);
         EXPECT_EQ(context.seed, 7U);
         EXPECT_TRUE(context.quick);
-        return experiments::Outcome{.warnings = {"warm"}};
+        return results::Outcome{.warnings = {"warm"}};
     });
     const auto scan = run({FakeExperiments::make('a'), FakeExperiments::make('b', {"a"})}, {.seed = 7, .quick = true});
     EXPECT_EQ(scan.device_name, "Scripted");
@@ -80,11 +80,11 @@ TEST_F(RunnerTest, AnErrorEndsItsExperimentAndWhatNeedsItOnly) {
 }
 
 TEST_F(RunnerTest, ALostDeviceEndsTheScan) {
-    FakeExperiments::body('b', [this](experiments::Context&) -> experiments::Outcome {
+    FakeExperiments::body('b', [this](experiments::Context&) -> results::Outcome {
         device.lost = true;
         throw DeviceError("cuCtxSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS");
     });
-    FakeExperiments::body('c', [](experiments::Context&) -> experiments::Outcome {
+    FakeExperiments::body('c', [](experiments::Context&) -> results::Outcome {
         ADD_FAILURE() << "ran on a lost device";
         return {};
     });
@@ -111,7 +111,7 @@ TEST_F(RunnerTest, ADeviceThatReturnsAnotherWordIsLostToo) {
 
 TEST_F(RunnerTest, AnInterruptKeepsWhatWasMeasuredAndStartsNothingMore) {
     FakeExperiments::finds('a', {decided("shared.latency", std::int64_t{38})});
-    FakeExperiments::body('b', [](experiments::Context& context) -> experiments::Outcome {
+    FakeExperiments::body('b', [](experiments::Context& context) -> results::Outcome {
         context.progress(0.5, "half");
         ADD_FAILURE() << "went on after the interrupt";
         return {};
@@ -148,7 +148,7 @@ TEST_F(RunnerTest, ProgressGrowsFromNoughtToOneOverThePlan) {
     const auto half = [](experiments::Context& context) {
         context.progress(0.5, "half");
         context.progress(7, "too much");
-        return experiments::Outcome{};
+        return results::Outcome{};
     };
     FakeExperiments::body('a', half);
     FakeExperiments::body('b', half);
@@ -185,11 +185,11 @@ TEST(Describe, AnEstimateBecomesALeafWithItsProvenance) {
     latency.note = "of 12 repetitions";
     scan.findings.add(latency);
     auto ways = decided("caches.l1.ways", std::int64_t{});
-    ways.verdict = deduce::Verdict::undecided;
+    ways.verdict = results::Verdict::undecided;
     ways.candidates = {std::int64_t{4}, std::int64_t{8}};
     scan.findings.add(ways);
     auto l2 = decided("caches.l2.capacity", std::int64_t{});
-    l2.verdict = deduce::Verdict::absent;
+    l2.verdict = results::Verdict::absent;
     scan.findings.add(l2);
     scan.findings.add(decided("clock.sm_mhz", std::int64_t{1300}));
     const auto machine = describe(scan);

@@ -20,28 +20,28 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-experiments::MixSurface surface() {
-    experiments::MixSurface made{.gpu = "GPU",
-                                 .sms = 4,
-                                 .max_warps = 64,
-                                 .sm_mhz = 1980,
-                                 .curves = {},
-                                 .checked_kernels = 2,
-                                 .warnings = {"one"}};
+measure::MixSurface surface() {
+    measure::MixSurface made{.gpu = "GPU",
+                             .sms = 4,
+                             .max_warps = 64,
+                             .sm_mhz = 1980,
+                             .curves = {},
+                             .checked_kernels = 2,
+                             .warnings = {"one"}};
     made.curves.push_back(
         {.shape = {.chains = 2, .arithmetic_only = true}, .sm_mhz = {}, .samples = {{1, 0.25, 1}, {4, 1, 0.5}}});
-    made.curves.push_back({.shape = {.access = experiments::MixAccess::l2, .alpha = 3, .chains = 1, .accesses = 2},
+    made.curves.push_back({.shape = {.access = measure::MixAccess::l2, .alpha = 3, .chains = 1, .accesses = 2},
                            .sm_mhz = 1965,
                            .samples = {{7, 0.125, 0.9}}});
     return made;
 }
 
-void expect_same(const experiments::MixSurface& read) {
+void expect_same(const measure::MixSurface& read) {
     const auto made = surface();
     EXPECT_EQ(to_json(read), to_json(made));
     ASSERT_EQ(read.curves.size(), 2U);
     EXPECT_TRUE(read.curves[0].shape.arithmetic_only);
-    EXPECT_EQ(read.curves[1].shape.access, experiments::MixAccess::l2);
+    EXPECT_EQ(read.curves[1].shape.access, measure::MixAccess::l2);
     EXPECT_EQ(read.curves[1].shape.accesses, 2);
     EXPECT_EQ(read.curves[0].samples[1].instructions_per_cycle, 1);
 }
@@ -79,7 +79,7 @@ TEST(Gzip, DamagedDataAreRefused) {
 }
 
 /// The most instructions per cycle of `access` alone, or of adds alone.
-double most_alone(const experiments::MixSurface& surface, bool adds) {
+double most_alone(const measure::MixSurface& surface, bool adds) {
     double most = 0;
     for (const auto& curve : surface.curves)
         if (curve.shape.arithmetic_only == adds && (adds || curve.shape.alpha == 0))
@@ -87,7 +87,7 @@ double most_alone(const experiments::MixSurface& surface, bool adds) {
     return most;
 }
 
-experiments::MixSurface recorded(const std::string& access, const std::string& run = "") {
+measure::MixSurface recorded(const std::string& access, const std::string& run = "") {
     return load_surface(GPUTOMO_SOURCE_DIR "/recordings/h200-surface-" + access + run + ".json.gz");
 }
 

@@ -1,9 +1,9 @@
 // Cycles from an arithmetic operation to the one that needs its result, and the machine instructions that it takes.
 #include "experiments/experiments.hpp"
 
-#include "experiments/arithmetic/loops.hpp"
 #include "experiments/clock/clock_watch.hpp"
-#include "experiments/estimates.hpp"
+#include "measure/throughput/loops.hpp"
+#include "results/estimates.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -59,7 +59,7 @@ std::string text_of(const Expansion& expansion) {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-deduce::Estimate instructions_estimate(const TimedOperation& operation, const Expansion& expansion) {
+results::Estimate instructions_estimate(const TimedOperation& operation, const Expansion& expansion) {
     const auto path = fmt::format("operations[{}].instructions", operation.name);
     const Evidence evidence{"arithmetic_latency: machine code of 2n operations less that of n", kConfidence,
                             text_of(expansion)};
@@ -98,7 +98,7 @@ void compile_ahead(device::Device& device, std::span<const TimedOperation> opera
 
 Outcome measure(Context& context) {
     Outcome outcome;
-    deduce::Trace trace{.name = "arithmetic_latency/operations", .experiment = "arithmetic_latency"};
+    results::Trace trace{.name = "arithmetic_latency/operations", .experiment = "arithmetic_latency"};
     trace.columns = {{"operation", "row", {}}, {"latency", "cycles", {}}};
     const auto target = target_of(context.device);
     const auto operations = timed_operations(target, context.quick);

@@ -21,7 +21,7 @@ int warp_size_of(const device::Device& device) {
 int size_of(const Findings& findings, const TimedOperation& operation) {
     const auto* counted = findings.find(fmt::format("operations[{}].instructions", operation.name));
     if (counted != nullptr) {
-        const auto& value = counted->verdict == deduce::Verdict::decided || counted->candidates.empty()
+        const auto& value = counted->verdict == results::Verdict::decided || counted->candidates.empty()
                                 ? counted->value
                                 : counted->candidates.front();
         if (const auto* whole = std::get_if<std::int64_t>(&value); whole != nullptr)
@@ -33,7 +33,7 @@ int size_of(const Findings& findings, const TimedOperation& operation) {
     return std::max(1, std::min(operation.size, static_cast<int>(std::lround(*latency / *single))));
 }
 
-deduce::Estimate rate_estimate(std::string path, double rate, const Evidence& evidence) {
+results::Estimate rate_estimate(std::string path, double rate, const Evidence& evidence) {
     return decided_real(std::move(path), {rate, rate * (1 - kMostGained), rate * (1 + kMostLost)}, evidence);
 }
 

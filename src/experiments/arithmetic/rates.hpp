@@ -1,9 +1,9 @@
 // Rates of operations and lanes of units, as estimates.
 #pragma once
 
-#include "experiments/arithmetic/operations.hpp"
-#include "experiments/estimates.hpp"
 #include "experiments/experiment.hpp"
+#include "measure/throughput/operations.hpp"
+#include "results/estimates.hpp"
 
 namespace gputomo::experiments {
 
@@ -16,7 +16,7 @@ namespace gputomo::experiments {
 
 /// A measured rate falls short of the truth by the loop's control and by ramps at both ends, and exceeds it by a clock
 /// read at most.
-[[nodiscard]] deduce::Estimate rate_estimate(std::string path, double rate, const Evidence& evidence);
+[[nodiscard]] results::Estimate rate_estimate(std::string path, double rate, const Evidence& evidence);
 
 /// Lanes are whole, and divided evenly among an SM's schedulers: of the whole numbers that the rate allows, the one
 /// that can be halved most often. The rate itself where it allows none.

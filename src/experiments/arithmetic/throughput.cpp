@@ -1,10 +1,10 @@
 // Arithmetic operations per cycle of one SM against the number of warps.
 #include "experiments/experiments.hpp"
 
-#include "experiments/arithmetic/loops.hpp"
 #include "experiments/arithmetic/rates.hpp"
 #include "experiments/clock/clock_watch.hpp"
-#include "experiments/estimates.hpp"
+#include "measure/throughput/loops.hpp"
+#include "results/estimates.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -119,9 +119,9 @@ public:
         return without_control(best);
     }
 
-    [[nodiscard]] deduce::Trace trace() const {
-        deduce::Trace trace{.name = fmt::format("arithmetic_throughput/{}/loops", operation_.name),
-                            .experiment = "arithmetic_throughput"};
+    [[nodiscard]] results::Trace trace() const {
+        results::Trace trace{.name = fmt::format("arithmetic_throughput/{}/loops", operation_.name),
+                             .experiment = "arithmetic_throughput"};
         trace.columns = {{"operations", "count", {}},
                          {"chains", "count", {}},
                          {"warps", "count", {}},
@@ -175,9 +175,9 @@ private:
     std::vector<LoopRate> measured_;
 };
 
-deduce::Trace trace_of(const TimedOperation& operation, const Sweep& sweep) {
-    deduce::Trace trace{.name = fmt::format("arithmetic_throughput/{}", operation.name),
-                        .experiment = "arithmetic_throughput"};
+results::Trace trace_of(const TimedOperation& operation, const Sweep& sweep) {
+    results::Trace trace{.name = fmt::format("arithmetic_throughput/{}", operation.name),
+                         .experiment = "arithmetic_throughput"};
     trace.columns.push_back({"warps", "count", {sweep.warps.begin(), sweep.warps.end()}});
     for (std::size_t i = 0; i < sweep.rates.size(); ++i)
         trace.columns.push_back({fmt::format("ilp{}", kChains[i]), "operations/cycle", sweep.rates[i]});

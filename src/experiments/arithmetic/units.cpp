@@ -1,10 +1,10 @@
 // Which unit executes each operation, from pairs of operations that run together.
 #include "experiments/experiments.hpp"
 
-#include "deduce/units.hpp"
-#include "experiments/arithmetic/loops.hpp"
+#include "deduce/pipeline/units.hpp"
 #include "experiments/arithmetic/rates.hpp"
 #include "experiments/clock/clock_watch.hpp"
+#include "measure/throughput/loops.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -217,7 +217,7 @@ private:
             case deduce::UnitUse::all:
                 // One machine instruction has one unit: what else it gets in the way of may be how it is dispatched.
                 if (rows_[row].size == 1) {
-                    std::vector<deduce::Value> candidates{names({verdict.units.front()}), names(verdict.units)};
+                    std::vector<results::Value> candidates{names({verdict.units.front()}), names(verdict.units)};
                     if (may_have_own(row, verdict.units.front()))
                         candidates.emplace_back(std::vector{std::string(rows_[row].operation.family)});
                     outcome_.estimates.push_back(undecided(path, std::move(candidates), evidence));
@@ -263,7 +263,7 @@ private:
     /// The issue limit hides whether the operation shares a unit: with one such unit, that one needs no further one to
     /// explain anything.
     void report_hidden(const std::string& path, const deduce::UnitVerdict& verdict, Evidence evidence) {
-        std::vector<deduce::Value> candidates;
+        std::vector<results::Value> candidates;
         for (const auto unit : verdict.units) candidates.emplace_back(names({unit}));
         if (candidates.size() > 1) return outcome_.estimates.push_back(undecided(path, candidates, evidence));
         evidence.confidence = kHiddenConfidence;
@@ -294,7 +294,7 @@ private:
                                 fmt::format("{:.3g} latencies, {:.3g} turns of {}", by_latency, by_rate,
                                             map_.units()[verdict.units.front()].name)};
         if (lowest == highest) return outcome_.estimates.push_back(decided(path, lowest, evidence));
-        std::vector<deduce::Value> candidates;
+        std::vector<results::Value> candidates;
         for (auto count = lowest; count <= highest; ++count) candidates.emplace_back(count);
         outcome_.estimates.push_back(undecided(path, candidates, evidence));
     }
@@ -334,14 +334,14 @@ private:
     double issued_per_cycle_ = 0;  ///< machine instructions of an SM: the most seen so far
     deduce::UnitMap map_;
     Outcome outcome_;
-    deduce::Trace trace_{.name = "arithmetic_units/pairs",
-                         .experiment = "arithmetic_units",
-                         .columns = {{"first", "row", {}},
-                                     {"second", "row", {}},
-                                     {"first alone", "cycles", {}},
-                                     {"second alone", "cycles", {}},
-                                     {"together", "cycles", {}},
-                                     {"share", "", {}}}};
+    results::Trace trace_{.name = "arithmetic_units/pairs",
+                          .experiment = "arithmetic_units",
+                          .columns = {{"first", "row", {}},
+                                      {"second", "row", {}},
+                                      {"first alone", "cycles", {}},
+                                      {"second alone", "cycles", {}},
+                                      {"together", "cycles", {}},
+                                      {"share", "", {}}}};
 };
 
 /// Units are represented by the pipelines' operations, as long as they are not one and the same.

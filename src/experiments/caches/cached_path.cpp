@@ -1,11 +1,11 @@
 #include "experiments/caches/cached_path.hpp"
 
-#include "deduce/statistics.hpp"
-#include "experiments/caches/settled_latency.hpp"
-#include "experiments/caches/trace_map.hpp"
-#include "experiments/chase/chase_array.hpp"
-#include "experiments/device_facts.hpp"
-#include "experiments/estimates.hpp"
+#include "measure/chase/chase_array.hpp"
+#include "measure/chase/settled_latency.hpp"
+#include "measure/chase/trace_map.hpp"
+#include "measure/kernel/device_facts.hpp"
+#include "results/estimates.hpp"
+#include "units/statistics.hpp"
 
 #include <fmt/format.h>
 
@@ -30,8 +30,8 @@ constexpr std::uint64_t kFinestBehind = 64;
 /// Geometry of small caches takes no more loads than this a lap.
 constexpr std::uint64_t kMostGeometryLoads = 1 << 15;
 
-deduce::Trace trace_of(const PathQuestion& question, const deduce::LevelSweep& sweep) {
-    deduce::Trace trace{.name = question.experiment + "/levels", .experiment = question.experiment};
+results::Trace trace_of(const PathQuestion& question, const deduce::LevelSweep& sweep) {
+    results::Trace trace{.name = question.experiment + "/levels", .experiment = question.experiment};
     trace.columns = {{"size", "bytes", {}},
                      {"median", "cycles", {}},
                      {"low", "cycles", {}},
@@ -106,7 +106,7 @@ void add_unfilled(const std::string& name, const PathQuestion& question, Outcome
 }
 
 /// What the walk sees of a latency.
-deduce::Estimate at_least(const std::string& path, double seen, Evidence evidence) {
+results::Estimate at_least(const std::string& path, double seen, Evidence evidence) {
     evidence.note = fmt::format("at least {:.0f}: what a nearer level's time hides is not known", seen);
     return undecided(path, {}, evidence);
 }
@@ -235,7 +235,7 @@ std::optional<double> seen_latency(Context& context, const PathFindings& finding
 }
 
 void measure_latencies(Context& context, const PathFindings& findings, const PathQuestion& question, Outcome& outcome) {
-    deduce::Trace trace{.name = question.experiment + "/by_sm", .experiment = question.experiment};
+    results::Trace trace{.name = question.experiment + "/by_sm", .experiment = question.experiment};
     trace.columns = {{"level", "number", {}}, {"sm", "id", {}}, {"latency", "cycles", {}}};
     trace.plot = {.title = fmt::format("Latency of each level of the path \"{}\" by SM", question.path),
                   .x = "sm",

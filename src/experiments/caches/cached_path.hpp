@@ -2,10 +2,11 @@
 // them.
 #pragma once
 
-#include "deduce/geometry.hpp"
-#include "deduce/levels.hpp"
-#include "experiments/caches/unhidden_lines.hpp"
+#include "deduce/cache/geometry.hpp"
+#include "deduce/cache/levels.hpp"
 #include "experiments/experiment.hpp"
+#include "measure/chase/chase_array.hpp"
+#include "measure/chase/unhidden_lines.hpp"
 
 #include <array>
 #include <functional>
@@ -60,8 +61,6 @@ struct PathFindings {
     /// Latencies that belong to the level `index`.
     [[nodiscard]] std::array<double, 2> borders_of(std::size_t index) const;
 };
-
-class ChaseArray;
 
 /// Everything of a path whose loads are those of an array: levels, geometry, latencies. The question lacks `least_step`
 /// and `walk`.

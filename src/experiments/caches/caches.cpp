@@ -1,16 +1,16 @@
 // The caches on the way to global memory: which there are, their geometry, and how far the memory behind them is.
 #include "experiments/experiments.hpp"
 
-#include "deduce/geometry.hpp"
-#include "deduce/levels.hpp"
-#include "deduce/statistics.hpp"
+#include "deduce/cache/geometry.hpp"
+#include "deduce/cache/levels.hpp"
 #include "experiments/caches/overfill_walks.hpp"
-#include "experiments/caches/settled_latency.hpp"
-#include "experiments/caches/trace_map.hpp"
-#include "experiments/chase/chase_array.hpp"
 #include "experiments/clock/clock_watch.hpp"
-#include "experiments/device_facts.hpp"
-#include "experiments/estimates.hpp"
+#include "measure/chase/chase_array.hpp"
+#include "measure/chase/settled_latency.hpp"
+#include "measure/chase/trace_map.hpp"
+#include "measure/kernel/device_facts.hpp"
+#include "results/estimates.hpp"
+#include "units/statistics.hpp"
 
 #include <fmt/format.h>
 
@@ -80,8 +80,8 @@ struct FoundCache {
     std::uint64_t smallest = 512;  ///< array that only this cache serves on that chase
 };
 
-deduce::Trace trace_of(std::string name, const deduce::LevelSweep& sweep) {
-    deduce::Trace trace{.name = std::move(name), .experiment = "caches"};
+results::Trace trace_of(std::string name, const deduce::LevelSweep& sweep) {
+    results::Trace trace{.name = std::move(name), .experiment = "caches"};
     trace.columns = {{"size", "bytes", {}}, {"stride", "bytes", {}}, {"median", "cycles", {}},
                      {"low", "cycles", {}}, {"high", "cycles", {}},  {"mean", "cycles", {}}};
     for (const auto& point : sweep.points) {
@@ -118,8 +118,8 @@ public:
         for (const double latency : trace.latencies) ++counts[std::llround(latency)];
         return trace;
     }
-    [[nodiscard]] deduce::Trace trace() const {
-        deduce::Trace trace{.name = name_, .experiment = "caches"};
+    [[nodiscard]] results::Trace trace() const {
+        results::Trace trace{.name = name_, .experiment = "caches"};
         trace.columns = {{"size", "bytes", {}}, {"latency", "cycles", {}}, {"loads", "count", {}}};
         trace.plot = {.title = "How many loads took how long, by size of the array",
                       .x = "size",
@@ -174,7 +174,7 @@ Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, deduce::LevelQuestio
 }
 
 /// Of all its parts alike: the latency of a cache in slices depends on the address.
-deduce::Estimate latency_of(const FoundCache& cache, const std::string& prefix) {
+results::Estimate latency_of(const FoundCache& cache, const std::string& prefix) {
     // A quarter: with replacement other than LRU an array of the level's full size need not be there.
     const auto offsets = deduce::strided(std::max(cache.level.fits / 4, cache.smallest), cache.stride);
     const auto mean =
@@ -265,7 +265,7 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
     const std::uint32_t every = (sms + kMostSms - 1) / kMostSms;
     const double step = clock_step(context.findings);
     far.describe(0.9, "memory latency by SM");
-    deduce::Trace trace{.name = "caches/memory_by_sm", .experiment = "caches"};
+    results::Trace trace{.name = "caches/memory_by_sm", .experiment = "caches"};
     trace.columns = {{"sm", "id", {}}, {"latency", "cycles", {}}};
     trace.plot = {"Latency of memory by SM", "sm", {"latency"}, false, false};
     MemoryLoads loads(far, offsets, threshold);
@@ -295,8 +295,8 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
 /// Of the caches whose lines are known, for people to look at.
 void add_trace_maps(const Hierarchy& hierarchy, std::uint64_t room, Outcome& outcome) {
     const auto number = [&](const std::string& path) {
-        const auto found = std::ranges::find(outcome.estimates, path, &deduce::Estimate::path);
-        const auto* value = found == outcome.estimates.end() || found->verdict != deduce::Verdict::decided
+        const auto found = std::ranges::find(outcome.estimates, path, &results::Estimate::path);
+        const auto* value = found == outcome.estimates.end() || found->verdict != results::Verdict::decided
                                 ? nullptr
                                 : std::get_if<std::int64_t>(&found->value);
         return value == nullptr ? std::uint64_t{0} : static_cast<std::uint64_t>(*value);

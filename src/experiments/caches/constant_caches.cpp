@@ -2,8 +2,8 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/caches/cached_path.hpp"
-#include "experiments/chase/chase_array.hpp"
 #include "experiments/clock/clock_watch.hpp"
+#include "measure/chase/chase_array.hpp"
 
 #include <algorithm>
 

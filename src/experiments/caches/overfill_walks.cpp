@@ -1,6 +1,6 @@
 #include "experiments/caches/overfill_walks.hpp"
 
-#include "experiments/estimates.hpp"
+#include "results/estimates.hpp"
 
 #include <fmt/format.h>
 
@@ -72,8 +72,8 @@ private:
 
 deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& question, Outcome& outcome) {
     auto found = OverfillWalks(array, question).run();
-    deduce::Trace trace{.name = fmt::format("{}/{}_overfill", question.experiment, question.name),
-                        .experiment = question.experiment};
+    results::Trace trace{.name = fmt::format("{}/{}_overfill", question.experiment, question.name),
+                         .experiment = question.experiment};
     trace.columns = {{"size", "bytes", {}}, {"misses", "percent", {}}, {"served_nearer_than_memory", "percent", {}}};
     for (const auto& point : found.points) {
         const double row[] = {static_cast<double>(point.bytes), 100 * (1 - point.hit), 100 * point.other};
@@ -88,7 +88,7 @@ deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& que
     return found;
 }
 
-std::optional<deduce::Estimate> capacity_of(const deduce::Overfill& found, const OverfillQuestion& question) {
+std::optional<results::Estimate> capacity_of(const deduce::Overfill& found, const OverfillQuestion& question) {
     if (!found.capacity) return std::nullopt;
     Evidence evidence{question.experiment +
                           ": the array of which half still hits; the interval ends where all do and where none does",

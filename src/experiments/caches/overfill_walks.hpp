@@ -1,9 +1,10 @@
 // Walks through arrays from what a cache holds to some times as much.
 #pragma once
 
-#include "deduce/levels.hpp"
-#include "deduce/overfill.hpp"
-#include "experiments/chase/chase_array.hpp"
+#include "deduce/cache/levels.hpp"
+#include "deduce/cache/overfill.hpp"
+#include "experiments/experiment.hpp"
+#include "measure/chase/chase_array.hpp"
 
 #include <optional>
 #include <string>
@@ -25,7 +26,7 @@ struct OverfillQuestion {
 [[nodiscard]] deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& question, Outcome& outcome);
 
 /// caches.NAME.capacity where hits end around it, and what is known of partitions in its note.
-[[nodiscard]] std::optional<deduce::Estimate> capacity_of(const deduce::Overfill& found,
-                                                          const OverfillQuestion& question);
+[[nodiscard]] std::optional<results::Estimate> capacity_of(const deduce::Overfill& found,
+                                                           const OverfillQuestion& question);
 
 }  // namespace gputomo::experiments

@@ -1,10 +1,10 @@
 // The clock register: what a read costs, its step, its rate, and which SMs share one.
 #include "experiments/experiments.hpp"
 
-#include "experiments/clock/clock_kernels.hpp"
 #include "experiments/clock/clock_scope.hpp"
 #include "experiments/clock/clock_watch.hpp"
-#include "experiments/estimates.hpp"
+#include "measure/kernel/clock_kernels.hpp"
+#include "results/estimates.hpp"
 
 #include <fmt/format.h>
 

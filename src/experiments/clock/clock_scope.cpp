@@ -1,6 +1,6 @@
 #include "experiments/clock/clock_scope.hpp"
 
-#include "experiments/estimates.hpp"
+#include "results/estimates.hpp"
 
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ std::vector<std::vector<std::uint32_t>> clock_groups(std::span<const BlockStart>
     return groups;
 }
 
-std::vector<deduce::Estimate> clock_scope_estimates(const std::vector<std::vector<std::uint32_t>>& groups) {
+std::vector<results::Estimate> clock_scope_estimates(const std::vector<std::vector<std::uint32_t>>& groups) {
     if (groups.empty()) return {};
     const auto [smallest, largest] = std::ranges::minmax(groups, {}, &std::vector<std::uint32_t>::size);
     Evidence evidence{std::string(kMethod), kConfidence};
@@ -50,7 +50,7 @@ std::vector<deduce::Estimate> clock_scope_estimates(const std::vector<std::vecto
     if (2 * alone > std::ssize(groups)) return {decided("clock.scope", std::string("sm"), evidence)};
     // Clusters differ in size, since faulty SMs are switched off; the SMs of a TPC are few and always all there.
     if (largest.size() > kMostSmsPerTpc) {
-        std::vector<deduce::Estimate> estimates{decided("clock.scope", std::string("gpc"), evidence)};
+        std::vector<results::Estimate> estimates{decided("clock.scope", std::string("gpc"), evidence)};
         // Two registers that read alike by chance would make one cluster of two.
         if (largest.size() < 2 * smallest.size())
             estimates.push_back(decided("topology.sms_per_gpc", static_cast<std::int64_t>(largest.size()), evidence));

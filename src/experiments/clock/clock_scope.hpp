@@ -1,8 +1,9 @@
 // Which SMs read one clock register: those whose blocks, started together, read nearly the same.
 #pragma once
 
-#include "deduce/estimate.hpp"
-#include "experiments/clock/clock_kernels.hpp"
+#include "experiments/experiment.hpp"
+#include "measure/kernel/clock_kernels.hpp"
+#include "results/estimate.hpp"
 
 #include <cstdint>
 #include <span>
@@ -16,7 +17,7 @@ namespace gputomo::experiments {
 /// clock.scope and, where groups are alike, topology.sms_per_tpc (Wong 2010, IV-A, Fig. 5). Groups of unequal size
 /// (current GPUs reset the counters of a whole GPC at once) leave the scope undecided: registers that started together
 /// look like one.
-[[nodiscard]] std::vector<deduce::Estimate> clock_scope_estimates(
+[[nodiscard]] std::vector<results::Estimate> clock_scope_estimates(
     const std::vector<std::vector<std::uint32_t>>& groups);
 
 }  // namespace gputomo::experiments

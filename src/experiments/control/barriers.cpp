@@ -2,9 +2,9 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
-#include "experiments/control/barrier_kernels.hpp"
-#include "experiments/doubled_timing.hpp"
-#include "experiments/estimates.hpp"
+#include "measure/control/barrier_kernels.hpp"
+#include "measure/kernel/doubled_timing.hpp"
+#include "results/estimates.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -73,7 +73,7 @@ private:
 void block_latency(Context& context, Outcome& outcome) {
     Latency latency(context.device, BarrierKind::block, "BAR");
     add_code_checks(latency.compiled(), outcome);
-    deduce::Trace trace{.name = "barriers/latency", .experiment = "barriers"};
+    results::Trace trace{.name = "barriers/latency", .experiment = "barriers"};
     trace.columns = {{"warps", "count", {}}, {"latency", "cycles", {}}};
     const int most =
         std::min(kMaxThreads, latency.compiled().properties().max_threads_per_block) / static_cast<int>(kWarp);
@@ -129,7 +129,7 @@ constexpr Group kFirstHalf{0, kHalf};
 constexpr Group kSecondHalf{kHalf, kWarp};
 constexpr Group kSecondWarp{kWarp, 2 * kWarp};
 
-void add_rows(deduce::Trace& trace, BarrierCase which, std::span<const BarrierRecord> records) {
+void add_rows(results::Trace& trace, BarrierCase which, std::span<const BarrierRecord> records) {
     for (std::size_t t = 0; t < records.size(); ++t) {
         if (!records[t].recorded) continue;
         const auto& [first, second] = records[t].passages;
@@ -173,7 +173,7 @@ std::string pairing(std::span<const BarrierRecord> records) {
     return fmt::format("{}", fmt::join(pairs, ", "));
 }
 
-std::string what_the_listings_say(Context& context, const Granularity& granularity, deduce::Trace& trace) {
+std::string what_the_listings_say(Context& context, const Granularity& granularity, results::Trace& trace) {
     const auto look = [&](BarrierCase which) {
         auto records = run_barrier_case(context.device, which);
         add_rows(trace, which, records);
@@ -199,7 +199,7 @@ std::string what_the_listings_say(Context& context, const Granularity& granulari
 }
 
 void semantics(Context& context, Outcome& outcome) {
-    deduce::Trace trace{.name = "barriers/cases", .experiment = "barriers"};
+    results::Trace trace{.name = "barriers/cases", .experiment = "barriers"};
     trace.columns = {{"case", "row", {}},
                      {"thread", "", {}},
                      {"arrived", "cycles", {}},

@@ -1,10 +1,10 @@
 // What a warp does whose threads go different ways, and what branches cost.
 #include "experiments/experiments.hpp"
 
-#include "deduce/statistics.hpp"
 #include "experiments/clock/clock_watch.hpp"
-#include "experiments/control/divergent_paths.hpp"
-#include "experiments/estimates.hpp"
+#include "measure/control/divergent_paths.hpp"
+#include "results/estimates.hpp"
+#include "units/statistics.hpp"
 
 #include <fmt/format.h>
 
@@ -94,7 +94,7 @@ Seen look_at_cases(DivergentPaths& kernel) {
     return seen;
 }
 
-deduce::Estimate first_path_estimate(const Seen& seen, std::optional<bool> then_falls_through) {
+results::Estimate first_path_estimate(const Seen& seen, std::optional<bool> then_falls_through) {
     const Evidence evidence{
         "control_flow: which of the clauses of 2 and of 32 else-ifs is timed first, by machine code where there is "
         "some",
@@ -109,7 +109,7 @@ deduce::Estimate first_path_estimate(const Seen& seen, std::optional<bool> then_
     return decided("issue.first_path", std::string(taken ? "taken" : "fall-through"), evidence);
 }
 
-deduce::Estimate reconvergence_estimate(const Seen& seen) {
+results::Estimate reconvergence_estimate(const Seen& seen) {
     const Evidence evidence{
         "control_flow: whether all threads of a warp read the same clock behind the paths that they took", kConfidence};
     if (seen.together.size() == 1)
@@ -119,10 +119,10 @@ deduce::Estimate reconvergence_estimate(const Seen& seen) {
 }
 
 /// Two warps with 32 paths each (Wong 2010, Fig. 7); one warp would be Fig. 8.
-deduce::Trace timeline(DivergentPaths& kernel, Outcome& outcome) {
+results::Trace timeline(DivergentPaths& kernel, Outcome& outcome) {
     const auto key = kCases[0].key;
     const auto times = kernel.run(2, key);
-    deduce::Trace trace{.name = "control_flow/timeline", .experiment = "control_flow"};
+    results::Trace trace{.name = "control_flow/timeline", .experiment = "control_flow"};
     trace.columns = {{"warp", "", {}}, {"path", "", {}}, {"begin", "cycles", {}}, {"end", "cycles", {}}};
     std::array<Paths, 2> warps;
     for (std::size_t w = 0; w < 2; ++w) {
@@ -143,8 +143,8 @@ deduce::Trace timeline(DivergentPaths& kernel, Outcome& outcome) {
 }
 
 /// Cycles of the whole chain of else-ifs, against the number of paths that threads of the warp took.
-deduce::Trace cost_against_paths(DivergentPaths& kernel) {
-    deduce::Trace trace{.name = "control_flow/cost", .experiment = "control_flow"};
+results::Trace cost_against_paths(DivergentPaths& kernel) {
+    results::Trace trace{.name = "control_flow/cost", .experiment = "control_flow"};
     trace.columns = {{"paths", "count", {}}, {"cycles", "cycles", {}}, {"inside", "cycles", {}}};
     for (int count = 1; count <= kPaths; ++count) {
         const auto key = [count](int t) { return t % count; };
@@ -167,7 +167,7 @@ deduce::Trace cost_against_paths(DivergentPaths& kernel) {
 /// Cycles of a nest of ifs against how many of its branches split the warp, and what one more split adds.
 void divergence_cost(Context& context, Outcome& outcome) {
     NestedIfs kernel(context.device);
-    deduce::Trace trace{.name = "control_flow/depth", .experiment = "control_flow"};
+    results::Trace trace{.name = "control_flow/depth", .experiment = "control_flow"};
     trace.columns = {{"splits", "count", {}}, {"cycles", "cycles", {}}};
     std::vector<double> steps;
     for (int splits = 0; splits <= NestedIfs::kNests; ++splits) {
@@ -194,7 +194,7 @@ void divergence_cost(Context& context, Outcome& outcome) {
     std::ranges::copy_if(steps, std::back_inserter(usual),
                          [&](double step) { return std::abs(step - all.value) <= reach; });
     auto each = usual.empty() ? all : summarise(usual);
-    each.value = deduce::mean_near_median(steps, reach);
+    each.value = mean_near_median(steps, reach);
     const Evidence evidence{"control_flow: a nest of sixteen ifs, of which 0 to 16 split the warp", kConfidence,
                             fmt::format("{} of {} splits cost that, all of them {:.0f} to {:.0f} cycles", usual.size(),
                                         steps.size(), all.low, all.high)};

@@ -1,10 +1,10 @@
 // How much code a warp gets from the first instruction cache at once.
 #include "experiments/experiments.hpp"
 
-#include "deduce/fetch_blocks.hpp"
+#include "deduce/pipeline/fetch_blocks.hpp"
 #include "experiments/clock/clock_watch.hpp"
-#include "experiments/estimates.hpp"
-#include "experiments/instruction_supply/fetch_steps.hpp"
+#include "measure/code_fetch/fetch_steps.hpp"
+#include "results/estimates.hpp"
 
 #include <fmt/format.h>
 
@@ -51,9 +51,9 @@ std::vector<deduce::FetchPlace> places_of(const std::vector<FetchStep>& steps, d
     return places;
 }
 
-deduce::Trace trace_of(const std::vector<FetchStep>& steps, int filling, std::uint64_t sweep) {
-    deduce::Trace trace{.name = fmt::format("fetch_block/steps_{}_behind_{}_bytes", filling, sweep),
-                        .experiment = "fetch_block"};
+results::Trace trace_of(const std::vector<FetchStep>& steps, int filling, std::uint64_t sweep) {
+    results::Trace trace{.name = fmt::format("fetch_block/steps_{}_behind_{}_bytes", filling, sweep),
+                         .experiment = "fetch_block"};
     trace.columns = {{"offset", "bytes", {}}, {"cycles", "cycles", {}}};
     for (const auto& step : steps) {
         trace.columns[0].values.push_back(static_cast<double>(step.offset - steps.front().offset));
@@ -65,14 +65,14 @@ deduce::Trace trace_of(const std::vector<FetchStep>& steps, int filling, std::ui
     return trace;
 }
 
-deduce::Estimate estimate_of(const deduce::FetchBlocks& found, std::size_t places) {
+results::Estimate estimate_of(const deduce::FetchBlocks& found, std::size_t places) {
     const auto wrong = static_cast<double>(places - found.explained) / static_cast<double>(places);
     const Evidence evidence{
         kMethod, static_cast<double>(found.explained + 1) / static_cast<double>(places + 2),
         fmt::format("explains {} of {} steps, the next best size {}", found.explained, places, found.runner_up)};
     if (found.sizes.size() == 1 && wrong <= kMostWrong)
         return decided(kLeaf, static_cast<std::int64_t>(found.sizes.front()), evidence);
-    std::vector<deduce::Value> candidates;
+    std::vector<results::Value> candidates;
     if (wrong <= kMostWrong)
         for (const auto size : found.sizes) candidates.emplace_back(static_cast<std::int64_t>(size));
     return undecided(kLeaf, std::move(candidates), evidence);

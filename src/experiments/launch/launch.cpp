@@ -2,10 +2,10 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
-#include "experiments/compiled_kernel.hpp"
-#include "experiments/device_facts.hpp"
-#include "experiments/estimates.hpp"
-#include "experiments/launch/residency.hpp"
+#include "measure/kernel/compiled_kernel.hpp"
+#include "measure/kernel/device_facts.hpp"
+#include "measure/residency/residency.hpp"
+#include "results/estimates.hpp"
 
 #include <fmt/format.h>
 
@@ -167,7 +167,7 @@ void add_starts(Context& context, double replacement, Outcome& outcome) {
     const auto sms = static_cast<double>(sms_of(device));
     const auto most_threads = device.attribute(device::Attribute::max_threads_per_multiprocessor).value_or(1024);
     const auto most_blocks = device.attribute(device::Attribute::max_blocks_per_multiprocessor).value_or(8);
-    deduce::Trace trace{.name = "launch/starts", .experiment = "launch"};
+    results::Trace trace{.name = "launch/starts", .experiment = "launch"};
     trace.columns = {{"warps", "warp/block", {}}, {"cycles", "cycles/block/SM", {}}, {"own", "cycles/block/SM", {}}};
     for (int warps = 1; warps * kWarp <= kernel.properties().max_threads_per_block; warps *= 2) {
         context.progress(0.9, fmt::format("empty blocks of {} warps", warps));
@@ -207,7 +207,7 @@ Outcome measure(Context& context) {
         outcome.warnings.emplace_back("launch: no SM ran two blocks after each other");
         return outcome;
     }
-    deduce::Trace trace{.name = "launch/block_replacement", .experiment = "launch"};
+    results::Trace trace{.name = "launch/block_replacement", .experiment = "launch"};
     trace.columns = {{"gap", "cycles", gaps}};
     outcome.traces.push_back(std::move(trace));
     const Measured gap = summarise(gaps);

@@ -2,8 +2,8 @@
 // together.
 #include "experiments/experiments.hpp"
 
-#include "experiments/estimates.hpp"
-#include "experiments/launch/residency.hpp"
+#include "measure/residency/residency.hpp"
+#include "results/estimates.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -82,7 +82,7 @@ private:
     void ask(Question question);
     [[nodiscard]] std::optional<Question> where_they_differ() const;
     void conclude(Outcome& outcome) const;
-    [[nodiscard]] deduce::Trace stairs();
+    [[nodiscard]] results::Trace stairs();
 
     Context& context_;
     device::Device& device_;
@@ -221,8 +221,8 @@ void RegisterFile::conclude(Outcome& outcome) const {
                                                rules_.front().file, file_));
 }
 
-deduce::Trace RegisterFile::stairs() {
-    deduce::Trace trace{.name = "register_file/largest_block", .experiment = "register_file"};
+results::Trace RegisterFile::stairs() {
+    results::Trace trace{.name = "register_file/largest_block", .experiment = "register_file"};
     trace.columns = {{"registers", "count", {}}, {"threads", "count", {}}, {"used", "count", {}}};
     for (int i = 1; i <= kStairs; ++i) {
         const int registers = most_registers_ * i / kStairs;

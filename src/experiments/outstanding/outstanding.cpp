@@ -2,14 +2,14 @@
 // descriptions.
 #include "experiments/experiments.hpp"
 
-#include "deduce/change_point.hpp"
-#include "deduce/outstanding_bound.hpp"
-#include "deduce/outstanding_fit.hpp"
-#include "deduce/outstanding_steps.hpp"
+#include "deduce/in_flight/outstanding_bound.hpp"
+#include "deduce/in_flight/outstanding_fit.hpp"
+#include "deduce/in_flight/outstanding_steps.hpp"
+#include "deduce/series/change_point.hpp"
 #include "experiments/caches/known_caches.hpp"
 #include "experiments/clock/clock_watch.hpp"
-#include "experiments/estimates.hpp"
 #include "experiments/outstanding/surface.hpp"
+#include "results/estimates.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -71,7 +71,7 @@ constexpr PaperPlot kPaperPlots[] = {{"unique_x1", 1, 1},    {"unique_x2", 1, 2}
                                      {"merger2_x1", 2, 1},   {"merger4_x2", 4, 2},  {"merger8_x4", 8, 4},
                                      {"merger16_x4", 16, 4}, {"merger32_x4", 32, 4}};
 
-std::int64_t count_of(const deduce::Estimate& count) { return std::get<std::int64_t>(count.value); }
+std::int64_t count_of(const results::Estimate& count) { return std::get<std::int64_t>(count.value); }
 
 int most_loads(const device::Device& device) {
     const auto target = device.ptx_target();
@@ -116,8 +116,8 @@ public:
 private:
     std::vector<OutstandingPoint> loads_of(int warps, InFlightSurface& surface, std::string_view from);
     void find_warp_limit();
-    [[nodiscard]] deduce::Estimate at_least(std::string leaf, std::span<const Seen> seen, OutstandingUnit unit,
-                                            const char* what) const;
+    [[nodiscard]] results::Estimate at_least(std::string leaf, std::span<const Seen> seen, OutstandingUnit unit,
+                                             const char* what) const;
     [[nodiscard]] Seen seen_of(std::vector<OutstandingPoint> points, double lone) const;
     Seen launches_from_memory();
     InFlightSurface& memory();
@@ -125,9 +125,9 @@ private:
     void sweep();
     void sweep_curve(int loads, const InFlightPattern& pattern, int most_warps);
     void report(const std::vector<OutstandingFit>& fits);
-    [[nodiscard]] deduce::Trace thread_latency() const;
+    [[nodiscard]] results::Trace thread_latency() const;
     void report_table(const std::vector<OutstandingFit>& fits);
-    void leave_open(std::vector<deduce::Value> candidates, Evidence evidence, const char* reason);
+    void leave_open(std::vector<results::Value> candidates, Evidence evidence, const char* reason);
     std::optional<deduce::Step> exact_lines(int about);
     [[nodiscard]] Prediction predict(OutstandingUnit unit, int entries);
     void try_step(Prediction& prediction, int loads, const InFlightPattern& pattern);
@@ -154,8 +154,8 @@ private:
 /// Blocks of this many warps, each with 1 to `most_loads_` loads of a line of its own under way.
 std::vector<OutstandingPoint> Study::loads_of(int warps, InFlightSurface& surface, std::string_view from) {
     std::vector<OutstandingPoint> points;
-    deduce::Trace trace{.name = fmt::format("outstanding/{}loads_of_{}_warps", from, warps),
-                        .experiment = "outstanding"};
+    results::Trace trace{.name = fmt::format("outstanding/{}loads_of_{}_warps", from, warps),
+                         .experiment = "outstanding"};
     trace.columns = {{"loads", "count", {}}, {"complete", "cycles", {}}};
     trace.plot = {
         fmt::format("Loads of each of {} warps, each of one line", warps), "loads", {"complete"}, false, false};
@@ -210,8 +210,8 @@ Seen Study::launches_from_memory() {
 }
 
 /// Where no limit was met: what was surely under way at once, by the place that shows most.
-deduce::Estimate Study::at_least(std::string leaf, std::span<const Seen> seen, OutstandingUnit unit,
-                                 const char* what) const {
+results::Estimate Study::at_least(std::string leaf, std::span<const Seen> seen, OutstandingUnit unit,
+                                  const char* what) const {
     deduce::OutstandingBound best;
     double latency = 0;
     for (const auto& [points, of_these] : seen) {
@@ -308,7 +308,7 @@ void Study::sweep() {
 }
 
 void Study::report(const std::vector<OutstandingFit>& fits) {
-    deduce::Trace trace{.name = "outstanding/descriptions", .experiment = "outstanding"};
+    results::Trace trace{.name = "outstanding/descriptions", .experiment = "outstanding"};
     trace.columns = {{"unit", "0 none, 1 threads, 2 sectors, 3 lines, 4 instructions", {}},
                      {"entries", "count", {}},
                      {"error", "share of latency", {}},
@@ -330,7 +330,7 @@ void Study::report(const std::vector<OutstandingFit>& fits) {
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
     }
     outcome_.traces.push_back(std::move(trace));
-    deduce::Trace surface{.name = "outstanding/surface", .experiment = "outstanding"};
+    results::Trace surface{.name = "outstanding/surface", .experiment = "outstanding"};
     surface.columns = {{"loads", "count", {}},     {"share", "threads", {}}, {"sectors", "count", {}},
                        {"lanes", "threads", {}},   {"threads", "count", {}}, {"complete", "cycles", {}},
                        {"described", "cycles", {}}};
@@ -352,8 +352,8 @@ void Study::report(const std::vector<OutstandingFit>& fits) {
 
 /// Launches of whole warps whose threads each load lines of their own (Lashgar 2015, 3.1), with any number of loads a
 /// thread.
-deduce::Trace Study::thread_latency() const {
-    deduce::Trace trace{.name = "outstanding/thread_latency", .experiment = "outstanding"};
+results::Trace Study::thread_latency() const {
+    results::Trace trace{.name = "outstanding/thread_latency", .experiment = "outstanding"};
     trace.columns = {{"threads", "count", {}}, {"loads", "count", {}}, {"latency", "cycles", {}}};
     trace.plot = {.title =
                       "Thread-latency surface: cycles until all loads are there, each of a line of its own, by threads "
@@ -379,7 +379,7 @@ std::string in_words(const std::vector<OutstandingFit>& fits) {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-void Study::leave_open(std::vector<deduce::Value> candidates, Evidence evidence, const char* reason) {
+void Study::leave_open(std::vector<results::Value> candidates, Evidence evidence, const char* reason) {
     const std::vector seen{seen_of(points_, far_), launches_from_memory()};
     auto lines = at_least(path("outstanding_at_least"), seen, OutstandingUnit::lines, "lines");
     const auto instructions = at_least({}, seen, OutstandingUnit::instructions, "instructions");
@@ -499,7 +499,7 @@ void Study::report_table(const std::vector<OutstandingFit>& fits) {
 void Study::find_merging() {
     std::optional<deduce::Step> step;
     for (const int loads : {1, 2}) {
-        deduce::Trace trace{.name = fmt::format("outstanding/merging_x{}", loads), .experiment = "outstanding"};
+        results::Trace trace{.name = fmt::format("outstanding/merging_x{}", loads), .experiment = "outstanding"};
         trace.columns = {{"requests", "count", {}}, {"complete", "cycles", {}}};
         trace.plot = {"Requests of several warps for one line", "requests", {"complete"}, false, false};
         for (int warps = 1; warps <= kWarp; ++warps) {
@@ -558,7 +558,7 @@ std::optional<deduce::Step> Study::exact_lines(int about) {
 }
 
 void Study::plot(const std::string& name, InFlightShape shape, const InFlightPattern& pattern, int step) {
-    deduce::Trace trace{.name = "outstanding/" + name, .experiment = "outstanding"};
+    results::Trace trace{.name = "outstanding/" + name, .experiment = "outstanding"};
     trace.columns = {
         {"threads", "count", {}}, {"latency", "cycles", {}}, {"variance", "cycles^2", {}}, {"complete", "cycles", {}}};
     trace.plot = {fmt::format("Thread-latency plot: {} {} a thread, {}", shape.count, name_of(shape.access),

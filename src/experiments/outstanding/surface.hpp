@@ -2,8 +2,9 @@
 // and pattern.
 #pragma once
 
-#include "deduce/outstanding_model.hpp"
-#include "experiments/outstanding/in_flight.hpp"
+#include "deduce/in_flight/outstanding_model.hpp"
+#include "experiments/experiment.hpp"
+#include "measure/in_flight/in_flight.hpp"
 
 #include <map>
 #include <memory>

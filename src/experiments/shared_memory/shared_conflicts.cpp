@@ -1,6 +1,6 @@
 #include "experiments/shared_memory/shared_conflicts.hpp"
 
-#include "deduce/statistics.hpp"
+#include "units/statistics.hpp"
 
 #include <cmath>
 
@@ -36,7 +36,7 @@ public:
     [[nodiscard]] double steady(const std::vector<std::uint32_t>& offsets) const {
         std::vector<double> readings;
         for (int i = 0; i < kReadings; ++i) readings.push_back(latency_(offsets));
-        return deduce::median(readings);
+        return median(readings);
     }
 
     [[nodiscard]] bool costly(std::uint32_t word) const {
@@ -84,8 +84,8 @@ std::optional<Banks> deduce_banks(const PatternLatency& latency, std::uint32_t w
     return banks;
 }
 
-deduce::Trace stride_trace(const PatternLatency& latency, std::uint32_t warp_size) {
-    deduce::Trace trace{.name = "shared_latency/strides", .experiment = "shared_latency"};
+results::Trace stride_trace(const PatternLatency& latency, std::uint32_t warp_size) {
+    results::Trace trace{.name = "shared_latency/strides", .experiment = "shared_latency"};
     trace.columns = {{"stride", "words", {}}, {"latency", "cycles", {}}};
     trace.plot = {"Shared memory: latency of a warp's load against stride", "stride", {"latency"}, false, false};
     for (std::uint32_t stride = 0; stride < kLargestStride; ++stride) {

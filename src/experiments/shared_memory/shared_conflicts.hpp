@@ -36,6 +36,6 @@ struct Banks {
 inline constexpr std::uint32_t kFarthestWord = 256;
 
 /// Latency against stride, 0 to 64 words (Mei 2014, Listing 1).
-[[nodiscard]] deduce::Trace stride_trace(const PatternLatency& latency, std::uint32_t warp_size);
+[[nodiscard]] results::Trace stride_trace(const PatternLatency& latency, std::uint32_t warp_size);
 
 }  // namespace gputomo::experiments

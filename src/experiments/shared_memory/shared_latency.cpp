@@ -3,9 +3,9 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
-#include "experiments/estimates.hpp"
 #include "experiments/shared_memory/shared_conflicts.hpp"
-#include "experiments/shared_memory/shared_kernel.hpp"
+#include "measure/throughput/shared_kernel.hpp"
+#include "results/estimates.hpp"
 
 namespace gputomo::experiments {
 namespace {

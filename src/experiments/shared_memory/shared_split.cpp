@@ -3,9 +3,9 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/caches/known_caches.hpp"
-#include "experiments/chase/pointer_chase.hpp"
-#include "experiments/chase/pointer_chase_kernels.hpp"
-#include "experiments/estimates.hpp"
+#include "measure/chase/pointer_chase.hpp"
+#include "measure/chase/pointer_chase_kernels.hpp"
+#include "results/estimates.hpp"
 
 #include <fmt/format.h>
 
@@ -147,7 +147,7 @@ Outcome SharedSplit::measure() {
         return outcome;
     }
     const auto found = splits();
-    deduce::Trace trace{.name = "shared_split/lines", .experiment = "shared_split"};
+    results::Trace trace{.name = "shared_split/lines", .experiment = "shared_split"};
     trace.columns = {{"shared", "bytes", {}}, {"lines", "count", {}}};
     for (const auto& split : found) {
         trace.columns[0].values.push_back(static_cast<double>(split.shared));

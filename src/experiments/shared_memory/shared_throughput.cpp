@@ -2,8 +2,8 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
-#include "experiments/estimates.hpp"
-#include "experiments/shared_memory/shared_kernel.hpp"
+#include "measure/throughput/shared_kernel.hpp"
+#include "results/estimates.hpp"
 
 #include <fmt/format.h>
 
@@ -54,7 +54,7 @@ std::vector<int> thread_counts(const device::Device& device, int most) {
 
 Outcome measure(Context& context) {
     Outcome outcome;
-    deduce::Trace trace{.name = "shared_throughput/warps", .experiment = "shared_throughput"};
+    results::Trace trace{.name = "shared_throughput/warps", .experiment = "shared_throughput"};
     trace.columns = {
         {"width", "bytes", {}}, {"chains", "count", {}}, {"threads", "count", {}}, {"rate", "bytes/cycle", {}}};
     trace.plot = {.title = "Bytes per cycle from shared memory against the threads that read, by the bytes of a load",

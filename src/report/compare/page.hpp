@@ -1,8 +1,8 @@
 // The comparison report: machine descriptions side by side, what differs, and how it changed over generations.
 #pragma once
 
-#include "deduce/estimate.hpp"
 #include "machine/machine.hpp"
+#include "results/estimate.hpp"
 
 #include <string>
 #include <utility>
@@ -12,7 +12,7 @@ namespace gputomo::report {
 
 /// A plot under the trends.
 struct TrendPlot {
-    deduce::Trace trace;
+    results::Trace trace;
     std::vector<std::string> lines;  ///< y columns that are drawn as lines; the others are points
 };
 

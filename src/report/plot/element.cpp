@@ -15,12 +15,12 @@
 namespace gputomo::report {
 namespace {
 
-nlohmann::ordered_json axis_json(const deduce::Trace::Column& column, bool log, bool zero) {
+nlohmann::ordered_json axis_json(const results::Trace::Column& column, bool log, bool zero) {
     return {{"name", column.name}, {"unit", shown_unit(column.unit)}, {"log", log}, {"zero", zero}};
 }
 
 /// What the drawer reads. Six digits are more than the screen shows.
-std::string data_json(const deduce::Trace& trace, const std::vector<Series>& series, const Overlay& overlay) {
+std::string data_json(const results::Trace& trace, const std::vector<Series>& series, const Overlay& overlay) {
     const auto digits = [](double value) { return nlohmann::ordered_json::parse(fmt::format("{:.7g}", value)); };
     nlohmann::ordered_json json{{"x", axis_json(*series.front().x, trace.plot.log_x, false)},
                                 {"y", axis_json(*series.front().y, trace.plot.log_y, true)},
@@ -55,7 +55,7 @@ std::string data_json(const deduce::Trace& trace, const std::vector<Series>& ser
 }
 
 /// Without the lines that nobody has chosen yet.
-deduce::Trace at_first(const deduce::Trace& trace, const Overlay& overlay) {
+results::Trace at_first(const results::Trace& trace, const Overlay& overlay) {
     auto first = trace;
     for (std::size_t i = 0; i < overlay.lines.size(); ++i)
         if (!overlay.shown[i]) std::erase(first.plot.y, overlay.lines[i]);
@@ -68,7 +68,7 @@ bool Overlay::has(std::string_view series) const {
     return std::find(lines.begin(), lines.end(), series) != lines.end();
 }
 
-std::string plot_element(const deduce::Trace& trace, const Overlay& overlay) {
+std::string plot_element(const results::Trace& trace, const Overlay& overlay) {
     const auto picture = svg(at_first(trace, overlay), overlay.lines);
     if (picture.empty()) return {};
     const auto series = series_of(trace);

@@ -2,7 +2,7 @@
 // build time.
 #pragma once
 
-#include "deduce/estimate.hpp"
+#include "results/estimate.hpp"
 
 #include <string>
 #include <string_view>
@@ -18,7 +18,7 @@ struct Overlay {
 };
 
 /// A figure with the static picture and, with scripts, the thinned data. Empty where there is nothing to draw.
-[[nodiscard]] std::string plot_element(const deduce::Trace& trace, const Overlay& overlay = {});
+[[nodiscard]] std::string plot_element(const results::Trace& trace, const Overlay& overlay = {});
 
 /// Vega, Vega-Lite and what turns each figure into a zoomable plot once it comes into view. Empty where `page` has no
 /// plot or the build has no scripts.

@@ -24,7 +24,7 @@ constexpr double kPlacesAcross = 160, kPlacesDown = 100;
 /// More lines in a plot nobody tells apart.
 constexpr std::size_t kMostSeries = 12;
 
-const deduce::Trace::Column* column(const deduce::Trace& trace, const std::string& name) {
+const results::Trace::Column* column(const results::Trace& trace, const std::string& name) {
     const auto found =
         std::find_if(trace.columns.begin(), trace.columns.end(), [&](const auto& c) { return c.name == name; });
     return found == trace.columns.end() ? nullptr : &*found;
@@ -75,7 +75,7 @@ void keep_strongest(Series& series, bool log_x, bool log_y) {
     std::sort(series.points.begin(), series.points.end());
 }
 
-void thin(Series& series, const deduce::Trace::Plot& plot) {
+void thin(Series& series, const results::Trace::Plot& plot) {
     if (series.points.size() <= (series.shade != nullptr ? kMostCells : kMostPoints)) return;
     if (series.shade != nullptr || series.until != nullptr)
         keep_strongest(series, plot.log_x, plot.log_y);
@@ -85,14 +85,14 @@ void thin(Series& series, const deduce::Trace::Plot& plot) {
 }
 
 /// The column that the plot names, if it has as many rows as `x`.
-const deduce::Trace::Column* beside(const deduce::Trace& trace, const std::string& name,
-                                    const deduce::Trace::Column& x) {
+const results::Trace::Column* beside(const results::Trace& trace, const std::string& name,
+                                     const results::Trace::Column& x) {
     const auto* found = name.empty() ? nullptr : column(trace, name);
     return found != nullptr && found->values.size() == x.values.size() ? found : nullptr;
 }
 
 /// One series of each value of the plot's split column; one of all rows where there is none.
-std::vector<Series> parts_of(const deduce::Trace& trace, const Series& whole) {
+std::vector<Series> parts_of(const results::Trace& trace, const Series& whole) {
     const auto* split = beside(trace, trace.plot.split, *whole.x);
     if (split == nullptr) return {whole};
     std::map<double, Series> parts;
@@ -110,7 +110,7 @@ std::vector<Series> parts_of(const deduce::Trace& trace, const Series& whole) {
 
 }  // namespace
 
-std::vector<Series> series_of(const deduce::Trace& trace) {
+std::vector<Series> series_of(const results::Trace& trace) {
     const auto& plot = trace.plot;
     const auto* xs = column(trace, plot.x);
     if (xs == nullptr) return {};
@@ -123,7 +123,7 @@ std::vector<Series> series_of(const deduce::Trace& trace) {
                       .y = ys,
                       .shade = beside(trace, plot.shade, *xs),
                       .until = beside(trace, plot.until, *xs)};
-        const auto finite = [](const deduce::Trace::Column* column, std::size_t i) {
+        const auto finite = [](const results::Trace::Column* column, std::size_t i) {
             return column == nullptr || std::isfinite(column->values[i]);
         };
         for (std::size_t i = 0; i < xs->values.size(); ++i)

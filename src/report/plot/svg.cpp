@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kWidth = 640, kHeight = 300, kLeft = 64, kRight = 16, kTop = 16, kBottom = 44;
 constexpr std::array<std::string_view, 6> kColours{"#2f6fde", "#d9622b", "#2a9d63", "#a04bc4", "#b08a1e", "#5b6b7b"};
-std::string label_of(const deduce::Trace::Column& column) {
+std::string label_of(const results::Trace::Column& column) {
     const auto unit = shown_unit(column.unit);
     return column.name + (unit.empty() ? "" : ", " + unit);
 }
@@ -123,7 +123,7 @@ std::string marks(const Series& series, const Scales& scales, bool as_line) {
 
 }  // namespace
 
-std::string svg(const deduce::Trace& trace, const std::vector<std::string>& lines) {
+std::string svg(const results::Trace& trace, const std::vector<std::string>& lines) {
     const auto all = series_of(trace);
     if (all.empty()) return {};
     Range x_range, y_range, shades;

@@ -1,0 +1,131 @@
+#include "deduce/cache/growing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gputomo::deduce::cache {
+namespace {
+
+/// Arrays of more lines take too many loads.
+constexpr std::uint64_t kMostLines = 512;
+constexpr std::uint32_t kWarmLaps = 4, kLaps = 8;
+/// The first set to overflow does so this many lines, and a quarter, past the capacity that is known, at the latest.
+constexpr std::uint64_t kFirstStep = 4;
+/// Share of the laps in which a line of an overfull set misses at least.
+constexpr double kMisses = 0.5;
+/// Sets about which is predicted, at least, and arrays in which that is tried.
+constexpr int kPredictions = 128, kFewestArrays = 24;
+/// Of the predictions about any one set, this share has to be right.
+constexpr double kPredicts = 0.9;
+
+class Grower {
+public:
+    Grower(Probe& probe, std::uint64_t line, std::uint64_t fitting)
+        : probe_(probe), line_(line), fitting_(fitting / line) {}
+
+    Growing run() {
+        if (fitting_ == 0 || 2 * fitting_ > kMostLines)
+            return against(fmt::format("arrays of {} lines are not grown line by line", fitting_));
+        if (!grow()) return std::move(result_);
+        std::stable_sort(found_.sets.begin(), found_.sets.end(),
+                         [](const Offsets& a, const Offsets& b) { return a.size() > b.size(); });
+        if (const auto agreement = predict(); agreement < kPredicts)
+            return against(fmt::format(
+                "{} sets of up to {} lines: what is predicted of one of them is right in {:.0f}% of the trials",
+                found_.sets.size(), found_.ways().front(), agreement * 100));
+        result_.found = std::move(found_);
+        return std::move(result_);
+    }
+
+private:
+    Growing against(std::string why) { return {std::nullopt, std::move(why)}; }
+
+    Offsets missing(const Offsets& tour) {
+        const auto rates = probe_.miss_rates(tour, kWarmLaps, kLaps);
+        Offsets lines;
+        for (std::size_t i = 0; i < tour.size(); ++i)
+            if (rates[i] > kMisses) lines.push_back(tour[i]);
+        return lines;
+    }
+
+    /// From an array of which nothing misses until every line does. A line that alone begins to miss came to a set that
+    /// is overfull already.
+    bool grow() {
+        Offsets known;
+        const std::uint64_t most = std::min(kMostLines, probe_.question().largest / line_);
+        while (fitting_ > 1 && !missing(strided(fitting_ * line_, line_)).empty()) --fitting_;
+        for (std::uint64_t lines = fitting_ + 1; lines <= most; ++lines) {
+            const auto now = missing(strided(lines * line_, line_));
+            Offsets fresh;
+            std::set_difference(now.begin(), now.end(), known.begin(), known.end(), std::back_inserter(fresh));
+            if (known.empty() && fresh.empty() && lines > fitting_ + fitting_ / 4 + kFirstStep) {
+                result_ =
+                    against(fmt::format("arrays of up to {} lines overflow, and no line misses in most laps", lines));
+                return false;
+            }
+            if (fresh.size() > 1) found_.sets.push_back(fresh);
+            known.insert(known.end(), fresh.begin(), fresh.end());
+            std::sort(known.begin(), known.end());
+            if (known.size() == lines) return true;
+        }
+        result_ =
+            against(fmt::format("{} lines are of {} sets that overflow one after the other, the others never miss",
+                                known.size(), found_.sets.size()));
+        return false;
+    }
+
+    /// All sets overfull by one line; leaving one out, whichever it is, lets those and only those stay that are its
+    /// set's. Returns the share that was right of the set of which it was smallest.
+    double predict() {
+        std::vector<int> agreed(found_.sets.size(), 0);
+        int arrays = 0;
+        for (; arrays < kFewestArrays || found_.trials.made < kPredictions; ++arrays) {
+            Offsets tour;
+            std::vector<bool> stays;
+            for (const auto& set : found_.sets) {
+                Offsets lines = set;
+                stays.push_back(probe_.draw(2) == 0);
+                if (stays.back()) lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(probe_.draw(lines.size())));
+                tour.insert(tour.end(), lines.begin(), lines.end());
+            }
+            std::shuffle(tour.begin(), tour.end(), probe_.random());
+            auto slow = missing(tour);
+            std::sort(slow.begin(), slow.end());
+            for (std::size_t s = 0; s < found_.sets.size(); ++s) {
+                const bool stayed = std::ranges::none_of(
+                    found_.sets[s], [&](std::uint64_t line) { return std::ranges::binary_search(slow, line); });
+                ++found_.trials.made;
+                found_.trials.agreed += stayed == stays[s] ? 1 : 0;
+                agreed[s] += stayed == stays[s] ? 1 : 0;
+            }
+        }
+        return static_cast<double>(*std::ranges::min_element(agreed)) / arrays;
+    }
+
+    Probe& probe_;
+    std::uint64_t line_;
+    std::uint64_t fitting_;  ///< lines
+    GrownSets found_;
+    Growing result_;
+};
+
+}  // namespace
+
+std::vector<std::uint64_t> GrownSets::ways() const {
+    std::vector<std::uint64_t> ways;
+    for (const auto& set : sets) ways.push_back(set.size() - 1);
+    return ways;
+}
+
+Offsets GrownSets::company() const {
+    Offsets company;
+    for (std::size_t s = 1; s < sets.size(); ++s) company.insert(company.end(), sets[s].begin(), sets[s].end() - 1);
+    return company;
+}
+
+Growing find_sets_by_growing(Probe& probe, std::uint64_t line, std::uint64_t fitting) {
+    return Grower(probe, line, fitting).run();
+}
+
+}  // namespace gputomo::deduce::cache

@@ -1,0 +1,254 @@
+#include "deduce/cache/index.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+namespace gputomo::deduce::cache {
+namespace {
+
+/// Set bits that the search for colliding combinations can afford.
+constexpr std::size_t kMostSetBits = 16;
+/// Lines of other sets tried at once, and lines of the same set one by one, before sets by modulo are believed.
+constexpr std::uint64_t kMostOthers = 1 << 15, kSameTried = 12;
+constexpr std::uint64_t kLargestFactor = 131;
+/// Of more lines than this, those are tried first that miss most often, so many of them: in laps at least, and for each
+/// way, while that takes no more than so many loads.
+constexpr std::size_t kFewLines = 64, kSuspects = 16;
+constexpr std::uint32_t kSuspectLaps = 16, kSuspectLapsPerWay = 4;
+constexpr std::uint64_t kSuspectLoads = std::uint64_t{1} << 20;
+
+/// A set that is full, and whether another line belongs to it.
+class FullSet {
+public:
+    FullSet(Probe& probe, const Overfull& overfull, std::uint64_t line)
+        : probe_(probe), line_(line), held_(overfull.lines.begin(), overfull.lines.end() - 1) {}
+    [[nodiscard]] std::uint64_t start() const { return held_.front(); }
+    [[nodiscard]] bool holds(std::uint64_t offset) const {
+        return std::any_of(held_.begin(), held_.end(),
+                           [&](std::uint64_t held) { return held / line_ == offset / line_; });
+    }
+    /// Whether one of these lines belongs to the set.
+    [[nodiscard]] bool any_collides(const Offsets& lines) const {
+        const auto suspects = missing_most(lines);
+        return (!suspects.empty() && come_between(suspects)) || come_between(lines);
+    }
+    [[nodiscard]] bool collides(std::uint64_t offset) const { return come_between({offset}); }
+    /// The one of these lines that belongs to the set, where one does; no two of them are of one set.
+    [[nodiscard]] std::optional<std::uint64_t> colliding(Offsets lines) const {
+        if (auto suspects = missing_most(lines); !suspects.empty() && come_between(suspects))
+            lines = std::move(suspects);
+        else if (!come_between(lines))
+            return std::nullopt;
+        while (lines.size() > 1) {
+            const auto half = lines.begin() + static_cast<std::ptrdiff_t>(lines.size() / 2);
+            const Offsets first(lines.begin(), half);
+            if (come_between(first))
+                lines = first;
+            else
+                lines.erase(lines.begin(), half);
+        }
+        return lines.front();
+    }
+
+private:
+    /// Whether the set's lines do not all stay where these come by.
+    [[nodiscard]] bool come_between(const Offsets& lines) const {
+        Offsets tour = held_;
+        for (const auto offset : lines) {
+            if (holds(offset)) return true;
+            tour.push_back(offset);
+        }
+        return !probe_.full_set_fits(tour, held_.size());
+    }
+    /// Of many lines those that go on missing beside the set's. One that belongs to it does, and the others have sets
+    /// of their own: that a few collide is shown with far fewer loads than that some of many do. Nothing where the
+    /// lines are few.
+    [[nodiscard]] Offsets missing_most(const Offsets& lines) const {
+        if (lines.size() <= kFewLines) return {};
+        Offsets tour = held_;
+        tour.insert(tour.end(), lines.begin(), lines.end());
+        // At random, each of its lines misses about once in as many laps as the set has ways; else, not in every order.
+        const std::uint64_t laps = std::min(kSuspectLapsPerWay * held_.size(), kSuspectLoads / tour.size());
+        std::vector<double> rates(tour.size(), 0);
+        for (std::uint64_t lap = 0; lap == 0 || lap < laps; lap += kSuspectLaps) {
+            const auto now = probe_.miss_rates_in_any_order(tour, kSuspectLaps / 4, kSuspectLaps);
+            std::ranges::transform(rates, now, rates.begin(), std::plus<>());
+        }
+        std::vector<std::size_t> order(lines.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        const auto rate = [&](std::size_t i) { return rates[held_.size() + i]; };
+        std::ranges::partial_sort(order, order.begin() + kSuspects, std::greater<>(), rate);
+        Offsets suspects;
+        for (std::size_t i = 0; i < kSuspects && rate(order[i]) > 0; ++i) suspects.push_back(lines[order[i]]);
+        return suspects;
+    }
+
+    Probe& probe_;
+    std::uint64_t line_;
+    Offsets held_;
+};
+
+/// Sets by modulo repeat at every multiple of their number, so it divides all distances within a set: factors that are
+/// not needed for a collision are taken out.
+std::uint64_t period(Probe& probe, const FullSet& set, const Overfull& overfull, std::uint64_t line) {
+    std::uint64_t common = 0;
+    for (const auto offset : overfull.lines)
+        common = std::gcd(common, (offset > set.start() ? offset - set.start() : set.start() - offset) / line);
+    for (std::uint64_t factor = 2; factor <= kLargestFactor; ++factor)
+        while (common % factor == 0 && common > 1 && set.start() + common / factor * line < probe.span() &&
+               set.collides(set.start() + common / factor * line))
+            common /= factor;
+    return common;
+}
+
+bool is_modulo(Probe& probe, const FullSet& set, std::uint64_t sets, std::uint64_t line) {
+    const std::uint64_t reach = (probe.span() - set.start()) / line;
+    if (sets == 0 || reach < 2 * sets) return false;
+    Offsets others;
+    if (sets <= kMostOthers) {
+        for (std::uint64_t i = 1; i < sets; ++i) others.push_back(set.start() + i * line);
+    } else {
+        for (std::uint64_t i = 2; i < sets; i *= 2) others.push_back(set.start() + i * line);
+        for (std::uint64_t i = 1; i < sets; i += 1 + probe.draw(2 * sets / kMostOthers)) {
+            if (!std::has_single_bit(i) || i == 1) others.push_back(set.start() + i * line);
+        }
+    }
+    if (probe.hidden()) {
+        std::shuffle(others.begin(), others.end(), probe.random());
+        others.resize(std::min<std::size_t>(others.size(), kSameTried));
+        if (std::any_of(others.begin(), others.end(), [&](std::uint64_t other) { return set.collides(other); }))
+            return false;
+    } else if (!others.empty() && set.any_collides(others)) {
+        return false;
+    }
+    for (std::uint64_t i = 0; i < kSameTried; ++i) {
+        const std::uint64_t times =
+            i % 2 == 0 ? 1 + probe.draw(reach / sets - 1) : std::bit_floor(1 + probe.draw(reach / sets - 1));
+        if (!set.collides(set.start() + times * sets * line)) return false;
+    }
+    return true;
+}
+
+/// What leads from one of the set's lines to others leaves the set as it is: by highest bit, each a different one.
+std::vector<std::uint64_t> known_kernel(const Overfull& overfull, std::uint64_t line) {
+    std::vector<std::uint64_t> basis;
+    for (const auto other : overfull.lines) {
+        std::uint64_t vector = (other ^ overfull.lines.front()) / line * line;
+        for (const auto known : basis) vector = std::min(vector, vector ^ known);
+        if (vector == 0) continue;
+        basis.push_back(vector);
+        std::ranges::sort(basis, std::greater<>());
+    }
+    return basis;
+}
+
+/// Looks at one address bit after the other: either it changes the set in a way of its own, or flipped together with
+/// some of those before it leaves the set as it is.
+std::optional<Index> linear_index(Probe& probe, const FullSet& set, const Overfull& overfull, std::uint64_t line) {
+    std::vector<std::uint64_t> independent, kernel;
+    const auto combined = [&](std::uint64_t number) {
+        std::uint64_t offset = 0;
+        for (std::size_t i = 0; i < independent.size(); ++i)
+            if ((number >> i & 1) != 0) offset ^= independent[i];
+        return offset;
+    };
+    const auto known_vectors = known_kernel(overfull, line);
+    for (std::uint64_t bit = line; bit < probe.span(); bit *= 2) {
+        const auto shown =
+            std::ranges::find(known_vectors, bit, [](std::uint64_t vector) { return std::bit_floor(vector); });
+        if (shown != known_vectors.end()) {
+            std::uint64_t vector = *shown;
+            for (const auto lower : kernel)
+                if ((vector & std::bit_floor(lower)) != 0) vector ^= lower;
+            kernel.push_back(vector);
+            continue;
+        }
+        Offsets candidates;
+        for (std::uint64_t number = 0; number < std::uint64_t{1} << independent.size(); ++number)
+            candidates.push_back(set.start() ^ bit ^ combined(number));
+        const auto known =
+            std::find_if(candidates.begin(), candidates.end(), [&](std::uint64_t c) { return set.holds(c); });
+        if (known != candidates.end()) {
+            kernel.push_back((*known ^ set.start()) / line * line);
+        } else if (const auto colliding = set.colliding(candidates)) {
+            kernel.push_back(*colliding ^ set.start());
+        } else {
+            independent.push_back(bit);
+            if (independent.size() > kMostSetBits) return std::nullopt;
+        }
+    }
+    if (kernel.empty() || (std::uint64_t{1} << std::min<std::size_t>(kernel.size(), 40)) < overfull.lines.size())
+        return std::nullopt;
+    std::vector<std::uint64_t> masks;
+    for (const auto own : independent) {
+        std::uint64_t mask = own;
+        for (const auto vector : kernel)
+            if ((vector & own) != 0) mask |= std::bit_floor(vector);
+        masks.push_back(mask);
+    }
+    return Index::linear(std::move(masks), std::move(kernel), line);
+}
+
+}  // namespace
+
+Index Index::modulo(std::uint64_t sets, std::uint64_t line, std::uint64_t address, std::uint64_t span) {
+    Index index;
+    index.sets_ = sets;
+    index.line_ = line;
+    index.first_set_ = address / line % sets;
+    index.span_ = span;
+    return index;
+}
+
+Index Index::linear(std::vector<std::uint64_t> masks, std::vector<std::uint64_t> kernel, std::uint64_t line) {
+    Index index;
+    index.sets_ = std::uint64_t{1} << masks.size();
+    index.line_ = line;
+    index.masks_ = std::move(masks);
+    index.kernel_ = std::move(kernel);
+    return index;
+}
+
+std::uint64_t Index::lines_in_reach() const {
+    return span_ != 0 ? span_ / line_ / sets_ : std::uint64_t{1} << kernel_.size();
+}
+
+std::uint64_t Index::line_of(std::uint64_t set, std::uint64_t i) const {
+    if (span_ != 0) return ((set + sets_ - first_set_) % sets_ + i * sets_) * line_;
+    std::uint64_t offset = 0;
+    for (std::size_t bit = 0; bit < masks_.size(); ++bit)
+        if ((set >> bit & 1) != 0) offset ^= masks_[bit] & (~masks_[bit] + 1);
+    for (std::size_t bit = 0; bit < kernel_.size(); ++bit)
+        if ((i >> bit & 1) != 0) offset ^= kernel_[bit];
+    return offset;
+}
+
+std::uint64_t Index::set_of(std::uint64_t address) const {
+    if (span_ != 0) return address / line_ % sets_;
+    std::uint64_t set = 0;
+    for (std::size_t bit = 0; bit < masks_.size(); ++bit)
+        set |= static_cast<std::uint64_t>(std::popcount(address & masks_[bit]) % 2) << bit;
+    return set;
+}
+
+std::string Index::name() const {
+    if (span_ != 0) return "modulo";
+    std::uint64_t all = 0;
+    for (const auto mask : masks_) {
+        if (!std::has_single_bit(mask)) return "hash";
+        all |= mask;
+    }
+    return all == line_ * (sets_ - 1) ? "modulo" : "bits";
+}
+
+std::optional<Index> find_index(Probe& probe, const Overfull& overfull, std::uint64_t line) {
+    const FullSet set(probe, overfull, line);
+    const std::uint64_t sets = period(probe, set, overfull, line);
+    if (is_modulo(probe, set, sets, line)) return Index::modulo(sets, line, probe.address(), probe.span());
+    return probe.hidden() ? std::nullopt : linear_index(probe, set, overfull, line);
+}
+
+}  // namespace gputomo::deduce::cache

@@ -1,0 +1,126 @@
+#include "deduce/cache/neighbours.hpp"
+
+#include <algorithm>
+#include <random>
+
+namespace gputomo::deduce {
+namespace {
+
+/// Pieces between two first loads of a tour, largest first: the closer, the larger the caches that a lap overflows.
+/// Each tour has them at one place of eight pieces, so that whatever else a load needs that depends on where it is, is
+/// needed for as few places as possible.
+constexpr std::uint64_t kSpacings[] = {24, 16, 8}, kPlaces = 8;
+constexpr std::uint32_t kWarmLaps = 2, kRecordedLaps = 4;
+/// Shares of neighbours that were there: nearly all, and what some may be there for another reason than the cold load
+/// beside them.
+constexpr double kThere = 0.85, kBeyond = 0.25;
+constexpr std::size_t kFewestCold = 24;
+/// Pieces behind a line's end that are looked at, where the next pair lies farther away.
+constexpr std::int64_t kMostAhead = 15;
+
+class NeighbourMethod {
+public:
+    NeighbourMethod(const Chase& chase, const NeighbourQuestion& question) : chase_(chase), q_(question) {}
+
+    Neighbours run() {
+        choose_spacing();
+        Neighbours found;
+        std::uint64_t line = q_.piece;
+        bool told = true;
+        // A line of twice the length holds the neighbour in front of every second load; where it ends, the neighbour
+        // beyond is not there.
+        for (; line < q_.longest_line; line *= 2) {
+            const auto share = share_at(-static_cast<std::int64_t>(line / q_.piece), 2 * line);
+            found.shares.push_back(share);
+            if (share.cold < kFewestCold) told = false;
+            if (share.cold < kFewestCold || share.inside < kThere) break;
+            told = share.inside - share.outside >= kBeyond;
+        }
+        if (told) found.line = line;
+        const auto next_pair = static_cast<std::int64_t>(spacing_);
+        for (std::int64_t pieces = 1; pieces <= kMostAhead && pieces < next_pair && found.line > 0; ++pieces) {
+            const auto share = share_at(pieces, found.line);
+            found.shares.push_back(share);
+            if (share.cold < kFewestCold || share.outside < kThere) break;
+            found.ahead = static_cast<std::uint64_t>(pieces) * q_.piece;
+        }
+        return found;
+    }
+
+private:
+    /// Random order: what is fetched ahead of a walk should not meet the next pair.
+    [[nodiscard]] std::vector<std::uint64_t> firsts_at(std::uint64_t place, std::uint64_t spacing) const {
+        std::vector<std::uint64_t> pieces;
+        const std::uint64_t margin = std::max<std::uint64_t>({q_.longest_line / q_.piece, kMostAhead, kPlaces}),
+                            end = q_.room / q_.piece;
+        for (std::uint64_t at = margin / kPlaces * kPlaces + place;
+             at + margin < end && 2 * (pieces.size() + 1) <= q_.most_loads; at += spacing)
+            pieces.push_back(at);
+        std::mt19937_64 random(q_.seed);
+        std::ranges::shuffle(pieces, random);
+        return pieces;
+    }
+
+    [[nodiscard]] std::vector<double> walk(const std::vector<std::uint64_t>& firsts, std::int64_t distance) const {
+        ChaseRequest request{{}, kWarmLaps, kRecordedLaps};
+        for (const auto piece : firsts) {
+            request.offsets.push_back(piece * q_.piece);
+            request.offsets.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(piece) + distance) *
+                                      q_.piece);
+        }
+        return chase_(request).latencies;
+    }
+
+    /// The first one at which most first loads are cold, or that at which the most are.
+    void choose_spacing() {
+        double most = 0;
+        for (const auto spacing : kSpacings) {
+            const auto readings = walk(firsts_at(0, spacing), -1);
+            std::size_t cold = 0;
+            for (std::size_t i = 0; i < readings.size(); i += 2) cold += readings[i] > q_.border ? 1 : 0;
+            const double part = part_of(cold, readings.size() / 2);
+            if (part <= most) continue;
+            most = part;
+            spacing_ = spacing;
+            if (part >= kThere) break;
+        }
+    }
+
+    /// Neighbours `pieces` away, by whether they lie in the same aligned block.
+    [[nodiscard]] Neighbours::Share share_at(std::int64_t pieces, std::uint64_t block) const {
+        Neighbours::Share share{.distance = pieces * static_cast<std::int64_t>(q_.piece)};
+        std::size_t inside = 0, inside_there = 0, outside = 0, outside_there = 0;
+        for (std::uint64_t place = 0; place < kPlaces && spacing_ > 0; ++place) {
+            const auto firsts = firsts_at(place, spacing_);
+            const auto readings = walk(firsts, pieces);
+            for (std::size_t i = 0; i + 1 < readings.size(); i += 2) {
+                if (readings[i] <= q_.border) continue;
+                const std::uint64_t first = firsts[i / 2 % firsts.size()] * q_.piece;
+                const bool same = first / block == (first + static_cast<std::uint64_t>(share.distance)) / block,
+                           there = readings[i + 1] <= q_.border;
+                (same ? inside : outside) += 1;
+                (same ? inside_there : outside_there) += there ? 1 : 0;
+            }
+        }
+        share.inside = part_of(inside_there, inside);
+        share.outside = part_of(outside_there, outside);
+        share.cold = pieces < 0 ? std::min(inside, outside) : outside;
+        return share;
+    }
+
+    [[nodiscard]] static double part_of(std::size_t some, std::size_t all) {
+        return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all);
+    }
+
+    const Chase& chase_;
+    NeighbourQuestion q_;
+    std::uint64_t spacing_ = 0;
+};
+
+}  // namespace
+
+Neighbours find_neighbours(const Chase& chase, const NeighbourQuestion& question) {
+    return NeighbourMethod(chase, question).run();
+}
+
+}  // namespace gputomo::deduce

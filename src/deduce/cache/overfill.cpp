@@ -1,0 +1,84 @@
+#include "deduce/cache/overfill.hpp"
+
+#include "units/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gputomo::deduce {
+namespace {
+
+/// Shares of the loads that count as all and as none.
+constexpr double kAll = 0.97, kNone = 0.01;
+/// With replacement by age, no load of an array hits that is this much larger than one of which half does. At random, a
+/// third still hits.
+constexpr double kEndsBy = 1.5;
+/// Of the largest array's loads, this share may be faster than loads of memory are.
+constexpr double kFastestOfMemory = 0.005;
+/// Shares of the loads beyond the capacity that another partition serves differ by no more than this.
+constexpr double kPlateau = 0.03;
+/// Sizes at which that share is seen, at least.
+constexpr std::size_t kFewestSizes = 3;
+
+void find_capacity(Overfill& found) {
+    const auto& points = found.points;
+    const auto half = std::ranges::find_if(points, [](const auto& p) { return p.hit < 0.5; });
+    const auto none = std::ranges::find_if(points, [](const auto& p) { return p.hit <= kNone; });
+    if (half == points.begin() || none == points.end()) return;
+    const auto before = half - 1;
+    auto all = half;
+    while (all != points.begin() && (all - 1)->hit < kAll) --all;
+    if (all == points.begin()) return;
+    const double part = (before->hit - 0.5) / (before->hit - half->hit);
+    const double bytes = static_cast<double>(before->bytes) + part * static_cast<double>(half->bytes - before->bytes);
+    found.bracket = {(all - 1)->bytes, none->bytes};
+    if (static_cast<double>(none->bytes) <= kEndsBy * bytes)
+        found.capacity = static_cast<std::uint64_t>(std::llround(bytes));
+}
+
+void find_partitions(Overfill& found, const std::vector<OverfillReading>& readings, double border, double memory) {
+    if (!found.capacity || found.points.back().other > kNone) return;
+    std::vector<double> shares, far;
+    for (std::size_t i = 0; i < readings.size(); ++i) {
+        const auto& point = found.points[i];
+        // From where nothing hits any more to where as much beyond the capacity is left of the others' room as of their
+        // own.
+        if (point.hit > kNone || static_cast<double>(point.bytes) > kEndsBy * static_cast<double>(*found.capacity))
+            continue;
+        shares.push_back(point.other);
+        for (const double latency : readings[i].latencies)
+            if (latency > border && latency < memory) far.push_back(latency);
+    }
+    if (shares.size() < kFewestSizes) return;
+    const double share = median(shares);
+    const auto parts = std::llround(1 / (1 - std::min(share, 1 - kNone)));
+    const auto [low, high] = std::ranges::minmax(shares);
+    if (parts < 2 || high - low > kPlateau || std::abs(share - (1 - 1.0 / static_cast<double>(parts))) > kPlateau)
+        return;
+    found.partitions = parts;
+    found.far_latency = median(far);
+    found.far_interval = {quantile(far, 0.05), quantile(far, 0.95)};
+}
+
+}  // namespace
+
+Overfill deduce_overfill(std::vector<OverfillReading> readings, double border) {
+    Overfill found;
+    std::erase_if(readings, [](const auto& reading) { return reading.latencies.empty(); });
+    if (readings.empty()) return found;
+    std::ranges::sort(readings, {}, &OverfillReading::bytes);
+    const double memory = quantile(readings.back().latencies, kFastestOfMemory);
+    for (const auto& reading : readings) {
+        const auto all = static_cast<double>(reading.latencies.size());
+        const auto share = [&](auto which) {
+            return static_cast<double>(std::ranges::count_if(reading.latencies, which)) / all;
+        };
+        found.points.push_back({reading.bytes, share([&](double l) { return l <= border; }),
+                                share([&](double l) { return l > border && l < memory; })});
+    }
+    find_capacity(found);
+    find_partitions(found, readings, border, memory);
+    return found;
+}
+
+}  // namespace gputomo::deduce

@@ -1,0 +1,182 @@
+#include "deduce/cache/sets.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace gputomo::deduce::cache {
+namespace {
+
+/// Lines walked at once; of caches with more, a sample of the sets is looked at.
+constexpr std::uint64_t kMostLines = 1 << 14, kMostHiddenLines = 64;
+/// Unequal sets are measured up to this number, and up to this number of ways.
+constexpr std::uint64_t kMostUnequal = 1024, kMostWays = 4096;
+constexpr std::size_t kFewSets = 64;
+constexpr int kTrials = 128, kMostRounds = 48;
+/// Fewer have to do once this part of the loads for group tests is spent on them: large sets with a random policy
+/// settle late.
+constexpr int kFewTrials = 24;
+/// Tours of a group of each set: as many as try all sets of small caches often; lines of one at most.
+constexpr int kFewestTours = 6;
+constexpr std::uint64_t kMostTourLines = 2048;
+constexpr std::uint64_t kShareOfLoads = 8;
+/// Further attempts to fill a set with one line more, and to see groups stay that should: in a row, and in all.
+constexpr int kAgain = 3, kPatience = 6, kMostPatience = 24;
+
+std::uint64_t most_lines(const Probe& probe) { return probe.hidden() ? kMostHiddenLines : kMostLines; }
+
+Offsets lines_of(const Index& index, std::uint64_t set, std::uint64_t count) {
+    Offsets lines(count);
+    for (std::uint64_t i = 0; i < count; ++i) lines[i] = index.line_of(set, i);
+    return lines;
+}
+
+std::vector<std::uint64_t> sets_to_look_at(Probe& probe, std::uint64_t sets, std::uint64_t most) {
+    std::vector<std::uint64_t> chosen(sets);
+    std::iota(chosen.begin(), chosen.end(), std::uint64_t{0});
+    if (sets <= most) return chosen;
+    std::shuffle(chosen.begin(), chosen.end(), probe.random());
+    chosen.resize(std::max<std::uint64_t>(1, most));
+    return chosen;
+}
+
+/// Ways of one set, near `expected`.
+std::uint64_t ways_of(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t expected) {
+    const std::uint64_t most = std::min(kMostWays, index.lines_in_reach());
+    const auto fits = [&](std::uint64_t count) {
+        return count <= most && probe.fits_in_the_end(lines_of(index, set, count));
+    };
+    std::uint64_t low = 0, high = expected;
+    while (fits(high)) {
+        low = high;
+        high *= 2;
+    }
+    while (high - low > 1) {
+        const std::uint64_t middle = low + (high - low) / 2;
+        (fits(middle) ? low : high) = middle;
+    }
+    // That lines stay is proven, that they don't is not: some policies take long to let the last one in.
+    for (int again = 0; again < kAgain; ++again)
+        if (fits(low + 1)) ++low;
+    return low;
+}
+
+/// A group of lines of one set, in any order, each at any word.
+Offsets random_group(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t count) {
+    const std::uint64_t reach = index.lines_in_reach(),
+                        words = std::max<std::uint64_t>(1, index.line() / probe.question().word);
+    std::set<std::uint64_t> numbers;
+    while (numbers.size() < count) numbers.insert(reach < 2 * count ? numbers.size() : probe.draw(reach));
+    Offsets group;
+    for (const auto number : numbers)
+        group.push_back(index.line_of(set, number) + probe.draw(words) * probe.question().word);
+    std::shuffle(group.begin(), group.end(), probe.random());
+    return group;
+}
+
+struct Group {
+    std::uint64_t set = 0;
+    bool predicted = false;  ///< to stay
+};
+
+/// Several times while some that should stay don't yet; never one by one, or lines of sets that are one set in truth
+/// would not meet.
+std::vector<bool> which_stay(Probe& probe, const std::vector<Offsets>& groups, const std::vector<Group>& about) {
+    auto fit = probe.groups_fit(groups);
+    for (int again = 0, all = 0; again < kPatience && all < kMostPatience; ++again, ++all) {
+        bool missing = all == 0;
+        for (std::size_t g = 0; g < groups.size(); ++g) missing = missing || (about[g].predicted && !fit[g]);
+        if (!missing) break;
+        if (again > 0) probe.wait_longer();
+        const auto now = probe.groups_fit(groups);
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            // As long as some come to stay, others may.
+            if (now[g] && !fit[g] && about[g].predicted) again = 0;
+            fit[g] = fit[g] || now[g];
+        }
+    }
+    return fit;
+}
+
+}  // namespace
+
+SetWays find_set_ways(Probe& probe, const Index& index, std::uint64_t expected) {
+    if (index.lines_in_reach() <= expected) return {};
+    SetWays found;
+    const auto chosen = sets_to_look_at(probe, index.sets(), most_lines(probe) / (expected + 1));
+    found.every_set = chosen.size() == index.sets();
+    std::vector<Offsets> full, overfull;
+    for (const auto set : chosen) {
+        full.push_back(lines_of(index, set, expected));
+        overfull.push_back(lines_of(index, set, expected + 1));
+    }
+    const auto full_fits = probe.groups_fit(full);
+    auto overfull_fits = probe.groups_fit(overfull);
+    // Few sets may well be unequal: each is given its time.
+    for (std::size_t i = 0; i < chosen.size() && found.every_set && chosen.size() <= kFewSets; ++i)
+        overfull_fits[i] = overfull_fits[i] || probe.fits_in_the_end(overfull[i]);
+    std::vector<std::size_t> odd;
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+        if (overfull_fits[i] || (!full_fits[i] && !probe.fits_in_the_end(full[i]))) odd.push_back(i);
+    found.ways.assign(index.sets(), expected);
+    if (odd.empty()) return found;
+    if (odd.size() > kMostUnequal || !found.every_set) return {};
+    for (const auto i : odd) found.ways[chosen[i]] = ways_of(probe, index, chosen[i], expected);
+    return found;
+}
+
+Trials predict_groups(Probe& probe, const Index& index, std::vector<std::uint64_t>& ways) {
+    Trials trials;
+    const std::uint64_t largest = *std::max_element(ways.begin(), ways.end()), reach = index.lines_in_reach();
+    const bool unequal = std::ranges::any_of(ways, [&](std::uint64_t w) { return w != largest; });
+    // In a small part of the cache: where lines stray from the sets that the index says, a tour as large as the cache
+    // overflows anyway.
+    const std::uint64_t at_once = std::max<std::uint64_t>(
+        1, std::min({index.sets() / 4, most_lines(probe) / 4 / (largest + 1), std::uint64_t{kTrials}}));
+    const std::uint64_t many_loads = probe.loads() + probe.question().group_test_loads / kShareOfLoads;
+    for (int round = 0; round < kMostRounds && trials.made < kTrials; ++round) {
+        if (trials.made >= kFewTrials && probe.loads() > many_loads) return trials;
+        std::vector<Offsets> groups;
+        std::vector<Group> about;
+        for (const auto set : sets_to_look_at(probe, index.sets(), at_once)) {
+            const bool stays = probe.draw(2) == 0;
+            const std::uint64_t count = ways[set] + (stays ? 0 : 1);
+            if (count > reach || count == 0) continue;
+            groups.push_back(random_group(probe, index, set, count));
+            about.push_back({set, stays});
+        }
+        if (groups.empty()) return trials;
+        const auto fit = which_stay(probe, groups, about);
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            trials.agreed += fit[g] == about[g].predicted ? 1 : 0;
+            ++trials.made;
+            if (!fit[g] && about[g].predicted && unequal) ++trials.doubts;
+            if (!fit[g] || about[g].predicted) continue;
+            const auto before =
+                std::exchange(ways[about[g].set], ways_of(probe, index, about[g].set, ways[about[g].set]));
+            trials.doubts += ways[about[g].set] == before ? 0 : 1;
+        }
+        if (trials.hopeless()) return trials;
+    }
+    return trials;
+}
+
+Trials predict_groups_of_all_sets(Probe& probe, const Index& index, std::uint64_t ways) {
+    Trials trials;
+    if (index.sets() * (ways + 1) > kMostTourLines || index.lines_in_reach() <= ways) return trials;
+    for (int tour = 0; tour < kFewestTours || trials.made < kFewTrials; ++tour) {
+        std::vector<Offsets> groups;
+        std::vector<Group> about;
+        for (std::uint64_t set = 0; set < index.sets(); ++set) {
+            about.push_back({set, probe.draw(2) == 0});
+            groups.push_back(random_group(probe, index, set, ways + (about.back().predicted ? 0 : 1)));
+        }
+        const auto fit = which_stay(probe, groups, about);
+        for (std::size_t g = 0; g < groups.size(); ++g) trials.agreed += fit[g] == about[g].predicted ? 1 : 0;
+        trials.made += static_cast<int>(groups.size());
+    }
+    return trials;
+}
+
+}  // namespace gputomo::deduce::cache

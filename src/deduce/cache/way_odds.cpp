@@ -1,0 +1,121 @@
+#include "deduce/cache/way_odds.hpp"
+
+#include "units/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <span>
+#include <utility>
+
+namespace gputomo::deduce::cache {
+namespace {
+
+/// Victims of each way on average that odds are counted from.
+constexpr double kFewestVictims = 12;
+/// Loads, times the square of the ways, that show first odds: the more ways, the rarer is it that a way of special odds
+/// changes places.
+constexpr std::size_t kFirstPiece = 15;
+/// How often odds and readings refine each other at most, and a change that is none.
+constexpr int kRefinements = 6;
+constexpr double kUnchanged = 0.001;
+/// Factor by which odds differ at all: smaller ones come from readings that fit them.
+constexpr double kLeastFactor = 1.15;
+/// Ways' counts that differ by a factor less than this, as a logarithm, are equal.
+const double kEqually = std::log(50.0);
+
+/// Counts, largest first, become the means of groups that differ; returns by how much that explains them better than
+/// equal odds do, less the price of the groups (Schwarz 1978) and of choosing where to cut.
+double pool_equal_ways(std::span<double> counts) {
+    const auto size = static_cast<double>(counts.size());
+    const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
+    const auto likelihood = [](double sum, double ways) { return sum > 0 ? sum * std::log(sum / ways) : 0; };
+    double best = 0, head = 0;
+    std::size_t cut = 0;
+    for (std::size_t i = 1; i < counts.size(); ++i) {
+        head += counts[i - 1];
+        const double gain = likelihood(head, static_cast<double>(i)) +
+                            likelihood(total - head, size - static_cast<double>(i)) - likelihood(total, size) -
+                            std::log(total) / 2 - 2 * std::log(size);
+        if (gain > best) best = gain, cut = i;
+    }
+    if (cut > 0) return best + pool_equal_ways(counts.first(cut)) + pool_equal_ways(counts.subspan(cut));
+    std::fill(counts.begin(), counts.end(), total / size);
+    return 0;
+}
+
+/// Ways that chance may part share their victims.
+std::vector<double> pooled(const std::vector<double>& counts) {
+    std::vector<std::size_t> order(counts.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t way) { return counts[way]; });
+    std::vector<double> sorted;
+    for (const auto way : order) sorted.push_back(counts[way]);
+    pool_equal_ways(sorted);
+    std::vector<double> result(counts.size());
+    for (std::size_t i = 0; i < order.size(); ++i) result[order[i]] = sorted[i];
+    return result;
+}
+
+/// Counts as odds that rule nothing out.
+std::vector<double> odds_from(std::vector<double> counts) {
+    const double sum = std::accumulate(counts.begin(), counts.end(), 0.0) + static_cast<double>(counts.size());
+    for (auto& count : counts) count = (count + 1) / sum;
+    return counts;
+}
+
+std::vector<double> count_victims(const std::vector<Step>& steps, std::uint32_t ways, std::size_t end) {
+    std::vector<double> counts(ways, 0);
+    for (const auto& step : steps)
+        if (step.evicted && step.load < end) ++counts[step.way];
+    return counts;
+}
+
+struct Counted {
+    std::vector<double> victims;  ///< by way
+    double gain = 0;  ///< by how much odds from them explain the second half better than chance does, as a logarithm
+};
+
+/// Slow loads that may be accidents or misses leave open which of two ways a line is in from then on. Victims before
+/// and after tell, once odds are known: those of a piece with few such loads, then those that the whole shows with
+/// them. Odds that are read into such loads are known by that they explain no more than chance.
+Counted victims_by_way(const Episode& episode, std::uint32_t ways, double accidental) {
+    const std::size_t all = episode.lines.size();
+    const auto any = explain(episode, ways, *make_odds_model(std::vector<double>(ways, 1.0 / ways)), accidental);
+    Counted counted{count_victims(any.steps, ways, std::max(any.unsure, kFirstPiece * ways * ways))};
+    auto odds = odds_from(any.unsure < all ? counted.victims : pooled(counted.victims));
+    for (int i = 0; i < kRefinements && odds != std::vector<double>(ways, odds.front()); ++i) {
+        const auto with_odds = explain(episode, ways, *make_odds_model(odds), accidental);
+        counted = {count_victims(with_odds.steps, ways, all), with_odds.likelihood - any.likelihood};
+        const auto before = std::exchange(odds, odds_from(pooled(counted.victims)));
+        if (std::ranges::equal(before, odds, [](double a, double b) { return std::abs(a - b) < kUnchanged; })) break;
+    }
+    return counted;
+}
+
+}  // namespace
+
+WayOdds odds_of_ways(const std::vector<Episode>& episodes, std::uint32_t ways, double accidental) {
+    std::vector<std::vector<double>> by_rank(ways);
+    double gain = 0, total = 0;
+    for (const auto& episode : episodes) {
+        auto [counts, shown] = victims_by_way(episode, ways, accidental);
+        const double here = std::accumulate(counts.begin(), counts.end(), 0.0);
+        if (here < kFewestVictims * ways) continue;
+        std::sort(counts.begin(), counts.end(), std::greater<>());
+        gain += std::min(pool_equal_ways(counts), shown);
+        total += here;
+        for (std::uint32_t i = 0; i < ways; ++i) by_rank[i].push_back(counts[i] / here);
+    }
+    WayOdds result;
+    if (by_rank[0].empty() || gain < kEqually) return result;
+    for (auto& shares : by_rank) result.by_rank.push_back(median(shares));
+    const double sum = std::accumulate(result.by_rank.begin(), result.by_rank.end(), 0.0);
+    for (auto& odds : result.by_rank) odds /= sum;
+    if (result.by_rank.front() < kLeastFactor * result.by_rank.back()) return {};
+    result.confidence = (total + 1) / (total + 2) / (1 + std::exp(-gain));
+    return result;
+}
+
+}  // namespace gputomo::deduce::cache

@@ -1,0 +1,237 @@
+#include "deduce/cache/way_tree.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <utility>
+
+namespace gputomo::deduce::cache {
+namespace {
+
+/// A tree whose splits contradict more than this share of the victims is none.
+constexpr double kMostViolations = 0.15;
+
+/// Ways that are connected by "not in the same half", each with its side.
+class Sides {
+public:
+    explicit Sides(std::uint32_t ways) : parent_(ways), side_(ways, 0) {
+        std::iota(parent_.begin(), parent_.end(), 0U);
+    }
+    std::pair<std::uint32_t, int> find(std::uint32_t way) const {
+        int side = 0;
+        while (parent_[way] != way) {
+            side ^= side_[way];
+            way = parent_[way];
+        }
+        return {way, side};
+    }
+    /// Returns false where both are on the same side already.
+    bool part(std::uint32_t a, std::uint32_t b) {
+        const auto [root_a, side_a] = find(a);
+        const auto [root_b, side_b] = find(b);
+        if (root_a == root_b) return side_a != side_b;
+        parent_[root_b] = root_a;
+        side_[root_b] = side_a ^ side_b ^ 1;
+        return true;
+    }
+
+private:
+    std::vector<std::uint32_t> parent_;
+    std::vector<int> side_;
+};
+
+/// Splits a node's ways in the two halves that victims show; false where they show none.
+bool split(const std::vector<Step>& steps, std::uint32_t ways, const std::vector<std::uint32_t>& node,
+           std::vector<std::uint32_t> (&halves)[2]) {
+    constexpr std::uint32_t kNone = ~0U;
+    std::vector<bool> member(ways, false);
+    for (const auto way : node) member[way] = true;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, int> seen;
+    std::uint32_t last = kNone;
+    for (const auto& step : steps) {
+        if (!member[step.way]) continue;
+        if (step.evicted && last != kNone) ++seen[std::minmax(last, step.way)];
+        last = step.way;
+    }
+    std::vector<std::pair<int, std::pair<std::uint32_t, std::uint32_t>>> pairs;
+    for (const auto& [pair, count] : seen) pairs.emplace_back(count, pair);
+    std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    Sides sides(ways);
+    int violated = 0, total = 0;
+    for (const auto& [count, pair] : pairs) {
+        total += count;
+        if (!sides.part(pair.first, pair.second)) violated += count;
+    }
+    if (total == 0 || violated > kMostViolations * total) return false;
+    const auto root = sides.find(node.front()).first;
+    for (const auto way : node) {
+        const auto [its_root, side] = sides.find(way);
+        if (its_root != root) return false;
+        halves[side].push_back(way);
+    }
+    return !halves[0].empty() && !halves[1].empty();
+}
+
+WayTree tree_of_splits(const std::vector<Step>& steps, std::uint32_t ways) {
+    WayTree tree;
+    tree.nodes.push_back({});
+    tree.nodes[0].ways.resize(ways);
+    std::iota(tree.nodes[0].ways.begin(), tree.nodes[0].ways.end(), 0U);
+    for (std::size_t n = 0; n < tree.nodes.size(); ++n) {
+        std::vector<std::uint32_t> halves[2];
+        if (tree.nodes[n].ways.size() < 2 || !split(steps, ways, tree.nodes[n].ways, halves)) continue;
+        for (int half = 0; half < 2; ++half) {
+            tree.nodes[n].halves[half] = static_cast<int>(tree.nodes.size());
+            tree.nodes.push_back({halves[half], {-1, -1}});
+        }
+    }
+    return tree;
+}
+
+/// How often a way of a node was the victim when another one of the node had been used last: they are in different
+/// halves.
+class Parted {
+public:
+    Parted(const std::vector<Step>& steps, std::uint32_t ways, const std::vector<std::uint32_t>& node)
+        : count_(node.size(), 0) {
+        constexpr std::uint32_t kNone = ~0U;
+        std::vector<std::uint32_t> place(ways, kNone);
+        for (std::uint32_t i = 0; i < node.size(); ++i) place[node[i]] = i;
+        times_.assign(node.size() * node.size(), 0);
+        std::uint32_t last = kNone;
+        for (const auto& step : steps) {
+            const std::uint32_t now = place[step.way];
+            if (now == kNone) continue;
+            if (step.evicted && last != kNone && last != now) add(last, now);
+            last = now;
+        }
+    }
+    [[nodiscard]] int times(std::size_t a, std::size_t b) const { return times_[a * count_.size() + b]; }
+    [[nodiscard]] int of(std::size_t a) const { return count_[a]; }
+    [[nodiscard]] int all() const { return all_; }
+    /// Of a pair that is to be parted.
+    [[nodiscard]] double usual_times() const {
+        const auto pairs = std::ranges::count_if(times_, [](int times) { return times > 0; }) / 2;
+        return pairs == 0 ? 1 : static_cast<double>(all_) / static_cast<double>(pairs);
+    }
+    [[nodiscard]] std::size_t size() const { return count_.size(); }
+
+private:
+    void add(std::uint32_t a, std::uint32_t b) {
+        ++times_[a * count_.size() + b];
+        ++times_[b * count_.size() + a];
+        ++count_[a], ++count_[b], ++all_;
+    }
+    std::vector<int> times_, count_;
+    int all_ = 0;
+};
+
+/// Two halves of given sizes that leave as few as possible of those that should be parted together, by annealing
+/// (Kirkpatrick 1983).
+class Cut {
+public:
+    Cut(const Parted& parted, std::size_t first, std::mt19937_64& random)
+        : parted_(parted), side_(parted.size(), 1), same_(parted.size(), 0), random_(random) {
+        std::fill(side_.begin(), side_.begin() + static_cast<std::ptrdiff_t>(first), 0);
+        std::shuffle(side_.begin(), side_.end(), random_);
+        for (std::size_t a = 0; a < side_.size(); ++a)
+            for (std::size_t b = 0; b < side_.size(); ++b) same_[a] += side_[a] == side_[b] ? parted_.times(a, b) : 0;
+        together_ = std::accumulate(same_.begin(), same_.end(), 0) / 2;
+    }
+    void anneal() {
+        const double hot = 2 * parted_.usual_times(), cold = 0.1 * parted_.usual_times();
+        const std::size_t tries = kTriesPerWay * side_.size();
+        for (std::size_t i = 0; i < tries && together_ > 0; ++i) {
+            const std::size_t a = random_() % side_.size(), b = random_() % side_.size();
+            if (side_[a] == side_[b]) continue;
+            // Across before, together after, and the other way round; what parts the two themselves still does.
+            const int worse = parted_.of(a) + parted_.of(b) - 2 * (same_[a] + same_[b] + parted_.times(a, b));
+            const double heat = hot + (cold - hot) * static_cast<double>(i) / static_cast<double>(tries);
+            if (worse <= 0 || static_cast<double>(random_() >> 11) * 0x1p-53 < std::exp(-worse / heat))
+                exchange(a, b, worse);
+        }
+    }
+    [[nodiscard]] int together() const { return together_; }
+    [[nodiscard]] int side(std::size_t i) const { return side_[i]; }
+
+private:
+    static constexpr std::size_t kTriesPerWay = 300;
+    void exchange(std::size_t a, std::size_t b, int worse) {
+        for (const std::size_t moved : {a, b}) {
+            for (std::size_t i = 0; i < side_.size(); ++i)
+                if (i != moved) same_[i] += (side_[i] == side_[moved] ? -1 : 1) * parted_.times(i, moved);
+            same_[moved] = parted_.of(moved) - same_[moved];
+            side_[moved] ^= 1;
+        }
+        together_ += worse;
+    }
+    const Parted& parted_;
+    std::vector<int> side_, same_;  ///< same: times that a way should be parted from those that are with it
+    int together_ = 0;
+    std::mt19937_64& random_;
+};
+
+/// Ways in the order of a tree's leaves, as hardware numbers them: over the next power of two, the first half full.
+class LeafOrder {
+public:
+    LeafOrder(const std::vector<Step>& steps, std::uint32_t ways) : steps_(steps), ways_(ways) {
+        std::vector<std::uint32_t> all(ways);
+        std::iota(all.begin(), all.end(), 0U);
+        known_ = place(all);
+    }
+    /// Whether halves of the root explain nearly all victims.
+    [[nodiscard]] bool known() const { return known_; }
+    [[nodiscard]] WayTree tree() const {
+        auto tree = binary_tree(ways_);
+        for (auto& node : tree.nodes)
+            for (auto& way : node.ways) way = order_[way];
+        return tree;
+    }
+
+private:
+    static constexpr int kStarts = 3;
+    /// So many times the ways and their logarithm: with fewer victims, halves explain those that they were found by and
+    /// no others.
+    static constexpr double kVictims = 0.75;
+    bool place(const std::vector<std::uint32_t>& node) {
+        if (node.size() < 2) {
+            order_.insert(order_.end(), node.begin(), node.end());
+            return true;
+        }
+        const Parted parted(steps_, ways_, node);
+        if (node.size() == ways_ && parted.all() < kVictims * ways_ * std::log(ways_)) return false;
+        std::optional<Cut> best;
+        for (int start = 0; start < kStarts && (!best || best->together() > 0); ++start) {
+            Cut cut(parted, std::bit_ceil(node.size()) / 2, random_);
+            cut.anneal();
+            if (!best || cut.together() < best->together()) best.emplace(cut);
+        }
+        if (node.size() == ways_ && best->together() > kMostViolations * parted.all()) return false;
+        std::vector<std::uint32_t> halves[2];
+        for (std::size_t i = 0; i < node.size(); ++i) halves[best->side(i)].push_back(node[i]);
+        place(halves[0]);
+        place(halves[1]);
+        return true;
+    }
+    const std::vector<Step>& steps_;
+    std::uint32_t ways_;
+    std::vector<std::uint32_t> order_;  ///< by leaf: its way
+    bool known_ = false;
+    std::mt19937_64 random_{1};
+};
+
+}  // namespace
+
+WayTree learn_tree(std::vector<Step> steps, std::size_t from, std::size_t end, std::uint32_t ways) {
+    std::erase_if(steps, [&](const Step& step) { return step.load < from || step.load >= end; });
+    auto tree = tree_of_splits(steps, ways);
+    if (tree.nodes.size() == 2 * std::size_t{ways} - 1) return tree;
+    const LeafOrder order(steps, ways);
+    return order.known() ? order.tree() : tree;
+}
+
+}  // namespace gputomo::deduce::cache

@@ -1,0 +1,317 @@
+#include "deduce/in_flight/outstanding_fit.hpp"
+
+#include "deduce/in_flight/outstanding_steps.hpp"
+#include "deduce/series/change_point.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace gputomo::deduce {
+namespace {
+
+/// Tables that the search tries first differ by this factor.
+constexpr double kCoarse = 1.05;
+constexpr int kFewestEntries = 4;
+/// Numbers of entries tried on either side of the best so far, at last.
+constexpr int kFineSteps = 20;
+/// Points of a curve that the search for times looks at, the ends included.
+constexpr std::size_t kThinned = 6;
+/// It leaves out launches of more requests than this, where a curve has smaller ones: they cost most and tell least.
+constexpr int kSmallLaunch = 512;
+/// Times are searched by steps of these shares of themselves, or of the latency.
+constexpr double kSteps[] = {0.3, 0.1, 0.03, 0.01};
+constexpr int kRounds = 2;
+/// Moves of one time in one direction with one step.
+constexpr int kMoves = 6;
+constexpr std::size_t kKept = 3;
+/// Latencies tried first, as shares of the fastest measurement; the rest is the measurement's own.
+constexpr double kLatencyShares[] = {0.6, 0.75, 0.9};
+/// Of the most loads tried, a limit is at most this share: fewer loads beyond it show no step.
+constexpr double kSeenBeyond = 0.85;
+/// Entries that explain the surface this much worse than the best are possible too; the share is of the error, the
+/// other of the latencies.
+constexpr double kNearlyAsWell = 1.02;
+constexpr double kSurelyWorse = 1e-4;
+
+/// A point that is further off than this share of itself is one of the slow accesses that every launch of many has, and
+/// tells nothing.
+constexpr double kFarOff = 0.3;
+
+using Times = double OutstandingModel::*;
+constexpr Times kTimes[] = {&OutstandingModel::latency, &OutstandingModel::overhead,  &OutstandingModel::spacing,
+                            &OutstandingModel::issue,   &OutstandingModel::gap,       &OutstandingModel::service,
+                            &OutstandingModel::use,     &OutstandingModel::warp_turn, &OutstandingModel::load_turn};
+
+struct Weighted {
+    OutstandingPoint point;
+    double weight = 0;
+};
+
+using Curve = std::tuple<int, int, int, int>;
+using Curves = std::map<Curve, std::vector<OutstandingPoint>>;
+
+Curves curves_of(std::span<const OutstandingPoint> points) {
+    Curves curves;
+    for (const auto& point : points)
+        curves[{point.launch.loads, point.launch.share, point.launch.sectors, point.launch.lanes}].push_back(point);
+    return curves;
+}
+
+/// Every curve has the same weight, so that a finely swept one doesn't outvote the others.
+std::vector<Weighted> weighted(const Curves& curves, std::size_t most) {
+    std::vector<Weighted> all;
+    for (const auto& [curve, points] : curves) {
+        const auto large = std::find_if(points.begin(), points.end(), [&](const OutstandingPoint& p) {
+            return units_of(p.launch, OutstandingUnit::lines) > kSmallLaunch;
+        });
+        const auto usable = most >= points.size()
+                                ? points.size()
+                                : static_cast<std::size_t>(std::max<std::ptrdiff_t>(2, large - points.begin()));
+        const std::size_t count = std::min({most, usable, points.size()});
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto& point = points[count == 1 ? 0 : i * (std::min(usable, points.size()) - 1) / (count - 1)];
+            all.push_back({point, 1 / (point.cycles * static_cast<double>(count * curves.size()))});
+        }
+    }
+    return all;
+}
+
+/// Or more than `enough`, where it is more.
+double error_of(const OutstandingModel& model, const std::vector<Weighted>& points,
+                double enough = std::numeric_limits<double>::infinity()) {
+    double error = 0;
+    for (const auto& [point, weight] : points) {
+        error += weight * std::min(std::abs(model.predict(point.launch) - point.cycles), kFarOff * point.cycles);
+        if (error > enough) break;
+    }
+    return error;
+}
+
+/// Latency and overhead can stand for each other in what is not saturated.
+void move_together(OutstandingFit& fit, double size, const std::vector<Weighted>& points) {
+    for (const double direction : {size, -size}) {
+        OutstandingModel tried = fit.model;
+        tried.latency += direction;
+        tried.overhead -= direction;
+        if (tried.overhead < 0 || tried.latency < 0) continue;
+        const double error = error_of(tried, points, fit.error);
+        if (error < fit.error) fit = {tried, error, tried.entries, tried.entries};
+    }
+}
+
+/// Moves one time while that helps.
+void move(OutstandingFit& fit, Times time, double step, const std::vector<Weighted>& points) {
+    // Short times move in cycles, long ones in shares of themselves.
+    const double size = step * std::max(fit.model.*time, 4.0);
+    for (const double direction : {size, -size}) {
+        for (int moves = 0; moves < kMoves; ++moves) {
+            OutstandingModel tried = fit.model;
+            tried.*time = std::max(0.0, tried.*time + direction);
+            const double error = error_of(tried, points, fit.error);
+            if (error >= fit.error) break;
+            fit.model = tried;
+            fit.error = error;
+        }
+    }
+    move_together(fit, size, points);
+}
+
+/// Finds the times that explain the points best.
+void tune(OutstandingFit& fit, const std::vector<Weighted>& points) {
+    fit.error = error_of(fit.model, points);
+    for (int round = 0; round < kRounds; ++round)
+        for (const double step : kSteps)
+            for (const Times time : kTimes) move(fit, time, step, points);
+}
+
+class Fitter {
+public:
+    Fitter(std::span<const OutstandingPoint> points, int warp_loads)
+        : curves_(curves_of(points)),
+          all_(weighted(curves_, points.size())),
+          thin_(weighted(curves_, kThinned)),
+          warp_loads_(warp_loads) {
+        for (const auto& point : points) {
+            fastest_ = fastest_ == 0 ? point.cycles : std::min(fastest_, point.cycles);
+            for (std::size_t unit = 0; unit < kUnits; ++unit)
+                most_units_[unit] =
+                    std::max(most_units_[unit], units_of(point.launch, static_cast<OutstandingUnit>(unit)));
+        }
+    }
+
+    /// `about`: entries that something else speaks for; 0 where nothing does.
+    OutstandingFit fit(OutstandingUnit unit, int about) const {
+        std::vector<OutstandingFit> candidates;
+        for (const double share : kLatencyShares) {
+            OutstandingModel start{.unit = unit,
+                                   .warp_loads = warp_loads_,
+                                   .overhead = (1 - share) * fastest_,
+                                   .latency = share * fastest_};
+            for (const int entries : coarse_entries(unit)) {
+                start.entries = entries;
+                candidates.push_back({start, error_of(start, thin_), entries, entries});
+            }
+        }
+        keep_best(candidates);
+        if (about > 0) {
+            for (const double share : kLatencyShares)
+                candidates.push_back({{.unit = unit,
+                                       .entries = about,
+                                       .warp_loads = warp_loads_,
+                                       .overhead = (1 - share) * fastest_,
+                                       .latency = share * fastest_},
+                                      0,
+                                      about,
+                                      about});
+        }
+        for (auto& candidate : candidates) tune(candidate, thin_);
+        keep_best(candidates);
+        // With times that fit, other entries may fit better; twice, because they then ask for other times.
+        for (int round = 0; round < 2 && unit != OutstandingUnit::none; ++round) {
+            candidates.resize(1);
+            candidates.front() = best_entries(candidates.front().model, coarse_entries(unit), thin_);
+            tune(candidates.front(), thin_);
+        }
+        candidates.front().error = error_of(candidates.front().model, all_);
+        return candidates.front();
+    }
+
+    /// The same with the times of another description to start from, if that is better.
+    [[nodiscard]] OutstandingFit again(const OutstandingFit& fit, const OutstandingModel& times, int about) const {
+        OutstandingFit best = fit;
+        for (const int entries : {fit.model.entries, about}) {
+            OutstandingModel start = times;
+            start.unit = fit.model.unit;
+            start.entries = start.unit == OutstandingUnit::none ? 0 : entries;
+            OutstandingFit tried{start, 0, start.entries, start.entries};
+            tune(tried, thin_);
+            tried.error = error_of(tried.model, all_);
+            if (tried.error < best.error) best = tried;
+        }
+        return best;
+    }
+
+    /// Every number of entries near the one found, on all points; those that are nearly as good make the interval.
+    [[nodiscard]] OutstandingFit fine_entries(OutstandingModel model) const {
+        if (model.unit == OutstandingUnit::none) return {model, error_of(model, all_), 0, 0};
+        const int reach = std::max(2, static_cast<int>(model.entries * (kCoarse - 1) * 1.5));
+        const int step = std::max(1, reach / kFineSteps);
+        std::vector<std::pair<int, double>> errors;
+        const int last = model.entries + reach;
+        for (int entries = std::max(1, model.entries - reach); entries <= last; entries += step) {
+            model.entries = entries;
+            errors.emplace_back(entries, error_of(model, all_));
+        }
+        const auto best = std::min_element(errors.begin(), errors.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+        model.entries = best->first;
+        OutstandingFit fit{model, best->second, best->first, best->first};
+        for (const auto& [entries, error] : errors) {
+            if (error > kNearlyAsWell * best->second && error > best->second + kSurelyWorse) continue;
+            fit.least_entries = std::min(fit.least_entries, entries);
+            fit.most_entries = std::max(fit.most_entries, entries);
+        }
+        return fit;
+    }
+
+private:
+    static constexpr std::size_t kUnits = 5;
+
+    [[nodiscard]] std::vector<int> coarse_entries(OutstandingUnit unit) const {
+        if (unit == OutstandingUnit::none) return {0};
+        std::vector<int> entries;
+        for (double value = kFewestEntries; value < most_units_[static_cast<std::size_t>(unit)];
+             value = std::max(value + 1, value * kCoarse))
+            entries.push_back(static_cast<int>(value));
+        if (entries.empty()) entries.push_back(kFewestEntries);
+        return entries;
+    }
+
+    static void keep_best(std::vector<OutstandingFit>& candidates) {
+        std::sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) { return a.error < b.error; });
+        candidates.resize(std::min(candidates.size(), kKept));
+    }
+
+    static OutstandingFit best_entries(OutstandingModel model, const std::vector<int>& entries,
+                                       const std::vector<Weighted>& points) {
+        OutstandingFit best{model, error_of(model, points), model.entries, model.entries};
+        for (const int tried : entries) {
+            model.entries = tried;
+            const double error = error_of(model, points, best.error);
+            if (error < best.error) best = {model, error, tried, tried};
+        }
+        return best;
+    }
+
+    Curves curves_;
+    std::vector<Weighted> all_;
+    std::vector<Weighted> thin_;
+    int warp_loads_;
+    double fastest_ = 0;
+    int most_units_[kUnits] = {};
+};
+
+}  // namespace
+
+/// With a limit, the loads of one warp come in groups of as many; each group waits for the one before, the loads of a
+/// group only for their turn.
+WarpLoadsFit fit_warp_loads(std::span<const OutstandingPoint> points) {
+    std::vector<double> all, loads, cycles;
+    for (const auto& point : points) all.push_back(point.cycles);
+    for (const auto i : without_accidents(all)) {
+        loads.push_back(points[i].launch.loads);
+        cycles.push_back(all[i]);
+    }
+    const auto stairs = best_stairs(loads, cycles);
+    WarpLoadsFit fit{.most = static_cast<int>(points.size())};
+    if (!stairs) return fit;
+    const double mean = std::accumulate(cycles.begin(), cycles.end(), 0.0) / static_cast<double>(cycles.size());
+    fit.error = stairs->error / mean;
+    fit.error_without = stairs->error_of_line / mean;
+    if (stairs->significant && stairs->width <= kSeenBeyond * fit.most) fit.limit = stairs->width;
+    return fit;
+}
+
+namespace {
+int middle(const StepVotes& votes) { return (votes.least_entries + votes.most_entries) / 2; }
+
+/// Each on a thread of its own: together they take seconds of a scan in which the GPU waits.
+template <class Fit>
+std::vector<OutstandingFit> each_at_once(std::size_t count, const Fit& fit) {
+    std::vector<std::future<OutstandingFit>> running;
+    for (std::size_t i = 0; i < count; ++i) running.push_back(std::async(std::launch::async, fit, i));
+    std::vector<OutstandingFit> fits;
+    for (auto& one : running) fits.push_back(one.get());
+    return fits;
+}
+}  // namespace
+
+std::vector<OutstandingFit> fit_outstanding(std::span<const OutstandingPoint> all, int warp_loads) {
+    const auto points = without_accidents(all);
+    const Fitter fitter(points, warp_loads);
+    struct Start {
+        OutstandingUnit unit = OutstandingUnit::none;
+        int about = 0;
+    };
+    std::vector<Start> starts(1);
+    for (const auto& one : votes_of_steps(points)) starts.push_back({one.unit, middle(one)});
+    auto fits = each_at_once(starts.size(), [&](std::size_t i) { return fitter.fit(starts[i].unit, starts[i].about); });
+    // Times that serve one description well may serve the others, which were stuck with worse ones.
+    const auto times = std::ranges::min_element(fits, {}, &OutstandingFit::error)->model;
+    fits = each_at_once(starts.size(), [&](std::size_t i) { return fitter.again(fits[i], times, starts[i].about); });
+    const auto sort = [&] {
+        std::stable_sort(fits.begin(), fits.end(), [](const auto& a, const auto& b) { return a.error < b.error; });
+    };
+    sort();
+    // The two best are compared with all points and every number of entries.
+    std::ranges::copy(each_at_once(2, [&](std::size_t i) { return fitter.fine_entries(fits[i].model); }), fits.begin());
+    sort();
+    return fits;
+}
+
+}  // namespace gputomo::deduce

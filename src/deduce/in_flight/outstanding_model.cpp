@@ -1,0 +1,165 @@
+#include "deduce/in_flight/outstanding_model.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace gputomo::deduce {
+namespace {
+
+constexpr int kWarp = 32;
+
+int divided(int value, int by) { return (value + by - 1) / by; }
+
+int active_threads(const OutstandingLaunch& launch, int warp) {
+    return std::min(launch.lanes, launch.threads - warp * kWarp);
+}
+int lines_of(const OutstandingLaunch& launch, int active) { return divided(active, launch.share); }
+int sectors_of(const OutstandingLaunch& launch, int active) {
+    const int whole = active / launch.share;
+    return whole * std::min(launch.sectors, launch.share) + std::min(launch.sectors, active % launch.share);
+}
+
+int units_of_warp(const OutstandingLaunch& launch, OutstandingUnit unit, int active) {
+    switch (unit) {
+        case OutstandingUnit::none: break;
+        case OutstandingUnit::threads: return active;
+        case OutstandingUnit::sectors: return sectors_of(launch, active);
+        case OutstandingUnit::lines: return lines_of(launch, active);
+        case OutstandingUnit::instructions: return 1;
+    }
+    return 0;
+}
+
+/// Places that are given back in the order in which they were taken.
+class Table {
+public:
+    explicit Table(int entries) : released_(static_cast<std::size_t>(std::max(entries, 0)), 0) {}
+    [[nodiscard]] bool unlimited() const { return released_.empty(); }
+    /// When the next place is free.
+    [[nodiscard]] double free_at() const { return released_.empty() ? 0 : released_[next_]; }
+    void take_until(double when) {
+        if (released_.empty()) return;
+        released_[next_] = when;
+        if (++next_ == released_.size()) next_ = 0;
+    }
+
+private:
+    std::vector<double> released_;
+    std::size_t next_ = 0;
+};
+
+/// Units of each line of a full warp.
+int units_of_line(const OutstandingLaunch& launch, OutstandingUnit unit) {
+    return std::max(1, units_of_warp(launch, unit, launch.lanes) / lines_of(launch, launch.lanes));
+}
+
+/// Requests that the table holds: instructions, or lines with all their units. A table that the whole launch fits into
+/// is as good as none.
+int places(const OutstandingModel& model, const OutstandingLaunch& launch) {
+    if (model.unit == OutstandingUnit::none || model.entries >= units_of(launch, model.unit)) return 0;
+    return model.unit == OutstandingUnit::instructions ? model.entries
+                                                       : std::max(1, model.entries / units_of_line(launch, model.unit));
+}
+
+struct Warp {
+    double next = 0;             ///< earliest issue of its next load
+    double there = 0;            ///< when the data of all its loads so far are there
+    std::vector<double> done{};  ///< completion of each load, where their number is limited
+};
+
+class Run {
+public:
+    Run(const OutstandingModel& model, const OutstandingLaunch& launch)
+        : model_(model), launch_(launch), table_(places(model, launch)) {
+        warps_.resize(static_cast<std::size_t>(divided(launch.threads, kWarp)));
+    }
+
+    double latest() {
+        for (int load = 0; load < launch_.loads; ++load)
+            for (std::size_t i = 0; i < warps_.size(); ++i)
+                issue(warps_[i], active_threads(launch_, static_cast<int>(i)));
+        return end();
+    }
+
+private:
+    /// Warps go on in the order in which their data are there, and share the issue slots.
+    [[nodiscard]] double end() const {
+        std::vector<double> there;
+        there.reserve(warps_.size());
+        for (const auto& warp : warps_) there.push_back(warp.there);
+        std::sort(there.begin(), there.end());
+        const double turn = model_.warp_turn + launch_.loads * model_.load_turn;
+        double turns = 0, latest = 0;
+        for (const double data : there) {
+            turns = std::max(turns, data) + turn;
+            latest = std::max({latest, turns, data + launch_.loads * model_.use});
+        }
+        return latest;
+    }
+
+    void issue(Warp& warp, int active) {
+        double at = std::max(warp.next, issued_ + model_.issue);
+        const auto before = warp.done.size();
+        if (model_.warp_loads > 0 && before >= static_cast<std::size_t>(model_.warp_loads))
+            at = std::max(at, warp.done[before - static_cast<std::size_t>(model_.warp_loads)]);
+        // A warp that waits for its own loads doesn't keep others from issuing.
+        issued_ = std::max(issued_ + model_.issue, warp.next);
+        const int lines = lines_of(launch_, active);
+        warp.next = at + std::max(model_.gap, (lines - 1) * model_.spacing);
+        const double done = serve(lines, at);
+        warp.there = std::max(warp.there, done);
+        if (model_.warp_loads > 0) warp.done.push_back(done);
+    }
+
+    /// Lines, sectors and threads go on as they find room, an instruction as a whole.
+    double serve(int lines, double at) {
+        const bool whole = model_.unit == OutstandingUnit::instructions;
+        if (whole) at = std::max(at, table_.free_at());
+        if (whole || table_.unlimited()) {
+            const double done = serve_all(lines, at);
+            if (whole) table_.take_until(done);
+            return done;
+        }
+        double done = at;
+        for (int line = 0; line < lines; ++line) {
+            server_ = std::max({server_, at + line * model_.spacing, table_.free_at()}) + model_.service;
+            done = server_ + model_.latency;
+            table_.take_until(done);
+        }
+        return done;
+    }
+
+    /// The last of the lines is served last: behind all others, from when the first came or from when it came itself.
+    double serve_all(int lines, double at) {
+        server_ = std::max(std::max(server_, at) + lines * model_.service,
+                           at + (lines - 1) * model_.spacing + model_.service);
+        return server_ + model_.latency;
+    }
+
+    const OutstandingModel& model_;
+    const OutstandingLaunch& launch_;
+    Table table_;
+    std::vector<Warp> warps_;
+    double issued_ = 0;
+    double server_ = 0;
+};
+
+}  // namespace
+
+std::string_view name_of(OutstandingUnit unit) {
+    constexpr std::string_view kNames[] = {"none", "threads", "sectors", "lines", "instructions"};
+    return kNames[static_cast<std::size_t>(unit)];
+}
+
+int units_of(const OutstandingLaunch& launch, OutstandingUnit unit) {
+    int units = 0;
+    for (int warp = 0; warp * kWarp < launch.threads; ++warp)
+        units += units_of_warp(launch, unit, active_threads(launch, warp));
+    return units * launch.loads;
+}
+
+double OutstandingModel::predict(const OutstandingLaunch& launch) const {
+    return overhead + Run(*this, launch).latest();
+}
+
+}  // namespace gputomo::deduce

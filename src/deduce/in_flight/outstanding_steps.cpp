@@ -1,0 +1,136 @@
+#include "deduce/in_flight/outstanding_steps.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace gputomo::deduce {
+namespace {
+
+/// Times of larger launches that are smaller by more than this share show that a launch met an accident.
+constexpr double kAccident = 0.03;
+/// A step is this many times what the curve mostly rises by, this large against its first value, and at least so much
+/// of its largest rise.
+constexpr double kUsualRises = 2.5, kShareOfFirst = 0.06, kShareOfLargest = 0.5;
+/// Points of a curve without which nothing is said of it.
+constexpr std::size_t kFewest = 6;
+/// Points are so close to each other that a table makes the last one no slower than this many times the one before.
+constexpr double kTwice = 1.6;
+/// A curve that shows no step contradicts a table that it would fill so many times.
+constexpr double kFarBeyond = 1.25;
+
+using Curve = std::vector<OutstandingPoint>;
+
+/// Points of each curve by threads.
+std::map<std::tuple<int, int, int, int>, Curve> curves_of(std::span<const OutstandingPoint> points) {
+    std::map<std::tuple<int, int, int, int>, Curve> curves;
+    for (const auto& point : points)
+        curves[{point.launch.loads, point.launch.share, point.launch.sectors, point.launch.lanes}].push_back(point);
+    for (auto& [key, curve] : curves)
+        std::ranges::stable_sort(curve, {}, [](const OutstandingPoint& p) { return p.launch.threads; });
+    return curves;
+}
+
+std::vector<double> cycles_of(const Curve& curve) {
+    std::vector<double> cycles;
+    for (const auto& point : curve) cycles.push_back(point.cycles);
+    return cycles;
+}
+
+/// The values before and after the first step; nothing where there is none.
+std::optional<std::array<std::size_t, 2>> first_rise(std::span<const double> cycles) {
+    const auto kept = without_accidents(cycles);
+    if (kept.size() < kFewest) return std::nullopt;
+    std::vector<double> rises;
+    for (std::size_t i = 1; i < kept.size(); ++i) rises.push_back(cycles[kept[i]] - cycles[kept[i - 1]]);
+    auto sorted = rises;
+    std::ranges::sort(sorted);
+    const double first = cycles[kept.front()], usual = std::max(0.0, sorted[sorted.size() / 2]),
+                 largest = sorted.back();
+    const double least = std::max(kUsualRises * usual, kShareOfFirst * first);
+    if (largest < least) return std::nullopt;
+    const auto rise =
+        std::ranges::find_if(rises, [&](double r) { return r >= std::max(least, kShareOfLargest * largest); }) -
+        rises.begin();
+    const auto before = static_cast<std::size_t>(rise);
+    return std::array{kept[before], kept[before + 1]};
+}
+
+/// In one unit: between which numbers of entries the table of a curve lies.
+struct Bounds {
+    int least = 1;
+    int most = std::numeric_limits<int>::max();
+};
+
+StepVotes best_of(OutstandingUnit unit, const std::vector<Bounds>& bounds, const std::vector<int>& reached) {
+    StepVotes best{.unit = unit};
+    for (const auto& [start, end] : bounds) {
+        StepVotes votes{.unit = unit, .least_entries = start, .most_entries = end};
+        for (const auto& [least, most] : bounds) {
+            if (least > start || most < start) continue;
+            ++votes.explained;
+            votes.most_entries = std::min(votes.most_entries, most);
+        }
+        votes.contradicted = static_cast<int>(bounds.size()) - votes.explained;
+        for (const int most : reached) votes.contradicted += most > kFarBeyond * votes.most_entries ? 1 : 0;
+        const auto worth = [](const StepVotes& v) { return v.explained - v.contradicted; };
+        if (best.explained == 0 || worth(votes) > worth(best)) best = votes;
+    }
+    return best;
+}
+
+}  // namespace
+
+std::vector<std::size_t> without_accidents(std::span<const double> cycles) {
+    std::vector<std::size_t> kept;
+    double later = std::numeric_limits<double>::infinity();
+    for (std::size_t i = cycles.size(); i-- > 0;) {
+        if (cycles[i] <= (1 + kAccident) * later) kept.push_back(i);
+        later = std::min(later, cycles[i]);
+    }
+    std::ranges::reverse(kept);
+    // No later value speaks for the last ones; of those, a far slower one than the others is an accident too.
+    while (kept.size() >= kFewest && cycles[kept.back()] > kTwice * cycles[kept[kept.size() - 2]]) kept.pop_back();
+    return kept;
+}
+
+std::vector<OutstandingPoint> without_accidents(std::span<const OutstandingPoint> points) {
+    std::vector<OutstandingPoint> kept;
+    for (const auto& [key, curve] : curves_of(points))
+        for (const auto i : without_accidents(cycles_of(curve))) kept.push_back(curve[i]);
+    return kept;
+}
+
+std::optional<Step> first_step(std::span<const double> x, std::span<const double> cycles) {
+    const auto rise = first_rise(cycles);
+    if (!rise) return std::nullopt;
+    return Step{x[(*rise)[0]], x[(*rise)[1]], cycles[(*rise)[1]] - cycles[(*rise)[0]], true};
+}
+
+std::vector<StepVotes> votes_of_steps(std::span<const OutstandingPoint> points) {
+    const OutstandingUnit units[] = {OutstandingUnit::threads, OutstandingUnit::sectors, OutstandingUnit::lines,
+                                     OutstandingUnit::instructions};
+    std::map<OutstandingUnit, std::vector<Bounds>> bounds;
+    std::map<OutstandingUnit, std::vector<int>> reached;
+    for (const auto& [key, curve] : curves_of(points)) {
+        if (curve.size() < kFewest) continue;
+        const auto step = first_rise(cycles_of(curve));
+        for (const auto unit : units) {
+            if (!step)
+                reached[unit].push_back(units_of(curve.back().launch, unit));
+            else
+                bounds[unit].push_back({std::max(1, units_of(curve[(*step)[0]].launch, unit)),
+                                        units_of(curve[(*step)[1]].launch, unit) - 1});
+        }
+    }
+    std::vector<StepVotes> votes;
+    for (const auto unit : units) votes.push_back(best_of(unit, bounds[unit], reached[unit]));
+    std::ranges::stable_sort(votes, std::greater{}, [](const StepVotes& v) { return v.explained - v.contradicted; });
+    return votes;
+}
+
+}  // namespace gputomo::deduce

@@ -1,0 +1,134 @@
+#include "deduce/pipeline/operand_banks.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <ranges>
+#include <set>
+#include <utility>
+
+namespace gputomo::deduce {
+namespace {
+
+constexpr int kMostBanks = 16, kMostPorts = 2;
+/// Times that differ by less are alike: what loops and clocks leave.
+constexpr double kAlike = 0.03;
+/// Files that explain so much less of the variance are no worse.
+constexpr double kTie = 0.02;
+
+using Bank = int;
+
+/// Which registers each instruction of a loop has to read once the loop has been through before, by their banks.
+class BankReads {
+public:
+    BankReads(const OperandLoop& loop, const OperandFile& file) : file_(file) {
+        for (const auto& instruction : loop.instructions) (void)reads_of(instruction);
+        for (const auto& instruction : loop.instructions) reads_.push_back(reads_of(instruction));
+    }
+    [[nodiscard]] const std::vector<std::map<Bank, int>>& each() const { return reads_; }
+
+private:
+    std::map<Bank, int> reads_of(const InstructionReads& instruction) {
+        std::set<std::uint8_t> numbers;
+        for (const auto& read : instruction)
+            if (!is_kept(read)) numbers.insert(read.number);
+        for (const auto& read : instruction) {
+            if (read.kept)
+                kept_[{read.slot, bank_of(read.number)}] = read.number;
+            else
+                kept_.erase({read.slot, bank_of(read.number)});
+        }
+        std::map<Bank, int> reads;
+        for (const auto number : numbers) ++reads[bank_of(number)];
+        return reads;
+    }
+    [[nodiscard]] Bank bank_of(std::uint8_t number) const { return number % file_.banks; }
+    [[nodiscard]] bool is_kept(const OperandRead& read) const {
+        const auto at = kept_.find({read.slot, bank_of(read.number)});
+        return file_.keeps && at != kept_.end() && at->second == read.number;
+    }
+
+    OperandFile file_;
+    std::map<std::pair<int, Bank>, std::uint8_t> kept_;
+    std::vector<std::map<Bank, int>> reads_;
+};
+
+/// Further turns at the busiest bank, mean of the loop's instructions.
+double turns_of(const OperandLoop& loop, const OperandFile& file) {
+    const BankReads reads(loop, file);
+    const auto instructions = static_cast<double>(std::max<std::size_t>(1, loop.instructions.size()));
+    double turns = 0;
+    std::map<Bank, int> all;
+    for (const auto& own : reads.each()) {
+        int most = 0;
+        for (const auto& [bank, count] : own) {
+            all[bank] += count;
+            most = std::max(most, count);
+        }
+        turns += std::max(0, (most + file.ports - 1) / file.ports - 1);
+    }
+    if (!file.evened) return turns / instructions;
+    const int most = all.empty() ? 0 : std::ranges::max(all | std::views::values);
+    return std::max(0.0, most / (instructions * file.ports) - 1);
+}
+
+struct Fit {
+    OperandFile file;
+    double explained = 0;
+    double slope = 0;
+};
+
+/// Least squares of cycles against turns.
+Fit fit(std::span<const OperandLoop> loops, const OperandFile& file) {
+    const auto n = static_cast<double>(loops.size());
+    double sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
+    for (const auto& loop : loops) {
+        const double x = turns_of(loop, file), y = loop.cycles;
+        sx += x, sy += y, sxx += x * x, sxy += x * y, syy += y * y;
+    }
+    const double xx = sxx - sx * sx / n, xy = sxy - sx * sy / n, yy = syy - sy * sy / n;
+    if (xx <= 0 || yy <= 0 || xy <= 0) return {file, 0, 0};
+    return {file, xy * xy / (xx * yy), xy / xx};
+}
+
+std::vector<OperandFile> all_files(std::span<const OperandLoop> loops) {
+    const bool marked = std::ranges::any_of(loops, [](const auto& loop) {
+        return std::ranges::any_of(loop.instructions | std::views::join, [](const auto& read) { return read.kept; });
+    });
+    std::vector<OperandFile> files;
+    for (int banks = 1; banks <= kMostBanks; ++banks)
+        for (int ports = 1; ports <= kMostPorts; ++ports)
+            for (const bool evened : {false, true})
+                for (const bool keeps : {false, true})
+                    if (marked || !keeps) files.push_back({banks, ports, evened, keeps});
+    return files;
+}
+
+}  // namespace
+
+std::size_t different_registers(const InstructionReads& reads) {
+    std::set<std::uint8_t> numbers;
+    for (const auto& read : reads) numbers.insert(read.number);
+    return numbers.size();
+}
+
+OperandFindings operand_banks(std::span<const OperandLoop> loops) {
+    OperandFindings found;
+    const auto [least, most] = std::ranges::minmax(loops, {}, &OperandLoop::cycles);
+    found.alike = most.cycles - least.cycles < kAlike * least.cycles;
+    if (found.alike) return found;
+    std::vector<Fit> fits;
+    for (const auto& file : all_files(loops)) fits.push_back(fit(loops, file));
+    std::ranges::stable_sort(fits, std::greater<>{}, &Fit::explained);
+    found.explained = fits.front().explained;
+    found.conflict = fits.front().slope;
+    for (const auto& one : fits) {
+        if (one.explained >= found.explained - kTie)
+            found.files.push_back(one.file);
+        else
+            found.runner_up = std::max(found.runner_up, one.explained);
+    }
+    return found;
+}
+
+}  // namespace gputomo::deduce

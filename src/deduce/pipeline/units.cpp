@@ -1,0 +1,90 @@
+#include "deduce/pipeline/units.hpp"
+
+#include <algorithm>
+
+namespace gputomo::deduce {
+namespace {
+
+/// Rates are known to a percent or two, a share is a difference of two of them, and warps that queue for two units lose
+/// some slots of both (0.14 was seen of an H200's MUFU beside FADD): below this a share is noise.
+constexpr double kUsed = 0.18;
+constexpr double kWhole = 0.85;
+/// Beside a unit that an operation fills, another one shows only above this: warps that queue for the one come late to
+/// the other, the more so the longer an operation holds its unit (a fifth was seen with 16 warps and operations of 150
+/// cycles).
+constexpr double kAlsoUsed = 0.22;
+/// Where both taking turns is slower than issuing both by less than this part of the shorter one, errors of a percent
+/// decide.
+constexpr double kLeastVisible = 0.15;
+
+}  // namespace
+
+Interference interference(const PairTiming& timing) {
+    const double turns = timing.first + timing.second;
+    const double beside = std::max({timing.first, timing.second, std::min(timing.issue, turns)});
+    const double shorter = std::min(timing.first, timing.second);
+    // What was faster than issue seemed to allow shows that it allows more.
+    const double floor = std::min(beside, std::max({timing.first, timing.second, timing.together}));
+    if (turns - floor < kLeastVisible * shorter) return {0, false};
+    return {std::clamp((timing.together - floor) / (turns - floor), 0.0, 1.0), true};
+}
+
+UnitVerdict judge_units(const std::map<std::size_t, Interference>& by_unit) {
+    UnitVerdict verdict;
+    std::vector<std::pair<double, std::size_t>> used;
+    std::vector<std::size_t> hidden;
+    for (const auto& [unit, found] : by_unit) {
+        if (!found.visible)
+            hidden.push_back(unit);
+        else if (found.share >= kUsed)
+            used.emplace_back(found.share, unit);
+        if (found.visible && found.share >= kUsed) verdict.total += found.share;
+    }
+    std::ranges::stable_sort(used, std::ranges::greater{}, [](const auto& entry) { return entry.first; });
+    if (!used.empty() && used.front().first >= kWhole)
+        std::erase_if(used, [](const auto& entry) { return entry.first < kAlsoUsed; });
+    for (const auto& [share, unit] : used) verdict.units.push_back(unit);
+    if (used.empty()) {
+        verdict.units = hidden;
+        verdict.use = hidden.empty() ? UnitUse::none : UnitUse::hidden;
+    } else if (used.front().first >= kWhole) {
+        verdict.use = used.size() == 1 ? UnitUse::single : UnitUse::all;
+    } else if (verdict.total >= kWhole) {
+        verdict.use = UnitUse::alternatives;
+    } else {
+        verdict.use = UnitUse::unexplained;
+    }
+    return verdict;
+}
+
+std::optional<std::size_t> UnitMap::next(std::size_t operation) const {
+    const auto& done = pairs(operation);
+    for (std::size_t unit = 0; unit < units_.size(); ++unit)
+        if (!done.contains(unit)) return unit;
+    return std::nullopt;
+}
+
+void UnitMap::add(std::size_t operation, std::size_t unit, const Interference& found) {
+    found_[operation][unit] = found;
+}
+
+std::size_t UnitMap::add_unit(const std::string& name, std::size_t representative) {
+    const auto taken = [&](const std::string& wanted) {
+        return std::ranges::find(units_, wanted, &Unit::name) != units_.end();
+    };
+    std::string free = name;
+    for (int number = 2; taken(free); ++number) free = name + std::to_string(number);
+    units_.push_back({free, representative});
+    found_[representative][units_.size() - 1] = {1, true};
+    return units_.size() - 1;
+}
+
+UnitVerdict UnitMap::verdict(std::size_t operation) const { return judge_units(pairs(operation)); }
+
+const std::map<std::size_t, Interference>& UnitMap::pairs(std::size_t operation) const {
+    static const std::map<std::size_t, Interference> kNone;
+    const auto found = found_.find(operation);
+    return found == found_.end() ? kNone : found->second;
+}
+
+}  // namespace gputomo::deduce

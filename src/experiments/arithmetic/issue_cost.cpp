@@ -1,0 +1,155 @@
+// Issue slots that special functions and loads take: how many adds of other warps each of them displaces.
+#include "experiments/experiments.hpp"
+
+#include "experiments/clock/clock_watch.hpp"
+#include "measure/throughput/beside.hpp"
+#include "measure/throughput/forward.hpp"
+#include "results/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.9;
+constexpr int kLaunches = 3;
+/// Only a simulated GPU takes so long, and that the same each time.
+constexpr std::chrono::milliseconds kSlow{20};
+/// Groups of warps beside the adds, of the eight of 1024 threads.
+constexpr int kMostBusy = 3;
+/// Adds that do not fill this part of the slots leave room in which others cost nothing.
+constexpr double kFull = 0.9;
+/// Of the slots between launches and registers.
+constexpr double kScatter = 0.02;
+/// Where fewer pairs of registers share a bank, what sharing costs is less than the scatter.
+constexpr double kLeastShare = 0.1;
+/// Others that are rarer than this part of the adds say too little.
+constexpr double kLeastOthers = 0.005;
+
+struct Leaf {
+    Beside beside;
+    std::string_view name;
+    std::string_view path;
+};
+constexpr std::array kLeaves{Leaf{Beside::sfu, "sfu", "pipelines.sfu.issue_slots"},
+                             Leaf{Beside::shared, "shared", "shared.issue_slots"},
+                             Leaf{Beside::global, "global", "paths.global.issue_slots"}};
+
+struct Forward {
+    Beside beside;
+    std::string_view path;
+};
+constexpr std::array kForwards{Forward{Beside::sfu, "pipelines.sfu.forward_latency"},
+                               Forward{Beside::shared, "shared.forward_latency"}};
+
+class IssueCost {
+public:
+    explicit IssueCost(Context& context) : context_(context) {}
+
+    Outcome run() {
+        const auto schedulers = context_.findings.number("issue.schedulers_per_sm");
+        slots_ = schedulers ? *schedulers / context_.findings.number("issue.issue_interval").value_or(1) : 0;
+        for (const auto& leaf : kLeaves) add(leaf);
+        if (const auto add_latency = context_.findings.number("pipelines.sp.latency"))
+            for (const auto& [beside, path] : kForwards) forward(beside, path, *add_latency);
+        return std::move(outcome_);
+    }
+
+private:
+    [[nodiscard]] static BesideRates best(BesideLoop& loop, int busy, bool others) {
+        std::vector<BesideRates> samples;
+        for (int i = 0; i < kLaunches; ++i) {
+            const auto begin = std::chrono::steady_clock::now();
+            samples.push_back(loop.rates(busy, others));
+            if (std::chrono::steady_clock::now() - begin > kSlow) return samples.back();
+        }
+        std::ranges::sort(samples, {}, &BesideRates::adds);
+        return samples[kLaunches / 2];
+    }
+
+    /// Issue slots of adds that each of the others displaces; the loops' own instructions come on top of both alike.
+    [[nodiscard]] double displaced(const BesideRates& alone, const BesideRates& together) const {
+        const double add = slots_ > 0 ? slots_ / alone.adds : 1;
+        return (alone.adds - together.adds) / together.others * add - (add - 1);
+    }
+
+    /// An instruction takes a slot at least; less is what the adds had left empty. What is more comes from registers
+    /// that share a bank.
+    [[nodiscard]] static results::Estimate estimate(const Leaf& leaf, double slots, std::optional<double> share) {
+        const bool shares = share.value_or(0) >= kLeastShare;
+        const double value = std::max(1.0, shares ? 1 + (slots - 1) / *share : slots),
+                     scatter = kScatter / (shares ? *share : 1);
+        const std::string note =
+            share ? fmt::format("{:.2f} slots with {:.0f}% of the registers in one bank with those of the adds", slots,
+                                100 * *share)
+                  : "";
+        return decided_real(
+            std::string(leaf.path), {value, std::max(1.0, value - scatter), value + scatter},
+            {"issue_cost: dependent adds of other warps that each displaces, where registers share a bank", kConfidence,
+             note});
+    }
+
+    void add(const Leaf& leaf) try {
+        BesideLoop loop(context_.device, leaf.beside);
+        add_code_checks(loop.compiled(), outcome_);
+        results::Trace trace{.name = fmt::format("issue_cost/{}", leaf.name), .experiment = "issue_cost"};
+        trace.columns = {{"others", "instructions/cycle", {}},
+                         {"adds", "instructions/cycle", {}},
+                         {"adds_alone", "instructions/cycle", {}},
+                         {"slots", "count", {}}};
+        std::optional<double>
+            fewest;  // of the others: most warps are left to add, and none of the others waits for another
+        for (int busy = 1; busy <= std::min(context_.quick ? 1 : kMostBusy, loop.groups() - 1); ++busy) {
+            context_.progress(static_cast<double>(busy) / kMostBusy,
+                              fmt::format("{}, {} warps", leaf.name, busy * BesideLoop::kGroup));
+            const auto alone = best(loop, busy, false), together = best(loop, busy, true);
+            if (together.others < kLeastOthers * alone.adds) continue;
+            const double row[] = {together.others, together.adds, alone.adds, displaced(alone, together)};
+            if (slots_ > 0 && alone.adds >= kFull * slots_ && !fewest) fewest = row[3];
+            for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
+        }
+        trace.plot = {fmt::format("Issue slots that {} displaces", leaf.name), "others", {"slots"}, false, false};
+        outcome_.traces.push_back(std::move(trace));
+        if (fewest) outcome_.estimates.push_back(estimate(leaf, *fewest, loop.bank_share()));
+    } catch (const CodeMismatch& mismatch) {
+        add_mismatch(mismatch, outcome_);
+    }
+
+    /// What instruction and add take together, less what an add takes among adds.
+    void forward(Beside beside, std::string_view path, double add_latency) try {
+        ForwardChain chain(context_.device, beside);
+        add_code_checks(chain.kernel(), outcome_);
+        const double cycles = chain.cycles() - add_latency;
+        outcome_.estimates.push_back(
+            decided_integer(std::string(path), {cycles, cycles, cycles},
+                            {"issue_cost: chains of it and an add in turns by one thread, less the add", kConfidence}));
+    } catch (const CodeMismatch& mismatch) {
+        add_mismatch(mismatch, outcome_);
+    }
+
+    Context& context_;
+    double slots_ = 0;  ///< of an SM, per cycle
+    Outcome outcome_;
+};
+
+Outcome measure(Context& context) { return IssueCost(context).run(); }
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment issue_cost_experiment() {
+    return {.id = "issue_cost",
+            .title = "issue slots that special functions and loads take, and their latency to an add",
+            .source = "Volkov 2016, 4.7",
+            .needs = {},
+            .after = {"issue", "arithmetic_latency"},
+            .provides = {"pipelines.sfu.issue_slots", "shared.issue_slots", "paths.global.issue_slots",
+                         "pipelines.sfu.forward_latency", "shared.forward_latency"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

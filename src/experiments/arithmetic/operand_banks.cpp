@@ -1,0 +1,114 @@
+// Whether operands of one instruction wait for each other, and which registers share a bank.
+#include "experiments/experiments.hpp"
+
+#include "experiments/clock/clock_watch.hpp"
+#include "measure/throughput/operand_loops.hpp"
+#include "results/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr auto kBanks = "topology.operand_banks", kPorts = "topology.operand_ports";
+constexpr auto kMethod =
+    "operand_banks: loops of multiply-adds with one, two and three different registers at all distances from each "
+    "other";
+/// Part of the variance that banks explain at least where they are the cause.
+constexpr double kExplained = 0.9;
+/// What explains less than half of it is not even a candidate.
+constexpr double kCandidate = 0.5;
+
+/// A row for each instruction of each loop.
+results::Trace trace_of(const std::vector<deduce::OperandLoop>& loops) {
+    results::Trace trace{.name = "operand_banks/loops", .experiment = "operand_banks"};
+    trace.columns = {{"loop", "", {}},  {"operands", "count", {}}, {"first", "", {}},       {"second", "", {}},
+                     {"third", "", {}}, {"kept", "", {}},          {"cycles", "cycles", {}}};
+    for (std::size_t i = 0; i < loops.size(); ++i)
+        for (const auto& reads : loops[i].instructions) {
+            double row[] = {
+                static_cast<double>(i), static_cast<double>(deduce::different_registers(reads)), -1, -1, -1, 0,
+                loops[i].cycles};
+            for (const auto& read : reads) {
+                row[2 + read.slot] = read.number;
+                row[5] += read.kept ? 1 << read.slot : 0;
+            }
+            for (std::size_t c = 0; c < std::size(row); ++c) trace.columns[c].values.push_back(row[c]);
+        }
+    trace.plot = {.title = "Cycles of a multiply-add, by the registers that it reads",
+                  .x = "loop",
+                  .y = {"cycles"},
+                  .split = "operands"};
+    return trace;
+}
+
+std::string_view text_of(const deduce::OperandFile& file) {
+    if (file.evened)
+        return file.keeps ? "reads of neighbouring instructions even out, marked operands are kept"
+                          : "reads of neighbouring instructions even out";
+    return file.keeps ? "each instruction waits for its own operands, marked ones are kept"
+                      : "each instruction waits for its own operands";
+}
+
+/// Decided where all files that explain the times have it in common.
+results::Estimate estimate(const std::string& path, const deduce::OperandFindings& found,
+                           int deduce::OperandFile::*member, const Evidence& evidence) {
+    std::vector<results::Value> values;
+    if (found.explained >= kCandidate)
+        for (const auto& file : found.files)
+            if (const results::Value value{std::int64_t{file.*member}};
+                std::ranges::find(values, value) == values.end())
+                values.push_back(value);
+    if (found.explained >= kExplained && values.size() == 1)
+        return decided(path, std::get<std::int64_t>(values.front()), evidence);
+    return undecided(path, std::move(values), evidence);
+}
+
+void report(const deduce::OperandFindings& found, Outcome& outcome) {
+    if (found.alike) {
+        const Evidence evidence{kMethod, 0.95, "none takes longer than another"};
+        outcome.estimates.push_back(absent(kBanks, evidence));
+        outcome.estimates.push_back(absent(kPorts, evidence));
+        return;
+    }
+    const Evidence evidence{
+        kMethod, found.explained,
+        fmt::format("{:.0f}% of the differences are explained, {:.0f}% by the next best; {}; a further turn at a bank "
+                    "takes {:.2f} cycles",
+                    100 * found.explained, 100 * found.runner_up, text_of(found.files.front()), found.conflict)};
+    outcome.estimates.push_back(estimate(kBanks, found, &deduce::OperandFile::banks, evidence));
+    outcome.estimates.push_back(estimate(kPorts, found, &deduce::OperandFile::ports, evidence));
+}
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    context.progress(0, "pairs and triples of registers");
+    OperandLoops kernel(context.device);
+    add_code_checks(kernel.compiled(), outcome);
+    const auto loops = kernel.run();
+    if (loops.empty()) {
+        outcome.warnings.emplace_back(
+            "operand_banks: the machine code does not show which registers each loop reads; nothing is said of them");
+        return outcome;
+    }
+    outcome.traces.push_back(trace_of(loops));
+    report(deduce::operand_banks(loops), outcome);
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment operand_banks_experiment() {
+    return {.id = "operand_banks",
+            .title = "registers whose operands wait for each other",
+            .source = "Wong 2010, IV-E",
+            .needs = {},
+            .provides = {kBanks, kPorts},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

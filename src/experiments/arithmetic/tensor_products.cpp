@@ -1,0 +1,145 @@
+// Products of matrices on the tensor cores: their latency to each other and to an add, how many a cycle there are, and
+// how many issue slots each takes.
+#include "experiments/experiments.hpp"
+
+#include "experiments/clock/clock_watch.hpp"
+#include "measure/kernel/device_facts.hpp"
+#include "measure/mix/mix_throughput.hpp"
+#include "results/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.9;
+constexpr double kWarp = 32;
+/// A rate of a loop, whose own instructions take up to 1%.
+constexpr double kLoop = 0.01;
+/// Chains that need no instruction between them that only waits, and adds for each product that are the limit beside
+/// them: of as many and of four times as many the slots must come out alike.
+constexpr int kChains = 4;
+constexpr int kAdds[] = {16, 64};
+/// Warps for each scheduler of which more change little.
+constexpr int kWarps[] = {2, 3, 4};
+/// Part by which a rate differs in the next run.
+constexpr double kRepeats = 0.003;
+/// Slots of an instruction that two mixes may differ by.
+constexpr double kSameSlots = 0.15;
+
+class TensorProducts {
+public:
+    explicit TensorProducts(Context& context)
+        : context_(context),
+          schedulers_(static_cast<int>(context.findings.number("issue.schedulers_per_sm").value_or(1))),
+          none_(LinkedArray::ring(context.device, 1)) {}
+
+    Outcome run() try {
+        const double product = 1 / alone(1, 0.1), pair = 2 / one_warp({.access = MixAccess::tensor, .alpha = 1}, 0.2);
+        add_latency("pipelines.tensor.latency", product, "tensor_products: a chain of products by one warp of each SM");
+        if (const auto add = context_.findings.number("pipelines.sp.latency"))
+            add_latency("pipelines.tensor.forward_latency", pair - *add,
+                        "tensor_products: a product and an add in turns by one warp of each SM, less the add");
+        // With more warps some starve, and when in the window their turns were is not known.
+        const double rate = most_of({.access = MixAccess::tensor, .alpha = 0, .chains = kChains}, std::array{2}, 0.4);
+        outcome_.estimates.push_back(
+            decided_real("pipelines.tensor.lanes", {kWarp * rate, kWarp * rate, kWarp * rate * (1 + kLoop)},
+                         {"tensor_products: the most products a cycle, four chains a warp", kConfidence}));
+        add_slots();
+        return std::move(outcome_);
+    } catch (const CodeMismatch& mismatch) {
+        add_mismatch(mismatch, outcome_);
+        return std::move(outcome_);
+    }
+
+private:
+    [[nodiscard]] MixThroughput mix(const MixShape& shape, double progress) {
+        context_.progress(progress, shape.name());
+        MixThroughput mix(context_.device, shape, none_);
+        add_code_checks(mix.compiled(), outcome_);
+        return mix;
+    }
+    [[nodiscard]] double one_warp(const MixShape& shape, double progress) {
+        const auto found = mix(shape, progress).instructions_per_cycle(1);
+        if (!found)
+            throw DeviceError(
+                fmt::format("{}: {}: one warp on each SM was not attained", context_.device.name(), shape.name()));
+        return *found;
+    }
+    [[nodiscard]] double alone(int chains, double progress) {
+        return one_warp({.access = MixAccess::tensor, .alpha = 0, .chains = chains}, progress);
+    }
+    /// With so many warps for each scheduler.
+    [[nodiscard]] double most_of(const MixShape& shape, std::span<const int> of_scheduler, double progress) {
+        auto measured = mix(shape, progress);
+        double most = 0;
+        for (const int warps : of_scheduler)
+            most = std::max(most, measured.instructions_per_cycle(warps * schedulers_).value_or(0));
+        return most;
+    }
+
+    void add_latency(std::string path, double cycles, std::string method) {
+        outcome_.estimates.push_back(
+            decided_integer(std::move(path), {cycles, cycles, cycles}, {std::move(method), kConfidence}));
+    }
+
+    /// What a group of adds and one product takes beyond the adds, in slots of a scheduler.
+    void add_slots() {
+        const double adds = most_of({.chains = kChains, .arithmetic_only = true}, kWarps, 0.5);
+        results::Trace trace{.name = "tensor_products/slots", .experiment = "tensor_products"};
+        trace.columns = {{"adds", "count", {}}, {"rate", "instructions/cycle", {}}, {"slots", "count", {}}};
+        std::vector<double> slots;
+        double low = std::numeric_limits<double>::infinity(), high = 1;
+        for (const int alpha : kAdds) {
+            const double rate = most_of({.access = MixAccess::tensor, .alpha = alpha, .chains = kChains}, kWarps, 0.6);
+            const double group = (1 + alpha) * adds / rate, off = kRepeats * group;
+            slots.push_back(group - alpha);
+            low = std::min(low, slots.back() - off);
+            high = std::max(high, slots.back() + off);
+            const double row[] = {static_cast<double>(alpha), rate, slots.back()};
+            for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
+        }
+        outcome_.traces.push_back(std::move(trace));
+        const auto [least, most] = std::ranges::minmax(slots);
+        Evidence evidence{"tensor_products: adds that each product displaces, 16 and 64 adds for each", kConfidence};
+        const double middle = std::max(1.0, (least + most) / 2);
+        if (most <= least * (1 + kSameSlots))
+            outcome_.estimates.push_back(
+                decided_real("pipelines.tensor.issue_slots", {middle, std::max(1.0, low), high}, evidence));
+        else
+            outcome_.estimates.push_back(undecided("pipelines.tensor.issue_slots", {least, most}, evidence));
+    }
+
+    Context& context_;
+    int schedulers_;
+    LinkedArray none_;
+    Outcome outcome_;
+};
+
+Outcome measure(Context& context) {
+    if (target_of(context.device).sm < kTensorFrom || context.device.simulated()) return {};
+    return TensorProducts(context).run();
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment tensor_products_experiment() {
+    return {.id = "tensor_products",
+            .title = "products of matrices on tensor cores: latency, rate and issue slots",
+            .source = "Volkov 2016, 4.1 and 4.7, with mma.m16n8k16 (PTX ISA 9.7.14.4)",
+            .needs = {},
+            .after = {"issue", "arithmetic_latency"},
+            .provides = {"pipelines.tensor.latency", "pipelines.tensor.forward_latency", "pipelines.tensor.lanes",
+                         "pipelines.tensor.issue_slots"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,134 @@
+// What shares each cache: two blocks compete from chosen SMs (Wong 2010, IV-J4, Fig. 20).
+#include "experiments/experiments.hpp"
+
+#include "deduce/cache/levels.hpp"
+#include "experiments/caches/known_caches.hpp"
+#include "experiments/caches/scope_report.hpp"
+#include "experiments/clock/clock_watch.hpp"
+#include "measure/chase/competition.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr std::uint64_t kConstants = 64 * 1024;
+/// Larger caches are those of the whole GPU on every GPU so far, and take long to fill.
+constexpr std::int64_t kMostMemory = std::int64_t{256} << 20;
+
+/// Of an array: every SM walks it, and more would take minutes.
+constexpr std::size_t kMostLines = 16384;
+
+/// A cache as earlier experiments left it.
+struct KnownCache {
+    std::string name;
+    std::uint64_t capacity = 0, line = 0;
+    double latency = 0, next_latency = 0;
+};
+
+/// The caches of a path; nothing from the first on whose size is not known.
+std::vector<KnownCache> caches_of(const Findings& findings, const std::string& path) {
+    std::vector<KnownCache> caches;
+    const auto names = names_of(findings, fmt::format("paths.{}.caches", path));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto leaf = [&](std::string_view what) {
+            return findings.number(fmt::format("caches.{}.{}", names[i], what));
+        };
+        const auto capacity = least_of(findings, fmt::format("caches.{}.capacity", names[i]));
+        const auto next = i + 1 < names.size() ? findings.number(fmt::format("caches.{}.latency", names[i + 1]))
+                                               : findings.number(fmt::format("paths.{}.memory_latency", path));
+        if (!capacity || *capacity <= 0 || !leaf("latency") || !next) break;
+        const double line = leaf("line").value_or(leaf("sector").value_or(128));
+        caches.push_back({names[i], static_cast<std::uint64_t>(*capacity), static_cast<std::uint64_t>(line),
+                          *leaf("latency"), *next});
+    }
+    return caches;
+}
+
+/// Two arrays of one size, one behind the other, in steps of the longest line; empty where they have no room.
+std::array<std::vector<device::Address>, 2> arrays_for(const std::vector<KnownCache>& caches, std::size_t index,
+                                                       std::uint64_t room, device::Address base) {
+    std::uint64_t line = 0;
+    for (std::size_t i = 0; i <= index; ++i) line = std::max(line, caches[i].line);
+    const std::uint64_t capacity = caches[index].capacity, bytes = Footprints(capacity, capacity).own / line * line;
+    // The rival's begins at the next way of any size, so that it covers the same sets.
+    const std::uint64_t second = std::min(std::bit_ceil(bytes), room / 2);
+    if (bytes == 0 || bytes > second) return {};
+    std::array<std::vector<device::Address>, 2> arrays;
+    for (const auto offset : deduce::strided(bytes, line)) {
+        arrays[0].push_back(base + offset);
+        arrays[1].push_back(base + second + offset);
+    }
+    return arrays;
+}
+
+struct Place {
+    std::string path;
+    LoadHint hint = LoadHint::all;
+    device::Address base = 0;
+    std::uint64_t room = 0;
+    device::Texture texture = 0;
+};
+
+void measure_path(Context& context, const Place& place, std::vector<KnownCache> caches, Outcome& outcome) {
+    if (caches.empty()) return;
+    Competition competition(context.device, place.hint, place.base, place.texture);
+    for (std::size_t i = 0; i < caches.size(); ++i) {
+        const auto arrays = arrays_for(caches, i, place.room, place.base);
+        if (arrays[0].empty()) continue;
+        if (arrays[0].size() > kMostLines) {
+            outcome.warnings.push_back(fmt::format("{} is too large to be competed for from every SM", caches[i].name));
+            continue;
+        }
+        competition.set_arrays(arrays[0], arrays[1]);
+        context.progress(static_cast<double>(i) / static_cast<double>(caches.size()),
+                         fmt::format("what shares {}", caches[i].name));
+        report_scope(context, fmt::format("caches.{}.scope", caches[i].name),
+                     compete_with_all(context, competition, caches[i].next_latency - caches[i].latency),
+                     "scopes: blocks on the other SMs compete with one on SM 0", outcome);
+    }
+}
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    measure_path(context, {"constant", LoadHint::constant, 0, kConstants, 0}, caches_of(context.findings, "constant"),
+                 outcome);
+    const auto total = context.device.attribute(device::Attribute::total_memory_bytes).value_or(kMostMemory);
+    const auto room = std::min(kMostMemory, total / 4);
+    const device::Buffer memory(context.device, Bytes{room});
+    auto global = caches_of(context.findings, "global");
+    // Before textures: on an H200, loads of what a texture has brought into the L1 miss there for as long as it stays.
+    if (!global.empty() && global.front().name == "l1") {
+        measure_path(context, {"global", LoadHint::all, memory.address(), static_cast<std::uint64_t>(room), 0},
+                     {global.front()}, outcome);
+        global.erase(global.begin());
+    }
+    const auto texture = context.device.linear_texture(memory.address(), Bytes{room}, device::TexelFormat::u32);
+    measure_path(context, {"texture", LoadHint::texture, memory.address(), static_cast<std::uint64_t>(room), texture},
+                 caches_of(context.findings, "texture"), outcome);
+    measure_path(context, {"global", LoadHint::l2_only, memory.address(), static_cast<std::uint64_t>(room), 0}, global,
+                 outcome);
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment scopes_experiment() {
+    return {.id = "scopes",
+            .title = "what shares each cache: two blocks compete from chosen SMs",
+            .source = "Wong 2010, IV-J4, Fig. 20",
+            .needs = {},
+            .after = {"clock", "caches", "constant_caches", "texture_caches"},
+            .provides = {"caches.*.scope"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,159 @@
+// What a block takes of its SM's shared memory: from the most that each of k blocks can ask for while k are on an SM
+// together.
+#include "experiments/experiments.hpp"
+
+#include "measure/residency/residency.hpp"
+#include "results/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.97;
+constexpr int kWarp = 32;
+/// Numbers of blocks whose shares of a capacity lie differently between its units.
+constexpr int kBlocks[] = {2, 3, 5, 6, 7, 9, 11, 13};
+/// A unit and what is taken besides are together less than this.
+constexpr std::int64_t kMostLost = 4096;
+constexpr std::int64_t kLargestUnit = 4096;
+constexpr int kExtraArguments = 16;
+/// Bytes that this many more arguments may take.
+constexpr std::int64_t kMostForArguments = 16 * kExtraArguments;
+
+using Shares = std::map<int, std::int64_t>;  ///< blocks -> most bytes that each can ask for
+
+class SharedAllocation {
+public:
+    explicit SharedAllocation(Context& context)
+        : context_(context),
+          plain_(context.device, {}),
+          with_arguments_(context.device, {.extra_arguments = kExtraArguments}) {
+        using enum device::Attribute;
+        const auto& device = context.device;
+        capacity_ = device.attribute(max_shared_memory_per_multiprocessor).value_or(16384);
+        const auto opted_in = device.attribute(max_shared_memory_per_block_optin);
+        most_of_block_ = opted_in ? *opted_in : device.attribute(max_shared_memory_per_block).value_or(16384);
+        most_blocks_ = device.attribute(max_blocks_per_multiprocessor).value_or(8);
+    }
+    Outcome measure();
+
+private:
+    /// Most bytes from `low` (known to be possible) to `high` with which `blocks` are on an SM together; nullopt where
+    /// `low` is not.
+    [[nodiscard]] std::optional<std::int64_t> most_bytes(Resident& kernel, int blocks, std::int64_t low,
+                                                         std::int64_t high);
+    [[nodiscard]] Shares shares();
+    void conclude(const Shares& shares, std::optional<std::int64_t> for_arguments, Outcome& outcome) const;
+
+    Context& context_;
+    Resident plain_;
+    Resident with_arguments_;
+    std::int64_t capacity_ = 0;
+    std::int64_t most_of_block_ = 0;
+    std::int64_t most_blocks_ = 0;
+};
+
+std::optional<std::int64_t> SharedAllocation::most_bytes(Resident& kernel, int blocks, std::int64_t low,
+                                                         std::int64_t high) {
+    const auto fits = [&](std::int64_t bytes) { return kernel.blocks_per_sm(kWarp, Bytes{bytes}, blocks) >= blocks; };
+    if (!fits(low)) return std::nullopt;
+    while (high - low > 1) {
+        const auto middle = (low + high) / 2;
+        (fits(middle) ? low : high) = middle;
+    }
+    return low;
+}
+
+Shares SharedAllocation::shares() {
+    Shares shares;
+    double done = 0;
+    for (const int blocks : kBlocks) {
+        context_.progress(done++ / std::size(kBlocks), "shared memory of blocks");
+        const auto share = capacity_ / blocks;
+        if (blocks > most_blocks_ || share >= most_of_block_) continue;
+        if (const auto bytes = most_bytes(plain_, blocks, std::max<std::int64_t>(0, share - kMostLost), share + 1))
+            shares[blocks] = *bytes;
+    }
+    return shares;
+}
+
+/// With the right unit, what is missing of a share rounded down is the same for every number of blocks.
+std::optional<std::int64_t> overhead_with(std::int64_t unit, std::int64_t capacity, const Shares& shares) {
+    std::optional<std::int64_t> overhead;
+    for (const auto& [blocks, bytes] : shares) {
+        const auto missing = capacity / blocks / unit * unit - bytes;
+        if (missing < 0 || (overhead && *overhead != missing)) return std::nullopt;
+        overhead = missing;
+    }
+    return overhead;
+}
+
+void SharedAllocation::conclude(const Shares& shares, std::optional<std::int64_t> for_arguments,
+                                Outcome& outcome) const {
+    const Evidence evidence{
+        fmt::format("shared_allocation: the most that each of {} numbers of blocks can ask for", shares.size()),
+        kConfidence};
+    std::vector<results::Value> units;
+    std::vector<results::Value> overheads;
+    const auto each = for_arguments.value_or(0) / kExtraArguments;
+    for (std::int64_t unit = 1; unit <= kLargestUnit; unit *= 2) {
+        const auto overhead = overhead_with(unit, capacity_, shares);
+        if (!overhead || *overhead < each * Resident::own_arguments()) continue;
+        units.emplace_back(unit);
+        const results::Value own = *overhead - each * Resident::own_arguments();
+        if (std::ranges::find(overheads, own) == overheads.end()) overheads.push_back(own);
+    }
+    if (units.empty()) {
+        outcome.warnings.emplace_back(
+            "shared_allocation: no unit explains how much shared memory several blocks can ask for");
+        return;
+    }
+    const auto add = [&](const char* path, const std::vector<results::Value>& values) {
+        outcome.estimates.push_back(values.size() == 1 ? decided(path, values.front(), evidence)
+                                                       : undecided(path, values, evidence));
+    };
+    add("shared.allocation_unit", units);
+    add("shared.block_overhead", overheads);
+    if (for_arguments) outcome.estimates.push_back(decided("shared.argument_overhead", each, evidence));
+}
+
+Outcome SharedAllocation::measure() {
+    Outcome outcome;
+    const Shares found = shares();
+    if (found.size() < 2) {
+        outcome.warnings.emplace_back("shared_allocation: fewer than two numbers of blocks to compare");
+        return outcome;
+    }
+    const auto& [blocks, bytes] = *found.begin();
+    const auto less =
+        most_bytes(with_arguments_, blocks, std::max<std::int64_t>(0, bytes - kMostForArguments), bytes + 1);
+    results::Trace trace{.name = "shared_allocation/shares", .experiment = "shared_allocation"};
+    trace.columns = {{"blocks", "count", {}}, {"bytes", "bytes", {}}};
+    for (const auto& [count, share] : found) {
+        trace.columns[0].values.push_back(count);
+        trace.columns[1].values.push_back(static_cast<double>(share));
+    }
+    outcome.traces.push_back(std::move(trace));
+    conclude(found, less ? std::optional(bytes - *less) : std::nullopt, outcome);
+    return outcome;
+}
+
+Outcome run(Context& context) { return SharedAllocation(context).measure(); }
+
+}  // namespace
+
+Experiment shared_allocation_experiment() {
+    return {.id = "shared_allocation",
+            .title = "unit and overhead of shared memory that blocks take",
+            .source = "Volkov 2016, 5.7",
+            .needs = {},
+            .provides = {"shared.allocation_unit", "shared.block_overhead", "shared.argument_overhead"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,43 @@
+#include "experiments/memory/contention_curve.hpp"
+
+#include "results/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.9;
+
+}  // namespace
+
+results::Trace contention_trace(std::span<const deduce::LoadedLatency> samples, const std::string& experiment) {
+    results::Trace trace{.name = experiment + "/contention", .experiment = experiment};
+    const auto fit = deduce::fit_contention(samples);
+    if (!fit) return trace;
+    const auto column = [](const auto& coefficient) {
+        return std::vector{coefficient.value, coefficient.interval[0], coefficient.interval[1]};
+    };
+    trace.columns = {{"a", "cycles", column(fit->a)},
+                     {"b", "cycles", column(fit->b)},
+                     {"c", "GB/s", column(fit->c)},
+                     {"largest_error", "", {fit->largest_error, 0, 0}}};
+    return trace;
+}
+
+void add_contention_estimates(std::span<const deduce::LoadedLatency> samples, const std::string& experiment,
+                              const Context& context, Outcome& outcome) {
+    const auto fit = deduce::fit_contention(samples);
+    if (!fit || context.findings.find("memory.contention_base") != nullptr) return;
+    const Evidence evidence{experiment + ": least squares of mean latency over throughput", kConfidence,
+                            fmt::format("off by {:.1f}% at most", 100 * fit->largest_error)};
+    const auto& [a, b, c, error] = *fit;
+    outcome.estimates.push_back(
+        decided_real("memory.contention_base", {a.value, a.interval[0], a.interval[1]}, evidence));
+    outcome.estimates.push_back(decided("memory.contention_slopes", std::vector{b.value}, evidence));
+    outcome.estimates.push_back(decided("memory.contention_limits", std::vector{c.value}, evidence));
+}
+
+}  // namespace gputomo::experiments

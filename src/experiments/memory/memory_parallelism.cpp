@@ -1,0 +1,254 @@
+// How many bytes must be under way for a cache or memory to give all it can: rates of one SM, and of all, against bytes
+// in flight, for each kind of access.
+#include "experiments/experiments.hpp"
+
+#include "experiments/caches/known_caches.hpp"
+#include "experiments/clock/clock_watch.hpp"
+#include "measure/bandwidth/accesses.hpp"
+#include "measure/kernel/device_facts.hpp"
+#include "results/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <memory>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.9;
+constexpr std::array kLoads{1, 2, 4, 8};
+constexpr std::array kWarps{1, 2, 4, 8, 12, 16, 20, 24, 28, 32};
+/// An array lies in a cache whose size is known to some extent if it is no larger than this part of it, and in none if
+/// it is so many times as large.
+constexpr double kPart = 0.25;
+constexpr std::int64_t kTimesCache = 4;
+constexpr std::int64_t kSmallestArray = std::int64_t{1} << 20, kLargestArray = std::int64_t{1} << 30;
+/// Turns of the shorter launch; the other has twice as many, and filling and draining cancel. Fewer where launches
+/// would read a lot.
+constexpr int kTurns = 16, kFewestTurns = 4;
+constexpr std::int64_t kLaunchBytes = std::int64_t{2} << 20;
+/// Runs of a launch, fewer where two take nearly the same time.
+constexpr int kRuns = 4;
+constexpr double kAlike = 0.005;
+/// Of the peak, that bytes are asked for.
+constexpr double kShare = 0.9;
+/// A peak is one if so much of what can be under way is enough for that share of it.
+constexpr double kEnough = 0.7;
+
+/// Asynchronous copies exist from this compute capability on (PTX ISA, cp.async).
+constexpr int kAsyncFrom = 80;
+
+/// Where the data are, and how they are reached.
+struct Source {
+    std::string name;    ///< "l2", "memory"
+    std::string prefix;  ///< of the leaves of its loads
+    AccessArea area;
+    bool cached = false;
+};
+
+/// Bytes per cycle and SM, by bytes in flight of an SM, with as many warps as can have them.
+using Curve = std::map<std::int64_t, double>;
+
+struct Needed {
+    double peak = 0;
+    double bytes = 0, low = 0, high = 0;
+    bool saturated = false;
+};
+
+Needed needed_of(const Curve& curve) {
+    Needed needed;
+    for (const auto& [bytes, rate] : curve) needed.peak = std::max(needed.peak, rate);
+    const double wanted = kShare * needed.peak;
+    double below = 0, rate_below = 0;
+    for (const auto& [bytes, rate] : curve) {
+        if (rate < wanted) {
+            below = static_cast<double>(bytes), rate_below = rate;
+            continue;
+        }
+        needed.low = below, needed.high = static_cast<double>(bytes);
+        needed.bytes = below + (wanted - rate_below) / (rate - rate_below) * (needed.high - below);
+        break;
+    }
+    needed.saturated = needed.high <= kEnough * static_cast<double>(curve.rbegin()->first);
+    return needed;
+}
+
+int bytes_of(AccessKind kind) { return kind == AccessKind::atomic ? 4 : 16; }
+
+class Study {
+public:
+    explicit Study(Context& context) : context_(context), sms_(static_cast<int>(sms_of(context.device))) {}
+
+    Outcome run() {
+        const auto cache = largest_cache(context_);
+        if (cache > 0)
+            add(last_cache(context_.findings),
+                static_cast<std::int64_t>(
+                    std::bit_floor(static_cast<std::uint64_t>(kPart * static_cast<double>(cache)))),
+                true);
+        const auto memory = context_.device.attribute(device::Attribute::total_memory_bytes).value_or(kLargestArray);
+        const auto wanted =
+            std::clamp(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kTimesCache * cache))),
+                       kSmallestArray, kLargestArray);
+        add("memory",
+            std::min(wanted, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(memory / 4)))), false);
+        return std::move(outcome_);
+    }
+
+private:
+    void add(const std::string& name, std::int64_t bytes, bool cached) {
+        // Behind the area, what a turn's last accesses reach.
+        constexpr std::int64_t kSlack = std::int64_t{kLoads.back()} * 16 * Accesses::kWarp;
+        const device::Buffer array(context_.device, Bytes{bytes + kSlack});
+        Source source{name, cached ? "caches." + name : name, {array.address(), bytes, !cached, 0}, cached};
+        for (const auto kind : {AccessKind::load, AccessKind::store, AccessKind::atomic, AccessKind::async}) {
+            if (kind == AccessKind::async && context_.device.ptx_target().sm < kAsyncFrom) continue;
+            const Curve one = curve_of(source, kind, 1), all = curve_of(source, kind, sms_);
+            if (!one.empty()) report(source, kind, one, true);
+            if (!all.empty()) report(source, kind, all, false);
+        }
+    }
+
+    Curve curve_of(Source& source, AccessKind kind, int blocks) {
+        Curve curve;
+        double done = 0;
+        for (const int loads : kLoads) {
+            context_.progress(
+                done += 1.0 / (kLoads.size() + 1),
+                fmt::format("{} SMs, {}, {} {} accesses a thread", blocks, source.name, loads, name_of(kind)));
+            try {
+                Accesses& accesses = kernel(kind, loads);
+                if (source.cached && blocks == 1) fill(accesses, source);
+                for (const int warps : kWarps) {
+                    const std::int64_t bytes = in_flight(accesses, warps);
+                    if (curve.contains(bytes)) continue;
+                    const int turns = static_cast<int>(
+                        std::clamp<std::int64_t>(kLaunchBytes / (bytes * blocks), kFewestTurns, kTurns));
+                    if (const auto turn = accesses.turn({blocks, warps, 1}, turns, kRuns, source.area))
+                        curve[bytes] = static_cast<double>(bytes) / *turn;
+                }
+            } catch (const CodeMismatch& mismatch) {
+                add_mismatch(mismatch, outcome_);
+            }
+        }
+        trace(source, kind, curve, blocks);
+        return curve;
+    }
+
+    Accesses& kernel(AccessKind kind, int loads) {
+        auto& kept = kernels_[{kind, loads}];
+        if (!kept) {
+            const int bytes = bytes_of(kind);
+            kept = std::make_unique<Accesses>(
+                context_.device, AccessForm{kind, loads, bytes, static_cast<std::uint32_t>(bytes * Accesses::kWarp)},
+                [&](int lane) { return static_cast<std::uint32_t>(lane * bytes); });
+            add_code_checks(kept->compiled(), outcome_);
+        }
+        return *kept;
+    }
+
+    static std::int64_t in_flight(const Accesses& accesses, int warps) {
+        return std::int64_t{warps} * accesses.form().count * accesses.form().span;
+    }
+
+    /// One SM goes through the whole array once.
+    static void fill(Accesses& accesses, Source& source) {
+        constexpr int kFillers = 8;
+        (void)accesses.cycles(
+            {1, kFillers, 1},
+            static_cast<int>(std::max<std::int64_t>(1, source.area.bytes / in_flight(accesses, kFillers))),
+            source.area);
+    }
+
+    /// Beside what was measured, Little's law: bytes in flight over the latency of the fewest, up to the peak.
+    void trace(const Source& source, AccessKind kind, const Curve& curve, int blocks) {
+        if (curve.empty()) return;
+        const double latency = static_cast<double>(curve.begin()->first) / curve.begin()->second,
+                     peak = needed_of(curve).peak;
+        results::Trace trace{.name = fmt::format("memory_parallelism/{}_{}_{}", source.name, name_of(kind),
+                                                 blocks == 1 ? "one_sm" : "all_sms"),
+                             .experiment = "memory_parallelism"};
+        trace.columns = {{"in_flight", "bytes", {}}, {"rate", "bytes/cycle", {}}, {"little", "bytes/cycle", {}}};
+        trace.plot = {fmt::format("Bytes per cycle and SM against bytes in flight of an SM: {}, {}, {}", source.name,
+                                  name_of(kind), blocks == 1 ? "one SM" : "all SMs"),
+                      "in_flight",
+                      {"rate", "little"},
+                      true,
+                      false};
+        for (const auto& [bytes, rate] : curve) {
+            trace.columns[0].values.push_back(static_cast<double>(bytes));
+            trace.columns[1].values.push_back(rate);
+            trace.columns[2].values.push_back(std::min(peak, static_cast<double>(bytes) / latency));
+        }
+        outcome_.traces.push_back(std::move(trace));
+    }
+
+    void report(const Source& source, AccessKind kind, const Curve& curve, bool one) {
+        const auto needed = needed_of(curve);
+        const double latency = static_cast<double>(curve.begin()->first) / curve.begin()->second;
+        const Evidence evidence{
+            fmt::format(
+                "memory_parallelism: {} accesses of kind {} with {} to {} bytes under way on each, n turns against 2n",
+                one ? "one SM," : "all SMs, one block on each,", name_of(kind), curve.begin()->first,
+                curve.rbegin()->first),
+            kConfidence,
+            fmt::format("peak {:.4g} bytes/cycle and SM at a latency of {:.0f} cycles: Little's law asks for {:.0f} "
+                        "bytes in flight for 90%",
+                        needed.peak, latency, kShare * needed.peak * latency)};
+        const bool load = kind == AccessKind::load;
+        const auto prefix = load ? source.prefix : fmt::format("accesses.{}_{}", source.name, name_of(kind));
+        const auto bytes_leaf = fmt::format("{}.{}", prefix, one ? "sm_bytes_in_flight" : "bytes_in_flight");
+        // The rate of all SMs' loads is what dram_bandwidth says of the memory, in other units.
+        const auto rate_leaf = one                      ? prefix + ".sm_bytes_per_cycle"
+                               : source.cached || !load ? prefix + ".bytes_per_cycle"
+                                                        : std::string();
+        const double rate = one ? needed.peak : needed.peak * sms_;
+        if (!needed.saturated) {
+            auto open = evidence;
+            open.note +=
+                fmt::format("; more bytes in flight than one block has may bring more than {:.4g} bytes/cycle", rate);
+            if (!rate_leaf.empty()) outcome_.estimates.push_back(undecided(rate_leaf, {}, open));
+            outcome_.estimates.push_back(undecided(bytes_leaf, {}, open));
+            return;
+        }
+        if (!rate_leaf.empty())
+            outcome_.estimates.push_back(decided_real(rate_leaf, {rate, 0.98 * rate, 1.02 * rate}, evidence));
+        auto bytes = decided(bytes_leaf, static_cast<std::int64_t>(std::llround(needed.bytes)), evidence);
+        bytes.interval = {needed.low, needed.high};
+        outcome_.estimates.push_back(std::move(bytes));
+    }
+
+    Context& context_;
+    Outcome outcome_;
+    int sms_;
+    std::map<std::pair<AccessKind, int>, std::unique_ptr<Accesses>> kernels_;
+};
+
+Outcome run(Context& context) {
+    return watched(context, [](Context& c) { return Study(c).run(); });
+}
+
+}  // namespace
+
+Experiment memory_parallelism_experiment() {
+    return {.id = "memory_parallelism",
+            .title =
+                "bandwidth of one SM and of all against bytes in flight: loads, stores, atomics and asynchronous "
+                "copies, last cache and memory",
+            .source = "Volkov 2016, 4.3; Little's law",
+            .needs = {},
+            .after = {},
+            .provides = {"caches.*.sm_bytes_per_cycle", "caches.*.sm_bytes_in_flight", "caches.*.bytes_in_flight",
+                         "caches.*.bytes_per_cycle", "memory.sm_bytes_per_cycle", "memory.sm_bytes_in_flight",
+                         "memory.bytes_in_flight", "accesses.*.sm_bytes_per_cycle", "accesses.*.sm_bytes_in_flight",
+                         "accesses.*.bytes_per_cycle", "accesses.*.bytes_in_flight"},
+            .run = run,
+            .part_of_scan = PartOfScan::on_hardware};
+}
+
+}  // namespace gputomo::experiments

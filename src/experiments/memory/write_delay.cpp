@@ -1,0 +1,168 @@
+// By how much reads take longer beside writes, far below the rate at which memory is full: copies beside reads alone,
+// over occupancy.
+#include "experiments/experiments.hpp"
+
+#include "experiments/caches/known_caches.hpp"
+#include "experiments/clock/clock_watch.hpp"
+#include "measure/bandwidth/streaming.hpp"
+#include "measure/kernel/device_facts.hpp"
+#include "measure/residency/occupancy_control.hpp"
+#include "results/estimates.hpp"
+#include "units/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr int kWarp = 32;
+constexpr double kConfidence = 0.8;
+/// Warps by SM, one access of each under way; below one, so many of the SMs have one.
+constexpr std::array kWarps{0.25, 0.5, 0.75, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0};
+/// Arrays are so many times as large as what the caches may keep of writes, and runs have so many turns at least: with
+/// 512 the clock that launches are timed by is uncertain by 10 cycles of a turn, a tenth of what writes add.
+constexpr std::int64_t kTimesCache = 6, kFewestTurns = 4096, kQuickTurns = 64;
+constexpr std::int64_t kShareOfMemory = 4;
+constexpr int kLaunches = 3;
+/// Of the slope, between which it is said to lie.
+constexpr double kDeviations = 2;
+/// Beyond this share of what memory gives, reads wait for each other.
+constexpr double kBusy = 0.6;
+
+/// One occupancy.
+struct Beside {
+    double warps = 0;           ///< by SM
+    double read = 0, copy = 0;  ///< cycles from one access of a warp to its next, alone and with a write for each
+    double writes = 0;          ///< share of the memory's time that the writes take
+    double busy = 0;            ///< and reads and writes together
+};
+
+class Study {
+public:
+    explicit Study(Context& context) : context_(context), bandwidth_(context.findings.number("memory.read_bandwidth")) {
+        const auto copies = context.findings.number("memory.copy_bandwidth");
+        if (bandwidth_ && copies) write_cost_ = std::max(1.0, 2 * *bandwidth_ / *copies - 1);
+    }
+
+    Outcome run() {
+        if (!bandwidth_) {
+            outcome_.warnings.emplace_back("write_delay: left out: memory.read_bandwidth is not known");
+            return std::move(outcome_);
+        }
+        for (const double warps : kWarps) arrays_size_ = std::max(arrays_size_, size_for(shape_of(warps)));
+        arrays_ = device::Buffer(context_.device, 2 * arrays_size_);
+        std::vector<Beside> all;
+        for (const double warps : kWarps) {
+            context_.progress(static_cast<double>(all.size()) / std::size(kWarps), fmt::format("{} warps", warps));
+            all.push_back(measure(warps));
+        }
+        add_trace(all);
+        add_estimate(all);
+        return std::move(outcome_);
+    }
+
+private:
+    [[nodiscard]] StreamShape shape_of(double warps) const {
+        const double blocks = std::ceil(sms_of(context_.device) * std::min(1.0, warps));
+        return {
+            .threads = static_cast<int>(std::max(1.0, warps)) * kWarp, .blocks = static_cast<int>(blocks), .unroll = 1};
+    }
+
+    /// Of what is read.
+    [[nodiscard]] Bytes size_for(StreamShape shape) const {
+        const auto memory =
+            context_.device.attribute(device::Attribute::total_memory_bytes).value_or(std::int64_t{256} << 20);
+        const std::int64_t turns = context_.quick ? kQuickTurns : kFewestTurns;
+        return Bytes{std::min(std::max(kTimesCache * largest_cache(context_), turns * shape.turn_bytes()),
+                              memory / kShareOfMemory)};
+    }
+
+    [[nodiscard]] Beside measure(double warps) {
+        const double sms = sms_of(context_.device);
+        const auto shape = shape_of(warps);
+        const double cycles_per_ns = sm_mhz_of(context_.findings, context_.device) / 1000;
+        const int all_warps = shape.threads / kWarp * shape.blocks;
+        Beside beside{.warps = all_warps / sms,
+                      .read = turn(StreamKind::read, shape) * cycles_per_ns,
+                      .copy = turn(StreamKind::copy, shape) * cycles_per_ns};
+        const double one_way = static_cast<double>(shape.turn_bytes()) / beside.copy * cycles_per_ns / *bandwidth_;
+        beside.writes = one_way * write_cost_;
+        beside.busy = one_way + beside.writes;
+        return beside;
+    }
+
+    /// Nanoseconds of a turn.
+    [[nodiscard]] double turn(StreamKind kind, StreamShape shape) {
+        Streaming streaming(context_.device, kind, shape, arrays_.address(), arrays_size_);
+        if (checked_.insert(kind).second) add_code_checks(streaming.compiled(), outcome_);
+        const auto timed = streaming.second_half(size_for(shape), kLaunches);
+        return timed.time.count() / timed.turns;
+    }
+
+    void add_trace(const std::vector<Beside>& all) {
+        results::Trace trace{.name = "write_delay/occupancy", .experiment = "write_delay"};
+        trace.columns = {
+            {"warps", "warp/SM", {}}, {"read", "cycles", {}}, {"copy", "cycles", {}}, {"writes", "share", {}}};
+        for (const auto& beside : all) {
+            const double row[] = {beside.warps, beside.read, beside.copy, beside.writes};
+            for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+        }
+        trace.plot = {"Time from a warp's access to its next", "warps", {"read", "copy"}, false, false};
+        outcome_.traces.push_back(std::move(trace));
+    }
+
+    /// The slope of what writes add over their share of the memory's time. What a store takes by itself is the same
+    /// everywhere and no part of it.
+    void add_estimate(const std::vector<Beside>& all) {
+        std::vector<double> writes, delays;
+        for (const auto& beside : all) {
+            if (beside.busy > kBusy) continue;
+            writes.push_back(beside.writes);
+            delays.push_back(beside.copy - beside.read);
+        }
+        if (writes.size() < 3) {
+            outcome_.warnings.emplace_back(
+                "write_delay: nothing is said: three numbers of warps do not leave the memory idle enough");
+            return;
+        }
+        const auto [own, slope, uncertainty] = least_squares(writes, delays);
+        const double delay = std::max(0.0, slope), reach = kDeviations * uncertainty;
+        outcome_.estimates.push_back(
+            decided_real("memory.write_delay", {delay, std::max(0.0, delay - reach), delay + reach},
+                         {"write_delay: copies less reads alone, over the share of the memory's time that writes take",
+                          kConfidence, fmt::format("a store takes {:.3g} cycles besides", own)}));
+    }
+
+    Context& context_;
+    std::optional<double> bandwidth_;
+    double write_cost_ = 1;  ///< time of a written byte by that of a read one
+    device::Buffer arrays_;
+    Bytes arrays_size_{0};
+    std::set<StreamKind> checked_;  ///< whose machine code was
+    Outcome outcome_;
+};
+
+Outcome run(Context& context) {
+    return watched(context, [](Context& c) { return or_left_out([&] { return Study(c).run(); }); });
+}
+
+}  // namespace
+
+Experiment write_delay_experiment() {
+    return {.id = "write_delay",
+            .title = "reads beside writes, over occupancy",
+            .source = "gputomo; Volkov 2016, 6.4 for reads alone",
+            .needs = {"dram_bandwidth"},
+            .after = {"clock", "caches"},
+            .provides = {"memory.write_delay"},
+            .run = run,
+            .part_of_scan = PartOfScan::on_hardware};
+}
+
+}  // namespace gputomo::experiments

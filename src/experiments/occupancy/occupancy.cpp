@@ -1,0 +1,303 @@
+// What it takes to hide latency: throughput of one kind of instruction over occupancy, from which latency, peak and
+// needed warps follow.
+#include "experiments/experiments.hpp"
+
+#include "experiments/clock/clock_watch.hpp"
+#include "experiments/memory/contention_curve.hpp"
+#include "measure/kernel/device_facts.hpp"
+#include "measure/mix/mix_surface.hpp"
+#include "results/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kWarp = 32;
+constexpr double kConfidence = 0.9;
+/// Occupancies that are tried first; between the last that falls short of a share of the peak and the first that
+/// reaches it, all are.
+constexpr int kCoarse = 12;
+/// A peak is attained where this much of it is (Volkov 2016, 6.1: "over 99%"), and two shares say how gradually it
+/// comes (6.3).
+constexpr std::array kShares{0.99, 0.95, 0.9};
+
+/// Instructions of a turn whose loop is taken off: the code fits the smallest first instruction cache, 4 KB (Wong 2010,
+/// IV-K).
+constexpr int kShortTurn = 360;
+
+struct Series {
+    std::string_view name;
+    MixShape shape;
+    std::string_view latency = {};  ///< leaf
+};
+
+const std::array kSeries{
+    Series{"add", {.arithmetic_only = true, .turn = kShortTurn}},
+    Series{"sfu", {.access = MixAccess::sfu, .alpha = 0, .turn = kShortTurn}, "pipelines.sfu.warp_latency"},
+    Series{"smem", {.access = MixAccess::shared, .alpha = 0, .turn = kShortTurn}, "shared.warp_latency"},
+    Series{"smem2", {.access = MixAccess::shared_conflict, .alpha = 0, .turn = kShortTurn}},
+};
+/// The loop's own instructions take no more than this part of a turn.
+constexpr double kMostControl = 0.05;
+/// Samples of a stream. Where memory is busy they differ by a percent, which is much for a fit of latency over
+/// throughput: their mean counts. Of one warp on each SM the fastest counts: a chain comes to a new page now and then,
+/// and then its loads take longer than the memory does.
+constexpr int kStreamSamples = 2;
+const Series kStream{"stream", {.access = MixAccess::global, .alpha = 0}, "paths.global.warp_latency"};
+/// Parallelism of one warp that stands for more warps than an SM holds (6.3).
+constexpr std::array kStreamChains{2, 4, 8};
+/// Occupancies of those, in eighths of the most.
+constexpr int kEighths[] = {1, 2, 3, 4, 6, 8};
+
+using Rates = std::map<int, double>;  // instructions per cycle by warps
+
+/// Instructions per cycle without those of the loop, which nothing hides where few warps wait for short latencies or
+/// all come to the end of a turn together: from turns of two lengths, as many instructions as `whole` and `half` have.
+/// The rate of the longer one where the two contradict each other.
+double without_control(double rate, double whole, double half_rate, double half) {
+    const double better = (whole - half) / (whole / rate - half / half_rate);
+    return better >= rate && better <= rate * (1 + kMostControl) ? better : rate;
+}
+
+/// One kind of instruction, free of the loop's control.
+class Steady {
+public:
+    Steady(Context& context, const MixShape& shape, LinkedArray& array, Outcome& outcome)
+        : whole_(context.device, shape, array), half_(context.device, half_of(shape), array) {
+        add_code_checks(whole_.compiled(), outcome);
+        add_code_checks(half_.compiled(), outcome);
+    }
+
+    [[nodiscard]] std::optional<double> instructions_per_cycle(int warps) {
+        const auto rate = whole_.instructions_per_cycle(warps);
+        const auto half_rate = rate ? half_.instructions_per_cycle(warps) : std::nullopt;
+        if (!half_rate) return rate;
+        return without_control(*rate, whole_.shape().instructions(), *half_rate, half_.shape().instructions());
+    }
+
+private:
+    static MixShape half_of(MixShape shape) {
+        shape.turn /= 2;
+        return shape;
+    }
+
+    MixThroughput whole_, half_;
+};
+
+/// Loads, several samples at each occupancy: their mean, or the fastest, which is what a peak is (Volkov 2016, 6.3:
+/// "the best throughput attained").
+class Repeated {
+public:
+    enum class Counts { mean, fastest };
+
+    Repeated(Context& context, const MixShape& shape, LinkedArray& array, Counts counts)
+        : mix_(context.device, shape, array), counts_(counts) {}
+
+    [[nodiscard]] std::optional<double> instructions_per_cycle(int warps) {
+        std::vector<double> rates;
+        for (int i = 0; i < kStreamSamples; ++i)
+            if (const auto rate = mix_.instructions_per_cycle(warps)) rates.push_back(*rate);
+        if (rates.empty()) return std::nullopt;
+        return warps == 1 || counts_ == Counts::fastest
+                   ? std::ranges::max(rates)
+                   : std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
+    }
+    [[nodiscard]] const CompiledKernel& compiled() const { return mix_.compiled(); }
+
+private:
+    MixThroughput mix_;
+    Counts counts_;
+};
+
+template <class Mix>
+void sample(Mix& mix, int warps, Rates& rates) {
+    if (rates.contains(warps)) return;
+    if (const auto rate = mix.instructions_per_cycle(warps)) rates[warps] = *rate;
+}
+
+double peak_of(const Rates& rates) {
+    return std::ranges::max_element(rates, {}, [](const auto& entry) { return entry.second; })->second;
+}
+
+/// All occupancies between the last one below the share of the peak and the first above it.
+template <class Mix>
+void refine(Mix& mix, double limit, Rates& rates) {
+    int below = 0, above = 0;
+    for (const auto& [warps, rate] : rates) {
+        if (rate >= limit) {
+            above = warps;
+            break;
+        }
+        below = warps;
+    }
+    for (int warps = below + 1; warps < above; ++warps) sample(mix, warps, rates);
+}
+
+results::Trace trace_of(std::string_view name, const Rates& rates) {
+    std::vector<double> warps, rate, latency;
+    for (const auto& [n, ipc] : rates) warps.push_back(n), rate.push_back(ipc * kWarp), latency.push_back(n / ipc);
+    results::Trace trace{.name = fmt::format("occupancy/{}", name), .experiment = "occupancy"};
+    trace.columns = {{"warps", "warp/SM", warps}, {"rate", "ops/cycle/SM", rate}, {"latency", "cycles", latency}};
+    trace.plot = {fmt::format("Throughput over occupancy: {}", name), "warps", {"rate"}, false, false};
+    return trace;
+}
+
+std::vector<deduce::LoadedLatency> loaded_latencies(const Rates& rates, double gigabytes) {
+    std::vector<deduce::LoadedLatency> samples;
+    for (const auto& [warps, rate] : rates) samples.push_back({rate * gigabytes, warps / rate});
+    return samples;
+}
+
+/// Beyond this part of the peak latency grows with what is asked for, whatever the throughput.
+constexpr double kSaturated = 0.9;
+
+/// Of all streams, up to where memory is saturated.
+std::vector<deduce::LoadedLatency> unsaturated(std::vector<deduce::LoadedLatency> samples) {
+    double peak = 0;
+    for (const auto& sample : samples) peak = std::max(peak, sample.throughput);
+    std::erase_if(samples, [&](const auto& sample) { return sample.throughput >= kSaturated * peak; });
+    return samples;
+}
+
+/// GB/s of the whole GPU for each instruction per cycle and SM: a warp reads 128 bytes.
+double gigabytes_of(const Context& context) {
+    using enum device::Attribute;
+    return LinkedArray::kLineBytes * static_cast<double>(sms_of(context.device)) *
+           sm_mhz_of(context.findings, context.device) / 1000;
+}
+
+/// The smallest over all occupancies (6.1); its interval is that of occupancies that leave a unit mostly idle.
+results::Estimate latency_of(const Series& series, const Rates& rates) {
+    constexpr double kMostlyIdle = 0.25;
+    std::vector<double> latencies;
+    for (const auto& [warps, rate] : rates)
+        if (rate <= kMostlyIdle * peak_of(rates) || warps == 1) latencies.push_back(warps / rate);
+    Measured measured = summarise(latencies);
+    measured.value = measured.low;
+    return decided_integer(std::string(series.latency), measured,
+                           {"occupancy: warps over throughput, the smallest over occupancies", kConfidence});
+}
+
+class Study {
+public:
+    explicit Study(Context& context)
+        : context_(context), stream_(context.device, max_warps_of(context.device), MixThroughput::kMostLines) {}
+
+    Outcome run() {
+        for (const auto& series : kSeries) add(series);
+        add_streams();
+        add_contention_estimates(unsaturated(streams_), "occupancy", context_, outcome_);
+        return std::move(outcome_);
+    }
+
+private:
+    void add(const Series& series) try {
+        Steady mix(context_, series.shape, stream_, outcome_);
+        Rates rates = coarse(series, mix);
+        if (rates.empty()) return;
+        for (const double share : kShares) refine(mix, share * peak_of(rates), rates);
+        note(series, rates);
+    } catch (const CodeMismatch& mismatch) {
+        add_mismatch(mismatch, outcome_);
+    }
+
+    /// The peak is that of all chains together, which the warps of an SM may not reach with one each: shares of it that
+    /// they miss are looked for with more (6.3).
+    void add_streams() try {
+        Repeated one(context_, kStream.shape, stream_, Repeated::Counts::mean);
+        add_code_checks(one.compiled(), outcome_);
+        Rates rates = coarse(kStream, one);
+        if (rates.empty()) return;
+        double peak = peak_of(rates);
+        std::vector<Parallel> parallel;
+        for (const int chains : kStreamChains) {
+            parallel.emplace_back(context_, chains, stream_);
+            if (!parallel.back().rates.empty()) peak = std::max(peak, peak_of(parallel.back().rates));
+        }
+        for (const double share : kShares) {
+            refine(one, share * peak, rates);
+            if (peak_of(rates) < share * peak) refine(parallel.front().mix, share * peak, parallel.front().rates);
+        }
+        outcome_.traces.push_back(contention_trace(loaded_latencies(rates, gigabytes_of(context_)), "occupancy"));
+        note_streams(rates, 1);
+        note(kStream, rates);
+        for (const auto& more : parallel) {
+            note_streams(more.rates, more.chains);
+            outcome_.traces.push_back(trace_of(fmt::format("stream_ilp{}", more.chains), more.rates));
+        }
+    } catch (const CodeMismatch& mismatch) {
+        add_mismatch(mismatch, outcome_);
+    }
+
+    template <class Mix>
+    Rates coarse(const Series& series, Mix& mix) {
+        const int most = max_warps_of(context_.device);
+        Rates rates;
+        sample(mix, 1, rates);
+        for (int i = 1; i <= kCoarse; ++i) {
+            context_.progress(static_cast<double>(i) / kCoarse,
+                              fmt::format("{}, {} warps", series.name, most * i / kCoarse));
+            sample(mix, most * i / kCoarse, rates);
+        }
+        return rates;
+    }
+
+    void note(const Series& series, const Rates& rates) {
+        outcome_.traces.push_back(trace_of(series.name, rates));
+        if (!series.latency.empty()) outcome_.estimates.push_back(latency_of(series, rates));
+    }
+
+    void note_streams(const Rates& rates, int chains) {
+        for (const auto& [warps, rate] : rates)
+            streams_.push_back({rate * gigabytes_of(context_), warps * chains / rate});
+    }
+
+    struct Parallel {
+        Parallel(Context& context, int of_warp, LinkedArray& array)
+            : chains(of_warp),
+              mix(context, {.access = MixAccess::global, .alpha = 0, .chains = of_warp}, array,
+                  Repeated::Counts::fastest) {
+            const int most = max_warps_of(context.device);
+            for (const int eighths : kEighths) sample(mix, most * eighths / 8, rates);
+        }
+
+        int chains;
+        Repeated mix;
+        Rates rates;  // by warps
+    };
+
+    Context& context_;
+    LinkedArray stream_;
+    std::vector<deduce::LoadedLatency> streams_;
+    Outcome outcome_;
+};
+
+Outcome run(Context& context) {
+    return watched(context, [](Context& c) { return Study(c).run(); });
+}
+
+}  // namespace
+
+Experiment occupancy_experiment() {
+    return {.id = "occupancy",
+            .title =
+                "warps that hide the latency of adds, special functions, shared memory and streams; latency of memory "
+                "under load",
+            .source = "Volkov 2016, 6.1 to 6.4",
+            .needs = {},
+            .after = {"clock"},
+            .provides = {"pipelines.sfu.warp_latency", "shared.warp_latency", "paths.global.warp_latency",
+                         "memory.contention_base", "memory.contention_slopes", "memory.contention_limits"},
+            .run = run,
+            .part_of_scan = PartOfScan::on_request};
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,190 @@
+// What a launch's occupancy does between its first warp and its last: schedulers with unequal numbers of warps, block
+// sizes, persistent threads and oversubscription.
+#include "experiments/experiments.hpp"
+
+#include "experiments/clock/clock_watch.hpp"
+#include "measure/kernel/device_facts.hpp"
+#include "measure/residency/lifetimes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+namespace gputomo::experiments {
+namespace {
+
+/// Instructions of a turn, beside three of the loop's.
+constexpr int kTurnOfLoop = 120;
+/// A warp alone takes so many cycles, but not more loads from memory than this (Volkov 2016, 5.9: a million, or what an
+/// array has); simulated ones take fewer.
+constexpr double kCycles = 200'000, kSimulatedCycles = 12'000;
+constexpr std::uint32_t kMostLines = 64, kSimulatedLines = 32;
+/// Times as many blocks as SMs hold at once, where they are oversubscribed (the thesis: 100, or what its array has),
+/// and of streams, whose lines have to lie within 2 GiB.
+constexpr int kRounds = 8, kStreamRounds = 4;
+/// The part of the time in which SMs may have fewer warps than what is said of nearly all of it.
+constexpr double kHardlyEver = 0.05;
+/// Steps of a history that is drawn.
+constexpr std::size_t kMostSteps = 400;
+
+struct Kind {
+    std::string_view name;
+    MixAccess access;
+};
+constexpr std::array kKinds{Kind{"sfu", MixAccess::sfu}, Kind{"smem", MixAccess::shared},
+                            Kind{"stream", MixAccess::global}};
+
+/// One launch, its shape and what came of it.
+struct Run {
+    Lifetimes::Work work;
+    OccupancyHistory history;
+    double rate = 0;
+};
+
+class OverTime {
+public:
+    explicit OverTime(Context& context)
+        : context_(context),
+          most_warps_(max_warps_of(context.device)),
+          lines_(context.device.simulated() ? kSimulatedLines : kMostLines),
+          stream_(context.device, std::int64_t{most_warps_} * kStreamRounds, lines_) {}
+
+    Outcome run() {
+        for (const auto& kind : kKinds) {
+            context_.progress(static_cast<double>(&kind - kKinds.data()) / kKinds.size(), kind.name);
+            add(kind);
+        }
+        return std::move(outcome_);
+    }
+
+private:
+    void add(const Kind& kind) try {
+        Lifetimes lives(context_.device, {.access = kind.access, .alpha = 0, .turn = kTurnOfLoop}, stream_);
+        add_code_checks(lives.compiled(), outcome_);
+        const auto turns = turns_of(lives);
+        const int most_of_block = lives.compiled().properties().max_threads_per_block / 32;
+        std::vector<BlockShape> one;  // of what schedulers have units for
+        for (int warps = 1; warps <= std::min(most_of_block, most_warps_) && kind.access != MixAccess::global; ++warps)
+            one.push_back({1, warps});
+        if (!one.empty()) add_trace(kind, "one_block", 1, measured(lives, one, 1, turns));
+        for (const int rounds : {1, lives.shape().reads_lines() ? kStreamRounds : kRounds}) {
+            const std::string setup = rounds == 1 ? "persistent" : "oversubscribed";
+            add_trace(kind, setup, rounds, measured(lives, full_shapes(most_of_block), rounds, turns));
+            if (kind.access == MixAccess::shared)
+                add_trace(kind, "two_blocks_" + setup, rounds,
+                          measured(lives, two_blocks(most_of_block), rounds, turns));
+            add_history(kind, setup, lives.run({two_blocks(most_of_block).back(), rounds, turns}));
+        }
+    } catch (const CodeMismatch& mismatch) {
+        add_mismatch(mismatch, outcome_);
+    }
+
+    [[nodiscard]] std::uint32_t turns_of(Lifetimes& lives) const {
+        if (lives.shape().reads_lines())
+            return static_cast<std::uint32_t>(std::max<std::int64_t>(1, lines_ / std::max(1, lives.shape().lines())));
+        return lives.turns_for(context_.device.simulated() ? kSimulatedCycles : kCycles);
+    }
+
+    /// All warps that fit, in blocks of each power of two of them.
+    [[nodiscard]] std::vector<BlockShape> full_shapes(int most_of_block) const {
+        const auto most_blocks =
+            static_cast<int>(context_.device.attribute(device::Attribute::max_blocks_per_multiprocessor).value_or(8));
+        std::vector<BlockShape> shapes;
+        for (int warps = 1; warps <= most_of_block; warps *= 2)
+            if (most_warps_ % warps == 0 && most_warps_ / warps <= most_blocks)
+                shapes.push_back({most_warps_ / warps, warps});
+        return shapes;
+    }
+    /// Two blocks, which together are half to all of the warps that fit.
+    [[nodiscard]] std::vector<BlockShape> two_blocks(int most_of_block) const {
+        const int most = std::min(most_warps_ / 2, most_of_block), step = std::max(1, most_warps_ / 12);
+        std::vector<BlockShape> shapes;
+        for (int warps = most; 2 * warps >= most; warps -= step) shapes.insert(shapes.begin(), {2, warps});
+        return shapes;
+    }
+
+    [[nodiscard]] static std::vector<Run> measured(Lifetimes& lives, const std::vector<BlockShape>& shapes, int rounds,
+                                                   std::uint32_t turns) {
+        std::vector<Run> runs;
+        for (const auto& shape : shapes) {
+            const Lifetimes::Work work{shape, rounds, turns};
+            auto history = history_of(lives.run(work));
+            const double rate = lives.rate(work, history);
+            runs.push_back({work, std::move(history), rate});
+        }
+        return runs;
+    }
+
+    void add_trace(const Kind& kind, std::string_view setup, int rounds, const std::vector<Run>& runs) {
+        results::Trace trace{.name = fmt::format("occupancy_over_time/{}_{}", kind.name, setup),
+                             .experiment = "occupancy_over_time"};
+        trace.columns = {
+            {"warps", "of a block", {}}, {"blocks", "of an SM", {}},     {"attained", "warps", {}},
+            {"mean", "warps", {}},       {"nearly_always", "warps", {}}, {"in_the_middle", "warps", {}},
+            {"tail", "share", {}},       {"ended_early", "share", {}},   {"rate", "instructions/cycle", {}}};
+        for (const auto& [work, history, rate] : runs) {
+            const double row[] = {static_cast<double>(work.blocks.warps),
+                                  static_cast<double>(work.blocks.per_sm),
+                                  static_cast<double>(history.attained),
+                                  history.mean,
+                                  static_cast<double>(all_but(history.shares, kHardlyEver)),
+                                  static_cast<double>(all_but(history.middle, kHardlyEver)),
+                                  history.tail,
+                                  history.ended_early,
+                                  rate};
+            for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
+        }
+        trace.plot = {fmt::format("Warps of an SM ({}{})", setup,
+                                  rounds == 1 ? "" : fmt::format(", {} times as many blocks as fit", rounds)),
+                      "warps",
+                      {"mean", "nearly_always"},
+                      false,
+                      false};
+        outcome_.traces.push_back(std::move(trace));
+    }
+
+    /// Of one SM, as parts of the time that it took.
+    void add_history(const Kind& kind, std::string_view setup, const std::vector<Lifetime>& warps) {
+        const auto steps = steps_of(warps, warps.front().sm);
+        results::Trace trace{.name = fmt::format("occupancy_over_time/{}_{}_history", kind.name, setup),
+                             .experiment = "occupancy_over_time"};
+        trace.columns = {{"time", "share", {}}, {"warps", "count", {}}};
+        const std::size_t every = std::max<std::size_t>(1, steps.size() / kMostSteps);
+        for (std::size_t i = 0; i < steps.size(); i += every) {
+            trace.columns[0].values.push_back(steps[i].cycles / steps.back().cycles);
+            trace.columns[1].values.push_back(steps[i].warps);
+        }
+        trace.plot = {
+            fmt::format("Warps of one SM, two blocks at a time ({})", setup), "time", {"warps"}, false, false};
+        outcome_.traces.push_back(std::move(trace));
+    }
+
+    Context& context_;
+    int most_warps_;
+    std::int64_t lines_;
+    LinkedArray stream_;
+    Outcome outcome_;
+};
+
+Outcome measure(Context& context) { return OverTime(context).run(); }
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment occupancy_over_time_experiment() {
+    return {.id = "occupancy_over_time",
+            .title =
+                "how occupancy varies over a launch: unequal schedulers, block sizes, persistent threads and "
+                "oversubscription",
+            .source = "Volkov 2016, 5.6, 5.8 and 5.9",
+            .needs = {},
+            .after = {"clock"},
+            .provides = {},
+            .run = run,
+            .part_of_scan = PartOfScan::on_request};
+}
+
+}  // namespace gputomo::experiments

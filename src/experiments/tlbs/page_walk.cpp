@@ -1,0 +1,169 @@
+// What a translation that no TLB has takes longer where the page table's entry comes from memory instead of a cache
+// (Mei 2014, Table 3, patterns 3 and 5).
+//
+// One chase visits so many pages that the TLBs forget the few that count, then so many lines of two or three pages that
+// the last cache forgets all data and all of the page table, then the pages that count. A second chase visits the
+// neighbour of each of them before: its entry lies in the same line of the page table, which a cache then has. Data and
+// TLBs miss in both.
+#include "experiments/experiments.hpp"
+
+#include "experiments/caches/known_caches.hpp"
+#include "experiments/clock/clock_watch.hpp"
+#include "experiments/tlbs/tlb_levels.hpp"
+#include "measure/chase/pointer_chase.hpp"
+#include "measure/chase/translation_chase.hpp"
+#include "measure/kernel/device_facts.hpp"
+#include "results/estimates.hpp"
+#include "units/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace gputomo::experiments {
+namespace {
+
+constexpr double kConfidence = 0.95;
+/// Pages that count; entries between two of them, at least: no line of a page table holds more.
+constexpr std::uint64_t kCounted = 6, kApart = 32;
+/// So many times the entries of the TLBs, and the bytes of the caches, are gone through until they have forgotten the
+/// rest, if only half of what comes in takes the place of what is oldest.
+constexpr std::uint64_t kTurnover = 3;
+/// Elements of a chase, at most: larger caches are emptied line by line for too long.
+constexpr std::uint64_t kMostElements = 1 << 18;
+constexpr std::uint64_t kLine = 64;
+/// Chases of either kind, each at other places in the pages; cycles that a walk to memory takes longer, at least.
+constexpr std::uint64_t kRepeats = 5;
+constexpr double kLeastCost = 8;
+
+/// What is known of the path of global loads.
+struct Reach {
+    std::uint64_t span = 0;     ///< bytes of the largest TLB entry
+    std::uint64_t entries = 0;  ///< of all TLBs
+    std::uint64_t cached = 0;   ///< bytes of the last cache, at most
+    std::uint64_t window = 0;   ///< bytes whose pages are active at once; 0: all
+};
+
+std::optional<Reach> known_reach(const Findings& findings) {
+    Reach reach;
+    for (const auto& name : names_of(findings, "paths.global.tlbs")) {
+        const auto span = findings.number("tlbs." + name + ".span"),
+                   entries = findings.number("tlbs." + name + ".entries");
+        if (!span || !entries) return std::nullopt;
+        reach.span = std::max(reach.span, static_cast<std::uint64_t>(*span));
+        reach.entries += static_cast<std::uint64_t>(*entries);
+    }
+    const auto caches = names_of(findings, "paths.global.caches");
+    if (reach.entries == 0 || caches.empty()) return std::nullopt;
+    reach.cached = static_cast<std::uint64_t>(most_capacity(findings, caches.back()));
+    reach.window = static_cast<std::uint64_t>(findings.number("paths.global.page_window").value_or(0));
+    return reach.cached == 0 ? std::nullopt : std::optional(reach);
+}
+
+/// The pages of a chase in a plain array.
+class Tours {
+public:
+    explicit Tours(const Reach& reach)
+        : reach_(reach), apart_(std::max(kApart, kTurnover * reach.entries / kCounted / 2 * 2)) {}
+    /// Those that are gone through and those that empty the cache.
+    [[nodiscard]] std::uint64_t bytes() const { return (kCounted * apart_ + flushing_pages()) * reach_.span; }
+    [[nodiscard]] std::uint64_t elements() const { return kCounted * apart_ + kTurnover * reach_.cached / kLine; }
+
+    /// Offsets in the array, the pages that count last. `repeat` shifts the lines that are visited.
+    [[nodiscard]] std::vector<std::uint64_t> tour(std::uint64_t repeat, bool neighbours_first) const {
+        std::vector<std::uint64_t> offsets;
+        const auto visit = [&](std::uint64_t page) {
+            offsets.push_back(page * reach_.span + (page * kPlaces + repeat) * kLine % reach_.span);
+        };
+        for (std::uint64_t page = 0; page < kCounted * apart_; ++page)
+            if (page % apart_ > 1) visit(page);
+        for (std::uint64_t at = 0; at < kTurnover * reach_.cached; at += kLine)
+            offsets.push_back(kCounted * apart_ * reach_.span + at);
+        for (std::uint64_t i = 0; neighbours_first && i < kCounted; ++i) visit(i * apart_ + 1);
+        for (std::uint64_t i = 0; i < kCounted; ++i) visit(i * apart_);
+        return offsets;
+    }
+
+private:
+    /// Lines by which neighbouring pages' places differ: an odd number.
+    static constexpr std::uint64_t kPlaces = 37;
+    [[nodiscard]] std::uint64_t flushing_pages() const { return kTurnover * reach_.cached / reach_.span + 1; }
+    Reach reach_;
+    std::uint64_t apart_;  ///< pages from one that counts to the next
+};
+
+class PageWalk {
+public:
+    PageWalk(Context& context, const Tours& tours)
+        : tours_(tours),
+          memory_(MappedWindow::plain(context.device, tours.bytes(), kPlainPage)),
+          chase_(context.device, {.hint = LoadHint::l2_only,
+                                  .records = kCounted + 1,
+                                  .start_to_start = clock_step(context.findings) > 1}) {}
+
+    /// Latencies of the loads that count.
+    std::vector<double> latencies(bool neighbours_first) {
+        std::vector<double> all;
+        for (std::uint64_t repeat = 0; repeat < kRepeats; ++repeat) {
+            auto order = tours_.tour(repeat, neighbours_first);
+            for (auto& place : order) place += memory_.window().base;
+            chase_.write_cycle(order);
+            const auto once = chase_.walk(order, 2 * order.size() - kCounted, kCounted, 0);
+            all.insert(all.end(), once.begin(), once.end());
+        }
+        return all;
+    }
+    void add_code_checks(Outcome& outcome) const {
+        for (const auto* kernel : chase_.kernels()) experiments::add_code_checks(*kernel, outcome);
+    }
+
+private:
+    const Tours& tours_;
+    MappedWindow memory_;
+    PointerChase chase_;
+};
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    const auto reach = known_reach(context.findings);
+    if (!reach || aliased_page(context.device) > 0) return outcome;
+    const Tours tours(*reach);
+    const auto memory =
+        static_cast<std::uint64_t>(context.device.attribute(device::Attribute::total_memory_bytes).value_or(0));
+    const std::uint64_t most = std::min(memory / 2, reach->window > 0 ? reach->window : memory);
+    if (tours.bytes() > most || tours.elements() > kMostElements) {
+        outcome.warnings.push_back(
+            fmt::format("page_walk: TLBs and caches are too large to be emptied within {} MiB", most >> 20));
+        return outcome;
+    }
+    context.progress(0.3, "page table entries from memory and from a cache");
+    PageWalk walk(context, tours);
+    walk.add_code_checks(outcome);
+    const auto from_memory = walk.latencies(false), from_cache = walk.latencies(true);
+    const double step = clock_step(context.findings);
+    const double cost = mean_near_median(from_memory, step) - mean_near_median(from_cache, step);
+    const Evidence evidence{
+        "page_walk: loads of pages that no TLB and data that no cache has, whose neighbour was visited before and not",
+        kConfidence};
+    outcome.estimates.push_back(cost > kLeastCost ? decided_integer("paths.global.page_walk_memory_penalty",
+                                                                    {cost, cost - step, cost + step}, evidence)
+                                                  : absent("paths.global.page_walk_memory_penalty", evidence));
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment page_walk_experiment() {
+    return {.id = "page_walk",
+            .title = "what a page walk to memory takes longer than one that a cache serves",
+            .source = "Mei 2014, Table 3, patterns 3 and 5",
+            .needs = {},
+            .after = {"clock", "caches", "tlb", "page_window"},
+            .provides = {"paths.global.page_walk_memory_penalty"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

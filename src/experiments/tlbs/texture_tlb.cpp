@@ -1,0 +1,51 @@
+// The TLBs on the way to textures in linear memory.
+#include "experiments/experiments.hpp"
+
+#include "experiments/clock/clock_watch.hpp"
+#include "experiments/tlbs/tlb_levels.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace gputomo::experiments {
+namespace {
+
+/// Several times the reach of the TLBs of those times; a linear texture of words reaches farther on every device.
+constexpr std::uint64_t kLargest = std::uint64_t{128} << 20;
+
+Outcome measure(Context& context) {
+    Outcome outcome;
+    // Where memory can be aliased, entries span megabytes, and a few of them reach farther than a linear texture does.
+    if (context.device.attribute(device::Attribute::virtual_memory_management).value_or(0) == 1) {
+        outcome.warnings.emplace_back(
+            "texture_tlb: a linear texture does not reach beyond the first TLB of this device");
+        return outcome;
+    }
+    const auto memory =
+        static_cast<std::uint64_t>(context.device.attribute(device::Attribute::total_memory_bytes).value_or(kLargest));
+    const auto mapped = MappedWindow::plain(context.device, std::min(kLargest, std::bit_floor(memory / 2)), kPlainPage);
+    const TlbQuestion question{.stride = kPlainStride,
+                               .trace = "texture_tlb/levels",
+                               .caches = data_caches(context.findings, "texture", "texture_l"),
+                               .hint = LoadHint::texture};
+    report_tlbs(find_tlbs(context, mapped, question, outcome), "texture", mapped.window().bytes, "texture_tlb",
+                outcome);
+    return outcome;
+}
+
+Outcome run(Context& context) { return watched(context, measure); }
+
+}  // namespace
+
+Experiment texture_tlb_experiment() {
+    return {.id = "texture_tlb",
+            .title = "TLBs on the way to textures in linear memory",
+            .source = "Wong 2010, IV-I2, Fig. 16",
+            .needs = {},
+            .after = {"clock", "texture_caches"},
+            .provides = {"tlbs.*.reach", "tlbs.*.entries", "tlbs.*.ways", "tlbs.*.sets", "tlbs.*.set_ways",
+                         "tlbs.*.span", "tlbs.*.policy", "tlbs.*.miss_penalty", "paths.texture.tlbs"},
+            .run = run};
+}
+
+}  // namespace gputomo::experiments

@@ -1,0 +1,254 @@
+#include "measure/bandwidth/accesses.hpp"
+
+#include "measure/kernel/device_facts.hpp"
+#include "measure/kernel/issued_together.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <span>
+
+namespace gputomo::measure {
+namespace {
+
+using ptx::Mem;
+using ptx::Reg;
+using ptx::SpecialRegister;
+using ptx::Type;
+using ptx::Vec;
+
+/// Two launches that differ by no more than this take the same time.
+constexpr double kAlike = 0.005;
+
+/// What an asynchronous copy past the caches of the SM moves (PTX ISA, cp.async.cg).
+constexpr std::uint32_t kAsyncBytes = 16;
+
+/// Of each warp.
+struct Stamp {
+    std::uint32_t begin = 0, end = 0, sm = 0, sum = 0;
+};
+
+std::vector<CodeExpectation> expected_code(AccessForm form) {
+    if (form.count == 0) return {};
+    constexpr std::string_view kOpcodes[] = {"LDG", "STG", "ATOMG|ATOM", "LDGSTS"};
+    return {LoopedCode{{kOpcodes[static_cast<std::size_t>(form.kind)],
+                        form.kind == AccessKind::load || form.kind == AccessKind::store ? form.bytes : 0},
+                       form.count,
+                       true}};
+}
+
+std::int64_t most_blocks(const device::Device& device) { return sms_of(device); }
+
+/// Past the caches of the SM, where the instruction set can say so; older GPUs cache no global memory there (PTX ISA,
+/// cache operators).
+std::string_view past_near(ptx::Target target) { return target.sm >= 20 ? ".cg" : ""; }
+
+struct Parting {
+    Reg never;  ///< append_never
+    ptx::Label out;
+};
+
+/// The accesses of a turn at `address` and behind, mixed ones in turn there and at `other`; `sum` is there once they
+/// are done. `parting` keeps uses away from them.
+void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg other, Reg sum,
+                     const std::vector<Reg>& landing, Parting parting) {
+    const int words = form.bytes / 4;
+    const auto results =
+        k.regs(Type::b32, form.kind == AccessKind::load || form.kind == AccessKind::atomic ? words * form.count : 0);
+    const std::vector<Reg> stored(4, sum);
+    for (int i = 0; i < form.count; ++i) {
+        const Mem at{form.mixed && i % 2 == 1 ? other : address, std::int64_t{i} * form.span};
+        const auto first = static_cast<std::size_t>(words * i);
+        switch (form.kind) {
+            case AccessKind::load:
+                if (words == 1)
+                    k(fmt::format("ld.global{}.b32", past_near(k.target())), results[first], at);
+                else
+                    k(fmt::format("ld.global{}.v4.b32", past_near(k.target())),
+                      Vec(std::span<const Reg>(&results[first], 4)), at);
+                break;
+            case AccessKind::store:
+                if (words == 1)
+                    k("st.global.b32", at, sum);
+                else
+                    k("st.global.v4.b32", at, Vec(std::span<const Reg>(stored)));
+                break;
+            case AccessKind::atomic: k("atom.global.add.u32", results[first], at, 1); break;
+            case AccessKind::async: k("cp.async.cg.shared.global", Mem{landing[first / 4]}, at, 16); break;
+        }
+    }
+    if (form.count == 0) {
+        const Reg low = k.reg(Type::u32);
+        k("cvt.u32.u64", low, address);
+        k("xor.b32", sum, sum, low);
+    }
+    k.when(parting.never)("bra", parting.out);
+    append_use(k, results, sum);
+    if (form.kind == AccessKind::store && form.count > 0) k("membar.gl");
+    if (form.kind != AccessKind::async || form.count == 0) return;
+    k("cp.async.commit_group");
+    k("cp.async.wait_all");
+}
+
+struct Place {
+    Reg warp;  ///< number among those that take part
+    Reg lane;
+    Reg takes;  ///< whether it takes part
+};
+
+Place append_place(ptx::KernelBuilder& k, Reg every) {
+    const Reg thread = k.special(SpecialRegister::tid_x), in_block = k.reg(Type::u32), lane = k.reg(Type::u32),
+              warp = k.reg(Type::u32), over = k.reg(Type::u32);
+    k("shr.u32", in_block, thread, 5);
+    k("and.b32", lane, thread, Accesses::kWarp - 1);
+    k("rem.u32", over, in_block, every);
+    k("div.u32", warp, in_block, every);
+    const Reg threads = k.special(SpecialRegister::ntid_x), of_block = k.reg(Type::u32), takes = k.reg(Type::pred);
+    k("shr.u32", of_block, threads, 5);
+    k("div.u32", of_block, of_block, every);
+    k("mad.lo.u32", warp, k.special(SpecialRegister::ctaid_x), of_block, warp);
+    k("setp.eq.u32", takes, over, 0);
+    return {warp, lane, takes};
+}
+
+/// Where each asynchronous copy of a thread goes: two to the same place would be one.
+std::vector<Reg> append_landing(ptx::KernelBuilder& k, AccessForm form) {
+    if (form.kind != AccessKind::async) return {};
+    auto landing = k.regs(Type::u32, std::max(form.count, 1));
+    const Reg threads = k.reg(Type::u32);
+    k("mad.lo.u32", landing.front(), k.special(SpecialRegister::tid_x), kAsyncBytes, k.dynamic_shared());
+    k("mul.lo.u32", threads, k.special(SpecialRegister::ntid_x), kAsyncBytes);
+    for (std::size_t i = 1; i < landing.size(); ++i) k("add.u32", landing[i], landing[i - 1], threads);
+    return landing;
+}
+
+}  // namespace
+
+std::string_view name_of(AccessKind kind) {
+    constexpr std::string_view kNames[] = {"load", "store", "atomic", "async"};
+    return kNames[static_cast<std::size_t>(kind)];
+}
+
+ptx::KernelBuilder accesses_kernel(ptx::Target target, AccessForm form) {
+    ptx::KernelBuilder k(fmt::format("{}_{}x{}_span{}{}", name_of(form.kind), form.count, form.bytes, form.span,
+                                     form.mixed ? "_mixed" : ""),
+                         target);
+    const Reg base = k.param(Type::u64, "base"), lanes = k.param(Type::u64, "lanes"),
+              start = k.param(Type::u32, "start"), mask = k.param(Type::u32, "mask");
+    const Reg step = k.param(Type::u32, "step"), every = k.param(Type::u32, "every"), zero = k.param(Type::u32, "zero"),
+              turns = k.param(Type::u32, "turns");
+    const Reg results = k.param(Type::u64, "results");
+    const Reg other_base = form.mixed ? k.param(Type::u64, "other_base") : base,
+              other_mask = form.mixed ? k.param(Type::u32, "other_mask") : mask;
+    const Place place = append_place(k, every);
+    const Reg offset = k.reg(Type::u32), mine = k.reg(Type::u64), other = k.reg(Type::u64), at = k.reg(Type::u32),
+              sum = k.reg(Type::b32);
+    k("ld.global.u32", offset, Mem{k.element(lanes, place.lane, Bytes{4})});
+    k("cvt.u64.u32", mine, offset);
+    k("add.u64", other, mine, other_base);
+    k("add.u64", mine, mine, base);
+    k("mad.lo.u32", at, place.warp, std::max(form.count, 1) * static_cast<std::int64_t>(form.span), start);
+    k("mov.b32", sum, 0);
+    const auto landing = append_landing(k, form);
+    const ptx::Label out = k.label();
+    k("bar.sync", 0);
+    k.unless(place.takes)("bra", out);
+    const Reg never = append_never(k, base), begin = k.clock_after(at);
+    k.loop(turns, [&] {
+        const Reg wrapped = k.reg(Type::u32);
+        k("and.b32", wrapped, at, mask);
+        const Reg address = k.element(mine, wrapped, Bytes{1});
+        Reg there = address;
+        if (form.mixed) {
+            k("and.b32", wrapped, at, other_mask);
+            there = k.element(other, wrapped, Bytes{1});
+        }
+        append_accesses(k, form, address, there, sum, landing, {never, out});
+        // Nothing is added, but nobody knows: the next accesses wait for these.
+        const Reg nothing = k.reg(Type::u32);
+        k("and.b32", nothing, sum, zero);
+        k("add.u32", at, at, step);
+        k("add.u32", at, at, nothing);
+    });
+    const Reg end = k.clock_after(at);
+    const Reg first = k.reg(Type::pred), stamp = k.element(results, place.warp, Bytes{sizeof(Stamp)});
+    k("setp.eq.u32", first, place.lane, 0);
+    k.when(first)("st.global.u32", Mem{stamp, offsetof(Stamp, begin)}, begin);
+    k.when(first)("st.global.u32", Mem{stamp, offsetof(Stamp, end)}, end);
+    k.when(first)("st.global.u32", Mem{stamp, offsetof(Stamp, sm)}, k.special(SpecialRegister::smid));
+    k.when(first)("st.global.b32", Mem{stamp, offsetof(Stamp, sum)}, sum);
+    k.place(out);
+    return k;
+}
+
+Accesses::Accesses(device::Device& device, AccessForm form, const std::function<std::uint32_t(int)>& offset_of)
+    : form_(form),
+      kernel_(device, accesses_kernel(target_of(device), form), expected_code(form)),
+      results_(device, Bytes{most_blocks(device) * kMostWarps * static_cast<std::int64_t>(sizeof(Stamp))}),
+      lanes_(device, Bytes{kWarp * 4}),
+      most_shared_(device.attribute(device::Attribute::max_shared_memory_per_block).value_or(0)) {
+    std::vector<std::uint32_t> offsets;
+    for (int lane = 0; lane < kWarp; ++lane) offsets.push_back(offset_of(lane));
+    lanes_.write(offsets);
+}
+
+std::optional<double> Accesses::cycles(AccessShape shape, int turns, AccessArea& area, const AccessArea* other) {
+    const auto threads = static_cast<std::uint32_t>(shape.warps * shape.every * kWarp);
+    const int most = kernel_.properties().max_threads_per_block;
+    if (most > 0 && static_cast<int>(threads) > most) return std::nullopt;
+    const std::int64_t landing =
+        form_.kind == AccessKind::async ? std::int64_t{threads} * form_.count * kAsyncBytes : 0;
+    if (landing > most_shared_) return std::nullopt;
+    const std::int64_t step = std::int64_t{shape.blocks} * shape.warps * std::max(form_.count, 1) * form_.span;
+    device::Arguments arguments;
+    arguments.add(area.base)
+        .add(lanes_.address())
+        .add(static_cast<std::uint32_t>(area.goes_on ? area.at : 0))
+        .add(static_cast<std::uint32_t>(area.bytes - 1));
+    arguments.add(static_cast<std::uint32_t>(step))
+        .add(static_cast<std::uint32_t>(shape.every))
+        .add(std::uint32_t{0})
+        .add(static_cast<std::uint32_t>(turns))
+        .add(results_.address());
+    if (form_.mixed) arguments.add(other->base).add(static_cast<std::uint32_t>(other->bytes - 1));
+    kernel_.launch({static_cast<std::uint32_t>(shape.blocks)}, {threads}, arguments, Bytes{landing});
+    area.at = (area.at + step * turns) & (area.bytes - 1);
+    const auto stamps =
+        results_.read<Stamp>(static_cast<std::size_t>(shape.blocks) * static_cast<std::size_t>(shape.warps));
+    std::map<std::uint32_t, int> blocks_of_sm;
+    double sum = 0;
+    for (int block = 0; block < shape.blocks; ++block) {
+        const std::span<const Stamp> warps(
+            &stamps[static_cast<std::size_t>(block) * static_cast<std::size_t>(shape.warps)],
+            static_cast<std::size_t>(shape.warps));
+        if (++blocks_of_sm[warps.front().sm] > 1) return std::nullopt;
+        // Differences against one reading survive the wrap of the 32-bit clock.
+        const auto since = [&](std::uint32_t when) { return static_cast<std::int32_t>(when - warps.front().begin); };
+        std::int32_t first = 0, last = 0;
+        for (const Stamp& warp : warps)
+            first = std::min(first, since(warp.begin)), last = std::max(last, since(warp.end));
+        sum += last - first;
+    }
+    return sum / shape.blocks;
+}
+
+std::optional<double> Accesses::turn(AccessShape shape, int turns, int runs, AccessArea& area,
+                                     const AccessArea* other) {
+    double shorter = 0, longer = 0;
+    for (int run = 0; run < runs; ++run) {
+        const auto once = cycles(shape, turns, area, other), twice = cycles(shape, 2 * turns, area, other);
+        if (!once || !twice) return std::nullopt;
+        const bool alike =
+            std::abs(*once - shorter) <= kAlike * shorter && std::abs(*twice - longer) <= kAlike * longer;
+        shorter = run == 0 ? *once : std::min(shorter, *once);
+        longer = run == 0 ? *twice : std::min(longer, *twice);
+        if (alike) break;
+    }
+    if (longer <= shorter) return std::nullopt;
+    return (longer - shorter) / turns;
+}
+
+}  // namespace gputomo::measure

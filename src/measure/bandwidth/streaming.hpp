@@ -1,0 +1,62 @@
+// Streaming kernels: every thread of a full GPU reads, or copies, 16 bytes at a time with several accesses in flight.
+#pragma once
+
+#include "measure/kernel/compiled_kernel.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gputomo::measure {
+
+enum class StreamKind : std::uint8_t { read, copy };
+
+struct StreamShape {
+    int threads = 256;  ///< a block
+    int blocks = 1;
+    int unroll = 4;  ///< independent 16-byte accesses of a thread in flight
+
+    /// Bytes of an array that one turn of the grid's loop reads: no run takes less.
+    [[nodiscard]] std::int64_t turn_bytes() const;
+};
+
+/// Shapes worth trying on this device: they fill every SM.
+[[nodiscard]] std::vector<StreamShape> streaming_shapes(const device::Device& device);
+
+class Streaming {
+public:
+    /// `arrays` is where the array that is read starts; a copy goes `size` bytes further.
+    Streaming(device::Device& device, StreamKind kind, StreamShape shape, device::Address arrays, Bytes size);
+
+    /// Whether the device has the registers for a block of the shape.
+    [[nodiscard]] bool fits() const;
+    /// One pass over `size` bytes, rounded down to whole turns of the grid (at least one).
+    Nanoseconds run(Bytes size);
+    /// What a pass over `size` does and takes beyond one over half of it, which is free of what a launch costs: the
+    /// best of so many launches of each. Launches of one size follow each other, since what is still to be written when
+    /// a launch ends delays the next one.
+    struct SecondHalf {
+        Nanoseconds time{0};
+        Bytes moved{0};
+        std::uint32_t turns = 0;  ///< of the grid's loop
+    };
+    [[nodiscard]] SecondHalf second_half(Bytes size, int launches);
+    /// Bytes read and written by run(size).
+    [[nodiscard]] Bytes moved(Bytes size) const;
+    [[nodiscard]] std::string name() const;
+    [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
+    [[nodiscard]] std::int64_t turn_bytes() const { return shape_.turn_bytes(); }
+
+private:
+    [[nodiscard]] std::uint32_t turns(Bytes size) const;
+
+    StreamKind kind_;
+    StreamShape shape_;
+    device::Address arrays_;
+    Bytes size_;
+    std::int64_t registers_ = 0;  ///< a block may use; 0: unknown
+    CompiledKernel kernel_;
+};
+
+[[nodiscard]] ptx::KernelBuilder streaming_kernel(ptx::Target target, StreamKind kind, int unroll);
+
+}  // namespace gputomo::measure

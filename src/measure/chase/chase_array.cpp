@@ -1,0 +1,163 @@
+#include "measure/chase/chase_array.hpp"
+
+#include "measure/chase/pointer_chase_kernels.hpp"
+#include "measure/chase/settled_latency.hpp"
+#include "results/estimates.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace gputomo::measure {
+namespace {
+
+/// Static limit of every current GPU; shared memory that a chase beyond the L1 may fill with records.
+constexpr std::int64_t kMostShared = 48 * 1024;
+constexpr std::int64_t kSharedLeftFree = 1024;
+/// What a launch walks before it records, where launches empty a cache: as much as the first launch and at least two
+/// laps, but no more loads than the largest L1 so far has words.
+constexpr std::uint32_t kMostRewalk = 32768;
+/// A small ring: some lines of any cache.
+constexpr std::uint32_t kRing = 16;
+/// Slower by more than this than when warm: the data were not there any more.
+constexpr double kEmptied = 8;
+
+/// Chases that may hit the L1, or a texture cache that is the same, record little at a time and leave it its memory;
+/// the others record as much as they can.
+PointerChase::Shape shape_for(const Run& run, const ArrayPlace& place, LoadHint hint) {
+    PointerChase::Shape shape{.hint = hint, .texture_base = place.base, .texture = place.texture};
+    shape.start_to_start = run.clock_step > 1;
+    if (hint == LoadHint::all || hint == LoadHint::texture) return shape;
+    const auto shared = run.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384);
+    shape.records = static_cast<std::uint32_t>((std::min(shared, kMostShared) - kSharedLeftFree) / kRecordBytes);
+    return shape;
+}
+
+/// Differs between neighbours at any power of two of pages: multiples of the number itself do not, modulo the page.
+std::uint64_t folded(std::uint64_t page) {
+    constexpr int kPlacesLog2 = 4;
+    std::uint64_t sum = 0;
+    for (; page != 0; page >>= kPlacesLog2) sum += page;
+    return sum;
+}
+
+}  // namespace
+
+ChaseArray::ChaseArray(const Run& run, ArrayPlace place, LoadHint hint)
+    : run_(run), place_(place), chase_(run.device, shape_for(run, place, hint)) {
+    std::vector<device::Address> ring;
+    for (std::uint64_t i = 0; i < kRing; ++i) ring.push_back(place_.base + i * place_.ring_stride);
+    chase_.write_cycle(ring);
+    chase_.calibrate(ring.front(), kRing);
+    find_out_whether_launches_empty_caches(ring);
+}
+
+void ChaseArray::find_out_whether_launches_empty_caches(const std::vector<device::Address>& ring) {
+    const auto warm = chase_.walk(ring, 4 * kRing, kRing, 0);
+    const auto next = chase_.walk(ring, 0, kRing, 0);
+    launches_empty_caches_ = summarise(next).value > summarise(warm).value + kEmptied;
+}
+
+void ChaseArray::describe(double fraction, std::string what) {
+    fraction_ = fraction;
+    what_ = std::move(what);
+}
+
+void ChaseArray::add_code_checks(results::Outcome& outcome) const {
+    for (const auto* kernel : chase_.kernels()) measure::add_code_checks(*kernel, outcome);
+}
+
+deduce::Chase ChaseArray::chase() {
+    return [this](const deduce::ChaseRequest& request) { return (*this)(request); };
+}
+
+std::vector<device::Address> ChaseArray::place_elements(const std::vector<std::uint64_t>& offsets) const {
+    std::vector<device::Address> order;
+    order.reserve(offsets.size());
+    std::unordered_map<std::uint64_t, std::uint64_t> visits;  // of a page
+    for (const auto offset : offsets) {
+        const std::uint64_t page = offset / place_.page;
+        const std::uint64_t number = place_.spread == 0 ? 0
+                                     : place_.aliased   ? order.size()
+                                                        : (place_.by_page ? folded(page) : 0) + visits[page]++;
+        order.push_back(place_.base + offset + number * place_.spread % place_.page);
+    }
+    return order;
+}
+
+std::uint32_t ChaseArray::rewalk_for(std::size_t elements, std::uint64_t warm) const {
+    // Storing the records of the launch before may have pushed some of the array out of a cache: one lap brings it
+    // back.
+    if (!launches_empty_caches_) return elements <= kMostRewalk ? static_cast<std::uint32_t>(elements) : 0;
+    return static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(warm, std::min<std::uint64_t>(2 * elements, kMostRewalk), kMostRewalk));
+}
+
+deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
+    run_.progress(fraction_, what_);
+    const auto order = write(request.offsets);
+    return {chase_.walk(order, std::uint64_t{request.warm_laps} * order.size(),
+                        std::uint64_t{request.recorded_laps} * order.size(),
+                        rewalk_for(order.size(), std::uint64_t{request.warm_laps} * order.size())),
+            chase_.loads_a_launch()};
+}
+
+std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets, std::uint64_t first,
+                                       std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
+    constexpr int kRuns = 3;
+    run_.progress(fraction_, what_);
+    const auto order = write(offsets);
+    if (chase_.disturbed()) return disturbed_mean(order, first, warm, loads, sm);
+    const std::uint64_t granularity = chase_.average_granularity();
+    const std::uint64_t timed = (loads + granularity - 1) / granularity * granularity;
+    // No walk starts where an earlier one left its traces.
+    const auto walk_start = [&](int walk) {
+        return order[(first + static_cast<std::uint64_t>(walk) * (warm + timed)) % order.size()];
+    };
+    std::vector<double> means;
+    for (int i = 0; i < kRuns; ++i) {
+        const auto mean = chase_.average({.start = walk_start(2 * i),
+                                          .start_again = walk_start(2 * i + 1),
+                                          .warm = static_cast<std::uint32_t>(warm),
+                                          .loads = static_cast<std::uint32_t>(timed),
+                                          .sm = sm});
+        if (!mean) return std::nullopt;
+        means.push_back(*mean);
+    }
+    return summarise(means).value;
+}
+
+std::optional<double> ChaseArray::disturbed_mean(std::vector<device::Address> order, std::uint64_t first,
+                                                 std::uint64_t warm, std::uint64_t loads,
+                                                 std::optional<std::uint32_t> sm) {
+    std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first % order.size()), order.end());
+    const auto walk = [&] { return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm); };
+    const auto settled = settled_latency(walk, run_.clock_step);
+    return settled ? std::optional(settled->mean) : std::nullopt;
+}
+
+std::vector<double> ChaseArray::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads,
+                                     std::optional<std::uint32_t> sm) {
+    run_.progress(fraction_, what_);
+    const auto order = write(offsets);
+    return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
+}
+
+std::vector<device::Address> ChaseArray::write(const std::vector<std::uint64_t>& offsets) {
+    auto order = place_elements(offsets);
+    chase_.write_cycle(order);
+    return order;
+}
+
+std::vector<double> ChaseArray::on_sm(const std::vector<device::Address>& written, std::uint64_t first,
+                                      std::uint64_t warm, std::uint64_t loads, std::uint32_t sm) {
+    run_.progress(fraction_, what_);
+    const std::uint64_t begin = first % written.size();
+    // One element more than is visited: where the last load leads to; and clocks with steps read one load more.
+    if (begin + warm + loads + 2 <= written.size())
+        return chase_.walk(std::span(written).subspan(begin), warm, loads, 0, sm);
+    auto order = written;
+    std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(begin));
+    return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
+}
+
+}  // namespace gputomo::measure

@@ -1,0 +1,51 @@
+// Code that other warps evict between any two of its steps, so that each step that begins another fetch block waits for
+// it.
+#pragma once
+
+#include "measure/kernel/compiled_kernel.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace gputomo::measure {
+
+/// Time from one clock read to the next one in the code.
+struct FetchStep {
+    std::uint64_t offset = 0;  ///< of the later read in the code, bytes
+    double cycles = 0;
+};
+
+/// One warp comes to a barrier again and again, and reads the clock several times behind each; meanwhile other warps
+/// run through `sweep` bytes of code, more than the first instruction cache holds (Wong 2010, IV-K4, where seven warps
+/// evict one line at any time). Nothing of the reads' code is in that cache then; what the warp itself holds is its
+/// last fetch.
+class FetchSteps {
+public:
+    struct Shape {
+        int filling = 0;  ///< further instructions of a step: steps of different lengths meet different boundaries
+        std::uint64_t sweep = 0;
+    };
+    FetchSteps(device::Device& device, Shape shape);
+    /// Medians of several launches; empty where the compiler made something else of the steps.
+    [[nodiscard]] std::vector<FetchStep> run();
+    [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
+
+private:
+    FetchSteps(device::Device& device, Shape shape, const ptx::KernelBuilder& written);
+    CompiledKernel kernel_;
+    device::Buffer results_;
+    std::vector<std::uint64_t> offsets_;  ///< of each step's reads but the first
+    std::uint32_t threads_;
+};
+
+[[nodiscard]] ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shape& shape,
+                                                    std::uint64_t instruction_bytes);
+/// Of clock reads that follow one another, all but each first: where they lie in the machine code, or, where there is
+/// none, in what was written; bytes.
+[[nodiscard]] std::vector<std::uint64_t> offsets_of_later_reads(const CompiledKernel& kernel,
+                                                                const ptx::KernelBuilder& written,
+                                                                std::uint64_t instruction_bytes);
+/// Before compute capability 7.0 an instruction takes 8 bytes (with control words beside it on some), since then 16.
+[[nodiscard]] std::uint64_t bytes_of_instruction(const device::Device& device);
+
+}  // namespace gputomo::measure

@@ -1,0 +1,235 @@
+#include "measure/code_fetch/instruction_chase.hpp"
+
+#include "measure/code_fetch/fetch_steps.hpp"
+#include "measure/kernel/device_facts.hpp"
+#include "results/estimates.hpp"
+#include "units/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+namespace gputomo::measure {
+
+using namespace code_chase;
+
+namespace {
+
+constexpr std::int64_t kMostShared = 48 * 1024, kSharedLeftFree = 1024;
+constexpr std::uint32_t kMostBlocksPerSm = 16;
+/// Of the first constant cache (2 KiB where that is not known), which the jumps' table is kept in; the rest is for
+/// parameters.
+constexpr std::uint64_t kUsualConstants = 2048;
+constexpr double kTableShare = 0.875;
+/// Records that shared memory has room for beside the tour, at least.
+constexpr std::uint32_t kLeastRecords = 256;
+constexpr std::uint32_t kCalibrationVisits = 256;
+
+/// The tour is dense where it goes on in equal steps of a line or less; then it is walked in another order, so that
+/// prefetching of what comes next in the code does not hide what is asked about.
+std::uint64_t dense_step(const std::vector<std::uint64_t>& offsets) {
+    if (offsets.size() < 2 || offsets.front() != 0) return 0;
+    const std::uint64_t step = offsets[1];
+    if (step > kAlignment) return 0;
+    for (std::size_t i = 1; i < offsets.size(); ++i)
+        if (offsets[i] != offsets[i - 1] + step) return 0;
+    return step;
+}
+
+}  // namespace
+
+InstructionChase::InstructionChase(const Run& run, std::uint32_t slots, std::optional<double> constant_cache)
+    : InstructionChase(run, slots, constant_cache, kernel_of(run.device, slots)) {}
+
+void InstructionChase::compile_ahead(device::Device& device, std::uint32_t slots) {
+    device.compile_ahead(kernel_of(device, slots).text());
+}
+
+InstructionChase::InstructionChase(const Run& run, std::uint32_t slots, std::optional<double> constant_cache,
+                                   const ptx::KernelBuilder& kernel)
+    : run_(run),
+      slots_(slots),
+      constant_cache_(constant_cache),
+      instruction_bytes_(bytes_of_instruction(run.device)),
+      kernel_(run.device, kernel),
+      sms_(sms_of(run.device)) {
+    const auto layout = layout_in(kernel_, kernel, slots);
+    contiguous_ = layout && !layout->apart() && layout->first_slot - layout->dispatcher == kHead / instruction_bytes_;
+    if (layout) {
+        const std::size_t begin = layout->dispatcher / kSlotInstructions,
+                          end = (layout->dispatcher + layout->length - 1) / kSlotInstructions + 1;
+        dispatcher_bytes_ = (end - begin) * slot_bytes();
+    }
+    const auto shared =
+        std::min(kMostShared, run.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(16384)) -
+        kSharedLeftFree;
+    words_ = static_cast<std::uint32_t>(shared / 4);
+    order_ = device::Buffer(run.device, Bytes{std::int64_t{4} * words_});
+    results_ = device::Buffer(
+        run.device, Bytes{kHeaderBytes + 4 * std::int64_t{words_}});  // of one block, or of two with half as much each
+    calibrate();
+}
+
+void InstructionChase::calibrate() {
+    const auto readings = run({0, 1}, kCalibrationVisits, kCalibrationVisits, std::nullopt);
+    base_ = mean_near_median(readings, std::max(1.0, run_.clock_step));
+}
+
+std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& order, std::uint64_t warm,
+                                          std::uint64_t visits, std::optional<std::uint32_t> sm) {
+    std::vector<double> cycles;
+    const auto count = static_cast<std::uint32_t>(order.size());
+    if (count + kLeastRecords > words_)
+        throw DeviceError(fmt::format("{}: a tour of {} visits does not fit shared memory of {} words", kernel_.name(),
+                                      count, words_));
+    const std::uint32_t most = words_ - count - 2;
+    order_.write(order);
+    while (cycles.size() < visits) {
+        // Every launch begins a lap: what it walks before it records leaves the caches as they were.
+        const std::uint64_t phase = cycles.size() % count;
+        const auto before = static_cast<std::uint32_t>((warm + count - 1) / count * count + phase);
+        const auto recorded = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, visits - cycles.size()));
+        device::Arguments arguments;
+        arguments.add(order_.address())
+            .add(count)
+            .add(before)
+            .add(recorded)
+            .add(sm.value_or(kAnySm))
+            .add(results_.address())
+            .add(constants_)
+            .add(kNoSm);
+        arguments.add(std::uint32_t{0});
+        run_.device.fill_u32(results_.address(), 0, 1);
+        for (std::uint32_t blocks = sm ? sms_ : 1;
+             results_.read<std::uint32_t>(1).front() == 0 && blocks <= kMostBlocksPerSm * sms_; blocks *= 4)
+            kernel_.launch({blocks}, {1}, arguments, Bytes{4 * std::int64_t{words_}});
+        const auto words = results_.read<std::uint32_t>(kHeaderBytes / 4 + recorded + 1);
+        if (words.front() == 0) return {};
+        for (std::uint32_t i = 0; i < recorded; ++i)
+            cycles.push_back(words[kHeaderBytes / 4 + i + 1] - words[kHeaderBytes / 4 + i]);
+    }
+    return cycles;
+}
+
+InstructionChase::Tour InstructionChase::tour_of(const std::vector<std::uint64_t>& offsets, std::uint64_t head) const {
+    const std::uint64_t step = dense_step(offsets);
+    // The dispatcher takes part in a walk through all of the code; other tours are moved out of its way.
+    const std::uint64_t shift = step != 0 ? 0 : head;
+    Tour tour{.size = offsets.size()};
+    for (std::size_t i = 0; i < offsets.size(); ++i)
+        if (offsets[i] + shift >= head) tour.positions.push_back(i);
+    std::mt19937 random(1);
+    if (step != 0) std::shuffle(tour.positions.begin(), tour.positions.end(), random);
+    for (const auto position : tour.positions)
+        tour.order.push_back(
+            entry_of(static_cast<std::uint32_t>((offsets[position] + shift - head) / slot_bytes()) % slots_, slots_));
+    return tour;
+}
+
+std::vector<double> InstructionChase::walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads,
+                                           std::optional<std::uint32_t> sm) {
+    run_.progress(fraction_, what_);
+    const std::uint64_t laps = (loads + tour.size - 1) / tour.size, warm_laps = (warm + tour.size - 1) / tour.size,
+                        length = tour.order.size();
+    std::vector<double> latencies(laps * tour.size, 0.0);
+    if (tour.order.empty()) return latencies;
+    const auto cycles = run(tour.order, warm_laps * length, laps * length, sm);
+    if (cycles.empty()) return {};
+    for (std::size_t i = 0; i < cycles.size(); ++i)
+        if (i % length < tour.positions.size())
+            latencies[i / length * tour.size + tour.positions[i % length]] = cycles[i] - base_;
+    return latencies;
+}
+
+std::vector<double> InstructionChase::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
+                                           std::uint64_t loads, std::optional<std::uint32_t> sm) {
+    return walk(tour_of(offsets, 0), warm, loads, sm);
+}
+
+std::vector<double> InstructionChase::walk_beside_constants(const std::vector<std::uint64_t>& offsets,
+                                                            std::uint32_t constants, std::uint64_t laps) {
+    auto tour = tour_of(offsets, 0);
+    tour.order.push_back(entries_of(slots_) + kConstantsEntry);
+    constants_ = constants;
+    auto latencies = walk(tour, 2 * tour.size, laps * tour.size, std::nullopt);
+    constants_ = 0;
+    return latencies;
+}
+
+std::optional<InstructionChase::Competed> InstructionChase::compete(const Competition& competition) {
+    run_.progress(fraction_, what_);
+    const auto mine = tour_of(competition.own, 0).order, theirs = tour_of(competition.rivals, 0).order;
+    const std::uint32_t meeting = entries_of(slots_) + kMeetingEntry;
+    const auto append = [](std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& more) {
+        to.insert(to.end(), more.begin(), more.end());
+    };
+    std::vector<std::uint32_t> own, rivals{meeting};
+    for (int lap = 0; lap < 2; ++lap) append(own, mine);
+    append(own, {meeting, meeting});
+    const std::size_t first = own.size();
+    append(own, mine);
+    for (std::uint32_t lap = 0; lap < competition.laps; ++lap) append(rivals, theirs);
+    rivals.push_back(meeting);
+    // The shorter one goes on visiting one and the same slot.
+    const auto longest = std::max(own.size(), rivals.size());
+    own.resize(longest, mine.back());
+    rivals.resize(longest, theirs.back());
+    auto competed = run_both(own, rivals, competition);
+    if (!competed) return std::nullopt;
+    std::vector<double> cycles;
+    for (std::size_t i = first; i < first + mine.size(); ++i) cycles.push_back(competed->latencies[i] - base_);
+    competed->latencies = std::move(cycles);
+    return competed;
+}
+
+std::optional<InstructionChase::Competed> InstructionChase::run_both(const std::vector<std::uint32_t>& own,
+                                                                     const std::vector<std::uint32_t>& rivals,
+                                                                     const Competition& competition) {
+    const auto count = static_cast<std::uint32_t>(own.size());
+    if (count > most_competing()) return std::nullopt;  // two blocks of an SM have no room for that
+    auto both = own;
+    both.insert(both.end(), rivals.begin(), rivals.end());
+    order_.write(both);
+    device::Arguments arguments;
+    arguments.add(order_.address())
+        .add(count)
+        .add(std::uint32_t{0})
+        .add(count)
+        .add(competition.sm)
+        .add(results_.address())
+        .add(std::uint32_t{0});
+    arguments.add(competition.rival).add(competition.rival_warp * kWarp);
+    const std::uint32_t threads = (competition.warps - 1) * kWarp + 1;
+    for (const std::uint32_t blocks : {2U, 8U, kMostBlocksPerSm}) {
+        run_.device.fill_u32(results_.address(), 0, kHeaderBytes / 4);
+        kernel_.launch({blocks * sms_}, {threads}, arguments, Bytes{4 * std::int64_t{2 * count + 2}});
+        const auto words = results_.read<std::uint32_t>(kHeaderBytes / 4 + count + 1);
+        if (words[0] == 0 || words[kRivalClaim / 4] == 0) continue;
+        Competed competed{.slot = words[kWarpSlot / 4], .rivals_slot = words[kRivalsSlot / 4]};
+        for (std::uint32_t i = 0; i < count; ++i)
+            competed.latencies.push_back(words[kHeaderBytes / 4 + i + 1] - words[kHeaderBytes / 4 + i]);
+        return competed;
+    }
+    return std::nullopt;
+}
+
+std::uint64_t InstructionChase::most_visits() const {
+    const double constants = constant_cache_.value_or(kUsualConstants);
+    return visits_of_lines(static_cast<std::uint64_t>(kTableShare * constants) / kTableLine);
+}
+
+deduce::ChaseTrace InstructionChase::answer(const deduce::ChaseRequest& request, std::uint64_t head) {
+    return {walk(tour_of(request.offsets, head), request.warm_laps * request.offsets.size(),
+                 request.recorded_laps * request.offsets.size(), std::nullopt)};
+}
+
+deduce::Chase InstructionChase::chase() {
+    return [this](const deduce::ChaseRequest& request) { return answer(request, contiguous_ ? kHead : 0); };
+}
+
+deduce::Chase InstructionChase::chase_behind() {
+    return [this](const deduce::ChaseRequest& request) { return answer(request, 0); };
+}
+
+}  // namespace gputomo::measure

@@ -1,0 +1,194 @@
+// Branches that a warp takes, or doesn't take, as a whole; and the loop in which a warp waits for itself.
+#include "measure/control/branch_layout.hpp"
+#include "measure/control/divergent_paths.hpp"
+
+#include "device/machine_code.hpp"
+#include "measure/kernel/doubled_timing.hpp"
+#include "results/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gputomo::measure {
+namespace {
+
+using ptx::Mem;
+using ptx::Reg;
+using ptx::SpecialRegister;
+using ptx::Type;
+
+constexpr int kWarp = 32;
+/// Groups of one and of four branches behind four comparisons: the three further ones make the difference. So many
+/// groups of four, with what they skip, fit an instruction cache of 4 KiB.
+constexpr int kGroups = 5;
+constexpr int kFew = 1;
+constexpr int kMany = 4;
+/// What a branch skips.
+constexpr int kSkippedPairs = 6;
+constexpr std::uint32_t kSkippedMark = 0x5eed'1000;
+constexpr int kLaunches = 5;
+constexpr int kTimes = 2;
+/// A thread of the stack's kind of warp would spin for ever.
+constexpr std::uint32_t kMostTurns = 20'000;
+
+/// Of code to which untaken branches lead.
+int pieces_of(int branches) { return std::max(2, branches); }
+
+std::vector<std::uint32_t> marks_of(int branches, bool taken) {
+    std::vector<std::uint32_t> marks;
+    for (int i = 0; i < (taken ? kGroups * branches : pieces_of(branches)); ++i)
+        marks.push_back(kSkippedMark + static_cast<std::uint32_t>(i));
+    return marks;
+}
+
+/// Compares first, so that no branch waits for its own predicate; then branches. What isn't executed lies in between
+/// where branches are taken. Where they aren't, they go to one of some pieces of code far away: each is that of several
+/// branches, so that no compiler can put it in line by turning them round, and two branches that follow each other go
+/// to different ones, or it would make one of them.
+void append_group(ptx::KernelBuilder& k, Reg value, Reg addend, int branches, const std::vector<ptx::Label>& elsewhere,
+                  int& number) {
+    const bool taken = elsewhere.empty();
+    const std::vector<Reg> conditions = k.regs(Type::pred, kMany);
+    for (int i = 0; i < kMany; ++i)
+        k(taken ? "setp.ne.u32" : "setp.eq.u32", conditions[static_cast<std::size_t>(i)], value,
+          1000 + kMany * number + i);
+    for (int i = 0; i < branches; ++i) {
+        const auto mark = kSkippedMark + static_cast<std::uint32_t>(number++);
+        const Reg condition = conditions[static_cast<std::size_t>(i)];
+        if (!taken) {
+            k.when(condition)("bra", elsewhere[static_cast<std::size_t>(number - 1) % elsewhere.size()]);
+            continue;
+        }
+        const ptx::Label skip = k.label();
+        k.when(condition)("bra", skip);
+        append_marked(k, value, addend, mark, kSkippedPairs);
+        k.place(skip);
+    }
+}
+
+/// Conditional branches of the longest piece of code between clock reads.
+int branches_in(const CompiledKernel& kernel) {
+    const auto code = device::decode(device::Cubin(kernel.module().machine_code()->cubin), kernel.name());
+    const auto ranges = code.between_clock_reads();
+    const auto longest = std::ranges::max_element(ranges, {}, &device::CodeRange::size);
+    if (longest == ranges.end()) return 0;
+    const auto timed = code.instructions().subspan(longest->first, longest->size());
+    return static_cast<int>(std::ranges::count_if(
+        timed, [](const auto& instruction) { return instruction.is("BRA") && !instruction.guard().empty(); }));
+}
+
+}  // namespace
+
+ptx::KernelBuilder uniform_branches_kernel(ptx::Target target, bool taken, int branches) {
+    ptx::KernelBuilder k(fmt::format("branches_{}_{}", taken ? "taken" : "untaken", branches), target);
+    const Reg stamps = k.param(Type::u64, "stamps");
+    const Reg start = k.param(Type::u32, "start");
+    const Reg value = k.reg(Type::u32);
+    const std::vector<Reg> times = k.regs(Type::u32, kTimes);
+    std::vector<ptx::Label> elsewhere;
+    for (int i = 0; i < (taken ? 0 : pieces_of(branches)); ++i) elsewhere.push_back(k.label());
+    k("mov.u32", value, start);
+    k.loop(kTimedPasses, [&] {
+        int number = 0;
+        k("bar.sync", 0);
+        k("mov.u32", times[0], k.clock_after(value));
+        for (int group = 0; group < kGroups; ++group) append_group(k, value, start, branches, elsewhere, number);
+        k("mov.u32", times[1], k.clock_after(value));
+    });
+    const Reg mine = k.element(stamps, k.thread_index(), Bytes{12});
+    for (int i = 0; i < kTimes; ++i) k("st.global.u32", Mem{mine, 4 * i}, times[static_cast<std::size_t>(i)]);
+    k("st.global.u32", Mem{mine, 8}, value);
+    k("ret");
+    for (std::size_t i = 0; i < elsewhere.size(); ++i) {
+        k.place(elsewhere[i]);
+        append_marked(k, value, start, kSkippedMark + static_cast<std::uint32_t>(i), kSkippedPairs);
+        k("st.global.u32", Mem{stamps}, value);
+        k("ret");
+    }
+    return k;
+}
+
+UniformBranches::UniformBranches(device::Device& device, bool taken)
+    : taken_(taken),
+      few_(device, uniform_branches_kernel(target_of(device), taken, kFew)),
+      many_(device, uniform_branches_kernel(target_of(device), taken, kMany)),
+      stamps_(device, Bytes{12 * kWarp}) {}
+
+double UniformBranches::cycles_of(CompiledKernel& kernel) {
+    device::Arguments arguments;
+    arguments.add(stamps_.address()).add(std::uint32_t{0});
+    std::vector<double> samples;
+    for (int i = 0; i < kLaunches; ++i) {
+        kernel.launch({1}, {kWarp}, arguments);
+        const auto raw = stamps_.read<std::uint32_t>(kTimes);
+        samples.push_back(raw[1] - raw[0]);
+    }
+    return summarise(samples).value;
+}
+
+double UniformBranches::latency() { return (cycles_of(many_) - cycles_of(few_)) / (kGroups * (kMany - kFew)); }
+
+results::CodeCheck UniformBranches::layout() const {
+    results::CodeCheck check{many_.name(),
+                             results::CodeResult::failed,
+                             fmt::format("{} conditional branches between the clock reads, {} fall through",
+                                         kGroups * kMany, taken_ ? "none to its end" : "all"),
+                             "another layout",
+                             {}};
+    const auto code = device::decode(device::Cubin(many_.module().machine_code()->cubin), many_.name());
+    check.listing = code.listing(code.all());
+    return check;
+}
+
+bool UniformBranches::as_written() const {
+    if (!few_.module().machine_code()) return true;
+    if (all_fall_through(few_, marks_of(kFew, taken_)) != taken_ ||
+        all_fall_through(many_, marks_of(kMany, taken_)) != taken_)
+        return false;
+    return branches_in(few_) == kGroups * kFew && branches_in(many_) == kGroups * kMany;
+}
+
+ptx::KernelBuilder spin_within_warp_kernel(ptx::Target target) {
+    ptx::KernelBuilder k("spin_within_warp", target);
+    const Reg results = k.param(Type::u64, "results");
+    const Reg counter = k.shared("counter", Bytes{4});
+    const Reg thread = k.special(SpecialRegister::tid_x);
+    const Reg seen = k.reg(Type::u32);
+    const Reg turns = k.reg(Type::u32);
+    const Reg through = k.reg(Type::pred);
+    const Reg more = k.reg(Type::pred);
+    k("st.volatile.shared.u32", Mem{counter}, 0);
+    k("bar.sync", 0);
+    k("mov.u32", turns, 0);
+    const ptx::Label top = k.label();
+    const ptx::Label out = k.label();
+    k.place(top);
+    k("ld.volatile.shared.u32", seen, Mem{counter});
+    k("setp.eq.u32", through, seen, thread);
+    k.when(through)("bra", out);
+    k("add.u32", turns, turns, 1);
+    k("setp.lt.u32", more, turns, static_cast<std::int64_t>(kMostTurns));
+    k.when(more)("bra", top);
+    k.place(out);
+    k("add.u32", seen, thread, 1);
+    k.when(through)("st.volatile.shared.u32", Mem{counter}, seen);
+    const Reg result = k.reg(Type::u32);
+    k("selp.u32", result, 1, 0, through);
+    k("st.global.u32", Mem{k.element(results, thread, Bytes{4})}, result);
+    return k;
+}
+
+int threads_that_got_through(device::Device& device, results::Outcome& outcome) {
+    CompiledKernel kernel(device, spin_within_warp_kernel(target_of(device)));
+    add_code_checks(kernel, outcome);
+    const device::Buffer results(device, Bytes{4 * kWarp});
+    device::Arguments arguments;
+    arguments.add(results.address());
+    kernel.launch({1}, {kWarp}, arguments);
+    int through = 0;
+    for (const auto one : results.read<std::uint32_t>(kWarp)) through += static_cast<int>(one);
+    return through;
+}
+
+}  // namespace gputomo::measure

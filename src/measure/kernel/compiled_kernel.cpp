@@ -1,0 +1,56 @@
+#include "measure/kernel/compiled_kernel.hpp"
+
+#include <utility>
+
+namespace gputomo::measure {
+
+ptx::Target target_of(const device::Device& device) {
+    const auto target = device.ptx_target();
+    return {target.version_major, target.version_minor, target.sm};
+}
+
+CompiledKernel::CompiledKernel(device::Device& device, const ptx::KernelBuilder& builder,
+                               const std::vector<CodeExpectation>& expected)
+    : CompiledKernel(device.load(builder.text()), builder.name(), expected) {}
+
+CompiledKernel::CompiledKernel(std::shared_ptr<device::Module> module, std::string name,
+                               const std::vector<CodeExpectation>& expected)
+    : name_(std::move(name)), module_(std::move(module)), kernel_(&module_->kernel(name_)) {
+    for (const CodeExpectation& expectation : expected) {
+        code_checks_.push_back(check_code(module_->machine_code(), name_, expectation));
+        require(code_checks_.back());
+    }
+}
+
+device::LaunchResult CompiledKernel::launch(device::Dim3 grid, device::Dim3 block, const device::Arguments& arguments,
+                                            Bytes dynamic_shared) {
+    device::Launch launch;
+    launch.grid = grid;
+    launch.block = block;
+    launch.arguments = arguments;
+    launch.dynamic_shared = dynamic_shared;
+    launch.prefer_l1 = prefer_l1_;
+    return kernel_->launch(launch);
+}
+
+void add_code_checks(const CompiledKernel& kernel, results::Outcome& outcome) {
+    outcome.code_checks.insert(outcome.code_checks.end(), kernel.code_checks().begin(), kernel.code_checks().end());
+}
+
+void add_mismatch(const CodeMismatch& mismatch, results::Outcome& outcome) {
+    const auto& check = mismatch.check();
+    outcome.code_checks.push_back(check);
+    outcome.warnings.push_back(check.kernel + " left out: expected " + check.expected + "; found " + check.found);
+}
+
+results::Outcome or_left_out(const std::function<results::Outcome()>& measure) {
+    try {
+        return measure();
+    } catch (const CodeMismatch& mismatch) {
+        results::Outcome outcome;
+        add_mismatch(mismatch, outcome);
+        return outcome;
+    }
+}
+
+}  // namespace gputomo::measure

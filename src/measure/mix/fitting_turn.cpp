@@ -1,0 +1,54 @@
+#include "measure/mix/fitting_turn.hpp"
+
+#include "measure/mix/mix_throughput.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace gputomo::measure {
+namespace {
+
+/// A turn is as much shorter than the one before; the last one is about a quarter of the first.
+constexpr int kShorterBy = 4;
+constexpr std::size_t kLengths = 6;
+/// Parts of the most warps: code comes late where warps just cover the latency of adds; with many more of them the
+/// others hide it.
+constexpr int kParts[] = {4, 2};
+/// Shorter turns lose more to their loop; one that is faster by more than this waits for code less.
+constexpr double kFaster = 1.01;
+
+std::vector<int> lengths() {
+    std::vector<int> all{kTurn};
+    while (all.size() < kLengths) all.push_back(all.back() - all.back() / kShorterBy);
+    return all;
+}
+
+/// Adds per cycle by occupancy; 0 where it was not attained.
+std::vector<double> rates(device::Device& device, int turn) {
+    auto unused = LinkedArray::ring(device, 1);
+    MixThroughput adds(device, {.arithmetic_only = true, .turn = turn}, unused);
+    std::vector<double> found;
+    for (const int part : kParts)
+        found.push_back(adds.instructions_per_cycle(std::max(1, max_warps_of(device) / part)).value_or(0));
+    return found;
+}
+
+}  // namespace
+
+int fitting_turn(device::Device& device) {
+    const auto turns = lengths();
+    int best = turns.back();
+    std::vector<double> shorter;  // the best rates of all turns that are shorter than the next
+    for (auto turn = turns.rbegin(); turn != turns.rend(); ++turn) {
+        const auto found = rates(device, *turn);
+        shorter.resize(found.size());
+        if (std::ranges::equal(shorter, found, [](double before, double now) { return before <= kFaster * now; }))
+            best = *turn;
+        std::ranges::transform(found, shorter, shorter.begin(),
+                               [](double now, double before) { return std::max(now, before); });
+    }
+    return best;
+}
+
+}  // namespace gputomo::measure

@@ -1,0 +1,134 @@
+#include "measure/mix/mix_kernel.hpp"
+
+#include <cstddef>
+
+namespace gputomo::measure {
+namespace {
+
+using ptx::Mem;
+using ptx::Reg;
+using ptx::SpecialRegister;
+using ptx::Type;
+
+/// To settle, to count, and for others to count.
+constexpr int kPhases = 3;
+/// Compute capability from which on all GPUs have atomic operations on global memory. On older ones no scheduler
+/// prefers old warps.
+constexpr int kAtomicsFrom = 20;
+
+struct Gate {
+    Reg word, goal;  ///< blocks that have come, and what that is when all have
+    Reg origins;     ///< by SM; 0 for none yet
+};
+
+/// The time that the first block of the SM comes here with. One thread of a block asks: many atomic operations on a
+/// word take longer than a turn.
+Reg append_origin(ptx::KernelBuilder& k, const Gate& gate) {
+    const Reg mine = k.reg(Type::b32), set = k.reg(Type::b32), first = k.reg(Type::pred);
+    k("or.b32", mine, k.clock32(), 1);
+    k("atom.global.cas.b32", set, Mem{k.element(gate.origins, k.special(SpecialRegister::smid), Bytes{4})}, 0, mine);
+    k("setp.eq.u32", first, set, 0);
+    k("selp.b32", set, mine, set, first);
+    return set;
+}
+
+/// All blocks come, then all go on; the origin of the SM's times.
+Reg append_gate(ptx::KernelBuilder& k, const Gate& gate, Reg arrival) {
+    const Reg first = k.reg(Type::pred), origin = k.reg(Type::u32), shared = k.shared("origin", Bytes{4});
+    k("setp.eq.u32", first, k.special(SpecialRegister::tid_x), 0);
+    k.if_(first, [&] {
+        const Reg come = k.reg(Type::u32), missing = k.reg(Type::u32), spent = k.reg(Type::u32),
+                  more = k.reg(Type::pred), soon = k.reg(Type::pred);
+        k("atom.global.add.u32", come, Mem{gate.word}, 1);
+        const ptx::Label top = k.label();
+        k.place(top);
+        k("ld.volatile.global.u32", come, Mem{gate.word});
+        k("sub.u32", missing, gate.goal, come);
+        k("sub.u32", spent, k.clock_after(come), arrival);
+        k("setp.gt.s32", more, missing, 0);
+        k("setp.lt.u32", soon, spent, kGateCycles);
+        k("and.pred", more, more, soon);
+        k.when(more)("bra", top);
+        k("st.shared.u32", Mem{shared}, append_origin(k, gate));
+    });
+    k("bar.sync", 0);
+    k("ld.shared.u32", origin, Mem{shared});
+    return origin;
+}
+
+/// A warp's turns so far, and when the last one began and ended.
+struct Turns {
+    Reg done, most, begin, end;
+};
+
+/// Turns until the clock has reached `limit`.
+void append_turns(ptx::KernelBuilder& k, const MixShape& shape, MixCode& code, Reg zero, Reg limit,
+                  const Turns& turns) {
+    const ptx::Label top = k.label();
+    const Reg spent = k.reg(Type::u32), more = k.reg(Type::pred);
+    k.place(top);
+    code.append_turn(zero);
+    k("add.u32", turns.done, turns.done, 1);
+    k("mov.u32", turns.begin, turns.end);
+    k("mov.u32", turns.end, k.clock32());
+    k("sub.u32", spent, turns.end, limit);
+    k("setp.lt.s32", more, spent, 0);
+    if (shape.reads_lines()) {
+        const Reg within = k.reg(Type::pred);
+        k("setp.lt.u32", within, turns.done, turns.most);
+        k("and.pred", more, more, within);
+    }
+    k.when(more)("bra", top);
+}
+
+}  // namespace
+
+ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
+    ptx::KernelBuilder k(shape.name(), target);
+    const LineArguments lines = line_parameters(k);
+    const Reg most = k.param(Type::u32, "most_turns"), settle = k.param(Type::u32, "settle"),
+              window = k.param(Type::u32, "window"), after = k.param(Type::u32, "after");
+    const Reg zero = k.param(Type::f32, "zero");
+    const Reg records = k.param(Type::u64, "records"), word = k.param(Type::u64, "gate"),
+              goal = k.param(Type::u32, "goal");
+    const Gate gate{word, goal, k.param(Type::u64, "origins")};
+    const bool gated = target.sm >= kAtomicsFrom;
+    MixCode code(k, shape);
+    code.start(lines, zero);
+    const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), limit = k.reg(Type::u32), at = k.reg(Type::u64);
+    k("shr.u32", warp, k.thread_index(), 5);
+    k("setp.eq.u32", first_lane, k.special(SpecialRegister::laneid), 0);
+    k("mov.u64", at, k.element(records, warp, Bytes{sizeof(MixRecord)}));
+    const auto store = [&](std::size_t offset, Reg value, std::size_t behind = 0) {
+        k.when(first_lane)("st.global.u32",
+                           Mem{at, static_cast<std::int64_t>(offset) - static_cast<std::int64_t>(behind)}, value);
+    };
+    const Reg arrival = k.clock_after(code.last());
+    const Reg common = gated ? append_gate(k, gate, arrival) : arrival;
+    const Turns turns{k.reg(Type::u32), most, k.reg(Type::u32), k.clock_after(common)};
+    const Reg origin = gated ? common : turns.end;
+    // What is stored at once takes no register in the loop: many chains on many warps leave few.
+    store(offsetof(MixRecord, arrival), arrival);
+    store(offsetof(MixRecord, start), turns.end);
+    store(offsetof(MixRecord, origin), origin);
+    store(offsetof(MixRecord, sm), k.special(SpecialRegister::smid));
+    k("mov.u32", turns.done, 0);
+    k("add.u32", limit, origin, settle);
+    k.loop(kPhases, [&](Reg phase) {
+        append_turns(k, shape, code, zero, limit, turns);
+        store(offsetof(MixRecord::Mark, time), turns.end);
+        store(offsetof(MixRecord::Mark, turns), turns.done);
+        store(offsetof(MixRecord::Mark, begin), turns.begin);
+        k("add.u64", at, at, static_cast<int>(sizeof(MixRecord::Mark)));
+        const Reg first = k.reg(Type::pred);
+        k("setp.eq.u32", first, phase, 0);
+        k.when(first)("add.u32", limit, limit, window);
+        k.when(!first)("add.u32", limit, limit, after);
+    });
+    constexpr std::size_t kMarks = kPhases * sizeof(MixRecord::Mark);
+    store(offsetof(MixRecord, pointers), code.sum(), kMarks);
+    store(offsetof(MixRecord, turns), turns.done, kMarks);
+    return k;
+}
+
+}  // namespace gputomo::measure

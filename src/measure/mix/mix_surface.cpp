@@ -1,0 +1,189 @@
+#include "measure/mix/mix_surface.hpp"
+
+#include <fmt/format.h>
+#include "measure/kernel/device_facts.hpp"
+#include "measure/mix/fitting_turn.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <memory>
+
+namespace gputomo::measure {
+namespace {
+
+/// Longer turns don't fit the instruction caches.
+constexpr int kMostInstructions = 1100;
+/// NVML reports the clock in steps of 15 MHz; a change below 1% is one step at most.
+constexpr double kSteadyClock = 0.01;
+/// Least time for which streams are counted. An H200's memory stands still for 0.85 us every 100 us, which takes 2% of
+/// a window of 35 us that it falls into and nothing of others.
+constexpr double kWindowUs = 200;
+/// Ring of an L1: a line that the first load brings. Of an L2: this share of it.
+constexpr std::int64_t kL1Lines = 1;
+constexpr std::int64_t kL2Share = 4;
+constexpr std::int64_t kMostL2Lines = std::int64_t{1} << 16;
+/// Two kinds of load are of the same level where their latencies differ by less.
+constexpr double kSameLevel = 0.1;
+
+/// The arrays that the mixes of one device walk through, each made when it is first needed.
+class Arrays {
+public:
+    explicit Arrays(device::Device& device) : device_(device) {}
+
+    LinkedArray& of(MixAccess access) {
+        auto& array = arrays_[access];
+        if (!array) array = std::make_unique<LinkedArray>(make(access));
+        return *array;
+    }
+
+private:
+    [[nodiscard]] LinkedArray make(MixAccess access) {
+        if (access == MixAccess::global) return {device_, max_warps_of(device_), MixThroughput::kMostLines};
+        if (access != MixAccess::l2) return LinkedArray::ring(device_, kL1Lines);
+        const auto lines =
+            device_.attribute(device::Attribute::l2_cache_bytes).value_or(0) / LinkedArray::kLineBytes / kL2Share;
+        return LinkedArray::ring(device_, static_cast<std::int64_t>(std::bit_floor(
+                                              static_cast<std::uint64_t>(std::clamp(lines, kL1Lines, kMostL2Lines)))));
+    }
+
+    device::Device& device_;
+    std::map<MixAccess, std::unique_ptr<LinkedArray>> arrays_;
+};
+
+class Surveyor {
+public:
+    Surveyor(device::Device& device, const MixPlan& plan, MixSurface& surface)
+        : device_(device), plan_(plan), arrays_(device), surface_(surface) {}
+
+    void run(const std::function<void(double, std::string_view)>& progress) {
+        surface_.gpu = device_.name();
+        surface_.sms = static_cast<int>(sms_of(device_));
+        surface_.max_warps = max_warps_of(device_);
+        if (const auto khz = device_.attribute(device::Attribute::clock_rate_khz))
+            surface_.sm_mhz = static_cast<double>(*khz) / 1000;
+        progress(0, "turns that fit");
+        const auto shapes = shapes_of_plan(plan_.turn ? *plan_.turn : fitting_turn(device_));
+        for (std::size_t i = 0; i < shapes.size(); ++i) {
+            if (plan_.seconds > 0 && elapsed() > plan_.seconds) {
+                surface_.warnings.push_back(fmt::format("{} of {} mixes were left out, because {} s were over",
+                                                        shapes.size() - i, shapes.size(), plan_.seconds));
+                break;
+            }
+            progress(static_cast<double>(i) / static_cast<double>(shapes.size()), shapes[i].name());
+            add(shapes[i]);
+        }
+    }
+
+private:
+    [[nodiscard]] double elapsed() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    }
+
+    /// Cycles from load to dependent load, by one warp on each SM.
+    double latency(MixAccess access) {
+        const auto found = latencies_.find(access);
+        if (found != latencies_.end()) return found->second;
+        MixThroughput mix(device_, {.access = access, .alpha = 0}, arrays_.of(access));
+        return latencies_[access] = 1 / mix.instructions_per_cycle(1).value_or(1);
+    }
+
+    /// Whether there is such a unit, or such a level: that of the next one is slower. Simulators refuse products of
+    /// matrices.
+    bool exists(MixAccess access) {
+        if (access == MixAccess::tensor) return target_of(device_).sm >= kTensorFrom && !device_.simulated();
+        if (access == MixAccess::l2) return latency(MixAccess::l2) < (1 - kSameLevel) * latency(MixAccess::global);
+        if (access == MixAccess::l1)
+            return latency(MixAccess::l1) <
+                   (1 - kSameLevel) * std::min(latency(MixAccess::l2), latency(MixAccess::global));
+        return true;
+    }
+
+    std::vector<MixShape> shapes_of_plan(int turn) {
+        std::vector<MixShape> shapes;
+        std::vector<MixAccess> accesses;
+        for (const MixAccess access : plan_.accesses) {
+            if (exists(access))
+                accesses.push_back(access);
+            else
+                surface_.warnings.push_back(fmt::format(
+                    "mixes with {} were left out: the device has none, or none that is faster than the next",
+                    name_of(access)));
+        }
+        for (const int chains : plan_.chains) {
+            if (plan_.adds_alone) shapes.push_back({.chains = chains, .arithmetic_only = true, .turn = turn});
+            for (const MixAccess access : accesses) {
+                for (const auto& intensity : plan_.intensities) {
+                    const MixShape shape{.access = access,
+                                         .alpha = intensity.alpha,
+                                         .chains = chains,
+                                         .accesses = intensity.accesses,
+                                         .turn = turn};
+                    const bool fits = shape.instructions() <= kMostInstructions,
+                               conflicts = access == MixAccess::shared_conflict;
+                    if (fits && !(conflicts && shape.alpha > 0))
+                        shapes.push_back(shape);  // conflicts: loads alone (Volkov 2016, 6.2)
+                }
+            }
+        }
+        return shapes;
+    }
+
+    void add(const MixShape& shape) try {
+        MixThroughput mix(device_, shape, arrays_.of(shape.access));
+        if (surface_.sm_mhz)
+            mix.set_least_window(plan_.window_us.value_or(device_.simulated() ? 0 : kWindowUs) * *surface_.sm_mhz);
+        surface_.checked_kernels +=
+            std::ranges::any_of(mix.compiled().code_checks(),
+                                [](const auto& check) { return check.result == results::CodeResult::passed; })
+                ? 1
+                : 0;
+        MixCurve curve{.shape = shape, .sm_mhz = {}, .samples = {}};
+        for (const bool last : {false, true}) {
+            const auto before = device_.clock_state();
+            curve.samples.clear();
+            for (const int warps : plan_.warps)
+                if (const auto sample = mix.sample(warps)) curve.samples.push_back(*sample);
+            const auto after = device_.clock_state();
+            curve.sm_mhz = after.sm_mhz;
+            if (!before.sm_mhz || !after.sm_mhz || std::abs(*after.sm_mhz / *before.sm_mhz - 1) < kSteadyClock) break;
+            if (last)
+                surface_.warnings.push_back(fmt::format("{}: the SM clock moved from {:.0f} to {:.0f} MHz, twice",
+                                                        shape.name(), *before.sm_mhz, *after.sm_mhz));
+        }
+        surface_.curves.push_back(std::move(curve));
+    } catch (const CodeMismatch& mismatch) {
+        surface_.warnings.emplace_back(fmt::format("{}: left out: {}", shape.name(), mismatch.check().found));
+    }
+
+    device::Device& device_;
+    const MixPlan& plan_;
+    Arrays arrays_;
+    MixSurface& surface_;
+    std::map<MixAccess, double> latencies_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+std::vector<MixIntensity> mix_intensities() {
+    std::vector<MixIntensity> all{{1, 0}, {8, 1}, {4, 1}, {2, 1}};
+    for (const int alpha : mix_alphas(false)) all.push_back({1, alpha});
+    return all;
+}
+
+MixSurface measure_surface(device::Device& device, const MixPlan& plan,
+                           const std::function<void(double, std::string_view)>& progress) {
+    MixSurface surface;
+    add_to_surface(device, plan, progress, surface);
+    return surface;
+}
+
+void add_to_surface(device::Device& device, const MixPlan& plan,
+                    const std::function<void(double, std::string_view)>& progress, MixSurface& surface) {
+    Surveyor(device, plan, surface).run(progress);
+}
+
+}  // namespace gputomo::measure

@@ -1,0 +1,101 @@
+#include "measure/residency/occupancy_history.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace gputomo::measure {
+namespace {
+
+double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast<std::int32_t>(to - from); }
+
+/// Part of the SM's warps that have ended so many cycles after its first start.
+double ended_by(std::span<const Lifetime> warps, std::uint32_t sm, double cycles) {
+    std::optional<std::uint32_t> first;
+    for (const auto& warp : warps)
+        if (warp.sm == sm && (!first || cycles_between(*first, warp.start) < 0)) first = warp.start;
+    double all = 0, ended = 0;
+    for (const auto& warp : warps) {
+        if (warp.sm != sm) continue;
+        all += 1;
+        ended += cycles_between(*first, warp.end) <= cycles ? 1 : 0;
+    }
+    return all > 0 ? ended / all : 0;
+}
+
+/// Adds to `shares` how long each number of warps was held from `begin` to `end`.
+void add_times(std::span<const OccupancyStep> steps, double begin, double end, std::vector<double>& shares) {
+    for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+        const double held = std::min(end, steps[i + 1].cycles) - std::max(begin, steps[i].cycles);
+        const auto warps = static_cast<std::size_t>(steps[i].warps);
+        if (held <= 0) continue;
+        if (warps >= shares.size()) shares.resize(warps + 1);
+        shares[warps] += held;
+    }
+}
+
+}  // namespace
+
+int all_but(const std::vector<double>& shares, double part) {
+    double below = 0;
+    for (std::size_t warps = 0; warps < shares.size(); ++warps)
+        if ((below += shares[warps]) > part) return static_cast<int>(warps);
+    return static_cast<int>(shares.size()) - 1;
+}
+
+std::vector<OccupancyStep> steps_of(std::span<const Lifetime> warps, std::uint32_t sm) {
+    std::vector<std::pair<double, int>> changes;
+    std::uint32_t origin = 0;
+    for (const auto& warp : warps) {
+        if (warp.sm != sm) continue;
+        if (changes.empty()) origin = warp.start;
+        changes.emplace_back(cycles_between(origin, warp.start), 1);
+        changes.emplace_back(cycles_between(origin, warp.end), -1);
+    }
+    std::ranges::sort(changes);
+    std::vector<OccupancyStep> steps;
+    int held = 0;
+    for (const auto& [cycles, change] : changes) {
+        held += change;
+        const double since = cycles - changes.front().first;
+        if (!steps.empty() && steps.back().cycles == since)
+            steps.back().warps = held;
+        else
+            steps.push_back({since, held});
+    }
+    return steps;
+}
+
+OccupancyHistory history_of(std::span<const Lifetime> warps) {
+    std::set<std::uint32_t> sms;
+    for (const auto& warp : warps) sms.insert(warp.sm);
+    if (sms.empty()) throw std::logic_error("history_of: no warps");
+    OccupancyHistory history{.attained = std::numeric_limits<int>::max()};
+    double time = 0;
+    const auto count = static_cast<double>(sms.size());
+    for (const auto sm : sms) {
+        const auto steps = steps_of(warps, sm);
+        const double end = steps.back().cycles;
+        add_times(steps, 0, end, history.shares);
+        add_times(steps, end / 4, 3 * end / 4, history.middle);
+        const int most = std::ranges::max(steps, {}, &OccupancyStep::warps).warps;
+        // From the step behind the last one with half of the most.
+        const auto last =
+            std::find_if(steps.rbegin(), steps.rend(), [&](const auto& step) { return 2 * step.warps >= most; });
+        history.tail += (end - last.base()->cycles) / end / count;
+        history.ended_early += ended_by(warps, sm, 2 * end / 3) / count;
+        history.attained = std::min(history.attained, most);
+        history.cycles = std::max(history.cycles, end);
+        time += end;
+    }
+    for (auto& share : history.shares) share /= time;
+    for (auto& share : history.middle) share /= time / 2;
+    for (std::size_t held = 0; held < history.shares.size(); ++held)
+        history.mean += static_cast<double>(held) * history.shares[held];
+    return history;
+}
+
+}  // namespace gputomo::measure

@@ -1,0 +1,50 @@
+// Warps of one block that do one kind of work each, all kinds at once: what an SM issues when no warp waits for several
+// units in turn.
+#pragma once
+
+#include "measure/kernel/compiled_kernel.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace gputomo::measure {
+
+/// Instructions of one SM per cycle.
+struct CrowdRates {
+    double adds = 0, functions = 0, shared_loads = 0, global_loads = 0;
+    double loops = 0;  ///< what the loops of all of them take besides
+    [[nodiscard]] double units() const { return adds + functions + shared_loads; }
+    [[nodiscard]] double all() const { return units() + global_loads + loops; }
+};
+
+/// One block on one SM, as large as it can be. Of each scheduler's warps some add, some compute special functions and
+/// some load from shared memory, in kChains independent chains each, and up to half load from global memory, until a
+/// window of time is over.
+class Crowd {
+public:
+    /// `schedulers` of an SM, to which warps are dealt in turn.
+    Crowd(device::Device& device, int schedulers);
+
+    /// Whether each scheduler has a warp of each kind.
+    [[nodiscard]] bool fits() const { return warps_ >= kKinds * schedulers_; }
+    /// With the loads from global memory, or with their warps gone.
+    [[nodiscard]] CrowdRates rates(bool global_loads);
+    [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
+
+    /// Kinds of work, and chains of a warp's adds, functions and loads from shared memory: few warps then fill a unit.
+    static constexpr int kKinds = 4, kChains = 4;
+    /// Instructions of a turn, in all chains together.
+    static constexpr int kTurn = 192;
+
+private:
+    CompiledKernel kernel_;
+    int schedulers_;
+    int warps_ = 1;
+    device::Buffer records_, line_, roles_;
+};
+
+/// Arguments: records (u64), line (u64, a word for each lane), roles (u64, by warp: 0 to 3 for the kinds, else it ends
+/// at once), window (u32, cycles), seed (f32).
+[[nodiscard]] ptx::KernelBuilder crowd_kernel(ptx::Target target);
+
+}  // namespace gputomo::measure

@@ -1,0 +1,72 @@
+#include "measure/throughput/forward.hpp"
+
+#include "results/estimates.hpp"
+
+#include <vector>
+
+namespace gputomo::measure {
+namespace {
+
+using ptx::Mem;
+using ptx::Reg;
+using ptx::Type;
+
+/// The latencies that this is put beside are one thread's; of a GPU that runs halves of warps a whole one's are longer.
+constexpr int kThreads = 1;
+constexpr int kLength = 64;
+constexpr int kLaunches = 3;
+/// x + -0 is x for every number, also for one that is an address.
+constexpr std::uint32_t kMinusZero = 0x80000000;
+
+}  // namespace
+
+ptx::KernelBuilder forward_kernel(ptx::Target target, Beside beside, bool moves_vanish) {
+    const bool shared = beside == Beside::shared;
+    ptx::KernelBuilder k(shared ? "forward_shared" : "forward_sfu", target);
+    const Reg stamps = k.param(Type::u64, "stamps"), zero = k.param(Type::f32, "zero");
+    const Reg word = k.dynamic_shared(), value = k.reg(Type::b32), address = k.reg(Type::u32),
+              never = k.reg(Type::pred);
+    k("st.shared.u32", Mem{word}, word);
+    k("bar.sync", 0);
+    k("mov.b32", value, word);
+    const auto step = [&] {
+        if (shared) {
+            if (moves_vanish)
+                k("mov.b32", address, value);  // one that was added to is a number for ptxas, which would convert it
+            k("ld.shared.b32", value, Mem{moves_vanish ? address : value});
+        } else {
+            k(target.sm < 20 ? "rsqrt.approx.f32" : "ex2.approx.ftz.f32", value,
+              value);  // one machine instruction each
+        }
+        k("add.rn.f32", value, value, zero);
+    };
+    append_doubled(k, {.stamps = stamps, .waited = value, .length = kLength, .append = [&](int count) {
+                           k.repeat(count, [&](int) { step(); });
+                       }});
+    k("setp.eq.u32", never, value, 1);
+    k.when(never)("st.global.u32", Mem{stamps}, value);
+    return k;
+}
+
+ForwardChain::ForwardChain(device::Device& device, Beside beside)
+    : kernel_(compile(device, beside)), stamps_(device, kThreads) {}
+
+/// A compiler forwards the move of an address. Where there is no machine code, there may be no compiler that does, and
+/// none that would convert anything.
+CompiledKernel ForwardChain::compile(device::Device& device, Beside beside) {
+    const std::vector<CodeExpectation> expected = {GrowingCode{.operations = 2 * kLength}};
+    CompiledKernel kernel(device, forward_kernel(target_of(device), beside, true), expected);
+    if (kernel.module().machine_code()) return kernel;
+    return {device, forward_kernel(target_of(device), beside, false), expected};
+}
+
+double ForwardChain::cycles() {
+    std::vector<double> samples;
+    for (int i = 0; i < kLaunches; ++i) {
+        kernel_.launch({1}, {kThreads}, device::Arguments().add(stamps_.address()).add(kMinusZero), Bytes{4});
+        samples.push_back(stamps_.cycles_of_n(kThreads) / kLength);
+    }
+    return summarise(samples).value;
+}
+
+}  // namespace gputomo::measure

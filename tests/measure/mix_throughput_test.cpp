@@ -1,0 +1,247 @@
+// Mixes on simulated GPUs: limits that the description sets, pointers that come back, occupancies.
+#include "measure/mix/mix_throughput.hpp"
+#include "measure/mix/fitting_turn.hpp"
+#include "measure/mix/mix_surface.hpp"
+
+#include "machine/json.hpp"
+#include "ptx/parser.hpp"
+#include "scripted_device.hpp"
+#include "sim/simulator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace gputomo::measure {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::unique_ptr<sim::SimulatedDevice> simulated(const std::string& name) {
+    auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json");
+    // A quarter of a GPU takes a quarter of the time, and is the same for each SM.
+    machine.topology.sms.set(*machine.topology.sms / 4);
+    machine.memory.read_bandwidth.set(*machine.memory.read_bandwidth / 4);
+    machine.memory.peak_bandwidth.set(*machine.memory.peak_bandwidth / 4);
+    if (machine.memory.copy_bandwidth) machine.memory.copy_bandwidth.set(*machine.memory.copy_bandwidth / 4);
+    return sim::make_device(machine, {.id = "sim:" + name, .seed = 1});
+}
+
+double ipc(device::Device& gpu, const MixShape& shape, int warps) {
+    LinkedArray array(gpu, warps, MixThroughput::kMostLines);
+    return MixThroughput(gpu, shape, array).instructions_per_cycle(warps).value();
+}
+
+TEST(MixThroughput, OneWarpTakesTheLatenciesOfItsInstructions) {
+    const auto kepler = simulated("gtx680");
+    EXPECT_NEAR(9 / ipc(*kepler, {.alpha = 8}, 1), 301 + 8 * 9, 2);
+    EXPECT_NEAR(1 / ipc(*kepler, {.arithmetic_only = true}, 1), 9, 0.1);
+    EXPECT_NEAR(5 / ipc(*kepler, {.access = MixAccess::sfu, .alpha = 4}, 1), 9 + 4 * 9, 0.5);
+    EXPECT_NEAR(5 / ipc(*kepler, {.access = MixAccess::shared, .alpha = 4}, 1), 24 + 4 * 9, 0.5);
+}
+
+TEST(MixThroughput, StreamsOfWholeWarpsTakeWhatIsDescribedOfThem) {
+    auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx280.json");
+    machine.topology.sms.set(6);
+    for (const std::int64_t latency : {434, 460}) {
+        machine.paths.at("global").warp_latency.set(latency);
+        const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
+        EXPECT_NEAR(1 / ipc(*gpu, {.alpha = 0}, 1), static_cast<double>(latency), 3) << "and what pages add";
+    }
+}
+
+TEST(MixThroughput, StreamsAreCountedForAsLongAsAskedOrAsLinesLast) {
+    const auto gpu = simulated("gtx680");
+    LinkedArray array(*gpu, 4, MixThroughput::kMostLines);
+    constexpr double kWindow = 90'000;
+    const auto cycles_of = [&](MixThroughput& mix) {
+        EXPECT_TRUE(mix.instructions_per_cycle(2).has_value());
+        return gpu->counters().cycles;  // of the last launch
+    };
+    MixThroughput one(*gpu, {.alpha = 0}, array), eight(*gpu, {.alpha = 0, .chains = 8}, array),
+        adds(*gpu, {.arithmetic_only = true}, array);
+    const double alone = one.instructions_per_cycle(2).value(), together = eight.instructions_per_cycle(2).value();
+    EXPECT_LT(cycles_of(one), kWindow);
+    for (MixThroughput* mix : {&one, &eight, &adds}) mix->set_least_window(kWindow);
+    EXPECT_GT(cycles_of(one), kWindow);
+    EXPECT_LT(cycles_of(eight), kWindow) << "eight chains share the lines, so that it takes several launches";
+    EXPECT_LT(cycles_of(adds), kWindow) << "not a stream";
+    EXPECT_NEAR(one.instructions_per_cycle(2).value() / alone, 1, 0.02);
+    EXPECT_NEAR(eight.instructions_per_cycle(2).value() / together, 1, 0.02);
+}
+
+TEST(MixThroughput, ManyWarpsReachWhatLimitsThem) {
+    const auto fermi = simulated("gtx480");
+    EXPECT_NEAR(ipc(*fermi, {.arithmetic_only = true}, 40), 1, 0.02);
+    // As many SMs as a quarter has, rounded down. Two chains: 95% of the peak are not reached with one (Volkov
+    // 2016, 6.3).
+    EXPECT_NEAR(ipc(*fermi, {.alpha = 1, .chains = 2}, 32) / 2, 0.0599 * (15 / 4.0) / (15 / 4), 0.004);
+}
+
+TEST(MixThroughput, OccupancyThatWasNotAttainedGivesNoSample) {
+    auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/8800gtx.json");
+    machine.topology.registers_per_sm.set(4096);  // room for one block of 12 warps, not for two
+    const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
+    LinkedArray array(*gpu, 24, MixThroughput::kMostLines);
+    MixThroughput mix(*gpu, {.alpha = 32}, array);
+    EXPECT_FALSE(mix.instructions_per_cycle(24).has_value());
+    EXPECT_TRUE(mix.instructions_per_cycle(4).has_value());
+}
+
+TEST(MixThroughput, WarpsThatFillAGpuHaveRegistersForStreams) {
+    // 8,192 registers of 768 threads: ten for each (Volkov 2016, Table 6.4, has 24 warps).
+    const auto g80 = simulated("8800gtx");
+    LinkedArray array(*g80, 24, MixThroughput::kMostLines);
+    EXPECT_TRUE(MixThroughput(*g80, {.alpha = 0}, array).instructions_per_cycle(24).has_value());
+}
+
+TEST(MixThroughput, ManyChainsOfManyWarpsReadNoFasterThanTheMemoryGives) {
+    // Four SMs with a quarter of the memory: each line that they read takes its time there, however few lines a chain
+    // has.
+    const auto maxwell = simulated("gtx980");
+    const double most = 211 / 16.0 / 128 / 1.266;  // loads per cycle and SM (Volkov 2016, Tables 2.7 and 6.4)
+    const double found = ipc(*maxwell, {.alpha = 0, .chains = 8}, 64);
+    EXPECT_LT(found, 1.005 * most);
+    EXPECT_GT(found, 0.96 * most);
+}
+
+TEST(FittingTurn, IsShorterThanTheCodeThatAnInstructionCacheKeeps) {
+    auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx280.json");
+    machine.topology.sms.set(3);
+    for (auto& [name, path] : machine.paths) path.memory_latency_range = {};  // of ten places
+    for (auto& [name, cache] : machine.caches) cache.latency_range = {};
+    EXPECT_EQ(fitting_turn(*sim::make_device(machine, {.id = "sim", .seed = 1})),
+              405);  // 512 instructions of 8 bytes fit
+    auto& cache = machine.caches.at("instruction_l1");
+    cache.capacity.set(2048);
+    cache.ways.set(2);
+    const int half = fitting_turn(*sim::make_device(machine, {.id = "sim", .seed = 1}));
+    EXPECT_GT(half, 128);
+    EXPECT_LT(half, 256);
+    cache.capacity.set(8192);
+    cache.ways.set(8);
+    EXPECT_EQ(fitting_turn(*sim::make_device(machine, {.id = "sim", .seed = 1})), kTurn);
+}
+
+TEST(MixThroughput, ChainsCountAsWarps) {
+    const auto maxwell = simulated("gtx980");
+    EXPECT_NEAR(ipc(*maxwell, {.alpha = 4, .chains = 2}, 4) / ipc(*maxwell, {.alpha = 4}, 8), 1, 0.03);
+}
+
+TEST(MixThroughput, TurnsOfTheLoopHave500To1000Instructions) {
+    for (const int alpha : {0, 1, 2, 11, 63, 181, 512}) {
+        const MixShape shape{.access = MixAccess::shared, .alpha = alpha};
+        EXPECT_GE(shape.instructions(), 500) << alpha;
+        EXPECT_LE(shape.instructions(), 1000) << alpha;
+    }
+    EXPECT_EQ((MixShape{.alpha = 1}.lines()), 16);  // slow loads
+}
+
+TEST(MixThroughput, OccupanciesAndIntensities) {
+    EXPECT_THAT(mix_occupancies(4, 64), ElementsAre(4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64));
+    EXPECT_THAT(mix_occupancies(1, 24), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24));
+    EXPECT_THAT(mix_alphas(true), ElementsAre(1, 4, 16, 64, 256));
+    EXPECT_EQ(mix_alphas(false).size(), 18U);  // sqrt(2) rounds to 1
+    EXPECT_EQ(mix_alphas(false).back(), 512);
+}
+
+TEST(LinkedArray, GroupsOfChainsReadLinesOfTheirOwnAtUnequalDistances) {
+    const auto gpu = simulated("gtx980");
+    constexpr std::int64_t kLines = 40, kChains = 64 * 16, kGroup = 16;
+    LinkedArray array(*gpu, kChains / 4, kLines);
+    const auto first = array.take(kChains, kLines);
+    std::set<std::uint32_t> lines, offsets;
+    for (std::int64_t chain = 0; chain < kChains; ++chain)
+        for (std::int64_t step = 0; step < kLines; ++step) lines.insert(array.after(first, chain, kLines, step));
+    EXPECT_EQ(std::ssize(lines), kChains * kLines);
+    for (std::int64_t group = 0; group < kChains / kGroup; ++group)
+        offsets.insert(array.after(first, group * kGroup, kLines, 0) -
+                       static_cast<std::uint32_t>(group * kGroup * array.distance(kLines) * LinkedArray::kLineBytes));
+    EXPECT_GT(offsets.size(), 16U) << "in its part of the array a group begins anywhere";
+    auto ring = LinkedArray::ring(*gpu, 64);
+    EXPECT_EQ(ring.distance(37), 37);
+    EXPECT_EQ(ring.after(0, 1, 37, 0) - ring.after(0, 0, 37, 0), 37 * LinkedArray::kLineBytes);
+}
+
+TEST(MixThroughput, AddsToOneOfTheSumsOfAProduct) {
+    const MixShape shape{.access = MixAccess::tensor, .alpha = 3, .chains = 2};
+    ptx::ModuleBuilder builder({7, 0, kTensorFrom});
+    builder.add(mix_kernel({7, 0, kTensorFrom}, shape));
+    const auto module = ptx::parse(builder.text());
+    const auto first_of = [](const ptx::Operand& vector) {
+        return std::get<ptx::Register>(std::get<ptx::VectorRef>(vector.value).elements.front().value);
+    };
+    std::map<std::uint32_t, int> products, adds;  // by the register of the sum
+    for (const auto& instruction : module.kernels.front().body) {
+        if (instruction.opcode == ptx::Opcode::mma) {
+            const auto sum = first_of(instruction.destinations.front());
+            EXPECT_EQ(sum.index, first_of(instruction.sources.back()).index) << "each adds to what the one before left";
+            ++products[sum.index];
+        } else if (instruction.opcode == ptx::Opcode::add && instruction.type == ptx::Type::f32) {
+            ++adds[std::get<ptx::Register>(instruction.destinations.front().value).index];
+        }
+    }
+    ASSERT_EQ(products.size(), 2U);
+    ASSERT_EQ(adds.size(), 2U);
+    for (const auto& [sum, times] : products) {
+        EXPECT_EQ(times, shape.groups());
+        EXPECT_EQ(adds[sum], shape.groups() * shape.alpha);
+    }
+}
+
+TEST(MixThroughput, SurfacesSayWhichMixesTheDeviceDoesNotHave) {
+    const auto gpu = simulated("gtx680");
+    const auto surface = measure_surface(*gpu,
+                                         {.accesses = {MixAccess::tensor, MixAccess::sfu},
+                                          .intensities = {{1, 4}},
+                                          .chains = {1},
+                                          .warps = {4},
+                                          .adds_alone = false},
+                                         [](double, std::string_view) {});
+    EXPECT_THAT(surface.warnings, ElementsAre(::testing::HasSubstr("mixes with tensor were left out")));
+    ASSERT_EQ(surface.curves.size(), 1U);
+    EXPECT_EQ(surface.curves.front().shape.access, MixAccess::sfu);
+}
+
+/// Gives memory in pieces of 2 MiB, as drivers do: small allocations out of one, others from its end on.
+class PooledDevice : public testing::ScriptedDevice {
+public:
+    explicit PooledDevice(device::Address begin) : small_(begin), next_(begin + kPiece) {}
+    device::Address allocate(Bytes size) override {
+        const auto bytes = static_cast<device::Address>(size.count());
+        device::Address& at = bytes < kPiece / 2 ? small_ : next_;
+        const auto given = at;
+        at += bytes < kPiece / 2 ? (bytes + 511) / 512 * 512 : (bytes + kPiece - 1) / kPiece * kPiece;
+        return given;
+    }
+    void copy_to_device(device::Address, std::span<const std::byte>) override {}
+
+private:
+    static constexpr device::Address kPiece = device::Address{2} << 20;
+    device::Address small_, next_;
+};
+
+TEST(LinkedArray, LeavesAPieceOfMemoryWhoseAddressesAreNoNumbers) {
+    for (const device::Address begin : {0x7f1234800000, 0x7f12ff800000, 0x7f127f800000, 0x7f127fe00000}) {
+        PooledDevice gpu(begin);
+        const auto ring = LinkedArray::ring(gpu, 1);
+        const auto low = ring.after(0, 0, 1, 0);
+        EXPECT_LT(low & 0x7fffffff, 0x7f800000U) << std::hex << begin << " gave " << low;
+    }
+}
+
+TEST(LinkedArray, GivesLinesThatWereNotReadForLong) {
+    const auto gpu = simulated("gtx980");
+    LinkedArray array(*gpu, 4, 100);  // 4 SMs: 16 chains side by side
+    EXPECT_EQ(array.take(16, 60), 0);
+    EXPECT_EQ(array.take(10, 40), 16 * array.distance(60));
+    EXPECT_EQ(array.take(1, 100), 16 * (array.distance(60) + array.distance(40)));
+    EXPECT_EQ(array.take(16, 200), 0);
+    EXPECT_THROW((void)array.take(16, 400), std::logic_error);
+}
+
+}  // namespace
+}  // namespace gputomo::measure
