@@ -31,7 +31,7 @@ struct EvaluateOptions {
     std::string device = "auto", machine, surface, access = "global";
     std::vector<int> alphas;
     int ilp = 1, noise = 0;
-    std::optional<int> turn;
+    std::optional<int> loop_length;
     std::uint64_t seed = 1;
     bool quick = false, json = false;
 };
@@ -64,7 +64,7 @@ measure::MixSurface measure(const EvaluateOptions& options, const models::Parame
                           .chains = {options.ilp},
                           .warps = measure::mix_occupancies(p.schedulers, p.max_warps),
                           .adds_alone = false,
-                          .turn = options.turn};
+                          .loop_length = options.loop_length};
     if (p.access == models::Access::global || p.access == models::Access::l2 || p.memory.throughput == 0)
         plan.intensities.push_back({1, 0});
     for (const int alpha : options.alphas.empty() ? measure::mix_alphas(options.quick) : options.alphas)
@@ -79,7 +79,7 @@ measure::MixSurface measure(const EvaluateOptions& options, const models::Parame
                                                      .chains = {kMostChains},
                                                      .warps = {p.max_warps},
                                                      .adds_alone = false,
-                                                     .turn = measure::kTurn},
+                                                     .loop_length = measure::kLoopLength},
                                                     show);
     surface.curves.insert(surface.curves.end(), saturated.curves.begin(), saturated.curves.end());
     return surface;
@@ -296,7 +296,7 @@ void add_evaluate(CLI::App& parent, Action& action) {
     command->add_option("--alpha", options->alphas, "arithmetic instructions for each other one")->delimiter(',');
     command->add_option("--ilp", options->ilp, "independent chains of a warp")->capture_default_str();
     command
-        ->add_option("--turn", options->turn,
+        ->add_option("--turn", options->loop_length,
                      "instructions of a turn of the mixes' loop; if not given, 720, or as many as do not wait for code")
         ->check(CLI::Range(16, 1000));
     command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();

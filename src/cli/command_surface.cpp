@@ -23,7 +23,7 @@ struct SurfaceOptions {
     std::string device = "auto", out = "surface.json.gz";
     std::vector<std::string> accesses;
     std::vector<int> alphas, ilp{1, 2, 4, 8}, warps;
-    std::optional<int> turn;
+    std::optional<int> loop_length;
     std::optional<double> window_us;
     double seconds = 0;
     std::uint64_t seed = 1;
@@ -62,7 +62,7 @@ measure::MixPlan plan_of(const SurfaceOptions& options, const device::Device& de
                           .chains = options.ilp,
                           .warps = options.warps,
                           .window_us = options.window_us,
-                          .turn = options.turn,
+                          .loop_length = options.loop_length,
                           .seconds = options.seconds};
     if (!options.alphas.empty()) plan.intensities.clear();
     for (const int alpha : options.alphas) plan.intensities.push_back({1, alpha});
@@ -117,7 +117,7 @@ void add_surface(CLI::App& parent, Action& action) {
     command->add_option("--ilp", options->ilp, "independent chains of a warp")->delimiter(',')->capture_default_str();
     command->add_option("--warps", options->warps, "occupancies, warps on each SM; all if not given")->delimiter(',');
     command
-        ->add_option("--turn", options->turn,
+        ->add_option("--turn", options->loop_length,
                      "instructions of a turn of the loop; if not given, 720, or as many as do not wait for code")
         ->check(CLI::Range(16, 1000));
     command

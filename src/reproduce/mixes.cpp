@@ -1,6 +1,6 @@
 #include "reproduce/mixes.hpp"
 
-#include "measure/mix/fitting_turn.hpp"
+#include "measure/mix/fitting_loop_length.hpp"
 #include "measure/mix/mix_surface.hpp"
 #include "units/error.hpp"
 
@@ -31,7 +31,7 @@ void measure(device::Device& device, const std::vector<int>& warps, const std::s
     std::map<std::string, std::vector<measure::MixIntensity>> intensities;
     for (const auto& mix : mixes) intensities[mix.access].push_back({.accesses = 1, .alpha = mix.alpha});
     progress(0, "turns that fit");
-    const int turn = measure::fitting_turn(device);
+    const int loop_length = measure::fitting_loop_length(device);
     double done = 0;
     for (const auto& [access, of_access] : intensities) {
         const double share = static_cast<double>(of_access.size()) / static_cast<double>(mixes.size());
@@ -48,7 +48,7 @@ void measure(device::Device& device, const std::vector<int>& warps, const std::s
                  .chains = {1},
                  .warps = warps,
                  .adds_alone = false,
-                 .turn = turn},
+                 .loop_length = loop_length},
                 [&](double fraction, std::string_view what) { progress(done + share * fraction, what); }, surface);
         } catch (...) {
             keep();

@@ -36,7 +36,7 @@ Json curve_json(const MixCurve& curve) {
     Json json{{"access", shape.arithmetic_only ? kAddsAlone : name_of(shape.access)}};
     if (!shape.arithmetic_only) json["accesses"] = shape.accesses, json["alpha"] = shape.alpha;
     json["ilp"] = shape.chains;
-    json["turn"] = shape.turn;
+    json["turn"] = shape.loop_length;
     if (curve.sm_mhz) json["sm_mhz"] = *curve.sm_mhz;
     json["warps"] = column(curve.samples, [](const auto& s) { return s.warps; });
     json["instructions_per_cycle"] =
@@ -55,7 +55,7 @@ int small(const JsonNode& node, int least) {
 
 measure::MixShape shape_from(const JsonNode& node) {
     measure::MixShape shape{.chains = small(node.at("ilp"), 1)};
-    if (const auto turn = node.find("turn")) shape.turn = small(*turn, 1);
+    if (const auto loop_length = node.find("turn")) shape.loop_length = small(*loop_length, 1);
     const auto name = node.at("access").text();
     shape.arithmetic_only = name == kAddsAlone;
     if (shape.arithmetic_only) return shape;

@@ -3,7 +3,7 @@
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
 #include "measure/control/barrier_kernels.hpp"
-#include "measure/residency/residency.hpp"
+#include "measure/residency/resident_blocks.hpp"
 #include "ptx/parser.hpp"
 #include "sim/simulator.hpp"
 

@@ -1,7 +1,7 @@
 // Bandwidth against bytes in flight on simulated GPUs whose ports and latencies are known: Little's law comes back.
 #include "experiments/experiments.hpp"
 #include "machine/json.hpp"
-#include "measure/bandwidth/accesses.hpp"
+#include "measure/bandwidth/access_loop.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -59,13 +59,13 @@ TEST(MemoryParallelism, OneSmGetsWhatItsPortGivesOnceEnoughBytesAreInFlight) {
             << kind;
 }
 
-TEST(Accesses, GpuWithoutThatManyThreadsIsNotAsked) {
+TEST(AccessLoop, GpuWithoutThatManyThreadsIsNotAsked) {
     auto machine = small_gpu(24, 264);
     machine.topology.max_threads_per_block.set(256);
     const auto device = sim::make_device(machine, {.id = "sim:small"});
     const device::Buffer array(*device, Bytes{(1 << 16) + 512});
     AccessArea area{array.address(), 1 << 16};
-    Accesses accesses(*device, {}, [](int lane) { return static_cast<std::uint32_t>(lane * 16); });
+    AccessLoop accesses(*device, {}, [](int lane) { return static_cast<std::uint32_t>(lane * 16); });
     EXPECT_FALSE(accesses.cycles({.blocks = 1, .warps = 9}, 4, area).has_value());
     EXPECT_FALSE(accesses.cycles({.blocks = 1, .warps = 3, .every = 4}, 4, area).has_value())
         << "twelve warps, of which three load";
@@ -74,7 +74,7 @@ TEST(Accesses, GpuWithoutThatManyThreadsIsNotAsked) {
 }
 
 /// Half of a warp's loads from far away: they are waited for as long as if all were, and both areas are read.
-TEST(Accesses, MixedOnesTakeAsLongAsTheSlowerHalf) {
+TEST(AccessLoop, MixedOnesTakeAsLongAsTheSlowerHalf) {
     auto machine = small_gpu(24, 200);
     for (auto& [name, path] : machine.paths)
         if (path.memory_latency) path.memory_latency.set(600), path.memory_latency_range = {};
@@ -83,13 +83,13 @@ TEST(Accesses, MixedOnesTakeAsLongAsTheSlowerHalf) {
     const device::Buffer near(*device, Bytes{near_bytes + 8192}), far(*device, Bytes{far_bytes + 8192});
     AccessArea cached{near.address(), near_bytes}, uncached{far.address(), far_bytes, true};
     const auto lane = [](int i) { return static_cast<std::uint32_t>(i * 4); };
-    Accesses plain(*device, {AccessKind::load, 4, 4, 128}, lane),
+    AccessLoop plain(*device, {AccessKind::load, 4, 4, 128}, lane),
         mixed(*device, {AccessKind::load, 4, 4, 128, true}, lane);
-    const double of_cache = plain.turn({1, 1, 1}, 32, 3, cached).value(),
-                 of_memory = plain.turn({1, 1, 1}, 32, 3, uncached).value();
+    const double of_cache = plain.cycles_per_iteration({1, 1, 1}, 32, 3, cached).value(),
+                 of_memory = plain.cycles_per_iteration({1, 1, 1}, 32, 3, uncached).value();
     EXPECT_GT(of_memory, of_cache + 300);
-    EXPECT_NEAR(mixed.turn({1, 1, 1}, 32, 3, uncached, &cached).value(), of_memory, 0.03 * of_memory);
-    EXPECT_NEAR(mixed.turn({1, 1, 1}, 32, 3, cached, &cached).value(), of_cache, 0.03 * of_cache);
+    EXPECT_NEAR(mixed.cycles_per_iteration({1, 1, 1}, 32, 3, uncached, &cached).value(), of_memory, 0.03 * of_memory);
+    EXPECT_NEAR(mixed.cycles_per_iteration({1, 1, 1}, 32, 3, cached, &cached).value(), of_cache, 0.03 * of_cache);
 }
 
 /// Lashgar 2015, 3.3 and Fig. 2.

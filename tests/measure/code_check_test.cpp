@@ -5,8 +5,8 @@
 #include "measure/chase/pointer_chase.hpp"
 #include "measure/kernel/clock_kernels.hpp"
 #include "measure/kernel/code_check.hpp"
-#include "measure/throughput/loops.hpp"
-#include "measure/throughput/shared_kernel.hpp"
+#include "measure/throughput/shared_chase.hpp"
+#include "measure/throughput/timed_chains.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using namespace results;
 
 std::vector<std::byte> cubin(const std::string& kernel, int sm) {
     const std::string file = GPUTOMO_SOURCE_DIR "/tests/data/cubin/" + kernel + ".sm_" + std::to_string(sm) + ".cubin";

@@ -1,8 +1,8 @@
 // Every kernel is PTX that the parser, and so the simulated GPU, reads.
 #include "measure/bandwidth/streaming.hpp"
 #include "measure/chase/pointer_chase_kernels.hpp"
-#include "measure/throughput/loops.hpp"
-#include "measure/throughput/shared_kernel.hpp"
+#include "measure/throughput/shared_chase.hpp"
+#include "measure/throughput/timed_chains.hpp"
 #include "ptx/instructions.hpp"
 #include "ptx/parser.hpp"
 

@@ -1,6 +1,6 @@
 // Mixes on simulated GPUs: limits that the description sets, pointers that come back, occupancies.
 #include "measure/mix/mix_throughput.hpp"
-#include "measure/mix/fitting_turn.hpp"
+#include "measure/mix/fitting_loop_length.hpp"
 #include "measure/mix/mix_surface.hpp"
 
 #include "machine/json.hpp"
@@ -113,17 +113,17 @@ TEST(FittingTurn, IsShorterThanTheCodeThatAnInstructionCacheKeeps) {
     machine.topology.sms.set(3);
     for (auto& [name, path] : machine.paths) path.memory_latency_range = {};  // of ten places
     for (auto& [name, cache] : machine.caches) cache.latency_range = {};
-    EXPECT_EQ(fitting_turn(*sim::make_device(machine, {.id = "sim", .seed = 1})),
+    EXPECT_EQ(fitting_loop_length(*sim::make_device(machine, {.id = "sim", .seed = 1})),
               405);  // 512 instructions of 8 bytes fit
     auto& cache = machine.caches.at("instruction_l1");
     cache.capacity.set(2048);
     cache.ways.set(2);
-    const int half = fitting_turn(*sim::make_device(machine, {.id = "sim", .seed = 1}));
+    const int half = fitting_loop_length(*sim::make_device(machine, {.id = "sim", .seed = 1}));
     EXPECT_GT(half, 128);
     EXPECT_LT(half, 256);
     cache.capacity.set(8192);
     cache.ways.set(8);
-    EXPECT_EQ(fitting_turn(*sim::make_device(machine, {.id = "sim", .seed = 1})), kTurn);
+    EXPECT_EQ(fitting_loop_length(*sim::make_device(machine, {.id = "sim", .seed = 1})), kLoopLength);
 }
 
 TEST(MixThroughput, ChainsCountAsWarps) {

@@ -1,5 +1,5 @@
 // Occupancy over time: from starts and ends, and on simulated GPUs whose schedulers have unequal numbers of warps.
-#include "measure/residency/lifetimes.hpp"
+#include "measure/mix/fixed_work_mix.hpp"
 
 #include "machine/json.hpp"
 #include "sim/simulator.hpp"
@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 TEST(OccupancyHistory, FollowsStartsAndEndsOfEachSm) {
     // SM 3: one warp from 10 to 110, another from 60 to 110; SM 5, whose clock is elsewhere and wraps round: one for 50
     // cycles.
-    const Lifetime warps[] = {{3, 60, 110}, {5, 0xfffffff0, 34}, {3, 10, 110}};
+    const WarpLifetime warps[] = {{3, 60, 110}, {5, 0xfffffff0, 34}, {3, 10, 110}};
     const auto history = history_of(warps);
     EXPECT_EQ(history.attained, 1) << "SM 5 never had two";
     EXPECT_EQ(history.cycles, 100);
@@ -39,14 +39,14 @@ TEST(OccupancyHistory, FollowsStartsAndEndsOfEachSm) {
 }
 
 TEST(OccupancyHistory, SaysHowLongFewAreLeft) {
-    const Lifetime warps[] = {{0, 0, 60}, {0, 0, 60}, {0, 0, 60}, {0, 0, 100}};
+    const WarpLifetime warps[] = {{0, 0, 60}, {0, 0, 60}, {0, 0, 60}, {0, 0, 100}};
     const auto history = history_of(warps);
     EXPECT_NEAR(history.tail, 0.4, 1e-9);
     EXPECT_NEAR(history.ended_early, 0.75, 1e-9);
 }
 
 TEST(OccupancyHistory, CountsAPlaceThatIsTakenAtOnceAsTaken) {
-    const Lifetime warps[] = {{0, 0, 40}, {0, 40, 90}};
+    const WarpLifetime warps[] = {{0, 0, 40}, {0, 40, 90}};
     EXPECT_THAT(history_of(warps).shares, ElementsAre(0, 1));
 }
 
@@ -56,13 +56,13 @@ std::unique_ptr<sim::SimulatedDevice> quarter_of(const std::string& name) {
     return sim::make_device(machine, {.id = "sim:" + name, .seed = 1});
 }
 
-TEST(Lifetimes, OfUnequalSchedulersSomeWarpsEndEarly) {  // Volkov 2016, 5.8 and Fig. 5.2
+TEST(FixedWorkMix, OfUnequalSchedulersSomeWarpsEndEarly) {  // Volkov 2016, 5.8 and Fig. 5.2
     const auto gpu = quarter_of("gtx680");
     auto none = LinkedArray::ring(*gpu, 1);
-    Lifetimes lives(*gpu, {.access = MixAccess::sfu, .alpha = 0, .turn = 120}, none);
-    const auto turns = lives.turns_for(6'000);
+    FixedWorkMix lives(*gpu, {.access = MixAccess::sfu, .alpha = 0, .loop_length = 120}, none);
+    const auto iterations = lives.iterations_for(6'000);
     const auto of_one_block = [&](int warps) {
-        const Lifetimes::Work work{{1, warps}, 1, turns};
+        const FixedWorkMix::Work work{{1, warps}, 1, iterations};
         auto history = history_of(lives.run(work));
         const double rate = lives.rate(work, history);
         return std::pair(std::move(history), rate);
@@ -76,11 +76,11 @@ TEST(Lifetimes, OfUnequalSchedulersSomeWarpsEndEarly) {  // Volkov 2016, 5.8 and
     EXPECT_EQ(all_but(equal.shares, 0.05), 16);
 }
 
-TEST(Lifetimes, OversubscribedSmsTakeTheNextBlock) {
+TEST(FixedWorkMix, OversubscribedSmsTakeTheNextBlock) {
     const auto gpu = quarter_of("gtx980");
     auto none = LinkedArray::ring(*gpu, 1);
-    Lifetimes lives(*gpu, {.access = MixAccess::shared, .alpha = 0, .turn = 120}, none);
-    const Lifetimes::Work work{{4, 2}, 5, lives.turns_for(6'000)};
+    FixedWorkMix lives(*gpu, {.access = MixAccess::shared, .alpha = 0, .loop_length = 120}, none);
+    const FixedWorkMix::Work work{{4, 2}, 5, lives.iterations_for(6'000)};
     const auto warps = lives.run(work);
     EXPECT_EQ(warps.size(), 2U * 4 * 2 * 5);
     const auto history = history_of(warps);
@@ -88,11 +88,11 @@ TEST(Lifetimes, OversubscribedSmsTakeTheNextBlock) {
     EXPECT_GT(history.mean, 7);
 }
 
-TEST(Lifetimes, OfStreamsReadEveryLineOnce) {
+TEST(FixedWorkMix, OfStreamsReadEveryLineOnce) {
     const auto gpu = quarter_of("gtx680");
     LinkedArray stream(*gpu, 64, 32);
-    Lifetimes lives(*gpu, {.access = MixAccess::global, .alpha = 0}, stream);
-    const Lifetimes::Work work{{16, 4}, 1, 2};
+    FixedWorkMix lives(*gpu, {.access = MixAccess::global, .alpha = 0}, stream);
+    const FixedWorkMix::Work work{{16, 4}, 1, 2};
     const auto history = history_of(lives.run(work));
     EXPECT_EQ(history.attained, 64) << "as many as fit, in sixteen blocks (5.6)";
     EXPECT_GT(history.cycles, 2 * 16 * 301) << "two turns of sixteen loads from memory";

@@ -1,7 +1,7 @@
 // Every timed operation computes, on the simulated GPU, what PTX says: one step of its chain with known operands.
 #include "machine/json.hpp"
 #include "measure/kernel/compiled_kernel.hpp"
-#include "measure/throughput/chains.hpp"
+#include "measure/throughput/chain_code.hpp"
 #include "ptx/names.hpp"
 #include "sim/simulator.hpp"
 

@@ -141,9 +141,9 @@ TEST(PointerChaseTest, LoadsThatLeaveTheirListAreNoReading) {
     const device::Buffer memory(device, Bytes{4096});
     const auto order = elements(memory.address());
     LinkWriter(device).write_cycle(order);
-    EXPECT_EQ(chase.walk(order, 7, 250, 0).size(), 250U);
+    EXPECT_EQ(chase.latencies_of_cycle(order, 7, 250, 0).size(), 250U);
     device.wrong_by = 8;
-    EXPECT_THROW(static_cast<void>(chase.walk(order, 7, 250, 0)), DeviceError);
+    EXPECT_THROW(static_cast<void>(chase.latencies_of_cycle(order, 7, 250, 0)), DeviceError);
 }
 
 TEST(PointerChaseTest, LargerGridsAreTriedUntilABlockComesToTheWantedSm) {

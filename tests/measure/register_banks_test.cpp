@@ -1,5 +1,5 @@
 // Which registers of two kinds of instruction share a bank, from machine code that ptxas made.
-#include "measure/throughput/register_banks.hpp"
+#include "measure/throughput/register_bank_overlap.hpp"
 
 #include "../device/cubin_files.hpp"
 
@@ -15,15 +15,15 @@ device::KernelCode code_of(const std::string& kernel) {
 
 TEST(RegisterBanks, AQuarterOfTheSpecialFunctionsMeetsTheAdds) {
     // FADD R9, R9, ...; of 64 MUFU 16 read R9 or R11, and 16 write one of them. The others' registers are even.
-    EXPECT_DOUBLE_EQ(shared_bank_share(code_of("beside_sfu"), "FADD", "MUFU").value_or(0), 0.25);
+    EXPECT_DOUBLE_EQ(register_bank_overlap(code_of("beside_sfu"), "FADD", "MUFU").value_or(0), 0.25);
 }
 
 TEST(RegisterBanks, WideAddressesAndWordsLieInBothBanks) {
-    EXPECT_DOUBLE_EQ(shared_bank_share(code_of("beside_global"), "FADD", "LDG").value_or(0), 1);
+    EXPECT_DOUBLE_EQ(register_bank_overlap(code_of("beside_global"), "FADD", "LDG").value_or(0), 1);
 }
 
 TEST(RegisterBanks, NothingIsSaidOfWhatIsNotThere) {
-    EXPECT_FALSE(shared_bank_share(code_of("beside_sfu"), "FADD", "LDG").has_value());
+    EXPECT_FALSE(register_bank_overlap(code_of("beside_sfu"), "FADD", "LDG").has_value());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Who shares a cache, found on simulated GPUs whose caches keep what has been used, or belong to a scheduler.
 #include "machine/json.hpp"
-#include "measure/chase/competition.hpp"
+#include "measure/chase/interference_chase.hpp"
 #include "measure/code_fetch/instruction_chase.hpp"
 #include "sim/simulator.hpp"
 
@@ -25,13 +25,13 @@ void set(Leaf& leaf, Value value) {
 }
 
 /// Both arrays fit a GTX 560 Ti's L1 alone, but not together: three lines of each for a set of four ways.
-std::optional<Competition::Cycles> compete(std::string_view policy, Competition::Walk walk) {
+std::optional<InterferenceChase::Cycles> compete(std::string_view policy, InterferenceChase::Setup walk) {
     auto machine = shipped("gtx560ti");
     set(machine.caches.at("l1").policy, std::string(policy));
     machine.caches.at("l1").way_odds = {};
     const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
     const device::Buffer memory(*gpu, Bytes{1 << 20});
-    Competition competition(*gpu, LoadHint::all);
+    InterferenceChase competition(*gpu, LoadHint::all);
     std::vector<device::Address> own, rivals;
     for (std::uint64_t offset = 0; offset < 12288; offset += 128)
         own.push_back(memory.address() + offset), rivals.push_back(memory.address() + 16384 + offset);
@@ -40,20 +40,20 @@ std::optional<Competition::Cycles> compete(std::string_view policy, Competition:
 }
 
 TEST(Scopes, ACacheThatKeepsWhatWasUsedLeavesASecondBlockNothing) {
-    const auto alone = compete("slru", {}), rival_alone = compete("slru", {.laps = 3, .own = false}),
-               both = compete("slru", {.laps = 3}), elsewhere = compete("slru", {.rival = 5, .laps = 3});
+    const auto alone = compete("slru", {}), rival_alone = compete("slru", {.passes = 3, .own = false}),
+               both = compete("slru", {.passes = 3}), elsewhere = compete("slru", {.rival = 5, .passes = 3});
     ASSERT_TRUE(alone && rival_alone && both && elsewhere);
     EXPECT_DOUBLE_EQ(rival_alone->rival, alone->own);
     EXPECT_DOUBLE_EQ(elsewhere->own, alone->own);
     EXPECT_DOUBLE_EQ(elsewhere->rival, alone->own);
-    const auto memory = compete("slru", {.laps = 1})->rival;  // its first lap
+    const auto memory = compete("slru", {.passes = 1})->rival;  // its first lap
     EXPECT_NEAR(both->own, alone->own + (memory - alone->own) / 3, 0.1 * memory)
         << "of three lines two are kept for ever";
     EXPECT_DOUBLE_EQ(both->rival, memory);
 }
 
 TEST(Scopes, ACacheByAgeLosesAllToASecondBlock) {
-    const auto alone = compete("lru", {}), both = compete("lru", {.laps = 1});
+    const auto alone = compete("lru", {}), both = compete("lru", {.passes = 1});
     ASSERT_TRUE(alone && both);
     EXPECT_DOUBLE_EQ(both->own, both->rival);
     EXPECT_GT(both->own, 2 * alone->own);
@@ -74,10 +74,10 @@ Taking warps_that_take(const std::string& scope, std::uint32_t schedulers) {
     InstructionChase chase(run, 128, std::nullopt);
     Taking taking;
     for (std::uint32_t warp = 0; warp < schedulers; ++warp) {
-        InstructionChase::Competition code{.warps = schedulers, .rival_warp = warp, .laps = 3};
+        InstructionChase::Interference code{.warps = schedulers, .rival_warp = warp, .passes = 3};
         for (std::uint64_t offset = 0; offset < 3072; offset += 256)
             code.own.push_back(offset), code.rivals.push_back(4096 + offset);
-        const auto competed = chase.compete(code);
+        const auto competed = chase.run_with_rival(code);
         if (!competed || !std::ranges::all_of(competed->latencies, [](double cycles) { return cycles > 10; })) continue;
         ++taking.warps;
         taking.of_its_scheduler += competed->slot % schedulers == competed->rivals_slot % schedulers ? 1 : 0;

@@ -4,8 +4,8 @@
 #include "deduce/pipeline/schedulers.hpp"
 #include "experiments/arithmetic/rates.hpp"
 #include "experiments/clock/clock_watch.hpp"
-#include "measure/throughput/crowd.hpp"
-#include "measure/throughput/loops.hpp"
+#include "measure/throughput/saturated_issue.hpp"
+#include "measure/throughput/timed_chains.hpp"
 
 #include <fmt/format.h>
 
@@ -166,7 +166,8 @@ private:
         most_warps_ = most_warps(loop.compiled(), warp_size_);
         add_code_checks(loop.compiled(), outcome_);
         std::vector<double> samples;
-        for (int i = 0; i < kLaunches; ++i) samples.push_back(count / loop.cycles_per_turn(most_warps_, warp_size_));
+        for (int i = 0; i < kLaunches; ++i)
+            samples.push_back(count / loop.cycles_per_iteration(most_warps_, warp_size_));
         return summarise(samples).value;
     }
 
@@ -241,12 +242,13 @@ private:
         if (nearest == 1) {
             decide(1, evidence);
         } else {
-            const auto crowd = issued_by_crowd();
-            const double most = crowd ? std::min(nearest, std::floor(static_cast<double>(at_once) /
-                                                                     crowd->per_scheduler * (1 + kRounding)))
-                                      : nearest;
-            if (crowd && crowd->full && most >= 1 && is_near(static_cast<double>(at_once) / crowd->per_scheduler, most))
-                decide(most, crowd->evidence);
+            const auto saturated = issued_by_crowd();
+            const double most = saturated ? std::min(nearest, std::floor(static_cast<double>(at_once) /
+                                                                         saturated->per_scheduler * (1 + kRounding)))
+                                          : nearest;
+            if (saturated && saturated->full && most >= 1 &&
+                is_near(static_cast<double>(at_once) / saturated->per_scheduler, most))
+                decide(most, saturated->evidence);
             else if (rates.limited && most == nearest && is_near(interval, nearest))
                 decide(nearest, evidence);
             else
@@ -270,10 +272,10 @@ private:
     /// loops. Nothing where there are too few warps.
     [[nodiscard]] std::optional<Issued> issued_by_crowd() try {
         context_.progress(0.9, "warps of one kind each");
-        Crowd crowd(context_.device, schedulers_);
-        add_code_checks(crowd.compiled(), outcome_);
-        if (!crowd.fits()) return std::nullopt;
-        const auto without = crowd.rates(false), with = crowd.rates(true);
+        SaturatedIssue saturated(context_.device, schedulers_);
+        add_code_checks(saturated.compiled(), outcome_);
+        if (!saturated.fits()) return std::nullopt;
+        const auto without = saturated.rates(false), with = saturated.rates(true);
         results::Trace trace{.name = "issue/kinds", .experiment = "issue"};
         for (const auto* name : {"adds", "functions", "shared_loads", "global_loads", "loops"})
             trace.columns.push_back({name, "instructions/cycle", {}});

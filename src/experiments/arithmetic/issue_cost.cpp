@@ -2,8 +2,8 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
-#include "measure/throughput/beside.hpp"
-#include "measure/throughput/forward.hpp"
+#include "measure/throughput/co_issue.hpp"
+#include "measure/throughput/forwarding_chain.hpp"
 #include "results/estimates.hpp"
 
 #include <fmt/format.h>
@@ -31,20 +31,20 @@ constexpr double kLeastShare = 0.1;
 constexpr double kLeastOthers = 0.005;
 
 struct Leaf {
-    Beside beside;
+    CoIssued beside;
     std::string_view name;
     std::string_view path;
 };
-constexpr std::array kLeaves{Leaf{Beside::sfu, "sfu", "pipelines.sfu.issue_slots"},
-                             Leaf{Beside::shared, "shared", "shared.issue_slots"},
-                             Leaf{Beside::global, "global", "paths.global.issue_slots"}};
+constexpr std::array kLeaves{Leaf{CoIssued::sfu, "sfu", "pipelines.sfu.issue_slots"},
+                             Leaf{CoIssued::shared, "shared", "shared.issue_slots"},
+                             Leaf{CoIssued::global, "global", "paths.global.issue_slots"}};
 
 struct Forward {
-    Beside beside;
+    CoIssued beside;
     std::string_view path;
 };
-constexpr std::array kForwards{Forward{Beside::sfu, "pipelines.sfu.forward_latency"},
-                               Forward{Beside::shared, "shared.forward_latency"}};
+constexpr std::array kForwards{Forward{CoIssued::sfu, "pipelines.sfu.forward_latency"},
+                               Forward{CoIssued::shared, "shared.forward_latency"}};
 
 class IssueCost {
 public:
@@ -60,19 +60,19 @@ public:
     }
 
 private:
-    [[nodiscard]] static BesideRates best(BesideLoop& loop, int busy, bool others) {
-        std::vector<BesideRates> samples;
+    [[nodiscard]] static CoIssueRates best(CoIssueLoop& loop, int busy, bool others) {
+        std::vector<CoIssueRates> samples;
         for (int i = 0; i < kLaunches; ++i) {
             const auto begin = std::chrono::steady_clock::now();
             samples.push_back(loop.rates(busy, others));
             if (std::chrono::steady_clock::now() - begin > kSlow) return samples.back();
         }
-        std::ranges::sort(samples, {}, &BesideRates::adds);
+        std::ranges::sort(samples, {}, &CoIssueRates::adds);
         return samples[kLaunches / 2];
     }
 
     /// Issue slots of adds that each of the others displaces; the loops' own instructions come on top of both alike.
-    [[nodiscard]] double displaced(const BesideRates& alone, const BesideRates& together) const {
+    [[nodiscard]] double displaced(const CoIssueRates& alone, const CoIssueRates& together) const {
         const double add = slots_ > 0 ? slots_ / alone.adds : 1;
         return (alone.adds - together.adds) / together.others * add - (add - 1);
     }
@@ -94,7 +94,7 @@ private:
     }
 
     void add(const Leaf& leaf) try {
-        BesideLoop loop(context_.device, leaf.beside);
+        CoIssueLoop loop(context_.device, leaf.beside);
         add_code_checks(loop.compiled(), outcome_);
         results::Trace trace{.name = fmt::format("issue_cost/{}", leaf.name), .experiment = "issue_cost"};
         trace.columns = {{"others", "instructions/cycle", {}},
@@ -105,7 +105,7 @@ private:
             fewest;  // of the others: most warps are left to add, and none of the others waits for another
         for (int busy = 1; busy <= std::min(context_.quick ? 1 : kMostBusy, loop.groups() - 1); ++busy) {
             context_.progress(static_cast<double>(busy) / kMostBusy,
-                              fmt::format("{}, {} warps", leaf.name, busy * BesideLoop::kGroup));
+                              fmt::format("{}, {} warps", leaf.name, busy * CoIssueLoop::kGroup));
             const auto alone = best(loop, busy, false), together = best(loop, busy, true);
             if (together.others < kLeastOthers * alone.adds) continue;
             const double row[] = {together.others, together.adds, alone.adds, displaced(alone, together)};
@@ -114,14 +114,14 @@ private:
         }
         trace.plot = {fmt::format("Issue slots that {} displaces", leaf.name), "others", {"slots"}, false, false};
         outcome_.traces.push_back(std::move(trace));
-        if (fewest) outcome_.estimates.push_back(estimate(leaf, *fewest, loop.bank_share()));
+        if (fewest) outcome_.estimates.push_back(estimate(leaf, *fewest, loop.bank_overlap()));
     } catch (const CodeMismatch& mismatch) {
         add_mismatch(mismatch, outcome_);
     }
 
     /// What instruction and add take together, less what an add takes among adds.
-    void forward(Beside beside, std::string_view path, double add_latency) try {
-        ForwardChain chain(context_.device, beside);
+    void forward(CoIssued beside, std::string_view path, double add_latency) try {
+        ForwardingChain chain(context_.device, beside);
         add_code_checks(chain.kernel(), outcome_);
         const double cycles = chain.cycles() - add_latency;
         outcome_.estimates.push_back(

@@ -2,7 +2,7 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
-#include "measure/throughput/loops.hpp"
+#include "measure/throughput/timed_chains.hpp"
 #include "results/estimates.hpp"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 #include "deduce/pipeline/units.hpp"
 #include "experiments/arithmetic/rates.hpp"
 #include "experiments/clock/clock_watch.hpp"
-#include "measure/throughput/loops.hpp"
+#include "measure/throughput/timed_chains.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -163,7 +163,7 @@ private:
     [[nodiscard]] double cycles_of(ChainLoop& loop) const {
         const int warps = most_warps(loop.compiled(), warp_size_);
         std::vector<double> samples;
-        for (int i = 0; i < kLaunches; ++i) samples.push_back(loop.cycles_per_turn(warps, warp_size_));
+        for (int i = 0; i < kLaunches; ++i) samples.push_back(loop.cycles_per_iteration(warps, warp_size_));
         return summarise(samples).value;
     }
 

@@ -1,8 +1,8 @@
 #include "experiments/caches/cached_path.hpp"
 
+#include "experiments/caches/miss_map.hpp"
 #include "measure/chase/chase_array.hpp"
 #include "measure/chase/settled_latency.hpp"
-#include "measure/chase/trace_map.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "results/estimates.hpp"
 #include "units/statistics.hpp"
@@ -160,7 +160,7 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
     outcome.traces.push_back(trace_of(question, sweep));
     PathFindings found;
     found.memory = sweep.levels.back();
-    std::vector<NearCache> near;
+    std::vector<UpperCache> near;
     for (std::size_t i = 0; i + 1 < sweep.levels.size(); ++i) {
         PathLevel cache{fmt::format("{}_l{}", question.path, i + 1), sweep.levels[i], sweep.levels[i + 1].latency, {}};
         const bool seen = near.size() == i;
@@ -176,8 +176,8 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
                                         .occupied = i == 0 ? question.occupied : 0,
                                         .most_loads = kMostGeometryLoads,
                                         .seed = context.seed};
-            UnhiddenLines unhidden(question.chase_behind ? question.chase_behind : chase, near, question.room,
-                                   std::min<std::uint64_t>(question.word, 8));
+            UnfilteredLineChase unhidden(question.chase_behind ? question.chase_behind : chase, near, question.room,
+                                         std::min<std::uint64_t>(question.word, 8));
             cache.findings = deduce::deduce_geometry(
                 i == 0 ? chase : deduce::Chase([&](const deduce::ChaseRequest& request) { return unhidden(request); }),
                 asked);
@@ -191,7 +191,7 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
         }
         if (seen)
             if (const auto known =
-                    near_cache(cache.findings, chase, (cache.level.latency + cache.next_latency) / 2, question.room))
+                    upper_cache(cache.findings, chase, (cache.level.latency + cache.next_latency) / 2, question.room))
                 near.push_back(*known);
         found.caches.push_back(std::move(cache));
     }
@@ -220,10 +220,10 @@ void add_nearest_trace(const PathFindings& findings, const PathQuestion& questio
     const auto walk = [&](const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads) {
         return question.walk(offsets, warm, loads, std::nullopt);
     };
-    add_trace_map(walk,
-                  {question.experiment, nearest.name, known(nearest.findings.capacity), known(nearest.findings.line),
-                   question.room},
-                  outcome.traces);
+    add_miss_map(walk,
+                 {question.experiment, nearest.name, known(nearest.findings.capacity), known(nearest.findings.line),
+                  question.room},
+                 outcome.traces);
 }
 
 }  // namespace
@@ -288,7 +288,7 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
 void measure_path(Context& context, ChaseArray& array, PathQuestion question, Outcome& outcome) {
     question.least_step = least_level_step(context.findings);
     question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
-        return array.walk(offsets, warm, loads, sm);
+        return array.latencies(offsets, warm, loads, sm);
     };
     const auto findings = measure_caches(context, array.chase(), question, outcome);
     report_caches(findings, question, outcome);

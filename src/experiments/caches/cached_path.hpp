@@ -6,7 +6,7 @@
 #include "deduce/cache/levels.hpp"
 #include "experiments/experiment.hpp"
 #include "measure/chase/chase_array.hpp"
-#include "measure/chase/unhidden_lines.hpp"
+#include "measure/chase/unfiltered_line_chase.hpp"
 
 #include <array>
 #include <functional>

@@ -3,11 +3,11 @@
 
 #include "deduce/cache/geometry.hpp"
 #include "deduce/cache/levels.hpp"
+#include "experiments/caches/miss_map.hpp"
 #include "experiments/caches/overfill_walks.hpp"
 #include "experiments/clock/clock_watch.hpp"
 #include "measure/chase/chase_array.hpp"
 #include "measure/chase/settled_latency.hpp"
-#include "measure/chase/trace_map.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "results/estimates.hpp"
 #include "units/statistics.hpp"
@@ -303,12 +303,12 @@ void add_trace_maps(const Hierarchy& hierarchy, std::uint64_t room, Outcome& out
     };
     for (const auto& cache : hierarchy.caches) {
         const auto walk = [&](const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads) {
-            return cache.array->walk(offsets, warm, loads, std::nullopt);
+            return cache.array->latencies(offsets, warm, loads, std::nullopt);
         };
-        add_trace_map(walk,
-                      {"caches", cache.name, number(fmt::format("caches.{}.capacity", cache.name)),
-                       number(fmt::format("caches.{}.line", cache.name)), room},
-                      outcome.traces);
+        add_miss_map(walk,
+                     {"caches", cache.name, number(fmt::format("caches.{}.capacity", cache.name)),
+                      number(fmt::format("caches.{}.line", cache.name)), room},
+                     outcome.traces);
     }
 }
 

@@ -58,9 +58,9 @@ private:
     void walk(double bytes) {
         const auto offsets = spread_over(static_cast<std::uint64_t>(bytes) / q_.stride);
         const std::uint64_t laps = offsets.size() > kLongTour ? kLongWarmLaps : kWarmLaps;
-        readings_.push_back(
-            {offsets.size() * q_.stride, array_.walk(offsets, laps * offsets.size(),
-                                                     std::min<std::uint64_t>(offsets.size(), kLoads), std::nullopt)});
+        readings_.push_back({offsets.size() * q_.stride,
+                             array_.latencies(offsets, laps * offsets.size(),
+                                              std::min<std::uint64_t>(offsets.size(), kLoads), std::nullopt)});
     }
 
     ChaseArray& array_;

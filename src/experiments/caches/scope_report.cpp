@@ -1,6 +1,6 @@
 #include "experiments/caches/scope_report.hpp"
 
-#include "measure/chase/competition.hpp"
+#include "measure/chase/interference_chase.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "results/estimates.hpp"
 
@@ -37,7 +37,7 @@ constexpr double kUndisturbed = 0.1;
 /// walk only delays it.
 class Losses {
 public:
-    Losses(Competition& competition, double cost) : competition_(competition), cost_(cost) {
+    Losses(InterferenceChase& competition, double cost) : competition_(competition), cost_(cost) {
         double slowest = 0;
         for (int i = 0; i < kDisturbedRuns; ++i) {
             const auto cycles = competition.cycles({});
@@ -52,23 +52,25 @@ public:
     [[nodiscard]] std::optional<double> of_own(std::uint32_t rival, std::uint32_t laps, double expected) const {
         if (!alone_) return std::nullopt;
         return settled(expected, [&] {
-            return lost(competition_.cycles({.rival = rival, .laps = laps}), &Competition::Cycles::own, *alone_);
+            return lost(competition_.cycles({.rival = rival, .passes = laps}), &InterferenceChase::Cycles::own,
+                        *alone_);
         });
     }
     /// What a rival loses to the one on SM 0, compared with what it has if that one does not walk.
     [[nodiscard]] std::optional<double> of_rival(std::uint32_t rival, double expected) const {
         std::optional<double> alone;
         return settled(expected, [&]() -> std::optional<double> {
-            const auto quiet = competition_.cycles({.rival = rival, .laps = kLaps, .own = false});
+            const auto quiet = competition_.cycles({.rival = rival, .passes = kLaps, .own = false});
             if (!quiet) return std::nullopt;
             alone = std::min(alone.value_or(quiet->rival), quiet->rival);
-            return lost(competition_.cycles({.rival = rival, .laps = kLaps}), &Competition::Cycles::rival, *alone);
+            return lost(competition_.cycles({.rival = rival, .passes = kLaps}), &InterferenceChase::Cycles::rival,
+                        *alone);
         });
     }
 
 private:
-    [[nodiscard]] std::optional<double> lost(const std::optional<Competition::Cycles>& cycles,
-                                             double Competition::Cycles::*whose, double alone) const {
+    [[nodiscard]] std::optional<double> lost(const std::optional<InterferenceChase::Cycles>& cycles,
+                                             double InterferenceChase::Cycles::*whose, double alone) const {
         return cycles ? std::optional(((*cycles).*whose - alone) / cost_) : std::nullopt;
     }
     template <class Measure>
@@ -85,7 +87,7 @@ private:
         return least;
     }
 
-    Competition& competition_;
+    InterferenceChase& competition_;
     double cost_;
     std::optional<double> alone_;  ///< cycles a load of the one on SM 0
     bool noisy_ = false;           ///< walks that nobody competes with differ from each other by more than they may
@@ -112,7 +114,7 @@ Footprints::Footprints(std::uint64_t least, std::uint64_t most)
       together(static_cast<std::uint64_t>(
           std::max(kTogether * static_cast<double>(least), kTogetherAtMost * static_cast<double>(most)))) {}
 
-Sharing compete_with_all(const Context& context, Competition& competition, double cost) {
+Sharing compete_with_all(const Context& context, InterferenceChase& competition, double cost) {
     const Losses losses(competition, cost);
     std::uint32_t laps = 1;
     auto own = losses.of_own(0, laps, 0);

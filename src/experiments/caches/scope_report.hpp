@@ -2,7 +2,7 @@
 #pragma once
 
 #include "experiments/experiment.hpp"
-#include "measure/chase/competition.hpp"
+#include "measure/chase/interference_chase.hpp"
 
 #include <cstdint>
 #include <string>
@@ -45,7 +45,7 @@ struct Footprints {
 
 /// What a block on SM 0 loses to one on each SM in turn, or those to it where it keeps all. `cost`: cycles that a load
 /// takes longer when all that it had is gone.
-[[nodiscard]] Sharing compete_with_all(const Context& context, Competition& competition, double cost);
+[[nodiscard]] Sharing compete_with_all(const Context& context, InterferenceChase& competition, double cost);
 
 /// Adds the estimate for `path`, such as caches.l1.scope; `method` says what was done. What a second block on SM 0
 /// takes is the measure of what sharing costs: policies that keep what is used lose only a part.

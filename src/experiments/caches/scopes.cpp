@@ -5,7 +5,7 @@
 #include "experiments/caches/known_caches.hpp"
 #include "experiments/caches/scope_report.hpp"
 #include "experiments/clock/clock_watch.hpp"
-#include "measure/chase/competition.hpp"
+#include "measure/chase/interference_chase.hpp"
 
 #include <fmt/format.h>
 
@@ -78,7 +78,7 @@ struct Place {
 
 void measure_path(Context& context, const Place& place, std::vector<KnownCache> caches, Outcome& outcome) {
     if (caches.empty()) return;
-    Competition competition(context.device, place.hint, place.base, place.texture);
+    InterferenceChase competition(context.device, place.hint, place.base, place.texture);
     for (std::size_t i = 0; i < caches.size(); ++i) {
         const auto arrays = arrays_for(caches, i, place.room, place.base);
         if (arrays[0].empty()) continue;

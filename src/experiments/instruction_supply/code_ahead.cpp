@@ -50,7 +50,7 @@ deduce::Finding capacity_of(InstructionChase& chase, const PathLevel& cache, dou
     for (std::uint64_t bytes = from; bytes <= to; bytes += step) {
         const auto tour = deduce::strided(bytes, question.stride, question.most_loads);
         const double missing =
-            share_above(chase.walk(tour, kWarmLaps * tour.size(), kLaps * tour.size(), std::nullopt), border);
+            share_above(chase.latencies(tour, kWarmLaps * tour.size(), kLaps * tour.size(), std::nullopt), border);
         fitted = fitted && missing <= kHardlyAny;
         if (fitted) fits = bytes;
         if (missing <= kSome) overflows = bytes + step;

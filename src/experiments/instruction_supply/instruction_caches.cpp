@@ -62,8 +62,8 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
         const auto code = deduce::strided(bytes, step_through(cache, question), question.most_loads);
         const double border = findings.borders_of(i)[1];
         const auto constants = static_cast<std::uint32_t>(std::min(bytes, kMostConstants));
-        const double alone = share_above(chase.walk_beside_constants(code, 0, kLaps), border);
-        const double beside = share_above(chase.walk_beside_constants(code, constants, kLaps), border);
+        const double alone = share_above(chase.latencies_beside_constants(code, 0, kLaps), border);
+        const double beside = share_above(chase.latencies_beside_constants(code, constants, kLaps), border);
         if (alone > kUndisturbed || beside < kDisturbed) continue;
         const auto name = constant_cache_of(context.findings, capacity);
         if (name.empty()) {
@@ -94,7 +94,7 @@ public:
     void set(std::vector<std::uint64_t> own, std::vector<std::uint64_t> rivals) {
         constexpr std::size_t kFewestLaps = 2, kMostLaps = 12;
         laps_ = static_cast<std::uint32_t>(
-            std::clamp(chase_.most_competing() / (rivals.size() + 1), kFewestLaps, kMostLaps));
+            std::clamp(chase_.most_interfering_visits() / (rivals.size() + 1), kFewestLaps, kMostLaps));
         code_ = {.own = std::move(own), .rivals = std::move(rivals), .warps = schedulers_};
         // A rival that only waits does so in code as well: far away.
         const auto competed = beside(sms_ - 1, 0, 0);
@@ -139,14 +139,14 @@ private:
         }
         return least;
     }
-    std::optional<InstructionChase::Competed> beside(std::uint32_t rival, std::uint32_t warp, std::uint32_t laps) {
-        code_.rival = rival, code_.rival_warp = warp, code_.laps = laps;
-        return chase_.compete(code_);
+    std::optional<InstructionChase::InterferedRun> beside(std::uint32_t rival, std::uint32_t warp, std::uint32_t laps) {
+        code_.rival = rival, code_.rival_warp = warp, code_.passes = laps;
+        return chase_.run_with_rival(code_);
     }
     InstructionChase& chase_;
     std::uint32_t sms_, schedulers_;
     double border_;
-    InstructionChase::Competition code_;
+    InstructionChase::Interference code_;
     std::uint32_t laps_ = 0;
     std::optional<double> alone_;
 };
@@ -221,7 +221,7 @@ Outcome measure(Context& context) {
                           .word = chase.slot_bytes()};
     question.least_step = least_level_step(context.findings);
     question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
-        return chase.walk(offsets, warm, loads, sm);
+        return chase.latencies(offsets, warm, loads, sm);
     };
     question.occupied = chase.dispatcher_bytes();
     question.most_loads = chase.most_visits();

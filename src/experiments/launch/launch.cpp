@@ -4,7 +4,7 @@
 #include "experiments/clock/clock_watch.hpp"
 #include "measure/kernel/compiled_kernel.hpp"
 #include "measure/kernel/device_facts.hpp"
-#include "measure/residency/residency.hpp"
+#include "measure/residency/resident_blocks.hpp"
 #include "results/estimates.hpp"
 
 #include <fmt/format.h>

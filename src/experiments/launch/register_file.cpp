@@ -2,7 +2,7 @@
 // together.
 #include "experiments/experiments.hpp"
 
-#include "measure/residency/residency.hpp"
+#include "measure/residency/resident_blocks.hpp"
 #include "results/estimates.hpp"
 #include "units/error.hpp"
 
@@ -73,11 +73,11 @@ public:
     Outcome measure();
 
 private:
-    Resident& kernel_with(int live);
+    ResidencyProbe& kernel_with(int live);
     [[nodiscard]] bool can_hold(int live);
     void find_limit(Outcome& outcome);
     [[nodiscard]] std::int64_t predicted(const Rule& rule, Question question) const;
-    [[nodiscard]] bool launches_a_warp(Resident& kernel);
+    [[nodiscard]] bool launches_a_warp(ResidencyProbe& kernel);
     [[nodiscard]] std::int64_t answer(Question question);
     void ask(Question question);
     [[nodiscard]] std::optional<Question> where_they_differ() const;
@@ -90,15 +90,15 @@ private:
     std::int64_t most_blocks_ = 0;
     std::int64_t file_ = 0;
     int most_registers_ = 0;
-    int overhead_ = 0;                                  ///< registers of a kernel besides the values that it holds
-    std::map<int, std::unique_ptr<Resident>> kernels_;  ///< by values held
+    int overhead_ = 0;  ///< registers of a kernel besides the values that it holds
+    std::map<int, std::unique_ptr<ResidencyProbe>> kernels_;  ///< by values held
     std::set<Question> asked_;
     std::vector<Rule> rules_;
 };
 
-Resident& RegisterFile::kernel_with(int live) {
+ResidencyProbe& RegisterFile::kernel_with(int live) {
     auto& kernel = kernels_[live];
-    if (!kernel) kernel = std::make_unique<Resident>(device_, Resident::Shape{.live = live});
+    if (!kernel) kernel = std::make_unique<ResidencyProbe>(device_, ResidencyProbe::Shape{.live_values = live});
     return *kernel;
 }
 
@@ -140,24 +140,24 @@ std::int64_t RegisterFile::predicted(const Rule& rule, Question question) const 
 
 /// A part of the file may have fewer registers than one warp of the kernel needs. A device that refuses kernels of few
 /// registers too is at fault.
-bool RegisterFile::launches_a_warp(Resident& kernel) {
+bool RegisterFile::launches_a_warp(ResidencyProbe& kernel) {
     try {
-        return kernel.launches(kWarp);
+        return kernel.can_launch(kWarp);
     } catch (const DeviceError&) {
-        static_cast<void>(kernel_with(kFewValues).launches(kWarp));
+        static_cast<void>(kernel_with(kFewValues).can_launch(kWarp));
         return false;
     }
 }
 
 std::int64_t RegisterFile::answer(Question question) {
-    Resident& kernel = kernel_with(question.registers - overhead_);
+    ResidencyProbe& kernel = kernel_with(question.registers - overhead_);
     if (!launches_a_warp(kernel)) return 0;
     if (question.resident) return kernel.blocks_per_sm(kWarp, Bytes{0}, static_cast<int>(most_blocks_));
     std::int64_t fits = 1;
     std::int64_t fails = most_threads_ / kWarp + 1;
     while (fails - fits > 1) {
         const auto middle = (fits + fails) / 2;
-        (kernel.launches(static_cast<int>(middle * kWarp)) ? fits : fails) = middle;
+        (kernel.can_launch(static_cast<int>(middle * kWarp)) ? fits : fails) = middle;
     }
     return fits * kWarp;
 }
@@ -227,7 +227,7 @@ results::Trace RegisterFile::stairs() {
     for (int i = 1; i <= kStairs; ++i) {
         const int registers = most_registers_ * i / kStairs;
         if (registers - overhead_ < 1) continue;
-        Resident& kernel = kernel_with(registers - overhead_);
+        ResidencyProbe& kernel = kernel_with(registers - overhead_);
         const auto threads = answer({registers, false});
         trace.columns[0].values.push_back(kernel.registers());
         trace.columns[1].values.push_back(static_cast<double>(threads));

@@ -2,7 +2,7 @@
 // together.
 #include "experiments/experiments.hpp"
 
-#include "measure/residency/residency.hpp"
+#include "measure/residency/resident_blocks.hpp"
 #include "results/estimates.hpp"
 
 #include <fmt/format.h>
@@ -45,20 +45,20 @@ public:
 private:
     /// Most bytes from `low` (known to be possible) to `high` with which `blocks` are on an SM together; nullopt where
     /// `low` is not.
-    [[nodiscard]] std::optional<std::int64_t> most_bytes(Resident& kernel, int blocks, std::int64_t low,
+    [[nodiscard]] std::optional<std::int64_t> most_bytes(ResidencyProbe& kernel, int blocks, std::int64_t low,
                                                          std::int64_t high);
     [[nodiscard]] Shares shares();
     void conclude(const Shares& shares, std::optional<std::int64_t> for_arguments, Outcome& outcome) const;
 
     Context& context_;
-    Resident plain_;
-    Resident with_arguments_;
+    ResidencyProbe plain_;
+    ResidencyProbe with_arguments_;
     std::int64_t capacity_ = 0;
     std::int64_t most_of_block_ = 0;
     std::int64_t most_blocks_ = 0;
 };
 
-std::optional<std::int64_t> SharedAllocation::most_bytes(Resident& kernel, int blocks, std::int64_t low,
+std::optional<std::int64_t> SharedAllocation::most_bytes(ResidencyProbe& kernel, int blocks, std::int64_t low,
                                                          std::int64_t high) {
     const auto fits = [&](std::int64_t bytes) { return kernel.blocks_per_sm(kWarp, Bytes{bytes}, blocks) >= blocks; };
     if (!fits(low)) return std::nullopt;
@@ -103,9 +103,9 @@ void SharedAllocation::conclude(const Shares& shares, std::optional<std::int64_t
     const auto each = for_arguments.value_or(0) / kExtraArguments;
     for (std::int64_t unit = 1; unit <= kLargestUnit; unit *= 2) {
         const auto overhead = overhead_with(unit, capacity_, shares);
-        if (!overhead || *overhead < each * Resident::own_arguments()) continue;
+        if (!overhead || *overhead < each * ResidencyProbe::own_arguments()) continue;
         units.emplace_back(unit);
-        const results::Value own = *overhead - each * Resident::own_arguments();
+        const results::Value own = *overhead - each * ResidencyProbe::own_arguments();
         if (std::ranges::find(overheads, own) == overheads.end()) overheads.push_back(own);
     }
     if (units.empty()) {

@@ -4,7 +4,7 @@
 
 #include "experiments/caches/known_caches.hpp"
 #include "experiments/clock/clock_watch.hpp"
-#include "measure/bandwidth/accesses.hpp"
+#include "measure/bandwidth/access_loop.hpp"
 #include "results/estimates.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ namespace {
 constexpr double kConfidence = 0.9;
 constexpr int kLine = 128, kWord = 4;
 constexpr int kRuns = 3;
-constexpr int kWarp = Accesses::kWarp, kMostWarps = Accesses::kMostWarps;
+constexpr int kWarp = AccessLoop::kWarp, kMostWarps = AccessLoop::kMostWarps;
 /// Schedulers of an SM take warps in turn: each fourth warp is one's, on every GPU with four of them (compute
 /// capability 3.0 and later).
 constexpr int kSchedulers = 4;
@@ -115,12 +115,12 @@ public:
     }
 
 private:
-    Accesses& accesses(const Shape& shape, int count, const AccessArea& area) {
+    AccessLoop& accesses(const Shape& shape, int count, const AccessArea& area) {
         // Both areas have their own random places, which is all that differs.
         const bool cached = &area == &cached_;
         auto& kept = kept_[{shape.name, count, cached}];
         if (!kept) {
-            kept = std::make_unique<Accesses>(
+            kept = std::make_unique<AccessLoop>(
                 context_.device, AccessForm{AccessKind::load, count, kWord, shape.span},
                 [&](int lane) { return offset_of(shape, lane, area.bytes / 2, context_.seed); });
             if (cached) add_code_checks(kept->compiled(), outcome_);
@@ -130,11 +130,12 @@ private:
 
     /// Loads of whole warps per cycle.
     std::optional<double> rate_of(const Shape& shape, int count, AccessShape warps, AccessArea& area) {
-        const auto turn = accesses(shape, count, area)
-                              .turn(warps,
-                                    std::max(kFewestTurns, (context_.quick ? kQuickLoads : kLoadsOfLaunch) / count /
-                                                               std::max(1, shape.lines / 4)),
-                                    kRuns, area);
+        const auto turn =
+            accesses(shape, count, area)
+                .cycles_per_iteration(warps,
+                                      std::max(kFewestTurns, (context_.quick ? kQuickLoads : kLoadsOfLaunch) / count /
+                                                                 std::max(1, shape.lines / 4)),
+                                      kRuns, area);
         if (!turn) return std::nullopt;
         return warps.warps * count / *turn;
     }
@@ -151,7 +152,8 @@ private:
     Curve curve_of(const Shape& shape, AccessArea& area) {
         Curve curve;
         const double lone = 1 / rate_of(shape, 1, {1, 1, 1}, area).value_or(1e-9);
-        const double turn = accesses(shape, 0, area).turn({1, 1, 1}, kLoadsOfLaunch, kRuns, area).value_or(0);
+        const double turn =
+            accesses(shape, 0, area).cycles_per_iteration({1, 1, 1}, kLoadsOfLaunch, kRuns, area).value_or(0);
         curve.latency = lone - turn;
         results::Trace trace{
             .name = fmt::format("access_patterns/{}_{}", shape.name, &area == &cached_ ? "cached" : "memory"),
@@ -232,10 +234,10 @@ private:
             .y = {"rate"}};
         try {
             for (const int loads : kMixedLoads) {
-                Accesses mixed(context_.device, AccessForm{AccessKind::load, loads, kWord, shape.span, true},
-                               [&](int lane) { return offset_of(shape, lane, cached_.bytes / 2, context_.seed); });
+                AccessLoop mixed(context_.device, AccessForm{AccessKind::load, loads, kWord, shape.span, true},
+                                 [&](int lane) { return offset_of(shape, lane, cached_.bytes / 2, context_.seed); });
                 for (const int warps : {8, 16, 24, 32}) {
-                    const auto turn = mixed.turn(
+                    const auto turn = mixed.cycles_per_iteration(
                         {1, warps, 1}, std::max(kFewestTurns, (context_.quick ? kQuickLoads : kLoadsOfLaunch) / loads),
                         kRuns, uncached_, &cached_);
                     if (!turn) break;
@@ -348,7 +350,7 @@ private:
     Outcome outcome_;
     std::int64_t cache_;
     AccessArea cached_, uncached_;
-    std::map<std::tuple<std::string_view, int, bool>, std::unique_ptr<Accesses>> kept_;
+    std::map<std::tuple<std::string_view, int, bool>, std::unique_ptr<AccessLoop>> kept_;
     std::map<std::string_view, std::pair<Curve, Curve>> rates_;
 };
 

@@ -46,7 +46,7 @@ Sizes sizes_for(const Context& context) {
 /// The smallest array that every thread goes through several times; a power of two of the first size.
 std::int64_t first_size(const Sizes& sizes, const Streaming& streaming) {
     std::int64_t size = sizes.first;
-    while (size < kTurns * streaming.turn_bytes() && 2 * size <= sizes.last) size *= 2;
+    while (size < kTurns * streaming.iteration_bytes() && 2 * size <= sizes.last) size *= 2;
     return size;
 }
 

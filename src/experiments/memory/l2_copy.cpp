@@ -120,7 +120,7 @@ private:
     static StreamShape flush_shape(const device::Device& device) { return streaming_shapes(device).front(); }
     /// In whole turns of the stream.
     static Bytes flush_bytes(const StreamShape& shape, std::int64_t cache) {
-        const std::int64_t turn = shape.turn_bytes();
+        const std::int64_t turn = shape.iteration_bytes();
         return Bytes{(kFlush * cache + turn - 1) / turn * turn};
     }
 

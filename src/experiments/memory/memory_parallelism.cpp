@@ -4,7 +4,7 @@
 
 #include "experiments/caches/known_caches.hpp"
 #include "experiments/clock/clock_watch.hpp"
-#include "measure/bandwidth/accesses.hpp"
+#include "measure/bandwidth/access_loop.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "results/estimates.hpp"
 
@@ -103,7 +103,7 @@ public:
 private:
     void add(const std::string& name, std::int64_t bytes, bool cached) {
         // Behind the area, what a turn's last accesses reach.
-        constexpr std::int64_t kSlack = std::int64_t{kLoads.back()} * 16 * Accesses::kWarp;
+        constexpr std::int64_t kSlack = std::int64_t{kLoads.back()} * 16 * AccessLoop::kWarp;
         const device::Buffer array(context_.device, Bytes{bytes + kSlack});
         Source source{name, cached ? "caches." + name : name, {array.address(), bytes, !cached, 0}, cached};
         for (const auto kind : {AccessKind::load, AccessKind::store, AccessKind::atomic, AccessKind::async}) {
@@ -122,14 +122,14 @@ private:
                 done += 1.0 / (kLoads.size() + 1),
                 fmt::format("{} SMs, {}, {} {} accesses a thread", blocks, source.name, loads, name_of(kind)));
             try {
-                Accesses& accesses = kernel(kind, loads);
+                AccessLoop& accesses = kernel(kind, loads);
                 if (source.cached && blocks == 1) fill(accesses, source);
                 for (const int warps : kWarps) {
                     const std::int64_t bytes = in_flight(accesses, warps);
                     if (curve.contains(bytes)) continue;
                     const int turns = static_cast<int>(
                         std::clamp<std::int64_t>(kLaunchBytes / (bytes * blocks), kFewestTurns, kTurns));
-                    if (const auto turn = accesses.turn({blocks, warps, 1}, turns, kRuns, source.area))
+                    if (const auto turn = accesses.cycles_per_iteration({blocks, warps, 1}, turns, kRuns, source.area))
                         curve[bytes] = static_cast<double>(bytes) / *turn;
                 }
             } catch (const CodeMismatch& mismatch) {
@@ -140,24 +140,24 @@ private:
         return curve;
     }
 
-    Accesses& kernel(AccessKind kind, int loads) {
+    AccessLoop& kernel(AccessKind kind, int loads) {
         auto& kept = kernels_[{kind, loads}];
         if (!kept) {
             const int bytes = bytes_of(kind);
-            kept = std::make_unique<Accesses>(
-                context_.device, AccessForm{kind, loads, bytes, static_cast<std::uint32_t>(bytes * Accesses::kWarp)},
+            kept = std::make_unique<AccessLoop>(
+                context_.device, AccessForm{kind, loads, bytes, static_cast<std::uint32_t>(bytes * AccessLoop::kWarp)},
                 [&](int lane) { return static_cast<std::uint32_t>(lane * bytes); });
             add_code_checks(kept->compiled(), outcome_);
         }
         return *kept;
     }
 
-    static std::int64_t in_flight(const Accesses& accesses, int warps) {
+    static std::int64_t in_flight(const AccessLoop& accesses, int warps) {
         return std::int64_t{warps} * accesses.form().count * accesses.form().span;
     }
 
     /// One SM goes through the whole array once.
-    static void fill(Accesses& accesses, Source& source) {
+    static void fill(AccessLoop& accesses, Source& source) {
         constexpr int kFillers = 8;
         (void)accesses.cycles(
             {1, kFillers, 1},
@@ -226,7 +226,7 @@ private:
     Context& context_;
     Outcome outcome_;
     int sms_;
-    std::map<std::pair<AccessKind, int>, std::unique_ptr<Accesses>> kernels_;
+    std::map<std::pair<AccessKind, int>, std::unique_ptr<AccessLoop>> kernels_;
 };
 
 Outcome run(Context& context) {

@@ -79,7 +79,7 @@ private:
         const auto memory =
             context_.device.attribute(device::Attribute::total_memory_bytes).value_or(std::int64_t{256} << 20);
         const std::int64_t turns = context_.quick ? kQuickTurns : kFewestTurns;
-        return Bytes{std::min(std::max(kTimesCache * largest_cache(context_), turns * shape.turn_bytes()),
+        return Bytes{std::min(std::max(kTimesCache * largest_cache(context_), turns * shape.iteration_bytes()),
                               memory / kShareOfMemory)};
     }
 
@@ -91,7 +91,7 @@ private:
         Beside beside{.warps = all_warps / sms,
                       .read = turn(StreamKind::read, shape) * cycles_per_ns,
                       .copy = turn(StreamKind::copy, shape) * cycles_per_ns};
-        const double one_way = static_cast<double>(shape.turn_bytes()) / beside.copy * cycles_per_ns / *bandwidth_;
+        const double one_way = static_cast<double>(shape.iteration_bytes()) / beside.copy * cycles_per_ns / *bandwidth_;
         beside.writes = one_way * write_cost_;
         beside.busy = one_way + beside.writes;
         return beside;
@@ -102,7 +102,7 @@ private:
         Streaming streaming(context_.device, kind, shape, arrays_.address(), arrays_size_);
         if (checked_.insert(kind).second) add_code_checks(streaming.compiled(), outcome_);
         const auto timed = streaming.second_half(size_for(shape), kLaunches);
-        return timed.time.count() / timed.turns;
+        return timed.time.count() / timed.iterations;
     }
 
     void add_trace(const std::vector<Beside>& all) {

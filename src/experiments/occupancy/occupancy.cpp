@@ -40,10 +40,10 @@ struct Series {
 };
 
 const std::array kSeries{
-    Series{"add", {.arithmetic_only = true, .turn = kShortTurn}},
-    Series{"sfu", {.access = MixAccess::sfu, .alpha = 0, .turn = kShortTurn}, "pipelines.sfu.warp_latency"},
-    Series{"smem", {.access = MixAccess::shared, .alpha = 0, .turn = kShortTurn}, "shared.warp_latency"},
-    Series{"smem2", {.access = MixAccess::shared_conflict, .alpha = 0, .turn = kShortTurn}},
+    Series{"add", {.arithmetic_only = true, .loop_length = kShortTurn}},
+    Series{"sfu", {.access = MixAccess::sfu, .alpha = 0, .loop_length = kShortTurn}, "pipelines.sfu.warp_latency"},
+    Series{"smem", {.access = MixAccess::shared, .alpha = 0, .loop_length = kShortTurn}, "shared.warp_latency"},
+    Series{"smem2", {.access = MixAccess::shared_conflict, .alpha = 0, .loop_length = kShortTurn}},
 };
 /// The loop's own instructions take no more than this part of a turn.
 constexpr double kMostControl = 0.05;
@@ -85,7 +85,7 @@ public:
 
 private:
     static MixShape half_of(MixShape shape) {
-        shape.turn /= 2;
+        shape.loop_length /= 2;
         return shape;
     }
 

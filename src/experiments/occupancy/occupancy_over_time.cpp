@@ -4,7 +4,7 @@
 
 #include "experiments/clock/clock_watch.hpp"
 #include "measure/kernel/device_facts.hpp"
-#include "measure/residency/lifetimes.hpp"
+#include "measure/mix/fixed_work_mix.hpp"
 
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ constexpr std::array kKinds{Kind{"sfu", MixAccess::sfu}, Kind{"smem", MixAccess:
 
 /// One launch, its shape and what came of it.
 struct Run {
-    Lifetimes::Work work;
+    FixedWorkMix::Work work;
     OccupancyHistory history;
     double rate = 0;
 };
@@ -62,7 +62,7 @@ public:
 
 private:
     void add(const Kind& kind) try {
-        Lifetimes lives(context_.device, {.access = kind.access, .alpha = 0, .turn = kTurnOfLoop}, stream_);
+        FixedWorkMix lives(context_.device, {.access = kind.access, .alpha = 0, .loop_length = kTurnOfLoop}, stream_);
         add_code_checks(lives.compiled(), outcome_);
         const auto turns = turns_of(lives);
         const int most_of_block = lives.compiled().properties().max_threads_per_block / 32;
@@ -82,10 +82,10 @@ private:
         add_mismatch(mismatch, outcome_);
     }
 
-    [[nodiscard]] std::uint32_t turns_of(Lifetimes& lives) const {
+    [[nodiscard]] std::uint32_t turns_of(FixedWorkMix& lives) const {
         if (lives.shape().reads_lines())
             return static_cast<std::uint32_t>(std::max<std::int64_t>(1, lines_ / std::max(1, lives.shape().lines())));
-        return lives.turns_for(context_.device.simulated() ? kSimulatedCycles : kCycles);
+        return lives.iterations_for(context_.device.simulated() ? kSimulatedCycles : kCycles);
     }
 
     /// All warps that fit, in blocks of each power of two of them.
@@ -106,11 +106,11 @@ private:
         return shapes;
     }
 
-    [[nodiscard]] static std::vector<Run> measured(Lifetimes& lives, const std::vector<BlockShape>& shapes, int rounds,
-                                                   std::uint32_t turns) {
+    [[nodiscard]] static std::vector<Run> measured(FixedWorkMix& lives, const std::vector<BlockShape>& shapes,
+                                                   int rounds, std::uint32_t turns) {
         std::vector<Run> runs;
         for (const auto& shape : shapes) {
-            const Lifetimes::Work work{shape, rounds, turns};
+            const FixedWorkMix::Work work{shape, rounds, turns};
             auto history = history_of(lives.run(work));
             const double rate = lives.rate(work, history);
             runs.push_back({work, std::move(history), rate});
@@ -147,7 +147,7 @@ private:
     }
 
     /// Of one SM, as parts of the time that it took.
-    void add_history(const Kind& kind, std::string_view setup, const std::vector<Lifetime>& warps) {
+    void add_history(const Kind& kind, std::string_view setup, const std::vector<WarpLifetime>& warps) {
         const auto steps = steps_of(warps, warps.front().sm);
         results::Trace trace{.name = fmt::format("occupancy_over_time/{}_{}_history", kind.name, setup),
                              .experiment = "occupancy_over_time"};

@@ -4,7 +4,7 @@
 
 #include "experiments/clock/clock_watch.hpp"
 #include "experiments/shared_memory/shared_conflicts.hpp"
-#include "measure/throughput/shared_kernel.hpp"
+#include "measure/throughput/shared_chase.hpp"
 #include "results/estimates.hpp"
 
 namespace gputomo::experiments {

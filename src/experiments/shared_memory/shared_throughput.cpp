@@ -2,7 +2,7 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
-#include "measure/throughput/shared_kernel.hpp"
+#include "measure/throughput/shared_chase.hpp"
 #include "results/estimates.hpp"
 
 #include <fmt/format.h>

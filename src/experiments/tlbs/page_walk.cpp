@@ -109,7 +109,7 @@ public:
             auto order = tours_.tour(repeat, neighbours_first);
             for (auto& place : order) place += memory_.window().base;
             chase_.write_cycle(order);
-            const auto once = chase_.walk(order, 2 * order.size() - kCounted, kCounted, 0);
+            const auto once = chase_.latencies_of_cycle(order, 2 * order.size() - kCounted, kCounted, 0);
             all.insert(all.end(), once.begin(), once.end());
         }
         return all;

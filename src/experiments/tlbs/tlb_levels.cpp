@@ -167,7 +167,7 @@ std::vector<Effort> find_efforts(TranslationChase& chase, std::uint64_t stride, 
 /// Other policies than LRU and FIFO keep an entry now and then for longer than there are ways. So does FIFO where a
 /// tour takes any order; but twice as many entries in between, which would do, would push the one that is asked about
 /// out of a farther TLB.
-NearTlb near_tlb(const deduce::CacheFindings& findings) {
+UpperTlb near_tlb(const deduce::CacheFindings& findings) {
     const auto ways = static_cast<std::uint64_t>(findings.ways.value);
     const bool in_order = findings.policy.name == "lru" || findings.policy.name == "fifo";
     return {static_cast<std::uint64_t>(findings.line.value), static_cast<std::uint64_t>(findings.sets.value),
@@ -236,7 +236,7 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
         return static_cast<double>(room) >= kRoomEnough * static_cast<double>(efforts[level].overflows);
     };
     if (suffices(active, 0)) question.largest = active;
-    std::vector<NearTlb> near;
+    std::vector<UpperTlb> near;
     for (std::size_t level = 0; level + 1 < efforts.size(); ++level) {
         question.threshold = (efforts[level].latency + efforts[level + 1].latency) / 2;
         question.fits = efforts[level].fits;
@@ -247,8 +247,8 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
              std::max(efforts.front().spread(), efforts[level].uncertainty + efforts[level + 1].uncertainty)});
         if (!found.back().has_geometry()) continue;
         near.push_back(near_tlb(found.back().findings));
-        UnhiddenChase unhidden(translation, near, active);
-        if (!suffices(unhidden.end(), level + 1)) unhidden = UnhiddenChase(translation, near, window.bytes);
+        UnfilteredTlbChase unhidden(translation, near, active);
+        if (!suffices(unhidden.end(), level + 1)) unhidden = UnfilteredTlbChase(translation, near, window.bytes);
         if (unhidden.end() == 0) continue;
         question.largest = unhidden.end();
         question.visible = near.back().span;

@@ -4,7 +4,7 @@
 #include "experiments/caches/known_caches.hpp"
 #include "experiments/caches/scope_report.hpp"
 #include "experiments/clock/clock_watch.hpp"
-#include "measure/chase/competition.hpp"
+#include "measure/chase/interference_chase.hpp"
 #include "measure/chase/translation_chase.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "results/estimates.hpp"
@@ -115,7 +115,7 @@ private:
         const auto cache = static_cast<double>(largest_cache(context_));
         if (cache > 0 && static_cast<double>((arrays[0].size() + arrays[1].size()) * kSpread) > kPartOfCache * cache)
             return warn(tlb, "has so many entries that a line for each does not fit the last cache");
-        Competition competition(context_.device, LoadHint::l2_only);
+        InterferenceChase competition(context_.device, LoadHint::l2_only);
         competition.set_arrays(arrays[0], arrays[1]);
         const auto sharing = compete_with_all(context_, competition, tlb.penalty);
         report_scope(context_, fmt::format("tlbs.{}.scope", tlb.name), sharing, kMethod, outcome_);

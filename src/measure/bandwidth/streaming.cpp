@@ -44,7 +44,7 @@ ptx::KernelBuilder streaming_kernel(ptx::Target target, StreamKind kind, int unr
     const Reg from = k.param(Type::u64, "from");
     const Reg to = k.param(Type::u64, "to");
     const Reg step = k.param(Type::u64, "step");  // bytes from one access of a thread to its next
-    const Reg turns = k.param(Type::u32, "turns");
+    const Reg iterations = k.param(Type::u32, "turns");
     const Reg index = k.thread_index();
     const Reg source = k.element(from, index, Bytes{kAccessBytes});
     const Reg target_address = k.element(to, index, Bytes{kAccessBytes});
@@ -53,7 +53,7 @@ ptx::KernelBuilder streaming_kernel(ptx::Target target, StreamKind kind, int unr
     std::vector<Words> data;
     for (int i = 0; i < unroll; ++i)
         data.push_back({k.reg(Type::b32), k.reg(Type::b32), k.reg(Type::b32), k.reg(Type::b32)});
-    k.loop(turns, [&] {
+    k.loop(iterations, [&] {
         for (const Words& words : data) {
             k("ld.global.v4.b32", vector_of(words), Mem{source});
             k("add.u64", source, source, step);
@@ -86,18 +86,18 @@ bool Streaming::fits() const {
     return registers_ == 0 || std::int64_t{kernel_.properties().registers_per_thread} * shape_.threads <= registers_;
 }
 
-std::int64_t StreamShape::turn_bytes() const { return std::int64_t{threads} * blocks * unroll * kAccessBytes; }
+std::int64_t StreamShape::iteration_bytes() const { return std::int64_t{threads} * blocks * unroll * kAccessBytes; }
 
-std::uint32_t Streaming::turns(Bytes size) const {
-    return static_cast<std::uint32_t>(std::max<std::int64_t>(1, size.count() / shape_.turn_bytes()));
+std::uint32_t Streaming::iterations(Bytes size) const {
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(1, size.count() / shape_.iteration_bytes()));
 }
 
 Nanoseconds Streaming::run(Bytes size) {
     device::Arguments arguments;
     arguments.add(arrays_)
         .add(arrays_ + static_cast<device::Address>(size_.count()))
-        .add(static_cast<std::uint64_t>(shape_.turn_bytes() / shape_.unroll))
-        .add(turns(size));
+        .add(static_cast<std::uint64_t>(shape_.iteration_bytes() / shape_.unroll))
+        .add(iterations(size));
     return kernel_
         .launch({static_cast<std::uint32_t>(shape_.blocks)}, {static_cast<std::uint32_t>(shape_.threads)}, arguments)
         .elapsed;
@@ -110,11 +110,11 @@ Streaming::SecondHalf Streaming::second_half(Bytes size, int launches) {
         return time;
     };
     const Nanoseconds whole = fastest(size), half = fastest(size / 2);
-    return {whole - half, moved(size) - moved(size / 2), turns(size) - turns(size / 2)};
+    return {whole - half, moved(size) - moved(size / 2), iterations(size) - iterations(size / 2)};
 }
 
 Bytes Streaming::moved(Bytes size) const {
-    return Bytes{turns(size) * shape_.turn_bytes() * (kind_ == StreamKind::copy ? 2 : 1)};
+    return Bytes{iterations(size) * shape_.iteration_bytes() * (kind_ == StreamKind::copy ? 2 : 1)};
 }
 
 std::string Streaming::name() const {

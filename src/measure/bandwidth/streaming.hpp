@@ -16,7 +16,7 @@ struct StreamShape {
     int unroll = 4;  ///< independent 16-byte accesses of a thread in flight
 
     /// Bytes of an array that one turn of the grid's loop reads: no run takes less.
-    [[nodiscard]] std::int64_t turn_bytes() const;
+    [[nodiscard]] std::int64_t iteration_bytes() const;
 };
 
 /// Shapes worth trying on this device: they fill every SM.
@@ -37,17 +37,17 @@ public:
     struct SecondHalf {
         Nanoseconds time{0};
         Bytes moved{0};
-        std::uint32_t turns = 0;  ///< of the grid's loop
+        std::uint32_t iterations = 0;  ///< of the grid's loop
     };
     [[nodiscard]] SecondHalf second_half(Bytes size, int launches);
     /// Bytes read and written by run(size).
     [[nodiscard]] Bytes moved(Bytes size) const;
     [[nodiscard]] std::string name() const;
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
-    [[nodiscard]] std::int64_t turn_bytes() const { return shape_.turn_bytes(); }
+    [[nodiscard]] std::int64_t iteration_bytes() const { return shape_.iteration_bytes(); }
 
 private:
-    [[nodiscard]] std::uint32_t turns(Bytes size) const;
+    [[nodiscard]] std::uint32_t iterations(Bytes size) const;
 
     StreamKind kind_;
     StreamShape shape_;

@@ -52,8 +52,8 @@ ChaseArray::ChaseArray(const Run& run, ArrayPlace place, LoadHint hint)
 }
 
 void ChaseArray::find_out_whether_launches_empty_caches(const std::vector<device::Address>& ring) {
-    const auto warm = chase_.walk(ring, 4 * kRing, kRing, 0);
-    const auto next = chase_.walk(ring, 0, kRing, 0);
+    const auto warm = chase_.latencies_of_cycle(ring, 4 * kRing, kRing, 0);
+    const auto next = chase_.latencies_of_cycle(ring, 0, kRing, 0);
     launches_empty_caches_ = summarise(next).value > summarise(warm).value + kEmptied;
 }
 
@@ -95,9 +95,9 @@ std::uint32_t ChaseArray::rewalk_for(std::size_t elements, std::uint64_t warm) c
 deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
     run_.progress(fraction_, what_);
     const auto order = write(request.offsets);
-    return {chase_.walk(order, std::uint64_t{request.warm_laps} * order.size(),
-                        std::uint64_t{request.recorded_laps} * order.size(),
-                        rewalk_for(order.size(), std::uint64_t{request.warm_laps} * order.size())),
+    return {chase_.latencies_of_cycle(order, std::uint64_t{request.warm_laps} * order.size(),
+                                      std::uint64_t{request.recorded_laps} * order.size(),
+                                      rewalk_for(order.size(), std::uint64_t{request.warm_laps} * order.size())),
             chase_.loads_a_launch()};
 }
 
@@ -130,16 +130,16 @@ std::optional<double> ChaseArray::disturbed_mean(std::vector<device::Address> or
                                                  std::uint64_t warm, std::uint64_t loads,
                                                  std::optional<std::uint32_t> sm) {
     std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first % order.size()), order.end());
-    const auto walk = [&] { return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm); };
+    const auto walk = [&] { return chase_.latencies_of_cycle(order, warm, loads, rewalk_for(order.size(), warm), sm); };
     const auto settled = settled_latency(walk, run_.clock_step);
     return settled ? std::optional(settled->mean) : std::nullopt;
 }
 
-std::vector<double> ChaseArray::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads,
-                                     std::optional<std::uint32_t> sm) {
+std::vector<double> ChaseArray::latencies(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
+                                          std::uint64_t loads, std::optional<std::uint32_t> sm) {
     run_.progress(fraction_, what_);
     const auto order = write(offsets);
-    return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
+    return chase_.latencies_of_cycle(order, warm, loads, rewalk_for(order.size(), warm), sm);
 }
 
 std::vector<device::Address> ChaseArray::write(const std::vector<std::uint64_t>& offsets) {
@@ -154,10 +154,10 @@ std::vector<double> ChaseArray::on_sm(const std::vector<device::Address>& writte
     const std::uint64_t begin = first % written.size();
     // One element more than is visited: where the last load leads to; and clocks with steps read one load more.
     if (begin + warm + loads + 2 <= written.size())
-        return chase_.walk(std::span(written).subspan(begin), warm, loads, 0, sm);
+        return chase_.latencies_of_cycle(std::span(written).subspan(begin), warm, loads, 0, sm);
     auto order = written;
     std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(begin));
-    return chase_.walk(order, warm, loads, rewalk_for(order.size(), warm), sm);
+    return chase_.latencies_of_cycle(order, warm, loads, rewalk_for(order.size(), warm), sm);
 }
 
 }  // namespace gputomo::measure

@@ -33,8 +33,8 @@ public:
     [[nodiscard]] deduce::Chase chase();
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
     /// Latencies of `loads` loads after `warm` ones, on one SM if one is given; empty where no block came there.
-    [[nodiscard]] std::vector<double> walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
-                                           std::uint64_t loads, std::optional<std::uint32_t> sm);
+    [[nodiscard]] std::vector<double> latencies(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
+                                                std::uint64_t loads, std::optional<std::uint32_t> sm);
     /// The tour, written, for on_sm(); until another one is written.
     [[nodiscard]] std::vector<device::Address> write(const std::vector<std::uint64_t>& offsets);
     /// Latencies of `loads` loads of a written tour on one SM after `warm` ones, from the `first`-th element on; empty

@@ -47,10 +47,10 @@ void append_sample(ptx::KernelBuilder& k, Reg at, Reg slot, Reg first_lane) {
 }
 
 /// The samples of the warp's block from shared memory to `samples`.
-void append_flush(ptx::KernelBuilder& k, Reg shared, Reg samples, Reg turns, Reg first_lane) {
+void append_flush(ptx::KernelBuilder& k, Reg shared, Reg samples, Reg iterations, Reg first_lane) {
     const Reg words = k.reg(Type::u32), block_words = k.reg(Type::u32), from = k.reg(Type::u32), to = k.reg(Type::u64),
               word = k.reg(Type::u32);
-    k("mul.lo.u32", words, turns, static_cast<int>(sizeof(Sample) / 4));
+    k("mul.lo.u32", words, iterations, static_cast<int>(sizeof(Sample) / 4));
     k("mul.lo.u32", block_words, words, k.special(SpecialRegister::ctaid_x));
     k("mov.u64", to, k.element(samples, block_words, Bytes{4}));
     k("mov.u32", from, shared);
@@ -69,7 +69,7 @@ double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast
 ptx::KernelBuilder latency_samples_kernel(ptx::Target target) {
     ptx::KernelBuilder k("latency_samples", target);
     const LineArguments lines = line_parameters(k);
-    const Reg turns = k.param(Type::u32, "turns"), samplers = k.param(Type::u32, "samplers"),
+    const Reg iterations = k.param(Type::u32, "turns"), samplers = k.param(Type::u32, "samplers"),
               records = k.param(Type::u64, "records"), samples = k.param(Type::u64, "samples");
     const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), early = k.reg(Type::pred),
               sampling = k.reg(Type::pred), slot = k.reg(Type::u32);
@@ -85,12 +85,12 @@ ptx::KernelBuilder latency_samples_kernel(ptx::Target target) {
     k.if_(
         sampling,
         [&] {
-            k.loop(turns, [&] {
+            k.loop(iterations, [&] {
                 append_loads(k, at, LatencySamples::kSampledOf - 1);
                 append_sample(k, at, slot, first_lane);
             });
         },
-        [&] { k.loop(turns, [&] { append_loads(k, at, LatencySamples::kSampledOf); }); });
+        [&] { k.loop(iterations, [&] { append_loads(k, at, LatencySamples::kSampledOf); }); });
     const Reg end = k.clock_after(at);
     const Reg mine = k.element(records, warp, Bytes{sizeof(WarpRecord)}), low = k.reg(Type::b32),
               high = k.reg(Type::b32);
@@ -99,7 +99,7 @@ ptx::KernelBuilder latency_samples_kernel(ptx::Target target) {
     k.when(first_lane)("st.global.u32", Mem{mine, offsetof(WarpRecord, end)}, end);
     k.when(first_lane)("st.global.b32", Mem{mine, offsetof(WarpRecord, pointer)}, low);
     k.when(first_lane)("st.global.u32", Mem{mine, offsetof(WarpRecord, sm)}, k.special(SpecialRegister::smid));
-    k.if_(sampling, [&] { append_flush(k, shared, samples, turns, first_lane); });
+    k.if_(sampling, [&] { append_flush(k, shared, samples, iterations, first_lane); });
     return k;
 }
 

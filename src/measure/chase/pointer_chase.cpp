@@ -158,9 +158,13 @@ void PointerChase::write_cycle(std::span<const device::Address> order) {
     writer_.write_cycle(order);
 }
 
-bool PointerChase::launch(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t turns) {
+bool PointerChase::launch(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t iterations) {
     device::Arguments arguments;
-    arguments.add(link_to(run.start)).add(run.warm).add(turns).add(run.sm.value_or(kAnySm)).add(results_.address());
+    arguments.add(link_to(run.start))
+        .add(run.warm)
+        .add(iterations)
+        .add(run.sm.value_or(kAnySm))
+        .add(results_.address());
     if (shape_.hint == LoadHint::texture) arguments.add(shape_.texture);
     const Bytes shared = std::max(run.shared, bytes_of(shape_.records));
     for (const std::uint32_t blocks : kBlocksPerSm) {
@@ -243,8 +247,9 @@ PointerChase::Recorded PointerChase::record_cycle(std::span<const device::Addres
     return recorded;
 }
 
-std::vector<double> PointerChase::walk(std::span<const device::Address> order, std::uint64_t warm, std::uint64_t loads,
-                                       std::uint32_t rewalk, std::optional<std::uint32_t> sm) {
+std::vector<double> PointerChase::latencies_of_cycle(std::span<const device::Address> order, std::uint64_t warm,
+                                                     std::uint64_t loads, std::uint32_t rewalk,
+                                                     std::optional<std::uint32_t> sm) {
     std::vector<double> latencies;
     latencies.reserve(loads);
     while (latencies.size() < loads) {
@@ -296,12 +301,12 @@ void PointerChase::calibrate(device::Address start, std::uint32_t elements) {
         return;
     }
     // The first lap's records hold what the loop's first turn costs in instruction fetches.
-    const std::uint32_t laps = std::min(kCalibrationLoads, loads_a_launch() - elements) / elements;
+    const std::uint32_t passes = std::min(kCalibrationLoads, loads_a_launch() - elements) / elements;
     std::vector<double> lap_means;
-    const auto cycles = record({.start = start, .warm = run.warm, .loads = (laps + 1) * elements}, fine_).cycles;
-    for (std::uint32_t lap = 1; lap <= laps && !cycles.empty(); ++lap) {
+    const auto cycles = record({.start = start, .warm = run.warm, .loads = (passes + 1) * elements}, fine_).cycles;
+    for (std::uint32_t pass = 1; pass <= passes && !cycles.empty(); ++pass) {
         double sum = 0;
-        for (std::uint32_t j = 0; j < elements; ++j) sum += cycles[lap * elements + j];
+        for (std::uint32_t j = 0; j < elements; ++j) sum += cycles[pass * elements + j];
         lap_means.push_back(sum / elements);
     }
     const double reading = shape_.start_to_start ? std::accumulate(lap_means.begin(), lap_means.end(), 0.0) /

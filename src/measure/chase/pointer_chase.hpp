@@ -103,9 +103,9 @@ public:
     /// Latencies of `loads` loads of the cycle `order`, already written, after `warm` ones. A later launch starts at
     /// most `rewalk` loads before the first that it records: as many as it takes to bring back what a launch empties,
     /// or 0 where caches outlive a launch. Throws DeviceError when the chase left the cycle.
-    [[nodiscard]] std::vector<double> walk(std::span<const device::Address> order, std::uint64_t warm,
-                                           std::uint64_t loads, std::uint32_t rewalk,
-                                           std::optional<std::uint32_t> sm = std::nullopt);
+    [[nodiscard]] std::vector<double> latencies_of_cycle(std::span<const device::Address> order, std::uint64_t warm,
+                                                         std::uint64_t loads, std::uint32_t rewalk,
+                                                         std::optional<std::uint32_t> sm = std::nullopt);
 
     /// Measures both overheads on a small cycle of `elements` elements, which any cache holds. Several of them, in
     /// different lines: loads of one and the same line wait for each other in some caches, and more so when nothing is
@@ -127,7 +127,7 @@ private:
     /// What a load of this chase returns when it leads to `address`.
     [[nodiscard]] std::uint64_t link_to(device::Address address) const;
     /// False where no block came to the wanted SM.
-    bool launch(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t turns);
+    bool launch(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t iterations);
     std::optional<double> cycles_of(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t unroll);
     /// Cycles of `loads` dependent loads without the loop's part, clock overhead included.
     std::optional<double> total_cycles(const ChaseRun& run);

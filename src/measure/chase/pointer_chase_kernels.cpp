@@ -42,17 +42,18 @@ constexpr std::uint32_t kMostSpins = 1 << 20;
 constexpr std::uint32_t kOwnLaps = 3;
 
 struct ChaseParameters {
-    Reg start{}, warm{}, turns{}, wanted_sm{}, results{}, texture{};
+    Reg start{}, warm{}, iterations{}, wanted_sm{}, results{}, texture{};
 };
 
 ChaseParameters declare_parameters(ptx::KernelBuilder& k, LoadHint hint) {
     const Reg start = k.param(Type::u64, "start");
     const Reg warm = k.param(Type::u32, "warm");
-    const Reg turns = k.param(Type::u32, "turns");
+    const Reg iterations = k.param(Type::u32, "turns");
     const Reg wanted_sm = k.param(Type::u32, "wanted_sm");
     const Reg results = k.param(Type::u64, "results");
     if (hint == LoadHint::constant) static_cast<void>(k.array(constant_array()));
-    return {start, warm, turns, wanted_sm, results, hint == LoadHint::texture ? k.param(Type::u64, "texture") : Reg{}};
+    return {start,     warm,    iterations,
+            wanted_sm, results, hint == LoadHint::texture ? k.param(Type::u64, "texture") : Reg{}};
 }
 
 /// Where a chase is: what the loads follow.
@@ -175,10 +176,10 @@ private:
 };
 
 /// `turns` times as many loads as a turn has, and the clock before and behind them.
-void append_timed_lap(ptx::KernelBuilder& k, Follower& follower, Reg turns, const Mem& first, const Mem& last) {
+void append_timed_lap(ptx::KernelBuilder& k, Follower& follower, Reg iterations, const Mem& first, const Mem& last) {
     const Reg begin = k.clock_after(follower.at());
     // Unrolled, or the loop's own instructions would hide short latencies.
-    k.loop(turns, [&] { k.repeat(kCompetitionUnroll, [&](int) { follower.load(); }); });
+    k.loop(iterations, [&] { k.repeat(kInterferenceUnroll, [&](int) { follower.load(); }); });
     const Reg end = k.clock_after(follower.at());
     k("st.global.u32", first, begin);
     k("st.global.u32", last, end);
@@ -207,7 +208,7 @@ ptx::KernelBuilder average_chase_kernel(ptx::Target target, LoadHint hint, int u
     Follower p(k, hint, parameters);
     k.loop(parameters.warm, [&] { p.load(); });
     const Reg begin = k.clock_after(p.at());
-    k.loop(parameters.turns, [&] { k.repeat(unroll, [&](int) { p.load(); }); });
+    k.loop(parameters.iterations, [&] { k.repeat(unroll, [&](int) { p.load(); }); });
     const Reg end = k.clock_after(p.at());
     k("st.global.u32", Mem{parameters.results, 4}, begin);
     k("st.global.u32", Mem{parameters.results, 8}, end);
@@ -228,13 +229,13 @@ ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Sha
     // Constants share caches with instructions: their warm-up runs through the code that records, so that no new code
     // is fetched later.
     const bool same_code = shape.hint == LoadHint::constant;
-    const Reg turns = k.reg(Type::u32);
-    k("mov.u32", turns, parameters.turns);
+    const Reg iterations = k.reg(Type::u32);
+    k("mov.u32", iterations, parameters.iterations);
     if (same_code)
-        k("add.u32", turns, turns, parameters.warm);
+        k("add.u32", iterations, iterations, parameters.warm);
     else
         k.loop(parameters.warm, [&] { p.load(); });
-    k.loop(turns, [&](Reg turn) {
+    k.loop(iterations, [&](Reg turn) {
         const Reg begin = k.clock_after(p.at());
         k.repeat(loads, [&](int) { p.load(); });
         const Reg end = k.clock_after(p.at());
@@ -246,7 +247,7 @@ ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Sha
     });
     recorder.finish(parameters.results);
     const Reg words = k.reg(Type::u32);
-    k("add.u32", words, parameters.turns, 1);
+    k("add.u32", words, parameters.iterations, 1);
     k("shr.u32", words, words, 1);
     append_dump(k, records, words, parameters.results);
     p.store(Mem{parameters.results, 16});
@@ -254,7 +255,7 @@ ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Sha
     return k;
 }
 
-ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
+ptx::KernelBuilder interference_kernel(ptx::Target target, LoadHint hint) {
     ptx::KernelBuilder k(fmt::format("competition_{}", name_of(hint)), target);
     const Reg own_start = k.param(Type::u64, "own_start"), rival_start = k.param(Type::u64, "rival_start");
     const Reg own_turns = k.param(Type::u32, "own_turns"), rival_turns = k.param(Type::u32, "rival_turns"),
@@ -277,7 +278,7 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
         k("mov.u32", spins, 0);
         k.while_(
             [&] {
-                k("ld.volatile.global.u32", phase, Mem{results, offsetof(CompetitionResults, phase)});
+                k("ld.volatile.global.u32", phase, Mem{results, offsetof(InterferenceResults, phase)});
                 k("add.u32", spins, spins, 1);
                 k("setp.lt.u32", more, phase, wanted);
                 const Reg patient = k.reg(Type::pred);
@@ -288,35 +289,35 @@ ptx::KernelBuilder competition_kernel(ptx::Target target, LoadHint hint) {
     };
     // Each load has waited for the one before, so that no fence is needed; and one may empty the L1.
     const auto enter = [&](std::uint32_t number) {
-        k("st.volatile.global.u32", Mem{results, offsetof(CompetitionResults, phase)}, number);
+        k("st.volatile.global.u32", Mem{results, offsetof(InterferenceResults, phase)}, number);
     };
-    claim(sm, offsetof(CompetitionResults, own_claim), no_own);
+    claim(sm, offsetof(InterferenceResults, own_claim), no_own);
     Follower own(k, hint, {.start = own_start, .texture = texture});
     // The laps before the timed one run through the same code, which some caches hold beside constants.
-    k.loop(kOwnLaps, [&](Reg lap) {
+    k.loop(kOwnLaps, [&](Reg pass) {
         const Reg timed = k.reg(Type::pred);
-        k("setp.eq.u32", timed, lap, kOwnLaps - 1);
+        k("setp.eq.u32", timed, pass, kOwnLaps - 1);
         k.if_(timed, [&] {
             enter(1);
             wait_for(2);
         });
-        append_timed_lap(k, own, own_turns, Mem{results, offsetof(CompetitionResults, begin)},
-                         Mem{results, offsetof(CompetitionResults, end)});
+        append_timed_lap(k, own, own_turns, Mem{results, offsetof(InterferenceResults, begin)},
+                         Mem{results, offsetof(InterferenceResults, end)});
     });
-    own.store(Mem{results, sizeof(CompetitionResults)});
+    own.store(Mem{results, sizeof(InterferenceResults)});
     const Reg both = k.reg(Type::u32);
     k("set.eq.u32.u32", both, phase, 2);
-    k("st.global.u32", Mem{results, offsetof(CompetitionResults, done)}, both);
+    k("st.global.u32", Mem{results, offsetof(InterferenceResults, done)}, both);
     k("bra", leave);
     k.place(no_own);
-    claim(rival_sm, offsetof(CompetitionResults, rival_claim), leave);
+    claim(rival_sm, offsetof(InterferenceResults, rival_claim), leave);
     Follower other(k, hint, {.start = rival_start, .texture = texture});
     wait_for(1);
     k.loop(rival_laps, [&] {
-        append_timed_lap(k, other, rival_turns, Mem{results, offsetof(CompetitionResults, rival_begin)},
-                         Mem{results, offsetof(CompetitionResults, rival_end)});
+        append_timed_lap(k, other, rival_turns, Mem{results, offsetof(InterferenceResults, rival_begin)},
+                         Mem{results, offsetof(InterferenceResults, rival_end)});
     });
-    other.store(Mem{results, sizeof(CompetitionResults) + 8});
+    other.store(Mem{results, sizeof(InterferenceResults) + 8});
     enter(2);
     k.place(leave);
     return k;

@@ -1,6 +1,6 @@
 #include "measure/chase/translation_chase.hpp"
 
-#include "measure/chase/unhidden_lines.hpp"
+#include "measure/chase/unfiltered_line_chase.hpp"
 #include "units/statistics.hpp"
 
 #include <algorithm>
@@ -99,39 +99,39 @@ deduce::ChaseTrace TranslationChase::operator()(const deduce::ChaseRequest& requ
 
 deduce::ChaseTrace TranslationChase::less_single_page(const deduce::ChaseRequest& request) {
     const std::size_t size = request.offsets.size();
-    const auto laps = static_cast<std::uint32_t>(
+    const auto passes = static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(kCalmLoads / std::max<std::size_t>(1, size) | 1, kFewestCalmLaps, kCalmLaps));
     deduce::ChaseRequest longer = request;
-    if (laps > kFewestCalmLaps) longer.recorded_laps = std::max(request.recorded_laps, laps);
+    if (passes > kFewestCalmLaps) longer.recorded_laps = std::max(request.recorded_laps, passes);
     auto trace = array_(longer);
     // The array gives each position of a tour its word of the page, whatever the offset.
-    const deduce::ChaseRequest in_one_page{std::vector<std::uint64_t>(size, 0), 1, laps};
-    const auto reference = medians_of_elements(array_(in_one_page).latencies, laps);
+    const deduce::ChaseRequest in_one_page{std::vector<std::uint64_t>(size, 0), 1, passes};
+    const auto reference = medians_of_elements(array_(in_one_page).latencies, passes);
     for (std::size_t i = 0; i < trace.latencies.size(); ++i) trace.latencies[i] -= reference[i % size];
-    calm(trace, size);
+    smooth_jitter(trace, size);
     trace.latencies.resize(std::min(trace.latencies.size(), size * request.recorded_laps));
     return trace;
 }
 
-void TranslationChase::calm(deduce::ChaseTrace& trace, std::size_t size) {
-    const std::size_t laps = trace.latencies.size() / std::max<std::size_t>(1, size);
-    if (laps < kFewestCalmLaps) return;
-    std::vector<double> readings(laps);
+void TranslationChase::smooth_jitter(deduce::ChaseTrace& trace, std::size_t size) {
+    const std::size_t passes = trace.latencies.size() / std::max<std::size_t>(1, size);
+    if (passes < kFewestCalmLaps) return;
+    std::vector<double> readings(passes);
     for (std::size_t i = 0; i < size; ++i) {
-        for (std::size_t lap = 0; lap < laps; ++lap) readings[lap] = trace.latencies[lap * size + i];
+        for (std::size_t pass = 0; pass < passes; ++pass) readings[pass] = trace.latencies[pass * size + i];
         const double middle = median(readings);
-        for (std::size_t lap = 0; lap < laps; ++lap)
-            if (std::abs(readings[lap] - middle) <= kJitter) trace.latencies[lap * size + i] = middle;
+        for (std::size_t pass = 0; pass < passes; ++pass)
+            if (std::abs(readings[pass] - middle) <= kJitter) trace.latencies[pass * size + i] = middle;
     }
 }
 
-void TranslationChase::forgive_data(deduce::ChaseTrace& trace) const {
+void TranslationChase::remove_data_outliers(deduce::ChaseTrace& trace) const {
     if (caches_.miss_cost <= 0) return;
-    const double near = kMissCostSpread * caches_.miss_cost + kMissCostCycles;
+    const double upper = kMissCostSpread * caches_.miss_cost + kMissCostCycles;
     for (double& effort : trace.latencies) {
-        if (std::abs(effort - caches_.miss_cost) <= near)
+        if (std::abs(effort - caches_.miss_cost) <= upper)
             effort -= caches_.miss_cost;
-        else if (effort < -near)
+        else if (effort < -upper)
             effort += caches_.miss_cost;
     }
 }
@@ -151,7 +151,7 @@ deduce::ChaseTrace TranslationChase::in_one_page_window(const deduce::ChaseReque
 deduce::ChaseTrace TranslationChase::less_constant(const deduce::ChaseRequest& request) {
     auto trace = in_one_page_window(request);
     for (double& latency : trace.latencies) latency -= cached_;
-    forgive_data(trace);
+    remove_data_outliers(trace);
     return trace;
 }
 
@@ -172,7 +172,7 @@ deduce::ChaseTrace TranslationChase::first_of_page(const deduce::ChaseRequest& r
     for (std::size_t i = 0; i < all.size(); ++i) (i % lines == 0 ? trace.latencies : others).push_back(all[i]);
     const double data = median(others);
     for (double& latency : trace.latencies) latency -= data;
-    forgive_data(trace);
+    remove_data_outliers(trace);
     return trace;
 }
 
@@ -197,74 +197,76 @@ void insert(std::vector<std::uint64_t>& few, std::uint64_t value) {
 
 }  // namespace
 
-UnhiddenChase::UnhiddenChase(TranslationChase& chase, std::vector<NearTlb> near, std::uint64_t room)
-    : chase_(&chase), near_(std::move(near)), room_(room) {
-    for (const auto& tlb : near_) step_ = std::lcm(step_, tlb.sets * tlb.span);
+UnfilteredTlbChase::UnfilteredTlbChase(TranslationChase& chase, std::vector<UpperTlb> upper, std::uint64_t span)
+    : chase_(&chase), upper_(std::move(upper)), span_(span) {
+    for (const auto& tlb : upper_) step_ = std::lcm(step_, tlb.sets * tlb.span);
 }
 
-std::uint64_t UnhiddenChase::end() const {
-    std::uint64_t crowd = 0;
-    for (const auto& tlb : near_) crowd = std::max(crowd, tlb.crowd);
-    const std::uint64_t neighbours = 2 * (crowd + 8) * step_;
-    return room_ > 2 * neighbours ? room_ - neighbours : 0;
+std::uint64_t UnfilteredTlbChase::end() const {
+    std::uint64_t evicting_entries = 0;
+    for (const auto& tlb : upper_) evicting_entries = std::max(evicting_entries, tlb.evicting_entries);
+    const std::uint64_t neighbours = 2 * (evicting_entries + 8) * step_;
+    return span_ > 2 * neighbours ? span_ - neighbours : 0;
 }
 
-std::uint64_t UnhiddenChase::lacking(const NearTlb& near, const Places& tour, const std::vector<Places>& further,
-                                     std::size_t at, std::unordered_set<std::uint64_t>& between) const {
-    const std::uint64_t own = tour[at] / near.span;
+std::uint64_t UnfilteredTlbChase::missing_fillers(const UpperTlb& upper, const Places& sequence,
+                                                  const std::vector<Places>& fillers, std::size_t at,
+                                                  std::unordered_set<std::uint64_t>& between) const {
+    const std::uint64_t own = sequence[at] / upper.span;
     Places entries;
     const auto add = [&](std::uint64_t offset) {
-        if (offset / near.span != own && (offset / near.span) % near.sets == own % near.sets)
-            insert(entries, offset / near.span);
+        if (offset / upper.span != own && (offset / upper.span) % upper.sets == own % upper.sets)
+            insert(entries, offset / upper.span);
         between.insert(offset);
     };
-    for (std::size_t i = at; i < at + tour.size() && entries.size() < near.crowd; ++i) {
-        const std::size_t load = i % tour.size();
-        if (i > at && tour[load] / near.span == own) break;
-        add(tour[load]);
-        for (const auto offset : further[load]) add(offset);
+    for (std::size_t i = at; i < at + sequence.size() && entries.size() < upper.evicting_entries; ++i) {
+        const std::size_t load = i % sequence.size();
+        if (i > at && sequence[load] / upper.span == own) break;
+        add(sequence[load]);
+        for (const auto offset : fillers[load]) add(offset);
     }
-    return near.crowd - std::min<std::uint64_t>(near.crowd, entries.size());
+    return upper.evicting_entries - std::min<std::uint64_t>(upper.evicting_entries, entries.size());
 }
 
-std::vector<UnhiddenChase::Places> UnhiddenChase::further_loads(const Places& tour) const {
+std::vector<UnfilteredTlbChase::Places> UnfilteredTlbChase::filler_loads(const Places& sequence) const {
     std::unordered_set<std::uint64_t> taken;
-    for (const auto offset : tour) taken.insert(offset / step_);
-    std::vector<Places> further(tour.size());
+    for (const auto offset : sequence) taken.insert(offset / step_);
+    std::vector<Places> fillers(sequence.size());
     std::unordered_set<std::uint64_t> between;
     // From the last load on, so that what comes before an entry's return is known but for the next lap's begin.
-    for (std::size_t at = tour.size(); at-- > 0;) {
+    for (std::size_t at = sequence.size(); at-- > 0;) {
         std::uint64_t missing = 0;
         between.clear();
-        for (const auto& tlb : near_) missing = std::max(missing, lacking(tlb, tour, further, at, between));
+        for (const auto& tlb : upper_)
+            missing = std::max(missing, missing_fillers(tlb, sequence, fillers, at, between));
         const auto try_place = [&](std::uint64_t offset) {
             if (missing == 0 || taken.contains(offset / step_) || !between.insert(offset).second) return;
-            further[at].push_back(offset);
+            fillers[at].push_back(offset);
             --missing;
         };
-        for_each_neighbour(room_ / step_, [&](std::uint64_t ways) {
+        for_each_filler_distance(span_ / step_, [&](std::uint64_t ways) {
             const std::uint64_t distance = ways * step_;
-            if (tour[at] + distance < room_) try_place(tour[at] + distance);
-            if (distance <= tour[at]) try_place(tour[at] - distance);
+            if (sequence[at] + distance < span_) try_place(sequence[at] + distance);
+            if (distance <= sequence[at]) try_place(sequence[at] - distance);
             return missing == 0;
         });
     }
-    return further;
+    return fillers;
 }
 
-deduce::ChaseTrace UnhiddenChase::operator()(const deduce::ChaseRequest& request) {
-    const auto further = further_loads(request.offsets);
+deduce::ChaseTrace UnfilteredTlbChase::operator()(const deduce::ChaseRequest& request) {
+    const auto fillers = filler_loads(request.offsets);
     deduce::ChaseRequest unhidden{{}, request.warm_laps, request.recorded_laps};
     std::vector<std::size_t> positions;
     for (std::size_t i = 0; i < request.offsets.size(); ++i) {
         positions.push_back(unhidden.offsets.size());
         unhidden.offsets.push_back(request.offsets[i]);
-        unhidden.offsets.insert(unhidden.offsets.end(), further[i].begin(), further[i].end());
+        unhidden.offsets.insert(unhidden.offsets.end(), fillers[i].begin(), fillers[i].end());
     }
     const auto all = (*chase_)(unhidden).latencies;
     deduce::ChaseTrace trace;
-    for (std::size_t lap = 0; lap < all.size(); lap += unhidden.offsets.size())
-        for (const auto position : positions) trace.latencies.push_back(all[lap + position]);
+    for (std::size_t pass = 0; pass < all.size(); pass += unhidden.offsets.size())
+        for (const auto position : positions) trace.latencies.push_back(all[pass + position]);
     return trace;
 }
 

@@ -79,9 +79,9 @@ public:
 
 private:
     /// Takes off what a cache made single loads faster or slower than the others of the tour.
-    void forgive_data(deduce::ChaseTrace& trace) const;
+    void remove_data_outliers(deduce::ChaseTrace& trace) const;
     /// Readings of an element in several laps that differ only by jitter become their median.
-    static void calm(deduce::ChaseTrace& trace, std::size_t size);
+    static void smooth_jitter(deduce::ChaseTrace& trace, std::size_t size);
     deduce::ChaseTrace less_single_page(const deduce::ChaseRequest& request);
     deduce::ChaseTrace less_constant(const deduce::ChaseRequest& request);
     deduce::ChaseTrace first_of_page(const deduce::ChaseRequest& request);
@@ -101,19 +101,20 @@ private:
 };
 
 /// A TLB in front of the one that is asked about.
-struct NearTlb {
+struct UpperTlb {
     std::uint64_t span = 0, sets = 0;
-    std::uint64_t crowd = 0;  ///< entries of a set that come between two lookups of one until it is surely gone
+    std::uint64_t evicting_entries =
+        0;  ///< entries of a set that come between two lookups of one until it is surely gone
 };
 
 /// A chase that nearer TLBs hide no lookup from: where the tour comes back to an entry of a nearer TLB too soon, loads
 /// of other entries of the same set come in between (Wong 2010 takes 20 elements instead of 10 for the same end). They
 /// lie an odd number of that TLB's ways away, so that they share no set of the farther TLB with the load itself, whose
 /// ways are longer by a power of two.
-class UnhiddenChase {
+class UnfilteredTlbChase {
 public:
     /// Stays within the first `room` bytes of the chase's window.
-    UnhiddenChase(TranslationChase& chase, std::vector<NearTlb> near, std::uint64_t room);
+    UnfilteredTlbChase(TranslationChase& chase, std::vector<UpperTlb> upper, std::uint64_t span);
     /// Offsets below this are free for the level's own loads.
     [[nodiscard]] std::uint64_t end() const;
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
@@ -122,14 +123,15 @@ private:
     using Places = std::vector<std::uint64_t>;
     /// How many further entries of the set of load `at` have to come before the tour is back at its entry; `between`
     /// gets those that do come.
-    [[nodiscard]] std::uint64_t lacking(const NearTlb& near, const Places& tour, const std::vector<Places>& further,
-                                        std::size_t at, std::unordered_set<std::uint64_t>& between) const;
+    [[nodiscard]] std::uint64_t missing_fillers(const UpperTlb& upper, const Places& sequence,
+                                                const std::vector<Places>& fillers, std::size_t at,
+                                                std::unordered_set<std::uint64_t>& between) const;
     /// What comes after each load of the tour.
-    [[nodiscard]] std::vector<Places> further_loads(const Places& tour) const;
+    [[nodiscard]] std::vector<Places> filler_loads(const Places& sequence) const;
 
     TranslationChase* chase_;
-    std::vector<NearTlb> near_;
-    std::uint64_t room_;
+    std::vector<UpperTlb> upper_;
+    std::uint64_t span_;
     std::uint64_t step_ = 1;  ///< bytes; a way of each nearer TLB
 };
 

@@ -80,13 +80,13 @@ void FetchEntries::compile_ahead(device::Device& device) {
     device.compile_ahead(fetch_entries_kernel(target_of(device)).text());
 }
 
-std::vector<FetchPlaceTimes> FetchEntries::run(std::uint32_t every, std::size_t laps) {
+std::vector<FetchPlaceTimes> FetchEntries::run(std::uint32_t every, std::size_t passes) {
     if (offsets_.size() != std::size_t{kEntries} * kLater) return {};
-    std::vector<std::uint32_t> lap, order;
-    for (std::uint32_t i = 0; i < kEntries; i += every) lap.push_back(i);
+    std::vector<std::uint32_t> pass, order;
+    for (std::uint32_t i = 0; i < kEntries; i += every) pass.push_back(i);
     std::mt19937 random(1);
-    std::ranges::shuffle(lap, random);
-    for (std::size_t i = 0; i < kWarmLaps + laps; ++i) order.insert(order.end(), lap.begin(), lap.end());
+    std::ranges::shuffle(pass, random);
+    for (std::size_t i = 0; i < kWarmLaps + passes; ++i) order.insert(order.end(), pass.begin(), pass.end());
     const auto visits = static_cast<std::int64_t>(order.size());
     device::Buffer list(device_, Bytes{4 * visits}), results(device_, Bytes{kRecord.count() * visits + 4});
     list.write(order);
@@ -95,10 +95,10 @@ std::vector<FetchPlaceTimes> FetchEntries::run(std::uint32_t every, std::size_t 
     kernel_.launch({1}, {1}, arguments);
     const auto words = results.read<std::uint32_t>(order.size() * kReads);
     std::vector<FetchPlaceTimes> places;
-    for (std::size_t i = 0; i < lap.size(); ++i)
+    for (std::size_t i = 0; i < pass.size(); ++i)
         for (std::size_t later = 1; later < kReads; ++later) {
-            FetchPlaceTimes place{offsets_[lap[i] * kLater + later - 1], {}};
-            for (std::size_t visit = kWarmLaps * lap.size() + i; visit < order.size(); visit += lap.size())
+            FetchPlaceTimes place{offsets_[pass[i] * kLater + later - 1], {}};
+            for (std::size_t visit = kWarmLaps * pass.size() + i; visit < order.size(); visit += pass.size())
                 place.cycles.push_back(words[visit * kReads + later] - words[visit * kReads + later - 1]);
             places.push_back(std::move(place));
         }

@@ -25,7 +25,7 @@ public:
     static void compile_ahead(device::Device& device);
     /// Visits every `every`-th piece, `laps` times behind two laps that don't count; empty where the compiler made
     /// something else of the rows.
-    [[nodiscard]] std::vector<FetchPlaceTimes> run(std::uint32_t every, std::size_t laps);
+    [[nodiscard]] std::vector<FetchPlaceTimes> run(std::uint32_t every, std::size_t passes);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
 private:

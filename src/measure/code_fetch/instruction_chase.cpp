@@ -112,70 +112,71 @@ std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& orde
     return cycles;
 }
 
-InstructionChase::Tour InstructionChase::tour_of(const std::vector<std::uint64_t>& offsets, std::uint64_t head) const {
+InstructionChase::Sequence InstructionChase::sequence_of(const std::vector<std::uint64_t>& offsets,
+                                                         std::uint64_t head) const {
     const std::uint64_t step = dense_step(offsets);
     // The dispatcher takes part in a walk through all of the code; other tours are moved out of its way.
     const std::uint64_t shift = step != 0 ? 0 : head;
-    Tour tour{.size = offsets.size()};
+    Sequence sequence{.size = offsets.size()};
     for (std::size_t i = 0; i < offsets.size(); ++i)
-        if (offsets[i] + shift >= head) tour.positions.push_back(i);
+        if (offsets[i] + shift >= head) sequence.positions.push_back(i);
     std::mt19937 random(1);
-    if (step != 0) std::shuffle(tour.positions.begin(), tour.positions.end(), random);
-    for (const auto position : tour.positions)
-        tour.order.push_back(
+    if (step != 0) std::shuffle(sequence.positions.begin(), sequence.positions.end(), random);
+    for (const auto position : sequence.positions)
+        sequence.order.push_back(
             entry_of(static_cast<std::uint32_t>((offsets[position] + shift - head) / slot_bytes()) % slots_, slots_));
-    return tour;
+    return sequence;
 }
 
-std::vector<double> InstructionChase::walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads,
-                                           std::optional<std::uint32_t> sm) {
+std::vector<double> InstructionChase::latencies(const Sequence& sequence, std::uint64_t warm, std::uint64_t loads,
+                                                std::optional<std::uint32_t> sm) {
     run_.progress(fraction_, what_);
-    const std::uint64_t laps = (loads + tour.size - 1) / tour.size, warm_laps = (warm + tour.size - 1) / tour.size,
-                        length = tour.order.size();
-    std::vector<double> latencies(laps * tour.size, 0.0);
-    if (tour.order.empty()) return latencies;
-    const auto cycles = run(tour.order, warm_laps * length, laps * length, sm);
+    const std::uint64_t passes = (loads + sequence.size - 1) / sequence.size,
+                        warm_laps = (warm + sequence.size - 1) / sequence.size, length = sequence.order.size();
+    std::vector<double> latencies(passes * sequence.size, 0.0);
+    if (sequence.order.empty()) return latencies;
+    const auto cycles = run(sequence.order, warm_laps * length, passes * length, sm);
     if (cycles.empty()) return {};
     for (std::size_t i = 0; i < cycles.size(); ++i)
-        if (i % length < tour.positions.size())
-            latencies[i / length * tour.size + tour.positions[i % length]] = cycles[i] - base_;
+        if (i % length < sequence.positions.size())
+            latencies[i / length * sequence.size + sequence.positions[i % length]] = cycles[i] - base_;
     return latencies;
 }
 
-std::vector<double> InstructionChase::walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
-                                           std::uint64_t loads, std::optional<std::uint32_t> sm) {
-    return walk(tour_of(offsets, 0), warm, loads, sm);
+std::vector<double> InstructionChase::latencies(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
+                                                std::uint64_t loads, std::optional<std::uint32_t> sm) {
+    return latencies(sequence_of(offsets, 0), warm, loads, sm);
 }
 
-std::vector<double> InstructionChase::walk_beside_constants(const std::vector<std::uint64_t>& offsets,
-                                                            std::uint32_t constants, std::uint64_t laps) {
-    auto tour = tour_of(offsets, 0);
-    tour.order.push_back(entries_of(slots_) + kConstantsEntry);
+std::vector<double> InstructionChase::latencies_beside_constants(const std::vector<std::uint64_t>& offsets,
+                                                                 std::uint32_t constants, std::uint64_t passes) {
+    auto sequence = sequence_of(offsets, 0);
+    sequence.order.push_back(entries_of(slots_) + kConstantsEntry);
     constants_ = constants;
-    auto latencies = walk(tour, 2 * tour.size, laps * tour.size, std::nullopt);
+    auto found = latencies(sequence, 2 * sequence.size, passes * sequence.size, std::nullopt);
     constants_ = 0;
-    return latencies;
+    return found;
 }
 
-std::optional<InstructionChase::Competed> InstructionChase::compete(const Competition& competition) {
+std::optional<InstructionChase::InterferedRun> InstructionChase::run_with_rival(const Interference& interference) {
     run_.progress(fraction_, what_);
-    const auto mine = tour_of(competition.own, 0).order, theirs = tour_of(competition.rivals, 0).order;
+    const auto mine = sequence_of(interference.own, 0).order, theirs = sequence_of(interference.rivals, 0).order;
     const std::uint32_t meeting = entries_of(slots_) + kMeetingEntry;
     const auto append = [](std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& more) {
         to.insert(to.end(), more.begin(), more.end());
     };
     std::vector<std::uint32_t> own, rivals{meeting};
-    for (int lap = 0; lap < 2; ++lap) append(own, mine);
+    for (int pass = 0; pass < 2; ++pass) append(own, mine);
     append(own, {meeting, meeting});
     const std::size_t first = own.size();
     append(own, mine);
-    for (std::uint32_t lap = 0; lap < competition.laps; ++lap) append(rivals, theirs);
+    for (std::uint32_t pass = 0; pass < interference.passes; ++pass) append(rivals, theirs);
     rivals.push_back(meeting);
     // The shorter one goes on visiting one and the same slot.
     const auto longest = std::max(own.size(), rivals.size());
     own.resize(longest, mine.back());
     rivals.resize(longest, theirs.back());
-    auto competed = run_both(own, rivals, competition);
+    auto competed = run_both(own, rivals, interference);
     if (!competed) return std::nullopt;
     std::vector<double> cycles;
     for (std::size_t i = first; i < first + mine.size(); ++i) cycles.push_back(competed->latencies[i] - base_);
@@ -183,11 +184,11 @@ std::optional<InstructionChase::Competed> InstructionChase::compete(const Compet
     return competed;
 }
 
-std::optional<InstructionChase::Competed> InstructionChase::run_both(const std::vector<std::uint32_t>& own,
-                                                                     const std::vector<std::uint32_t>& rivals,
-                                                                     const Competition& competition) {
+std::optional<InstructionChase::InterferedRun> InstructionChase::run_both(const std::vector<std::uint32_t>& own,
+                                                                          const std::vector<std::uint32_t>& rivals,
+                                                                          const Interference& interference) {
     const auto count = static_cast<std::uint32_t>(own.size());
-    if (count > most_competing()) return std::nullopt;  // two blocks of an SM have no room for that
+    if (count > most_interfering_visits()) return std::nullopt;  // two blocks of an SM have no room for that
     auto both = own;
     both.insert(both.end(), rivals.begin(), rivals.end());
     order_.write(both);
@@ -196,17 +197,17 @@ std::optional<InstructionChase::Competed> InstructionChase::run_both(const std::
         .add(count)
         .add(std::uint32_t{0})
         .add(count)
-        .add(competition.sm)
+        .add(interference.sm)
         .add(results_.address())
         .add(std::uint32_t{0});
-    arguments.add(competition.rival).add(competition.rival_warp * kWarp);
-    const std::uint32_t threads = (competition.warps - 1) * kWarp + 1;
+    arguments.add(interference.rival).add(interference.rival_warp * kWarp);
+    const std::uint32_t threads = (interference.warps - 1) * kWarp + 1;
     for (const std::uint32_t blocks : {2U, 8U, kMostBlocksPerSm}) {
         run_.device.fill_u32(results_.address(), 0, kHeaderBytes / 4);
         kernel_.launch({blocks * sms_}, {threads}, arguments, Bytes{4 * std::int64_t{2 * count + 2}});
         const auto words = results_.read<std::uint32_t>(kHeaderBytes / 4 + count + 1);
         if (words[0] == 0 || words[kRivalClaim / 4] == 0) continue;
-        Competed competed{.slot = words[kWarpSlot / 4], .rivals_slot = words[kRivalsSlot / 4]};
+        InterferedRun competed{.slot = words[kWarpSlot / 4], .rivals_slot = words[kRivalsSlot / 4]};
         for (std::uint32_t i = 0; i < count; ++i)
             competed.latencies.push_back(words[kHeaderBytes / 4 + i + 1] - words[kHeaderBytes / 4 + i]);
         return competed;
@@ -220,8 +221,8 @@ std::uint64_t InstructionChase::most_visits() const {
 }
 
 deduce::ChaseTrace InstructionChase::answer(const deduce::ChaseRequest& request, std::uint64_t head) {
-    return {walk(tour_of(request.offsets, head), request.warm_laps * request.offsets.size(),
-                 request.recorded_laps * request.offsets.size(), std::nullopt)};
+    return {latencies(sequence_of(request.offsets, head), request.warm_laps * request.offsets.size(),
+                      request.recorded_laps * request.offsets.size(), std::nullopt)};
 }
 
 deduce::Chase InstructionChase::chase() {

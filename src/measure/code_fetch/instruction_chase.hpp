@@ -32,28 +32,28 @@ public:
     [[nodiscard]] deduce::Chase chase();
     [[nodiscard]] deduce::Chase chase_behind();
     /// For `loads` visits after `warm` ones, on one SM if one is given; empty where no block came there.
-    [[nodiscard]] std::vector<double> walk(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
-                                           std::uint64_t loads, std::optional<std::uint32_t> sm);
+    [[nodiscard]] std::vector<double> latencies(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
+                                                std::uint64_t loads, std::optional<std::uint32_t> sm);
     /// The same as walk() with `constants` bytes of constants read after each lap, a word every 64 bytes.
-    [[nodiscard]] std::vector<double> walk_beside_constants(const std::vector<std::uint64_t>& offsets,
-                                                            std::uint32_t constants, std::uint64_t laps);
+    [[nodiscard]] std::vector<double> latencies_beside_constants(const std::vector<std::uint64_t>& offsets,
+                                                                 std::uint32_t constants, std::uint64_t passes);
     /// For the visits of `own` on one SM after two laps, and then `laps` laps through `rivals` by another block on the
     /// SM `rival` (0: that block only waits); nothing where no two blocks came to these SMs (Wong 2010, IV-J4).
-    struct Competition {
+    struct Interference {
         std::vector<std::uint64_t> own, rivals;
         std::uint32_t sm = 0, rival = 0;
         std::uint32_t warps =
             1;  ///< of each block; where they are as many as an SM has schedulers, each scheduler gets one
         std::uint32_t rival_warp = 0;  ///< of its block that runs through the code; the first warp of the block on `sm`
                                        ///< does, and the others end at once
-        std::uint32_t laps = 0;
+        std::uint32_t passes = 0;
     };
-    struct Competed {
+    struct InterferedRun {
         std::vector<double> latencies;
         std::uint32_t slot = 0, rivals_slot = 0;  ///< of both warps in their SMs (%warpid): those of one scheduler are
                                                   ///< as far apart as there are schedulers
     };
-    [[nodiscard]] std::optional<Competed> compete(const Competition& competition);
+    [[nodiscard]] std::optional<InterferedRun> run_with_rival(const Interference& interference);
     /// What progress() says meanwhile.
     void describe(double fraction, std::string what) { fraction_ = fraction, what_ = std::move(what); }
 
@@ -61,7 +61,7 @@ public:
     /// Bytes of code that tours may reach, less what moving them out of the dispatcher's way takes.
     [[nodiscard]] std::uint64_t room() const { return slots_ * slot_bytes() - code_chase::kHead; }
     /// Visits that shared memory has room for in a competition, of each block.
-    [[nodiscard]] std::size_t most_competing() const { return words_ / 4 - 2; }
+    [[nodiscard]] std::size_t most_interfering_visits() const { return words_ / 4 - 2; }
     /// Visits of a tour whose jumps the first constant cache serves: each reads an entry of the jumps' table, and what
     /// a miss there takes is not the code's.
     [[nodiscard]] std::uint64_t most_visits() const;
@@ -75,19 +75,19 @@ private:
     InstructionChase(const Run& run, std::uint32_t slots, std::optional<double> constant_cache,
                      const ptx::KernelBuilder& kernel);
     void calibrate();
-    struct Tour {
+    struct Sequence {
         std::vector<std::uint32_t> order;    ///< slots
         std::vector<std::size_t> positions;  ///< of each in the offsets that were asked for
         std::size_t size = 0;                ///< of these
     };
-    [[nodiscard]] Tour tour_of(const std::vector<std::uint64_t>& offsets, std::uint64_t head) const;
-    std::vector<double> walk(const Tour& tour, std::uint64_t warm, std::uint64_t loads,
-                             std::optional<std::uint32_t> sm);
+    [[nodiscard]] Sequence sequence_of(const std::vector<std::uint64_t>& offsets, std::uint64_t head) const;
+    std::vector<double> latencies(const Sequence& sequence, std::uint64_t warm, std::uint64_t loads,
+                                  std::optional<std::uint32_t> sm);
     std::vector<double> run(const std::vector<std::uint32_t>& order, std::uint64_t warm, std::uint64_t visits,
                             std::optional<std::uint32_t> sm);
     /// Both blocks' orders of the same length; readings of the first one's visits.
-    std::optional<Competed> run_both(const std::vector<std::uint32_t>& own, const std::vector<std::uint32_t>& rivals,
-                                     const Competition& competition);
+    std::optional<InterferedRun> run_both(const std::vector<std::uint32_t>& own,
+                                          const std::vector<std::uint32_t>& rivals, const Interference& interference);
     [[nodiscard]] deduce::ChaseTrace answer(const deduce::ChaseRequest& request, std::uint64_t head);
 
     Run run_;

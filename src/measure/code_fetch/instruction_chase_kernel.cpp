@@ -60,7 +60,7 @@ ChaseRegisters declare_parameters(ptx::KernelBuilder& k) {
 /// records lie behind the first one's.
 void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
     const Reg any = k.reg(Type::pred), may = k.reg(Type::pred), free = k.reg(Type::pred), first = k.reg(Type::pred),
-              other = k.reg(Type::pred), taken = k.reg(Type::u32), goes_on = k.reg(Type::u32),
+              other = k.reg(Type::pred), taken = k.reg(Type::u32), continues = k.reg(Type::u32),
               here = k.special(SpecialRegister::smid), thread = k.special(SpecialRegister::tid_x);
     const Reg of_block = k.shared("goes_on", Bytes{4});
     const Label claimed = k.label();
@@ -71,20 +71,20 @@ void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
     const Reg slot = k.reg(Type::u64);
     k("mov.u64", p.records, p.results);
     k("add.u64", slot, p.results, kWarpSlot);
-    k("mov.u32", goes_on, 0);
+    k("mov.u32", continues, 0);
     k("setp.eq.u32", any, p.wanted_sm, kAnySm);
     k("setp.eq.or.u32", may, here, p.wanted_sm, any);
     k("setp.eq.and.u32", may, thread, 0, may);
     k.if_(may, [&] {
         k("atom.global.exch.b32", taken, Mem{p.results}, 1);
         k("setp.eq.u32", free, taken, 0);
-        k("selp.u32", goes_on, 1, 0, free);
+        k("selp.u32", continues, 1, 0, free);
     });
     // No warp of a block competes with another one of it.
     k("setp.eq.u32", first, thread, 0);
-    k.when(first)("st.shared.u32", Mem{of_block}, goes_on);
+    k.when(first)("st.shared.u32", Mem{of_block}, continues);
     k("bar.sync", 0);
-    k("setp.ne.u32", other, goes_on, 0);
+    k("setp.ne.u32", other, continues, 0);
     k.when(other)("bra", claimed);
     k("ld.shared.u32", taken, Mem{of_block});
     leave_unless_equal(taken, 0);
@@ -158,9 +158,9 @@ void append_filling(ptx::KernelBuilder& k, std::uint32_t count, Reg sum) {
 /// One clock reading after the other; leaves when all visits have been made.
 void append_dispatcher(ptx::KernelBuilder& k, const ChaseState& s, const ChaseRegisters& p,
                        const std::vector<Label>& targets, Label done) {
-    const Reg ended = k.reg(Type::pred), warmed = k.reg(Type::pred), lap = k.reg(Type::pred), next = k.reg(Type::u32);
-    k("setp.eq.u32", lap, s.at, s.end);
-    k("selp.u32", s.at, s.list, s.at, lap);
+    const Reg ended = k.reg(Type::pred), warmed = k.reg(Type::pred), pass = k.reg(Type::pred), next = k.reg(Type::u32);
+    k("setp.eq.u32", pass, s.at, s.end);
+    k("selp.u32", s.at, s.list, s.at, pass);
     k("st.shared.u32", Mem{s.record}, k.clock32());
     k("ld.shared.u32", next, Mem{s.at});
     k("setp.ge.u32", warmed, s.turn, p.warm);

@@ -1,6 +1,6 @@
 #include "measure/in_flight/in_flight.hpp"
 
-#include "measure/kernel/issued_together.hpp"
+#include "measure/kernel/grouped_accesses.hpp"
 
 #include <fmt/format.h>
 
@@ -67,7 +67,7 @@ struct Stamped {
 
 /// Appends both passes; the stamps are those of the second.
 Stamped append_passes(ptx::KernelBuilder& k, InFlightShape shape, Reg first_address, Reg address, Reg idle, Reg sum) {
-    const Reg never = append_never(k, first_address), at = k.reg(Type::u64);
+    const Reg never = append_false_predicate(k, first_address), at = k.reg(Type::u64);
     const Stamped stamped{k.reg(Type::u32), k.reg(Type::u32), k.reg(Type::u32), k.reg(Type::u32)};
     k("mov.u64", at, first_address);
     k.loop(kPasses, [&] {
@@ -85,7 +85,7 @@ Stamped append_passes(ptx::KernelBuilder& k, InFlightShape shape, Reg first_addr
         }
         k("mov.u32", stamped.last, k.clock_after(results.empty() ? sum : results.back()));
         k.when(never)("bra", skip);
-        append_use(k, results, sum);
+        append_joint_use(k, results, sum);
         k("mov.u32", stamped.all, k.clock_after(sum));
         k.place(skip);
         k("bar.sync", 0);

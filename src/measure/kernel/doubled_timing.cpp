@@ -28,7 +28,7 @@ void append_doubled(ptx::KernelBuilder& k, const DoubledBody& body) {
     for (int i = 0; i < kStamps; ++i) k("st.global.u32", Mem{mine, 4 * i}, times[i]);
 }
 
-void append_timed_loop(ptx::KernelBuilder& k, const DoubledBody& body, Reg turns) {
+void append_timed_loop(ptx::KernelBuilder& k, const DoubledBody& body, Reg iterations) {
     const Reg mine = k.element(body.stamps, k.thread_index(), Bytes{kStamps * 4});
     const Reg slot = k.reg(Type::u64);
     const Reg now = k.reg(Type::u32);
@@ -38,7 +38,7 @@ void append_timed_loop(ptx::KernelBuilder& k, const DoubledBody& body, Reg turns
     // The first pass's stamps are overwritten by the second's.
     k.loop(kTimedPasses, [&](Reg pass) {
         k("setp.eq.u32", last, pass, kTimedPasses - 1);
-        k.when(last)("add.u32", now, turns, now);
+        k.when(last)("add.u32", now, iterations, now);
         k.when(last)("add.u64", slot, mine, 8);
         k("bar.sync", 0);
         const Reg begin = k.clock_after(body.waited);

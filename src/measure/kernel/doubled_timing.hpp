@@ -26,7 +26,7 @@ void append_doubled(ptx::KernelBuilder& kernel, const DoubledBody& body);
 /// for both, so instruction fetch is too; what is left in the difference is the loop's own three instructions. (n turns
 /// against 2n shows up to 5% more than an H200 can: the warps of a loop drift apart, the last ones finish alone, and
 /// they need not do so to the same extent twice. One turn leaves little room for it.)
-void append_timed_loop(ptx::KernelBuilder& kernel, const DoubledBody& body, ptx::Reg turns);
+void append_timed_loop(ptx::KernelBuilder& kernel, const DoubledBody& body, ptx::Reg iterations);
 
 /// The clock readings of a block.
 class Stamps {

@@ -37,7 +37,7 @@ void MixCode::start(const LineArguments& lines, Reg zero) {
         for (const Reg value : values_) k_("mov.b32", value, kMixOne);
 }
 
-void MixCode::append_turn(Reg zero) {
+void MixCode::append_iteration(Reg zero) {
     const auto each = [&](auto&& append) {
         for (std::size_t i = 0; i < values_.size(); ++i) append(i);
     };

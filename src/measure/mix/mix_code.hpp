@@ -23,7 +23,7 @@ public:
     void start(const LineArguments& lines, ptx::Reg zero);
     /// The chains side by side, one instruction of each at a time. Accesses come last: what the loop costs is hidden
     /// behind them.
-    void append_turn(ptx::Reg zero);
+    void append_iteration(ptx::Reg zero);
     /// Of what the chains end with (u32).
     [[nodiscard]] ptx::Reg sum();
     /// Of the last chain: who waits for it waits for the start.

@@ -57,25 +57,25 @@ Reg append_gate(ptx::KernelBuilder& k, const Gate& gate, Reg arrival) {
 }
 
 /// A warp's turns so far, and when the last one began and ended.
-struct Turns {
+struct Iterations {
     Reg done, most, begin, end;
 };
 
 /// Turns until the clock has reached `limit`.
-void append_turns(ptx::KernelBuilder& k, const MixShape& shape, MixCode& code, Reg zero, Reg limit,
-                  const Turns& turns) {
+void append_iterations(ptx::KernelBuilder& k, const MixShape& shape, MixCode& code, Reg zero, Reg limit,
+                       const Iterations& iterations) {
     const ptx::Label top = k.label();
     const Reg spent = k.reg(Type::u32), more = k.reg(Type::pred);
     k.place(top);
-    code.append_turn(zero);
-    k("add.u32", turns.done, turns.done, 1);
-    k("mov.u32", turns.begin, turns.end);
-    k("mov.u32", turns.end, k.clock32());
-    k("sub.u32", spent, turns.end, limit);
+    code.append_iteration(zero);
+    k("add.u32", iterations.done, iterations.done, 1);
+    k("mov.u32", iterations.begin, iterations.end);
+    k("mov.u32", iterations.end, k.clock32());
+    k("sub.u32", spent, iterations.end, limit);
     k("setp.lt.s32", more, spent, 0);
     if (shape.reads_lines()) {
         const Reg within = k.reg(Type::pred);
-        k("setp.lt.u32", within, turns.done, turns.most);
+        k("setp.lt.u32", within, iterations.done, iterations.most);
         k("and.pred", more, more, within);
     }
     k.when(more)("bra", top);
@@ -105,20 +105,20 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     };
     const Reg arrival = k.clock_after(code.last());
     const Reg common = gated ? append_gate(k, gate, arrival) : arrival;
-    const Turns turns{k.reg(Type::u32), most, k.reg(Type::u32), k.clock_after(common)};
-    const Reg origin = gated ? common : turns.end;
+    const Iterations iterations{k.reg(Type::u32), most, k.reg(Type::u32), k.clock_after(common)};
+    const Reg origin = gated ? common : iterations.end;
     // What is stored at once takes no register in the loop: many chains on many warps leave few.
     store(offsetof(MixRecord, arrival), arrival);
-    store(offsetof(MixRecord, start), turns.end);
+    store(offsetof(MixRecord, start), iterations.end);
     store(offsetof(MixRecord, origin), origin);
     store(offsetof(MixRecord, sm), k.special(SpecialRegister::smid));
-    k("mov.u32", turns.done, 0);
+    k("mov.u32", iterations.done, 0);
     k("add.u32", limit, origin, settle);
     k.loop(kPhases, [&](Reg phase) {
-        append_turns(k, shape, code, zero, limit, turns);
-        store(offsetof(MixRecord::Mark, time), turns.end);
-        store(offsetof(MixRecord::Mark, turns), turns.done);
-        store(offsetof(MixRecord::Mark, begin), turns.begin);
+        append_iterations(k, shape, code, zero, limit, iterations);
+        store(offsetof(MixRecord::Mark, time), iterations.end);
+        store(offsetof(MixRecord::Mark, iterations), iterations.done);
+        store(offsetof(MixRecord::Mark, begin), iterations.begin);
         k("add.u64", at, at, static_cast<int>(sizeof(MixRecord::Mark)));
         const Reg first = k.reg(Type::pred);
         k("setp.eq.u32", first, phase, 0);
@@ -127,7 +127,7 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     });
     constexpr std::size_t kMarks = kPhases * sizeof(MixRecord::Mark);
     store(offsetof(MixRecord, pointers), code.sum(), kMarks);
-    store(offsetof(MixRecord, turns), turns.done, kMarks);
+    store(offsetof(MixRecord, iterations), iterations.done, kMarks);
     return k;
 }
 

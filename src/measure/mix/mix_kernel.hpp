@@ -11,8 +11,8 @@ namespace gputomo::measure {
 struct MixRecord {
     struct Mark {
         std::uint32_t time = 0;
-        std::uint32_t turns = 0;  ///< done until then
-        std::uint32_t begin = 0;  ///< when the last of them began
+        std::uint32_t iterations = 0;  ///< done until then
+        std::uint32_t begin = 0;       ///< when the last of them began
     };
     Mark settled;                ///< the first end of a turn behind the time to settle
     Mark counted;                ///< and behind the window that counts
@@ -23,7 +23,7 @@ struct MixRecord {
     std::uint32_t start = 0;    ///< of the first turn
     std::uint32_t origin =
         0;  ///< of the times to settle and to count: the same for all warps of an SM that come through a gate
-    std::uint32_t turns = 0;  ///< in all
+    std::uint32_t iterations = 0;  ///< in all
 };
 
 inline constexpr std::uint32_t kGateCycles = 1'000'000;

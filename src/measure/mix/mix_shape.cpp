@@ -20,13 +20,13 @@ struct AccessFacts {
     /// Accesses of a chain in a turn. They are slow, so that few of them hide what the loop costs, and the last turn
     /// ends soon. Where lines are used up, of all chains: turns are then so short that the lines which there are last
     /// for a window of many turns, however many chains share them.
-    int most_in_turn;
+    int most_in_loop;
 };
 
 constexpr int kAny = std::numeric_limits<int>::max();
 /// What waits for a product waits longer than one instruction can say (15 cycles), so that the compiler adds one that
 /// does nothing behind each (`NOP`).
-constexpr int kMostProducts = kTurn / 2;
+constexpr int kMostProducts = kLoopLength / 2;
 constexpr std::array kFacts{
     AccessFacts{MixAccess::global, "global", "ld.global.b32", "ld.global.b64", "LDG", 4, 16},
     AccessFacts{MixAccess::shared, "shared", "ld.shared.b32", "", "LDS", 4, kAny},
@@ -80,9 +80,9 @@ int MixShape::adds() const {
 }
 
 int MixShape::groups() const {
-    const int room = turn / (group() * chains);
+    const int room = loop_length / (group() * chains);
     const int sharing = access == MixAccess::global ? chains : 1;
-    return std::max(1, arithmetic_only ? room : std::min(room, facts_of(access).most_in_turn / (accesses * sharing)));
+    return std::max(1, arithmetic_only ? room : std::min(room, facts_of(access).most_in_loop / (accesses * sharing)));
 }
 
 std::string MixShape::name() const {

@@ -40,7 +40,7 @@ inline constexpr int kMixPointerBytes = 8;
 [[nodiscard]] std::string mix_access_names();
 
 /// Then those that a turn costs are less than 1% (Volkov 2016, 5.1: 500 to 1000).
-inline constexpr int kTurn = 720;
+inline constexpr int kLoopLength = 720;
 
 struct MixShape {
     MixAccess access = MixAccess::global;
@@ -52,7 +52,7 @@ struct MixShape {
     /// The compiler leaves moves out. Where it does not, joining the halves of a pointer after an add is an instruction
     /// and counts as an add.
     bool moves_vanish = false;
-    int turn = kTurn;  ///< instructions of a turn of the loop, at most; a turn has five of its own besides
+    int loop_length = kLoopLength;  ///< instructions of a turn of the loop, at most; a turn has five of its own besides
 
     [[nodiscard]] bool reads_lines() const;
     [[nodiscard]] bool reads_shared() const;

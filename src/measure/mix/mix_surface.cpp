@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 #include "measure/kernel/device_facts.hpp"
-#include "measure/mix/fitting_turn.hpp"
+#include "measure/mix/fitting_loop_length.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -65,7 +65,7 @@ public:
         if (const auto khz = device_.attribute(device::Attribute::clock_rate_khz))
             surface_.sm_mhz = static_cast<double>(*khz) / 1000;
         progress(0, "turns that fit");
-        const auto shapes = shapes_of_plan(plan_.turn ? *plan_.turn : fitting_turn(device_));
+        const auto shapes = shapes_of_plan(plan_.loop_length ? *plan_.loop_length : fitting_loop_length(device_));
         for (std::size_t i = 0; i < shapes.size(); ++i) {
             if (plan_.seconds > 0 && elapsed() > plan_.seconds) {
                 surface_.warnings.push_back(fmt::format("{} of {} mixes were left out, because {} s were over",
@@ -90,8 +90,8 @@ private:
         return latencies_[access] = 1 / mix.instructions_per_cycle(1).value_or(1);
     }
 
-    /// Whether there is such a unit, or such a level: that of the next one is slower. Simulators refuse products of
-    /// matrices.
+    /// Whether the device has this unit or this cache level. A level exists if its latency is lower than the next
+    /// one's.
     bool exists(MixAccess access) {
         if (access == MixAccess::tensor) return target_of(device_).sm >= kTensorFrom && !device_.simulated();
         if (access == MixAccess::l2) return latency(MixAccess::l2) < (1 - kSameLevel) * latency(MixAccess::global);
@@ -101,7 +101,7 @@ private:
         return true;
     }
 
-    std::vector<MixShape> shapes_of_plan(int turn) {
+    std::vector<MixShape> shapes_of_plan(int loop_length) {
         std::vector<MixShape> shapes;
         std::vector<MixAccess> accesses;
         for (const MixAccess access : plan_.accesses) {
@@ -113,14 +113,15 @@ private:
                     name_of(access)));
         }
         for (const int chains : plan_.chains) {
-            if (plan_.adds_alone) shapes.push_back({.chains = chains, .arithmetic_only = true, .turn = turn});
+            if (plan_.adds_alone)
+                shapes.push_back({.chains = chains, .arithmetic_only = true, .loop_length = loop_length});
             for (const MixAccess access : accesses) {
                 for (const auto& intensity : plan_.intensities) {
                     const MixShape shape{.access = access,
                                          .alpha = intensity.alpha,
                                          .chains = chains,
                                          .accesses = intensity.accesses,
-                                         .turn = turn};
+                                         .loop_length = loop_length};
                     const bool fits = shape.instructions() <= kMostInstructions,
                                conflicts = access == MixAccess::shared_conflict;
                     if (fits && !(conflicts && shape.alpha > 0))

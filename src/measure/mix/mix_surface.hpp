@@ -41,11 +41,12 @@ struct MixPlan {
     std::vector<int> chains;  ///< instruction-level parallelism
     std::vector<int> warps;   ///< of an SM
     bool adds_alone = true;
-    std::optional<double> window_us =
-        {};  ///< least time for which streams are counted (MixThroughput::set_least_window); 200 on a GPU where not
-             ///< given, none on a simulated one
-    std::optional<int> turn = {};  ///< instructions of a turn; as many as fit (fitting_turn.hpp) where not given
-    double seconds = 0;            ///< curves that don't begin within this time are left out; 0: none
+    /// Least time in us for which streams are counted (MixThroughput::set_least_window). Not given: 200 within a full
+    /// budget and none within a small one.
+    std::optional<double> window_us = {};
+    std::optional<int> loop_length =
+        {};              ///< instructions of a turn; as many as fit (fitting_loop_length.hpp) where not given
+    double seconds = 0;  ///< curves that don't begin within this time are left out; 0: none
 };
 
 /// 1/8 to 512 in steps of the square root of 2 from 1 on, of 2 below, and none at all.

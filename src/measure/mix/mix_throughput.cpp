@@ -51,8 +51,8 @@ double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast
 
 /// What one warp did in the window.
 struct Progress {
-    double turns = 0;
-    double turn = 0;    ///< cycles of one, from mark to mark
+    double iterations = 0;
+    double loop_length = 0;  ///< cycles of one, from mark to mark
     bool known = true;  ///< its turns at both ends of the window were over before another warp left, and went on under
                         ///< the conditions of the window
 };
@@ -63,16 +63,16 @@ struct Progress {
 Progress progress_of(const MixRecord& warp, double settle, double window, double first_exit) {
     const auto since = [&](std::uint32_t time) { return cycles_between(warp.origin, time); };
     const double from = settle, to = settle + window;
-    Progress progress{.turn = cycles_between(warp.settled.time, warp.counted.time) /
-                              (warp.counted.turns - warp.settled.turns)};
+    Progress progress{.loop_length = cycles_between(warp.settled.time, warp.counted.time) /
+                                     (warp.counted.iterations - warp.settled.iterations)};
     const auto done_at = [&](const MixRecord::Mark& mark, double time) {
         const double end = since(mark.time), begin = since(mark.begin);
         if (end > first_exit) progress.known = false;
         const double missing = end > first_exit ? 0.5 : (end - time) / (end - begin);
-        return mark.turns - std::clamp(missing, 0.0, 1.0);
+        return mark.iterations - std::clamp(missing, 0.0, 1.0);
     };
     const bool spans = since(warp.settled.time) >= to;  // one turn was under way for the whole window
-    progress.turns = done_at(spans ? warp.settled : warp.counted, to) - done_at(warp.settled, from);
+    progress.iterations = done_at(spans ? warp.settled : warp.counted, to) - done_at(warp.settled, from);
     return progress;
 }
 
@@ -82,8 +82,8 @@ struct Timeline {
     bool resident = true;                                      ///< on every SM the last one came before the window
     bool lasted = true;                                        ///< no warp ran out of lines before the window was over
     double skew = 0;                                           ///< most cycles from an SM's origin to a start
-    double turns_per_cycle = 0;                                ///< sum over SMs
-    double turns = 0;                                          ///< in all windows
+    double iterations_per_cycle = 0;                           ///< sum over SMs
+    double iterations = 0;                                     ///< in all windows
     double uncertain = 0;                                      ///< turns of which it is not known when they were
     double slowest = std::numeric_limits<double>::infinity();  ///< turns per cycle of a warp
     double shortest_turn = std::numeric_limits<double>::infinity();
@@ -103,10 +103,10 @@ void add_sm(Timeline& line, const std::vector<MixRecord>& warps, double settle, 
             line.uncertain += 1;
         else
             line.skew = std::max(line.skew, cycles_between(warp.origin, warp.start));
-        line.shortest_turn = std::min(line.shortest_turn, progress.turn);
-        line.turns += progress.turns;
-        line.turns_per_cycle += progress.turns / window;
-        line.slowest = std::min(line.slowest, progress.turns / window);
+        line.shortest_turn = std::min(line.shortest_turn, progress.loop_length);
+        line.iterations += progress.iterations;
+        line.iterations_per_cycle += progress.iterations / window;
+        line.slowest = std::min(line.slowest, progress.iterations / window);
     }
 }
 
@@ -163,10 +163,10 @@ MixThroughput::MixThroughput(device::Device& device, const MixShape& shape, Link
 }
 
 /// Turns of a warp that goes on as fast as one alone, and those that end behind a limit.
-std::int64_t MixThroughput::turns_for(const Window& window) const {
+std::int64_t MixThroughput::iterations_for(const Window& window) const {
     const std::int64_t wanted =
-        shortest_turn_ > 0
-            ? static_cast<std::int64_t>((window.settle + window.cycles + window.after) / shortest_turn_) + kBehind
+        shortest_iteration_ > 0
+            ? static_cast<std::int64_t>((window.settle + window.cycles + window.after) / shortest_iteration_) + kBehind
             : kBehind;
     return shape_.lines() == 0 ? wanted : std::min<std::int64_t>(wanted, kMostLines / shape_.chains / shape_.lines());
 }
@@ -174,19 +174,20 @@ std::int64_t MixThroughput::turns_for(const Window& window) const {
 double MixThroughput::least_cycles(const Window& window) const {
     if (shape_.lines() == 0 || array_.is_ring()) return kLeastWindow;
     const std::int64_t most_turns = kMostLines / shape_.lines() / shape_.chains - kBehind - 2;
-    return std::clamp(static_cast<double>(most_turns) * shortest_turn_ - window.settle - window.after, kLeastWindow,
-                      least_window_);
+    return std::clamp(static_cast<double>(most_turns) * shortest_iteration_ - window.settle - window.after,
+                      kLeastWindow, least_window_);
 }
 
 std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window& window) {
     constexpr std::int64_t kApart = 37;  // lines between neighbouring chains of a ring
     const std::int64_t grid = sms_ * blocks.per_sm, warps = grid * blocks.warps, chains = warps * shape_.chains;
-    const std::int64_t turns = turns_for(window), lines = array_.is_ring() ? kApart : turns * shape_.lines();
+    const std::int64_t iterations = iterations_for(window),
+                       lines = array_.is_ring() ? kApart : iterations * shape_.lines();
     const std::int64_t first_line = shape_.reads_lines() ? array_.take(chains, lines) : 0;
     const bool bounded = shape_.reads_lines() && !array_.is_ring();
     device::Arguments arguments;
     array_.add_to(arguments, first_line, lines);
-    arguments.add(bounded ? static_cast<std::uint32_t>(turns - 2)
+    arguments.add(bounded ? static_cast<std::uint32_t>(iterations - 2)
                           : ~std::uint32_t{0});  // two more are done where the first phase reaches it
     device_.fill_u32(origins_.address(), 0, kMostSmNumbers);
     gate_goal_ += static_cast<std::uint32_t>(grid);
@@ -209,7 +210,7 @@ std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window
         for (int chain = 0; chain < shape_.chains; ++chain)
             expected += shape_.reads_lines()
                             ? array_.after(first_line, static_cast<std::int64_t>(warp) * shape_.chains + chain, lines,
-                                           std::int64_t{records[warp].turns} * shape_.lines())
+                                           std::int64_t{records[warp].iterations} * shape_.lines())
                             : kMixOne;
         if (records[warp].pointers != expected)
             throw DeviceError(fmt::format("kernel {}: warp {} ended with values that sum to {:#x}; expected {:#x}",
@@ -218,40 +219,44 @@ std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window
     return records;
 }
 
-void MixThroughput::probe() { turn_ = shortest_turn_ = timeline_of(run({1, 1}, {1, 1, 1}), 1, 1, 1).shortest_turn; }
+void MixThroughput::probe() {
+    iteration_cycles_ = shortest_iteration_ = timeline_of(run({1, 1}, {1, 1, 1}), 1, 1, 1).shortest_turn;
+}
 
 std::optional<MixSample> MixThroughput::sample(int warps) {
     const auto blocks = blocks_for(device_, warps, kernel_.properties().max_threads_per_block);
     if (!blocks) return std::nullopt;
-    if (shortest_turn_ == 0) probe();
-    double turns = std::max({kFirstTurns, shape_.lines() > 0 ? kFirstLines / shape_.lines() : 0, turns_ / kLonger});
-    for (int attempt = 0; attempt < kTries; ++attempt, turns *= kLonger) {
-        const double expected = turn_;
-        Window window{skew_ + kSettleTurns * turn_ + kCold, turns * turn_, kTurnsAfter * turn_};
+    if (shortest_iteration_ == 0) probe();
+    double iterations =
+        std::max({kFirstTurns, shape_.lines() > 0 ? kFirstLines / shape_.lines() : 0, iterations_ / kLonger});
+    for (int attempt = 0; attempt < kTries; ++attempt, iterations *= kLonger) {
+        const double expected = iteration_cycles_;
+        Window window{skew_ + kSettleTurns * iteration_cycles_ + kCold, iterations * iteration_cycles_,
+                      kTurnsAfter * iteration_cycles_};
         window.cycles = std::max(window.cycles, least_cycles(window));
         const bool longest = shape_.lines() > 0 && !array_.is_ring() &&
-                             (turns_for(window) + 1) * shape_.lines() * shape_.chains > kMostLines;
+                             (iterations_for(window) + 1) * shape_.lines() * shape_.chains > kMostLines;
         if (longest)
-            window.cycles =
-                std::max(shortest_turn_,
-                         (static_cast<double>(kMostLines / shape_.lines() / shape_.chains) - kBehind) * shortest_turn_ -
-                             window.settle - window.after);
+            window.cycles = std::max(
+                shortest_iteration_,
+                (static_cast<double>(kMostLines / shape_.lines() / shape_.chains) - kBehind) * shortest_iteration_ -
+                    window.settle - window.after);
         const Timeline line =
             timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
         if (!line.balanced || !line.resident) return std::nullopt;
-        if (!line.lasted || (longest && line.uncertain > kMostUncertain * line.turns)) {
-            shortest_turn_ = std::min(shortest_turn_, line.shortest_turn) * kShorter;
+        if (!line.lasted || (longest && line.uncertain > kMostUncertain * line.iterations)) {
+            shortest_iteration_ = std::min(shortest_iteration_, line.shortest_turn) * kShorter;
             continue;
         }
         skew_ = std::max(skew_, line.skew);
-        turn_ = static_cast<double>(sms_ * warps) / line.turns_per_cycle;
+        iteration_cycles_ = static_cast<double>(sms_ * warps) / line.iterations_per_cycle;
         // At this occupancy: among more warps the fastest is slower, and its lines last for a longer window.
-        shortest_turn_ = line.shortest_turn;
-        if (turn_ > kMuchLonger * expected) continue;
-        if (longest && window.cycles < turn_) return std::nullopt;
-        if (line.uncertain > kUncertain * line.turns && !longest) continue;
-        turns_ = turns;
-        double rate = line.turns_per_cycle, slowest = line.slowest;
+        shortest_iteration_ = line.shortest_turn;
+        if (iteration_cycles_ > kMuchLonger * expected) continue;
+        if (longest && window.cycles < iteration_cycles_) return std::nullopt;
+        if (line.uncertain > kUncertain * line.iterations && !longest) continue;
+        iterations_ = iterations;
+        double rate = line.iterations_per_cycle, slowest = line.slowest;
         const int windows =
             shape_.lines() == 0 || array_.is_ring()
                 ? 1
@@ -261,7 +266,7 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
             const Timeline again =
                 timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
             if (!again.balanced || !again.resident || !again.lasted) continue;
-            rate += again.turns_per_cycle, slowest += again.slowest;
+            rate += again.iterations_per_cycle, slowest += again.slowest;
             ++counted;
         }
         return sample_of(warps, rate / counted, slowest / counted);
@@ -269,8 +274,8 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
     return std::nullopt;
 }
 
-MixSample MixThroughput::sample_of(int warps, double turns_per_cycle, double slowest) const {
-    const double per_sm = turns_per_cycle / static_cast<double>(sms_);
+MixSample MixThroughput::sample_of(int warps, double iterations_per_cycle, double slowest) const {
+    const double per_sm = iterations_per_cycle / static_cast<double>(sms_);
     return {
         .warps = warps, .instructions_per_cycle = per_sm * shape_.instructions(), .slowest = slowest * warps / per_sm};
 }

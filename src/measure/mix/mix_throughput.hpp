@@ -50,12 +50,12 @@ private:
         double after = 0;   ///< in which slower warps end theirs
     };
     [[nodiscard]] std::vector<MixRecord> run(const BlockShape& blocks, const Window& window);
-    [[nodiscard]] std::int64_t turns_for(const Window& window) const;
+    [[nodiscard]] std::int64_t iterations_for(const Window& window) const;
     /// The least window, or a shorter one for which the lines last.
     [[nodiscard]] double least_cycles(const Window& window) const;
     /// The turn of one warp on each SM.
     void probe();
-    [[nodiscard]] MixSample sample_of(int warps, double turns_per_cycle, double slowest) const;
+    [[nodiscard]] MixSample sample_of(int warps, double iterations_per_cycle, double slowest) const;
 
     device::Device& device_;
     MixShape shape_;
@@ -67,10 +67,10 @@ private:
     std::uint32_t gate_goal_ = 0;  ///< blocks that have come to the gate when those of the last launch have
     std::int64_t sms_ = 1;
     double least_window_ = kLeastWindow;
-    double shortest_turn_ = 0;  ///< cycles, of any warp in the last sample
-    double turn_ = 0;           ///< cycles of a typical turn of the last sample
-    double turns_ = 0;          ///< of its window
-    double skew_ = 0;           ///< cycles between starts on one SM
+    double shortest_iteration_ = 0;  ///< cycles, of any warp in the last sample
+    double iteration_cycles_ = 0;    ///< cycles of a typical turn of the last sample
+    double iterations_ = 0;          ///< of its window
+    double skew_ = 0;                ///< cycles between starts on one SM
 };
 
 /// Occupancies that are whole numbers of warps for each scheduler (7), some for each doubling; `most` is the last.

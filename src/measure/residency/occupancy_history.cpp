@@ -13,7 +13,7 @@ namespace {
 double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast<std::int32_t>(to - from); }
 
 /// Part of the SM's warps that have ended so many cycles after its first start.
-double ended_by(std::span<const Lifetime> warps, std::uint32_t sm, double cycles) {
+double ended_by(std::span<const WarpLifetime> warps, std::uint32_t sm, double cycles) {
     std::optional<std::uint32_t> first;
     for (const auto& warp : warps)
         if (warp.sm == sm && (!first || cycles_between(*first, warp.start) < 0)) first = warp.start;
@@ -46,7 +46,7 @@ int all_but(const std::vector<double>& shares, double part) {
     return static_cast<int>(shares.size()) - 1;
 }
 
-std::vector<OccupancyStep> steps_of(std::span<const Lifetime> warps, std::uint32_t sm) {
+std::vector<OccupancyStep> steps_of(std::span<const WarpLifetime> warps, std::uint32_t sm) {
     std::vector<std::pair<double, int>> changes;
     std::uint32_t origin = 0;
     for (const auto& warp : warps) {
@@ -69,7 +69,7 @@ std::vector<OccupancyStep> steps_of(std::span<const Lifetime> warps, std::uint32
     return steps;
 }
 
-OccupancyHistory history_of(std::span<const Lifetime> warps) {
+OccupancyHistory history_of(std::span<const WarpLifetime> warps) {
     std::set<std::uint32_t> sms;
     for (const auto& warp : warps) sms.insert(warp.sm);
     if (sms.empty()) throw std::logic_error("history_of: no warps");

@@ -8,7 +8,7 @@
 namespace gputomo::measure {
 
 /// One warp of a launch; times are those of its SM's clock, which may wrap round once.
-struct Lifetime {
+struct WarpLifetime {
     std::uint32_t sm = 0;
     std::uint32_t start = 0;
     std::uint32_t end = 0;
@@ -34,7 +34,7 @@ struct OccupancyHistory {
 [[nodiscard]] int all_but(const std::vector<double>& shares, double part);
 
 /// Throws std::logic_error for no warps.
-[[nodiscard]] OccupancyHistory history_of(std::span<const Lifetime> warps);
+[[nodiscard]] OccupancyHistory history_of(std::span<const WarpLifetime> warps);
 
 /// Warps of one SM from a moment on.
 struct OccupancyStep {
@@ -43,6 +43,6 @@ struct OccupancyStep {
 };
 /// Of the SM, in order; of starts and ends at one moment only what is left behind them. Empty where the SM had no
 /// warps.
-[[nodiscard]] std::vector<OccupancyStep> steps_of(std::span<const Lifetime> warps, std::uint32_t sm);
+[[nodiscard]] std::vector<OccupancyStep> steps_of(std::span<const WarpLifetime> warps, std::uint32_t sm);
 
 }  // namespace gputomo::measure

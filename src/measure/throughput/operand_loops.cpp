@@ -127,7 +127,7 @@ ptx::KernelBuilder operand_loops_kernel(ptx::Target target) {
     ptx::KernelBuilder k("operand_loops", target);
     const std::vector<Reg> values = k.regs(Type::f32, kRegisters);
     const Reg results = k.param(Type::u64, "results");
-    const Reg turns = k.param(Type::u32, "turns");
+    const Reg iterations = k.param(Type::u32, "turns");
     const Reg thread = k.special(ptx::SpecialRegister::tid_x);
     const Reg first = k.reg(Type::pred), lane = k.reg(Type::u32), warp = k.reg(Type::u32);
     const Reg mine = k.element(results, thread, Bytes{4 * kRegisters});
@@ -149,7 +149,7 @@ ptx::KernelBuilder operand_loops_kernel(ptx::Target target) {
         };
         stamp(0);  // stored before the loop: a register more, and ptxas takes eight more, with which it renames what
                    // the loop writes
-        k.loop(turns, [&] {
+        k.loop(iterations, [&] {
             k.repeat(kInstructions, [&](int i) {
                 const auto& [a, b, sum] = choices[c][static_cast<std::size_t>(i) % choices[c].size()];
                 const auto value = [&](int which) { return values[static_cast<std::size_t>(which)]; };
@@ -170,9 +170,9 @@ OperandLoops::OperandLoops(device::Device& device)
       threads_(std::min<std::uint32_t>(
           kMostThreads, static_cast<std::uint32_t>(kernel_.properties().max_threads_per_block) / kWarp * kWarp)) {}
 
-std::vector<double> OperandLoops::cycles_of(std::uint32_t turns) {
+std::vector<double> OperandLoops::cycles_of(std::uint32_t iterations) {
     device::Arguments arguments;
-    arguments.add(results_.address()).add(turns);
+    arguments.add(results_.address()).add(iterations);
     std::vector<double> fastest(choices_.size(), std::numeric_limits<double>::max());
     for (int launch = 0; launch < kLaunches; ++launch) {
         kernel_.launch({1}, {threads_}, arguments);

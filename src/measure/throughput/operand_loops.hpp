@@ -27,7 +27,7 @@ public:
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
 private:
-    [[nodiscard]] std::vector<double> cycles_of(std::uint32_t turns);
+    [[nodiscard]] std::vector<double> cycles_of(std::uint32_t iterations);
 
     std::vector<OperandLoopChoice> choices_;
     CompiledKernel kernel_;

@@ -11,23 +11,23 @@
 
 namespace gputomo::measure {
 
-class Lifetimes {
+class FixedWorkMix {
 public:
     /// `shape` is one kind of instruction alone; `array` is what loads from memory walk through. Others don't use it.
-    Lifetimes(device::Device& device, const MixShape& shape, LinkedArray& array);
+    FixedWorkMix(device::Device& device, const MixShape& shape, LinkedArray& array);
 
     struct Work {
         BlockShape blocks;
         int rounds =
             1;  ///< times as many blocks as SMs hold at once: 1 are persistent threads, more oversubscribe the GPU
-        std::uint32_t turns = 1;  ///< of each warp
+        std::uint32_t iterations = 1;  ///< of each warp
     };
-    [[nodiscard]] std::vector<Lifetime> run(const Work& work);
+    [[nodiscard]] std::vector<WarpLifetime> run(const Work& work);
     /// The instruction that is repeated, per cycle and SM: of all that was done, in the time of the SM that took
     /// longest.
     [[nodiscard]] double rate(const Work& work, const OccupancyHistory& history) const;
     /// Turns of which one warp on each SM alone takes so many cycles.
-    [[nodiscard]] std::uint32_t turns_for(double cycles);
+    [[nodiscard]] std::uint32_t iterations_for(double cycles);
     [[nodiscard]] const MixShape& shape() const { return shape_; }
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
@@ -40,6 +40,6 @@ private:
 };
 
 /// Arguments: those of the lines, turns (u32), zero (f32), records (u64).
-[[nodiscard]] ptx::KernelBuilder lifetimes_kernel(ptx::Target target, const MixShape& shape);
+[[nodiscard]] ptx::KernelBuilder fixed_work_mix_kernel(ptx::Target target, const MixShape& shape);
 
 }  // namespace gputomo::measure

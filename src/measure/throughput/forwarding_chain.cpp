@@ -1,4 +1,4 @@
-#include "measure/throughput/forward.hpp"
+#include "measure/throughput/forwarding_chain.hpp"
 
 #include "results/estimates.hpp"
 
@@ -20,8 +20,8 @@ constexpr std::uint32_t kMinusZero = 0x80000000;
 
 }  // namespace
 
-ptx::KernelBuilder forward_kernel(ptx::Target target, Beside beside, bool moves_vanish) {
-    const bool shared = beside == Beside::shared;
+ptx::KernelBuilder forwarding_kernel(ptx::Target target, CoIssued other, bool moves_vanish) {
+    const bool shared = other == CoIssued::shared;
     ptx::KernelBuilder k(shared ? "forward_shared" : "forward_sfu", target);
     const Reg stamps = k.param(Type::u64, "stamps"), zero = k.param(Type::f32, "zero");
     const Reg word = k.dynamic_shared(), value = k.reg(Type::b32), address = k.reg(Type::u32),
@@ -48,19 +48,19 @@ ptx::KernelBuilder forward_kernel(ptx::Target target, Beside beside, bool moves_
     return k;
 }
 
-ForwardChain::ForwardChain(device::Device& device, Beside beside)
-    : kernel_(compile(device, beside)), stamps_(device, kThreads) {}
+ForwardingChain::ForwardingChain(device::Device& device, CoIssued other)
+    : kernel_(compile(device, other)), stamps_(device, kThreads) {}
 
 /// A compiler forwards the move of an address. Where there is no machine code, there may be no compiler that does, and
 /// none that would convert anything.
-CompiledKernel ForwardChain::compile(device::Device& device, Beside beside) {
+CompiledKernel ForwardingChain::compile(device::Device& device, CoIssued other) {
     const std::vector<CodeExpectation> expected = {GrowingCode{.operations = 2 * kLength}};
-    CompiledKernel kernel(device, forward_kernel(target_of(device), beside, true), expected);
+    CompiledKernel kernel(device, forwarding_kernel(target_of(device), other, true), expected);
     if (kernel.module().machine_code()) return kernel;
-    return {device, forward_kernel(target_of(device), beside, false), expected};
+    return {device, forwarding_kernel(target_of(device), other, false), expected};
 }
 
-double ForwardChain::cycles() {
+double ForwardingChain::cycles() {
     std::vector<double> samples;
     for (int i = 0; i < kLaunches; ++i) {
         kernel_.launch({1}, {kThreads}, device::Arguments().add(stamps_.address()).add(kMinusZero), Bytes{4});

@@ -11,7 +11,7 @@ namespace gputomo::measure {
 /// How often an operand of `other` lies in the bank of an operand of `arithmetic`, where any of the one kind meets any
 /// of the other: the mean over what is read and what is written, of the instructions inside loops. Banks are even and
 /// odd registers, as since compute capability 7.0; a wide operand lies in both. Nothing where either kind is missing.
-[[nodiscard]] std::optional<double> shared_bank_share(const device::KernelCode& code, std::string_view arithmetic,
-                                                      std::string_view other);
+[[nodiscard]] std::optional<double> register_bank_overlap(const device::KernelCode& code, std::string_view arithmetic,
+                                                          std::string_view other);
 
 }  // namespace gputomo::measure

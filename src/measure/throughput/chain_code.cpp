@@ -1,4 +1,4 @@
-#include "measure/throughput/chains.hpp"
+#include "measure/throughput/chain_code.hpp"
 
 #include "ptx/names.hpp"
 

@@ -1,4 +1,4 @@
-#include "measure/mix/fitting_turn.hpp"
+#include "measure/mix/fitting_loop_length.hpp"
 
 #include "measure/mix/mix_throughput.hpp"
 
@@ -19,15 +19,15 @@ constexpr int kParts[] = {4, 2};
 constexpr double kFaster = 1.01;
 
 std::vector<int> lengths() {
-    std::vector<int> all{kTurn};
+    std::vector<int> all{kLoopLength};
     while (all.size() < kLengths) all.push_back(all.back() - all.back() / kShorterBy);
     return all;
 }
 
 /// Adds per cycle by occupancy; 0 where it was not attained.
-std::vector<double> rates(device::Device& device, int turn) {
+std::vector<double> rates(device::Device& device, int loop_length) {
     auto unused = LinkedArray::ring(device, 1);
-    MixThroughput adds(device, {.arithmetic_only = true, .turn = turn}, unused);
+    MixThroughput adds(device, {.arithmetic_only = true, .loop_length = loop_length}, unused);
     std::vector<double> found;
     for (const int part : kParts)
         found.push_back(adds.instructions_per_cycle(std::max(1, max_warps_of(device) / part)).value_or(0));
@@ -36,15 +36,15 @@ std::vector<double> rates(device::Device& device, int turn) {
 
 }  // namespace
 
-int fitting_turn(device::Device& device) {
-    const auto turns = lengths();
-    int best = turns.back();
+int fitting_loop_length(device::Device& device) {
+    const auto iterations = lengths();
+    int best = iterations.back();
     std::vector<double> shorter;  // the best rates of all turns that are shorter than the next
-    for (auto turn = turns.rbegin(); turn != turns.rend(); ++turn) {
-        const auto found = rates(device, *turn);
+    for (auto loop_length = iterations.rbegin(); loop_length != iterations.rend(); ++loop_length) {
+        const auto found = rates(device, *loop_length);
         shorter.resize(found.size());
         if (std::ranges::equal(shorter, found, [](double before, double now) { return before <= kFaster * now; }))
-            best = *turn;
+            best = *loop_length;
         std::ranges::transform(found, shorter, shorter.begin(),
                                [](double now, double before) { return std::max(now, before); });
     }

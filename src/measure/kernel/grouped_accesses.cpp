@@ -1,4 +1,4 @@
-#include "measure/kernel/issued_together.hpp"
+#include "measure/kernel/grouped_accesses.hpp"
 
 #include <cstddef>
 
@@ -6,13 +6,13 @@ namespace gputomo::measure {
 
 using ptx::Reg;
 
-Reg append_never(ptx::KernelBuilder& k, Reg pointer) {
+Reg append_false_predicate(ptx::KernelBuilder& k, Reg pointer) {
     const Reg never = k.reg(ptx::Type::pred);
     k("setp.eq.u64", never, pointer, 0);
     return never;
 }
 
-void append_use(ptx::KernelBuilder& k, std::span<const Reg> results, Reg sum) {
+void append_joint_use(ptx::KernelBuilder& k, std::span<const Reg> results, Reg sum) {
     // Each first meets the last one, so that none can be used before that is issued.
     for (std::size_t i = 0; i + 1 < results.size(); ++i) k("add.u32", results[i], results[i], results.back());
     for (std::size_t apart = 1; apart < results.size(); apart *= 2)

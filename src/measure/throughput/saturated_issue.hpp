@@ -10,7 +10,7 @@
 namespace gputomo::measure {
 
 /// Instructions of one SM per cycle.
-struct CrowdRates {
+struct SaturatedIssueRates {
     double adds = 0, functions = 0, shared_loads = 0, global_loads = 0;
     double loops = 0;  ///< what the loops of all of them take besides
     [[nodiscard]] double units() const { return adds + functions + shared_loads; }
@@ -20,21 +20,21 @@ struct CrowdRates {
 /// One block on one SM, as large as it can be. Of each scheduler's warps some add, some compute special functions and
 /// some load from shared memory, in kChains independent chains each, and up to half load from global memory, until a
 /// window of time is over.
-class Crowd {
+class SaturatedIssue {
 public:
     /// `schedulers` of an SM, to which warps are dealt in turn.
-    Crowd(device::Device& device, int schedulers);
+    SaturatedIssue(device::Device& device, int schedulers);
 
     /// Whether each scheduler has a warp of each kind.
     [[nodiscard]] bool fits() const { return warps_ >= kKinds * schedulers_; }
     /// With the loads from global memory, or with their warps gone.
-    [[nodiscard]] CrowdRates rates(bool global_loads);
+    [[nodiscard]] SaturatedIssueRates rates(bool global_loads);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
     /// Kinds of work, and chains of a warp's adds, functions and loads from shared memory: few warps then fill a unit.
     static constexpr int kKinds = 4, kChains = 4;
     /// Instructions of a turn, in all chains together.
-    static constexpr int kTurn = 192;
+    static constexpr int kLoopLength = 192;
 
 private:
     CompiledKernel kernel_;
@@ -45,6 +45,6 @@ private:
 
 /// Arguments: records (u64), line (u64, a word for each lane), roles (u64, by warp: 0 to 3 for the kinds, else it ends
 /// at once), window (u32, cycles), seed (f32).
-[[nodiscard]] ptx::KernelBuilder crowd_kernel(ptx::Target target);
+[[nodiscard]] ptx::KernelBuilder saturated_issue_kernel(ptx::Target target);
 
 }  // namespace gputomo::measure

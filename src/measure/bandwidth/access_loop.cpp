@@ -1,7 +1,7 @@
-#include "measure/bandwidth/accesses.hpp"
+#include "measure/bandwidth/access_loop.hpp"
 
 #include "measure/kernel/device_facts.hpp"
-#include "measure/kernel/issued_together.hpp"
+#include "measure/kernel/grouped_accesses.hpp"
 
 #include <fmt/format.h>
 
@@ -47,7 +47,7 @@ std::int64_t most_blocks(const device::Device& device) { return sms_of(device); 
 std::string_view past_near(ptx::Target target) { return target.sm >= 20 ? ".cg" : ""; }
 
 struct Parting {
-    Reg never;  ///< append_never
+    Reg never;  ///< append_false_predicate
     ptx::Label out;
 };
 
@@ -86,7 +86,7 @@ void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg ot
         k("xor.b32", sum, sum, low);
     }
     k.when(parting.never)("bra", parting.out);
-    append_use(k, results, sum);
+    append_joint_use(k, results, sum);
     if (form.kind == AccessKind::store && form.count > 0) k("membar.gl");
     if (form.kind != AccessKind::async || form.count == 0) return;
     k("cp.async.commit_group");
@@ -103,7 +103,7 @@ Place append_place(ptx::KernelBuilder& k, Reg every) {
     const Reg thread = k.special(SpecialRegister::tid_x), in_block = k.reg(Type::u32), lane = k.reg(Type::u32),
               warp = k.reg(Type::u32), over = k.reg(Type::u32);
     k("shr.u32", in_block, thread, 5);
-    k("and.b32", lane, thread, Accesses::kWarp - 1);
+    k("and.b32", lane, thread, AccessLoop::kWarp - 1);
     k("rem.u32", over, in_block, every);
     k("div.u32", warp, in_block, every);
     const Reg threads = k.special(SpecialRegister::ntid_x), of_block = k.reg(Type::u32), takes = k.reg(Type::pred);
@@ -132,14 +132,14 @@ std::string_view name_of(AccessKind kind) {
     return kNames[static_cast<std::size_t>(kind)];
 }
 
-ptx::KernelBuilder accesses_kernel(ptx::Target target, AccessForm form) {
+ptx::KernelBuilder access_loop_kernel(ptx::Target target, AccessForm form) {
     ptx::KernelBuilder k(fmt::format("{}_{}x{}_span{}{}", name_of(form.kind), form.count, form.bytes, form.span,
                                      form.mixed ? "_mixed" : ""),
                          target);
     const Reg base = k.param(Type::u64, "base"), lanes = k.param(Type::u64, "lanes"),
               start = k.param(Type::u32, "start"), mask = k.param(Type::u32, "mask");
     const Reg step = k.param(Type::u32, "step"), every = k.param(Type::u32, "every"), zero = k.param(Type::u32, "zero"),
-              turns = k.param(Type::u32, "turns");
+              iterations = k.param(Type::u32, "turns");
     const Reg results = k.param(Type::u64, "results");
     const Reg other_base = form.mixed ? k.param(Type::u64, "other_base") : base,
               other_mask = form.mixed ? k.param(Type::u32, "other_mask") : mask;
@@ -156,8 +156,8 @@ ptx::KernelBuilder accesses_kernel(ptx::Target target, AccessForm form) {
     const ptx::Label out = k.label();
     k("bar.sync", 0);
     k.unless(place.takes)("bra", out);
-    const Reg never = append_never(k, base), begin = k.clock_after(at);
-    k.loop(turns, [&] {
+    const Reg never = append_false_predicate(k, base), begin = k.clock_after(at);
+    k.loop(iterations, [&] {
         const Reg wrapped = k.reg(Type::u32);
         k("and.b32", wrapped, at, mask);
         const Reg address = k.element(mine, wrapped, Bytes{1});
@@ -184,9 +184,9 @@ ptx::KernelBuilder accesses_kernel(ptx::Target target, AccessForm form) {
     return k;
 }
 
-Accesses::Accesses(device::Device& device, AccessForm form, const std::function<std::uint32_t(int)>& offset_of)
+AccessLoop::AccessLoop(device::Device& device, AccessForm form, const std::function<std::uint32_t(int)>& offset_of)
     : form_(form),
-      kernel_(device, accesses_kernel(target_of(device), form), expected_code(form)),
+      kernel_(device, access_loop_kernel(target_of(device), form), expected_code(form)),
       results_(device, Bytes{most_blocks(device) * kMostWarps * static_cast<std::int64_t>(sizeof(Stamp))}),
       lanes_(device, Bytes{kWarp * 4}),
       most_shared_(device.attribute(device::Attribute::max_shared_memory_per_block).value_or(0)) {
@@ -195,7 +195,7 @@ Accesses::Accesses(device::Device& device, AccessForm form, const std::function<
     lanes_.write(offsets);
 }
 
-std::optional<double> Accesses::cycles(AccessShape shape, int turns, AccessArea& area, const AccessArea* other) {
+std::optional<double> AccessLoop::cycles(AccessShape shape, int iterations, AccessArea& area, const AccessArea* other) {
     const auto threads = static_cast<std::uint32_t>(shape.warps * shape.every * kWarp);
     const int most = kernel_.properties().max_threads_per_block;
     if (most > 0 && static_cast<int>(threads) > most) return std::nullopt;
@@ -206,16 +206,16 @@ std::optional<double> Accesses::cycles(AccessShape shape, int turns, AccessArea&
     device::Arguments arguments;
     arguments.add(area.base)
         .add(lanes_.address())
-        .add(static_cast<std::uint32_t>(area.goes_on ? area.at : 0))
+        .add(static_cast<std::uint32_t>(area.continues ? area.at : 0))
         .add(static_cast<std::uint32_t>(area.bytes - 1));
     arguments.add(static_cast<std::uint32_t>(step))
         .add(static_cast<std::uint32_t>(shape.every))
         .add(std::uint32_t{0})
-        .add(static_cast<std::uint32_t>(turns))
+        .add(static_cast<std::uint32_t>(iterations))
         .add(results_.address());
     if (form_.mixed) arguments.add(other->base).add(static_cast<std::uint32_t>(other->bytes - 1));
     kernel_.launch({static_cast<std::uint32_t>(shape.blocks)}, {threads}, arguments, Bytes{landing});
-    area.at = (area.at + step * turns) & (area.bytes - 1);
+    area.at = (area.at + step * iterations) & (area.bytes - 1);
     const auto stamps =
         results_.read<Stamp>(static_cast<std::size_t>(shape.blocks) * static_cast<std::size_t>(shape.warps));
     std::map<std::uint32_t, int> blocks_of_sm;
@@ -235,11 +235,11 @@ std::optional<double> Accesses::cycles(AccessShape shape, int turns, AccessArea&
     return sum / shape.blocks;
 }
 
-std::optional<double> Accesses::turn(AccessShape shape, int turns, int runs, AccessArea& area,
-                                     const AccessArea* other) {
+std::optional<double> AccessLoop::cycles_per_iteration(AccessShape shape, int iterations, int runs, AccessArea& area,
+                                                       const AccessArea* other) {
     double shorter = 0, longer = 0;
     for (int run = 0; run < runs; ++run) {
-        const auto once = cycles(shape, turns, area, other), twice = cycles(shape, 2 * turns, area, other);
+        const auto once = cycles(shape, iterations, area, other), twice = cycles(shape, 2 * iterations, area, other);
         if (!once || !twice) return std::nullopt;
         const bool alike =
             std::abs(*once - shorter) <= kAlike * shorter && std::abs(*twice - longer) <= kAlike * longer;
@@ -248,7 +248,7 @@ std::optional<double> Accesses::turn(AccessShape shape, int turns, int runs, Acc
         if (alike) break;
     }
     if (longer <= shorter) return std::nullopt;
-    return (longer - shorter) / turns;
+    return (longer - shorter) / iterations;
 }
 
 }  // namespace gputomo::measure

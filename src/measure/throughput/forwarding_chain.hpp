@@ -3,22 +3,22 @@
 
 #include "measure/kernel/compiled_kernel.hpp"
 #include "measure/kernel/doubled_timing.hpp"
-#include "measure/throughput/beside.hpp"
+#include "measure/throughput/co_issue.hpp"
 
 namespace gputomo::measure {
 
 /// A chain by one thread in which each of the instruction's results is added to, and each sum is the next one's
 /// operand.
-class ForwardChain {
+class ForwardingChain {
 public:
     /// `beside` is sfu or shared.
-    ForwardChain(device::Device& device, Beside beside);
+    ForwardingChain(device::Device& device, CoIssued other);
     /// Cycles of both together.
     [[nodiscard]] double cycles();
     [[nodiscard]] const CompiledKernel& kernel() const { return kernel_; }
 
 private:
-    static CompiledKernel compile(device::Device& device, Beside beside);
+    static CompiledKernel compile(device::Device& device, CoIssued other);
 
     CompiledKernel kernel_;
     Stamps stamps_;
@@ -26,6 +26,6 @@ private:
 
 /// Arguments: stamps (u64), zero (f32, which is -0). `moves_vanish`: addresses in shared memory are moved to registers
 /// of their own, which a compiler undoes.
-[[nodiscard]] ptx::KernelBuilder forward_kernel(ptx::Target target, Beside beside, bool moves_vanish);
+[[nodiscard]] ptx::KernelBuilder forwarding_kernel(ptx::Target target, CoIssued other, bool moves_vanish);
 
 }  // namespace gputomo::measure

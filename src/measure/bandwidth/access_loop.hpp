@@ -40,25 +40,26 @@ struct AccessShape {
 struct AccessArea {
     device::Address base = 0;
     std::int64_t bytes = 0;
-    bool goes_on = false;  ///< each launch begins where the last one ended, so that nothing of the area is in a cache
+    bool continues = false;  ///< each launch begins where the last one ended, so that nothing of the area is in a cache
     std::int64_t at = 0;
 };
 
-class Accesses {
+class AccessLoop {
 public:
     static constexpr int kWarp = 32, kMostWarps = 32;
 
     /// `offset_of(lane)`: bytes from a warp's place to the lane's. Throws CodeMismatch where the accesses are not what
     /// was written.
-    Accesses(device::Device& device, AccessForm form, const std::function<std::uint32_t(int)>& offset_of);
+    AccessLoop(device::Device& device, AccessForm form, const std::function<std::uint32_t(int)>& offset_of);
 
     /// Cycles of a block, the mean over blocks, in which each warp takes `turns` turns. Nothing where two blocks were
     /// on one SM or a block does not fit. `other`: where every second access of a mixed form goes, at the same places
     /// within it.
-    std::optional<double> cycles(AccessShape shape, int turns, AccessArea& area, const AccessArea* other = nullptr);
+    std::optional<double> cycles(AccessShape shape, int iterations, AccessArea& area,
+                                 const AccessArea* other = nullptr);
     /// Of a turn, from launches of `turns` and of twice as many; the fastest of at most `runs`, fewer where two agree.
-    std::optional<double> turn(AccessShape shape, int turns, int runs, AccessArea& area,
-                               const AccessArea* other = nullptr);
+    std::optional<double> cycles_per_iteration(AccessShape shape, int iterations, int runs, AccessArea& area,
+                                               const AccessArea* other = nullptr);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
     [[nodiscard]] const AccessForm& form() const { return form_; }
 
@@ -70,6 +71,6 @@ private:
     std::int64_t most_shared_;
 };
 
-[[nodiscard]] ptx::KernelBuilder accesses_kernel(ptx::Target target, AccessForm form);
+[[nodiscard]] ptx::KernelBuilder access_loop_kernel(ptx::Target target, AccessForm form);
 
 }  // namespace gputomo::measure

@@ -1,4 +1,4 @@
-#include "measure/throughput/loops.hpp"
+#include "measure/throughput/timed_chains.hpp"
 
 #include "results/estimates.hpp"
 
@@ -132,7 +132,7 @@ ptx::KernelBuilder chain_loop_kernel(ptx::Target target, std::span<const LoopPar
     const Reg stride = k.param(Type::u32, "stride");
     const Reg results = k.param(Type::u64, "results");
     const Reg stamps = k.param(Type::u64, "stamps");
-    const Reg turns = k.param(Type::u32, "turns");
+    const Reg iterations = k.param(Type::u32, "turns");
     const Reg operands = operands_of_lane(k, base, stride);
     auto shared = load_shared(k, base);
     if (std::ranges::any_of(parts, [](const LoopPart& part) { return names(part.operation.code, 'm'); }))
@@ -157,7 +157,8 @@ ptx::KernelBuilder chain_loop_kernel(ptx::Target target, std::span<const LoopPar
                             i / parts[p].chains);
             }
     };
-    append_timed_loop(k, {.stamps = stamps, .waited = chains.front().back().odd, .length = 1, .append = append}, turns);
+    append_timed_loop(k, {.stamps = stamps, .waited = chains.front().back().odd, .length = 1, .append = append},
+                      iterations);
     first = 0;
     for (std::size_t p = 0; p < parts.size(); first += parts[p++].chains)
         store_chains(k, parts[p].operation, chains[p], results, first);
@@ -178,23 +179,23 @@ bool ChainLoop::keeps_idle_loads() const {
            check_code(code, kernel_.name(), LoopedCode{{"LDS"}, loads}).result == results::CodeResult::passed;
 }
 
-double ChainLoop::cycles_of(std::uint32_t turns, int threads) {
+double ChainLoop::cycles_of(std::uint32_t iterations, int threads) {
     device::Arguments arguments;
-    arguments.add(memory_.operands()).add(kStride).add(memory_.results()).add(stamps_.address()).add(turns);
+    arguments.add(memory_.operands()).add(kStride).add(memory_.results()).add(stamps_.address()).add(iterations);
     kernel_.launch({1}, {static_cast<std::uint32_t>(threads)}, arguments);
     return stamps_.cycles_of_n(threads);
 }
 
-double ChainLoop::cycles_per_turn(int warps, int warp_size) {
+double ChainLoop::cycles_per_iteration(int warps, int warp_size) {
     const int threads = warps * warp_size;
-    if (turns_ == 0)
-        turns_ =
+    if (iterations_ == 0)
+        iterations_ =
             static_cast<std::uint32_t>(std::clamp(std::ceil(kSteadyCycles / cycles_of(1, threads)), 1.0, kMostTurns));
-    return cycles_of(turns_, threads) / (static_cast<double>(turns_) * warps);
+    return cycles_of(iterations_, threads) / (static_cast<double>(iterations_) * warps);
 }
 
 double ChainLoop::throughput(int warps, int warp_size) {
-    return warp_size * parts_.front().count / cycles_per_turn(warps, warp_size);
+    return warp_size * parts_.front().count / cycles_per_iteration(warps, warp_size);
 }
 
 }  // namespace gputomo::measure

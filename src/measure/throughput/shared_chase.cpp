@@ -1,4 +1,4 @@
-#include "measure/throughput/shared_kernel.hpp"
+#include "measure/throughput/shared_chase.hpp"
 
 #include <fmt/format.h>
 
@@ -15,13 +15,13 @@ using ptx::Type;
 constexpr int kMaxThreads = 1024;
 
 /// The threads of the block share the work of writing the links; `turns` is how many each writes, at most.
-void append_links(ptx::KernelBuilder& k, Reg memory, Reg links, Reg count, Reg turns) {
+void append_links(ptx::KernelBuilder& k, Reg memory, Reg links, Reg count, Reg iterations) {
     const Reg i = k.special(ptx::SpecialRegister::tid_x);
     const Reg threads = k.special(ptx::SpecialRegister::ntid_x);
     const Reg more = k.reg(Type::pred);
     const Reg from = k.reg(Type::u32);
     const Reg to = k.reg(Type::u32);
-    k.loop(turns, [&] {
+    k.loop(iterations, [&] {
         k("setp.lt.u32", more, i, count);
         const Reg link = k.element(links, i, Bytes{8});
         k.when(more)("ld.global.u32", from, Mem{link});
@@ -53,12 +53,12 @@ ptx::KernelBuilder shared_chase_kernel(ptx::Target target, SharedChase::Shape sh
     ptx::KernelBuilder k(fmt::format("shared_chase_v{}_x{}", shape.width, shape.chains), target);
     const Reg links = k.param(Type::u64, "links");
     const Reg count = k.param(Type::u32, "count");
-    const Reg turns = k.param(Type::u32, "turns");
+    const Reg iterations = k.param(Type::u32, "turns");
     const Reg starts = k.param(Type::u64, "starts");
     const Reg stamps = k.param(Type::u64, "stamps");
     const Reg results = k.param(Type::u64, "results");
     const Reg memory = k.dynamic_shared();
-    append_links(k, memory, links, count, turns);
+    append_links(k, memory, links, count, iterations);
     const std::vector<Reg> chains = k.regs(Type::u32, shape.chains);
     const std::vector<Reg> others = k.regs(Type::u32, 3 * shape.chains);
     const Reg start = k.reg(Type::u32);

@@ -1,6 +1,6 @@
-#include "measure/throughput/crowd.hpp"
+#include "measure/throughput/saturated_issue.hpp"
 
-#include "measure/throughput/beside.hpp"
+#include "measure/throughput/co_issue.hpp"
 #include "measure/throughput/operations.hpp"
 
 #include <algorithm>
@@ -25,24 +25,24 @@ constexpr int kLoop = 5;
 constexpr int kLineBytes = 128, kWordBytes = 4;
 /// Loads from memory that a warp has under way.
 constexpr int kLoads = 8;
-constexpr std::uint32_t kIdle = Crowd::kKinds;
+constexpr std::uint32_t kIdle = SaturatedIssue::kKinds;
 /// Kinds of a scheduler's warps, in their turn: adds, functions, loads from shared memory, loads from global memory;
 /// these take longest and need most warps.
 constexpr std::array<std::uint32_t, 16> kRoles{0, 2, 1, 3, 3, 2, 0, 3, 3, 2, 0, 3, 3, 2, 3, 3};
 
 using Chains = std::vector<Reg>;
 
-Chains registers(ptx::KernelBuilder& k, Type type, int count = Crowd::kChains) {
+Chains registers(ptx::KernelBuilder& k, Type type, int count = SaturatedIssue::kChains) {
     Chains chains;
     for (int i = 0; i < count; ++i) chains.push_back(k.reg(type));
     return chains;
 }
 
 /// Turns of `step` for one chain after the other; what they end with is used.
-void append_turns(ptx::KernelBuilder& k, Reg record, Reg window, const Chains& chains,
-                  const std::function<void(Reg)>& step) {
+void append_iterations(ptx::KernelBuilder& k, Reg record, Reg window, const Chains& chains,
+                       const std::function<void(Reg)>& step) {
     append_window(k, record, window, [&] {
-        k.repeat(Crowd::kTurn / static_cast<int>(chains.size()), [&](int) {
+        k.repeat(SaturatedIssue::kLoopLength / static_cast<int>(chains.size()), [&](int) {
             for (const Reg x : chains) step(x);
         });
     });
@@ -64,62 +64,62 @@ Chains numbers(ptx::KernelBuilder& k, Reg seed) {
 }
 
 void append_kind(ptx::KernelBuilder& k, std::uint32_t kind, Reg record, Reg line, Reg window, Reg seed) {
-    const auto turns = [&](const Chains& chains, const std::function<void(Reg)>& step) {
-        append_turns(k, record, window, chains, step);
+    const auto iterations = [&](const Chains& chains, const std::function<void(Reg)>& step) {
+        append_iterations(k, record, window, chains, step);
     };
-    if (kind == 0) return turns(numbers(k, seed), [&](Reg x) { k("add.rn.f32", x, x, seed); });
+    if (kind == 0) return iterations(numbers(k, seed), [&](Reg x) { k("add.rn.f32", x, x, seed); });
     if (kind == 1) {
         const std::string function(timed_pipelines(k.target())[1].operation.name);
-        return turns(numbers(k, seed), [&](Reg x) { k(function, x, x); });
+        return iterations(numbers(k, seed), [&](Reg x) { k(function, x, x); });
     }
     if (kind == 2) {
         const Reg memory = k.dynamic_shared();
         const Chains words = registers(k, Type::u32);
-        for (int i = 0; i < Crowd::kChains; ++i) {
+        for (int i = 0; i < SaturatedIssue::kChains; ++i) {
             k("add.u32", words[static_cast<std::size_t>(i)], memory, i * kWordBytes);
             k("st.shared.u32", Mem{words[static_cast<std::size_t>(i)]}, words[static_cast<std::size_t>(i)]);
         }
-        return turns(words, [&](Reg at) { k("ld.shared.u32", at, Mem{at}); });
+        return iterations(words, [&](Reg at) { k("ld.shared.u32", at, Mem{at}); });
     }
     // Each waits for the register that an earlier one loads.
     const Reg word = k.element(line, k.special(SpecialRegister::laneid), Bytes{kWordBytes});
     const Chains words = registers(k, Type::u32, kLoads);
     for (const Reg x : words) k("mov.u32", x, 0);
-    turns(words, [&](Reg x) { k("ld.volatile.global.u32", x, Mem{word}); });
+    iterations(words, [&](Reg x) { k("ld.volatile.global.u32", x, Mem{word}); });
 }
 
 }  // namespace
 
-ptx::KernelBuilder crowd_kernel(ptx::Target target) {
+ptx::KernelBuilder saturated_issue_kernel(ptx::Target target) {
     ptx::KernelBuilder k("crowd", target);
     const Reg records = k.param(Type::u64, "records"), line = k.param(Type::u64, "line"),
               roles = k.param(Type::u64, "roles"), window = k.param(Type::u32, "window"),
               seed = k.param(Type::f32, "seed");
     const Reg warp = k.reg(Type::u32), role = k.reg(Type::u32), mine = k.reg(Type::pred);
     k("shr.u32", warp, k.special(SpecialRegister::tid_x), 5);
-    const Reg record = k.element(records, warp, Bytes{sizeof(BesideRecord)});
+    const Reg record = k.element(records, warp, Bytes{sizeof(CoIssueRecord)});
     k("ld.global.u32", role, Mem{k.element(roles, warp, Bytes{kWordBytes})});
     k("bar.sync", 0);
-    for (std::uint32_t kind = 0; kind < Crowd::kKinds; ++kind) {
+    for (std::uint32_t kind = 0; kind < SaturatedIssue::kKinds; ++kind) {
         k("setp.eq.u32", mine, role, static_cast<int>(kind));
         k.if_(mine, [&] { append_kind(k, kind, record, line, window, seed); });
     }
     return k;
 }
 
-Crowd::Crowd(device::Device& device, int schedulers)
-    : kernel_(device, crowd_kernel(target_of(device)),
-              {LoopedCode{{"FADD"}, kTurn}, LoopedCode{{"MUFU"}, kTurn}, LoopedCode{{"LDS", kWordBytes}, kTurn},
-               LoopedCode{{"LDG", kWordBytes}, kTurn}}),
+SaturatedIssue::SaturatedIssue(device::Device& device, int schedulers)
+    : kernel_(device, saturated_issue_kernel(target_of(device)),
+              {LoopedCode{{"FADD"}, kLoopLength}, LoopedCode{{"MUFU"}, kLoopLength},
+               LoopedCode{{"LDS", kWordBytes}, kLoopLength}, LoopedCode{{"LDG", kWordBytes}, kLoopLength}}),
       schedulers_(schedulers),
       warps_(std::max(1, kernel_.properties().max_threads_per_block / kWarp)),
-      records_(device, Bytes{warps_ * static_cast<std::int64_t>(sizeof(BesideRecord))}),
+      records_(device, Bytes{warps_ * static_cast<std::int64_t>(sizeof(CoIssueRecord))}),
       line_(device, Bytes{kLineBytes}),
       roles_(device, Bytes{warps_ * kWordBytes}) {
     device.fill_u32(line_.address(), 0, kLineBytes / kWordBytes);
 }
 
-CrowdRates Crowd::rates(bool global_loads) {
+SaturatedIssueRates SaturatedIssue::rates(bool global_loads) {
     std::vector<std::uint32_t> roles(static_cast<std::size_t>(warps_));
     for (std::size_t warp = 0; warp < roles.size(); ++warp) {
         roles[warp] = kRoles[warp / static_cast<std::size_t>(schedulers_) % kRoles.size()];
@@ -130,15 +130,15 @@ CrowdRates Crowd::rates(bool global_loads) {
         {1}, {static_cast<std::uint32_t>(warps_ * kWarp)},
         device::Arguments().add(records_.address()).add(line_.address()).add(roles_.address()).add(kWindow).add(1.0F),
         Bytes{kChains * kWordBytes});
-    const auto records = records_.read<BesideRecord>(static_cast<std::size_t>(warps_));
+    const auto records = records_.read<CoIssueRecord>(static_cast<std::size_t>(warps_));
     std::array<double, kKinds> rates{};
-    CrowdRates sum;
+    SaturatedIssueRates sum;
     for (std::size_t warp = 0; warp < roles.size(); ++warp) {
         if (roles[warp] == kIdle) continue;
-        const double turns =
-            static_cast<double>(records[warp].turns) / static_cast<double>(records[warp].end - records[warp].start);
-        rates[roles[warp]] += turns * kTurn;
-        sum.loops += turns * kLoop;
+        const double iterations = static_cast<double>(records[warp].iterations) /
+                                  static_cast<double>(records[warp].end - records[warp].start);
+        rates[roles[warp]] += iterations * kLoopLength;
+        sum.loops += iterations * kLoop;
     }
     std::tie(sum.adds, sum.functions, sum.shared_loads, sum.global_loads) =
         std::tie(rates[0], rates[1], rates[2], rates[3]);

@@ -1,4 +1,4 @@
-#include "measure/chase/competition.hpp"
+#include "measure/chase/interference_chase.hpp"
 
 #include "measure/chase/pointer_chase_kernels.hpp"
 #include "measure/kernel/device_facts.hpp"
@@ -13,33 +13,34 @@ constexpr std::uint32_t kBlocksPerSm[] = {2, 8, 16};
 
 std::shared_ptr<device::Module> load_module(device::Device& device, LoadHint hint) {
     ptx::ModuleBuilder module(target_of(device));
-    module.add(competition_kernel(target_of(device), hint));
+    module.add(interference_kernel(target_of(device), hint));
     if (hint == LoadHint::constant) module.add(constant_base_kernel(target_of(device)));
     return device.load(module.text());
 }
 
 }  // namespace
 
-Competition::Competition(device::Device& device, LoadHint hint, device::Address base, device::Texture texture)
+InterferenceChase::InterferenceChase(device::Device& device, LoadHint hint, device::Address base,
+                                     device::Texture texture)
     : device_(device),
       hint_(hint),
       base_(base),
       texture_(texture),
       module_(load_module(device, hint)),
-      kernel_(module_, competition_kernel(target_of(device), hint).name(), {}),
+      kernel_(module_, interference_kernel(target_of(device), hint).name(), {}),
       writer_(device),
-      results_(device, Bytes{sizeof(CompetitionResults) + 16}),
+      results_(device, Bytes{sizeof(InterferenceResults) + 16}),
       sms_(sms_of(device)) {
     if (hint == LoadHint::constant) constants_.emplace(device, module_);
     kernel_.prefer_l1();
 }
 
-std::uint64_t Competition::link_to(device::Address address) const {
+std::uint64_t InterferenceChase::link_to(device::Address address) const {
     if (constants_) return constants_->link_to(address);
     return hint_ == LoadHint::texture ? (address - base_) / 4 : address;
 }
 
-void Competition::set_arrays(std::span<const device::Address> own, std::span<const device::Address> rivals) {
+void InterferenceChase::set_arrays(std::span<const device::Address> own, std::span<const device::Address> rivals) {
     for (const auto order : {own, rivals}) {
         if (constants_)
             constants_->write_cycle(order);
@@ -50,30 +51,31 @@ void Competition::set_arrays(std::span<const device::Address> own, std::span<con
     }
     own_start_ = link_to(own.front());
     rival_start_ = link_to(rivals.front());
-    own_turns_ = static_cast<std::uint32_t>((own.size() + kCompetitionUnroll - 1) / kCompetitionUnroll);
-    rival_turns_ = static_cast<std::uint32_t>((rivals.size() + kCompetitionUnroll - 1) / kCompetitionUnroll);
+    own_iterations_ = static_cast<std::uint32_t>((own.size() + kInterferenceUnroll - 1) / kInterferenceUnroll);
+    rival_iterations_ = static_cast<std::uint32_t>((rivals.size() + kInterferenceUnroll - 1) / kInterferenceUnroll);
 }
 
-std::optional<Competition::Cycles> Competition::cycles(const Walk& walk) {
+std::optional<InterferenceChase::Cycles> InterferenceChase::cycles(const Setup& walk) {
     device::Arguments arguments;
     arguments.add(own_start_)
         .add(rival_start_)
-        .add(walk.own ? own_turns_ : 0)
-        .add(rival_turns_)
-        .add(walk.laps)
+        .add(walk.own ? own_iterations_ : 0)
+        .add(rival_iterations_)
+        .add(walk.passes)
         .add(walk.sm)
         .add(walk.rival);
     arguments.add(results_.address());
     if (hint_ == LoadHint::texture) arguments.add(texture_);
-    const auto a_load = [](std::uint32_t begin, std::uint32_t end, std::uint32_t turns) {
-        return static_cast<double>(end - begin) / (kCompetitionUnroll * static_cast<double>(turns));
+    const auto a_load = [](std::uint32_t begin, std::uint32_t end, std::uint32_t iterations) {
+        return static_cast<double>(end - begin) / (kInterferenceUnroll * static_cast<double>(iterations));
     };
     for (const std::uint32_t blocks : kBlocksPerSm) {
-        device_.fill_u32(results_.address(), 0, sizeof(CompetitionResults) / 4);
+        device_.fill_u32(results_.address(), 0, sizeof(InterferenceResults) / 4);
         kernel_.launch({blocks * sms_}, {1}, arguments);
-        const auto r = results_.read<CompetitionResults>(1).front();
+        const auto r = results_.read<InterferenceResults>(1).front();
         if (r.done != 0)
-            return Cycles{a_load(r.begin, r.end, own_turns_), a_load(r.rival_begin, r.rival_end, rival_turns_)};
+            return Cycles{a_load(r.begin, r.end, own_iterations_),
+                          a_load(r.rival_begin, r.rival_end, rival_iterations_)};
     }
     return std::nullopt;
 }

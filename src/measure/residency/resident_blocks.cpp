@@ -1,4 +1,4 @@
-#include "measure/residency/residency.hpp"
+#include "measure/residency/resident_blocks.hpp"
 
 #include "measure/kernel/device_facts.hpp"
 #include "units/error.hpp"
@@ -53,8 +53,8 @@ std::size_t most_at_once(const std::vector<std::int32_t>& starts, const std::vec
     return most;
 }
 
-ptx::KernelBuilder resident_kernel(ptx::Target target, Resident::Shape shape) {
-    ptx::KernelBuilder k(fmt::format("resident_{}_{}", shape.live, shape.extra_arguments), target);
+ptx::KernelBuilder residency_kernel(ptx::Target target, ResidencyProbe::Shape shape) {
+    ptx::KernelBuilder k(fmt::format("resident_{}_{}", shape.live_values, shape.extra_arguments), target);
     const Reg start = k.entry_clock32();
     const Reg records = k.param(Type::u64, "records");
     const Reg data = k.param(Type::u64, "data");
@@ -62,8 +62,8 @@ ptx::KernelBuilder resident_kernel(ptx::Target target, Resident::Shape shape) {
     for (int i = 0; i < shape.extra_arguments; ++i) static_cast<void>(k.param(Type::u32, fmt::format("unused{}", i)));
     static_cast<void>(k.dynamic_shared());
     // All values are loaded before and used behind the stay, and with what is only known then: they have to be held.
-    const std::vector<Reg> values = k.regs(Type::u32, shape.live);
-    for (int i = 0; i < shape.live; ++i)
+    const std::vector<Reg> values = k.regs(Type::u32, shape.live_values);
+    for (int i = 0; i < shape.live_values; ++i)
         k("ld.volatile.global.u32", values[static_cast<std::size_t>(i)], Mem{data, 4 * i});
     const Reg first = k.reg(Type::pred);
     k("setp.eq.u32", first, k.special(SpecialRegister::tid_x), 0);
@@ -86,25 +86,25 @@ ptx::KernelBuilder resident_kernel(ptx::Target target, Resident::Shape shape) {
     return k;
 }
 
-Resident::Resident(device::Device& device, Shape shape)
+ResidencyProbe::ResidencyProbe(device::Device& device, Shape shape)
     : device_(device),
       shape_(shape),
-      kernel_(device, resident_kernel(target_of(device), shape)),
+      kernel_(device, residency_kernel(target_of(device), shape)),
       data_(device, Bytes{4 * kMostValues}),
       records_(device, Bytes{static_cast<std::int64_t>(sizeof(Record)) * sms_of(device) * kMostBlocksPerSm}) {
     device.fill_u32(data_.address(), 0, static_cast<std::size_t>(kMostValues));
 }
 
-int Resident::own_arguments() { return kOwnArguments; }
+int ResidencyProbe::own_arguments() { return kOwnArguments; }
 
-void Resident::launch(std::uint32_t blocks, int threads, Bytes shared, std::uint32_t cycles) {
+void ResidencyProbe::launch(std::uint32_t blocks, int threads, Bytes shared, std::uint32_t cycles) {
     device::Arguments arguments;
     arguments.add(records_.address()).add(data_.address()).add(cycles);
     for (int i = 0; i < shape_.extra_arguments; ++i) arguments.add(std::uint32_t{0});
     kernel_.launch({blocks}, {static_cast<std::uint32_t>(threads)}, arguments, shared);
 }
 
-bool Resident::launches(int threads) {
+bool ResidencyProbe::can_launch(int threads) {
     try {
         launch(1, threads, Bytes{0}, 0);
         return true;
@@ -114,7 +114,7 @@ bool Resident::launches(int threads) {
     }
 }
 
-int Resident::blocks_per_sm(int threads, Bytes shared, int expected) {
+int ResidencyProbe::blocks_per_sm(int threads, Bytes shared, int expected) {
     const std::uint32_t blocks = sms_of(device_) * std::min(kMostBlocksPerSm, static_cast<std::uint32_t>(expected) + 1);
     launch(blocks, threads, shared, kStay);
     std::map<std::uint32_t, std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>>> by_sm;

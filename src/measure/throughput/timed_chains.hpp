@@ -4,7 +4,7 @@
 
 #include "measure/kernel/compiled_kernel.hpp"
 #include "measure/kernel/doubled_timing.hpp"
-#include "measure/throughput/chains.hpp"
+#include "measure/throughput/chain_code.hpp"
 
 namespace gputomo::measure {
 
@@ -60,7 +60,7 @@ public:
     /// The parts are mixed evenly.
     ChainLoop(device::Device& device, std::vector<LoopPart> parts);
     /// Cycles of an SM for one turn of one warp, with `warps` warps of `warp_size` threads on one SM.
-    [[nodiscard]] double cycles_per_turn(int warps, int warp_size);
+    [[nodiscard]] double cycles_per_iteration(int warps, int warp_size);
     /// Thread operations of the first part per cycle.
     [[nodiscard]] double throughput(int warps, int warp_size);
     /// Whether all loads of idle_operation() are in the machine code, where there is some: compilers drop loads of what
@@ -69,10 +69,10 @@ public:
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
 private:
-    [[nodiscard]] double cycles_of(std::uint32_t turns, int threads);
+    [[nodiscard]] double cycles_of(std::uint32_t iterations, int threads);
 
     std::vector<LoopPart> parts_;
-    std::uint32_t turns_ = 0;  ///< of a run that is long enough; 0 before the first
+    std::uint32_t iterations_ = 0;  ///< of a run that is long enough; 0 before the first
     CompiledKernel kernel_;
     ChainMemory memory_;
     Stamps stamps_;

@@ -1,4 +1,4 @@
-#include "measure/chase/unhidden_lines.hpp"
+#include "measure/chase/unfiltered_line_chase.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -14,8 +14,8 @@ constexpr double kAccident = 0.02;
 constexpr std::uint64_t kLongestLine = 512;
 
 /// Of each load: how many lines of its set come before the tour is back at its own line; counted up to `cache.crowd`.
-std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& offsets, const NearCache& cache) {
-    std::vector<std::uint64_t> until(offsets.size(), cache.crowd);
+std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& offsets, const UpperCache& cache) {
+    std::vector<std::uint64_t> until(offsets.size(), cache.evicting_lines);
     std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> recent;  // of a set: its last lines, newest first
     std::unordered_map<std::uint64_t, std::size_t> last;                   // of a line: its last visit
     for (std::size_t i = 0; i < 2 * offsets.size(); ++i) {
@@ -27,7 +27,7 @@ std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& 
             lines.erase(found);
         }
         lines.insert(lines.begin(), line);
-        if (lines.size() > cache.crowd) lines.pop_back();
+        if (lines.size() > cache.evicting_lines) lines.pop_back();
         last[line] = i;
     }
     return until;
@@ -36,8 +36,8 @@ std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& 
 /// The fewest further lines of a set after which one is gone on a tour through them, up to `most`, or as many as there
 /// is room for.
 std::uint64_t lines_that_evict(const deduce::Chase& chase, double threshold, std::uint64_t way_bytes,
-                               std::uint64_t ways, std::uint64_t most, std::uint64_t room) {
-    for (std::uint64_t others = ways; others < std::min(most, room / way_bytes); ++others) {
+                               std::uint64_t ways, std::uint64_t most, std::uint64_t span) {
+    for (std::uint64_t others = ways; others < std::min(most, span / way_bytes); ++others) {
         deduce::ChaseRequest request{{}, kWarmLaps, kRecordedLaps};
         for (std::uint64_t i = 0; i <= others; ++i) request.offsets.push_back(i * way_bytes);
         const auto latencies = chase(request).latencies;
@@ -50,56 +50,57 @@ std::uint64_t lines_that_evict(const deduce::Chase& chase, double threshold, std
 
 }  // namespace
 
-std::optional<NearCache> near_cache(const deduce::CacheFindings& findings, const deduce::Chase& chase, double threshold,
-                                    std::uint64_t room) {
+std::optional<UpperCache> upper_cache(const deduce::CacheFindings& findings, const deduce::Chase& chase,
+                                      double threshold, std::uint64_t span) {
     if (findings.line.confidence <= 0 || findings.ways.confidence <= 0 || findings.sets.confidence <= 0)
         return std::nullopt;
     const auto line = static_cast<std::uint64_t>(findings.line.value),
                ways = static_cast<std::uint64_t>(findings.ways.value);
     const std::uint64_t way_bytes = line * static_cast<std::uint64_t>(findings.sets.value);
     const auto& policy = findings.policy.name;
-    if (policy == "lru" || policy == "fifo") return NearCache{line, way_bytes, ways};
+    if (policy == "lru" || policy == "fifo") return UpperCache{line, way_bytes, ways};
     // Other policies keep a line now and then for longer than there are ways.
     const std::uint64_t most = ways + ways / 2 + 2;
-    return NearCache{line, way_bytes,
-                     policy.empty() ? lines_that_evict(chase, threshold, way_bytes, ways, most, room) : most};
+    return UpperCache{line, way_bytes,
+                      policy.empty() ? lines_that_evict(chase, threshold, way_bytes, ways, most, span) : most};
 }
 
 /// The loads of a tour and of their neighbours. A chase visits each word once.
-struct UnhiddenLines::Tour {
+struct UnfilteredLineChase::Sequence {
     std::vector<std::uint64_t> offsets;
     std::unordered_set<std::uint64_t> words;   ///< taken
     std::unordered_set<std::uint64_t> blocks;  ///< ways that hold loads of the tour itself
     std::unordered_set<std::uint64_t> spans;   ///< the same, of the longest line that a farther cache may have
 };
 
-UnhiddenLines::UnhiddenLines(deduce::Chase chase, std::vector<NearCache> near, std::uint64_t room, std::uint64_t word)
-    : chase_(std::move(chase)), near_(std::move(near)), room_(room), word_(word), line_(room) {
-    for (const auto& cache : near_) {
+UnfilteredLineChase::UnfilteredLineChase(deduce::Chase chase, std::vector<UpperCache> upper, std::uint64_t span,
+                                         std::uint64_t word)
+    : chase_(std::move(chase)), upper_(std::move(upper)), span_(span), word_(word), line_(span) {
+    for (const auto& cache : upper_) {
         step_ = std::lcm(step_, cache.way_bytes);
         line_ = std::min(line_, cache.line);
     }
 }
 
-void UnhiddenLines::append_neighbours(std::uint64_t offset, const std::vector<std::uint64_t>& missing,
-                                      Tour& tour) const {
-    const auto try_line = [&](std::uint64_t near) {
-        const std::uint64_t begin = near / line_ * line_;
+void UnfilteredLineChase::append_fillers(std::uint64_t offset, const std::vector<std::uint64_t>& missing,
+                                         Sequence& sequence) const {
+    const auto try_line = [&](std::uint64_t upper) {
+        const std::uint64_t begin = upper / line_ * line_;
         for (std::uint64_t word = begin; word < begin + line_; word += word_)
-            if (tour.words.insert(word).second) {
-                tour.offsets.push_back(word);
+            if (sequence.words.insert(word).second) {
+                sequence.offsets.push_back(word);
                 return true;
             }
         return false;
     };
     const auto append = [&](std::uint64_t step, const std::unordered_set<std::uint64_t>& taken, std::uint64_t block,
                             std::uint64_t& count) {
-        const auto try_block = [&](std::uint64_t near) {
-            if (count > 0 && !taken.contains(near / block) && try_line(near)) --count;
+        const auto try_block = [&](std::uint64_t upper) {
+            if (count > 0 && !taken.contains(upper / block) && try_line(upper)) --count;
         };
-        for_each_neighbour(room_ / step, [&](std::uint64_t ways) {
+        for_each_filler_distance(span_ / step, [&](std::uint64_t ways) {
             const std::uint64_t distance = ways * step;
-            if (offset + distance + line_ <= room_) try_block(offset + distance);
+            if (offset + distance + line_ <= span_) try_block(offset + distance);
             if (distance <= offset) try_block(offset - distance);
             return count == 0;
         });
@@ -107,35 +108,35 @@ void UnhiddenLines::append_neighbours(std::uint64_t offset, const std::vector<st
     // Lines that share the sets of all nearer caches serve for all of them.
     const std::uint64_t most = std::ranges::max(missing);
     std::uint64_t left = most;
-    append(step_, tour.blocks, step_, left);
-    for (std::size_t i = 0; left > 0 && i < near_.size(); ++i) {
+    append(step_, sequence.blocks, step_, left);
+    for (std::size_t i = 0; left > 0 && i < upper_.size(); ++i) {
         std::uint64_t own = missing[i] - std::min(missing[i], most - left);
-        append(near_[i].way_bytes, tour.spans, kLongestLine, own);
+        append(upper_[i].way_bytes, sequence.spans, kLongestLine, own);
     }
 }
 
-deduce::ChaseTrace UnhiddenLines::operator()(const deduce::ChaseRequest& request) {
+deduce::ChaseTrace UnfilteredLineChase::operator()(const deduce::ChaseRequest& request) {
     std::vector<std::vector<std::uint64_t>> missing(request.offsets.size());
-    for (const auto& cache : near_) {
+    for (const auto& cache : upper_) {
         const auto until = lines_until_return(request.offsets, cache);
-        for (std::size_t i = 0; i < until.size(); ++i) missing[i].push_back(cache.crowd - until[i]);
+        for (std::size_t i = 0; i < until.size(); ++i) missing[i].push_back(cache.evicting_lines - until[i]);
     }
-    Tour tour;
+    Sequence sequence;
     for (const auto offset : request.offsets) {
-        tour.words.insert(offset);
-        tour.blocks.insert(offset / step_);
-        tour.spans.insert(offset / kLongestLine);
+        sequence.words.insert(offset);
+        sequence.blocks.insert(offset / step_);
+        sequence.spans.insert(offset / kLongestLine);
     }
     std::vector<std::size_t> positions;
     for (std::size_t i = 0; i < request.offsets.size(); ++i) {
-        positions.push_back(tour.offsets.size());
-        tour.offsets.push_back(request.offsets[i]);
-        if (std::ranges::max(missing[i]) > 0) append_neighbours(request.offsets[i], missing[i], tour);
+        positions.push_back(sequence.offsets.size());
+        sequence.offsets.push_back(request.offsets[i]);
+        if (std::ranges::max(missing[i]) > 0) append_fillers(request.offsets[i], missing[i], sequence);
     }
-    const auto all = chase_({tour.offsets, request.warm_laps, request.recorded_laps}).latencies;
+    const auto all = chase_({sequence.offsets, request.warm_laps, request.recorded_laps}).latencies;
     deduce::ChaseTrace trace;
-    for (std::size_t lap = 0; lap < all.size(); lap += tour.offsets.size())
-        for (const auto position : positions) trace.latencies.push_back(all[lap + position]);
+    for (std::size_t pass = 0; pass < all.size(); pass += sequence.offsets.size())
+        for (const auto position : positions) trace.latencies.push_back(all[pass + position]);
     return trace;
 }
 

@@ -14,19 +14,19 @@ namespace gputomo::measure {
 [[nodiscard]] std::size_t most_at_once(const std::vector<std::int32_t>& starts, const std::vector<std::int32_t>& ends);
 
 /// A kernel whose blocks stay for a while, with as many registers or arguments as asked.
-class Resident {
+class ResidencyProbe {
 public:
     struct Shape {
-        int live = 0;             ///< values that each thread holds meanwhile
+        int live_values = 0;      ///< values that each thread holds meanwhile
         int extra_arguments = 0;  ///< besides its own three
     };
-    Resident(device::Device& device, Shape shape);
+    ResidencyProbe(device::Device& device, Shape shape);
 
     /// Most blocks on one SM at once; `expected` is how many there may be, so that the grid has some more.
     [[nodiscard]] int blocks_per_sm(int threads, Bytes shared, int expected);
     /// Whether a block of so many threads can be launched. A device that refuses is asked again for a block of one
     /// warp, and throws what it threw where it refuses that too.
-    [[nodiscard]] bool launches(int threads);
+    [[nodiscard]] bool can_launch(int threads);
     [[nodiscard]] int registers() const { return kernel_.properties().registers_per_thread; }
     [[nodiscard]] bool spills() const { return kernel_.properties().local_per_thread.count() > 0; }
     [[nodiscard]] static int own_arguments();
@@ -41,6 +41,6 @@ private:
     device::Buffer records_;
 };
 
-[[nodiscard]] ptx::KernelBuilder resident_kernel(ptx::Target target, Resident::Shape shape);
+[[nodiscard]] ptx::KernelBuilder residency_kernel(ptx::Target target, ResidencyProbe::Shape shape);
 
 }  // namespace gputomo::measure

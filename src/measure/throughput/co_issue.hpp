@@ -13,58 +13,58 @@
 namespace gputomo::measure {
 
 /// What runs beside the adds, each instruction waiting for the one before.
-enum class Beside : std::uint8_t {
+enum class CoIssued : std::uint8_t {
     sfu,     ///< powers of two
     shared,  ///< loads of one word of shared memory
     global,  ///< loads of one line of global memory, which the nearest cache that there is answers
 };
 
 /// What a warp stores.
-struct BesideRecord {
+struct CoIssueRecord {
     std::uint32_t start = 0, end = 0;  ///< clock of its SM
-    std::uint32_t turns = 0, unused = 0;
+    std::uint32_t iterations = 0, unused = 0;
 };
 
 /// Instructions of one SM per cycle.
-struct BesideRates {
+struct CoIssueRates {
     double adds = 0;
     double others = 0;
 };
 
 /// One block on one SM: its first warps execute the other instruction, or nothing, the rest adds, until a window of
 /// time is over.
-class BesideLoop {
+class CoIssueLoop {
 public:
-    BesideLoop(device::Device& device, Beside beside);
+    CoIssueLoop(device::Device& device, CoIssued other);
 
     /// `busy` of the groups of kGroup warps do not add: they execute the other instruction where `others`, else end at
     /// once.
-    [[nodiscard]] BesideRates rates(int busy, bool others);
+    [[nodiscard]] CoIssueRates rates(int busy, bool others);
     [[nodiscard]] int groups() const { return warps_ / kGroup; }
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
-    /// shared_bank_share() of the adds and the other instruction; nothing where there is no machine code.
-    [[nodiscard]] std::optional<double> bank_share() const;
+    /// register_bank_overlap() of the adds and the other instruction; nothing where there is no machine code.
+    [[nodiscard]] std::optional<double> bank_overlap() const;
 
     /// Warps side by side, as many for each scheduler of an SM with 1, 2 or 4.
     static constexpr int kGroup = 4;
     /// Instructions of a turn, beside a handful of the loop's own.
     /// Both loops fit the smallest instruction cache that an H200 shows, 4 KiB.
-    static constexpr int kTurn = 64;
+    static constexpr int kLoopLength = 64;
 
 private:
-    Beside beside_;
+    CoIssued other_;
     CompiledKernel kernel_;
     int warps_ = 1;
     device::Buffer records_;
     device::Buffer line_;
 };
 
-/// Turns of `append` until `window` cycles are over; stores what the warp did in `record`, a BesideRecord. The clock is
-/// read in each turn.
+/// Turns of `append` until `window` cycles are over; stores what the warp did in `record`, a CoIssueRecord. The clock
+/// is read in each turn.
 void append_window(ptx::KernelBuilder& k, ptx::Reg record, ptx::Reg window, const std::function<void()>& append);
 
 /// Arguments: records (u64), line (u64, each word of which holds its own address), busy (u32, warps that don't add),
 /// others (u32, 0: those end at once), window (u32, cycles), seed (f32).
-[[nodiscard]] ptx::KernelBuilder beside_kernel(ptx::Target target, Beside beside);
+[[nodiscard]] ptx::KernelBuilder co_issue_kernel(ptx::Target target, CoIssued other);
 
 }  // namespace gputomo::measure

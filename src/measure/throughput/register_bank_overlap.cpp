@@ -1,4 +1,4 @@
-#include "measure/throughput/register_banks.hpp"
+#include "measure/throughput/register_bank_overlap.hpp"
 
 #include <array>
 
@@ -43,8 +43,8 @@ double meeting(const Banks& a, double of_a, const Banks& b, double of_b) {
 
 }  // namespace
 
-std::optional<double> shared_bank_share(const device::KernelCode& code, std::string_view arithmetic,
-                                        std::string_view other) {
+std::optional<double> register_bank_overlap(const device::KernelCode& code, std::string_view arithmetic,
+                                            std::string_view other) {
     Operands adds, others;
     for (const auto loop : code.loops())
         for (const auto& instruction : code.instructions().subspan(loop.first, loop.size())) {

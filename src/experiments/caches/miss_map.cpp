@@ -1,0 +1,45 @@
+#include "experiments/caches/miss_map.hpp"
+
+#include "deduce/cache/chase.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace gputomo::experiments {
+namespace {
+
+/// Lines by which the array exceeds the cache: a few sets overflow, the others do not.
+constexpr std::uint64_t kMore = 4;
+/// Passes before and during the recording. Both are chosen values: the map needs enough passes to show the policy.
+constexpr std::uint64_t kWarmPasses = 4, kPasses = 8;
+/// In a map of more lines a single line is too narrow to see.
+constexpr std::uint64_t kMostLines = 4096;
+
+}  // namespace
+
+void add_miss_map(const SequenceLatencies& latencies_of, const MissMapRequest& request,
+                  std::vector<results::Trace>& traces) {
+    if (request.line == 0 || request.capacity == 0) return;
+    const auto lines = request.capacity / request.line + kMore;
+    if (lines > kMostLines || lines * request.line > request.buffer_bytes) return;
+    const auto latencies =
+        latencies_of(deduce::strided(lines * request.line, request.line), kWarmPasses * lines, kPasses * lines);
+    if (latencies.size() < kPasses * lines) return;
+    results::Trace trace{.name = fmt::format("{}/{}_trace", request.experiment, request.cache),
+                         .experiment = request.experiment};
+    trace.columns = {{"line", "number", {}}, {"lap", "number", {}}, {"latency", "cycles", {}}};
+    trace.plot = {.title = fmt::format("Hits and misses, load by load, of an array {} lines larger than {}", kMore,
+                                       request.cache),
+                  .x = "line",
+                  .y = {"lap"},
+                  .shade = "latency"};
+    for (std::uint64_t i = 0; i < kPasses * lines; ++i) {
+        const double row[] = {static_cast<double>(i % lines), static_cast<double>(i / lines + 1), latencies[i]};
+        for (std::size_t column = 0; column < std::size(row); ++column)
+            trace.columns[column].values.push_back(row[column]);
+    }
+    traces.push_back(std::move(trace));
+}
+
+}  // namespace gputomo::experiments
