@@ -152,6 +152,9 @@ struct ClockState {
 /// Device memory that frees itself. Movable.
 class Buffer;
 
+/// Compute capability that introduced mma.sync.m16n8k16 of half precision, 80 for 8.0 (PTX ISA 9.7.14.4).
+inline constexpr int kMmaFromSm = 80;
+
 class Device {
 public:
     Device() = default;
@@ -174,6 +177,8 @@ public:
         int sm = 0;  ///< 90 for sm_90
     };
     [[nodiscard]] virtual PtxTarget ptx_target() const = 0;
+    /// Whether it executes matrix multiply-accumulate: mma.sync.m16n8k16 of half precision.
+    [[nodiscard]] virtual bool executes_mma() const { return ptx_target().sm >= kMmaFromSm; }
     /// nullopt where this device does not know the attribute.
     [[nodiscard]] virtual std::optional<std::int64_t> attribute(Attribute attribute) const = 0;
 

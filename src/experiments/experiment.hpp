@@ -36,10 +36,11 @@ struct Context {
     bool quick = false;
     /// Reports progress in 0..1 and throws Interrupted when the user asked to stop. Call it between launches.
     std::function<void(double fraction, std::string_view what)> progress;
+    Budget budget = usual_budget(device);
 
     /// What the instruments get of it: all but the findings.
     operator measure::Run() const {
-        return {device, seed, quick, clock_step(findings), progress};
+        return {device, seed, quick, clock_step(findings), progress, budget};
     }  // NOLINT(google-explicit-constructor)
 };
 

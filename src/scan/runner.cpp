@@ -73,13 +73,18 @@ private:
         for (const auto* experiment : plan_) {
             if (experiment->compile_ahead == nullptr || experiment->compile_after != done) continue;
             try {
-                experiment->compile_ahead(
-                    {.device = device_, .findings = scan_.findings, .seed = options_.seed, .quick = options_.quick});
+                experiment->compile_ahead({.device = device_,
+                                           .findings = scan_.findings,
+                                           .seed = options_.seed,
+                                           .quick = options_.quick,
+                                           .budget = budget()});
             } catch (const DeviceError&) {
                 return;  // the experiment itself will say so
             }
         }
     }
+
+    [[nodiscard]] measure::Budget budget() const { return options_.budget.value_or(measure::usual_budget(device_)); }
 
     std::string why_not(const experiments::Experiment& experiment) const {
         if (!stopped_.empty()) return stopped_;
@@ -97,7 +102,7 @@ private:
             const double left = whole > 0.02 ? passed / whole * (1 - whole) : -1;
             if (options_.progress) options_.progress(whole, left, fmt::format("{}: {}", experiment.id, what));
         };
-        experiments::Context context{device_, scan_.findings, options_.seed, options_.quick, progress};
+        experiments::Context context{device_, scan_.findings, options_.seed, options_.quick, progress, budget()};
         try {
             progress(0, experiment.title);
             record.outcome = describable(experiment.run(context));

@@ -5,6 +5,7 @@
 #include "machine/machine.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct Scan;
 struct Options {
     std::uint64_t seed = 1;
     bool quick = false;
+    /// How much the experiments may measure; not given: the device's usual budget.
+    std::optional<measure::Budget> budget = {};
     /// Share of the whole plan that is done, seconds left (negative: unknown), what is being done. Throws Interrupted
     /// to stop.
     std::function<void(double fraction, double seconds_left, std::string_view what)> progress;

@@ -98,6 +98,8 @@ public:
                    minor = machine_.identity.compute_capability_minor.value_or(0);
         return {8, 0, static_cast<int>(major * 10 + minor)};
     }
+    /// The simulator has no tensor cores and refuses mma.sync.
+    [[nodiscard]] bool executes_mma() const override { return false; }
     [[nodiscard]] std::optional<std::int64_t> attribute(Attribute attribute) const override;
 
     device::Address allocate(Bytes size) override { return memory_.allocate(static_cast<std::uint64_t>(size.count())); }

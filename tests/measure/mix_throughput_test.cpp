@@ -168,8 +168,8 @@ TEST(LinkedArray, GroupsOfChainsReadLinesOfTheirOwnAtUnequalDistances) {
 
 TEST(MixThroughput, AddsToOneOfTheSumsOfAProduct) {
     const MixShape shape{.access = MixAccess::tensor, .alpha = 3, .chains = 2};
-    ptx::ModuleBuilder builder({7, 0, kTensorFrom});
-    builder.add(mix_kernel({7, 0, kTensorFrom}, shape));
+    ptx::ModuleBuilder builder({7, 0, device::kMmaFromSm});
+    builder.add(mix_kernel({7, 0, device::kMmaFromSm}, shape));
     const auto module = ptx::parse(builder.text());
     const auto first_of = [](const ptx::Operand& vector) {
         return std::get<ptx::Register>(std::get<ptx::VectorRef>(vector.value).elements.front().value);

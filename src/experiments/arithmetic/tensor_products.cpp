@@ -123,7 +123,7 @@ private:
 };
 
 Outcome measure(Context& context) {
-    if (target_of(context.device).sm < kTensorFrom || context.device.simulated()) return {};
+    if (!context.device.executes_mma()) return {};
     return TensorProducts(context).run();
 }
 

@@ -25,9 +25,6 @@ enum class MixAccess : std::uint8_t {
              ///< thread's four sums
 };
 
-/// Compute capability from which on matrices of that shape are multiplied (PTX ISA 9.7.14.4).
-inline constexpr int kTensorFrom = 80;
-
 /// A pointer has 8 bytes and is read by two threads, so that a warp reads one line, as with the 4-byte pointers of
 /// Volkov 2016, 5.1.
 inline constexpr int kMixPointerBytes = 8;

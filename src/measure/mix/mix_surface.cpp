@@ -82,6 +82,11 @@ private:
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     }
 
+    [[nodiscard]] double least_window_us() const {
+        const Budget budget = plan_.budget.value_or(usual_budget(device_));
+        return plan_.window_us.value_or(budget == Budget::full ? kWindowUs : 0);
+    }
+
     /// Cycles from load to dependent load, by one warp on each SM.
     double latency(MixAccess access) {
         const auto found = latencies_.find(access);
@@ -93,7 +98,7 @@ private:
     /// Whether the device has this unit or this cache level. A level exists if its latency is lower than the next
     /// one's.
     bool exists(MixAccess access) {
-        if (access == MixAccess::tensor) return target_of(device_).sm >= kTensorFrom && !device_.simulated();
+        if (access == MixAccess::tensor) return device_.executes_mma();
         if (access == MixAccess::l2) return latency(MixAccess::l2) < (1 - kSameLevel) * latency(MixAccess::global);
         if (access == MixAccess::l1)
             return latency(MixAccess::l1) <
@@ -134,8 +139,7 @@ private:
 
     void add(const MixShape& shape) try {
         MixThroughput mix(device_, shape, arrays_.of(shape.access));
-        if (surface_.sm_mhz)
-            mix.set_least_window(plan_.window_us.value_or(device_.simulated() ? 0 : kWindowUs) * *surface_.sm_mhz);
+        if (surface_.sm_mhz) mix.set_least_window(least_window_us() * *surface_.sm_mhz);
         surface_.checked_kernels +=
             std::ranges::any_of(mix.compiled().code_checks(),
                                 [](const auto& check) { return check.result == results::CodeResult::passed; })

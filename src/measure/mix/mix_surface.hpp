@@ -44,6 +44,8 @@ struct MixPlan {
     /// Least time in us for which streams are counted (MixThroughput::set_least_window). Not given: 200 within a full
     /// budget and none within a small one.
     std::optional<double> window_us = {};
+    /// Not given: the device's usual budget.
+    std::optional<Budget> budget = {};
     std::optional<int> loop_length =
         {};              ///< instructions of a turn; as many as fit (fitting_loop_length.hpp) where not given
     double seconds = 0;  ///< curves that don't begin within this time are left out; 0: none
