@@ -6,6 +6,7 @@
 #include "compare/surface_mixes.hpp"
 #include "machine/json.hpp"
 #include "measure/mix/mix_surface.hpp"
+#include "measure/mix/mix_sweeps.hpp"
 #include "models/cusp.hpp"
 #include "scan/plan.hpp"
 #include "scan/runner.hpp"

@@ -1,5 +1,7 @@
 #include "compare/surface_mixes.hpp"
 
+#include "measure/mix/mix_sweeps.hpp"
+
 #include <algorithm>
 
 namespace gputomo::compare {

@@ -1,5 +1,5 @@
 // The order of the jumps' table: tours of few slots read few of its lines, whatever their steps.
-#include "measure/code_fetch/instruction_chase_kernel.hpp"
+#include "measure/code_fetch/instruction_chase_layout.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 #include "measure/mix/mix_throughput.hpp"
 #include "measure/mix/fitting_loop_length.hpp"
 #include "measure/mix/mix_surface.hpp"
+#include "measure/mix/mix_sweeps.hpp"
 
 #include "machine/json.hpp"
 #include "ptx/parser.hpp"

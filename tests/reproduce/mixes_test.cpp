@@ -2,6 +2,7 @@
 // what they refuse.
 #include "reproduce/mixes.hpp"
 #include "fakes.hpp"
+#include "measure/mix/mix_sweeps.hpp"
 #include "measure/mix/mix_throughput.hpp"
 #include "models/model.hpp"
 #include "sim/simulator.hpp"

@@ -1,5 +1,6 @@
 // The papers that ship: complete, and no row that agrees whatever the GPU is like.
 #include "fakes.hpp"
+#include "measure/mix/mix_sweeps.hpp"
 #include "measure/mix/mix_throughput.hpp"
 #include "models/model.hpp"
 #include "reproduce/agreement.hpp"

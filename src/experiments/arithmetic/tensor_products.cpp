@@ -4,6 +4,7 @@
 
 #include "experiments/clock/clock_watch.hpp"
 #include "measure/kernel/device_facts.hpp"
+#include "measure/mix/mix_arrays.hpp"
 #include "measure/mix/mix_throughput.hpp"
 #include "results/estimates.hpp"
 
@@ -38,10 +39,11 @@ public:
     explicit TensorProducts(Context& context)
         : context_(context),
           schedulers_(static_cast<int>(context.findings.number("issue.schedulers_per_sm").value_or(1))),
-          none_(LinkedArray::ring(context.device, 1)) {}
+          arrays_(context.device) {}
 
     Outcome run() try {
-        const double product = 1 / alone(1, 0.1), pair = 2 / one_warp({.access = MixAccess::tensor, .alpha = 1}, 0.2);
+        const double product = cycles_alone({.access = MixAccess::tensor, .alpha = 0}, 0.1),
+                     pair = 2 * cycles_alone({.access = MixAccess::tensor, .alpha = 1}, 0.2);
         add_latency("pipelines.tensor.latency", product, "tensor_products: a chain of products by one warp of each SM");
         if (const auto add = context_.findings.number("pipelines.sp.latency"))
             add_latency("pipelines.tensor.forward_latency", pair - *add,
@@ -61,27 +63,23 @@ public:
 private:
     [[nodiscard]] MixThroughput mix(const MixShape& shape, double progress) {
         context_.progress(progress, shape.name());
-        MixThroughput mix(context_.device, shape, none_);
+        MixThroughput mix(context_.device, shape, arrays_.of(MixAccess::tensor));
         add_code_checks(mix.compiled(), outcome_);
         return mix;
     }
-    [[nodiscard]] double one_warp(const MixShape& shape, double progress) {
-        const auto found = mix(shape, progress).instructions_per_cycle(1);
+    /// Cycles per instruction with one warp on each SM.
+    [[nodiscard]] double cycles_alone(const MixShape& shape, double progress) {
+        const auto found = mix(shape, progress).cycles_of_one_warp();
         if (!found)
             throw DeviceError(
                 fmt::format("{}: {}: one warp on each SM was not attained", context_.device.name(), shape.name()));
         return *found;
     }
-    [[nodiscard]] double alone(int chains, double progress) {
-        return one_warp({.access = MixAccess::tensor, .alpha = 0, .chains = chains}, progress);
-    }
-    /// With so many warps for each scheduler.
+    /// The highest rate over these numbers of warps on each scheduler.
     [[nodiscard]] double most_of(const MixShape& shape, std::span<const int> of_scheduler, double progress) {
-        auto measured = mix(shape, progress);
-        double most = 0;
-        for (const int warps : of_scheduler)
-            most = std::max(most, measured.instructions_per_cycle(warps * schedulers_).value_or(0));
-        return most;
+        std::vector<int> warps;
+        for (const int count : of_scheduler) warps.push_back(count * schedulers_);
+        return mix(shape, progress).most_instructions_per_cycle(warps);
     }
 
     void add_latency(std::string path, double cycles, std::string method) {
@@ -118,7 +116,7 @@ private:
 
     Context& context_;
     int schedulers_;
-    LinkedArray none_;
+    MixArrays arrays_;
     Outcome outcome_;
 };
 

@@ -3,6 +3,9 @@
 
 #include "experiments/clock/clock_watch.hpp"
 #include "measure/control/divergent_paths.hpp"
+#include "measure/control/nested_ifs.hpp"
+#include "measure/control/spin_within_warp.hpp"
+#include "measure/control/uniform_branches.hpp"
 #include "results/estimates.hpp"
 #include "units/statistics.hpp"
 
@@ -203,7 +206,9 @@ void divergence_cost(Context& context, Outcome& outcome) {
 
 /// Threads that wait for others of their warp make progress only where each is scheduled on its own.
 void spin(Context& context, Outcome& outcome) {
-    const int through = threads_that_got_through(context.device, outcome);
+    SpinWithinWarp loop(context.device);
+    add_code_checks(loop.compiled(), outcome);
+    const int through = loop.threads_that_leave();
     const Evidence evidence{
         fmt::format("control_flow: {} of {} threads of a warp leave a loop in which each waits for the one before",
                     through, kWarp),

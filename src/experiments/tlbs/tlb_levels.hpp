@@ -4,6 +4,7 @@
 #include "deduce/cache/geometry.hpp"
 #include "experiments/experiment.hpp"
 #include "measure/chase/translation_chase.hpp"
+#include "measure/chase/unfiltered_tlb_chase.hpp"
 
 #include <cstdint>
 #include <string>

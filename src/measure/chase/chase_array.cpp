@@ -2,7 +2,7 @@
 
 #include "measure/chase/pointer_chase_kernels.hpp"
 #include "measure/chase/settled_latency.hpp"
-#include "results/estimates.hpp"
+#include "units/statistics.hpp"
 
 #include <algorithm>
 #include <unordered_map>

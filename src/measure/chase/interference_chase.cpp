@@ -1,6 +1,6 @@
 #include "measure/chase/interference_chase.hpp"
 
-#include "measure/chase/pointer_chase_kernels.hpp"
+#include "measure/chase/interference_kernel.hpp"
 #include "measure/kernel/device_facts.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // The pointer chase through a memory: every load's address is what the load before it returned.
 #pragma once
 
+#include "measure/chase/link_writer.hpp"
 #include "measure/kernel/compiled_kernel.hpp"
 
 #include <array>
@@ -29,38 +30,6 @@ struct ChaseRun {
     std::uint32_t loads = 0;          ///< timed loads; a multiple of average_granularity() for average()
     std::optional<std::uint32_t> sm;  ///< run on this SM; nothing: wherever the device puts a lone block
     Bytes shared{0};                  ///< of shared memory that the block takes at least
-};
-
-/// Writes linked lists into device memory: a kernel stores each address at the one before it, so that a few elements
-/// spread over gigabytes cost as little as neighbours.
-class LinkWriter {
-public:
-    explicit LinkWriter(device::Device& device);
-    /// The cycle order[0] -> order[1] -> ... -> order[0].
-    void write_cycle(std::span<const device::Address> order) { write(order, 0); }
-    /// The same as numbers of 4-byte texels of a texture that begins at `base`.
-    void write_texels(std::span<const device::Address> order, device::Address base) { write(order, base); }
-
-private:
-    void write(std::span<const device::Address> order, device::Address texels);
-    device::Device& device_;
-    CompiledKernel kernel_;
-};
-
-/// The constants of a module and what their loads follow. Addresses are offsets in the array.
-class ConstantLinks {
-public:
-    /// The module holds constant_array() and constant_base_kernel().
-    ConstantLinks(device::Device& device, const std::shared_ptr<device::Module>& module);
-    [[nodiscard]] std::uint64_t link_to(device::Address offset) const { return begin_ + offset; }
-    /// Adds the cycle order[0] -> order[1] -> ... to what has been written.
-    void write_cycle(std::span<const device::Address> order);
-
-private:
-    device::Device& device_;
-    device::Address for_host_ = 0;
-    std::uint64_t begin_ = 0;  ///< for loads of constants
-    std::vector<std::uint64_t> links_;
 };
 
 /// Chases pointers with one thread, in two ways that must agree: average() times many loads at once, fine() each load

@@ -15,28 +15,10 @@ inline constexpr std::int64_t kHeaderBytes = 32, kSumOffset = 24;
 inline constexpr std::int64_t kRecordBytes = 2;
 inline constexpr std::uint32_t kLongestReading = 0xffff;
 
-/// What a module may have of constants.
-inline constexpr Bytes kConstantBytes{64 * 1024};
+/// Loads in one record of the kernel that calibrates recording where single readings are disturbed.
+inline constexpr int kLoadsOfPair = 2;
 
-/// Links: u64 addresses, or for `texels` other than 0 u32 numbers of texels from there on.
-[[nodiscard]] ptx::KernelBuilder link_writer_kernel(ptx::Target target);
-/// The constants that a chase with LoadHint::constant follows.
-[[nodiscard]] ptx::ModuleArray constant_array();
-/// Results of interference_kernel: u32 each.
-struct InterferenceResults {
-    std::uint32_t own_claim = 0, rival_claim = 0;
-    std::uint32_t phase = 0;  ///< 1: the own array has been walked through, 2: the rival's, too
-    std::uint32_t begin = 0, end = 0;
-    std::uint32_t done = 0;                        ///< 1: both blocks took part
-    std::uint32_t rival_begin = 0, rival_end = 0;  ///< of the rival's last lap
-};
-static_assert(sizeof(InterferenceResults) % 8 == 0);  // addresses are stored behind it
-
-inline constexpr int kInterferenceUnroll = 8;
-/// A block on one SM walks through its array, then one on another SM through its own, each lap timed, then the first
-/// again, timed.
-[[nodiscard]] ptx::KernelBuilder interference_kernel(ptx::Target target, LoadHint hint);
-/// Stores where the array begins, in the addresses of constants.
-[[nodiscard]] ptx::KernelBuilder constant_base_kernel(ptx::Target target);
+/// `loads` loads of an address each between two clock reads: what the machine code must hold.
+[[nodiscard]] TimedCode timed_loads(LoadHint hint, int loads);
 
 }  // namespace gputomo::measure

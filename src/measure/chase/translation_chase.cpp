@@ -1,26 +1,15 @@
 #include "measure/chase/translation_chase.hpp"
 
-#include "measure/chase/unfiltered_line_chase.hpp"
 #include "units/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <unordered_set>
-#include <utility>
 
 namespace gputomo::measure {
 namespace {
 
-/// Neighbours of a tour lie so far apart in their pages: in different lines of any cache, and in different words on a
-/// later visit.
-constexpr std::uint64_t kSpread = 256 + 8;
-/// The same for textures, whose first cache is small: all lie in one of its sets.
-constexpr std::uint64_t kTextureSpread = 256 + 4;
 constexpr std::uint64_t kLongestLine = 256;
-/// Of a plain array's page, the part that is surely one page.
-constexpr std::uint64_t kSmallPage = 4096;
-constexpr std::uint64_t kLinesOfPage = kSmallPage / kLongestLine;
+constexpr std::uint64_t kLinesOfPage = MappedWindow::kSmallPage / kLongestLine;
 /// Data take at most this share of the last cache, or so many times its capacity; in between neither all hit nor all
 /// miss.
 constexpr std::uint64_t kFittingShare = 8, kTimesCapacity = 2;
@@ -36,42 +25,8 @@ constexpr double kJitter = 7;
 constexpr std::uint64_t kFewestCalmLaps = 3, kCalmLaps = 9, kCalmLoads = 4096;
 /// Share and cycles by which the cost of a cache miss varies.
 constexpr double kMissCostSpread = 0.02, kMissCostCycles = 4;
-/// Windows start where an entry does, however much it spans. In aliased windows the start must be a mapping as well:
-/// the last one before that address.
-constexpr std::uint64_t kAlignment = std::uint64_t{1} << 30;
+
 }  // namespace
-
-MappedWindow MappedWindow::aliased(device::Device& device, std::uint64_t word, std::uint64_t count) {
-    const std::uint64_t bytes = word * count + kAlignment;
-    const auto begin = device.map_aliased(device.mapping_granularity(), Bytes{static_cast<std::int64_t>(word)},
-                                          Bytes{static_cast<std::int64_t>(bytes)});
-    const std::uint64_t until_aligned = (kAlignment - begin % kAlignment) % kAlignment;
-    return {device, begin, {begin + until_aligned / word * word, word * count, word, true}};
-}
-
-MappedWindow MappedWindow::plain(device::Device& device, std::uint64_t bytes, std::uint64_t word,
-                                 std::uint64_t alignment) {
-    const auto begin = device.allocate(Bytes{static_cast<std::int64_t>(bytes + alignment)});
-    return {device, begin, {(begin + alignment - 1) / alignment * alignment, bytes, word, false}};
-}
-
-MappedWindow::MappedWindow(MappedWindow&& other) noexcept
-    : device_(std::exchange(other.device_, nullptr)), begin_(other.begin_), window_(other.window_) {}
-
-MappedWindow::~MappedWindow() {
-    if (device_ != nullptr) device_->free(begin_);
-}
-
-ArrayPlace MappedWindow::place(LoadHint hint) const {
-    const auto page = window_.aliased ? static_cast<std::uint64_t>(device_->mapping_granularity().count()) : kSmallPage;
-    ArrayPlace place{.base = window_.base, .spread = kSpread, .page = page, .aliased = window_.aliased};
-    if (hint != LoadHint::texture) return place;
-    place.spread = kTextureSpread;
-    place.by_page = false;
-    place.texture = device_->linear_texture(window_.base, Bytes{static_cast<std::int64_t>(window_.bytes)},
-                                            device::TexelFormat::u32);
-    return place;
-}
 
 TranslationChase::TranslationChase(const Run& run, const MappedWindow& mapped, DataCaches caches, LoadHint hint,
                                    PageWindows page_windows)
@@ -185,88 +140,6 @@ deduce::ChaseTrace TranslationChase::less_own_page(const deduce::ChaseRequest& r
                                          all.begin() + static_cast<std::ptrdiff_t>(i + lines));
         trace.latencies.push_back(all[i] - mean_near_median(others, clock_step_));
     }
-    return trace;
-}
-
-namespace {
-
-/// Of a few dozen, which a tree would take longer for.
-void insert(std::vector<std::uint64_t>& few, std::uint64_t value) {
-    if (std::ranges::find(few, value) == few.end()) few.push_back(value);
-}
-
-}  // namespace
-
-UnfilteredTlbChase::UnfilteredTlbChase(TranslationChase& chase, std::vector<UpperTlb> upper, std::uint64_t span)
-    : chase_(&chase), upper_(std::move(upper)), span_(span) {
-    for (const auto& tlb : upper_) step_ = std::lcm(step_, tlb.sets * tlb.span);
-}
-
-std::uint64_t UnfilteredTlbChase::end() const {
-    std::uint64_t evicting_entries = 0;
-    for (const auto& tlb : upper_) evicting_entries = std::max(evicting_entries, tlb.evicting_entries);
-    const std::uint64_t neighbours = 2 * (evicting_entries + 8) * step_;
-    return span_ > 2 * neighbours ? span_ - neighbours : 0;
-}
-
-std::uint64_t UnfilteredTlbChase::missing_fillers(const UpperTlb& upper, const Places& sequence,
-                                                  const std::vector<Places>& fillers, std::size_t at,
-                                                  std::unordered_set<std::uint64_t>& between) const {
-    const std::uint64_t own = sequence[at] / upper.span;
-    Places entries;
-    const auto add = [&](std::uint64_t offset) {
-        if (offset / upper.span != own && (offset / upper.span) % upper.sets == own % upper.sets)
-            insert(entries, offset / upper.span);
-        between.insert(offset);
-    };
-    for (std::size_t i = at; i < at + sequence.size() && entries.size() < upper.evicting_entries; ++i) {
-        const std::size_t load = i % sequence.size();
-        if (i > at && sequence[load] / upper.span == own) break;
-        add(sequence[load]);
-        for (const auto offset : fillers[load]) add(offset);
-    }
-    return upper.evicting_entries - std::min<std::uint64_t>(upper.evicting_entries, entries.size());
-}
-
-std::vector<UnfilteredTlbChase::Places> UnfilteredTlbChase::filler_loads(const Places& sequence) const {
-    std::unordered_set<std::uint64_t> taken;
-    for (const auto offset : sequence) taken.insert(offset / step_);
-    std::vector<Places> fillers(sequence.size());
-    std::unordered_set<std::uint64_t> between;
-    // From the last load on, so that what comes before an entry's return is known but for the next lap's begin.
-    for (std::size_t at = sequence.size(); at-- > 0;) {
-        std::uint64_t missing = 0;
-        between.clear();
-        for (const auto& tlb : upper_)
-            missing = std::max(missing, missing_fillers(tlb, sequence, fillers, at, between));
-        const auto try_place = [&](std::uint64_t offset) {
-            if (missing == 0 || taken.contains(offset / step_) || !between.insert(offset).second) return;
-            fillers[at].push_back(offset);
-            --missing;
-        };
-        for_each_filler_distance(span_ / step_, [&](std::uint64_t ways) {
-            const std::uint64_t distance = ways * step_;
-            if (sequence[at] + distance < span_) try_place(sequence[at] + distance);
-            if (distance <= sequence[at]) try_place(sequence[at] - distance);
-            return missing == 0;
-        });
-    }
-    return fillers;
-}
-
-deduce::ChaseTrace UnfilteredTlbChase::operator()(const deduce::ChaseRequest& request) {
-    const auto fillers = filler_loads(request.offsets);
-    deduce::ChaseRequest unhidden{{}, request.warm_laps, request.recorded_laps};
-    std::vector<std::size_t> positions;
-    for (std::size_t i = 0; i < request.offsets.size(); ++i) {
-        positions.push_back(unhidden.offsets.size());
-        unhidden.offsets.push_back(request.offsets[i]);
-        unhidden.offsets.insert(unhidden.offsets.end(), fillers[i].begin(), fillers[i].end());
-    }
-    const auto all = (*chase_)(unhidden).latencies;
-    deduce::ChaseTrace trace;
-    for (std::size_t pass = 0; pass < all.size(); pass += unhidden.offsets.size())
-        for (const auto position : positions) trace.latencies.push_back(all[pass + position]);
     return trace;
 }
 

@@ -1,48 +1,13 @@
 // Chases in which only address translation varies: what a load takes beyond what its data take.
 #pragma once
 
-#include "measure/chase/chase_array.hpp"
+#include "measure/chase/mapped_window.hpp"
 
 #include <cstdint>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 namespace gputomo::measure {
-
-/// A range of virtual addresses and the finest step in which it is walked.
-struct Window {
-    device::Address base = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t word = 0;
-    bool aliased = false;  ///< every word leads to the same physical memory
-};
-
-/// Memory behind a window: where the device can, one physical page at many virtual addresses, so that data stay in a
-/// cache and only translation varies; else a plain array.
-class MappedWindow {
-public:
-    /// One page every `word` bytes, `count` times. Throws DeviceError where the device cannot.
-    static MappedWindow aliased(device::Device& device, std::uint64_t word, std::uint64_t count);
-    static MappedWindow plain(device::Device& device, std::uint64_t bytes, std::uint64_t word,
-                              std::uint64_t alignment = kPlainAlignment);
-    MappedWindow(MappedWindow&& other) noexcept;
-    MappedWindow(const MappedWindow&) = delete;
-    MappedWindow& operator=(const MappedWindow&) = delete;
-    MappedWindow& operator=(MappedWindow&&) = delete;
-    ~MappedWindow();
-    [[nodiscard]] const Window& window() const { return window_; }
-    /// For textures, with one over the window.
-    [[nodiscard]] ArrayPlace place(LoadHint hint) const;
-
-private:
-    static constexpr std::uint64_t kPlainAlignment = std::uint64_t{32} << 20;
-    MappedWindow(device::Device& device, device::Address begin, Window window)
-        : device_(&device), begin_(begin), window_(window) {}
-    device::Device* device_;
-    device::Address begin_;  ///< of the allocation
-    Window window_;
-};
 
 /// What caches measured before do to data.
 struct DataCaches {
@@ -98,41 +63,6 @@ private:
     double clock_step_ = 1;
     ChaseArray array_;
     double cached_ = 0;  ///< latency of a few pages of a plain array
-};
-
-/// A TLB in front of the one that is asked about.
-struct UpperTlb {
-    std::uint64_t span = 0, sets = 0;
-    std::uint64_t evicting_entries =
-        0;  ///< entries of a set that come between two lookups of one until it is surely gone
-};
-
-/// A chase that nearer TLBs hide no lookup from: where the tour comes back to an entry of a nearer TLB too soon, loads
-/// of other entries of the same set come in between (Wong 2010 takes 20 elements instead of 10 for the same end). They
-/// lie an odd number of that TLB's ways away, so that they share no set of the farther TLB with the load itself, whose
-/// ways are longer by a power of two.
-class UnfilteredTlbChase {
-public:
-    /// Stays within the first `room` bytes of the chase's window.
-    UnfilteredTlbChase(TranslationChase& chase, std::vector<UpperTlb> upper, std::uint64_t span);
-    /// Offsets below this are free for the level's own loads.
-    [[nodiscard]] std::uint64_t end() const;
-    [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
-
-private:
-    using Places = std::vector<std::uint64_t>;
-    /// How many further entries of the set of load `at` have to come before the tour is back at its entry; `between`
-    /// gets those that do come.
-    [[nodiscard]] std::uint64_t missing_fillers(const UpperTlb& upper, const Places& sequence,
-                                                const std::vector<Places>& fillers, std::size_t at,
-                                                std::unordered_set<std::uint64_t>& between) const;
-    /// What comes after each load of the tour.
-    [[nodiscard]] std::vector<Places> filler_loads(const Places& sequence) const;
-
-    TranslationChase* chase_;
-    std::vector<UpperTlb> upper_;
-    std::uint64_t span_;
-    std::uint64_t step_ = 1;  ///< bytes; a way of each nearer TLB
 };
 
 }  // namespace gputomo::measure

@@ -2,7 +2,6 @@
 
 #include "measure/code_fetch/fetch_steps.hpp"
 #include "measure/kernel/device_facts.hpp"
-#include "results/estimates.hpp"
 #include "units/statistics.hpp"
 
 #include <fmt/format.h>

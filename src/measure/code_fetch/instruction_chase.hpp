@@ -3,7 +3,7 @@
 #pragma once
 
 #include "deduce/cache/chase.hpp"
-#include "measure/code_fetch/instruction_chase_kernel.hpp"
+#include "measure/code_fetch/instruction_chase_layout.hpp"
 #include "measure/kernel/compiled_kernel.hpp"
 #include "measure/run.hpp"
 

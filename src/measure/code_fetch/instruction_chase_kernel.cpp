@@ -1,12 +1,6 @@
 #include "measure/code_fetch/instruction_chase_kernel.hpp"
 
-#include "device/machine_code.hpp"
-#include "measure/code_fetch/fetch_steps.hpp"
-#include "units/error.hpp"
-
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace gputomo::measure::code_chase {
 namespace {
@@ -145,11 +139,6 @@ struct ChaseState {
     Reg list, at, end, record, turn, total;
 };
 
-/// Instructions that fill up the code: between prologue and dispatcher, and in the dispatcher.
-struct Filling {
-    std::uint32_t before = 0, within = 0;
-};
-
 void append_filling(ptx::KernelBuilder& k, std::uint32_t count, Reg sum) {
     // In turns, so that they cannot be folded into one.
     for (std::uint32_t i = 0; i < count; ++i) k(i % 2 == 0 ? "add.u32" : "xor.b32", sum, sum, 0x1235U + 2 * i);
@@ -192,6 +181,8 @@ void append_dump(ptx::KernelBuilder& k, const ChaseRegisters& p, Reg records) {
         k("st.global.u32", Mem{k.element(p.records, i, Bytes{4}), kHeaderBytes}, word);
     });
 }
+
+}  // namespace
 
 ptx::KernelBuilder chase_kernel(ptx::Target target, std::uint32_t slots, Filling filling) {
     ptx::KernelBuilder k(fmt::format("instruction_chase_{}", slots), target);
@@ -241,61 +232,6 @@ ptx::KernelBuilder chase_kernel(ptx::Target target, std::uint32_t slots, Filling
     return k;
 }
 
-/// As written: what a simulated GPU executes.
-Layout layout_of(const ptx::Module& module) {
-    const auto& kernel = module.kernels.front();
-    const auto is_jump = [](const ptx::Instruction& instruction) { return instruction.opcode == ptx::Opcode::brx; };
-    const auto jump = std::ranges::find_if(kernel.body, is_jump);
-    const auto first = static_cast<std::size_t>(jump - kernel.body.begin()) + 1;
-    const auto& back = std::get<ptx::SymbolRef>(kernel.body[first + kSlotInstructions - 1].sources.front().value);
-    const std::size_t dispatcher = kernel.labels.at(back.name);
-    return {dispatcher, first - dispatcher, first};
-}
-
-/// As compiled: the slots' branches back lie at equal distances; the dispatcher is what they go to.
-std::optional<Layout> layout_of(const device::KernelCode& code, std::uint32_t slots) {
-    constexpr std::size_t kDistance = kSlotInstructions;
-    const auto instructions = code.instructions();
-    const auto same = [&](std::size_t a, std::size_t b) {
-        return instructions[a].is("BRA") && instructions[b].is("BRA") && instructions[a].target &&
-               instructions[a].target == instructions[b].target;
-    };
-    for (std::size_t first = kDistance; first + (slots - 1) * kDistance < instructions.size(); ++first) {
-        std::size_t run = 1;
-        while (run + 1 < slots && same(first, first + run * kDistance)) ++run;
-        if (run + 1 < slots) continue;
-        const std::size_t target = *instructions[first].target;
-        std::size_t jump = target;
-        while (jump + 1 < instructions.size() && !instructions[jump].is("BRX")) ++jump;
-        return Layout{target, jump + 1 - target, first + 1 - kDistance};
-    }
-    return std::nullopt;
-}
-
-/// Fills the dispatcher up to kHead and moves the first slot to a multiple of kAlignment. A kernel of few slots tells
-/// how much it takes.
-Filling find_filling(device::Device& device, std::uint64_t instruction_bytes) {
-    constexpr std::uint32_t kFew = 16;
-    const std::uint64_t aligned = kAlignment / instruction_bytes, head = kHead / instruction_bytes;
-    Filling filling;
-    for (int i = 0; i < 3; ++i) {
-        const auto written = chase_kernel(target_of(device), kFew, filling);
-        const auto layout = layout_in(CompiledKernel(device, written), written, kFew);
-        if (!layout) break;
-        const std::uint64_t length = layout->first_slot - layout->dispatcher;
-        if (i == 0 && !layout->apart() && length <= head)
-            filling.within = static_cast<std::uint32_t>(head - length);
-        else if (layout->first_slot % aligned == 0)
-            break;
-        else
-            filling.before =
-                static_cast<std::uint32_t>((filling.before + aligned - layout->first_slot % aligned) % aligned);
-    }
-    return filling;
-}
-
-}  // namespace
-
 std::uint32_t entries_of(std::uint32_t slots) {
     const std::uint32_t of_group = (slots + kGroups - 1) / kGroups;
     return kGroups * ((of_group + kEntriesOfLine - 1) / kEntriesOfLine * kEntriesOfLine);
@@ -307,20 +243,5 @@ std::uint32_t entry_of(std::uint32_t slot, std::uint32_t slots) {
 }
 
 std::uint64_t visits_of_lines(std::uint64_t lines) { return lines / kGroups * kGroups * kEntriesOfLine; }
-
-std::optional<Layout> layout_in(const CompiledKernel& compiled, const ptx::KernelBuilder& written,
-                                std::uint32_t slots) {
-    const auto& code = compiled.module().machine_code();
-    if (!code) return layout_of(written.build());
-    try {
-        return layout_of(device::decode(device::Cubin(code->cubin), compiled.name()), slots);
-    } catch (const InputError&) {
-        return std::nullopt;  // code that cannot be read: offsets are then those of the slots alone
-    }
-}
-
-ptx::KernelBuilder kernel_of(device::Device& device, std::uint32_t slots) {
-    return chase_kernel(target_of(device), slots, find_filling(device, bytes_of_instruction(device)));
-}
 
 }  // namespace gputomo::measure::code_chase

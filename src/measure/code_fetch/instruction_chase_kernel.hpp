@@ -1,10 +1,9 @@
 // The kernel of the chase through code: a dispatcher and slots, and where the compiler put them.
 #pragma once
 
-#include "measure/kernel/compiled_kernel.hpp"
+#include "ptx/builder.hpp"
 
 #include <cstdint>
-#include <optional>
 
 namespace gputomo::measure::code_chase {
 
@@ -33,18 +32,11 @@ inline constexpr std::uint64_t kEntryBytes = 4, kTableLine = 64;
 /// Visits of a tour that reads no more lines of the table, in whichever of these steps it goes.
 [[nodiscard]] std::uint64_t visits_of_lines(std::uint64_t lines);
 
-/// Where the parts of the code lie, in instructions from the kernel's begin.
-struct Layout {
-    std::size_t dispatcher = 0, length = 0;  ///< up to its jump
-    std::size_t first_slot = 0;
-    /// The compiler put the dispatcher, or a part of it, behind the slots.
-    [[nodiscard]] bool apart() const { return dispatcher > first_slot; }
+/// Instructions that fill up the code: between prologue and dispatcher, and in the dispatcher.
+struct Filling {
+    std::uint32_t before = 0, within = 0;
 };
 
-/// For that device and so many slots, filled up so that the parts lie as they should.
-[[nodiscard]] ptx::KernelBuilder kernel_of(device::Device& device, std::uint32_t slots);
-/// Nothing where the machine code is none that is known.
-[[nodiscard]] std::optional<Layout> layout_in(const CompiledKernel& compiled, const ptx::KernelBuilder& written,
-                                              std::uint32_t slots);
+[[nodiscard]] ptx::KernelBuilder chase_kernel(ptx::Target target, std::uint32_t slots, Filling filling);
 
 }  // namespace gputomo::measure::code_chase

@@ -1,8 +1,8 @@
 // What a branch that splits its warp costs, and the joining behind it.
-#include "measure/control/divergent_paths.hpp"
+#include "measure/control/nested_ifs.hpp"
 
 #include "measure/control/branch_layout.hpp"
-#include "results/estimates.hpp"
+#include "units/statistics.hpp"
 
 namespace gputomo::measure {
 namespace {

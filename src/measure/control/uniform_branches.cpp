@@ -1,10 +1,9 @@
-// Branches that a warp takes, or doesn't take, as a whole; and the loop in which a warp waits for itself.
-#include "measure/control/branch_layout.hpp"
-#include "measure/control/divergent_paths.hpp"
+#include "measure/control/uniform_branches.hpp"
 
 #include "device/machine_code.hpp"
+#include "measure/control/branch_layout.hpp"
 #include "measure/kernel/doubled_timing.hpp"
-#include "results/estimates.hpp"
+#include "units/statistics.hpp"
 
 #include <fmt/format.h>
 
@@ -29,9 +28,6 @@ constexpr int kSkippedPairs = 6;
 constexpr std::uint32_t kSkippedMark = 0x5eed'1000;
 constexpr int kLaunches = 5;
 constexpr int kTimes = 2;
-/// A thread of the stack's kind of warp would spin for ever.
-constexpr std::uint32_t kMostTurns = 20'000;
-
 /// Of code to which untaken branches lead.
 int pieces_of(int branches) { return std::max(2, branches); }
 
@@ -147,48 +143,6 @@ bool UniformBranches::as_written() const {
         all_fall_through(many_, marks_of(kMany, taken_)) != taken_)
         return false;
     return branches_in(few_) == kGroups * kFew && branches_in(many_) == kGroups * kMany;
-}
-
-ptx::KernelBuilder spin_within_warp_kernel(ptx::Target target) {
-    ptx::KernelBuilder k("spin_within_warp", target);
-    const Reg results = k.param(Type::u64, "results");
-    const Reg counter = k.shared("counter", Bytes{4});
-    const Reg thread = k.special(SpecialRegister::tid_x);
-    const Reg seen = k.reg(Type::u32);
-    const Reg iterations = k.reg(Type::u32);
-    const Reg through = k.reg(Type::pred);
-    const Reg more = k.reg(Type::pred);
-    k("st.volatile.shared.u32", Mem{counter}, 0);
-    k("bar.sync", 0);
-    k("mov.u32", iterations, 0);
-    const ptx::Label top = k.label();
-    const ptx::Label out = k.label();
-    k.place(top);
-    k("ld.volatile.shared.u32", seen, Mem{counter});
-    k("setp.eq.u32", through, seen, thread);
-    k.when(through)("bra", out);
-    k("add.u32", iterations, iterations, 1);
-    k("setp.lt.u32", more, iterations, static_cast<std::int64_t>(kMostTurns));
-    k.when(more)("bra", top);
-    k.place(out);
-    k("add.u32", seen, thread, 1);
-    k.when(through)("st.volatile.shared.u32", Mem{counter}, seen);
-    const Reg result = k.reg(Type::u32);
-    k("selp.u32", result, 1, 0, through);
-    k("st.global.u32", Mem{k.element(results, thread, Bytes{4})}, result);
-    return k;
-}
-
-int threads_that_got_through(device::Device& device, results::Outcome& outcome) {
-    CompiledKernel kernel(device, spin_within_warp_kernel(target_of(device)));
-    add_code_checks(kernel, outcome);
-    const device::Buffer results(device, Bytes{4 * kWarp});
-    device::Arguments arguments;
-    arguments.add(results.address());
-    kernel.launch({1}, {kWarp}, arguments);
-    int through = 0;
-    for (const auto one : results.read<std::uint32_t>(kWarp)) through += static_cast<int>(one);
-    return through;
 }
 
 }  // namespace gputomo::measure

@@ -1,5 +1,6 @@
 #include "measure/mix/fitting_loop_length.hpp"
 
+#include "measure/mix/mix_arrays.hpp"
 #include "measure/mix/mix_throughput.hpp"
 
 #include <algorithm>
@@ -26,8 +27,8 @@ std::vector<int> lengths() {
 
 /// Adds per cycle by occupancy; 0 where it was not attained.
 std::vector<double> rates(device::Device& device, int loop_length) {
-    auto unused = LinkedArray::ring(device, 1);
-    MixThroughput adds(device, {.arithmetic_only = true, .loop_length = loop_length}, unused);
+    MixArrays arrays(device);
+    MixThroughput adds(device, {.arithmetic_only = true, .loop_length = loop_length}, arrays.of(MixAccess::sfu));
     std::vector<double> found;
     for (const int part : kParts)
         found.push_back(adds.instructions_per_cycle(std::max(1, max_warps_of(device) / part)).value_or(0));
@@ -37,14 +38,14 @@ std::vector<double> rates(device::Device& device, int loop_length) {
 }  // namespace
 
 int fitting_loop_length(device::Device& device) {
-    const auto iterations = lengths();
-    int best = iterations.back();
-    std::vector<double> shorter;  // the best rates of all turns that are shorter than the next
-    for (auto loop_length = iterations.rbegin(); loop_length != iterations.rend(); ++loop_length) {
-        const auto found = rates(device, *loop_length);
+    const auto candidates = lengths();
+    int best = candidates.back();
+    std::vector<double> shorter;  // the best rates of all shorter loops
+    for (auto candidate = candidates.rbegin(); candidate != candidates.rend(); ++candidate) {
+        const auto found = rates(device, *candidate);
         shorter.resize(found.size());
         if (std::ranges::equal(shorter, found, [](double before, double now) { return before <= kFaster * now; }))
-            best = *loop_length;
+            best = *candidate;
         std::ranges::transform(found, shorter, shorter.begin(),
                                [](double now, double before) { return std::max(now, before); });
     }

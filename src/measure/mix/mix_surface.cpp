@@ -1,15 +1,16 @@
 #include "measure/mix/mix_surface.hpp"
 
-#include <fmt/format.h>
 #include "measure/kernel/device_facts.hpp"
 #include "measure/mix/fitting_loop_length.hpp"
+#include "measure/mix/mix_arrays.hpp"
+#include "measure/mix/mix_sweeps.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cmath>
 #include <map>
-#include <memory>
 
 namespace gputomo::measure {
 namespace {
@@ -21,37 +22,8 @@ constexpr double kSteadyClock = 0.01;
 /// Least time for which streams are counted. An H200's memory stands still for 0.85 us every 100 us, which takes 2% of
 /// a window of 35 us that it falls into and nothing of others.
 constexpr double kWindowUs = 200;
-/// Ring of an L1: a line that the first load brings. Of an L2: this share of it.
-constexpr std::int64_t kL1Lines = 1;
-constexpr std::int64_t kL2Share = 4;
-constexpr std::int64_t kMostL2Lines = std::int64_t{1} << 16;
 /// Two kinds of load are of the same level where their latencies differ by less.
 constexpr double kSameLevel = 0.1;
-
-/// The arrays that the mixes of one device walk through, each made when it is first needed.
-class Arrays {
-public:
-    explicit Arrays(device::Device& device) : device_(device) {}
-
-    LinkedArray& of(MixAccess access) {
-        auto& array = arrays_[access];
-        if (!array) array = std::make_unique<LinkedArray>(make(access));
-        return *array;
-    }
-
-private:
-    [[nodiscard]] LinkedArray make(MixAccess access) {
-        if (access == MixAccess::global) return {device_, max_warps_of(device_), MixThroughput::kMostLines};
-        if (access != MixAccess::l2) return LinkedArray::ring(device_, kL1Lines);
-        const auto lines =
-            device_.attribute(device::Attribute::l2_cache_bytes).value_or(0) / LinkedArray::kLineBytes / kL2Share;
-        return LinkedArray::ring(device_, static_cast<std::int64_t>(std::bit_floor(
-                                              static_cast<std::uint64_t>(std::clamp(lines, kL1Lines, kMostL2Lines)))));
-    }
-
-    device::Device& device_;
-    std::map<MixAccess, std::unique_ptr<LinkedArray>> arrays_;
-};
 
 class Surveyor {
 public:
@@ -92,7 +64,7 @@ private:
         const auto found = latencies_.find(access);
         if (found != latencies_.end()) return found->second;
         MixThroughput mix(device_, {.access = access, .alpha = 0}, arrays_.of(access));
-        return latencies_[access] = 1 / mix.instructions_per_cycle(1).value_or(1);
+        return latencies_[access] = mix.cycles_of_one_warp().value_or(1);
     }
 
     /// Whether the device has this unit or this cache level. A level exists if its latency is lower than the next
@@ -165,7 +137,7 @@ private:
 
     device::Device& device_;
     const MixPlan& plan_;
-    Arrays arrays_;
+    MixArrays arrays_;
     MixSurface& surface_;
     std::map<MixAccess, double> latencies_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

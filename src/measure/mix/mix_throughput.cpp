@@ -2,14 +2,13 @@
 
 #include "device/machine_code.hpp"
 #include "measure/kernel/device_facts.hpp"
+#include "measure/mix/mix_timeline.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <utility>
 
 namespace gputomo::measure {
@@ -45,82 +44,6 @@ constexpr double kUncertain = 0.004;
 constexpr double kMostUncertain = 0.02;
 
 std::uint32_t whole(double cycles) { return static_cast<std::uint32_t>(std::ceil(cycles)); }
-
-/// Clocks wrap round.
-double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast<std::int32_t>(to - from); }
-
-/// What one warp did in the window.
-struct Progress {
-    double iterations = 0;
-    double loop_length = 0;  ///< cycles of one, from mark to mark
-    bool known = true;  ///< its turns at both ends of the window were over before another warp left, and went on under
-                        ///< the conditions of the window
-};
-
-/// Both marks are the first ends of turns behind the ends of the window; the parts of those turns that had been done
-/// before are those of their time. Of a turn that ended when others had left already, it is not known what had been
-/// done before: a warp that waits while others work is fast when they have gone.
-Progress progress_of(const MixRecord& warp, double settle, double window, double first_exit) {
-    const auto since = [&](std::uint32_t time) { return cycles_between(warp.origin, time); };
-    const double from = settle, to = settle + window;
-    Progress progress{.loop_length = cycles_between(warp.settled.time, warp.counted.time) /
-                                     (warp.counted.iterations - warp.settled.iterations)};
-    const auto done_at = [&](const MixRecord::Mark& mark, double time) {
-        const double end = since(mark.time), begin = since(mark.begin);
-        if (end > first_exit) progress.known = false;
-        const double missing = end > first_exit ? 0.5 : (end - time) / (end - begin);
-        return mark.iterations - std::clamp(missing, 0.0, 1.0);
-    };
-    const bool spans = since(warp.settled.time) >= to;  // one turn was under way for the whole window
-    progress.iterations = done_at(spans ? warp.settled : warp.counted, to) - done_at(warp.settled, from);
-    return progress;
-}
-
-/// What the records say of all SMs together.
-struct Timeline {
-    bool balanced = true;                                      ///< every SM had the same number of warps
-    bool resident = true;                                      ///< on every SM the last one came before the window
-    bool lasted = true;                                        ///< no warp ran out of lines before the window was over
-    double skew = 0;                                           ///< most cycles from an SM's origin to a start
-    double iterations_per_cycle = 0;                           ///< sum over SMs
-    double iterations = 0;                                     ///< in all windows
-    double uncertain = 0;                                      ///< turns of which it is not known when they were
-    double slowest = std::numeric_limits<double>::infinity();  ///< turns per cycle of a warp
-    double shortest_turn = std::numeric_limits<double>::infinity();
-};
-
-void add_sm(Timeline& line, const std::vector<MixRecord>& warps, double settle, double window) {
-    double last_arrival = 0, first_exit = std::numeric_limits<double>::infinity();
-    for (const auto& warp : warps) {
-        last_arrival = std::max(last_arrival, cycles_between(warps.front().origin, warp.arrival));
-        first_exit = std::min(first_exit, cycles_between(warps.front().origin, warp.ended.time));
-        line.lasted = line.lasted && cycles_between(warp.origin, warp.counted.time) >= settle + window;
-    }
-    line.resident = line.resident && last_arrival < settle;
-    for (const auto& warp : warps) {
-        const auto progress = progress_of(warp, settle, window, first_exit);
-        if (!progress.known)
-            line.uncertain += 1;
-        else
-            line.skew = std::max(line.skew, cycles_between(warp.origin, warp.start));
-        line.shortest_turn = std::min(line.shortest_turn, progress.loop_length);
-        line.iterations += progress.iterations;
-        line.iterations_per_cycle += progress.iterations / window;
-        line.slowest = std::min(line.slowest, progress.iterations / window);
-    }
-}
-
-Timeline timeline_of(const std::vector<MixRecord>& records, int warps_per_sm, double settle, double window) {
-    std::map<std::uint32_t, std::vector<MixRecord>> by_sm;
-    for (const auto& record : records) by_sm[record.sm].push_back(record);
-    Timeline line;
-    for (const auto& [sm, warps] : by_sm) {
-        (void)sm;
-        line.balanced = line.balanced && std::ssize(warps) == warps_per_sm;
-        add_sm(line, warps, settle, window);
-    }
-    return line;
-}
 
 /// Whether the loop with the mix holds little else: what a loop takes, and a move for few of the addresses (many chains
 /// crowd the registers). Without machine code there is no compiler that leaves anything out.
@@ -220,7 +143,7 @@ std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window
 }
 
 void MixThroughput::probe() {
-    iteration_cycles_ = shortest_iteration_ = timeline_of(run({1, 1}, {1, 1, 1}), 1, 1, 1).shortest_turn;
+    iteration_cycles_ = shortest_iteration_ = mix_timeline_of(run({1, 1}, {1, 1, 1}), 1, 1, 1).shortest_iteration;
 }
 
 std::optional<MixSample> MixThroughput::sample(int warps) {
@@ -241,17 +164,17 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
                 shortest_iteration_,
                 (static_cast<double>(kMostLines / shape_.lines() / shape_.chains) - kBehind) * shortest_iteration_ -
                     window.settle - window.after);
-        const Timeline line =
-            timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
+        const MixTimeline line =
+            mix_timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
         if (!line.balanced || !line.resident) return std::nullopt;
         if (!line.lasted || (longest && line.uncertain > kMostUncertain * line.iterations)) {
-            shortest_iteration_ = std::min(shortest_iteration_, line.shortest_turn) * kShorter;
+            shortest_iteration_ = std::min(shortest_iteration_, line.shortest_iteration) * kShorter;
             continue;
         }
         skew_ = std::max(skew_, line.skew);
         iteration_cycles_ = static_cast<double>(sms_ * warps) / line.iterations_per_cycle;
         // At this occupancy: among more warps the fastest is slower, and its lines last for a longer window.
-        shortest_iteration_ = line.shortest_turn;
+        shortest_iteration_ = line.shortest_iteration;
         if (iteration_cycles_ > kMuchLonger * expected) continue;
         if (longest && window.cycles < iteration_cycles_) return std::nullopt;
         if (line.uncertain > kUncertain * line.iterations && !longest) continue;
@@ -263,8 +186,8 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
                 : static_cast<int>(std::min(kMostWindows, std::ceil(least_window_ / window.cycles - kNearlyWhole)));
         int counted = 1;
         for (int i = 1; i < windows; ++i) {
-            const Timeline again =
-                timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
+            const MixTimeline again =
+                mix_timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
             if (!again.balanced || !again.resident || !again.lasted) continue;
             rate += again.iterations_per_cycle, slowest += again.slowest;
             ++counted;
@@ -285,24 +208,15 @@ std::optional<double> MixThroughput::instructions_per_cycle(int warps) {
     return found ? std::optional(found->instructions_per_cycle) : std::nullopt;
 }
 
-std::vector<int> mix_occupancies(int schedulers, int most) {
-    constexpr int kPerDoubling = 4;
-    std::vector<int> found;
-    for (int step = 1; step * schedulers <= most; ++step) {
-        int doubling = 1;
-        while (2 * doubling <= step) doubling *= 2;
-        if (step % std::max(1, doubling / kPerDoubling) == 0) found.push_back(step * schedulers);
-    }
-    return found;
+std::optional<double> MixThroughput::cycles_of_one_warp() {
+    const auto rate = instructions_per_cycle(1);
+    return rate ? std::optional(1 / *rate) : std::nullopt;
 }
 
-std::vector<int> mix_alphas(bool quick) {
-    constexpr int kMost = 512;
-    std::vector<int> alphas;
-    for (double alpha = 1; alpha <= kMost * 1.01; alpha *= quick ? 4.0 : std::sqrt(2.0))
-        if (const int rounded = static_cast<int>(std::lround(alpha)); alphas.empty() || alphas.back() != rounded)
-            alphas.push_back(rounded);
-    return alphas;
+double MixThroughput::most_instructions_per_cycle(std::span<const int> warps) {
+    double most = 0;
+    for (const int count : warps) most = std::max(most, instructions_per_cycle(count).value_or(0));
+    return most;
 }
 
 }  // namespace gputomo::measure

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace gputomo::measure {
@@ -35,6 +36,11 @@ public:
     /// than it must.
     [[nodiscard]] std::optional<MixSample> sample(int warps);
     [[nodiscard]] std::optional<double> instructions_per_cycle(int warps);
+    /// Cycles per instruction with one warp on each SM. This is the latency if the mix is one chain of one kind of
+    /// instruction. nullopt as in sample().
+    [[nodiscard]] std::optional<double> cycles_of_one_warp();
+    /// The highest rate over these occupancies; 0 if none was attained.
+    [[nodiscard]] double most_instructions_per_cycle(std::span<const int> warps);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
     [[nodiscard]] const MixShape& shape() const { return shape_; }
 
@@ -72,10 +78,5 @@ private:
     double iterations_ = 0;          ///< of its window
     double skew_ = 0;                ///< cycles between starts on one SM
 };
-
-/// Occupancies that are whole numbers of warps for each scheduler (7), some for each doubling; `most` is the last.
-[[nodiscard]] std::vector<int> mix_occupancies(int schedulers, int most);
-/// 1 to 512 in steps of the square root of 2 (7.9), or of 4 in a hurry.
-[[nodiscard]] std::vector<int> mix_alphas(bool quick);
 
 }  // namespace gputomo::measure

@@ -1,6 +1,6 @@
 #include "measure/throughput/forwarding_chain.hpp"
 
-#include "results/estimates.hpp"
+#include "units/statistics.hpp"
 
 #include <vector>
 

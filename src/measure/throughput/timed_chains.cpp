@@ -1,6 +1,6 @@
 #include "measure/throughput/timed_chains.hpp"
 
-#include "results/estimates.hpp"
+#include "units/statistics.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,47 @@
+// Windows of virtual addresses for chases in which only translation varies.
+#pragma once
+
+#include "measure/chase/chase_array.hpp"
+
+#include <cstdint>
+
+namespace gputomo::measure {
+
+/// A range of virtual addresses and the finest step in which it is walked.
+struct Window {
+    device::Address base = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t word = 0;
+    bool aliased = false;  ///< every word leads to the same physical memory
+};
+
+/// Memory behind a window: where the device can, one physical page at many virtual addresses, so that data stay in a
+/// cache and only translation varies; else a plain array.
+class MappedWindow {
+public:
+    /// Of a plain array's page, the part that is surely one page.
+    static constexpr std::uint64_t kSmallPage = 4096;
+
+    /// One page every `word` bytes, `count` times. Throws DeviceError where the device cannot.
+    static MappedWindow aliased(device::Device& device, std::uint64_t word, std::uint64_t count);
+    static MappedWindow plain(device::Device& device, std::uint64_t bytes, std::uint64_t word,
+                              std::uint64_t alignment = kPlainAlignment);
+    MappedWindow(MappedWindow&& other) noexcept;
+    MappedWindow(const MappedWindow&) = delete;
+    MappedWindow& operator=(const MappedWindow&) = delete;
+    MappedWindow& operator=(MappedWindow&&) = delete;
+    ~MappedWindow();
+    [[nodiscard]] const Window& window() const { return window_; }
+    /// For textures, with one over the window.
+    [[nodiscard]] ArrayPlace place(LoadHint hint) const;
+
+private:
+    static constexpr std::uint64_t kPlainAlignment = std::uint64_t{32} << 20;
+    MappedWindow(device::Device& device, device::Address begin, Window window)
+        : device_(&device), begin_(begin), window_(window) {}
+    device::Device* device_;
+    device::Address begin_;  ///< of the allocation
+    Window window_;
+};
+
+}  // namespace gputomo::measure

@@ -1,0 +1,140 @@
+// How PointerChase measures the overhead of its clock reads and of recording.
+#include "measure/chase/pointer_chase.hpp"
+
+#include "measure/chase/pointer_chase_kernels.hpp"
+#include "units/statistics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace gputomo::measure {
+namespace {
+
+constexpr std::uint32_t kCalibrationLoads = 256;
+constexpr std::uint32_t kCalibrationWarm = 16;
+constexpr int kCalibrationRuns = 3;
+/// Runs that differ by more than this a load are disturbed; then single loads are compared with pairs of them, so that
+/// accidents can be left out.
+constexpr double kQuiet = 0.5;
+/// Loads of a record of the kernel that disturbed recording is calibrated with, and how sure the overhead has to be, in
+/// cycles: ranges over SMs are rounded to whole cycles, and what is wrong with the overhead is wrong with all of them.
+constexpr double kSure = 0.06;
+constexpr int kMostDisturbedRuns = 512, kRunsAtOnce = 16;
+constexpr std::uint32_t kDisturbedWarm = 4;
+
+/// Mean of the elements' least readings, where the least one is the most frequent: nothing can be answered sooner,
+/// however jitter falls.
+std::optional<double> floor_of(const std::vector<std::vector<double>>& readings) {
+    double sum = 0, count = 0;
+    for (const auto& of_element : readings) {
+        if (of_element.empty()) continue;
+        std::map<double, int> times;
+        for (const double reading : of_element) ++times[reading];
+        if (std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; }) != times.begin())
+            return std::nullopt;
+        sum += times.begin()->first;
+        ++count;
+    }
+    return count == 0 ? std::nullopt : std::optional(sum / count);
+}
+
+/// Cycles by which the readings of elements go up and down, at least.
+double step_of(const std::vector<std::vector<double>>& readings) {
+    std::int64_t step = 0;
+    for (const auto& of_element : readings)
+        for (const double reading : of_element) step = std::gcd(step, std::llround(reading - of_element.front()));
+    return static_cast<double>(std::max<std::int64_t>(1, step));
+}
+
+}  // namespace
+
+PointerChase::Totals PointerChase::calibration_totals(const ChaseRun& run) {
+    ChaseRun doubled = run;
+    doubled.loads = 2 * run.loads;
+    std::array<std::vector<double>, 4> cycles;  // short and long loop, once and twice as many loads
+    for (int i = 0; i < kCalibrationRuns; ++i) {
+        cycles[0].push_back(cycles_of(average_, run, static_cast<std::uint32_t>(shape_.unroll)).value_or(0));
+        cycles[1].push_back(cycles_of(average_long_, run, average_granularity()).value_or(0));
+        cycles[2].push_back(cycles_of(average_, doubled, static_cast<std::uint32_t>(shape_.unroll)).value_or(0));
+        cycles[3].push_back(cycles_of(average_long_, doubled, average_granularity()).value_or(0));
+    }
+    double spread = 0;
+    for (const auto& c : cycles) {
+        const auto [low, high] = std::ranges::minmax(c);
+        spread = std::max(spread, (high - low) / run.loads);
+    }
+    const auto without_loop = [&](std::size_t at) {
+        return (kLonger * std::ranges::min(cycles[at + 1]) - std::ranges::min(cycles[at])) / (kLonger - 1);
+    };
+    return {without_loop(0), without_loop(2), spread};
+}
+
+void PointerChase::calibrate(device::Address start, std::uint32_t elements) {
+    const std::uint32_t granularity = std::max(1U, std::lcm(average_granularity(), elements));
+    const ChaseRun run{.start = start,
+                       .warm = kCalibrationWarm * elements,
+                       .loads = std::max(1U, kCalibrationLoads / granularity) * granularity};
+    const Totals totals = calibration_totals(run);
+    average_overhead_ = 2 * totals.once - totals.twice;
+    disturbed_ = totals.spread > kQuiet;
+    if (disturbed_) {
+        record_overhead_ = disturbed_record_overhead({.start = start, .warm = kDisturbedWarm * elements}, elements);
+        return;
+    }
+    // The first lap's records hold what the loop's first turn costs in instruction fetches.
+    const std::uint32_t passes = std::min(kCalibrationLoads, loads_a_launch() - elements) / elements;
+    std::vector<double> lap_means;
+    const auto cycles = record({.start = start, .warm = run.warm, .loads = (passes + 1) * elements}, fine_).cycles;
+    for (std::uint32_t pass = 1; pass <= passes && !cycles.empty(); ++pass) {
+        double sum = 0;
+        for (std::uint32_t j = 0; j < elements; ++j) sum += cycles[pass * elements + j];
+        lap_means.push_back(sum / elements);
+    }
+    const double reading = shape_.start_to_start ? std::accumulate(lap_means.begin(), lap_means.end(), 0.0) /
+                                                       static_cast<double>(lap_means.size())
+                                                 : summarise(lap_means).value;
+    record_overhead_ = reading - (totals.twice - totals.once) / run.loads;
+}
+
+double PointerChase::disturbed_record_overhead(ChaseRun run, std::uint32_t elements) {
+    CompiledKernel twice(module_, fine_chase_kernel(target_of(device_), shape_, kLoadsOfPair).name(),
+                         {timed_loads(shape_.hint, kLoadsOfPair)});
+    twice.prefer_l1();
+    // Elements may differ: each has readings of its own, and so has each pair of neighbours.
+    std::vector<std::vector<double>> singles(elements), pairs(elements);
+    run.loads = loads_a_launch();
+    const auto add_records = [&](CompiledKernel& kernel, std::uint32_t loads,
+                                 std::vector<std::vector<double>>& readings) {
+        const auto cycles = record(run, kernel).cycles;
+        for (std::size_t i = elements; i < cycles.size(); ++i) readings[loads * i % elements].push_back(cycles[i]);
+    };
+    const auto mean_of = [](const std::vector<std::vector<double>>& readings) {
+        double sum = 0, squares = 0, count = 0;
+        const double step = step_of(readings);
+        for (const auto& of_element : readings) {
+            if (of_element.empty()) continue;
+            const auto at = location(of_element, step);
+            sum += at.mean, squares += at.uncertainty * at.uncertainty;
+            ++count;
+        }
+        return Location{.mean = sum / count, .uncertainty = std::sqrt(squares) / count};
+    };
+    Location single, pair;
+    for (int runs = 1; runs <= kMostDisturbedRuns; ++runs) {
+        add_records(fine_, 1, singles);
+        add_records(twice, kLoadsOfPair, pairs);
+        if (runs % kRunsAtOnce != 0) continue;
+        single = mean_of(singles), pair = mean_of(pairs);
+        if (std::hypot(2 * single.uncertainty, pair.uncertainty) < kSure) break;
+    }
+    // Jitter only adds to a load that is answered as soon as anything could be; what it adds to two of them is not
+    // twice that. Steps of the clock, too, make the least reading frequent.
+    const auto single_floor = floor_of(singles), pair_floor = floor_of(pairs);
+    if (!shape_.start_to_start && single_floor && pair_floor) return 2 * *single_floor - *pair_floor;
+    return 2 * single.mean - pair.mean;
+}
+
+}  // namespace gputomo::measure
