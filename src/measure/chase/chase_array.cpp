@@ -10,19 +10,20 @@
 namespace gputomo::measure {
 namespace {
 
-/// Static limit of every current GPU; shared memory that a chase beyond the L1 may fill with records.
+/// Shared memory that a chase past the L1 may fill with records. Every GPU allows a block 48 KiB without opting in.
 constexpr std::int64_t kMostShared = 48 * 1024;
+/// The system takes 1 KiB of a block's shared memory on current GPUs.
 constexpr std::int64_t kSharedLeftFree = 1024;
-/// What a launch walks before it records, where launches empty a cache: as much as the first launch and at least two
-/// laps, but no more loads than the largest L1 so far has words.
+/// Most loads that a launch replays before it records, where launches empty a cache. A launch replays what the first
+/// launch walked, and at least two passes. No L1 so far holds more than 32,768 words of 8 bytes.
 constexpr std::uint32_t kMostRewalk = 32768;
-/// A small ring: some lines of any cache.
+/// Elements of the calibration ring: few enough lines for any cache.
 constexpr std::uint32_t kRing = 16;
-/// Slower by more than this than when warm: the data were not there any more.
+/// If loads are slower by more than these cycles than when warm, their data had left the cache.
 constexpr double kEmptied = 8;
 
-/// Chases that may hit the L1, or a texture cache that is the same, record little at a time and leave it its memory;
-/// the others record as much as they can.
+/// Chases that may hit the L1 record little at a time, to leave the L1 its share of the memory. The texture cache may
+/// be the same array. Other chases record as much as they can.
 PointerChase::Shape shape_for(const Run& run, const ArrayPlace& place, LoadHint hint) {
     PointerChase::Shape shape{.hint = hint, .texture_base = place.base, .texture = place.texture};
     shape.start_to_start = run.clock_step > 1;
@@ -32,7 +33,8 @@ PointerChase::Shape shape_for(const Run& run, const ArrayPlace& place, LoadHint 
     return shape;
 }
 
-/// Differs between neighbours at any power of two of pages: multiples of the number itself do not, modulo the page.
+/// A number that differs between pages that are any power of two pages apart. Multiples of the page number itself do
+/// not differ, modulo the page.
 std::uint64_t folded(std::uint64_t page) {
     constexpr int kPlacesLog2 = 4;
     std::uint64_t sum = 0;
@@ -73,7 +75,7 @@ deduce::Chase ChaseArray::chase() {
 std::vector<device::Address> ChaseArray::place_elements(const std::vector<std::uint64_t>& offsets) const {
     std::vector<device::Address> order;
     order.reserve(offsets.size());
-    std::unordered_map<std::uint64_t, std::uint64_t> visits;  // of a page
+    std::unordered_map<std::uint64_t, std::uint64_t> visits;  // visits of a page
     for (const auto offset : offsets) {
         const std::uint64_t page = offset / place_.page;
         const std::uint64_t number = place_.spread == 0 ? 0
@@ -85,7 +87,7 @@ std::vector<device::Address> ChaseArray::place_elements(const std::vector<std::u
 }
 
 std::uint32_t ChaseArray::rewalk_for(std::size_t elements, std::uint64_t warm) const {
-    // Storing the records of the launch before may have pushed some of the array out of a cache: one lap brings it
+    // Storing the records of the previous launch may have pushed some of the array out of a cache. One pass brings it
     // back.
     if (!launches_empty_caches_) return elements <= kMostRewalk ? static_cast<std::uint32_t>(elements) : 0;
     return static_cast<std::uint32_t>(
@@ -109,7 +111,7 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
     if (chase_.disturbed()) return disturbed_mean(order, first, warm, loads, sm);
     const std::uint64_t granularity = chase_.average_granularity();
     const std::uint64_t timed = (loads + granularity - 1) / granularity * granularity;
-    // No walk starts where an earlier one left its traces.
+    // No run starts where an earlier run left its traces in a cache.
     const auto walk_start = [&](int walk) {
         return order[(first + static_cast<std::uint64_t>(walk) * (warm + timed)) % order.size()];
     };
@@ -152,7 +154,8 @@ std::vector<double> ChaseArray::on_sm(const std::vector<device::Address>& writte
                                       std::uint64_t warm, std::uint64_t loads, std::uint32_t sm) {
     run_.progress(fraction_, what_);
     const std::uint64_t begin = first % written.size();
-    // One element more than is visited: where the last load leads to; and clocks with steps read one load more.
+    // The list needs one element beyond the last visited one, which the last load returns. Clocks that step in several
+    // cycles read one load more.
     if (begin + warm + loads + 2 <= written.size())
         return chase_.latencies_of_cycle(std::span(written).subspan(begin), warm, loads, 0, sm);
     auto order = written;

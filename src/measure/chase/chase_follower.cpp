@@ -41,8 +41,8 @@ ChaseFollower::ChaseFollower(ptx::KernelBuilder& k, LoadHint hint, Reg start, Re
         k("mov.u64", at_, start);
     }
     if (hint != LoadHint::constant) return;
-    // The thread's number, which is 0, keeps the compiler from taking the address for one that all threads share,
-    // whose loads take another way.
+    // Adding the thread number, which is 0, hides from the compiler that all threads share the address. Loads from a
+    // shared address take another path.
     const Reg thread = k.reg(Type::u64);
     k("cvt.u64.u32", thread, k.special(SpecialRegister::tid_x));
     k("add.u64", at_, at_, thread);

@@ -11,6 +11,7 @@ namespace gputomo::measure {
 /// "ca", "cg", "volatile", "constant", "texture": part of a kernel's name.
 [[nodiscard]] std::string_view short_name_of(LoadHint hint);
 
+/// Emits the loads of a chase and keeps its position in a register.
 class ChaseFollower {
 public:
     /// `start` (u64) is where the first load goes. `texture` (u64) is used with LoadHint::texture only.
@@ -27,7 +28,7 @@ private:
     LoadHint hint_;
     ptx::Reg texture_;
     ptx::Reg at_;
-    std::vector<ptx::Reg> rest_;  ///< what a texture fetch returns besides
+    std::vector<ptx::Reg> rest_;  ///< further components that a texture fetch returns
 };
 
 }  // namespace gputomo::measure

@@ -8,7 +8,7 @@
 namespace gputomo::measure {
 namespace {
 
-/// Grids of this many blocks an SM, then of more, until both SMs have got one.
+/// Grid sizes in blocks for each SM. The launch is repeated with the next size until both SMs have got a block.
 constexpr std::uint32_t kBlocksPerSm[] = {2, 8, 16};
 
 std::shared_ptr<device::Module> load_module(device::Device& device, LoadHint hint) {

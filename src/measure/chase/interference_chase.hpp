@@ -1,4 +1,4 @@
-// Two blocks on chosen SMs that walk through different arrays: what one loses of a cache or TLB when the other works
+// Two blocks on chosen SMs chase through different arrays: what one loses of a cache or TLB while the other works
 // (Wong 2010, IV-J4).
 #pragma once
 
@@ -14,23 +14,23 @@ namespace gputomo::measure {
 
 class InterferenceChase {
 public:
-    /// For LoadHint::texture `texture` lies over memory from `base` on.
+    /// With LoadHint::texture, `texture` covers the memory from `base` on.
     InterferenceChase(device::Device& device, LoadHint hint, device::Address base = 0, device::Texture texture = 0);
 
-    /// Writes the arrays as cycles; they share no word.
+    /// Writes both arrays as cycles. They must not share a word.
     void set_arrays(std::span<const device::Address> own, std::span<const device::Address> rivals);
-    /// Who walks: the own array's block on SM `sm`, or not at all, then `laps` times the rival's on SM `rival` (0: it
-    /// only waits).
+    /// Who runs: the block on SM `sm` chases through the own array (if `own`), and between its passes the block on SM
+    /// `rival` makes `passes` passes through the rival's array. With `passes` = 0 the rival only waits.
     struct Setup {
         std::uint32_t sm = 0, rival = 0;
         std::uint32_t passes = 0;
         bool own = true;
     };
-    /// Cycles that a load takes: of the own array in a lap behind the rival's; of the rival's in its last lap.
+    /// Cycles per load: of the own array in the pass after the rival's, and of the rival's array in its last pass.
     struct Cycles {
         double own = 0, rival = 0;
     };
-    /// Nothing where no two blocks came to these SMs.
+    /// nullopt if no two blocks reached these SMs.
     [[nodiscard]] std::optional<Cycles> cycles(const Setup& walk);
 
 private:

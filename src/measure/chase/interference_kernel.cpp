@@ -15,15 +15,17 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-/// A block that waits for another one gives up after so many looks.
+/// A block that waits for the other one gives up after this many polls. The number is chosen so that no kernel hangs;
+/// polls of 2^20 last far longer than any pass.
 constexpr std::uint32_t kMostSpins = 1 << 20;
+/// Passes of the own array: two warm it, the last one is timed.
 constexpr std::uint32_t kOwnPasses = 3;
 
-/// `turns` times as many loads as a turn has, and the clock before and behind them.
+/// One pass of `iterations` times kInterferenceUnroll loads, between two clock reads.
 void append_timed_pass(ptx::KernelBuilder& k, ChaseFollower& follower, Reg iterations, const Mem& first,
                        const Mem& last) {
     const Reg begin = k.clock_after(follower.at());
-    // Unrolled, or the loop's own instructions would hide short latencies.
+    // Unrolled: otherwise the loop's own instructions would hide short latencies.
     k.loop(iterations, [&] { k.repeat(kInterferenceUnroll, [&](int) { follower.load(); }); });
     const Reg end = k.clock_after(follower.at());
     k("st.global.u32", first, begin);
@@ -64,13 +66,13 @@ ptx::KernelBuilder interference_kernel(ptx::Target target, LoadHint hint) {
             },
             [] {});
     };
-    // Each load has waited for the one before, so that no fence is needed; and one may empty the L1.
+    // No fence is needed, because each load has waited for the one before. A fence might empty the L1.
     const auto enter = [&](std::uint32_t number) {
         k("st.volatile.global.u32", Mem{results, offsetof(InterferenceResults, phase)}, number);
     };
     claim(sm, offsetof(InterferenceResults, own_claim), no_own);
     ChaseFollower own(k, hint, own_start, texture);
-    // The laps before the timed one run through the same code, which some caches hold beside constants.
+    // The passes before the timed one run through the same code, because some caches hold code beside constants.
     k.loop(kOwnPasses, [&](Reg pass) {
         const Reg timed = k.reg(Type::pred);
         k("setp.eq.u32", timed, pass, kOwnPasses - 1);

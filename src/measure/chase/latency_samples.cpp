@@ -20,14 +20,14 @@ using ptx::Type;
 
 constexpr int kWarp = 32;
 
-/// What a warp stores.
+/// What a warp stores at its end.
 struct WarpRecord {
     std::uint32_t start = 0, end = 0;
-    std::uint32_t pointer = 0;  ///< lower half
+    std::uint32_t pointer = 0;  ///< the lower half of the last pointer
     std::uint32_t sm = 0;
 };
 
-/// Clock reads around nothing, and around a load: what the reads cost is taken off.
+/// Cycles between two clock reads around nothing, and around a load. The first is subtracted as overhead.
 struct Sample {
     std::uint32_t before = 0, start = 0, end = 0;
 };
@@ -46,7 +46,7 @@ void append_sample(ptx::KernelBuilder& k, Reg at, Reg slot, Reg first_lane) {
     k("add.u32", slot, slot, static_cast<int>(sizeof(Sample)));
 }
 
-/// The samples of the warp's block from shared memory to `samples`.
+/// Copies the samples of the warp's block from shared memory to `samples`.
 void append_flush(ptx::KernelBuilder& k, Reg shared, Reg samples, Reg iterations, Reg first_lane) {
     const Reg words = k.reg(Type::u32), block_words = k.reg(Type::u32), from = k.reg(Type::u32), to = k.reg(Type::u64),
               word = k.reg(Type::u32);

@@ -1,4 +1,4 @@
-// Latencies of single loads of one warp on each SM while all warps stream (Volkov 2016, 6.6).
+// Latencies of single loads of one warp on each SM while all warps stream from memory (Volkov 2016, 6.6).
 #pragma once
 
 #include "measure/kernel/compiled_kernel.hpp"
@@ -11,9 +11,10 @@
 
 namespace gputomo::measure {
 
-/// All warps follow chains of pointers, each load waiting for the last. The first warp of as many blocks as there are
-/// SMs times one load of each kSampledOf, keeps the times in shared memory and writes them out when it is through.
-/// Arguments: those of the lines, turns, samplers (blocks), records, samples.
+/// All warps follow chains of pointers, so each load waits for the one before. As many blocks as there are SMs are
+/// samplers. The first warp of a sampler times one load in kSampledOf, keeps the times in shared memory and writes
+/// them out at its end. Arguments: those of line_parameters(), iterations (u32), samplers (u32, blocks), records
+/// (u64), samples (u64).
 [[nodiscard]] ptx::KernelBuilder latency_samples_kernel(ptx::Target target);
 
 class LatencySamples {
@@ -21,15 +22,18 @@ public:
     /// `array` is a stream of at least kLines lines for each warp that the GPU holds.
     LatencySamples(device::Device& device, LinkedArray& array);
 
-    /// One launch with `warps` on each SM; adds the latencies of its middle half to `histogram` (cycles to number). The
-    /// warps' loads per cycle, on all SMs together; nullopt where the occupancy was not attained. Throws DeviceError
-    /// where a pointer came out other than it must.
+    /// Makes one launch with `warps` on each SM and adds the latencies of its middle half to `histogram` (cycles to
+    /// count). Returns the loads of warps per cycle, all SMs together; nullopt if the occupancy was not attained.
+    /// Throws DeviceError if a pointer ends at the wrong place.
     [[nodiscard]] std::optional<double> launch(int warps, std::map<std::int64_t, std::int64_t>& histogram);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
+    /// One load in this many is timed. More would disturb the stream by their clock reads; fewer would need more
+    /// launches.
     static constexpr int kSampledOf = 8;
+    /// Samples of a warp; each loop iteration takes one.
     static constexpr std::int64_t kTurns = 127;
-    /// That a warp reads.
+    /// Lines that a warp reads.
     static constexpr std::int64_t kLines = (kTurns + 1) * kSampledOf;
 
 private:

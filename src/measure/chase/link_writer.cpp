@@ -11,6 +11,7 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
+/// Threads of a block. A chosen value: any number works.
 constexpr std::uint32_t kWriterThreads = 128;
 
 }  // namespace
@@ -37,7 +38,7 @@ ptx::KernelBuilder link_writer_kernel(ptx::Target target) {
     const ptx::Label leave = k.label();
     k("setp.lt.u32", mine, i, count);
     k.unless(mine)("bra", leave);
-    // The list is stored with its first address once more at the end.
+    // The list repeats its first address at the end.
     const Reg entry = k.element(order, i, Bytes{8});
     const Reg from = k.reg(Type::u64);
     const Reg to = k.reg(Type::u64);

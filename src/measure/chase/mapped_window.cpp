@@ -5,13 +5,13 @@
 namespace gputomo::measure {
 namespace {
 
-/// Neighbours of a tour lie so far apart in their pages: in different lines of any cache, and in different words on a
-/// later visit.
+/// Neighbours of a sequence are this many bytes apart within their pages: in different lines of any cache, and in
+/// different words on a later visit.
 constexpr std::uint64_t kSpread = 256 + 8;
-/// The same for textures, whose first cache is small: all lie in one of its sets.
+/// For textures, whose first cache is small, the displacement puts all of them into one of its sets.
 constexpr std::uint64_t kTextureSpread = 256 + 4;
-/// Windows start where an entry does, however much it spans. In aliased windows the start must be a mapping as well:
-/// the last one before that address.
+/// Windows start at a multiple of this, so that a TLB entry starts there however much it spans. An aliased window
+/// starts at the last mapping before such an address.
 constexpr std::uint64_t kAlignment = std::uint64_t{1} << 30;
 
 }  // namespace

@@ -7,22 +7,23 @@
 
 namespace gputomo::measure {
 
-/// A range of virtual addresses and the finest step in which it is walked.
+/// A range of virtual addresses.
 struct Window {
     device::Address base = 0;
     std::uint64_t bytes = 0;
+    /// the smallest distance in bytes between two addresses that a chase visits
     std::uint64_t word = 0;
-    bool aliased = false;  ///< every word leads to the same physical memory
+    bool aliased = false;  ///< every word maps to the same physical memory
 };
 
-/// Memory behind a window: where the device can, one physical page at many virtual addresses, so that data stay in a
-/// cache and only translation varies; else a plain array.
+/// Memory behind a window. Where the device can, one physical page is mapped at many virtual addresses, so that data
+/// stay in a cache and only translation varies. Otherwise it is a plain array.
 class MappedWindow {
 public:
-    /// Of a plain array's page, the part that is surely one page.
+    /// Bytes that certainly lie in one page of a plain array.
     static constexpr std::uint64_t kSmallPage = 4096;
 
-    /// One page every `word` bytes, `count` times. Throws DeviceError where the device cannot.
+    /// One page every `word` bytes, `count` times. Throws DeviceError if the device cannot map memory like this.
     static MappedWindow aliased(device::Device& device, std::uint64_t word, std::uint64_t count);
     static MappedWindow plain(device::Device& device, std::uint64_t bytes, std::uint64_t word,
                               std::uint64_t alignment = kPlainAlignment);
@@ -32,7 +33,7 @@ public:
     MappedWindow& operator=(MappedWindow&&) = delete;
     ~MappedWindow();
     [[nodiscard]] const Window& window() const { return window_; }
-    /// For textures, with one over the window.
+    /// The window as an array for chases. With LoadHint::texture the result has a texture over the window.
     [[nodiscard]] ArrayPlace place(LoadHint hint) const;
 
 private:

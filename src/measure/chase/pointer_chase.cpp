@@ -15,7 +15,7 @@
 namespace gputomo::measure {
 namespace {
 
-/// Grids of this many blocks an SM, then of more, are launched until one block lands on the wanted SM.
+/// Grid sizes in blocks for each SM. The launch is repeated with the next size until one block lands on the wanted SM.
 constexpr std::array kBlocksPerSm = {2U, 8U, 32U};
 
 struct Header {
@@ -31,7 +31,7 @@ static_assert(sizeof(Header) == kHeaderBytes && offsetof(Header, sum) == kSumOff
 using Reading = std::uint16_t;
 static_assert(sizeof(Reading) == kRecordBytes);
 
-/// Whole words.
+/// Bytes of that many records, rounded up to whole words.
 Bytes bytes_of(std::uint32_t records) { return Bytes{(kRecordBytes * records + 3) / 4 * 4}; }
 
 std::shared_ptr<device::Module> load_module(device::Device& device, const PointerChase::Shape& shape) {
@@ -102,7 +102,7 @@ std::optional<double> PointerChase::cycles_of(CompiledKernel& kernel, const Chas
 }
 
 std::optional<double> PointerChase::total_cycles(const ChaseRun& run) {
-    // total = loads x latency + loads / unroll x (what a turn adds) + constant, for both unroll factors.
+    // For both unroll factors: total = loads x latency + loads / unroll x (cost of a loop iteration) + constant.
     const auto in_short = cycles_of(average_, run, static_cast<std::uint32_t>(shape_.unroll));
     ChaseRun again = run;
     again.start = run.start_again.value_or(run.start);
@@ -118,7 +118,7 @@ std::optional<double> PointerChase::average(const ChaseRun& run) {
 }
 
 PointerChase::Recorded PointerChase::record(const ChaseRun& run, CompiledKernel& kernel) {
-    // From one start to the next: the first reading is of no load.
+    // If readings go from one start to the next, the first reading belongs to no load.
     const std::uint32_t before = shape_.start_to_start ? 1 : 0;
     if (!launch(kernel, run, run.loads + before)) return {};
     const auto bytes =

@@ -13,20 +13,25 @@
 namespace gputomo::measure {
 namespace {
 
+/// Timed and untimed loads of a calibration run, and runs. Chosen values: the smallest of three runs is free of short
+/// disturbances.
 constexpr std::uint32_t kCalibrationLoads = 256;
 constexpr std::uint32_t kCalibrationWarm = 16;
 constexpr int kCalibrationRuns = 3;
-/// Runs that differ by more than this a load are disturbed; then single loads are compared with pairs of them, so that
-/// accidents can be left out.
+/// Largest difference between runs, in cycles per load, at which single runs are trusted. Beyond it single loads are
+/// compared with pairs of loads, so that outliers can be left out.
 constexpr double kQuiet = 0.5;
-/// Loads of a record of the kernel that disturbed recording is calibrated with, and how sure the overhead has to be, in
-/// cycles: ranges over SMs are rounded to whole cycles, and what is wrong with the overhead is wrong with all of them.
+/// Uncertainty in cycles that the recording overhead must reach. Ranges over SMs are rounded to whole cycles, and an
+/// error of the overhead shifts all of them.
 constexpr double kSure = 0.06;
+/// Runs until the overhead is used however uncertain it is, and runs between two checks. They bound the time of
+/// calibration.
 constexpr int kMostDisturbedRuns = 512, kRunsAtOnce = 16;
+/// Untimed passes of such a run. They are few because there are many runs.
 constexpr std::uint32_t kDisturbedWarm = 4;
 
-/// Mean of the elements' least readings, where the least one is the most frequent: nothing can be answered sooner,
-/// however jitter falls.
+/// The mean over elements of the smallest reading, or nullopt if an element's smallest reading is not its most
+/// frequent one. No load is answered sooner than its smallest reading, whatever the jitter.
 std::optional<double> floor_of(const std::vector<std::vector<double>>& readings) {
     double sum = 0, count = 0;
     for (const auto& of_element : readings) {
@@ -41,7 +46,7 @@ std::optional<double> floor_of(const std::vector<std::vector<double>>& readings)
     return count == 0 ? std::nullopt : std::optional(sum / count);
 }
 
-/// Cycles by which the readings of elements go up and down, at least.
+/// The step in which the readings of elements differ: their greatest common divisor, at least 1 cycle.
 double step_of(const std::vector<std::vector<double>>& readings) {
     std::int64_t step = 0;
     for (const auto& of_element : readings)
@@ -84,7 +89,7 @@ void PointerChase::calibrate(device::Address start, std::uint32_t elements) {
         record_overhead_ = disturbed_record_overhead({.start = start, .warm = kDisturbedWarm * elements}, elements);
         return;
     }
-    // The first lap's records hold what the loop's first turn costs in instruction fetches.
+    // The first pass is dropped: its records contain the instruction fetches of the first loop iteration.
     const std::uint32_t passes = std::min(kCalibrationLoads, loads_a_launch() - elements) / elements;
     std::vector<double> lap_means;
     const auto cycles = record({.start = start, .warm = run.warm, .loads = (passes + 1) * elements}, fine_).cycles;
@@ -103,7 +108,7 @@ double PointerChase::disturbed_record_overhead(ChaseRun run, std::uint32_t eleme
     CompiledKernel twice(module_, fine_chase_kernel(target_of(device_), shape_, kLoadsOfPair).name(),
                          {timed_loads(shape_.hint, kLoadsOfPair)});
     twice.prefer_l1();
-    // Elements may differ: each has readings of its own, and so has each pair of neighbours.
+    // Elements may differ, so each element and each pair of neighbours keeps readings of its own.
     std::vector<std::vector<double>> singles(elements), pairs(elements);
     run.loads = loads_a_launch();
     const auto add_records = [&](CompiledKernel& kernel, std::uint32_t loads,
@@ -130,8 +135,8 @@ double PointerChase::disturbed_record_overhead(ChaseRun run, std::uint32_t eleme
         single = mean_of(singles), pair = mean_of(pairs);
         if (std::hypot(2 * single.uncertainty, pair.uncertainty) < kSure) break;
     }
-    // Jitter only adds to a load that is answered as soon as anything could be; what it adds to two of them is not
-    // twice that. Steps of the clock, too, make the least reading frequent.
+    // Jitter can only add to the smallest reading. It does not add twice as much to two loads as to one. Clock steps,
+    // too, can make the smallest reading the most frequent one.
     const auto single_floor = floor_of(singles), pair_floor = floor_of(pairs);
     if (!shape_.start_to_start && single_floor && pair_floor) return 2 * *single_floor - *pair_floor;
     return 2 * single.mean - pair.mean;

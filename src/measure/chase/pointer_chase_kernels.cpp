@@ -30,8 +30,8 @@ ChaseParameters declare_parameters(ptx::KernelBuilder& k, LoadHint hint) {
             wanted_sm, results, hint == LoadHint::texture ? k.param(Type::u64, "texture") : Reg{}};
 }
 
-/// Lets one block go on: any where wanted_sm is kAnySm, else the first on that SM. The flag is the first word of the
-/// results.
+/// Lets one block go on: any block if wanted_sm is kAnySm, otherwise the first one on that SM. The flag is the first
+/// word of the results.
 void append_claim(ptx::KernelBuilder& k, const ChaseParameters& parameters, Label leave) {
     const Reg sm = k.special(SpecialRegister::smid);
     const Reg elsewhere = k.reg(Type::pred);
@@ -49,7 +49,7 @@ void append_claim(ptx::KernelBuilder& k, const ChaseParameters& parameters, Labe
     k.when(lost)("bra", leave);
 }
 
-/// Copies so many words of records from shared to global memory, behind the header.
+/// Copies `words` words of records from shared to global memory, behind the header.
 void append_dump(ptx::KernelBuilder& k, Reg records, Reg words, Reg results) {
     const Reg word = k.reg(Type::u32);
     k.loop(words, [&](Reg i) {
@@ -60,7 +60,7 @@ void append_dump(ptx::KernelBuilder& k, Reg records, Reg words, Reg results) {
     });
 }
 
-/// Stores a reading and counts where the load went.
+/// Stores each reading and adds up what the loads returned.
 class Recorder {
 public:
     Recorder(ptx::KernelBuilder& k, Reg records, bool start_to_start)
@@ -81,14 +81,15 @@ public:
         k_("st.shared.u16", Mem{at_}, cycles_);
         if (start_to_start_) k_("mov.u32", before_, begin);
         p.low(low_);
-        // Where only its difference to the second is used, some compilers read the first clock by a slower instruction.
+        // The first clock value gets a second use. If only its difference to the second read were used, some compilers
+        // would read it by a slower instruction.
         k_("xor.b32", starts_, starts_, begin);
     }
     void go_on() {
         k_("add.u32", sum_, sum_, low_);
         k_("add.u32", at_, at_, kRecordBytes);
     }
-    /// The same under a condition.
+    /// The same, under a condition.
     void go_on(Reg when) {
         k_.when(when)("add.u32", sum_, sum_, low_);
         k_.when(when)("add.u32", at_, at_, kRecordBytes);
@@ -108,7 +109,7 @@ private:
 
 TimedCode timed_loads(LoadHint hint, int loads) {
     if (hint == LoadHint::constant) return {.operation = {"LDC"}, .counts = {loads}};
-    // The coordinate is moved to the register that the fetch wants.
+    // The compiler may move the coordinate to the register that the fetch expects.
     if (hint == LoadHint::texture) return {.operation = {"TEX|TLD|TLD4"}, .counts = {loads}, .companions = 2};
     return {.operation = {"LDG", sizeof(device::Address)}, .counts = {loads}};
 }
@@ -116,7 +117,7 @@ TimedCode timed_loads(LoadHint hint, int loads) {
 ptx::KernelBuilder average_chase_kernel(ptx::Target target, LoadHint hint, int unroll) {
     ptx::KernelBuilder k(fmt::format("average_chase_{}_x{}", short_name_of(hint), unroll), target);
     const auto parameters = declare_parameters(k, hint);
-    // Named so that both kernels ask for the same shared memory and leave the same rest to the L1.
+    // Declared so that both kernels request the same shared memory and leave the same rest to the L1.
     static_cast<void>(k.dynamic_shared());
     const Label leave = k.label();
     append_claim(k, parameters, leave);
@@ -141,8 +142,8 @@ ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Sha
     append_claim(k, parameters, leave);
     ChaseFollower p(k, shape.hint, parameters.start, parameters.texture);
     Recorder recorder(k, records, shape.start_to_start);
-    // Constants share caches with instructions: their warm-up runs through the code that records, so that no new code
-    // is fetched later.
+    // Constants share caches with instructions. Their warm-up therefore runs through the recording code, so that later
+    // loads fetch no new code.
     const bool same_code = shape.hint == LoadHint::constant;
     const Reg iterations = k.reg(Type::u32);
     k("mov.u32", iterations, parameters.iterations);

@@ -7,13 +7,13 @@
 namespace gputomo::measure {
 namespace {
 
-/// Ranges over SMs are rounded to whole cycles: the extremes of some hundred latencies, each this uncertain, keep
-/// within half a cycle.
+/// Uncertainty in cycles that is small enough. Ranges over SMs are rounded to whole cycles, and the extremes of some
+/// hundred latencies with this uncertainty stay within half a cycle.
 constexpr double kUncertain = 0.1;
-/// Where loads differ so much that not even the larger number of walks would tell, they differ for other reasons than
-/// jitter: the smaller one has to do.
+/// Most repetitions. If even these would not reach the uncertainty, the loads differ for other reasons than jitter,
+/// and the smaller number must do.
 constexpr int kMostWalks = 24, kFewWalks = 6;
-/// Standard deviation of a median, in those of a mean of as many readings.
+/// Standard deviation of a median, relative to that of the mean of as many readings (normal distribution).
 constexpr double kOfMedian = 1.253;
 
 }  // namespace

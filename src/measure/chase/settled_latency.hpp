@@ -1,4 +1,4 @@
-// The latency that single loads have in common, from as many of them as their jitter asks for.
+// The latency that single loads have in common, from as many loads as their jitter requires.
 #pragma once
 
 #include <functional>
@@ -8,14 +8,13 @@
 namespace gputomo::measure {
 
 struct SettledLatency {
-    double mean = 0;  ///< of the loads that are no accidents
-    double latency =
-        0;  ///< the same mean; where jitter spreads them over several steps of the clock, their median between steps
-    double uncertainty = 0;  ///< standard deviation of that, cycles
+    double mean = 0;         ///< cycles, of the loads that are no outliers
+    double latency = 0;      ///< the same mean; the median if jitter spreads the loads over several clock steps
+    double uncertainty = 0;  ///< standard deviation of `latency`, cycles
 };
 
-/// Calls `walk` for some hundred latencies, and again as long as jitter leaves more than a tenth of a cycle uncertain.
-/// `step` is that of the clock. Nothing where the walk has no latencies.
+/// Calls `walk` for some hundred latencies, and repeats that while jitter leaves more than a tenth of a cycle of
+/// uncertainty. `step` is the clock's step in cycles. nullopt if `walk` returns no latencies.
 [[nodiscard]] std::optional<SettledLatency> settled_latency(const std::function<std::vector<double>()>& walk,
                                                             double step);
 

@@ -8,20 +8,23 @@
 namespace gputomo::measure {
 namespace {
 
+/// No GPU so far has longer cache lines.
 constexpr std::uint64_t kLongestLine = 256;
 constexpr std::uint64_t kLinesOfPage = MappedWindow::kSmallPage / kLongestLine;
-/// Data take at most this share of the last cache, or so many times its capacity; in between neither all hit nor all
-/// miss.
+/// Data must take at most this share of the last cache (all loads hit), or at least this many times its capacity (all
+/// miss). In between some hit and some miss.
 constexpr std::uint64_t kFittingShare = 8, kTimesCapacity = 2;
+/// Pages whose translations fit any TLB. Their latency is the reference for plain arrays.
 constexpr std::uint64_t kFewPages = 4;
-/// Lines of a page that a texture chase visits, the same of every page: of a few pages they overflow the one set of the
-/// first cache in which they lie, and the caches behind keep all of a page's or none. An odd number, so that where the
-/// clock steps in two cycles the first load of a page doesn't always begin at the same part of a step.
+/// Lines of each page that a texture chase visits, the same ones in every page. A few pages overflow the one set of
+/// the first cache that holds them, and the caches below keep all lines of a page or none. The number is odd so that,
+/// with a clock step of two cycles, the first load of a page begins at different parts of a step.
 constexpr std::uint64_t kTextureLines = 5;
-/// Readings of one element that differ by less are the same but for jitter: a TLB's miss costs more.
+/// Readings of one element that differ by at most these cycles differ by jitter only: a TLB miss costs more.
 constexpr double kJitter = 7;
-/// Laps whose median an element's readings become, as many as short tours have time for: on an H200 a load of the L2
-/// reads 2 cycles more or less (standard deviation), and the first TLB's miss costs ten.
+/// Passes whose median replaces an element's readings, and the loads that bound them: short sequences have time for
+/// more passes. On an H200 an L2 load reads 2 cycles more or less (standard deviation), and a miss of the first TLB
+/// costs ten.
 constexpr std::uint64_t kFewestCalmLaps = 3, kCalmLaps = 9, kCalmLoads = 4096;
 /// Share and cycles by which the cost of a cache miss varies.
 constexpr double kMissCostSpread = 0.02, kMissCostCycles = 4;
@@ -59,7 +62,7 @@ deduce::ChaseTrace TranslationChase::less_single_page(const deduce::ChaseRequest
     deduce::ChaseRequest longer = request;
     if (passes > kFewestCalmLaps) longer.recorded_laps = std::max(request.recorded_laps, passes);
     auto trace = array_(longer);
-    // The array gives each position of a tour its word of the page, whatever the offset.
+    // ChaseArray gives each position of a sequence its own word of the page, whatever the offset.
     const deduce::ChaseRequest in_one_page{std::vector<std::uint64_t>(size, 0), 1, passes};
     const auto reference = medians_of_elements(array_(in_one_page).latencies, passes);
     for (std::size_t i = 0; i < trace.latencies.size(); ++i) trace.latencies[i] -= reference[i % size];

@@ -8,16 +8,20 @@
 namespace gputomo::measure {
 namespace {
 
+/// Passes before and during the recording. Chosen values: random policies need some passes until a line is gone.
 constexpr std::uint32_t kWarmLaps = 8, kRecordedLaps = 16;
-/// Share of loads that may look like hits by accident.
+/// Share of loads that may look like hits although the line was evicted: outliers. A larger share stops the search too
+/// early.
 constexpr double kAccident = 0.02;
+/// No cache so far has longer lines.
 constexpr std::uint64_t kLongestLine = 512;
 
-/// Of each load: how many lines of its set come before the tour is back at its own line; counted up to `cache.crowd`.
+/// For each load: the lines of its set that follow before the sequence returns to its own line, counted up to
+/// `cache.evicting_lines`.
 std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& offsets, const UpperCache& cache) {
     std::vector<std::uint64_t> until(offsets.size(), cache.evicting_lines);
-    std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> recent;  // of a set: its last lines, newest first
-    std::unordered_map<std::uint64_t, std::size_t> last;                   // of a line: its last visit
+    std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> recent;  // by set: its last lines, newest first
+    std::unordered_map<std::uint64_t, std::size_t> last;                   // by line: its last visit
     for (std::size_t i = 0; i < 2 * offsets.size(); ++i) {
         const std::uint64_t offset = offsets[i % offsets.size()], line = offset / cache.line;
         auto& lines = recent[offset % cache.way_bytes / cache.line];
@@ -33,8 +37,8 @@ std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& 
     return until;
 }
 
-/// The fewest further lines of a set after which one is gone on a tour through them, up to `most`, or as many as there
-/// is room for.
+/// The fewest other lines of a set after which a line is evicted, measured by cycling through them. Searches up to
+/// `most`, or to what `span` bytes allow.
 std::uint64_t lines_that_evict(const deduce::Chase& chase, double threshold, std::uint64_t way_bytes,
                                std::uint64_t ways, std::uint64_t most, std::uint64_t span) {
     for (std::uint64_t others = ways; others < std::min(most, span / way_bytes); ++others) {
@@ -59,18 +63,18 @@ std::optional<UpperCache> upper_cache(const deduce::CacheFindings& findings, con
     const std::uint64_t way_bytes = line * static_cast<std::uint64_t>(findings.sets.value);
     const auto& policy = findings.policy.name;
     if (policy == "lru" || policy == "fifo") return UpperCache{line, way_bytes, ways};
-    // Other policies keep a line now and then for longer than there are ways.
+    // Policies other than LRU and FIFO sometimes keep a line for longer than there are ways.
     const std::uint64_t most = ways + ways / 2 + 2;
     return UpperCache{line, way_bytes,
                       policy.empty() ? lines_that_evict(chase, threshold, way_bytes, ways, most, span) : most};
 }
 
-/// The loads of a tour and of their neighbours. A chase visits each word once.
+/// The loads of an access sequence and their filler loads. A chase visits each word once.
 struct UnfilteredLineChase::Sequence {
     std::vector<std::uint64_t> offsets;
-    std::unordered_set<std::uint64_t> words;   ///< taken
-    std::unordered_set<std::uint64_t> blocks;  ///< ways that hold loads of the tour itself
-    std::unordered_set<std::uint64_t> spans;   ///< the same, of the longest line that a farther cache may have
+    std::unordered_set<std::uint64_t> words;   ///< words that are in use
+    std::unordered_set<std::uint64_t> blocks;  ///< ways that hold loads of the original sequence
+    std::unordered_set<std::uint64_t> spans;   ///< the same, in units of the longest line that a lower cache may have
 };
 
 UnfilteredLineChase::UnfilteredLineChase(deduce::Chase chase, std::vector<UpperCache> upper, std::uint64_t span,
@@ -105,7 +109,7 @@ void UnfilteredLineChase::append_fillers(std::uint64_t offset, const std::vector
             return count == 0;
         });
     };
-    // Lines that share the sets of all nearer caches serve for all of them.
+    // Lines that share the sets of all upper caches serve all of them.
     const std::uint64_t most = std::ranges::max(missing);
     std::uint64_t left = most;
     append(step_, sequence.blocks, step_, left);

@@ -9,7 +9,7 @@
 namespace gputomo::measure {
 namespace {
 
-/// Of a few dozen, which a tree would take longer for.
+/// Inserts into a list of a few dozen, where a search tree would be slower.
 void insert(std::vector<std::uint64_t>& few, std::uint64_t value) {
     if (std::ranges::find(few, value) == few.end()) few.push_back(value);
 }
@@ -52,7 +52,7 @@ std::vector<UnfilteredTlbChase::Places> UnfilteredTlbChase::filler_loads(const P
     for (const auto offset : sequence) taken.insert(offset / step_);
     std::vector<Places> fillers(sequence.size());
     std::unordered_set<std::uint64_t> between;
-    // From the last load on, so that what comes before an entry's return is known but for the next lap's begin.
+    // From the last load backwards, so that what follows a load is already known, except across the end of the pass.
     for (std::size_t at = sequence.size(); at-- > 0;) {
         std::uint64_t missing = 0;
         between.clear();

@@ -9,39 +9,39 @@
 
 namespace gputomo::measure {
 
-/// A TLB in front of the one that is asked about.
+/// A TLB above the one under test.
 struct UpperTlb {
     std::uint64_t span = 0, sets = 0;
     std::uint64_t evicting_entries =
-        0;  ///< entries of a set that come between two lookups of one until it is surely gone
+        0;  ///< other entries of a set that, looked up in between, certainly evict an entry
 };
 
-/// A chase that nearer TLBs hide no lookup from: where the tour comes back to an entry of a nearer TLB too soon, loads
-/// of other entries of the same set come in between (Wong 2010 takes 20 elements instead of 10 for the same end). They
-/// lie an odd number of that TLB's ways away, so that they share no set of the farther TLB with the load itself, whose
-/// ways are longer by a power of two.
+/// A chase in which no upper TLB answers a lookup. Where the sequence returns to an entry of an upper TLB too soon,
+/// loads of other entries of the same set come in between (Wong 2010 takes 20 elements instead of 10 for this). They
+/// lie an odd number of that TLB's ways away, so they share no set of the TLB under test with the load itself: that
+/// TLB's ways are longer by a power of two.
 class UnfilteredTlbChase {
 public:
-    /// Stays within the first `room` bytes of the chase's window.
+    /// Stays within the first `span` bytes of the chase's window.
     UnfilteredTlbChase(TranslationChase& chase, std::vector<UpperTlb> upper, std::uint64_t span);
-    /// Offsets below this are free for the level's own loads.
+    /// Offsets below this are free for the loads of the TLB under test.
     [[nodiscard]] std::uint64_t end() const;
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
 
 private:
     using Places = std::vector<std::uint64_t>;
-    /// How many further entries of the set of load `at` have to come before the tour is back at its entry; `between`
-    /// gets those that do come.
+    /// Number of further entries of load `at`'s set that must follow before the sequence returns to its entry.
+    /// `between` receives the offsets that do follow.
     [[nodiscard]] std::uint64_t missing_fillers(const UpperTlb& upper, const Places& sequence,
                                                 const std::vector<Places>& fillers, std::size_t at,
                                                 std::unordered_set<std::uint64_t>& between) const;
-    /// What comes after each load of the tour.
+    /// The filler loads after each load of the sequence.
     [[nodiscard]] std::vector<Places> filler_loads(const Places& sequence) const;
 
     TranslationChase* chase_;
     std::vector<UpperTlb> upper_;
     std::uint64_t span_;
-    std::uint64_t step_ = 1;  ///< bytes; a way of each nearer TLB
+    std::uint64_t step_ = 1;  ///< least common multiple of the upper TLBs' ways, bytes
 };
 
 }  // namespace gputomo::measure
