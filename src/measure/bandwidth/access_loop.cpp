@@ -20,13 +20,13 @@ using ptx::SpecialRegister;
 using ptx::Type;
 using ptx::Vec;
 
-/// Two launches that differ by no more than this take the same time.
+/// Two launches whose times differ by at most this share take the same time.
 constexpr double kAlike = 0.005;
 
-/// What an asynchronous copy past the caches of the SM moves (PTX ISA, cp.async.cg).
+/// Bytes that an asynchronous copy past the L1 moves (PTX ISA, cp.async.cg).
 constexpr std::uint32_t kAsyncBytes = 16;
 
-/// Of each warp.
+/// What each warp stores.
 struct Stamp {
     std::uint32_t begin = 0, end = 0, sm = 0, sum = 0;
 };
@@ -42,17 +42,17 @@ std::vector<CodeExpectation> expected_code(AccessForm form) {
 
 std::int64_t most_blocks(const device::Device& device) { return sms_of(device); }
 
-/// Past the caches of the SM, where the instruction set can say so; older GPUs cache no global memory there (PTX ISA,
-/// cache operators).
+/// The cache operator that bypasses the SM's caches. GPUs without it cache no global memory there (PTX ISA, cache
+/// operators).
 std::string_view past_near(ptx::Target target) { return target.sm >= 20 ? ".cg" : ""; }
 
 struct Parting {
-    Reg never;  ///< append_false_predicate
+    Reg never;  ///< see append_false_predicate()
     ptx::Label out;
 };
 
-/// The accesses of a turn at `address` and behind, mixed ones in turn there and at `other`; `sum` is there once they
-/// are done. `parting` keeps uses away from them.
+/// The accesses of an iteration from `address` on; mixed ones alternate between `address` and `other`. `sum` is known
+/// when they have completed. `parting` separates them from their uses.
 void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg other, Reg sum,
                      const std::vector<Reg>& landing, Parting parting) {
     const int words = form.bytes / 4;
@@ -94,7 +94,7 @@ void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg ot
 }
 
 struct Place {
-    Reg warp;  ///< number among those that take part
+    Reg warp;  ///< its number among those that take part
     Reg lane;
     Reg takes;  ///< whether it takes part
 };
@@ -114,7 +114,7 @@ Place append_place(ptx::KernelBuilder& k, Reg every) {
     return {warp, lane, takes};
 }
 
-/// Where each asynchronous copy of a thread goes: two to the same place would be one.
+/// Where each asynchronous copy of a thread goes. Two copies to the same place could be merged.
 std::vector<Reg> append_landing(ptx::KernelBuilder& k, AccessForm form) {
     if (form.kind != AccessKind::async) return {};
     auto landing = k.regs(Type::u32, std::max(form.count, 1));
@@ -167,7 +167,7 @@ ptx::KernelBuilder access_loop_kernel(ptx::Target target, AccessForm form) {
             there = k.element(other, wrapped, Bytes{1});
         }
         append_accesses(k, form, address, there, sum, landing, {never, out});
-        // Nothing is added, but nobody knows: the next accesses wait for these.
+        // Adds zero, which the compiler does not know: the next accesses wait for these.
         const Reg nothing = k.reg(Type::u32);
         k("and.b32", nothing, sum, zero);
         k("add.u32", at, at, step);
@@ -225,7 +225,7 @@ std::optional<double> AccessLoop::cycles(AccessShape shape, int iterations, Acce
             &stamps[static_cast<std::size_t>(block) * static_cast<std::size_t>(shape.warps)],
             static_cast<std::size_t>(shape.warps));
         if (++blocks_of_sm[warps.front().sm] > 1) return std::nullopt;
-        // Differences against one reading survive the wrap of the 32-bit clock.
+        // Differences to one reading survive the wrap of the 32-bit clock.
         const auto since = [&](std::uint32_t when) { return static_cast<std::int32_t>(when - warps.front().begin); };
         std::int32_t first = 0, last = 0;
         for (const Stamp& warp : warps)

@@ -1,4 +1,4 @@
-// Accesses with a known number of them under way: each warp waits for all of its accesses before it issues the next
+// A loop with a known number of accesses in flight: each warp waits for all of its accesses before it issues the next
 // ones.
 #pragma once
 
@@ -13,34 +13,34 @@
 namespace gputomo::measure {
 
 enum class AccessKind : std::uint8_t {
-    load,    ///< past the caches of the SM
-    store,   ///< and a fence that waits for it
+    load,    ///< bypasses the L1
+    store,   ///< followed by a fence that waits for it
     atomic,  ///< an add that returns the old value
     async,   ///< from global to shared memory (cp.async; from compute capability 8.0 on)
 };
 [[nodiscard]] std::string_view name_of(AccessKind kind);
 
-/// What one warp does in a turn.
+/// What one warp does in a loop iteration.
 struct AccessForm {
     AccessKind kind = AccessKind::load;
-    int count = 1;             ///< accesses of a thread; 0 for a turn without any
-    int bytes = 16;            ///< of each: 4 or 16
-    std::uint32_t span = 512;  ///< bytes from one access of a warp to its next
+    int count = 1;             ///< accesses of a thread; 0 for an iteration without accesses
+    int bytes = 16;            ///< of each access: 4 or 16
+    std::uint32_t span = 512;  ///< bytes between successive accesses of a warp
     bool mixed = false;        ///< every second access goes to another area
 };
 
-/// Blocks, of which one runs on an SM, and the warps of each that take part.
+/// The blocks, one on an SM, and the warps of each that take part.
 struct AccessShape {
     int blocks = 1;
-    int warps = 1;  ///< that take part
-    int every = 1;  ///< of the block's warps, each so many-th does: 4 puts them on one scheduler of four
+    int warps = 1;  ///< warps that take part
+    int every = 1;  ///< only every n-th warp of a block takes part: 4 puts all of them on one of four schedulers
 };
 
-/// Where accesses go. `bytes` is a power of two, at most 2^31, and `slack` bytes behind it belong to it too.
+/// Where accesses go. `bytes` is a power of two, at most 2^31. `slack` bytes behind it belong to the area too.
 struct AccessArea {
     device::Address base = 0;
     std::int64_t bytes = 0;
-    bool continues = false;  ///< each launch begins where the last one ended, so that nothing of the area is in a cache
+    bool continues = false;  ///< each launch begins where the last one ended, so that nothing of the area is cached
     std::int64_t at = 0;
 };
 
@@ -48,16 +48,17 @@ class AccessLoop {
 public:
     static constexpr int kWarp = 32, kMostWarps = 32;
 
-    /// `offset_of(lane)`: bytes from a warp's place to the lane's. Throws CodeMismatch where the accesses are not what
-    /// was written.
+    /// `offset_of(lane)`: bytes from a warp's position to the lane's. Throws CodeMismatch if the machine code has
+    /// other accesses.
     AccessLoop(device::Device& device, AccessForm form, const std::function<std::uint32_t(int)>& offset_of);
 
-    /// Cycles of a block, the mean over blocks, in which each warp takes `turns` turns. Nothing where two blocks were
-    /// on one SM or a block does not fit. `other`: where every second access of a mixed form goes, at the same places
-    /// within it.
+    /// Cycles in which each warp of a block makes `iterations` iterations, the mean over blocks. nullopt if two blocks
+    /// ran on one SM or a block does not fit. `other`: the area of every second access of a mixed form, at the same
+    /// offsets.
     std::optional<double> cycles(AccessShape shape, int iterations, AccessArea& area,
                                  const AccessArea* other = nullptr);
-    /// Of a turn, from launches of `turns` and of twice as many; the fastest of at most `runs`, fewer where two agree.
+    /// Cycles of one iteration: the difference of a launch of `iterations` and one of twice as many. The fastest of at
+    /// most `runs` pairs of launches; fewer if two agree.
     std::optional<double> cycles_per_iteration(AccessShape shape, int iterations, int runs, AccessArea& area,
                                                const AccessArea* other = nullptr);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }

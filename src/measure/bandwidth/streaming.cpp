@@ -16,7 +16,7 @@ using ptx::Vec;
 
 constexpr std::int64_t kAccessBytes = 16;
 
-/// Loops of whole vectors, not split into words.
+/// The loop must contain whole vector accesses, not words.
 std::vector<CodeExpectation> looped_accesses(StreamKind kind, int unroll) {
     std::vector<CodeExpectation> expected{LoopedCode{{"LDG", kAccessBytes}, unroll}};
     if (kind == StreamKind::copy) expected.emplace_back(LoopedCode{{"STG", kAccessBytes}, unroll});
@@ -43,7 +43,7 @@ ptx::KernelBuilder streaming_kernel(ptx::Target target, StreamKind kind, int unr
     ptx::KernelBuilder k(fmt::format("stream_{}_x{}", kind == StreamKind::read ? "read" : "copy", unroll), target);
     const Reg from = k.param(Type::u64, "from");
     const Reg to = k.param(Type::u64, "to");
-    const Reg step = k.param(Type::u64, "step");  // bytes from one access of a thread to its next
+    const Reg step = k.param(Type::u64, "step");  // bytes between successive accesses of a thread
     const Reg iterations = k.param(Type::u32, "turns");
     const Reg index = k.thread_index();
     const Reg source = k.element(from, index, Bytes{kAccessBytes});
@@ -67,7 +67,7 @@ ptx::KernelBuilder streaming_kernel(ptx::Target target, StreamKind kind, int unr
             }
         }
     });
-    // A sum that hardly ever occurs is stored, so that no load is dropped.
+    // The sum is stored if it has a rare value, so that the compiler drops no load.
     const Reg rare = k.reg(Type::pred);
     k("setp.eq.b32", rare, sum, 0x5eed5eed);
     k.when(rare)("st.global.b32", Mem{target_address}, sum);

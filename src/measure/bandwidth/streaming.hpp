@@ -1,4 +1,4 @@
-// Streaming kernels: every thread of a full GPU reads, or copies, 16 bytes at a time with several accesses in flight.
+// Streaming kernels: every thread of a full GPU reads or copies 16 bytes at a time, with several accesses in flight.
 #pragma once
 
 #include "measure/kernel/compiled_kernel.hpp"
@@ -11,29 +11,29 @@ namespace gputomo::measure {
 enum class StreamKind : std::uint8_t { read, copy };
 
 struct StreamShape {
-    int threads = 256;  ///< a block
+    int threads = 256;  ///< of a block
     int blocks = 1;
     int unroll = 4;  ///< independent 16-byte accesses of a thread in flight
 
-    /// Bytes of an array that one turn of the grid's loop reads: no run takes less.
+    /// Bytes of an array that one iteration of the grid's loop reads. No run reads less.
     [[nodiscard]] std::int64_t iteration_bytes() const;
 };
 
-/// Shapes worth trying on this device: they fill every SM.
+/// Launch shapes worth trying on this device; all fill every SM.
 [[nodiscard]] std::vector<StreamShape> streaming_shapes(const device::Device& device);
 
 class Streaming {
 public:
-    /// `arrays` is where the array that is read starts; a copy goes `size` bytes further.
+    /// `arrays`: start of the array that is read. A copy is written `size` bytes behind it.
     Streaming(device::Device& device, StreamKind kind, StreamShape shape, device::Address arrays, Bytes size);
 
-    /// Whether the device has the registers for a block of the shape.
+    /// Whether the device has the registers for a block of this shape.
     [[nodiscard]] bool fits() const;
-    /// One pass over `size` bytes, rounded down to whole turns of the grid (at least one).
+    /// One pass over `size` bytes, rounded down to whole iterations of the grid (at least one).
     Nanoseconds run(Bytes size);
-    /// What a pass over `size` does and takes beyond one over half of it, which is free of what a launch costs: the
-    /// best of so many launches of each. Launches of one size follow each other, since what is still to be written when
-    /// a launch ends delays the next one.
+    /// Time and work of a pass over `size` less those of a pass over half of it, which cancels the cost of a launch.
+    /// Each is the best of `launches` launches. Launches of one size follow each other, because data that one launch
+    /// has left to write delay the next one.
     struct SecondHalf {
         Nanoseconds time{0};
         Bytes moved{0};
@@ -53,7 +53,7 @@ private:
     StreamShape shape_;
     device::Address arrays_;
     Bytes size_;
-    std::int64_t registers_ = 0;  ///< a block may use; 0: unknown
+    std::int64_t registers_ = 0;  ///< registers that a block may use; 0: unknown
     CompiledKernel kernel_;
 };
 

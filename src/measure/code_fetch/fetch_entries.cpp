@@ -18,13 +18,13 @@ constexpr std::uint32_t kReads = 10, kLater = kReads - 1;
 constexpr std::size_t kWarmLaps = 2;
 constexpr Bytes kRecord{std::int64_t{4} * kReads};
 
-/// A row of reads, and what makes it unlike all others, so that no compiler joins two.
+/// A row of clock reads, and an operation that makes it unlike all others, so that no compiler merges two rows.
 void append_piece(ptx::KernelBuilder& k, std::uint32_t number, Reg record, Reg sum) {
     std::vector<Reg> reads;
     for (std::uint32_t i = 0; i < kReads; ++i) reads.push_back(k.clock32());
     for (std::uint32_t i = 0; i < kReads; ++i) k("st.volatile.shared.u32", Mem{record, std::int64_t{4} * i}, reads[i]);
     k("add.u32", sum, sum, 0x20000001U + number * 0x10003U);
-    // Of every other piece: pieces then begin at all places of a line.
+    // Every second piece has one operation more, so that pieces begin at all places of a line.
     if (number % 2 == 1) k("xor.b32", sum, sum, 0x30000001U + number * 0x10003U);
 }
 

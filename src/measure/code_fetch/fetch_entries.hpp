@@ -1,4 +1,4 @@
-// Code entered anywhere, in an order that nobody foresees: where a warp has to wait for what comes next.
+// Code entered at random places: where a warp has to wait for the next line.
 #pragma once
 
 #include "measure/kernel/compiled_kernel.hpp"
@@ -8,23 +8,24 @@
 
 namespace gputomo::measure {
 
-/// Times from one clock read to the next one in the code, of all visits.
+/// Cycles from one clock read to the next one in the code, of all visits.
 struct FetchPlaceTimes {
     std::uint64_t offset = 0;  ///< of the later read in the code, bytes
     std::vector<double> cycles;
 };
 
-/// One thread jumps to pieces of code in random order, each a row of clock reads at another place of a line. Straight
-/// code is fetched ahead of a warp that walks through it; a jump into a line's end leaves no time for that, so that the
-/// next line's first read waits.
+/// One thread jumps in random order to pieces of code, each a row of clock reads at another place of a line. The
+/// hardware fetches straight code ahead of a warp. A jump to the end of a line leaves no time for that, so the first
+/// read in the next line waits.
 class FetchEntries {
 public:
+    /// Pieces of code. A chosen value: a run may visit only some of them.
     static constexpr std::uint32_t kEntries = 256;
     explicit FetchEntries(device::Device& device);
-    /// Has its kernel compiled.
+    /// Compiles the kernel ahead of its use.
     static void compile_ahead(device::Device& device);
-    /// Visits every `every`-th piece, `laps` times behind two laps that don't count; empty where the compiler made
-    /// something else of the rows.
+    /// Visits every `every`-th piece `laps` times, after two passes that do not count. Empty if the compiler changed
+    /// the rows.
     [[nodiscard]] std::vector<FetchPlaceTimes> run(std::uint32_t every, std::size_t passes);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 

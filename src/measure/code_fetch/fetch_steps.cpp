@@ -15,24 +15,28 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 constexpr int kSteps = 64;
-/// Clock reads of a step: a warp may hold the first two or three instructions behind the barrier before it waits there.
+/// Clock reads of a step. A warp may hold the first two or three instructions behind the barrier before it waits
+/// there.
 constexpr int kReads = 4;
 constexpr int kStepBytes = 4 * kReads;
 constexpr int kPlaces = kSteps * (kReads - 1);
 constexpr int kWarp = 32;
-/// Of five warps, which schedulers get in turn, the last one shares the first one's scheduler where an SM has one, two
-/// or four of them, and with it the cache that a scheduler may have of its own. The others only come to the barriers.
+/// Schedulers get warps in turn, so with five warps the last one shares the first one's scheduler if an SM has one,
+/// two or four of them. It then also shares an instruction cache that a scheduler may have of its own. The other warps
+/// only take part in the barriers.
 constexpr int kWarps = 5;
 constexpr int kLaunches = 3;
 constexpr int kSums = 4;
-/// Of sweeps and filling: numbers that no compiler knows, since constants added again and again become one addition.
+/// Sweeps and filling compute with numbers that the compiler does not know. It would merge repeated additions of a
+/// known constant into one.
 constexpr std::string_view kFilling = "fma.rn.f32", kFillingOpcode = "FFMA";
 constexpr std::int64_t kLongSince = 7;
 
 void append_steps(ptx::KernelBuilder& k, Reg record, const std::vector<Reg>& sums, int filling) {
     for (int step = 0; step < kSteps; ++step) {
         k("bar.sync", 0);
-        // All are stored: of a difference, ptxas reads one by a slower instruction, apart from the other.
+        // All readings are stored. If only a difference were used, ptxas would read one clock by a slower instruction,
+        // away from the other.
         std::vector<Reg> reads;
         for (int i = 0; i < kReads; ++i) reads.push_back(k.clock32());
         k("st.volatile.shared.v4.u32", Mem{record, kStepBytes * step}, ptx::Vec(std::span<const Reg>(reads)));
@@ -61,7 +65,7 @@ std::vector<std::uint64_t> later_reads(const device::KernelCode& code, std::uint
     return offsets;
 }
 
-/// As written: what a simulated GPU executes.
+/// Offsets in the PTX as written, which a simulated GPU executes.
 std::vector<std::uint64_t> later_reads(const ptx::Kernel& kernel, std::uint64_t instruction_bytes) {
     const auto reads_clock = [](const ptx::Instruction& instruction) {
         const auto* special = instruction.opcode == ptx::Opcode::mov

@@ -1,4 +1,4 @@
-// Code that other warps evict between any two of its steps, so that each step that begins another fetch block waits for
+// Code that other warps evict between any two of its steps, so that each step that enters a new fetch block waits for
 // it.
 #pragma once
 
@@ -9,16 +9,16 @@
 
 namespace gputomo::measure {
 
-/// Time from one clock read to the next one in the code.
+/// Cycles from one clock read to the next one in the code.
 struct FetchStep {
     std::uint64_t offset = 0;  ///< of the later read in the code, bytes
     double cycles = 0;
 };
 
-/// One warp comes to a barrier again and again, and reads the clock several times behind each; meanwhile other warps
-/// run through `sweep` bytes of code, more than the first instruction cache holds (Wong 2010, IV-K4, where seven warps
-/// evict one line at any time). Nothing of the reads' code is in that cache then; what the warp itself holds is its
-/// last fetch.
+/// One warp repeatedly comes to a barrier and reads the clock several times behind it. Meanwhile another warp runs
+/// through `sweep` bytes of code, more than the first instruction cache holds (Wong 2010, IV-K4, where seven warps
+/// evict one line at any time). So none of the reads' code is in that cache; the warp itself holds only its last
+/// fetch.
 class FetchSteps {
 public:
     struct Shape {
@@ -26,7 +26,7 @@ public:
         std::uint64_t sweep = 0;
     };
     FetchSteps(device::Device& device, Shape shape);
-    /// Medians of several launches; empty where the compiler made something else of the steps.
+    /// Medians of several launches. Empty if the compiler changed the steps.
     [[nodiscard]] std::vector<FetchStep> run();
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
@@ -40,12 +40,12 @@ private:
 
 [[nodiscard]] ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shape& shape,
                                                     std::uint64_t instruction_bytes);
-/// Of clock reads that follow one another, all but each first: where they lie in the machine code, or, where there is
-/// none, in what was written; bytes.
+/// Byte offsets of all clock reads but the first in each run of consecutive ones. They come from the machine code, or
+/// from what was written if there is none.
 [[nodiscard]] std::vector<std::uint64_t> offsets_of_later_reads(const CompiledKernel& kernel,
                                                                 const ptx::KernelBuilder& written,
                                                                 std::uint64_t instruction_bytes);
-/// Before compute capability 7.0 an instruction takes 8 bytes (with control words beside it on some), since then 16.
+/// 8 bytes before compute capability 7.0 (some GPUs have control words beside them), 16 since then.
 [[nodiscard]] std::uint64_t bytes_of_instruction(const device::Device& device);
 
 }  // namespace gputomo::measure

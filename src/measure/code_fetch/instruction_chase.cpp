@@ -17,16 +17,15 @@ namespace {
 
 constexpr std::int64_t kMostShared = 48 * 1024, kSharedLeftFree = 1024;
 constexpr std::uint32_t kMostBlocksPerSm = 16;
-/// Of the first constant cache (2 KiB where that is not known), which the jumps' table is kept in; the rest is for
-/// parameters.
+/// Size of the first constant cache if it is unknown. It holds the jump table; the rest is for kernel parameters.
 constexpr std::uint64_t kUsualConstants = 2048;
 constexpr double kTableShare = 0.875;
-/// Records that shared memory has room for beside the tour, at least.
+/// Records that shared memory must hold beside the access sequence, at least.
 constexpr std::uint32_t kLeastRecords = 256;
 constexpr std::uint32_t kCalibrationVisits = 256;
 
-/// The tour is dense where it goes on in equal steps of a line or less; then it is walked in another order, so that
-/// prefetching of what comes next in the code does not hide what is asked about.
+/// The step of a dense sequence, one that goes on in equal steps of at most a line. Such a sequence is visited in
+/// another order, so that instruction prefetching does not hide misses. 0 for other sequences.
 std::uint64_t dense_step(const std::vector<std::uint64_t>& offsets) {
     if (offsets.size() < 2 || offsets.front() != 0) return 0;
     const std::uint64_t step = offsets[1];
@@ -66,7 +65,7 @@ InstructionChase::InstructionChase(const Run& run, std::uint32_t slots, std::opt
     words_ = static_cast<std::uint32_t>(shared / 4);
     order_ = device::Buffer(run.device, Bytes{std::int64_t{4} * words_});
     results_ = device::Buffer(
-        run.device, Bytes{kHeaderBytes + 4 * std::int64_t{words_}});  // of one block, or of two with half as much each
+        run.device, Bytes{kHeaderBytes + 4 * std::int64_t{words_}});  // of one block, or of two with half of it each
     calibrate();
 }
 
@@ -85,7 +84,7 @@ std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& orde
     const std::uint32_t most = words_ - count - 2;
     order_.write(order);
     while (cycles.size() < visits) {
-        // Every launch begins a lap: what it walks before it records leaves the caches as they were.
+        // Every launch begins a pass: the loads before its records leave the caches as they were.
         const std::uint64_t phase = cycles.size() % count;
         const auto before = static_cast<std::uint32_t>((warm + count - 1) / count * count + phase);
         const auto recorded = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, visits - cycles.size()));
@@ -114,7 +113,7 @@ std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& orde
 InstructionChase::Sequence InstructionChase::sequence_of(const std::vector<std::uint64_t>& offsets,
                                                          std::uint64_t head) const {
     const std::uint64_t step = dense_step(offsets);
-    // The dispatcher takes part in a walk through all of the code; other tours are moved out of its way.
+    // The dispatcher takes part in a run through all of the code. Other sequences are moved out of its way.
     const std::uint64_t shift = step != 0 ? 0 : head;
     Sequence sequence{.size = offsets.size()};
     for (std::size_t i = 0; i < offsets.size(); ++i)
@@ -171,7 +170,7 @@ std::optional<InstructionChase::InterferedRun> InstructionChase::run_with_rival(
     append(own, mine);
     for (std::uint32_t pass = 0; pass < interference.passes; ++pass) append(rivals, theirs);
     rivals.push_back(meeting);
-    // The shorter one goes on visiting one and the same slot.
+    // The shorter one continues by visiting one slot again and again.
     const auto longest = std::max(own.size(), rivals.size());
     own.resize(longest, mine.back());
     rivals.resize(longest, theirs.back());
@@ -187,7 +186,7 @@ std::optional<InstructionChase::InterferedRun> InstructionChase::run_both(const 
                                                                           const std::vector<std::uint32_t>& rivals,
                                                                           const Interference& interference) {
     const auto count = static_cast<std::uint32_t>(own.size());
-    if (count > most_interfering_visits()) return std::nullopt;  // two blocks of an SM have no room for that
+    if (count > most_interfering_visits()) return std::nullopt;  // two blocks of an SM do not fit that
     auto both = own;
     both.insert(both.end(), rivals.begin(), rivals.end());
     order_.write(both);

@@ -11,17 +11,17 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-/// A block that waits for the other one gives up after so many looks.
+/// A block that waits for the other one gives up after this many polls, so that the kernel always ends.
 constexpr std::uint32_t kMostSpins = 1 << 20;
 constexpr std::uint32_t kSlotSums = kSlotInstructions - 1, kRegisters = 2;
 constexpr Bytes kConstants{64 * 1024};
 constexpr std::int64_t kConstantStride = 64;
 constexpr std::uint32_t kGroups = 8, kEntriesOfLine = kTableLine / kEntryBytes;
 
-/// A slot's instructions work on a few registers, in turns that no compiler can fold. Few, since each is one more value
-/// that comes together from all slots where they meet: with one for each instruction a compiler takes three times as
-/// long for the kernel. The last number is the slot's own, so that no two slots are alike and none is left out or
-/// joined with another; the others are few, since a simulated warp keeps each literal of its kernel.
+/// A slot's instructions work on a few registers in a pattern that no compiler can fold. Each register is one more
+/// value to merge where all slots meet: with one register for each instruction, compilation takes three times as long.
+/// The last constant is the slot's own, so that no two slots are alike and the compiler neither drops nor merges any.
+/// The other constants are few, because a simulated warp keeps each literal of its kernel.
 void append_slot(ptx::KernelBuilder& k, std::uint32_t number, const std::vector<Reg>& sums, Label dispatch) {
     for (std::uint32_t i = 0; i < kSlotSums; ++i) {
         const Reg sum = sums[i % sums.size()];
@@ -34,7 +34,7 @@ void append_slot(ptx::KernelBuilder& k, std::uint32_t number, const std::vector<
 
 struct ChaseRegisters {
     Reg order, count, warm, visits, wanted_sm, results, constants, rival_sm, rival_thread;
-    Reg records;  ///< where this block's go, less the header
+    Reg records;  ///< where this block's records go, less the header
 };
 
 ChaseRegisters declare_parameters(ptx::KernelBuilder& k) {
@@ -50,8 +50,8 @@ ChaseRegisters declare_parameters(ptx::KernelBuilder& k) {
     return {order, count, warm, visits, wanted_sm, results, constants, rival_sm, rival_thread, k.reg(Type::u64)};
 }
 
-/// Lets the first thread of one block go on, and on the rival's SM the rival's thread of another one, whose order and
-/// records lie behind the first one's.
+/// Lets the first thread of one block go on, and on the rival's SM the rival's thread of another block. That block's
+/// order and records lie behind the first one's.
 void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
     const Reg any = k.reg(Type::pred), may = k.reg(Type::pred), free = k.reg(Type::pred), first = k.reg(Type::pred),
               other = k.reg(Type::pred), taken = k.reg(Type::u32), continues = k.reg(Type::u32),
@@ -74,7 +74,7 @@ void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
         k("setp.eq.u32", free, taken, 0);
         k("selp.u32", continues, 1, 0, free);
     });
-    // No warp of a block competes with another one of it.
+    // No two warps of one block compete for the claim.
     k("setp.eq.u32", first, thread, 0);
     k.when(first)("st.shared.u32", Mem{of_block}, continues);
     k("bar.sync", 0);
@@ -97,7 +97,7 @@ void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
     k("st.global.u32", Mem{slot}, k.special(SpecialRegister::warpid));
 }
 
-/// A slot behind the others: waits for the other block.
+/// A slot behind the others that waits for the other block.
 void append_meeting(ptx::KernelBuilder& k, const ChaseRegisters& p) {
     const Reg before = k.reg(Type::u32), wanted = k.reg(Type::u32), come = k.reg(Type::u32), spins = k.reg(Type::u32),
               alone = k.reg(Type::pred), patient = k.reg(Type::pred);
@@ -116,7 +116,7 @@ void append_meeting(ptx::KernelBuilder& k, const ChaseRegisters& p) {
         [] {});
 }
 
-/// The slot behind the others: reads constants.
+/// The slot behind the others that reads constants.
 void append_constants(ptx::KernelBuilder& k, const ChaseRegisters& p, Reg base, Reg sum) {
     const Reg offset = k.reg(Type::u32), word = k.reg(Type::u32), more = k.reg(Type::pred), at = k.reg(Type::u64);
     k("mov.u32", offset, 0);
@@ -134,17 +134,17 @@ void append_constants(ptx::KernelBuilder& k, const ChaseRegisters& p, Reg base, 
         });
 }
 
-/// What the dispatcher keeps.
+/// Registers that the dispatcher keeps.
 struct ChaseState {
     Reg list, at, end, record, turn, total;
 };
 
 void append_filling(ptx::KernelBuilder& k, std::uint32_t count, Reg sum) {
-    // In turns, so that they cannot be folded into one.
+    // Two operations alternate so that the compiler cannot fold them into one.
     for (std::uint32_t i = 0; i < count; ++i) k(i % 2 == 0 ? "add.u32" : "xor.b32", sum, sum, 0x1235U + 2 * i);
 }
 
-/// One clock reading after the other; leaves when all visits have been made.
+/// Stores one clock reading after the other; leaves after all visits.
 void append_dispatcher(ptx::KernelBuilder& k, const ChaseState& s, const ChaseRegisters& p,
                        const std::vector<Label>& targets, Label done) {
     const Reg ended = k.reg(Type::pred), warmed = k.reg(Type::pred), pass = k.reg(Type::pred), next = k.reg(Type::u32);
@@ -161,7 +161,7 @@ void append_dispatcher(ptx::KernelBuilder& k, const ChaseState& s, const ChaseRe
     k.branch_table(next, targets);
 }
 
-/// Copies the tour to shared memory, from `list` on.
+/// Copies the sequence to shared memory, from `list` on.
 void append_copy(ptx::KernelBuilder& k, const ChaseRegisters& p, Reg list) {
     k.loop(p.count, [&](Reg i) {
         const Reg slot = k.reg(Type::u32), to = k.reg(Type::u32);

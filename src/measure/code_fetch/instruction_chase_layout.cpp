@@ -9,7 +9,7 @@
 namespace gputomo::measure::code_chase {
 namespace {
 
-/// As written: what a simulated GPU executes.
+/// The layout of the PTX as written, which a simulated GPU executes.
 Layout layout_of(const ptx::Module& module) {
     const auto& kernel = module.kernels.front();
     const auto is_jump = [](const ptx::Instruction& instruction) { return instruction.opcode == ptx::Opcode::brx; };
@@ -20,7 +20,8 @@ Layout layout_of(const ptx::Module& module) {
     return {dispatcher, first - dispatcher, first};
 }
 
-/// As compiled: the slots' branches back lie at equal distances; the dispatcher is what they go to.
+/// The layout of the machine code. The slots' branches back lie at equal distances, and the dispatcher is their
+/// target.
 std::optional<Layout> layout_of(const device::KernelCode& code, std::uint32_t slots) {
     constexpr std::size_t kDistance = kSlotInstructions;
     const auto instructions = code.instructions();
@@ -40,8 +41,8 @@ std::optional<Layout> layout_of(const device::KernelCode& code, std::uint32_t sl
     return std::nullopt;
 }
 
-/// Fills the dispatcher up to kHead and moves the first slot to a multiple of kAlignment. A kernel of few slots tells
-/// how much it takes.
+/// Pads the dispatcher to kHead and moves the first slot to a multiple of kAlignment. A kernel of few slots shows how
+/// many instructions that takes.
 Filling find_filling(device::Device& device, std::uint64_t instruction_bytes) {
     constexpr std::uint32_t kFew = 16;
     const std::uint64_t aligned = kAlignment / instruction_bytes, head = kHead / instruction_bytes;
@@ -71,7 +72,7 @@ std::optional<Layout> layout_in(const CompiledKernel& compiled, const ptx::Kerne
     try {
         return layout_of(device::decode(device::Cubin(code->cubin), compiled.name()), slots);
     } catch (const InputError&) {
-        return std::nullopt;  // code that cannot be read: offsets are then those of the slots alone
+        return std::nullopt;  // unknown encoding: offsets then count the slots alone
     }
 }
 

@@ -10,17 +10,17 @@
 
 namespace gputomo::measure::code_chase {
 
-/// Where the parts of the code lie, in instructions from the kernel's begin.
+/// Where the parts of the code lie, in instructions from the begin of the kernel.
 struct Layout {
-    std::size_t dispatcher = 0, length = 0;  ///< up to its jump
+    std::size_t dispatcher = 0, length = 0;  ///< of the dispatcher, up to its jump
     std::size_t first_slot = 0;
     /// The compiler put the dispatcher, or a part of it, behind the slots.
     [[nodiscard]] bool apart() const { return dispatcher > first_slot; }
 };
 
-/// For that device and so many slots, filled up so that the parts lie as they should.
+/// The kernel for this device and number of slots, padded so that the parts lie as they should.
 [[nodiscard]] ptx::KernelBuilder kernel_of(device::Device& device, std::uint32_t slots);
-/// Nothing where the machine code is none that is known.
+/// nullopt if the machine code has an unknown layout.
 [[nodiscard]] std::optional<Layout> layout_in(const CompiledKernel& compiled, const ptx::KernelBuilder& written,
                                               std::uint32_t slots);
 

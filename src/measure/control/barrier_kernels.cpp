@@ -17,11 +17,11 @@ using ptx::Type;
 constexpr int kWarp = 32;
 constexpr int kHalf = kWarp / 2;
 constexpr int kBothWarps = 2 * kWarp;
-constexpr int kWords = 6;  ///< start, two arrivals, two departures, what was seen
-/// Warp 1 arrives this often in place of threads that don't come: a warp that is waited for thread by thread needs four
-/// of them.
+constexpr int kWords = 6;  ///< start, two arrivals, two departures, the value seen
+/// Warp 1 arrives this often in place of threads that do not come. If the barrier counts threads, it needs four of
+/// these arrivals; more do no harm.
 constexpr int kRescues = 8;
-/// Different code on the two sides of a branch keeps a compiler from making one of them.
+/// Different code on the two sides of a branch keeps the compiler from merging them.
 constexpr std::uint32_t kSideMark = 0x5eed'2000;
 constexpr int kSidePairs = 6;
 
@@ -30,12 +30,12 @@ std::string_view name_of(BarrierCase which) {
     return kNames[static_cast<std::size_t>(which)];
 }
 
-/// What the cases share: registers of the record, predicates, shared memory.
+/// What all cases share: registers of the record, predicates, shared memory.
 struct Body {
     explicit Body(ptx::KernelBuilder& builder) : k(builder) {}
 
-    /// bar.sync is barrier.sync.aligned: from compute capability 7.0 on, a warp must come to that as a whole, and an
-    /// H200 hangs where it does not. Before, there is no other one.
+    /// bar.sync is barrier.sync.aligned. From compute capability 7.0 on a warp must come to that as a whole, and an
+    /// H200 hangs if it does not. Older GPUs have no other form.
     [[nodiscard]] const char* sync() const { return k.target().sm >= kIndependentSince ? "barrier.sync" : "bar.sync"; }
     [[nodiscard]] const char* arrive() const {
         return k.target().sm >= kIndependentSince ? "barrier.arrive" : "bar.arrive";
@@ -70,14 +70,14 @@ struct Body {
         k("setp.lt.u32", p, thread, limit);
         return p;
     }
-    /// The `which`-th barrier that this thread comes to.
+    /// The barrier number `which` that this thread comes to.
     void pass(int which, const std::function<void()>& barrier) {
         k("mov.u32", times[static_cast<std::size_t>(1 + 2 * which)], SpecialRegister::clock);
         barrier();
         k("mov.u32", times[static_cast<std::size_t>(2 + 2 * which)], SpecialRegister::clock);
     }
     void side(int which) { append_marked(k, value, thread, kSideMark + static_cast<std::uint32_t>(which), kSidePairs); }
-    /// Until the flag is set, for kBarrierPatience cycles at most; `seen` is the flag.
+    /// Waits until the flag is set, for at most kBarrierPatience cycles; `seen` is the flag.
     void wait_for_flag() {
         const Reg start = k.clock32();
         const Reg spent = k.reg(Type::u32);
@@ -224,7 +224,7 @@ std::vector<BarrierRecord> run_barrier_case(device::Device& device, BarrierCase 
     arguments.add(results.address());
     kernel.launch({1}, {static_cast<std::uint32_t>(threads)}, arguments);
     const auto raw = results.read<std::uint32_t>(kWords * threads);
-    // A thread that ended early wrote nothing; the last one of warp 0 does in all of these cases.
+    // A thread that ended early wrote nothing. The last thread of warp 0 writes in all cases where others end early.
     const std::uint32_t origin = raw[kWords * (kWarp - 1)];
     std::vector<BarrierRecord> records;
     for (std::size_t t = 0; t < threads; ++t) {

@@ -8,10 +8,10 @@
 namespace gputomo::measure {
 namespace {
 
-/// 32-bit immediates lie in the upper half of an instruction's first word.
+/// A 32-bit immediate lies in the upper half of an instruction's first word.
 constexpr int kImmediateShift = 32;
 
-/// Goes back from the first instruction with this immediate to the branch that leads here.
+/// Searches backwards from the first instruction with this immediate for the branch that leads here.
 std::optional<bool> falls_through(std::span<const device::MachineInstruction> code, std::uint32_t mark) {
     const auto first = std::ranges::find_if(
         code, [&](const auto& i) { return static_cast<std::uint32_t>(i.low >> kImmediateShift) == mark; });
@@ -47,7 +47,7 @@ std::optional<bool> all_fall_through(const CompiledKernel& kernel, std::span<con
         }
         return all;
     } catch (const InputError&) {
-        return std::nullopt;  // an encoding that isn't known
+        return std::nullopt;  // unknown encoding
     }
 }
 

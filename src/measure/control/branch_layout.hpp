@@ -1,5 +1,5 @@
-// Where a compiler put the sides of a branch: PTX says which side a branch goes to, machine code may have it the other
-// way round.
+// Where the compiler put the two sides of a branch. PTX says which side falls through, but the machine code may swap
+// them.
 #pragma once
 
 #include "measure/kernel/compiled_kernel.hpp"
@@ -10,14 +10,13 @@
 
 namespace gputomo::measure {
 
-/// Appends `pairs` of dependent operations that no compiler can shorten and that carry `mark` as an immediate operand;
-/// enough of them keep it from using predicates instead of a branch.
+/// Appends `pairs` pairs of dependent operations that no compiler can shorten and that carry `mark` as an immediate
+/// operand. Enough of them keep the compiler from using predicates instead of a branch.
 void append_marked(ptx::KernelBuilder& kernel, ptx::Reg value, ptx::Reg addend, std::uint32_t mark, int pairs);
 
-/// Code is found by an immediate operand that nothing else has. Whether the code of every mark is what a conditional
-/// branch before it falls through to; false where each is what some branch goes to, nullopt where it is the one for
-/// some and the other for others, or where a mark or its branch can't be found. True without machine code, where PTX
-/// itself is executed.
+/// Finds code by an immediate operand that no other code has. True if a conditional branch falls through to the code
+/// of every mark, and without machine code, where the PTX itself is executed. False if each is the target of a branch.
+/// nullopt if some are the one and some the other, or if a mark or its branch is not found.
 [[nodiscard]] std::optional<bool> all_fall_through(const CompiledKernel& kernel, std::span<const std::uint32_t> marks);
 
 }  // namespace gputomo::measure

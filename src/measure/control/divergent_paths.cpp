@@ -12,9 +12,10 @@ using ptx::Type;
 
 constexpr int kWarp = 32;
 constexpr int kMostWarps = 4;
-/// Pairs of dependent operations of a path.
+/// Pairs of dependent operations of a path. A chosen value: with few of them the compiler uses predicates instead of
+/// branches.
 constexpr int kPairs = 8;
-/// Marks the code of path i: no other constant looks so.
+/// Marks the code of path i. No other constant looks like this.
 constexpr std::uint32_t kPathMark = 0x5eed'0000;
 
 }  // namespace
@@ -29,7 +30,7 @@ ptx::KernelBuilder divergent_paths_kernel(ptx::Target target) {
     const std::vector<Reg> stamps = k.regs(Type::u32, 4);
     const Reg value = k.reg(Type::u32);
     const Reg here = k.reg(Type::pred);
-    k.loop(2, [&] {  // the first turn warms the instruction caches
+    k.loop(2, [&] {  // the first iteration warms the instruction caches
         const ptx::Label behind = k.label();
         k("mov.u32", value, key);
         k("bar.sync", 0);

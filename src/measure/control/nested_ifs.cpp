@@ -1,4 +1,3 @@
-// What a branch that splits its warp costs, and the joining behind it.
 #include "measure/control/nested_ifs.hpp"
 
 #include "measure/control/branch_layout.hpp"
@@ -14,7 +13,8 @@ using ptx::Type;
 
 constexpr int kWarp = 32;
 constexpr int kLaunches = 5;
-/// Fewer, and a compiler would rather not branch; more, and the nest leaves an instruction cache of 4 KiB.
+/// With fewer pairs a compiler would use predicates instead of a branch. With more, the nest exceeds an instruction
+/// cache of 4 KiB.
 constexpr int kPairsIn = 6, kPairsOut = 2;
 constexpr std::uint32_t kInMark = 0x5eed'3000, kOutMark = 0x5eed'4000;
 
@@ -40,7 +40,7 @@ ptx::KernelBuilder nested_ifs_kernel(ptx::Target target) {
     const std::vector<Reg> times = k.regs(Type::u32, 2);
     k("ld.global.u32", depth, Mem{k.element(depths, thread, Bytes{4})});
     k("mov.u32", value, depth);
-    k.loop(2, [&] {  // the first turn warms the instruction caches
+    k.loop(2, [&] {  // the first iteration warms the instruction caches
         k("bar.sync", 0);
         k("mov.u32", times[0], k.clock_after(value));
         append_nest(k, depth, value, 0);

@@ -1,21 +1,21 @@
-// Ifs within each other: what each further level of divergence costs.
+// Nested ifs: what each branch that splits its warp costs, its reconvergence included.
 #pragma once
 
 #include "measure/kernel/compiled_kernel.hpp"
 
 namespace gputomo::measure {
 
-/// Ifs within each other, kNests deep: each thread goes as far in as its number says and runs the rest of each level on
-/// its way out, so that all join in the innermost if that they share.
+/// Ifs nested kNests deep. Each thread enters as many levels as its number says and runs the rest of each level on its
+/// way out, so that all threads rejoin in the innermost if that they share.
 class NestedIfs {
 public:
     static constexpr int kNests = 16;
     explicit NestedIfs(device::Device& device);
-    /// Cycles of the whole nest, where `splits` of its branches, the outermost ones, each lose one thread and all
-    /// others go in to the end.
+    /// Cycles of the whole nest if each of the outermost `splits` branches splits off one thread and all other threads
+    /// go to the innermost level.
     [[nodiscard]] double cycles(int splits);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
-    /// Whether each level is what its branch falls through to, as written.
+    /// Whether each level's branch falls through to it, as written.
     [[nodiscard]] bool as_written() const;
 
 private:

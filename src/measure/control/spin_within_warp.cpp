@@ -9,7 +9,8 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 constexpr int kWarp = 32;
-/// A thread of the stack's kind of warp would spin for ever.
+/// On a GPU with a SIMT stack the warp would otherwise spin for ever. Waiting for all threads takes far fewer
+/// iterations.
 constexpr std::uint32_t kMostIterations = 20'000;
 
 }  // namespace

@@ -18,17 +18,17 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 constexpr int kWarp = 32;
-/// Groups of one and of four branches behind four comparisons: the three further ones make the difference. So many
-/// groups of four, with what they skip, fit an instruction cache of 4 KiB.
+/// Groups of kFew and of kMany branches behind four comparisons; the difference is the time of the further ones. Five
+/// groups of four branches, with the code that they skip, fit an instruction cache of 4 KiB.
 constexpr int kGroups = 5;
 constexpr int kFew = 1;
 constexpr int kMany = 4;
-/// What a branch skips.
+/// Pairs of operations that a taken branch skips.
 constexpr int kSkippedPairs = 6;
 constexpr std::uint32_t kSkippedMark = 0x5eed'1000;
 constexpr int kLaunches = 5;
 constexpr int kTimes = 2;
-/// Of code to which untaken branches lead.
+/// Pieces of code that untaken branches lead to.
 int pieces_of(int branches) { return std::max(2, branches); }
 
 std::vector<std::uint32_t> marks_of(int branches, bool taken) {
@@ -38,10 +38,10 @@ std::vector<std::uint32_t> marks_of(int branches, bool taken) {
     return marks;
 }
 
-/// Compares first, so that no branch waits for its own predicate; then branches. What isn't executed lies in between
-/// where branches are taken. Where they aren't, they go to one of some pieces of code far away: each is that of several
-/// branches, so that no compiler can put it in line by turning them round, and two branches that follow each other go
-/// to different ones, or it would make one of them.
+/// All comparisons come first, so that no branch waits for its own predicate. Taken branches skip code that never
+/// executes. Untaken branches lead to pieces of code far away. Each piece is the target of several branches, so that
+/// the compiler cannot move it in line by inverting them. Successive branches lead to different pieces, or the
+/// compiler would merge the branches.
 void append_group(ptx::KernelBuilder& k, Reg value, Reg addend, int branches, const std::vector<ptx::Label>& elsewhere,
                   int& number) {
     const bool taken = elsewhere.empty();
@@ -63,7 +63,7 @@ void append_group(ptx::KernelBuilder& k, Reg value, Reg addend, int branches, co
     }
 }
 
-/// Conditional branches of the longest piece of code between clock reads.
+/// Conditional branches in the longest piece of code between clock reads.
 int branches_in(const CompiledKernel& kernel) {
     const auto code = device::decode(device::Cubin(kernel.module().machine_code()->cubin), kernel.name());
     const auto ranges = code.between_clock_reads();

@@ -12,7 +12,7 @@ public:
     [[nodiscard]] double latency();
     [[nodiscard]] const CompiledKernel& few() const { return few_; }
     [[nodiscard]] const CompiledKernel& many() const { return many_; }
-    /// The check that failed, with the listing, where as_written() says so.
+    /// The failed check with its listing, for kernels that are not as_written().
     [[nodiscard]] results::CodeCheck layout() const;
     /// Whether the compiler left the branches as they were written.
     [[nodiscard]] bool as_written() const;

@@ -18,14 +18,14 @@ using ptx::Type;
 
 constexpr int kMostThreads = 1024;
 constexpr int kWarp = 32;
-/// GPUs hand registers out for this many threads at once (Wong 2010, Fig. 9), or for fewer.
+/// GPUs allocate registers for this many threads at once (Wong 2010, Fig. 9), or for fewer.
 constexpr int kRegisterThreads = 64;
 constexpr int kPasses = 2;
 /// What each warp stores.
 struct Stamp {
     std::uint32_t begin = 0;
-    std::uint32_t last = 0;  ///< when the data of the access that was written last were there ...
-    std::uint32_t all = 0;   ///< ... and of all, each of which was used
+    std::uint32_t last = 0;  ///< when the data of the access that was written last had arrived
+    std::uint32_t all = 0;   ///< when all data had arrived and were used
     std::uint32_t end = 0;   ///< after the barrier
     std::uint32_t sum = 0;
 };
@@ -45,7 +45,7 @@ std::vector<CodeExpectation> expected_code(InFlightShape shape) {
     return {TimedCode{.operation = {opcode_of(shape.access)}, .counts = {shape.count}, .together = true}};
 }
 
-/// Appends the accesses; their results, of those that have any.
+/// Appends the accesses and returns the registers of those with results.
 std::vector<Reg> append_accesses(ptx::KernelBuilder& k, InFlightShape shape, Reg address, Reg sum) {
     const auto results = k.regs(Type::b32, shape.access == InFlightAccess::store ? 0 : shape.count);
     for (int i = 0; i < shape.count; ++i) {
@@ -80,7 +80,8 @@ Stamped append_passes(ptx::KernelBuilder& k, InFlightShape shape, Reg first_addr
         const auto results = append_accesses(k, shape, at, sum);
         k.when(never)("bra", skip);
         if (shape.access == InFlightAccess::store) {
-            k("xor.b32", sum, sum, k.clock32());  // parts the stores from the fence, for the check of the machine code
+            // separates the stores from the fence, for the check of the machine code
+            k("xor.b32", sum, sum, k.clock32());
             k("membar.gl");
         }
         k("mov.u32", stamped.last, k.clock_after(results.empty() ? sum : results.back()));
@@ -125,7 +126,7 @@ ptx::KernelBuilder in_flight_kernel(ptx::Target target, InFlightShape shape) {
     const Reg sum = k.reg(Type::b32);
     k("mov.b32", sum, 0);
     const Stamped stamped = append_passes(k, shape, warm, address, idle, sum);
-    // One lane of each warp reports; the sum goes with it, so that no load is dropped.
+    // One lane of each warp reports. The sum is stored too, so that the compiler drops no load.
     const Reg lane = k.reg(Type::u32);
     k("and.b32", lane, thread, kWarp - 1);
     const Reg first = k.reg(Type::pred);
@@ -157,7 +158,7 @@ InFlightTime InFlight::run(int threads, device::Address base, device::Address wa
     arguments.add(base).add(warm).add(offsets).add(results_.address());
     kernel_.launch({1}, {static_cast<std::uint32_t>(threads)}, arguments, shared);
     const auto stamps = results_.read<Stamp>(static_cast<std::size_t>((threads + kWarp - 1) / kWarp));
-    // Differences against one reading survive the wrap of the 32-bit clock.
+    // Differences to one reading survive the wrap of the 32-bit clock.
     const auto since = [&](std::uint32_t when) {
         return static_cast<double>(static_cast<std::int32_t>(when - stamps.front().begin));
     };

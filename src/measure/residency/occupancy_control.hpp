@@ -1,4 +1,4 @@
-// Launches that put a wanted number of warps on every SM (Volkov 2016, 5.7).
+// Launches that put a given number of warps on every SM (Volkov 2016, 5.7).
 #pragma once
 
 #include "measure/run.hpp"
@@ -12,14 +12,14 @@ struct BlockShape {
     int warps = 1;  ///< of a block
 };
 
-/// The fewest equal blocks that hold `warps`; nullopt where none do.
+/// The fewest equal blocks that hold `warps` in all; nullopt if there are none.
 [[nodiscard]] std::optional<BlockShape> blocks_for(const device::Device& device, int warps, int max_threads_per_block);
 
-/// Dynamic shared memory with which `blocks` fit an SM and not one more, as far as one block may take so much; where it
-/// may not, the grid has no more blocks than are meant to be there.
+/// Dynamic shared memory with which `blocks` blocks fit an SM and no further one, if a block may take that much. If it
+/// may not, the grid must have no more blocks than should be resident.
 [[nodiscard]] Bytes shared_for(const device::Device& device, int blocks);
 
-/// Of an SM.
+/// Warps that an SM holds by its limit of threads.
 [[nodiscard]] int max_warps_of(const device::Device& device);
 
 }  // namespace gputomo::measure

@@ -12,7 +12,7 @@ namespace {
 
 double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast<std::int32_t>(to - from); }
 
-/// Part of the SM's warps that have ended so many cycles after its first start.
+/// Share of the SM's warps that have ended this many cycles after its first start.
 double ended_by(std::span<const WarpLifetime> warps, std::uint32_t sm, double cycles) {
     std::optional<std::uint32_t> first;
     for (const auto& warp : warps)
@@ -26,7 +26,7 @@ double ended_by(std::span<const WarpLifetime> warps, std::uint32_t sm, double cy
     return all > 0 ? ended / all : 0;
 }
 
-/// Adds to `shares` how long each number of warps was held from `begin` to `end`.
+/// Adds to `shares` the cycles for which each number of warps was resident between `begin` and `end`.
 void add_times(std::span<const OccupancyStep> steps, double begin, double end, std::vector<double>& shares) {
     for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
         const double held = std::min(end, steps[i + 1].cycles) - std::max(begin, steps[i].cycles);
@@ -82,7 +82,7 @@ OccupancyHistory history_of(std::span<const WarpLifetime> warps) {
         add_times(steps, 0, end, history.shares);
         add_times(steps, end / 4, 3 * end / 4, history.middle);
         const int most = std::ranges::max(steps, {}, &OccupancyStep::warps).warps;
-        // From the step behind the last one with half of the most.
+        // The tail begins one step after the last step with at least half of the maximum.
         const auto last =
             std::find_if(steps.rbegin(), steps.rend(), [&](const auto& step) { return 2 * step.warps >= most; });
         history.tail += (end - last.base()->cycles) / end / count;

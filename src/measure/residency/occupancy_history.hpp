@@ -1,4 +1,4 @@
-// How many warps an SM holds over time, from when each of a launch's warps began and ended (Volkov 2016, 5.6).
+// The number of warps on an SM over time, from the start and end of each warp of a launch (Volkov 2016, 5.6).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace gputomo::measure {
 
-/// One warp of a launch; times are those of its SM's clock, which may wrap round once.
+/// One warp of a launch. Times are those of its SM's clock, which may wrap round once.
 struct WarpLifetime {
     std::uint32_t sm = 0;
     std::uint32_t start = 0;
@@ -16,24 +16,25 @@ struct WarpLifetime {
 };
 
 struct OccupancyHistory {
-    /// Warps that every SM held at once, at its best.
+    /// Warps that every SM held at its maximum.
     int attained = 0;
-    /// Warps of an SM, the mean over time and SMs, each SM from its first start to its last end.
+    /// Warps of an SM: the mean over time and SMs, from each SM's first start to its last end.
     double mean = 0;
-    /// Cycles from the first start to the last end, of the SM where that is longest.
+    /// Cycles from the first start to the last end, of the SM that took longest.
     double cycles = 0;
-    /// Part of that time, all SMs together, with 0, 1, 2, ... warps; and of the middle half of it, when neither the
-    /// first nor the last warps count.
+    /// Share of that time, over all SMs, with 0, 1, 2, ... warps. `middle` covers only the middle half of the time,
+    /// without the first and last warps.
     std::vector<double> shares, middle;
-    /// Part of an SM's warps that have ended when two thirds of its time are over, and part of its time after it last
-    /// had half of what it had at its best: means over SMs.
+    /// `ended_early`: share of an SM's warps that have ended after two thirds of its time. `tail`: share of its time
+    /// after it last held half of its maximum. Means over SMs.
     double ended_early = 0, tail = 0;
 };
 
-/// The most warps of which SMs hold at least as many for all but `part` of the time that `shares` are parts of.
+/// The largest number of warps that SMs hold for all but the share `part` of the time. `shares` are as in
+/// OccupancyHistory.
 [[nodiscard]] int all_but(const std::vector<double>& shares, double part);
 
-/// Throws std::logic_error for no warps.
+/// Throws std::logic_error if there are no warps.
 [[nodiscard]] OccupancyHistory history_of(std::span<const WarpLifetime> warps);
 
 /// Warps of one SM from a moment on.
@@ -41,8 +42,7 @@ struct OccupancyStep {
     double cycles = 0;  ///< since the first start
     int warps = 0;
 };
-/// Of the SM, in order; of starts and ends at one moment only what is left behind them. Empty where the SM had no
-/// warps.
+/// Steps of this SM in order of time. Starts and ends at the same moment make one step. Empty if the SM had no warps.
 [[nodiscard]] std::vector<OccupancyStep> steps_of(std::span<const WarpLifetime> warps, std::uint32_t sm);
 
 }  // namespace gputomo::measure

@@ -18,9 +18,12 @@ using ptx::Type;
 
 constexpr int kWarp = 32;
 constexpr int kOwnArguments = 3;
+/// More values than any GPU has registers for a thread (255).
 constexpr std::int64_t kMostValues = 320;
-/// So long that the last block of an SM has started before its first one ends.
+/// Cycles for which a block stays. It must be so long that the last block of an SM starts before the first one ends;
+/// longer only costs time.
 constexpr std::uint32_t kStay = 20'000;
+/// No SM so far holds more than 32 blocks; the records have room for twice as many.
 constexpr std::uint32_t kMostBlocksPerSm = 64;
 
 struct Record {
@@ -29,7 +32,8 @@ struct Record {
     std::uint32_t end = 0;
 };
 
-/// Until the block's time is up, looking at it between loads from memory, which keep the number of turns low.
+/// Waits until the block's time is over. It reads the clock between loads from memory, so that the wait takes few
+/// iterations.
 void append_stay(ptx::KernelBuilder& k, Reg data, Reg start, Reg cycles) {
     const Reg spent = k.reg(Type::u32);
     const Reg word = k.reg(Type::u32);
@@ -61,7 +65,8 @@ ptx::KernelBuilder residency_kernel(ptx::Target target, ResidencyProbe::Shape sh
     const Reg cycles = k.param(Type::u32, "cycles");
     for (int i = 0; i < shape.extra_arguments; ++i) static_cast<void>(k.param(Type::u32, fmt::format("unused{}", i)));
     static_cast<void>(k.dynamic_shared());
-    // All values are loaded before and used behind the stay, and with what is only known then: they have to be held.
+    // All values are loaded before the wait and used after it, together with a value that is only known then. So the
+    // compiler must keep them in registers.
     const std::vector<Reg> values = k.regs(Type::u32, shape.live_values);
     for (int i = 0; i < shape.live_values; ++i)
         k("ld.volatile.global.u32", values[static_cast<std::size_t>(i)], Mem{data, 4 * i});

@@ -16,16 +16,17 @@ namespace {
 using enum device::Attribute;
 
 constexpr int kWarp = 32;
-/// After one that warms instruction caches and TLBs; the median counts.
+/// Launches after one that warms instruction caches and TLBs; the median counts.
 constexpr int kLaunches = 7;
-/// Beside such a launch the first one's misses are nothing; only a simulated GPU takes so long.
+/// Beside a launch this long the first one's misses do not matter, so one launch is enough. Only a simulated GPU takes
+/// so long.
 constexpr std::chrono::milliseconds kSlow{50};
-/// Registers are handed out to warps in such units on all GPUs since Fermi (Volkov 2016, 5.7, and `register_file` for
+/// Registers are allocated to warps in such units on all GPUs since Fermi (Volkov 2016, 5.7, and `register_file` for
 /// those in machines/).
 constexpr std::int64_t kRegisterUnit = 256;
-/// Shared memory comes in such units or smaller ones.
+/// Shared memory is allocated in units of this size or of a divisor of it.
 constexpr std::int64_t kSharedUnit = 256;
-/// Shares of the most blocks: an eighth for the part that latency bounds, and quarters.
+/// Shares of the most blocks: an eighth, where latency is the limit, and quarters.
 constexpr std::array kShares{0.125, 0.25, 0.5, 0.75, 1.0};
 
 SharedLimits shared_limits(const device::Device& device) {
@@ -34,7 +35,8 @@ SharedLimits shared_limits(const device::Device& device) {
                     .value_or(device.attribute(max_shared_memory_per_block).value_or(16384));
     limits.block = std::max(device.attribute(max_shared_memory_per_block).value_or(limits.sm),
                             device.attribute(max_shared_memory_per_block_optin).value_or(0));
-    // What a single block cannot have of its SM is taken from every block.
+    // Shared memory of an SM that a single block cannot have is taken to be reserved for each block, if it is at most
+    // this.
     constexpr std::int64_t kMostReserved = 4096;
     if (limits.sm > limits.block && limits.sm - limits.block <= kMostReserved)
         limits.reserved = limits.sm - limits.block;

@@ -1,5 +1,5 @@
-// Throughput of any kernel against occupancy: the same launch with as much shared memory as lets a given number of
-// blocks stay on an SM.
+// Throughput of any kernel against occupancy. The same launch gets as much dynamic shared memory as limits an SM to a
+// given number of blocks.
 #pragma once
 
 #include "device/device.hpp"
@@ -11,7 +11,7 @@
 
 namespace gputomo::measure {
 
-/// A kernel and what it is launched with.
+/// What a kernel is launched with.
 struct KernelLaunch {
     device::Dim3 grid;
     device::Dim3 block;
@@ -19,44 +19,44 @@ struct KernelLaunch {
     device::Arguments arguments;
 };
 
-/// Of one occupancy.
+/// The throughput at one occupancy.
 struct KernelSample {
-    int blocks = 0;              ///< of an SM
-    int warps = 0;               ///< of an SM
+    int blocks = 0;              ///< on an SM
+    int warps = 0;               ///< on an SM
     double warps_per_cycle = 0;  ///< finished by an SM
-    double sm_mhz = 0;           ///< meanwhile
+    double sm_mhz = 0;           ///< SM clock during the sample
 };
 
-/// Shared memory, as the driver or a description tells: bytes.
+/// Shared memory in bytes, as the driver or a description states it.
 struct SharedLimits {
     std::int64_t sm = 0, block = 0;
-    std::int64_t reserved = 0;  ///< of each block, besides its own
+    std::int64_t reserved = 0;  ///< by the system in each block, besides the block's own
 };
 
-/// What each of `blocks` asks for so that they fit an SM and not one more, as little as that takes: what is left of a
-/// common array is the L1's.
+/// The smallest amount of shared memory for each block with which `blocks` blocks fit an SM and no further one. What
+/// remains of a shared array is the L1's.
 [[nodiscard]] std::int64_t shared_that_holds(const SharedLimits& limits, int blocks);
 
 class KernelTiming {
 public:
-    /// `block` and `dynamic_shared` as every launch will have them. Throws DeviceError where not one block fits an SM.
+    /// `block` and `dynamic_shared` apply to every launch. Throws DeviceError if not even one block fits an SM.
     KernelTiming(device::Device& device, device::Kernel& kernel, const device::Dim3& block, Bytes dynamic_shared);
 
-    /// Blocks that fit an SM by threads, registers and shared memory, as the driver tells of them.
+    /// Blocks that fit an SM by the driver's limits of threads, registers and shared memory.
     [[nodiscard]] int most_blocks() const { return most_blocks_; }
     [[nodiscard]] int warps_of_block() const { return warps_; }
-    /// Numbers of blocks from few to all that an SM holds: five where there are so many.
+    /// Numbers of blocks on an SM from few to all, five if there are so many.
     [[nodiscard]] std::vector<int> occupancies() const;
 
-    /// Time of one launch with at most so many blocks on an SM. Errors as device::Kernel::launch.
+    /// Time of one launch with at most `blocks` blocks on an SM. Errors as device::Kernel::launch.
     [[nodiscard]] Nanoseconds time(const KernelLaunch& launch, int blocks);
-    /// Of the blocks by which `whole` exceeds `part`, so that neither starting nor ending a launch counts; of `whole`
-    /// alone where `part` has none. `before` runs ahead of each launch.
+    /// The throughput of the blocks by which `whole` exceeds `part`, so that starting and ending a launch cancel. If
+    /// `part` has no blocks, all of `whole` count. `before` runs before each launch.
     [[nodiscard]] KernelSample sample(const KernelLaunch& whole, const KernelLaunch& part, int blocks,
                                       const std::function<void()>& before = {});
 
 private:
-    /// Dynamic shared memory with which `blocks` fit an SM and not one more.
+    /// Dynamic shared memory with which `blocks` blocks fit an SM and no further one.
     [[nodiscard]] Bytes shared_for(int blocks, Bytes least) const;
 
     device::Device& device_;

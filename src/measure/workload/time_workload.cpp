@@ -9,25 +9,25 @@
 namespace gputomo::measure {
 namespace {
 
-/// A launch this long is long beside its start, and a simulation that computes this long is long enough, however busy
-/// the host.
+/// A launch of this many ns is long compared with its start. A simulation that computes for as long is long enough
+/// too, however busy the host is.
 constexpr double kLongEnough = 500'000;  // ns
 constexpr std::chrono::milliseconds kSlow{150};
-/// Launches of each occupancy may read and write this much of the memory, and no more than this.
+/// Launches of each occupancy may use this fraction of the memory, and at most this many bytes.
 constexpr std::int64_t kShareOfMemory = 8;
 constexpr std::int64_t kMostBytes = std::int64_t{2} << 30;
 constexpr std::int64_t kGrowth = 8;
-/// Blocks of the first launch for each that the GPU holds at once.
+/// Blocks of the first launch, relative to those that the GPU holds at once.
 constexpr std::int64_t kFirstWaves = 2;
 
-/// The grid in rows of the workload, an even number of them.
+/// The workload's grid, with an even number of rows.
 device::Dim3 grid_of(const Workload& workload, std::int64_t blocks) {
     const auto x = static_cast<std::uint32_t>(workload.grid_x);
     return x == 0 ? device::Dim3{static_cast<std::uint32_t>(blocks)}
                   : device::Dim3{x, static_cast<std::uint32_t>(blocks / x)};
 }
 
-/// Pairs of rows, since half of the blocks is launched too.
+/// Blocks in pairs of rows, because half of the blocks is launched too.
 std::int64_t rounded(const Workload& workload, std::int64_t blocks) {
     const std::int64_t unit = 2 * std::max(1, workload.grid_x);
     return std::max(unit, blocks / unit * unit);
@@ -59,7 +59,7 @@ WorkloadTiming time_workload(device::Device& device, const Workload& workload,
     WorkloadData data;
     for (;;) {
         progress(0, workload.id);
-        data = {};  // before the next one takes its memory
+        data = {};  // freed before the next one allocates
         data = workload.data(device, blocks);
         const auto begin = thread_processor_time();
         const double elapsed =

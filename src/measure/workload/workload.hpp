@@ -12,13 +12,13 @@
 
 namespace gputomo::measure {
 
-/// Data on the device for launches of up to so many blocks.
+/// Data on the device for launches of up to a given number of blocks.
 struct WorkloadData {
     std::vector<device::Buffer> buffers;
     device::Arguments arguments;
-    /// Ahead of each launch, where a kernel changes what it reads; empty where not.
+    /// Runs before each launch, for a kernel that changes its input; empty if there is nothing to restore.
     std::function<void()> before;
-    /// Throws DeviceError where `blocks` left a wrong result.
+    /// Throws DeviceError if the first `blocks` blocks left a wrong result.
     std::function<void(std::int64_t blocks)> check;
 };
 
@@ -29,21 +29,21 @@ struct Workload {
     std::string_view file;    ///< of kernels/, without extension
     std::string_view kernel;
     int threads = 128;  ///< of a block
-    int grid_x = 0;     ///< blocks in a row of the grid; 0: it has one row
-    double bytes = 0;   ///< that a thread moves at the least, for throughput in GB/s
-    double flops = 0;   ///< of a thread, where they are what the kernel is for
+    int grid_x = 0;     ///< blocks in a row of the grid; 0: the grid has one row
+    double bytes = 0;   ///< that a thread moves at least, for throughput in GB/s
+    double flops = 0;   ///< of a thread, for kernels whose purpose they are
     WorkloadData (*data)(device::Device& device, std::int64_t blocks);
 
-    // ---- what its data make of accesses and branches: facts that no code tells
-    int scattered_load = -1;  ///< which of its loads from global memory has an address of its own in each thread
-    bool branches = false;    ///< conditional branches forward are taken
-    double trips = 0;         ///< turns of its loop, where no literal says so
-    double cached = 0;        ///< share of loads that a cache of the whole GPU answers, because blocks read the same
+    // What the data decide about accesses and branches, which the code does not show:
+    int scattered_load = -1;  ///< number of the global load whose threads have scattered addresses; -1: none
+    bool branches = false;    ///< conditional forward branches are taken
+    double trips = 0;         ///< iterations of its loop, if no literal states them
+    double cached = 0;        ///< share of loads that hit in a cache of the whole GPU because blocks read the same data
 };
 
-/// All of them.
+/// All workloads.
 [[nodiscard]] std::span<const Workload> workloads();
-/// Throws InputError naming those that there are.
+/// Throws InputError that names the existing ones.
 [[nodiscard]] const Workload& find_workload(std::string_view id);
 [[nodiscard]] std::string_view ptx_of(const Workload& workload);
 
@@ -54,8 +54,9 @@ struct WorkloadTiming {
     std::vector<KernelSample> samples;
 };
 
-/// At five occupancies. As many blocks as take the GPU half a millisecond, or a simulated one a moment. `progress` as
-/// Context::progress. Throws DeviceError where the kernel computes something wrong.
+/// Samples at five occupancies. Launches are so large that they take a GPU half a millisecond, or a simulator a
+/// comparable time of computing. `progress` as Run::progress. Throws DeviceError if the kernel computes something
+/// wrong.
 [[nodiscard]] WorkloadTiming time_workload(device::Device& device, const Workload& workload,
                                            const std::function<void(double, std::string_view)>& progress);
 

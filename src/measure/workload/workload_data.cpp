@@ -12,21 +12,21 @@ namespace gputomo::measure::workload_data {
 namespace {
 
 constexpr int kThreads = 128;
-/// Values that a check looks at.
+/// Values that a check compares. More take longer; fewer might miss a wrong block.
 constexpr std::int64_t kChecked = 1024;
 
 using Words = std::vector<std::uint32_t>;
 
 std::uint32_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
 
-/// A number without order in the bits of `i` (the finaliser of MurmurHash3).
+/// A pseudo-random number from the bits of `i` (the finaliser of MurmurHash3).
 std::uint32_t scrambled(std::uint32_t i) {
     i = (i ^ (i >> 16)) * 0x85ebca6bU;
     i = (i ^ (i >> 13)) * 0xc2b2ae35U;
     return i ^ (i >> 16);
 }
 
-/// A buffer of 32-bit words, word i being value(i); written in pieces.
+/// A buffer of 32-bit words with word i = value(i), written in pieces.
 template <class Value>
 device::Buffer filled(device::Device& device, std::int64_t words, Value value) {
     constexpr std::int64_t kPiece = std::int64_t{1} << 22;
@@ -48,7 +48,7 @@ device::Buffer constant(device::Device& device, std::int64_t words, std::uint32_
     return buffer;
 }
 
-/// Compares the last words that `blocks` wrote. Addresses, since buffers move with their data.
+/// Compares the last words that `blocks` blocks wrote. It captures addresses, because buffers move with their data.
 std::function<void(std::int64_t)> checks(device::Device& device, device::Address result, std::int64_t words_of_block,
                                          std::function<bool(std::int64_t, std::uint32_t)> right) {
     return [&device, result, words_of_block, right = std::move(right)](std::int64_t blocks) {
@@ -95,7 +95,7 @@ static WorkloadData permute(device::Device& device, std::int64_t blocks, bool ra
 WorkloadData permute_identity(device::Device& device, std::int64_t blocks) { return permute(device, blocks, false); }
 WorkloadData permute_random(device::Device& device, std::int64_t blocks) { return permute(device, blocks, true); }
 
-/// The kernel takes the sign off its own input, which is put back ahead of each launch.
+/// The kernel clears the sign of its own input, which is restored before each launch.
 static WorkloadData vector_abs(device::Device& device, std::int64_t blocks, float value) {
     const std::int64_t n = blocks * kThreads;
     WorkloadData data;
@@ -111,7 +111,7 @@ static WorkloadData vector_abs(device::Device& device, std::int64_t blocks, floa
 WorkloadData vector_abs_positive(device::Device& device, std::int64_t blocks) { return vector_abs(device, blocks, 2); }
 WorkloadData vector_abs_negative(device::Device& device, std::int64_t blocks) { return vector_abs(device, blocks, -2); }
 
-/// Value of an option by put-call parity: what a call is worth more than a put.
+/// Checks option values by put-call parity: the difference of a call and a put.
 WorkloadData black_scholes(device::Device& device, std::int64_t blocks) {
     constexpr float kRate = 0.02F, kVolatility = 0.3F, kPrice = 25, kYears = 1.5F;
     const std::int64_t n = blocks * kThreads;
@@ -139,7 +139,7 @@ WorkloadData black_scholes(device::Device& device, std::int64_t blocks) {
 constexpr int kTile = 64;
 constexpr std::uint32_t kColumns = kColumnBlocks * kTile;
 
-/// c[i][j] = sum over k of (i + k) mod 3 times (k + j) mod 5, whole numbers that floats hold exactly.
+/// c[i][j] = sum over k of ((i + k) mod 3) x ((k + j) mod 5): whole numbers that floats hold exactly.
 WorkloadData sgemm(device::Device& device, std::int64_t blocks) {
     constexpr int kBlockWords = kTile * kTile;
     const std::int64_t rows = blocks / kColumnBlocks * kTile;
