@@ -30,8 +30,14 @@ Json devices() {
 Json experiment_list() {
     Json list = Json::array();
     for (const auto& e : experiments::catalogue())
-        list.push_back(
-            {{"id", e.id}, {"title", e.title}, {"source", e.source}, {"needs", e.needs}, {"provides", e.provides}});
+        list.push_back({{"id", e.id},
+                        {"title", e.title},
+                        {"source", e.source},
+                        {"method", e.method},
+                        {"explanation", e.explanation},
+                        {"file", e.file()},
+                        {"needs", e.needs},
+                        {"provides", e.provides}});
     return list;
 }
 

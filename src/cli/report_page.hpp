@@ -5,18 +5,14 @@
 #include "scan/runner.hpp"
 
 #include <optional>
-#include <string_view>
 
 namespace gputomo::cli {
 
+/// The methods, warnings, traces and code checks of a scan, with the explanations of the experiments that ran.
 [[nodiscard]] report::Page page_of(const scan::Scan& scan);
 
-/// Of the machines that are built in, the last one of the generation before: of a smaller compute capability and of
-/// another architecture than those that share this machine's. Nothing where there is none, or where the machine's
-/// compute capability is not known.
+/// The newest built-in machine of the generation before: its compute capability is smaller, and no built-in machine of
+/// this capability has its architecture. Nothing if there is none or if the machine's compute capability is unknown.
 [[nodiscard]] std::optional<report::Earlier> generation_before(const machine::Machine& machine);
-
-/// How an experiment measures, in plain sentences; empty for an id that there is not.
-[[nodiscard]] std::string_view explanation_of(std::string_view experiment);
 
 }  // namespace gputomo::cli

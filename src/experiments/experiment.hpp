@@ -47,21 +47,36 @@ struct Context {
 /// Whether a scan of everything has an experiment: those that a GPU does in a second may take minutes to simulate.
 enum class PartOfScan { always, on_hardware, on_request };
 
+/// One row of the catalogue. Paths of the description may hold a * for any key: "caches.*.capacity".
 struct Experiment {
-    std::string_view id;                  ///< "global_chase"
-    std::string_view title;               ///< one line for `gputomo list experiments`
-    std::string_view source;              ///< "Wong 2010, IV-G; Mei 2014, 3.2"
-    std::vector<std::string_view> needs;  ///< ids of experiments without whose findings it cannot run
-    std::vector<std::string_view>
-        after;  ///< ids of experiments whose findings make it better; their failure does not stop it
-    std::vector<std::string_view> provides;  ///< paths, with * for map keys: "caches.*.capacity"
+    /// Name on the command line and in scans, such as "caches".
+    std::string_view id;
+    /// One line for `gputomo list experiments`.
+    std::string_view title;
+    /// Papers and sections that the method comes from: "Wong 2010, IV-G; Mei 2014, 3.2".
+    std::string_view source;
+    /// Page under docs/methods that describes the method, without ".md": "cache-geometry".
+    std::string_view method = {};
+    /// A few sentences for the report: what runs, and how the numbers follow from it.
+    std::string_view explanation = {};
+    /// Ids of experiments without whose findings it cannot run.
+    std::vector<std::string_view> needs;
+    /// Ids of experiments whose findings improve it. It runs even if they fail.
+    std::vector<std::string_view> after;
+    /// Paths of the leaves of the description that it estimates.
+    std::vector<std::string_view> provides;
     Outcome (*run)(Context& context);
     PartOfScan part_of_scan = PartOfScan::always;
-    /// For devices that compile ahead: hands them kernels that take long to compile, as soon as `compile_after` has
-    /// run, or before any experiment does. The context reports no progress.
+    /// Optional, for devices that compile ahead of time: hands the device kernels that take long to compile. It is
+    /// called once `compile_after` has run, or before all experiments. The context reports no progress.
     void (*compile_ahead)(const Context& context) = nullptr;
-    std::string_view compile_after =
-        {};  ///< id of the experiment whose findings the kernels need, or which shall come first
+    /// Id of the experiment whose findings the kernels need, or that must run before they are compiled.
+    std::string_view compile_after = {};
+    /// The source file as the compiler names it. The default is the file that constructs this row.
+    const char* compiled_from = __builtin_FILE();
+
+    /// The source file relative to the source tree: "src/experiments/tlbs/tlb.cpp".
+    [[nodiscard]] std::string_view file() const;
 };
 
 /// All experiments, in no particular order; the plan orders them by needs.

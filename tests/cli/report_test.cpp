@@ -17,12 +17,6 @@ using ::testing::Not;
 
 class Report : public testing::ProgramTest {};
 
-TEST_F(Report, EveryExperimentIsExplained) {
-    for (const auto& experiment : experiments::catalogue())
-        EXPECT_GT(explanation_of(experiment.id).size(), 40U) << experiment.id << ": add a row to kExplanations";
-    EXPECT_EQ(explanation_of("no such"), "");
-}
-
 TEST_F(Report, APageHasMethodsFindingsAndChecksOfAScan) {
     scan::Scan scan;
     scan.device_name = "Odd";
@@ -34,7 +28,7 @@ TEST_F(Report, APageHasMethodsFindingsAndChecksOfAScan) {
     const auto page = page_of(scan);
     EXPECT_EQ(page.device, "Odd (sim:odd)");
     ASSERT_EQ(page.methods.size(), 1U) << "what did not run measured nothing";
-    EXPECT_EQ(page.methods[0].explanation, explanation_of("caches"));
+    EXPECT_THAT(page.methods[0].explanation, HasSubstr("pointer chain in random order"));
     EXPECT_THAT(page.methods[0].source, HasSubstr("Mei 2014"));
     EXPECT_EQ(page.experiment_of.at("caches.l1.ways"), "caches");
     ASSERT_EQ(page.code_checks.size(), 1U);

@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <iterator>
 #include <set>
+#include <string>
 
 namespace gputomo::experiments {
 namespace {
@@ -27,6 +30,36 @@ TEST(CatalogueTest, EveryExperimentSaysWhatItIsAndProvidesSomething) {
         EXPECT_TRUE(!experiment.provides.empty() || experiment.part_of_scan == PartOfScan::on_request)
             << experiment.id;  // such a one may measure for its plots alone
         EXPECT_NE(experiment.run, nullptr);
+    }
+}
+
+TEST(CatalogueTest, EveryExperimentIsExplainedInSentencesAndNamesItsMethodPage) {
+    const std::set<std::string_view> pages = {"cache-geometry",
+                                              "replacement",
+                                              "tlbs",
+                                              "arithmetic-and-issue",
+                                              "shared-memory",
+                                              "registers-and-launch",
+                                              "noise",
+                                              "memory-and-bandwidth",
+                                              "outstanding-requests",
+                                              "instruction-supply",
+                                              "occupancy-and-models",
+                                              "control-flow-and-barriers"};
+    for (const auto& experiment : catalogue()) {
+        EXPECT_GT(experiment.explanation.size(), 40U) << experiment.id;
+        EXPECT_TRUE(experiment.explanation.ends_with('.')) << experiment.id;
+        EXPECT_TRUE(pages.contains(experiment.method)) << experiment.id << ": " << experiment.method;
+    }
+}
+
+TEST(CatalogueTest, TheFileOfEveryExperimentIsTheOneThatHasItsRow) {
+    for (const auto& experiment : catalogue()) {
+        const std::string path(experiment.file());
+        EXPECT_TRUE(path.starts_with("src/experiments/")) << path;
+        std::ifstream file(GPUTOMO_SOURCE_DIR "/" + path);
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        EXPECT_NE(text.find(".id = \"" + std::string(experiment.id) + "\""), std::string::npos) << path;
     }
 }
 

@@ -20,6 +20,8 @@ Experiment recipe_experiment() {
     return {.id = "recipe",
             .title = "the warp size alone",
             .source = "docs/adding.md",
+            .method = "noise",
+            .explanation = "The driver is asked for the number of threads of a warp.",
             .needs = {},
             .after = {},
             .provides = {"topology.warp_size"},

@@ -340,6 +340,12 @@ Experiment issue_experiment() {
     return {.id = "issue",
             .title = "schedulers of an SM, how often they issue, and how often one warp does",
             .source = "Volkov 2016, 3.7, Tables 2.6, 2.8",
+            .method = "arithmetic-and-issue",
+            .explanation =
+                "More and more equal warps run independent adds. Whenever the number of warps passes a multiple of "
+                "the number of schedulers, all of them take a step longer. Instructions of several units run "
+                "together to show how often a scheduler issues. One warp with more and more independent chains "
+                "shows how soon its instructions can follow each other.",
             .needs = {},
             .after = {"arithmetic_throughput"},
             .provides = {"issue.schedulers_per_sm", "issue.issue_interval", "issue.dual_issue", "issue.ilp_latency",

@@ -145,6 +145,11 @@ Experiment issue_cost_experiment() {
     return {.id = "issue_cost",
             .title = "issue slots that special functions and loads take, and their latency to an add",
             .source = "Volkov 2016, 4.7",
+            .method = "arithmetic-and-issue",
+            .explanation =
+                "Warps of dependent adds fill the issue slots. Beside them, one, two and three warps of each "
+                "scheduler execute only special functions, or only loads. The number of adds that one such "
+                "instruction displaces is the number of issue slots that it takes.",
             .needs = {},
             .after = {"issue", "arithmetic_latency"},
             .provides = {"pipelines.sfu.issue_slots", "shared.issue_slots", "paths.global.issue_slots",

@@ -140,6 +140,11 @@ Experiment arithmetic_latency_experiment() {
     return {.id = "arithmetic_latency",
             .title = "latency of arithmetic operations from dependent chains, and what the driver makes of each",
             .source = "Wong 2010, IV-B, Tables II-IV",
+            .method = "arithmetic-and-issue",
+            .explanation =
+                "One thread runs a chain of operations, each of which needs the result of the one before. The "
+                "chain is timed at two lengths. The difference of the times over the difference of the lengths is "
+                "the latency, free of the cost of reading the clock.",
             .needs = {},
             .provides = {"operations[*].latency", "operations[*].instructions", "pipelines.*.latency"},
             .run = run};

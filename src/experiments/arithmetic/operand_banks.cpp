@@ -106,6 +106,11 @@ Experiment operand_banks_experiment() {
     return {.id = "operand_banks",
             .title = "registers whose operands wait for each other",
             .source = "Wong 2010, IV-E",
+            .method = "registers-and-launch",
+            .explanation =
+                "All warps run multiply-adds that read the same two or three of a dozen registers. Where some "
+                "choices of registers take longer than others, those registers lie in the same bank of the "
+                "register file.",
             .needs = {},
             .provides = {kBanks, kPorts},
             .run = run};

@@ -133,6 +133,12 @@ Experiment tensor_products_experiment() {
     return {.id = "tensor_products",
             .title = "products of matrices on tensor cores: latency, rate and issue slots",
             .source = "Volkov 2016, 4.1 and 4.7, with mma.m16n8k16 (PTX ISA 9.7.14.4)",
+            .method = "arithmetic-and-issue",
+            .explanation =
+                "One warp on each SM runs a chain of matrix multiply-accumulates (MMA), first alone and then with "
+                "an add after each, which gives their latency. More warps with four chains each show how many MMAs "
+                "an SM completes per cycle. With 16 and 64 adds for each MMA, the time that a group takes beyond "
+                "its adds is the issue slots of the MMA.",
             .needs = {},
             .after = {"issue", "arithmetic_latency"},
             .provides = {"pipelines.tensor.latency", "pipelines.tensor.forward_latency", "pipelines.tensor.lanes",

@@ -275,6 +275,10 @@ Experiment arithmetic_throughput_experiment() {
     return {.id = "arithmetic_throughput",
             .title = "arithmetic operations per cycle against the number of warps",
             .source = "Wong 2010, IV-B, Fig. 6; Volkov 2016, 6.3",
+            .method = "arithmetic-and-issue",
+            .explanation =
+                "More and more warps run independent operations in a loop on one SM. The rate beyond which further "
+                "warps bring nothing is the throughput.",
             .needs = {},
             .after = {"arithmetic_latency"},
             .provides = {"operations[*].throughput", "pipelines.*.lanes"},

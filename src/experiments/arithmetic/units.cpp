@@ -363,6 +363,10 @@ Experiment arithmetic_units_experiment() {
         .id = "arithmetic_units",
         .title = "which unit executes each operation, from pairs that run together",
         .source = "Wong 2010, IV-B, Tables III and IV (which guess)",
+        .method = "arithmetic-and-issue",
+        .explanation =
+            "Pairs of operations run together. Two operations that take no longer together than one of them "
+            "alone use different units. Two that take as long as one after the other share a unit.",
         .needs = {"arithmetic_throughput"},
         .after = {"arithmetic_latency"},
         .provides = {"operations[*].units", "operations[*].instructions", "pipelines.*.lanes", "pipelines.*.latency"},

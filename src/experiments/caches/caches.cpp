@@ -349,6 +349,12 @@ Experiment caches_experiment() {
     return {.id = "caches",
             .title = "caches on the way to global memory, and the latency of memory",
             .source = "Wong 2010, III-B, IV-G; Mei 2014, 3.2",
+            .method = "cache-geometry",
+            .explanation =
+                "One thread follows a pointer chain in random order through arrays of growing size. Each step in "
+                "latency is a level of cache that the array no longer fits. Capacity, line size, sets, ways and "
+                "replacement policy follow from which groups of lines stay resident together and which line each "
+                "miss evicts.",
             .needs = {},
             .after = {"clock"},
             .provides = {"caches.*.latency", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways",

@@ -125,6 +125,10 @@ Experiment scopes_experiment() {
     return {.id = "scopes",
             .title = "what shares each cache: two blocks compete from chosen SMs",
             .source = "Wong 2010, IV-J4, Fig. 20",
+            .method = "cache-geometry",
+            .explanation =
+                "A block on one SM fills part of a cache, a block on another SM fills as much, and the first reads "
+                "its lines again. It is slower where both share the cache.",
             .needs = {},
             .after = {"clock", "caches", "constant_caches", "texture_caches"},
             .provides = {"caches.*.scope"},

@@ -52,6 +52,10 @@ Experiment attributes_experiment() {
     return {.id = "attributes",
             .title = "what the driver says: counts and limits",
             .source = "CUDA driver API, cuDeviceGetAttribute",
+            .method = "noise",
+            .explanation =
+                "gputomo asks the driver. It measures none of these values; other experiments use them as limits "
+                "of what they launch.",
             .needs = {},
             .provides = {"identity.name", "identity.compute_capability_major", "identity.compute_capability_minor",
                          "topology.sms", "topology.warp_size", "topology.max_threads_per_block",

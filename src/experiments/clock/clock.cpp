@@ -86,6 +86,11 @@ Experiment clock_experiment() {
     return {.id = "clock",
             .title = "cost, step and rate of the clock register, and which SMs share one",
             .source = "Wong 2010, IV-A, Fig. 5",
+            .method = "noise",
+            .explanation =
+                "A thread reads the clock register twice in a row, which gives the cost of a read, and many times, "
+                "which gives its step. All SMs read it at once, which shows which of them share a register. Its "
+                "rate is the number of cycles of a long loop over the time between two events.",
             .needs = {},
             .provides = {"clock.read_cost", "clock.resolution", "clock.sm_mhz", "clock.scope", "topology.sms_per_tpc",
                          "topology.sms_per_gpc"},

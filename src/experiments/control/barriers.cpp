@@ -236,6 +236,10 @@ Experiment barriers_experiment() {
     return {.id = "barriers",
             .title = "barriers: latency against warps, what they count, divergent arrival, early ends",
             .source = "Wong 2010, IV-D, Listings 5 to 7",
+            .method = "control-flow-and-barriers",
+            .explanation =
+                "Warps read the clock before and after a barrier, with more and more warps in the block. Then "
+                "parts of warps arrive late or not at all, which shows whether a barrier counts threads or warps.",
             .needs = {},
             .provides = {"issue.barrier_latency", "issue.barrier_granularity", "issue.warp_barrier_latency"},
             .run = run};

@@ -272,6 +272,10 @@ Experiment control_flow_experiment() {
     return {.id = "control_flow",
             .title = "paths of diverged warps: order, overlap, joining, progress; cost of branches",
             .source = "Wong 2010, IV-C, Figs. 7 and 8, Listings 3 and 4; Volkov 2016, 3.7",
+            .method = "control-flow-and-barriers",
+            .explanation =
+                "Threads of a warp take different paths and read the clock at both ends of each. The order of the "
+                "readings shows which path runs first, whether paths overlap, and where they reconverge.",
             .needs = {},
             .provides = {"issue.divergence", "issue.first_path", "issue.reconvergence", "issue.spin_within_warp",
                          "issue.branch_latency_taken", "issue.branch_latency_untaken", "issue.divergence_latency"},

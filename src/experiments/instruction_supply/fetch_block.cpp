@@ -126,6 +126,12 @@ Experiment fetch_block_experiment() {
     return {.id = "fetch_block",
             .title = "code that a warp gets from the first instruction cache at once",
             .source = "Wong 2010, IV-K4, Fig. 24",
+            .method = "instruction-supply",
+            .explanation =
+                "One warp reads the clock twice after each of many barriers. Meanwhile another warp runs through "
+                "enough code to evict the first one's from the nearest cache. Both reads of a pair are fast when "
+                "they lie in the same fetch block, which the warp already has. Where a new block begins between "
+                "them, the warp waits.",
             .needs = {},
             .after = {"clock", "instruction_caches"},
             .provides = {kLeaf},

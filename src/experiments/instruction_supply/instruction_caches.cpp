@@ -252,6 +252,10 @@ Experiment instruction_caches_experiment() {
     return {.id = "instruction_caches",
             .title = "caches on the way to instructions, and what they share with constants",
             .source = "Wong 2010, IV-K, Figs. 21-23",
+            .method = "instruction-supply",
+            .explanation =
+                "A dispatcher reads the clock and jumps through code of growing size, in an order that no "
+                "prefetcher follows. Where loads of constants evict code, both share a cache.",
             .needs = {},
             .after = {"clock", "caches", "constant_caches", "issue"},
             .provides = {"caches.*.scope", "caches.*.latency", "caches.*.latency_range", "caches.*.capacity",

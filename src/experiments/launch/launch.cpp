@@ -228,6 +228,10 @@ Experiment launch_experiment() {
     return {.id = "launch",
             .title = "time of an empty kernel, and from the end of a block to the next one's start",
             .source = "Volkov 2016, 5.8",
+            .method = "registers-and-launch",
+            .explanation =
+                "Empty kernels are launched back to back for the time of a launch. In a longer launch, the clock "
+                "shows the gap between the end of a block and the start of the next one on its SM.",
             .needs = {},
             .provides = {"launch.empty_kernel", "launch.block_replacement", "launch.block_interval",
                          "launch.warp_interval"},

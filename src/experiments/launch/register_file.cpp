@@ -264,6 +264,10 @@ Experiment register_file_experiment() {
     return {.id = "register_file",
             .title = "how registers are handed out to threads, warps and blocks",
             .source = "Wong 2010, IV-E, Fig. 9",
+            .method = "registers-and-launch",
+            .explanation =
+                "Kernels with growing numbers of registers and threads are launched. Which launches succeed, and "
+                "how many blocks are resident on an SM together, gives the units in which registers are allocated.",
             .needs = {},
             .provides = {"topology.max_registers_per_thread", "topology.register_allocation_unit",
                          "topology.thread_allocation_unit", "topology.register_partitions"},

@@ -366,6 +366,11 @@ Experiment access_patterns_experiment() {
         .title =
             "loads of different address patterns by one SM, from the last cache and from memory: what is full first",
         .source = "Lashgar 2015, 5; Little's law",
+        .method = "outstanding-requests",
+        .explanation =
+            "Warps of one SM load from several patterns of addresses, out of the last cache and out of memory. "
+            "A limit that gives the same rate at both latencies is a throughput. A limit whose rate falls as "
+            "the latency grows is a number of entries, which is rate times latency.",
         .needs = {},
         .after = {},
         .provides = {"patterns.*.first_limit", "patterns.*.loads_per_cycle", "patterns.*.memory_loads_per_cycle",

@@ -159,6 +159,10 @@ Experiment dram_bandwidth_experiment() {
     return {.id = "dram_bandwidth",
             .title = "streaming read and copy bandwidth of the whole GPU",
             .source = "Volkov 2016, 6.2; Little's law for bytes in flight",
+            .method = "memory-and-bandwidth",
+            .explanation =
+                "All SMs stream through an array several times the size of the caches, with more and more bytes in "
+                "flight. The bandwidth follows from the difference in time between the array and its half.",
             .needs = {},
             .after = {"caches"},
             .provides = {"memory.peak_bandwidth", "memory.read_bandwidth", "memory.copy_bandwidth"},

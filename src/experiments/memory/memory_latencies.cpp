@@ -164,6 +164,11 @@ Experiment memory_latencies_experiment() {
     return {.id = "memory_latencies",
             .title = "distribution of the latencies of single loads at several loads of the memory",
             .source = "Volkov 2016, 6.6",
+            .method = "memory-and-bandwidth",
+            .explanation =
+                "All warps stream, each load waiting for the one before. One warp of each SM times one of its "
+                "loads in eight, at several loads of the memory, which gives the distribution of single latencies. "
+                "The mean latency against throughput is fitted with a + b x / (c - x).",
             .needs = {},
             .after = {"clock"},
             .provides = {"memory.contention_base", "memory.contention_slopes", "memory.contention_limits"},

@@ -241,6 +241,11 @@ Experiment memory_parallelism_experiment() {
                 "bandwidth of one SM and of all against bytes in flight: loads, stores, atomics and asynchronous "
                 "copies, last cache and memory",
             .source = "Volkov 2016, 4.3; Little's law",
+            .method = "memory-and-bandwidth",
+            .explanation =
+                "Warps read, write, add to or copy several words at a time and wait for all of them, so that a "
+                "known number of bytes is in flight. The rates of one SM and of all SMs rise with it up to a peak. "
+                "The report draws Little's law, bytes in flight over latency, beside them.",
             .needs = {},
             .after = {},
             .provides = {"caches.*.sm_bytes_per_cycle", "caches.*.sm_bytes_in_flight", "caches.*.bytes_in_flight",

@@ -206,6 +206,13 @@ Experiment memory_pauses_experiment() {
     return {.id = "memory_pauses",
             .title = "times in which the whole memory stands still: how often, how long",
             .source = "Volkov 2016, 6.6",
+            .method = "memory-and-bandwidth",
+            .explanation =
+                "Eight warps of one block load random lines, each load waiting for the one before, and record the "
+                "clock before and after. A late load of one warp alone may have waited in a queue. Where loads of "
+                "several warps are late at the same time, the memory paused. Loads that arrive during a pause wait "
+                "for its end, so that delays range up to the length of a pause, and the times between pauses show "
+                "their interval.",
             .needs = {},
             .after = {"clock", "caches"},
             .provides = {"memory.pause_interval", "memory.pause_time"},

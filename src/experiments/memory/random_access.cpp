@@ -335,6 +335,11 @@ Experiment random_access_experiment() {
                 "latency and throughput of loads that diverge, over occupancy and the size of the array; cost of a "
                 "transaction",
             .source = "Volkov 2016, 6.7",
+            .method = "memory-and-bandwidth",
+            .explanation =
+                "Each thread follows its own pointer chain in random order, so that each load of a warp is 32 "
+                "transactions. One warp alone shows what a transaction adds to the latency. More warps and other "
+                "array sizes show the throughput.",
             .needs = {},
             .after = {"caches", "dram_bandwidth"},
             .provides = {"paths.global.transaction_cost", "memory.fetch_bytes"},

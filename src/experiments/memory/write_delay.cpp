@@ -158,6 +158,11 @@ Experiment write_delay_experiment() {
     return {.id = "write_delay",
             .title = "reads beside writes, over occupancy",
             .source = "gputomo; Volkov 2016, 6.4 for reads alone",
+            .method = "memory-and-bandwidth",
+            .explanation =
+                "A few warps read, each waiting for one access before the next; then they read and write as much. "
+                "The time that writes add to an access is divided by their share of the memory's time. Reads wait "
+                "where the memory collects writes and does them together.",
             .needs = {"dram_bandwidth"},
             .after = {"clock", "caches"},
             .provides = {"memory.write_delay"},

@@ -42,6 +42,11 @@ Experiment kernels_experiment() {
     return {.id = "kernels",
             .title = "real kernels over occupancy",
             .source = "Volkov 2016, 3.8, 3.10",
+            .method = "occupancy-and-models",
+            .explanation =
+                "Real kernels, from a vector addition to a matrix multiplication, run with more and more blocks on "
+                "each SM. Shared memory that they do not use keeps further blocks away. The time of half a grid is "
+                "subtracted from that of the whole grid.",
             .needs = {},
             .after = {"clock"},
             .provides = {},

@@ -292,6 +292,11 @@ Experiment occupancy_experiment() {
                 "warps that hide the latency of adds, special functions, shared memory and streams; latency of memory "
                 "under load",
             .source = "Volkov 2016, 6.1 to 6.4",
+            .method = "occupancy-and-models",
+            .explanation =
+                "More and more warps execute one kind of instruction, each waiting for its last result. Throughput "
+                "rises with the number of warps until a unit is full. One warp alone shows the latency, and "
+                "streams through memory show how latency grows under load.",
             .needs = {},
             .after = {"clock"},
             .provides = {"pipelines.sfu.warp_latency", "shared.warp_latency", "paths.global.warp_latency",

@@ -180,6 +180,11 @@ Experiment occupancy_over_time_experiment() {
                 "how occupancy varies over a launch: unequal schedulers, block sizes, persistent threads and "
                 "oversubscription",
             .source = "Volkov 2016, 5.6, 5.8 and 5.9",
+            .method = "occupancy-and-models",
+            .explanation =
+                "Warps that each do the same work are launched all at once, then eight times as many as fit in "
+                "blocks of each size, then in one block of more and more warps. Each warp records when it began "
+                "and ended, which gives the number of resident warps of an SM at any time.",
             .needs = {},
             .after = {"clock"},
             .provides = {},

@@ -635,6 +635,11 @@ Experiment outstanding_experiment() {
     return {.id = "outstanding",
             .title = "outstanding loads of an SM and of a warp: design and size of what tracks them",
             .source = "Lashgar 2015, 3 and 5",
+            .method = "outstanding-requests",
+            .explanation =
+                "More and more threads issue loads that miss. The time jumps where the table that tracks "
+                "outstanding loads is full. Whether the table counts threads, lines or warp instructions shows its "
+                "design.",
             .needs = {},
             .after = {"caches"},
             .provides = {"issue.scoreboard_loads", "issue.scoreboard_at_least", "caches.*.outstanding_at_least",

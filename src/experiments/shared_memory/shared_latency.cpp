@@ -82,6 +82,10 @@ Experiment shared_latency_experiment() {
     return {.id = "shared_latency",
             .title = "latency of shared memory, and what bank conflicts add to it",
             .source = "Wong 2010, IV-F; Mei 2014, 3.1 and 4.1",
+            .method = "shared-memory",
+            .explanation =
+                "One thread follows a pointer chain through shared memory. Then the threads of a warp do so at a "
+                "stride from each other. Where the latency grows, several threads access the same bank.",
             .needs = {},
             .provides = {"shared.latency", "shared.banks", "shared.bank_width", "shared.row_words",
                          "shared.conflict_cost", "shared.access_group"},

@@ -176,6 +176,11 @@ Experiment shared_split_experiment() {
     return {.id = "shared_split",
             .title = "storage that shared memory and the first cache have in common",
             .source = "Mei 2014, 2.1 and Table 1; Volkov 2016, 2.5",
+            .method = "shared-memory",
+            .explanation =
+                "A block that takes more and more shared memory reads as many lines as the L1 held before. Where "
+                "lines begin to miss, the launch has reserved a larger part of the common storage for shared "
+                "memory. A bisection counts the lines that are left.",
             .needs = {"caches"},
             .after = {"shared_allocation"},
             .provides = {"shared.unified_cache", "shared.capacity_options", "caches.*.capacity_options"},

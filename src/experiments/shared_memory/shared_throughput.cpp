@@ -98,6 +98,10 @@ Experiment shared_throughput_experiment() {
     return {.id = "shared_throughput",
             .title = "bytes per cycle from one SM's shared memory",
             .source = "Volkov 2016, 6.3",
+            .method = "shared-memory",
+            .explanation =
+                "Warps read from shared memory without bank conflicts. Bytes per cycle are counted for several "
+                "widths of a load and several numbers of warps.",
             .needs = {},
             .provides = {"shared.bytes_per_cycle"},
             .run = run};

@@ -160,6 +160,11 @@ Experiment page_walk_experiment() {
     return {.id = "page_walk",
             .title = "what a page walk to memory takes longer than one that a cache serves",
             .source = "Mei 2014, Table 3, patterns 3 and 5",
+            .method = "tlbs",
+            .explanation =
+                "Loads touch pages that no TLB holds and lines that no cache holds, with or without a load to the "
+                "neighbouring page just before. The neighbour brings the line of the page table that both pages "
+                "share. The time that a load takes longer without the neighbour is that of a page walk to memory.",
             .needs = {},
             .after = {"clock", "caches", "tlb", "page_window"},
             .provides = {"paths.global.page_walk_memory_penalty"},

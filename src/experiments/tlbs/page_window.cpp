@@ -165,6 +165,11 @@ Experiment page_window_experiment() {
     return {.id = "page_window",
             .title = "memory whose pages are active at once",
             .source = "Mei 2014, 4.2, Table 3, pattern 6",
+            .method = "tlbs",
+            .explanation =
+                "Loads alternate between two addresses, a few at each. Where only the first load at each address "
+                "is slow, the two lie in different windows of memory whose page entries are active at once. Each "
+                "alternation then switches the window.",
             .needs = {},
             .after = {"clock"},
             .provides = {"paths.global.page_window", "paths.global.page_window_penalty"},

@@ -41,6 +41,11 @@ Experiment texture_tlb_experiment() {
     return {.id = "texture_tlb",
             .title = "TLBs on the way to textures in linear memory",
             .source = "Wong 2010, IV-I2, Fig. 16",
+            .method = "tlbs",
+            .explanation =
+                "Texture fetches touch pages that lie far apart, several lines of each, so that the first texture "
+                "cache does not hold them. The time that the first fetch of a page takes longer than the others of "
+                "that page is translation.",
             .needs = {},
             .after = {"clock", "texture_caches"},
             .provides = {"tlbs.*.reach", "tlbs.*.entries", "tlbs.*.ways", "tlbs.*.sets", "tlbs.*.set_ways",

@@ -87,6 +87,11 @@ Experiment tlb_experiment() {
     return {.id = "tlb",
             .title = "TLBs on the way to global memory",
             .source = "Wong 2010, IV-I, Figs. 13-15; Mei 2014, 4.2",
+            .method = "tlbs",
+            .explanation =
+                "Loads touch pages that lie far apart. The latency of the same data without a TLB miss is "
+                "subtracted, so that the cost of translation is left. Each step of this cost with the range of "
+                "addresses is the reach of a TLB.",
             .needs = {},
             .after = {"clock", "caches", "page_window"},
             .provides = {"tlbs.*.reach", "tlbs.*.entries", "tlbs.*.ways", "tlbs.*.sets", "tlbs.*.set_ways",

@@ -143,6 +143,10 @@ Experiment tlb_scopes_experiment() {
     return {.id = "tlb_scopes",
             .title = "what shares each TLB: two blocks compete for entries from chosen SMs",
             .source = "Wong 2010, IV-I and IV-J4",
+            .method = "tlbs",
+            .explanation =
+                "A block on one SM touches part of the pages that a TLB holds, a block on another SM touches as "
+                "many others, and the first touches its pages again. It is slower where both share the TLB.",
             .needs = {},
             .after = {"clock", "caches", "tlb"},
             .provides = {"tlbs.*.scope", "topology.sms_per_cpc"},
