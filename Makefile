@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 WERROR ?= OFF
 CONFIGURE = cmake -DGPUTOMO_WERROR=$(WERROR) --preset
 
-.PHONY: build scan test browser-test bench sanitize lint fuzz setup
+.PHONY: build scan test docs browser-test bench sanitize lint fuzz setup
 build: setup
 	$(CONFIGURE) release
 	cmake --build --preset release -j $(JOBS)
@@ -19,6 +19,12 @@ scan: setup
 
 test: build
 	ctest --test-dir build --output-on-failure -j $(JOBS)
+
+# Writes docs/methods/README.md and docs/results, and checks links, names of files and sizes of all documents.
+docs: setup
+	$(CONFIGURE) release
+	cmake --build --preset release -j $(JOBS) --target gputomo
+	python3 scripts/generate_docs.py --gputomo build/gputomo
 
 # Opens reports of whole scans in headless Chromium, and installs it. `make test` opens those of a few experiments where there is one.
 browser-test:

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Draws docs/h200-one-sm.svg, docs/h200-one-warp.svg and docs/h200-l1-misses.svg from recordings/ (standard library only).
+"""Draws docs/h200-one-sm.svg, docs/h200-one-warp.svg and docs/h200-l1-misses.svg from recordings/.
+
+Needs the standard library only.
 
     python3 scripts/plot_one_sm.py
 """
@@ -41,12 +43,15 @@ def draw(file, title, x_name, y_name, series, x_range, y_range, log_x):
            "<style>svg{font:11px sans-serif;background:#fff}.grid{stroke:#ddd}text{fill:#333}</style>"]
     for x in ticks(*x_range, log_x):
         at, _ = place(x, y_range[0])
-        out.append(f"<line class='grid' x1='{at:.1f}' x2='{at:.1f}' y1='{TOP}' y2='{HEIGHT - BOTTOM}'/><text x='{at:.1f}' y='{HEIGHT - BOTTOM + 14}' text-anchor='middle'>{x:g}</text>")
+        out.append(f"<line class='grid' x1='{at:.1f}' x2='{at:.1f}' y1='{TOP}' y2='{HEIGHT - BOTTOM}'/>"
+                   f"<text x='{at:.1f}' y='{HEIGHT - BOTTOM + 14}' text-anchor='middle'>{x:g}</text>")
     for y in ticks(*y_range, False):
         _, at = place(x_range[0], y)
-        out.append(f"<line class='grid' x1='{LEFT}' x2='{WIDTH - RIGHT}' y1='{at:.1f}' y2='{at:.1f}'/><text x='{LEFT - 6}' y='{at + 4:.1f}' text-anchor='end'>{y:g}</text>")
+        out.append(f"<line class='grid' x1='{LEFT}' x2='{WIDTH - RIGHT}' y1='{at:.1f}' y2='{at:.1f}'/>"
+                   f"<text x='{LEFT - 6}' y='{at + 4:.1f}' text-anchor='end'>{y:g}</text>")
     out.append(f"<text x='{(LEFT + WIDTH - RIGHT) / 2}' y='{HEIGHT - 8}' text-anchor='middle'>{x_name}</text>")
-    out.append(f"<text x='14' y='{(TOP + HEIGHT - BOTTOM) / 2}' text-anchor='middle' transform='rotate(-90 14 {(TOP + HEIGHT - BOTTOM) / 2})'>{y_name}</text>")
+    middle = (TOP + HEIGHT - BOTTOM) / 2
+    out.append(f"<text x='14' y='{middle}' text-anchor='middle' transform='rotate(-90 14 {middle})'>{y_name}</text>")
     labels = list(dict.fromkeys(label for label, _ in series))
     for label, points in series:
         colour = COLOURS[labels.index(label)]
@@ -65,7 +70,8 @@ def one_sm():
             for run in (1, 2, 3):
                 t = traces("h200-patterns", run)[f"access_patterns/{shape}_{place}"]
                 series.append((f"{name} a load, {where}", [(x, y * lines) for x, y in zip(t["in_flight"], t["rate"])]))
-    draw("h200-one-sm.svg", "Lines per cycle of one SM of an H200 against loads of its warps under way", "loads under way", "lines per cycle", series, (1, 2048), (0, 1.2), True)
+    draw("h200-one-sm.svg", "Lines per cycle of one SM of an H200 against loads of its warps in flight",
+         "loads in flight", "lines per cycle", series, (1, 2048), (0, 1.2), True)
 
 
 def one_warp():
@@ -73,18 +79,22 @@ def one_warp():
     for place, where in (("cached", "L2"), ("memory", "memory")):
         for run in (1, 2, 3):
             t = traces("h200-patterns", run)[f"access_patterns/one_word_{place}_few_warps"]
-            series.append((f"from {where}", [(n, n / rate) for warps, n, rate in zip(t["warps"], t["loads"], t["rate"]) if warps == 1]))
-    draw("h200-one-warp.svg", "Cycles in which one warp of an H200 gets loads of one line each", "loads under way", "cycles", series, (0, 64), (0, 2000), False)
+            points = zip(t["warps"], t["loads"], t["rate"])
+            series.append((f"from {where}", [(n, n / rate) for warps, n, rate in points if warps == 1]))
+    draw("h200-one-warp.svg", "Cycles in which one warp of an H200 gets loads of one line each",
+         "loads in flight", "cycles", series, (0, 64), (0, 2000), False)
 
 
 def l1_misses():
-    names = (("many", "each a new line"), ("many_half_the_lines", "two warps a line"), ("many_of_one_place", "all the same 32 lines"), ("many_far", "past the L1"))
+    names = (("many", "each a new line"), ("many_half_the_lines", "two warps a line"),
+             ("many_of_one_place", "all the same 32 lines"), ("many_far", "past the L1"))
     series = []
     for name, label in names:
         for run in (1, 2, 3):
             t = traces("h200-many", run)[f"outstanding/{name}"]
             series.append((label, list(zip(t["threads"], t["latency"]))))
-    draw("h200-l1-misses.svg", "Cycles in which one SM of an H200 gets 32 loads of each warp, one line each", "loads", "cycles", series, (0, 1024), (0, 3000), False)
+    draw("h200-l1-misses.svg", "Cycles in which one SM of an H200 gets 32 loads of each warp, one line each",
+         "loads", "cycles", series, (0, 1024), (0, 3000), False)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""scripts/generate_docs.py --check accepts the tree as it is, and refuses one copy with each kind of mistake.
+
+Usage: generate_docs_test.py GPUTOMO, the built executable.
+"""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COPIED = ("README.md", "CHANGELOG.md", "docs", "scripts", "recordings/README.md")
+
+
+def append(text):
+    return lambda old: old + text
+
+
+def replace(old_part, new_part):
+    def change(old):
+        assert old_part in old, old_part
+        return old.replace(old_part, new_part, 1)
+    return change
+
+
+# What is done to which file, and what the complaint names.
+MISTAKES = [
+    ("docs/methods/README.md", append("one line more\n"), "docs/methods/README.md is stale"),
+    ("docs/results/reproduction.json", replace('"agree": 152', '"agree": 151'), "reproduction.md is stale"),
+    ("docs/methods/tlbs.md", replace("**Determines** `tlbs.*.reach`.", "**Determines** nothing."),
+     "tlbs.*.reach: no section"),
+    ("docs/methods/tlbs.md", replace("`tlbs.*.reach`", "`tlbs.*.no_such_leaf`"), "is no leaf"),
+    ("docs/methods/tlbs.md", replace("**Limits.**", "**Bounds.**"), "no **Limits**"),
+    ("docs/methods/noise.md", append("x" * 100 + "\n" + ("word " * 20 + "\n") * 60), "bytes, at most"),
+    ("docs/methods/noise.md", append("[link](nowhere.md)\n"), "nowhere.md, which is not there"),
+    ("docs/methods/noise.md", append("[link](tlbs.md#nowhere)\n"), "no such heading"),
+    ("docs/methods/noise.md", append("`src/no/such/file.cpp`\n"), "names src/no/such/file.cpp"),
+    ("docs/tour.md", append("word " * 30 + "\n"), "columns, at most"),
+]
+
+
+def copy_of_tree(folder):
+    for entry in ROOT.iterdir():
+        if entry.name not in {name.split("/")[0] for name in COPIED} and not entry.name.startswith((".", "build")):
+            (folder / entry.name).symlink_to(entry)
+    (folder / "recordings").mkdir()
+    for entry in (ROOT / "recordings").iterdir():
+        if entry.name != "README.md":
+            (folder / "recordings" / entry.name).symlink_to(entry)
+    for name in COPIED:
+        source = ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
+
+
+def check(folder, program):
+    run = subprocess.run([sys.executable, str(folder / "scripts/generate_docs.py"), "--check", "--gputomo", program],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+    return run.returncode, run.stderr
+
+
+def main():
+    program, failed = sys.argv[1], 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        copy_of_tree(folder)
+        status, said = check(folder, program)
+        if status != 0:
+            failed += 1
+            print(f"the tree as it is: status {status}\n{said}")
+        for file, change, complaint in MISTAKES:
+            page = folder / file
+            before = page.read_text(encoding="utf-8")
+            page.write_text(change(before), encoding="utf-8")
+            status, said = check(folder, program)
+            page.write_text(before, encoding="utf-8")
+            if status != 1 or complaint not in said:
+                failed += 1
+                print(f"{file}: status {status}, expected 1 and '{complaint}'\n{said}")
+    print(f"{len(MISTAKES) + 1 - failed} of {len(MISTAKES) + 1} as expected")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
