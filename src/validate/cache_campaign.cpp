@@ -138,7 +138,7 @@ CacheCase deduce_random_cache(std::uint64_t seed, ReadingNoise noise) {
     const auto found = deduce::deduce_geometry(std::ref(path), {.threshold = path.threshold(),
                                                                 .fits = fits / (1 + seed % 2),
                                                                 .overflows = 2 * fits,
-                                                                .largest = kRoom,
+                                                                .buffer_bytes = kRoom,
                                                                 .group_test_loads = kGroupTestLoads,
                                                                 .seed = seed,
                                                                 .base = path.base()});

@@ -125,20 +125,20 @@ CachePath::CachePath(const machine::Cache& cache, ReadingNoise noise, std::uint6
 
 deduce::ChaseTrace CachePath::operator()(const deduce::ChaseRequest& request) {
     deduce::ChaseTrace trace;
-    trace.latencies.reserve(request.offsets.size() * request.recorded_laps);
+    trace.latencies.reserve(request.offsets.size() * request.recorded_passes);
     const auto uniform = [&] { return static_cast<double>(random_() >> 11) * 0x1p-53; };
-    for (std::uint32_t lap = 0; lap < request.warm_laps + request.recorded_laps; ++lap)
+    for (std::uint32_t lap = 0; lap < request.warm_passes + request.recorded_passes; ++lap)
         for (const auto offset : request.offsets) {
             const std::uint64_t address = base_ + offset;
             const bool hit = tags_.lookup(address, tags_.sectors_of(address, 8), true).missing == 0;
-            if (lap < request.warm_laps) continue;
+            if (lap < request.warm_passes) continue;
             double latency = hit ? hit_ : miss_;
             if (noise_.jitter_cycles > 0) latency += std::abs(jitter_(random_));
             if (noise_.outlier_fraction > 0 && uniform() < noise_.outlier_fraction)
                 latency += static_cast<double>(random_() % kSlowestAccident);
             trace.latencies.push_back(latency);
         }
-    loads_ += request.offsets.size() * (request.warm_laps + request.recorded_laps);
+    loads_ += request.offsets.size() * (request.warm_passes + request.recorded_passes);
     return trace;
 }
 

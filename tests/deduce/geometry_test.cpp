@@ -30,14 +30,14 @@ public:
 
     ChaseTrace operator()(const ChaseRequest& request) {
         ChaseTrace trace;
-        for (std::uint32_t lap = 0; lap < request.warm_laps + request.recorded_laps; ++lap)
+        for (std::uint32_t lap = 0; lap < request.warm_passes + request.recorded_passes; ++lap)
             for (const auto offset : request.offsets) {
                 double latency = access(offset) ? t_.hit : t_.miss;
                 if (t_.jitter > 0) latency += std::abs(std::normal_distribution<double>(0, t_.jitter)(random_));
                 if (uniform() < t_.outliers) latency += 1000;
-                if (lap >= request.warm_laps) trace.latencies.push_back(latency);
+                if (lap >= request.warm_passes) trace.latencies.push_back(latency);
             }
-        loads += (request.warm_laps + request.recorded_laps) * request.offsets.size();
+        loads += (request.warm_passes + request.recorded_passes) * request.offsets.size();
         return trace;
     }
     std::uint64_t loads = 0;
@@ -83,7 +83,7 @@ CacheFindings deduce(const Truth& truth, std::uint64_t seed = 1) {
     return deduce_geometry(chase, {.threshold = (truth.hit + truth.miss) / 2,
                                    .fits = truth.capacity() / 2,
                                    .overflows = truth.capacity() * 2,
-                                   .largest = truth.capacity() * 32});
+                                   .buffer_bytes = truth.capacity() * 32});
 }
 
 void expect_exact(const Truth& truth, const CacheFindings& found) {
@@ -132,23 +132,23 @@ CacheFindings deduce_beside_code(const Truth& truth, std::uint64_t code) {
     Oracle oracle(truth, 1);
     const Chase chase = [&](const ChaseRequest& r) {
         const bool dense = r.offsets.size() > 1 && r.offsets[0] == 0 && r.offsets[1] <= 2 * code;
-        ChaseRequest all{{}, r.warm_laps, r.recorded_laps};
+        ChaseRequest all{{}, r.warm_passes, r.recorded_passes};
         for (const auto offset : r.offsets) {
             for (std::uint64_t at = 0; at < code; at += truth.line) all.offsets.push_back(at);
             all.offsets.push_back(offset + (dense ? 0 : code));
         }
         const auto both = oracle(all).latencies;
         ChaseTrace trace;
-        for (std::size_t i = 1; i <= r.offsets.size() * r.recorded_laps; ++i)
+        for (std::size_t i = 1; i <= r.offsets.size() * r.recorded_passes; ++i)
             trace.latencies.push_back(both[i * (1 + (code + truth.line - 1) / truth.line) - 1]);
         return trace;
     };
     return deduce_geometry(chase, {.threshold = (truth.hit + truth.miss) / 2,
                                    .fits = truth.capacity() / 2,
                                    .overflows = truth.capacity() * 2,
-                                   .largest = truth.capacity() * 8,
+                                   .buffer_bytes = truth.capacity() * 8,
                                    .word = 64,
-                                   .occupied = code});
+                                   .code_bytes = code});
 }
 
 TEST(Geometry, CodeThatTakesWaysOfEachSetIsCountedAndOfSomeSetsToo) {
@@ -201,12 +201,13 @@ TEST(Geometry, AWindowThatStaysTellsNoSector) {
     // Two words that miss for another reason, and nothing else of the window.
     const auto chase = [](const ChaseRequest& request) {
         ChaseTrace trace;
-        for (std::uint32_t lap = 0; lap < request.recorded_laps; ++lap)
+        for (std::uint32_t lap = 0; lap < request.recorded_passes; ++lap)
             for (const auto offset : request.offsets)
                 trace.latencies.push_back(offset == 640 || offset == 1216 || offset >= 8192 ? 300 : 100);
         return trace;
     };
-    const auto found = deduce_geometry(chase, {.threshold = 200, .fits = 16384, .overflows = 32768, .largest = 262144});
+    const auto found =
+        deduce_geometry(chase, {.threshold = 200, .fits = 16384, .overflows = 32768, .buffer_bytes = 262144});
     EXPECT_EQ(found.sector.confidence, 0);
 }
 
@@ -264,21 +265,21 @@ CacheFindings deduce_behind(const Unequal& truth) {
     };
     const Chase chase = [&](const ChaseRequest& request) {
         ChaseTrace trace;
-        for (std::uint32_t lap = 0; lap < request.warm_laps + request.recorded_laps; ++lap)
+        for (std::uint32_t lap = 0; lap < request.warm_passes + request.recorded_passes; ++lap)
             for (const auto offset : request.offsets) {
                 const double latency = (hits(offset / kLine + truth.first) ? 10 : 60) +
                                        (static_cast<double>(random() % 1000) < 1000 * truth.outliers ? 500 : 0);
-                if (lap >= request.warm_laps) trace.latencies.push_back(latency);
+                if (lap >= request.warm_passes) trace.latencies.push_back(latency);
             }
         return trace;
     };
     return deduce_geometry(chase, {.threshold = 35,
                                    .fits = lines / 2 * kLine,
                                    .overflows = lines * 4 * kLine,
-                                   .largest = lines * 16 * kLine,
+                                   .buffer_bytes = lines * 16 * kLine,
                                    .word = 64,
-                                   .visible = kLine,
-                                   .behind = true});
+                                   .probe_stride = kLine,
+                                   .filtered = true});
 }
 
 TEST(UnequalSetsBehindANearerLevel, AreReadOffGrowingArrays) {

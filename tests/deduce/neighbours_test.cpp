@@ -26,13 +26,13 @@ struct Prefetching {
                 if (recent.size() > cache.lines) recent.pop_back();
             };
             ChaseTrace trace;
-            for (std::uint32_t lap = 0; lap < request.warm_laps + request.recorded_laps; ++lap)
+            for (std::uint32_t lap = 0; lap < request.warm_passes + request.recorded_passes; ++lap)
                 for (const auto offset : request.offsets) {
                     const std::uint64_t line = offset / cache.line;
                     const bool hit = std::ranges::find(recent, line) != recent.end();
                     for (std::uint64_t i = hit ? 0 : cache.ahead; i > 0; --i) bring(line + i);
                     bring(line);
-                    if (lap >= request.warm_laps) trace.latencies.push_back(hit && !slow(random) ? 10 : 60);
+                    if (lap >= request.warm_passes) trace.latencies.push_back(hit && !slow(random) ? 10 : 60);
                 }
             return trace;
         };
@@ -40,7 +40,7 @@ struct Prefetching {
 };
 
 constexpr NeighbourQuestion kQuestion{
-    .border = 35, .piece = 64, .room = 96 * 1024, .most_loads = 448, .longest_line = 1024};
+    .miss_threshold = 35, .granule = 64, .buffer_bytes = 96 * 1024, .max_pass_loads = 448, .longest_line = 1024};
 
 TEST(Neighbours, TellLinesOfEachLength) {
     for (const std::uint64_t line : {128, 256, 512, 1024})
@@ -55,16 +55,19 @@ TEST(Neighbours, LinesNoLongerThanAPieceLookLikeOne) {
 TEST(Neighbours, WhatIsFetchedAheadIsNoPartOfTheLine) {
     const auto found = find_neighbours(Prefetching{.line = 128, .lines = 96, .ahead = 1}.chase(), kQuestion);
     EXPECT_EQ(found.line, 128U);
-    EXPECT_EQ(found.ahead, 128U);
-    EXPECT_EQ(find_neighbours(Prefetching{.line = 128, .lines = 96}.chase(), kQuestion).ahead, 0U);
+    EXPECT_EQ(found.prefetched, 128U);
+    EXPECT_EQ(find_neighbours(Prefetching{.line = 128, .lines = 96}.chase(), kQuestion).prefetched, 0U);
 }
 
 TEST(Neighbours, TellHowFarAheadIsFetched) {
     for (const std::uint64_t lines : {2, 5, 7})
         EXPECT_EQ(
-            find_neighbours(Prefetching{.line = 128, .lines = 100, .ahead = lines}.chase(),
-                            {.border = 35, .piece = 128, .room = 192 * 1024, .most_loads = 1544, .longest_line = 1024})
-                .ahead,
+            find_neighbours(Prefetching{.line = 128, .lines = 100, .ahead = lines}.chase(), {.miss_threshold = 35,
+                                                                                             .granule = 128,
+                                                                                             .buffer_bytes = 192 * 1024,
+                                                                                             .max_pass_loads = 1544,
+                                                                                             .longest_line = 1024})
+                .prefetched,
             128 * lines);
 }
 
@@ -72,7 +75,7 @@ TEST(Neighbours, AccidentsDoNotHideThem) {
     const auto found =
         find_neighbours(Prefetching{.line = 256, .lines = 48, .ahead = 1, .accidents = 0.03}.chase(), kQuestion);
     EXPECT_EQ(found.line, 256U);
-    EXPECT_EQ(found.ahead, 256U);
+    EXPECT_EQ(found.prefetched, 256U);
 }
 
 TEST(Neighbours, SayNothingOfACacheThatHoldsAll) {

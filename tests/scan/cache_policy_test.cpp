@@ -74,7 +74,7 @@ PolicyFinding of_one_set(const std::string& policy, std::int64_t ways, double ou
     const CacheQuestion question{.threshold = path.threshold(),
                                  .fits = bytes / 2,
                                  .overflows = 2 * bytes,
-                                 .largest = 1 << 20,
+                                 .buffer_bytes = 1 << 20,
                                  .base = path.base()};
     cache::Probe probe(chase, question);
     cache::Offsets lines;
@@ -111,7 +111,7 @@ TEST(Policies, OddsAreCountedBesideAccidentsThatMayBeMisses) {
     validate::CachePath path(cache, {4, 0.01}, 5);
     const Chase chase = std::ref(path);
     const CacheQuestion question{
-        .threshold = path.threshold(), .fits = 4096, .overflows = 16384, .largest = 1 << 20, .base = path.base()};
+        .threshold = path.threshold(), .fits = 4096, .overflows = 16384, .buffer_bytes = 1 << 20, .base = path.base()};
     cache::Probe probe(chase, question);
     cache::Offsets lines;
     for (std::uint64_t i = 0; i <= 8; ++i) lines.push_back(i * 1024);

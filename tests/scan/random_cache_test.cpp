@@ -20,7 +20,7 @@ deduce::CacheFindings deduce(const machine::Cache& cache, std::uint64_t capacity
     return deduce::deduce_geometry(std::ref(path), {.threshold = path.threshold(),
                                                     .fits = capacity / 2,
                                                     .overflows = capacity * 2,
-                                                    .largest = std::uint64_t{32} << 20,
+                                                    .buffer_bytes = std::uint64_t{32} << 20,
                                                     .base = path.base()});
 }
 
@@ -110,7 +110,7 @@ TEST(SingleCaches, ALargeHashedCacheIsFoundFromAFewOfItsLines) {
     const auto found = deduce::deduce_geometry(std::ref(path), {.threshold = path.threshold(),
                                                                 .fits = about / 2,
                                                                 .overflows = about * 2,
-                                                                .largest = std::uint64_t{32} << 20,
+                                                                .buffer_bytes = std::uint64_t{32} << 20,
                                                                 .group_test_loads = std::uint64_t{64} << 20,
                                                                 .base = path.base()});
     EXPECT_EQ(found.sets.value, 256);

@@ -7,20 +7,20 @@
 
 namespace gputomo::deduce {
 
-/// A closed tour: offsets[0] -> offsets[1] -> ... -> offsets[0], each a distinct multiple of 8 bytes from the array's
-/// start.
+/// A cyclic access sequence: offsets[0] -> offsets[1] -> ... -> offsets[0]. Offsets are distinct multiples of 8 bytes,
+/// counted from the array's start.
 struct ChaseRequest {
     std::vector<std::uint64_t> offsets;  ///< bytes
-    std::uint32_t warm_laps = 1;         ///< whole tours before recording
-    std::uint32_t recorded_laps = 1;     ///< whole tours recorded
+    std::uint32_t warm_passes = 1;       ///< whole passes before recording
+    std::uint32_t recorded_passes = 1;   ///< whole passes recorded
 };
 
-/// Latency in cycles of each recorded load, recording overhead taken off: latencies[lap * offsets.size() + i] is the
-/// load of offsets[i].
+/// Latency in cycles of each recorded load, without the cost of recording it: latencies[pass * offsets.size() + i] is
+/// the load of offsets[i].
 struct ChaseTrace {
     std::vector<double> latencies;
-    /// Loads recorded without a break; between two such pieces the tour went on unrecorded. 0: all of them.
-    std::size_t unbroken = 0;
+    /// Loads of one trace segment. The chase goes on unrecorded between two segments. 0: one segment holds all loads.
+    std::size_t segment_loads = 0;
 };
 
 using Chase = std::function<ChaseTrace(const ChaseRequest&)>;

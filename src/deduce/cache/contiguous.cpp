@@ -69,12 +69,12 @@ public:
     }
 
 private:
-    [[nodiscard]] std::uint64_t step() const { return std::max(sector_, q_.visible); }
+    [[nodiscard]] std::uint64_t step() const { return std::max(sector_, q_.probe_stride); }
 
     /// Loads that miss more often than accidents explain (less than one such load expected in twenty tours).
     Offsets persistent_misses(const Offsets& offsets) {
         if (offsets.empty()) return {};
-        const std::uint64_t affordable = 2 * q_.most_loads / offsets.size();
+        const std::uint64_t affordable = 2 * q_.max_pass_loads / offsets.size();
         const auto laps = static_cast<std::uint32_t>(std::clamp(affordable, kFewestLaps, kMostLaps));
         const std::uint64_t most_warm = offsets.size() <= kShortTour ? kShortTourLaps : kSettlingLaps;
         const auto rates = probe_.miss_rates(
@@ -109,7 +109,7 @@ private:
     bool find_capacity() {
         const std::uint64_t low = q_.fits / step(), high = (q_.overflows + step() - 1) / step();
         fitted_ = low * step(), overflowed_ = q_.overflows;
-        if (high > q_.most_loads) return remark("arrays of so many loads are not measured to the line");
+        if (high > q_.max_pass_loads) return remark("arrays of so many loads are not measured to the line");
         patient_ = high <= kManyLoads;
         bool found = bisect_capacity(low, high);
         if (!std::exchange(patient_, true)) {
@@ -136,7 +136,7 @@ private:
             low /= 2;
             known(low, high);
         }
-        while (high * step() * 2 <= q_.largest && fits(high * step())) {
+        while (high * step() * 2 <= q_.buffer_bytes && fits(high * step())) {
             low = high;
             high *= 2;
             known(low, high);
@@ -195,7 +195,7 @@ private:
     /// it.
     bool find_one_set() {
         // Behind a nearer level, lines less than its own apart tell nothing.
-        if (probe_.hidden() || fitted_ / step() * kShortTourLaps > kConfirmingLaps * q_.most_loads) return false;
+        if (probe_.hidden() || fitted_ / step() * kShortTourLaps > kConfirmingLaps * q_.max_pass_loads) return false;
         const Set lone = lone_set();
         if (lone.way == 0 || lone.ways < kFewestScattered || !scattered_lines_stay(line_of(lone), lone.ways))
             return false;
@@ -204,7 +204,7 @@ private:
 
     /// Whether nearly as many lines as there are ways stay at random places.
     bool scattered_lines_stay(std::uint64_t line, std::uint64_t ways) {
-        const std::uint64_t places = std::min(q_.largest, 16 * fitted_) / line;
+        const std::uint64_t places = std::min(q_.buffer_bytes, 16 * fitted_) / line;
         const auto count = static_cast<std::size_t>(kScattered * static_cast<double>(ways));
         std::vector<std::uint64_t> numbers(places);
         std::iota(numbers.begin(), numbers.end(), std::uint64_t{0});
@@ -220,7 +220,7 @@ private:
 
     /// How many lines so far apart stay; `most` if that many do.
     std::uint64_t lines_that_stay(std::uint64_t distance, std::uint64_t most) {
-        most = std::min(most, q_.largest / distance);
+        most = std::min(most, q_.buffer_bytes / distance);
         if (most == 0) return 0;
         std::uint64_t low = 1, high = 2;
         while (high <= most && stay(spaced(distance, high))) low = high, high *= 2;
@@ -235,9 +235,10 @@ private:
     bool stay(const Offsets& offsets) {
         if (offsets.empty()) return true;
         const double disturbed = probe_.accidents();
-        const auto laps = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(q_.most_loads / offsets.size(), 2, 32));
+        const auto laps =
+            static_cast<std::uint32_t>(std::clamp<std::uint64_t>(q_.max_pass_loads / offsets.size(), 2, 32));
         const auto longest = static_cast<std::uint32_t>(
-            std::clamp<std::uint64_t>(kConfirmingLaps * q_.most_loads / offsets.size(), 4, kShortTourLaps));
+            std::clamp<std::uint64_t>(kConfirmingLaps * q_.max_pass_loads / offsets.size(), 4, kShortTourLaps));
         // What disturbs single loads does not disturb every try; a line too many is there in every one. Most that stay
         // do so soon.
         const double accidents = 3 * std::sqrt(disturbed / kQuietReadings);
@@ -253,7 +254,7 @@ private:
     /// lines a power of two apart spread over as many sets.
     std::optional<Set> find_colliding_lines() {
         std::uint64_t distance = std::bit_ceil(q_.overflows);
-        while (distance > step() && (kMostColliding + 2) * distance > q_.largest) distance /= 2;
+        while (distance > step() && (kMostColliding + 2) * distance > q_.buffer_bytes) distance /= 2;
         std::uint64_t ways = lines_that_stay(distance, kMostColliding);
         for (int plateau = 1; distance / 2 >= step() && ways < kMostColliding; ++plateau) {
             const std::uint64_t nearer = lines_that_stay(distance / 2, kMostColliding);
@@ -272,7 +273,7 @@ private:
     }
     Set without_odd_factor(Set set) {
         for (std::uint64_t odd = 3; odd <= set.ways; odd += 2) {
-            if (set.ways % odd != 0 || (set.ways / odd + 2) * set.way * odd > q_.largest) continue;
+            if (set.ways % odd != 0 || (set.ways / odd + 2) * set.way * odd > q_.buffer_bytes) continue;
             if (lines_that_stay(set.way * odd, set.ways / odd + 1) == set.ways / odd)
                 return {set.way * odd, set.ways / odd};
         }
@@ -301,7 +302,7 @@ private:
                 "lines powers of two apart do not collide: the set is a hash of the address, or there is one set, or "
                 "an odd number of sets");
         const std::uint64_t capacity = set->ways * set->way;
-        if (2 * capacity > q_.largest || (set->ways + 2) * set->way > q_.largest)
+        if (2 * capacity > q_.buffer_bytes || (set->ways + 2) * set->way > q_.buffer_bytes)
             return remark("lines collide only too far apart to look closer");
         const auto share = [&](std::uint64_t bytes) { return miss_share(strided(bytes, step()), kSettlingLaps, 1); };
         if (share(capacity / 4 * 3) > kDisturbed || share(capacity / 2 * 3) <= kDisturbed)
@@ -317,7 +318,7 @@ private:
     /// sectors; far apart, a TLB would run out before.
     Set lone_set() {
         std::uint64_t distance = kMostSectors * sector_;
-        while (distance > sector_ && (fitted_ / sector_ + 1) * distance > q_.largest) distance /= 2;
+        while (distance > sector_ && (fitted_ / sector_ + 1) * distance > q_.buffer_bytes) distance /= 2;
         const auto apart = static_cast<double>(lines_that_stay(distance, fitted_ / sector_ + 1));
         for (std::uint64_t line = distance; line >= sector_; line /= 2) {
             const std::uint64_t ways = fitted_ / line;
@@ -353,14 +354,14 @@ private:
 
     /// `ways` lines a way's size apart stay, one more does not.
     bool verify_ways(std::uint64_t way, std::uint64_t ways) {
-        if (ways == 0 || (ways + 2) * way > q_.largest) return false;
+        if (ways == 0 || (ways + 2) * way > q_.buffer_bytes) return false;
         if (!stay(spaced(way, ways)) || !overflows(spaced(way, ways + 1))) return false;
         // So they do elsewhere, unless the set is a hash of the address.
         for (const std::uint64_t elsewhere :
              {3 * way / 8 / step() * step(), (ways + 3) * way + 5 * way / 8 / step() * step()}) {
             auto moved = spaced(way, ways + 1);
             for (auto& offset : moved) offset += elsewhere;
-            if (moved.back() < q_.largest && !overflows(moved)) return false;
+            if (moved.back() < q_.buffer_bytes && !overflows(moved)) return false;
         }
         return true;
     }
@@ -376,7 +377,7 @@ private:
     /// Every second of ways + 1 lines of one set is shifted: they stay one set until the shift reaches the line size.
     std::uint64_t find_line(std::uint64_t way, std::uint64_t ways) {
         const std::uint64_t count = ways + 1 + (ways + 1) % 2;
-        for (std::uint64_t line = q_.visible > q_.word ? q_.word : sector_; line < way; line *= 2)
+        for (std::uint64_t line = q_.probe_stride > q_.word ? q_.word : sector_; line < way; line *= 2)
             if (!overflows(spaced(way, count, line))) return line;
         return way;
     }

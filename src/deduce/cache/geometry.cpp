@@ -78,7 +78,7 @@ private:
             found_.remarks.push_back(std::move(text));
         return false;
     }
-    [[nodiscard]] std::uint64_t step() const { return std::max(sector_, q_.visible); }
+    [[nodiscard]] std::uint64_t step() const { return std::max(sector_, q_.probe_stride); }
 
     /// `capacity`: what is known of it where nothing explains the sets.
     bool explain(Bracket& capacity) {
@@ -165,7 +165,7 @@ private:
         if (!probe_.hidden() && index.lines_in_reach() > sets.ways) return predicts(index, sets.ways);
         // Lines that the chase itself takes leave some sets less room.
         const auto trials =
-            probe_.hidden() && q_.occupied == 0 ? predict_groups_of_all_sets(probe_, index, sets.ways) : Trials{};
+            probe_.hidden() && q_.code_bytes == 0 ? predict_groups_of_all_sets(probe_, index, sets.ways) : Trials{};
         if (trials.made > 0 && trials.share() < kPredicts)
             return remark(fmt::format("{} sets of {} lines of {} bytes predict {} of {} groups of lines", sets.sets,
                                       sets.ways, sets.line, trials.agreed, trials.made));
@@ -182,7 +182,7 @@ private:
                 "to search {} pieces of {} bytes for those of one set would take more loads than one level gets",
                 pieces, step()));
         for (const auto& room : kRooms) {
-            const std::uint64_t reach = std::bit_ceil(q_.overflows) * room.reach, all = std::bit_floor(q_.largest);
+            const std::uint64_t reach = std::bit_ceil(q_.overflows) * room.reach, all = std::bit_floor(q_.buffer_bytes);
             if (!room.everywhere && reach >= all) continue;
             probe_.move_origin(room.everywhere ? all : reach);
             probe_.stay_within(reach);
@@ -205,7 +205,7 @@ private:
     /// One set, its line, and the index.
     bool explain_set(const std::optional<Overfull>& overfull) {
         if (!overfull) return remark("no group of lines shows a set");
-        const std::uint64_t least = q_.visible > q_.word ? q_.word : sector_;
+        const std::uint64_t least = q_.probe_stride > q_.word ? q_.word : sector_;
         const std::uint64_t line =
             find_line(probe_, *overfull, least, std::min(step() * kMostSectors, std::max(step(), q_.overflows)));
         if (line == 0)
@@ -249,9 +249,9 @@ private:
     /// have a way less.
     [[nodiscard]] std::vector<std::uint64_t> with_occupied_lines(std::vector<std::uint64_t> ways,
                                                                  std::uint64_t line) const {
-        if (q_.occupied == 0) return ways;
+        if (q_.code_bytes == 0) return ways;
         const auto most = *std::max_element(ways.begin(), ways.end());
-        for (auto& w : ways) w += (w + 1 == most ? 1 : 0) + (q_.occupied + line - 1) / line / ways.size();
+        for (auto& w : ways) w += (w + 1 == most ? 1 : 0) + (q_.code_bytes + line - 1) / line / ways.size();
         return ways;
     }
 

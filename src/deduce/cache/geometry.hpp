@@ -26,23 +26,23 @@
 namespace gputomo::deduce {
 
 struct CacheQuestion {
-    double threshold = 0;         ///< cycles; a slower load missed this level
-    std::uint64_t fits = 0;       ///< bytes; an array that it serves
-    std::uint64_t overflows = 0;  ///< bytes; an array that it does not serve
-    std::uint64_t largest = 0;    ///< bytes available for arrays
-    std::uint64_t word = 8;       ///< bytes; the finest step (8 for data, a small page for TLBs)
-    /// Stride at which every sector is looked up; `word` if nothing nearer hides lookups, the span of the level before
-    /// for a TLB.
-    std::uint64_t visible = 0;
-    bool behind = false;  ///< a nearer level hides lookups, so that the chase puts other lines in between
-    std::uint64_t occupied =
-        0;  ///< bytes that the chase's own code takes there, visited with each load: a line of some sets, or of all
-    std::uint64_t most_loads = 1 << 18;  ///< of one lap; larger arrays are bracketed, not measured to the line
-    /// Loads for group tests, where walks through arrays explain nothing; a GPU takes about a second for two million.
+    double threshold = 0;            ///< cycles; a slower load missed this level
+    std::uint64_t fits = 0;          ///< bytes; an array that this level serves
+    std::uint64_t overflows = 0;     ///< bytes; an array that this level does not serve
+    std::uint64_t buffer_bytes = 0;  ///< bytes available for arrays
+    std::uint64_t word = 8;          ///< bytes; the finest step (8 for data, a small page for TLBs)
+    /// Bytes; loads this far apart all look up this level. It is `word` where no upper level filters lookups, the upper
+    /// level's line elsewhere (for a TLB, what one of its entries spans).
+    std::uint64_t probe_stride = 0;
+    bool filtered = false;         ///< an upper level filters lookups, so that the chase inserts filler lines
+    std::uint64_t code_bytes = 0;  ///< bytes of the chase's own code in this cache, which each load reads again
+    std::uint64_t max_pass_loads =
+        1 << 18;  ///< loads of one pass; larger arrays are bracketed, not measured to the line
+    /// Loads for the eviction-set search, where arrays explain nothing; a GPU takes about a second for two million.
     std::uint64_t group_test_loads = std::uint64_t{8} << 20;
     std::uint64_t seed = 1;
-    std::uint64_t base =
-        0;  ///< address of offset 0, or any with the same alignment: which address bits choose the set depends on it
+    /// Address of offset 0, or any address with the same alignment: it decides which address bits choose the set.
+    std::uint64_t base = 0;
 };
 
 /// A number with how sure it is; confidence 0: not determined.

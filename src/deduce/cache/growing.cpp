@@ -53,7 +53,7 @@ private:
     /// is overfull already.
     bool grow() {
         Offsets known;
-        const std::uint64_t most = std::min(kMostLines, probe_.question().largest / line_);
+        const std::uint64_t most = std::min(kMostLines, probe_.question().buffer_bytes / line_);
         while (fitting_ > 1 && !missing(strided(fitting_ * line_, line_)).empty()) --fitting_;
         for (std::uint64_t lines = fitting_ + 1; lines <= most; ++lines) {
             const auto now = missing(strided(lines * line_, line_));

@@ -18,8 +18,8 @@ constexpr double kRepresentative = 0.9;
 constexpr std::uint64_t kReadings = 256;
 
 /// Doubled as often as it takes.
-std::uint64_t stride_for(std::uint64_t bytes, std::uint64_t stride, std::uint64_t most_loads) {
-    while (bytes / stride > most_loads) stride *= 2;
+std::uint64_t stride_for(std::uint64_t bytes, std::uint64_t stride, std::uint64_t max_pass_loads) {
+    while (bytes / stride > max_pass_loads) stride *= 2;
     return stride;
 }
 
@@ -54,7 +54,7 @@ LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question) {
         return !question.half_octaves ? 2 * bytes : std::has_single_bit(bytes) ? bytes / 2 * 3 : bytes / 3 * 4;
     };
     for (std::uint64_t bytes = question.smallest; bytes <= question.largest; bytes = next_size(bytes)) {
-        const std::uint64_t stride = stride_for(bytes, question.stride, question.most_loads);
+        const std::uint64_t stride = stride_for(bytes, question.stride, question.max_pass_loads);
         const auto readings = readings_of(chase, bytes, stride);
         const double representative = quantile(readings, kRepresentative);
         const double mean = std::accumulate(readings.begin(), readings.end(), 0.0) /

@@ -16,7 +16,7 @@ struct LevelQuestion {
     bool half_octaves =
         false;  ///< sizes 1, 1.5, 2, 3, 4, ... instead of 1, 2, 4: for levels no larger than twice the one before
     /// Arrays of more loads than this are walked with a doubled stride.
-    std::uint64_t most_loads = 1 << 19;
+    std::uint64_t max_pass_loads = 1 << 19;
 };
 
 struct Level {

@@ -56,8 +56,8 @@ WindowWalk walk_window(Probe& probe, std::uint64_t evict, std::uint64_t step) {
 /// Behind a tour of `evict` bytes, in steps that no line is longer than.
 WindowWalk walk_window(Probe& probe, std::uint64_t evict) {
     const auto& q = probe.question();
-    const std::uint64_t finest = std::max<std::uint64_t>(q.visible, q.word == kDataWord ? kFinestPiece : q.word);
-    std::uint64_t step = std::max(finest, evict / q.most_loads / finest * finest);
+    const std::uint64_t finest = std::max<std::uint64_t>(q.probe_stride, q.word == kDataWord ? kFinestPiece : q.word);
+    std::uint64_t step = std::max(finest, evict / q.max_pass_loads / finest * finest);
     auto walk = walk_window(probe, evict, step);
     // A tour in steps longer than a line evicts only some of the sets, and what it leaves looks like one long piece. In
     // steps of the piece itself it evicts all.
@@ -87,10 +87,10 @@ bool shares_line(Probe& probe, const Overfull& overfull, std::size_t i, std::uin
 
 FilledPiece find_sector(Probe& probe) {
     const auto& q = probe.question();
-    std::uint64_t evict = std::min(std::max(q.largest / 2, q.overflows), q.overflows * 2);
+    std::uint64_t evict = std::min(std::max(q.buffer_bytes / 2, q.overflows), q.overflows * 2);
     auto walk = walk_window(probe, evict);
     // Of a window that stays, a few lines miss by chance, anywhere.
-    while (walk.piece.bytes > 0 && !walk.evicted && 2 * evict <= q.largest) walk = walk_window(probe, evict *= 2);
+    while (walk.piece.bytes > 0 && !walk.evicted && 2 * evict <= q.buffer_bytes) walk = walk_window(probe, evict *= 2);
     if (!walk.evicted && walk.distances < kFewestDistances) walk.piece.agreement = 0;
     return walk.piece;
 }

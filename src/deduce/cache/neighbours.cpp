@@ -25,12 +25,12 @@ public:
     Neighbours run() {
         choose_spacing();
         Neighbours found;
-        std::uint64_t line = q_.piece;
+        std::uint64_t line = q_.granule;
         bool told = true;
         // A line of twice the length holds the neighbour in front of every second load; where it ends, the neighbour
         // beyond is not there.
         for (; line < q_.longest_line; line *= 2) {
-            const auto share = share_at(-static_cast<std::int64_t>(line / q_.piece), 2 * line);
+            const auto share = share_at(-static_cast<std::int64_t>(line / q_.granule), 2 * line);
             found.shares.push_back(share);
             if (share.cold < kFewestCold) told = false;
             if (share.cold < kFewestCold || share.inside < kThere) break;
@@ -42,7 +42,7 @@ public:
             const auto share = share_at(pieces, found.line);
             found.shares.push_back(share);
             if (share.cold < kFewestCold || share.outside < kThere) break;
-            found.ahead = static_cast<std::uint64_t>(pieces) * q_.piece;
+            found.prefetched = static_cast<std::uint64_t>(pieces) * q_.granule;
         }
         return found;
     }
@@ -51,10 +51,10 @@ private:
     /// Random order: what is fetched ahead of a walk should not meet the next pair.
     [[nodiscard]] std::vector<std::uint64_t> firsts_at(std::uint64_t place, std::uint64_t spacing) const {
         std::vector<std::uint64_t> pieces;
-        const std::uint64_t margin = std::max<std::uint64_t>({q_.longest_line / q_.piece, kMostAhead, kPlaces}),
-                            end = q_.room / q_.piece;
+        const std::uint64_t margin = std::max<std::uint64_t>({q_.longest_line / q_.granule, kMostAhead, kPlaces}),
+                            end = q_.buffer_bytes / q_.granule;
         for (std::uint64_t at = margin / kPlaces * kPlaces + place;
-             at + margin < end && 2 * (pieces.size() + 1) <= q_.most_loads; at += spacing)
+             at + margin < end && 2 * (pieces.size() + 1) <= q_.max_pass_loads; at += spacing)
             pieces.push_back(at);
         std::mt19937_64 random(q_.seed);
         std::ranges::shuffle(pieces, random);
@@ -64,9 +64,9 @@ private:
     [[nodiscard]] std::vector<double> walk(const std::vector<std::uint64_t>& firsts, std::int64_t distance) const {
         ChaseRequest request{{}, kWarmLaps, kRecordedLaps};
         for (const auto piece : firsts) {
-            request.offsets.push_back(piece * q_.piece);
+            request.offsets.push_back(piece * q_.granule);
             request.offsets.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(piece) + distance) *
-                                      q_.piece);
+                                      q_.granule);
         }
         return chase_(request).latencies;
     }
@@ -77,7 +77,7 @@ private:
         for (const auto spacing : kSpacings) {
             const auto readings = walk(firsts_at(0, spacing), -1);
             std::size_t cold = 0;
-            for (std::size_t i = 0; i < readings.size(); i += 2) cold += readings[i] > q_.border ? 1 : 0;
+            for (std::size_t i = 0; i < readings.size(); i += 2) cold += readings[i] > q_.miss_threshold ? 1 : 0;
             const double part = part_of(cold, readings.size() / 2);
             if (part <= most) continue;
             most = part;
@@ -88,16 +88,16 @@ private:
 
     /// Neighbours `pieces` away, by whether they lie in the same aligned block.
     [[nodiscard]] Neighbours::Share share_at(std::int64_t pieces, std::uint64_t block) const {
-        Neighbours::Share share{.distance = pieces * static_cast<std::int64_t>(q_.piece)};
+        Neighbours::Share share{.distance = pieces * static_cast<std::int64_t>(q_.granule)};
         std::size_t inside = 0, inside_there = 0, outside = 0, outside_there = 0;
         for (std::uint64_t place = 0; place < kPlaces && spacing_ > 0; ++place) {
             const auto firsts = firsts_at(place, spacing_);
             const auto readings = walk(firsts, pieces);
             for (std::size_t i = 0; i + 1 < readings.size(); i += 2) {
-                if (readings[i] <= q_.border) continue;
-                const std::uint64_t first = firsts[i / 2 % firsts.size()] * q_.piece;
+                if (readings[i] <= q_.miss_threshold) continue;
+                const std::uint64_t first = firsts[i / 2 % firsts.size()] * q_.granule;
                 const bool same = first / block == (first + static_cast<std::uint64_t>(share.distance)) / block,
-                           there = readings[i + 1] <= q_.border;
+                           there = readings[i + 1] <= q_.miss_threshold;
                 (same ? inside : outside) += 1;
                 (same ? inside_there : outside_there) += there ? 1 : 0;
             }

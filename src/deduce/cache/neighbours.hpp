@@ -13,19 +13,19 @@
 namespace gputomo::deduce {
 
 struct NeighbourQuestion {
-    double border = 0;               ///< cycles; a slower load was served by a farther level
-    std::uint64_t piece = 8;         ///< bytes; least distance of two loads
-    std::uint64_t room = 0;          ///< bytes available
-    std::uint64_t most_loads = 0;    ///< of one lap
-    std::uint64_t longest_line = 0;  ///< bytes, a power of two times the piece
+    double miss_threshold = 0;         ///< cycles; a slower load was served by a farther level
+    std::uint64_t granule = 8;         ///< bytes; least distance of two loads
+    std::uint64_t buffer_bytes = 0;    ///< bytes available
+    std::uint64_t max_pass_loads = 0;  ///< of one pass
+    std::uint64_t longest_line = 0;    ///< bytes, a power of two times the granule
     std::uint64_t seed = 1;
 };
 
 struct Neighbours {
-    /// Bytes that a miss brings, aligned: the piece where not even its neighbour comes along (a line may be shorter);
+    /// Bytes that a miss brings, aligned: the granule where not even its neighbour comes along (a line may be shorter);
     /// 0: too few loads were cold, or neighbours on both sides of a line's end were there as often.
     std::uint64_t line = 0;
-    std::uint64_t ahead = 0;  ///< bytes behind the line's end that came along nearly always
+    std::uint64_t prefetched = 0;  ///< bytes behind the line's end that came along nearly always
     struct Share {
         std::int64_t distance = 0;  ///< bytes from a cold load to its neighbour
         double inside = 0;   ///< of neighbours within the aligned block of twice the distance, the share that was there

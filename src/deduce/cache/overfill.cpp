@@ -37,7 +37,7 @@ void find_capacity(Overfill& found) {
 }
 
 void find_partitions(Overfill& found, const std::vector<OverfillReading>& readings, double border, double memory) {
-    if (!found.capacity || found.points.back().other > kNone) return;
+    if (!found.capacity || found.points.back().far > kNone) return;
     std::vector<double> shares, far;
     for (std::size_t i = 0; i < readings.size(); ++i) {
         const auto& point = found.points[i];
@@ -45,7 +45,7 @@ void find_partitions(Overfill& found, const std::vector<OverfillReading>& readin
         // own.
         if (point.hit > kNone || static_cast<double>(point.bytes) > kEndsBy * static_cast<double>(*found.capacity))
             continue;
-        shares.push_back(point.other);
+        shares.push_back(point.far);
         for (const double latency : readings[i].latencies)
             if (latency > border && latency < memory) far.push_back(latency);
     }

@@ -18,8 +18,8 @@ struct OverfillReading {
 struct Overfill {
     struct Point {
         std::uint64_t bytes = 0;
-        double hit = 0;    ///< share of the loads
-        double other = 0;  ///< share of those that miss here, but are faster than what the largest array's loads take
+        double hit = 0;  ///< share of the loads
+        double far = 0;  ///< share of those that miss here, but are faster than what the largest array's loads take
     };
     std::vector<Point> points;  ///< by size
     /// Bytes of the array of which half still hits, and of the largest of which all do, and the smallest of which none

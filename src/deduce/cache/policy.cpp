@@ -180,8 +180,8 @@ private:
         const auto laps = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, loads * (between_ + 1) / tour.size()));
         const auto recorded = probe_.record(tour, 2, laps);
         Walk walk{{}, tour.size() / (between_ + 1)};
-        for (std::size_t at = 0; at < recorded.missed.size(); at += recorded.unbroken) {
-            const std::size_t end = std::min(recorded.missed.size(), at + recorded.unbroken);
+        for (std::size_t at = 0; at < recorded.missed.size(); at += recorded.segment_loads) {
+            const std::size_t end = std::min(recorded.missed.size(), at + recorded.segment_loads);
             Episode episode;
             for (std::size_t i = at; i < end; ++i) {
                 if (numbers[i % numbers.size()] == kCompany) continue;

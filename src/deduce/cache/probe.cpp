@@ -64,15 +64,15 @@ int least_count(double accidental, std::uint32_t laps, std::size_t loads, double
 }
 
 Probe::Probe(const Chase& chase, const CacheQuestion& question)
-    : chase_(chase), question_(question), span_(std::bit_floor(question.largest)), random_(question.seed) {
-    if (question_.visible == 0) question_.visible = question_.word;
+    : chase_(chase), question_(question), span_(std::bit_floor(question.buffer_bytes)), random_(question.seed) {
+    if (question_.probe_stride == 0) question_.probe_stride = question_.word;
     move_origin(span_);
 }
 
 void Probe::move_origin(std::uint64_t span) {
     for (span_ = std::bit_floor(span); span_ > question_.word; span_ /= 2) {
         origin_ = (span_ - question_.base % span_) % span_;
-        if (origin_ + span_ <= question_.largest) break;
+        if (origin_ + span_ <= question_.buffer_bytes) break;
     }
     reach_ = span_;
 }
@@ -105,7 +105,8 @@ ChaseTrace Probe::walk(const Offsets& offsets, std::uint32_t warm, std::uint32_t
 Probe::Recorded Probe::record(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps) {
     const auto trace = walk(offsets, warm, laps, 1);
     auto recorded = sorted(trace, UsualMisses(trace.latencies, question_.threshold));
-    recorded.unbroken = std::max<std::size_t>(1, trace.unbroken == 0 ? trace.latencies.size() : trace.unbroken);
+    recorded.segment_loads =
+        std::max<std::size_t>(1, trace.segment_loads == 0 ? trace.latencies.size() : trace.segment_loads);
     return recorded;
 }
 
@@ -147,7 +148,7 @@ std::vector<double> Probe::miss_rates(const Offsets& offsets, std::uint32_t warm
 void Probe::visit_twice_if_that_matters() {
     visits_ = 1;
     if (hidden() || piece_ < 2 * question_.word) return;
-    const std::uint64_t bytes = std::min(question_.overflows + question_.overflows / 2, question_.largest);
+    const std::uint64_t bytes = std::min(question_.overflows + question_.overflows / 2, question_.buffer_bytes);
     const auto misses_of = [&](std::uint64_t step) {
         const auto rates = miss_rates(strided(bytes, step), kReuseWarm, kReuseLaps);
         return std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
@@ -166,8 +167,8 @@ void Probe::visit_twice_if_that_matters() {
 void Probe::look_at_hits() {
     if (hits_ > 0) return;
     const std::uint64_t lines =
-        std::max<std::uint64_t>(1, std::min<std::uint64_t>(kQuietLines, question_.fits / 4 / question_.visible));
-    const auto trace = walk(strided(lines * question_.visible, question_.visible), 512,
+        std::max<std::uint64_t>(1, std::min<std::uint64_t>(kQuietLines, question_.fits / 4 / question_.probe_stride));
+    const auto trace = walk(strided(lines * question_.probe_stride, question_.probe_stride), 512,
                             static_cast<std::uint32_t>(kQuietReadings / lines), 1);
     hits_ = std::max<std::size_t>(1, trace.latencies.size());
     std::ranges::copy_if(trace.latencies, std::back_inserter(slow_hits_),
@@ -266,7 +267,7 @@ std::vector<double> Probe::miss_rates_in_any_order(const Offsets& offsets, std::
 }
 
 bool Probe::long_tour_fits(const Offsets& offsets) {
-    const auto affordable = 2 * question_.most_loads / offsets.size();
+    const auto affordable = 2 * question_.max_pass_loads / offsets.size();
     const auto laps = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 6, 64));
     for (int look = 0;; ++look) {
         const auto rates =

@@ -35,7 +35,7 @@ public:
     /// it; otherwise to the largest such piece.
     void move_origin(std::uint64_t span);
     /// The whole array from its start on; offsets need not combine as address bits do.
-    void look_everywhere() { origin_ = 0, span_ = reach_ = question_.largest; }
+    void look_everywhere() { origin_ = 0, span_ = reach_ = question_.buffer_bytes; }
     /// Bytes from the origin on in which lines are looked for first: no more than that, or other limits come into play,
     /// such as a TLB's.
     void stay_within(std::uint64_t reach) { reach_ = std::min(reach, span_); }
@@ -63,8 +63,8 @@ public:
     [[nodiscard]] std::vector<bool> misses(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
     struct Recorded {
         std::vector<bool> missed;
-        std::vector<bool> odd;     ///< slow, but not as slow as misses are: by accident, whether or not it missed
-        std::size_t unbroken = 1;  ///< loads recorded without a break
+        std::vector<bool> odd;          ///< slow, but not as slow as misses are: by accident, whether or not it missed
+        std::size_t segment_loads = 1;  ///< loads recorded without a break
     };
     [[nodiscard]] Recorded record(const Offsets& offsets, std::uint32_t warm, std::uint32_t laps);
 
@@ -106,7 +106,7 @@ public:
     [[nodiscard]] std::uint64_t loads() const { return loads_; }
     [[nodiscard]] std::uint64_t loads_left() const { return loads_ > most_loads_ ? 0 : most_loads_ - loads_; }
     /// Whether a nearer level hides lookups that are not far enough apart: then a tour may visit only few lines.
-    [[nodiscard]] bool hidden() const { return question_.behind || question_.visible > question_.word; }
+    [[nodiscard]] bool hidden() const { return question_.filtered || question_.probe_stride > question_.word; }
     [[nodiscard]] const CacheQuestion& question() const { return question_; }
     [[nodiscard]] std::mt19937_64& random() { return random_; }
     /// 0 .. count - 1

@@ -156,7 +156,7 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
                                                      .stride = question.stride,
                                                      .least_step = question.least_step,
                                                      .half_octaves = true,
-                                                     .most_loads = question.most_loads});
+                                                     .max_pass_loads = question.most_loads});
     outcome.traces.push_back(trace_of(question, sweep));
     PathFindings found;
     found.memory = sweep.levels.back();
@@ -169,12 +169,12 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
             deduce::CacheQuestion asked{.threshold = (cache.level.latency + cache.next_latency) / 2,
                                         .fits = cache.level.fits,
                                         .overflows = cache.level.overflows,
-                                        .largest = question.room,
+                                        .buffer_bytes = question.room,
                                         .word = i == 0 ? question.word : std::min(near.front().line, kFinestBehind),
-                                        .visible = visible,
-                                        .behind = i > 0,
-                                        .occupied = i == 0 ? question.occupied : 0,
-                                        .most_loads = kMostGeometryLoads,
+                                        .probe_stride = visible,
+                                        .filtered = i > 0,
+                                        .code_bytes = i == 0 ? question.occupied : 0,
+                                        .max_pass_loads = kMostGeometryLoads,
                                         .seed = context.seed};
             UnfilteredLineChase unhidden(question.chase_behind ? question.chase_behind : chase, near, question.room,
                                          std::min<std::uint64_t>(question.word, 8));

@@ -155,7 +155,7 @@ Hierarchy find_hierarchy(ChaseArray& near, ChaseArray& far, deduce::LevelQuestio
         deduce::deduce_levels(std::ref(near_counts), {.largest = std::min(beyond_first.largest, kLargestNear),
                                                       .stride = kNearStride,
                                                       .least_step = beyond_first.least_step,
-                                                      .most_loads = kMostNearLoads});
+                                                      .max_pass_loads = kMostNearLoads});
     far.describe(0.2, "caches behind the first level");
     const auto far_sweep = deduce::deduce_levels(std::ref(far_counts), beyond_first);
     outcome.traces.push_back(trace_of("caches/near", near_sweep));
@@ -198,8 +198,8 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
     question.threshold = (cache.level.latency + cache.next_latency) / 2;
     question.fits = cache.level.fits;
     question.overflows = cache.level.overflows;
-    question.largest = room;
-    question.visible = question.word;
+    question.buffer_bytes = room;
+    question.probe_stride = question.word;
     question.seed = seed;
     question.base = cache.array->base();
     cache.array->describe(cache.name == "l1" ? 0.4 : 0.6, "geometry of " + cache.name);
@@ -326,7 +326,7 @@ Outcome measure(Context& context) {
                                          .largest = largest,
                                          .stride = kFarStride,
                                          .least_step = least_level_step(context.findings),
-                                         .most_loads = most_far_loads(context.device)};
+                                         .max_pass_loads = most_far_loads(context.device)};
     const auto hierarchy = find_hierarchy(near, far, question, outcome);
     std::vector<std::string> names;
     for (const auto& cache : hierarchy.caches) {

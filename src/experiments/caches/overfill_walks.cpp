@@ -76,7 +76,7 @@ deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& que
                          .experiment = question.experiment};
     trace.columns = {{"size", "bytes", {}}, {"misses", "percent", {}}, {"served_nearer_than_memory", "percent", {}}};
     for (const auto& point : found.points) {
-        const double row[] = {static_cast<double>(point.bytes), 100 * (1 - point.hit), 100 * point.other};
+        const double row[] = {static_cast<double>(point.bytes), 100 * (1 - point.hit), 100 * point.far};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
     }
     trace.plot = {fmt::format("Loads that {} does not serve, by size of the array", question.name),

@@ -102,24 +102,24 @@ void find_code_ahead(Context& context, InstructionChase& chase, const PathQuesti
                      Outcome& outcome) {
     std::vector<deduce::Neighbours> of_caches;
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
-        of_caches.push_back(deduce::find_neighbours(question.chase_behind, {.border = findings.borders_of(i)[1],
-                                                                            .piece = question.stride,
-                                                                            .room = question.room,
-                                                                            .most_loads = question.most_loads,
+        of_caches.push_back(deduce::find_neighbours(question.chase_behind, {.miss_threshold = findings.borders_of(i)[1],
+                                                                            .granule = question.stride,
+                                                                            .buffer_bytes = question.room,
+                                                                            .max_pass_loads = question.most_loads,
                                                                             .longest_line = kLongestLine}));
         outcome.traces.push_back(trace_of(of_caches.back(), findings.caches[i].name));
     }
-    const auto farthest = std::ranges::max_element(of_caches, {}, &deduce::Neighbours::ahead);
-    if (farthest == of_caches.end() || farthest->ahead == 0) return;
+    const auto farthest = std::ranges::max_element(of_caches, {}, &deduce::Neighbours::prefetched);
+    if (farthest == of_caches.end() || farthest->prefetched == 0) return;
     outcome.warnings.push_back(
         fmt::format("{}: up to {} bytes behind a line come along with it: how the caches choose sets is not told by "
                     "which lines stay",
-                    question.experiment, farthest->ahead));
+                    question.experiment, farthest->prefetched));
     const std::uint64_t waited_for = block_waited_for(context, outcome);
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         auto& cache = findings.caches[i];
         cache.findings = {};
-        cache.ahead = of_caches[i].ahead;
+        cache.ahead = of_caches[i].prefetched;
         // What the first cache gets from the second is too near to be waited for.
         cache.findings.line = line_of(of_caches[i], question.stride, i == 0 ? 0 : waited_for);
         cache.findings.capacity = capacity_of(chase, cache, findings.borders_of(i)[1], question);

@@ -222,10 +222,10 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
     const auto efforts = find_efforts(translation, asked.stride, clock_step(context.findings), trace);
     outcome.traces.push_back(std::move(trace));
     std::vector<FoundTlb> found;
-    deduce::CacheQuestion question{.largest = window.bytes,
+    deduce::CacheQuestion question{.buffer_bytes = window.bytes,
                                    .word = window.word,
-                                   .visible = window.word,
-                                   .most_loads = kMostLoads,
+                                   .probe_stride = window.word,
+                                   .max_pass_loads = kMostLoads,
                                    .group_test_loads = kGroupTestLoads,
                                    .seed = context.seed};
     deduce::Chase chase = translation.chase();
@@ -235,7 +235,7 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
     const auto suffices = [&](std::uint64_t room, std::size_t level) {
         return static_cast<double>(room) >= kRoomEnough * static_cast<double>(efforts[level].overflows);
     };
-    if (suffices(active, 0)) question.largest = active;
+    if (suffices(active, 0)) question.buffer_bytes = active;
     std::vector<UpperTlb> near;
     for (std::size_t level = 0; level + 1 < efforts.size(); ++level) {
         question.threshold = (efforts[level].latency + efforts[level + 1].latency) / 2;
@@ -250,9 +250,9 @@ std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, co
         UnfilteredTlbChase unhidden(translation, near, active);
         if (!suffices(unhidden.end(), level + 1)) unhidden = UnfilteredTlbChase(translation, near, window.bytes);
         if (unhidden.end() == 0) continue;
-        question.largest = unhidden.end();
-        question.visible = near.back().span;
-        question.behind = true;
+        question.buffer_bytes = unhidden.end();
+        question.probe_stride = near.back().span;
+        question.filtered = true;
         chase = unhidden;
     }
     return found;

@@ -97,9 +97,9 @@ std::uint32_t ChaseArray::rewalk_for(std::size_t elements, std::uint64_t warm) c
 deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
     run_.progress(fraction_, what_);
     const auto order = write(request.offsets);
-    return {chase_.latencies_of_cycle(order, std::uint64_t{request.warm_laps} * order.size(),
-                                      std::uint64_t{request.recorded_laps} * order.size(),
-                                      rewalk_for(order.size(), std::uint64_t{request.warm_laps} * order.size())),
+    return {chase_.latencies_of_cycle(order, std::uint64_t{request.warm_passes} * order.size(),
+                                      std::uint64_t{request.recorded_passes} * order.size(),
+                                      rewalk_for(order.size(), std::uint64_t{request.warm_passes} * order.size())),
             chase_.loads_a_launch()};
 }
 

@@ -60,14 +60,14 @@ deduce::ChaseTrace TranslationChase::less_single_page(const deduce::ChaseRequest
     const auto passes = static_cast<std::uint32_t>(
         std::clamp<std::uint64_t>(kCalmLoads / std::max<std::size_t>(1, size) | 1, kFewestCalmLaps, kCalmLaps));
     deduce::ChaseRequest longer = request;
-    if (passes > kFewestCalmLaps) longer.recorded_laps = std::max(request.recorded_laps, passes);
+    if (passes > kFewestCalmLaps) longer.recorded_passes = std::max(request.recorded_passes, passes);
     auto trace = array_(longer);
     // ChaseArray gives each position of a sequence its own word of the page, whatever the offset.
     const deduce::ChaseRequest in_one_page{std::vector<std::uint64_t>(size, 0), 1, passes};
     const auto reference = medians_of_elements(array_(in_one_page).latencies, passes);
     for (std::size_t i = 0; i < trace.latencies.size(); ++i) trace.latencies[i] -= reference[i % size];
     smooth_jitter(trace, size);
-    trace.latencies.resize(std::min(trace.latencies.size(), size * request.recorded_laps));
+    trace.latencies.resize(std::min(trace.latencies.size(), size * request.recorded_passes));
     return trace;
 }
 
@@ -114,7 +114,7 @@ deduce::ChaseTrace TranslationChase::less_constant(const deduce::ChaseRequest& r
 }
 
 std::vector<double> TranslationChase::all_of_pages(const deduce::ChaseRequest& request, std::uint64_t lines) {
-    deduce::ChaseRequest expanded{{}, request.warm_laps, request.recorded_laps};
+    deduce::ChaseRequest expanded{{}, request.warm_passes, request.recorded_passes};
     for (const auto offset : request.offsets)
         for (std::uint64_t line = 0; line < lines; ++line) expanded.offsets.push_back(offset);
     return in_one_page_window(expanded).latencies;

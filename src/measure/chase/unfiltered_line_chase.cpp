@@ -137,7 +137,7 @@ deduce::ChaseTrace UnfilteredLineChase::operator()(const deduce::ChaseRequest& r
         sequence.offsets.push_back(request.offsets[i]);
         if (std::ranges::max(missing[i]) > 0) append_fillers(request.offsets[i], missing[i], sequence);
     }
-    const auto all = chase_({sequence.offsets, request.warm_laps, request.recorded_laps}).latencies;
+    const auto all = chase_({sequence.offsets, request.warm_passes, request.recorded_passes}).latencies;
     deduce::ChaseTrace trace;
     for (std::size_t pass = 0; pass < all.size(); pass += sequence.offsets.size())
         for (const auto position : positions) trace.latencies.push_back(all[pass + position]);

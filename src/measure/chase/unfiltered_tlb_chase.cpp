@@ -75,7 +75,7 @@ std::vector<UnfilteredTlbChase::Places> UnfilteredTlbChase::filler_loads(const P
 
 deduce::ChaseTrace UnfilteredTlbChase::operator()(const deduce::ChaseRequest& request) {
     const auto fillers = filler_loads(request.offsets);
-    deduce::ChaseRequest unhidden{{}, request.warm_laps, request.recorded_laps};
+    deduce::ChaseRequest unhidden{{}, request.warm_passes, request.recorded_passes};
     std::vector<std::size_t> positions;
     for (std::size_t i = 0; i < request.offsets.size(); ++i) {
         positions.push_back(unhidden.offsets.size());

@@ -130,10 +130,10 @@ std::vector<double> InstructionChase::latencies(const Sequence& sequence, std::u
                                                 std::optional<std::uint32_t> sm) {
     run_.progress(fraction_, what_);
     const std::uint64_t passes = (loads + sequence.size - 1) / sequence.size,
-                        warm_laps = (warm + sequence.size - 1) / sequence.size, length = sequence.order.size();
+                        warm_passes = (warm + sequence.size - 1) / sequence.size, length = sequence.order.size();
     std::vector<double> latencies(passes * sequence.size, 0.0);
     if (sequence.order.empty()) return latencies;
-    const auto cycles = run(sequence.order, warm_laps * length, passes * length, sm);
+    const auto cycles = run(sequence.order, warm_passes * length, passes * length, sm);
     if (cycles.empty()) return {};
     for (std::size_t i = 0; i < cycles.size(); ++i)
         if (i % length < sequence.positions.size())
@@ -219,8 +219,8 @@ std::uint64_t InstructionChase::most_visits() const {
 }
 
 deduce::ChaseTrace InstructionChase::answer(const deduce::ChaseRequest& request, std::uint64_t head) {
-    return {latencies(sequence_of(request.offsets, head), request.warm_laps * request.offsets.size(),
-                      request.recorded_laps * request.offsets.size(), std::nullopt)};
+    return {latencies(sequence_of(request.offsets, head), request.warm_passes * request.offsets.size(),
+                      request.recorded_passes * request.offsets.size(), std::nullopt)};
 }
 
 deduce::Chase InstructionChase::chase() {
