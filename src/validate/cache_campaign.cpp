@@ -1,6 +1,6 @@
 #include "validate/cache_campaign.hpp"
 
-#include "deduce/cache/cache_model.hpp"
+#include "deduce/cache/policy_model.hpp"
 #include "sim/memory/geometry.hpp"
 #include "units/workers.hpp"
 
@@ -84,7 +84,7 @@ bool policy_right(const Truth& truth, const deduce::PolicyFinding& found) {
         return name == "tree-plru" || std::ranges::count(deduce::candidate_policies(), name) > 0;
     };
     return modelled(truth.policy) && modelled(found.name) &&
-           deduce::same_machine(truth.policy, found.name, static_cast<std::uint32_t>(truth.ways));
+           deduce::equivalent_policies(truth.policy, found.name, static_cast<std::uint32_t>(truth.ways));
 }
 
 bool odds_right(const Truth& truth, const deduce::PolicyFinding& found) {

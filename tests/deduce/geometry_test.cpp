@@ -1,5 +1,5 @@
 #include "deduce/cache/geometry.hpp"
-#include "deduce/cache/cache_model.hpp"
+#include "deduce/cache/policy_model.hpp"
 #include "deduce/cache/levels.hpp"
 #include "units/statistics.hpp"
 

@@ -1,5 +1,5 @@
 // Replacement policies: which of them are one machine, and which a walk through one set tells apart.
-#include "deduce/cache/cache_model.hpp"
+#include "deduce/cache/policy_model.hpp"
 #include "deduce/cache/policy.hpp"
 #include "deduce/cache/probe.hpp"
 #include "sim/memory/replacement.hpp"
@@ -16,15 +16,15 @@ namespace gputomo::deduce {
 namespace {
 
 TEST(Policies, WithTwoWaysATreesOneBitAndUsedBitsAreLru) {
-    EXPECT_TRUE(same_machine("lru", "tree-plru", 2));
-    EXPECT_TRUE(same_machine("bit-plru", "lru", 2));
+    EXPECT_TRUE(equivalent_policies("lru", "tree-plru", 2));
+    EXPECT_TRUE(equivalent_policies("bit-plru", "lru", 2));
     for (const auto* other : {"fifo", "nru", "srrip", "brrip", "slru", "random"})
-        EXPECT_FALSE(same_machine("lru", other, 2)) << other;
+        EXPECT_FALSE(equivalent_policies("lru", other, 2)) << other;
     for (const std::uint32_t ways : {3U, 4U, 8U}) {
-        EXPECT_FALSE(same_machine("lru", "tree-plru", ways)) << ways;
-        EXPECT_FALSE(same_machine("lru", "bit-plru", ways)) << ways;
+        EXPECT_FALSE(equivalent_policies("lru", "tree-plru", ways)) << ways;
+        EXPECT_FALSE(equivalent_policies("lru", "bit-plru", ways)) << ways;
     }
-    EXPECT_THROW(static_cast<void>(same_machine("lru", "clairvoyant", 2)), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(equivalent_policies("lru", "clairvoyant", 2)), std::invalid_argument);
 }
 
 /// Misses of a simulated set of two ways when lines 0 to 2 are loaded in this order, each a digit of `sequence` to the
@@ -57,7 +57,7 @@ TEST(Policies, SimulatedSetsThatAreOneMachineMissAlikeInEverySequence) {
         bool alike = true;
         for (std::size_t sequence = 0; sequence < 6561 && alike; ++sequence)
             alike = misses("lru", sequence, kLength) == misses(other, sequence, kLength);
-        EXPECT_EQ(alike, same_machine("lru", other, 2)) << other;
+        EXPECT_EQ(alike, equivalent_policies("lru", other, 2)) << other;
     }
 }
 

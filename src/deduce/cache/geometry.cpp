@@ -1,7 +1,7 @@
 #include "deduce/cache/geometry.hpp"
 
-#include "deduce/cache/contiguous.hpp"
-#include "deduce/cache/growing.hpp"
+#include "deduce/cache/equal_sets.hpp"
+#include "deduce/cache/growing_arrays.hpp"
 #include "deduce/cache/line.hpp"
 #include "deduce/cache/policy.hpp"
 #include "deduce/cache/sets.hpp"
@@ -28,13 +28,13 @@ struct Room {
 };
 constexpr Room kRooms[] = {{8, true}, {8, false}, {32, true}, {4, false}};
 /// Loads that walks through arrays are worth where there are other ways.
-constexpr std::uint64_t kContiguousLoads = std::uint64_t{24} << 20;
+constexpr std::uint64_t kArrayLoads = std::uint64_t{24} << 20;
 /// More than the walks for the policy take.
 constexpr std::uint64_t kPolicyLoads = std::uint64_t{4} << 20;
 /// And for whether all tags have data: laps that are counted, and the part of the lines too many that misses in each at
 /// least.
 constexpr std::uint64_t kDataLoads = std::uint64_t{4} << 20;
-constexpr std::uint32_t kDataLaps = 16;
+constexpr std::uint32_t kDataPasses = 16;
 constexpr double kDataShare = 0.5, kSigmas = 5;
 /// Full sets with so much of the data that stays have room for all of theirs. Where more than this part misses there
 /// too, sets don't come to rest.
@@ -45,28 +45,28 @@ constexpr std::uint64_t kShares = 4;
 /// Part of the loads that each room but the first gets.
 constexpr std::uint64_t kLaterRooms = 2;
 /// A set is not found with fewer walks through as much as the cache holds.
-constexpr std::uint64_t kFewestTests = 32;
+constexpr std::uint64_t kMinTests = 32;
 /// Of a cache's lines, this share at random places is tried for one overfull set.
 constexpr double kScatteredShare = 0.75;
 /// More lines than this are not tried together.
-constexpr std::uint64_t kMostTogether = 1 << 14;
+constexpr std::uint64_t kMaxTogether = 1 << 14;
 /// Longest line, as a multiple of what one miss fills.
-constexpr std::uint64_t kMostSectors = 64;
+constexpr std::uint64_t kMaxSectors = 64;
 /// A geometry that predicts a smaller share of the trials is not the cache's.
 constexpr double kPredicts = 0.9;
 /// Confidence of a geometry where nothing can be predicted, and of a number that is only known to lie in an interval.
 constexpr double kUnpredicted = 0.95, kOpen = 0.5;
 
-class Geometer {
+class GeometryDeduction {
 public:
-    Geometer(const Chase& chase, const CacheQuestion& question) : probe_(chase, question), q_(probe_.question()) {}
+    GeometryDeduction(const Chase& chase, const CacheQuestion& question) : probe_(chase, question), q_(probe_.question()) {}
 
     CacheFindings run() {
         Bracket capacity{q_.fits, q_.overflows};
         try {
-            if (find_piece() && !explain(capacity)) leave_open(capacity);
-        } catch (const Exhausted& exhausted) {
-            remark(exhausted.what());
+            if (find_sector_size() && !explain(capacity)) leave_open(capacity);
+        } catch (const BudgetExhausted& exception) {
+            remark(exception.what());
             if (found_.capacity.value == 0) leave_open(capacity);
         }
         return std::move(found_);
@@ -84,17 +84,17 @@ private:
     bool explain(Bracket& capacity) {
         probe_.look_everywhere();
         probe_.visit_twice_if_that_matters();
-        if (!probe_.hidden()) probe_.allow(kContiguousLoads);
-        const auto contiguous = find_contiguous(probe_, sector_);
-        if (!probe_.hidden()) probe_.allow(q_.group_test_loads);
-        if (!contiguous.sets) {
-            capacity = contiguous.capacity;
-            remark(contiguous.why);
+        if (!probe_.filtered()) probe_.allow(kArrayLoads);
+        const auto equal_sets = find_equal_sets(probe_, sector_);
+        if (!probe_.filtered()) probe_.allow(q_.group_test_loads);
+        if (!equal_sets.sets) {
+            capacity = equal_sets.capacity;
+            remark(equal_sets.why);
         }
-        if (probe_.hidden()) return explain_by_growing(contiguous);
-        array_ = contiguous.capacity;
+        if (probe_.filtered()) return explain_by_growing(equal_sets);
+        array_ = equal_sets.capacity;
         group_tests_end_ = probe_.loads() + q_.group_test_loads;
-        if (contiguous.sets && within(q_.group_test_loads, [&] { return explain_equal_sets(*contiguous.sets); }))
+        if (equal_sets.sets && within(q_.group_test_loads, [&] { return explain_equal_sets(*equal_sets.sets); }))
             return true;
         group_tests_end_ = probe_.loads() + q_.group_test_loads;
         return explain_any_sets();
@@ -106,28 +106,28 @@ private:
         if (probe_.loads() >= group_tests_end_) return false;
         probe_.allow(std::min(loads, group_tests_end_ - probe_.loads()));
         // What does not stay because it is explained wrongly is no reason to wait longer for the next explanation.
-        const auto settling = probe_.settling();
+        const auto settling = probe_.settling_passes();
         bool explained = false;
         try {
             explained = explains();
-        } catch (const Exhausted& exhausted) {
-            remark(exhausted.what());
+        } catch (const BudgetExhausted& exception) {
+            remark(exception.what());
         }
         if (!explained) probe_.wait_again(settling);
         return explained;
     }
 
     /// Where tours must be whole arrays: sets of any size and order; equal ones stay as they were found.
-    bool explain_by_growing(const Contiguous& contiguous) {
-        const auto& equal = contiguous.sets;
+    bool explain_by_growing(const EqualSetsResult& equal_sets) {
+        const auto& equal = equal_sets.sets;
         const std::uint64_t line = equal ? equal->line : step();
         const auto growing =
-            find_sets_by_growing(probe_, line, equal ? equal->sets * equal->ways * line : contiguous.capacity.fits);
+            find_sets_by_growing_arrays(probe_, line, equal ? equal->sets * equal->ways * line : equal_sets.capacity.fits);
         if (!growing.found) return equal ? explain_equal_sets(*equal) : remark(growing.why);
         const auto ways = growing.found->ways();
         if (equal && ways == std::vector<std::uint64_t>(equal->sets, equal->ways)) return explain_equal_sets(*equal);
         decide_size(line, ways, growing.found->trials.confidence());
-        decide_policy(growing.found->sets.front(), growing.found->company());
+        decide_policy(growing.found->sets.front(), growing.found->filler());
         return true;
     }
 
@@ -136,15 +136,15 @@ private:
         found_.capacity = {least, least == 0 ? 0 : kOpen, {least, static_cast<std::int64_t>(capacity.overflows)}, {}};
     }
 
-    bool find_piece() {
-        const auto piece = find_sector(probe_);
-        sector_ = piece.bytes;
+    bool find_sector_size() {
+        const auto sector = find_sector(probe_);
+        sector_ = sector.bytes;
         if (sector_ == 0) return remark("no misses where eviction was expected");
-        if (piece.agreement > 0) probe_.set_piece(sector_);
+        if (sector.agreement > 0) probe_.set_piece(sector_);
         const auto bytes = static_cast<std::int64_t>(sector_);
-        found_.sector = {piece.agreement > 0 ? bytes : 0,
-                         piece.agreement,
-                         {bytes, piece.agreement > 0 ? bytes : static_cast<std::int64_t>(q_.overflows)},
+        found_.sector = {sector.agreement > 0 ? bytes : 0,
+                         sector.agreement,
+                         {bytes, sector.agreement > 0 ? bytes : static_cast<std::int64_t>(q_.overflows)},
                          {}};
         return true;
     }
@@ -158,14 +158,14 @@ private:
     /// Behind a nearer level, only groups of all sets at once can be predicted: what has to come between those of a few
     /// would take their ways.
     bool explain_equal_sets(const EqualSets& sets) {
-        if (probe_.hidden() && !is_of_this_level(sets.sets * sets.ways * sets.line))
+        if (probe_.filtered() && !is_of_this_level(sets.sets * sets.ways * sets.line))
             return remark(fmt::format("{} sets of {} lines of {} bytes are not the size of this level", sets.sets,
                                       sets.ways, sets.line));
         const auto index = Index::modulo(sets.sets, sets.line, probe_.address(), probe_.span());
-        if (!probe_.hidden() && index.lines_in_reach() > sets.ways) return predicts(index, sets.ways);
+        if (!probe_.filtered() && index.lines_in_span() > sets.ways) return predicts(index, sets.ways);
         // Lines that the chase itself takes leave some sets less room.
         const auto trials =
-            probe_.hidden() && q_.code_bytes == 0 ? predict_groups_of_all_sets(probe_, index, sets.ways) : Trials{};
+            probe_.filtered() && q_.code_bytes == 0 ? predict_groups_of_all_sets(probe_, index, sets.ways) : Trials{};
         if (trials.made > 0 && trials.share() < kPredicts)
             return remark(fmt::format("{} sets of {} lines of {} bytes predict {} of {} groups of lines", sets.sets,
                                       sets.ways, sets.line, trials.agreed, trials.made));
@@ -177,7 +177,7 @@ private:
 
     bool explain_any_sets() {
         const std::uint64_t pieces = q_.overflows / step();
-        if (pieces * kFewestTests > q_.group_test_loads)
+        if (pieces * kMinTests > q_.group_test_loads)
             return remark(fmt::format(
                 "to search {} pieces of {} bytes for those of one set would take more loads than one level gets",
                 pieces, step()));
@@ -197,29 +197,29 @@ private:
     bool explain_any_sets_in_room(std::uint64_t pieces) {
         const auto most = static_cast<std::uint64_t>(kScatteredShare * static_cast<double>(pieces));
         const std::uint64_t share = q_.group_test_loads / kShares;
-        return within(share, [&] { return explain_set(find_scattered_overfull(probe_, step(), most)); }) ||
-               within(share, [&] { return explain_set(find_overfull_in_array(probe_, step(), array_.fits)); }) ||
-               within(2 * share, [&] { return explain_set(find_overfull(probe_, step())); });
+        return within(share, [&] { return explain_set(find_eviction_set_at_random(probe_, step(), most)); }) ||
+               within(share, [&] { return explain_set(find_eviction_set_in_array(probe_, step(), array_.fits)); }) ||
+               within(2 * share, [&] { return explain_set(find_eviction_set(probe_, step())); });
     }
 
     /// One set, its line, and the index.
-    bool explain_set(const std::optional<Overfull>& overfull) {
-        if (!overfull) return remark("no group of lines shows a set");
+    bool explain_set(const std::optional<EvictionSet>& eviction_set) {
+        if (!eviction_set) return remark("no group of lines shows a set");
         const std::uint64_t least = q_.probe_stride > q_.word ? q_.word : sector_;
         const std::uint64_t line =
-            find_line(probe_, *overfull, least, std::min(step() * kMostSectors, std::max(step(), q_.overflows)));
+            find_line(probe_, *eviction_set, least, std::min(step() * kMaxSectors, std::max(step(), q_.overflows)));
         if (line == 0)
             return remark(fmt::format("{} lines overflow together, and so do their neighbours: this is no set of lines",
-                                      overfull->lines.size()));
-        const auto index = find_index(probe_, *overfull, line);
+                                      eviction_set->lines.size()));
+        const auto index = find_index(probe_, *eviction_set, line);
         if (!index)
             return remark(
                 fmt::format("a set of {} lines of {} bytes; neither a modulus nor XORs of address bits explain which "
                             "lines share it",
-                            overfull->ways(), line));
+                            eviction_set->ways(), line));
         // What is this far explained is worth to be checked, whatever the way to it took.
         probe_.allow(std::max(probe_.loads_left(), q_.group_test_loads / kShares));
-        return predicts(*index, overfull->ways());
+        return predicts(*index, eviction_set->ways());
     }
 
     /// The ways of all sets, and whether that predicts what other lines do.
@@ -278,7 +278,7 @@ private:
         const std::uint64_t most = std::ranges::max(ways);
         const std::uint64_t tags = ways.size() * most;
         if (array_.overflow == 0 || std::ranges::min(ways) != most || array_.overflow >= tags * index.line() ||
-            tags > kMostTogether)
+            tags > kMaxTogether)
             return false;
         if (std::ranges::max(lines_by_set(index, array_.overflow, ways.size())) > most) return false;
         const double beyond =
@@ -302,11 +302,11 @@ private:
                 lines.push_back(index.line_of(i * index.sets() / chosen, way));
         if (lines.empty()) return false;
         const auto rates =
-            probe_.miss_rates_in_any_order(lines, static_cast<std::uint32_t>(kDataLoads / 4 / lines.size()), kDataLaps);
-        const double accidents = probe_.accidents_like_misses() * static_cast<double>(lines.size());
+            probe_.miss_rates_in_random_orders(lines, static_cast<std::uint32_t>(kDataLoads / 4 / lines.size()), kDataPasses);
+        const double outliers = probe_.miss_like_outlier_rate() * static_cast<double>(lines.size());
         const double part = static_cast<double>(chosen) / static_cast<double>(index.sets());
         return std::accumulate(rates.begin(), rates.end(), 0.0) >
-               accidents + kSigmas * std::sqrt(accidents / kDataLaps) + part * missing;
+               outliers + kSigmas * std::sqrt(outliers / kDataPasses) + part * missing;
     }
 
     /// Of an array of so many bytes.
@@ -335,7 +335,7 @@ private:
 
     void find_policy_of(const Index& index, const std::vector<std::uint64_t>& ways) {
         const auto largest = std::ranges::max_element(ways);
-        if (index.lines_in_reach() <= *largest) {
+        if (index.lines_in_span() <= *largest) {
             remark("too few lines of a set are in reach: the policy is not determined");
             return;
         }
@@ -346,15 +346,15 @@ private:
     }
 
     /// `lines`: of one set, one more than it has ways; `company`: lines of other sets, which stay.
-    void decide_policy(const Offsets& lines, const Offsets& company = {}) {
+    void decide_policy(const Offsets& lines, const Offsets& filler = {}) {
         const std::uint64_t piece = std::min(static_cast<std::uint64_t>(found_.line.value), sector_);
         if (lines.size() < 3) return;
         probe_.allow(kPolicyLoads);
         if (piece / q_.word < 2) {
-            remark("a line is too short to be visited twice in a tour: the policy is not determined");
+            remark("a line is too short to be visited twice in a sequence: the policy is not determined");
             return;
         }
-        found_.policy = find_policy(probe_, lines, company, piece);
+        found_.policy = find_policy(probe_, lines, filler, piece);
         // Lines that are used with each load change the order of all policies but LRU, which never has to replace them.
         if (static_cast<std::int64_t>(lines.size()) <= found_.ways.value && found_.policy.name != "lru") {
             found_.policy = {};
@@ -374,7 +374,7 @@ private:
 }  // namespace
 
 CacheFindings deduce_geometry(const Chase& chase, const CacheQuestion& question) {
-    return Geometer(chase, question).run();
+    return GeometryDeduction(chase, question).run();
 }
 
 }  // namespace gputomo::deduce

@@ -10,21 +10,21 @@ namespace gputomo::deduce::cache {
 namespace {
 
 /// Set bits that the search for colliding combinations can afford.
-constexpr std::size_t kMostSetBits = 16;
+constexpr std::size_t kMaxSetBits = 16;
 /// Lines of other sets tried at once, and lines of the same set one by one, before sets by modulo are believed.
-constexpr std::uint64_t kMostOthers = 1 << 15, kSameTried = 12;
+constexpr std::uint64_t kMaxOthers = 1 << 15, kSameTried = 12;
 constexpr std::uint64_t kLargestFactor = 131;
 /// Of more lines than this, those are tried first that miss most often, so many of them: in laps at least, and for each
 /// way, while that takes no more than so many loads.
 constexpr std::size_t kFewLines = 64, kSuspects = 16;
-constexpr std::uint32_t kSuspectLaps = 16, kSuspectLapsPerWay = 4;
+constexpr std::uint32_t kSuspectPasses = 16, kSuspectPassesPerWay = 4;
 constexpr std::uint64_t kSuspectLoads = std::uint64_t{1} << 20;
 
 /// A set that is full, and whether another line belongs to it.
 class FullSet {
 public:
-    FullSet(Probe& probe, const Overfull& overfull, std::uint64_t line)
-        : probe_(probe), line_(line), held_(overfull.lines.begin(), overfull.lines.end() - 1) {}
+    FullSet(Probe& probe, const EvictionSet& eviction_set, std::uint64_t line)
+        : probe_(probe), line_(line), held_(eviction_set.lines.begin(), eviction_set.lines.end() - 1) {}
     [[nodiscard]] std::uint64_t start() const { return held_.front(); }
     [[nodiscard]] bool holds(std::uint64_t offset) const {
         return std::any_of(held_.begin(), held_.end(),
@@ -56,25 +56,25 @@ public:
 private:
     /// Whether the set's lines do not all stay where these come by.
     [[nodiscard]] bool come_between(const Offsets& lines) const {
-        Offsets tour = held_;
+        Offsets sequence = held_;
         for (const auto offset : lines) {
             if (holds(offset)) return true;
-            tour.push_back(offset);
+            sequence.push_back(offset);
         }
-        return !probe_.full_set_fits(tour, held_.size());
+        return !probe_.first_lines_stay(sequence, held_.size());
     }
     /// Of many lines those that go on missing beside the set's. One that belongs to it does, and the others have sets
     /// of their own: that a few collide is shown with far fewer loads than that some of many do. Nothing where the
     /// lines are few.
     [[nodiscard]] Offsets missing_most(const Offsets& lines) const {
         if (lines.size() <= kFewLines) return {};
-        Offsets tour = held_;
-        tour.insert(tour.end(), lines.begin(), lines.end());
+        Offsets sequence = held_;
+        sequence.insert(sequence.end(), lines.begin(), lines.end());
         // At random, each of its lines misses about once in as many laps as the set has ways; else, not in every order.
-        const std::uint64_t laps = std::min(kSuspectLapsPerWay * held_.size(), kSuspectLoads / tour.size());
-        std::vector<double> rates(tour.size(), 0);
-        for (std::uint64_t lap = 0; lap == 0 || lap < laps; lap += kSuspectLaps) {
-            const auto now = probe_.miss_rates_in_any_order(tour, kSuspectLaps / 4, kSuspectLaps);
+        const std::uint64_t passes = std::min(kSuspectPassesPerWay * held_.size(), kSuspectLoads / sequence.size());
+        std::vector<double> rates(sequence.size(), 0);
+        for (std::uint64_t pass = 0; pass == 0 || pass < passes; pass += kSuspectPasses) {
+            const auto now = probe_.miss_rates_in_random_orders(sequence, kSuspectPasses / 4, kSuspectPasses);
             std::ranges::transform(rates, now, rates.begin(), std::plus<>());
         }
         std::vector<std::size_t> order(lines.size());
@@ -93,9 +93,9 @@ private:
 
 /// Sets by modulo repeat at every multiple of their number, so it divides all distances within a set: factors that are
 /// not needed for a collision are taken out.
-std::uint64_t period(Probe& probe, const FullSet& set, const Overfull& overfull, std::uint64_t line) {
+std::uint64_t period(Probe& probe, const FullSet& set, const EvictionSet& eviction_set, std::uint64_t line) {
     std::uint64_t common = 0;
-    for (const auto offset : overfull.lines)
+    for (const auto offset : eviction_set.lines)
         common = std::gcd(common, (offset > set.start() ? offset - set.start() : set.start() - offset) / line);
     for (std::uint64_t factor = 2; factor <= kLargestFactor; ++factor)
         while (common % factor == 0 && common > 1 && set.start() + common / factor * line < probe.span() &&
@@ -108,15 +108,15 @@ bool is_modulo(Probe& probe, const FullSet& set, std::uint64_t sets, std::uint64
     const std::uint64_t reach = (probe.span() - set.start()) / line;
     if (sets == 0 || reach < 2 * sets) return false;
     Offsets others;
-    if (sets <= kMostOthers) {
+    if (sets <= kMaxOthers) {
         for (std::uint64_t i = 1; i < sets; ++i) others.push_back(set.start() + i * line);
     } else {
         for (std::uint64_t i = 2; i < sets; i *= 2) others.push_back(set.start() + i * line);
-        for (std::uint64_t i = 1; i < sets; i += 1 + probe.draw(2 * sets / kMostOthers)) {
+        for (std::uint64_t i = 1; i < sets; i += 1 + probe.draw(2 * sets / kMaxOthers)) {
             if (!std::has_single_bit(i) || i == 1) others.push_back(set.start() + i * line);
         }
     }
-    if (probe.hidden()) {
+    if (probe.filtered()) {
         std::shuffle(others.begin(), others.end(), probe.random());
         others.resize(std::min<std::size_t>(others.size(), kSameTried));
         if (std::any_of(others.begin(), others.end(), [&](std::uint64_t other) { return set.collides(other); }))
@@ -133,10 +133,10 @@ bool is_modulo(Probe& probe, const FullSet& set, std::uint64_t sets, std::uint64
 }
 
 /// What leads from one of the set's lines to others leaves the set as it is: by highest bit, each a different one.
-std::vector<std::uint64_t> known_kernel(const Overfull& overfull, std::uint64_t line) {
+std::vector<std::uint64_t> known_kernel(const EvictionSet& eviction_set, std::uint64_t line) {
     std::vector<std::uint64_t> basis;
-    for (const auto other : overfull.lines) {
-        std::uint64_t vector = (other ^ overfull.lines.front()) / line * line;
+    for (const auto other : eviction_set.lines) {
+        std::uint64_t vector = (other ^ eviction_set.lines.front()) / line * line;
         for (const auto known : basis) vector = std::min(vector, vector ^ known);
         if (vector == 0) continue;
         basis.push_back(vector);
@@ -147,7 +147,7 @@ std::vector<std::uint64_t> known_kernel(const Overfull& overfull, std::uint64_t 
 
 /// Looks at one address bit after the other: either it changes the set in a way of its own, or flipped together with
 /// some of those before it leaves the set as it is.
-std::optional<Index> linear_index(Probe& probe, const FullSet& set, const Overfull& overfull, std::uint64_t line) {
+std::optional<Index> linear_index(Probe& probe, const FullSet& set, const EvictionSet& eviction_set, std::uint64_t line) {
     std::vector<std::uint64_t> independent, kernel;
     const auto combined = [&](std::uint64_t number) {
         std::uint64_t offset = 0;
@@ -155,7 +155,7 @@ std::optional<Index> linear_index(Probe& probe, const FullSet& set, const Overfu
             if ((number >> i & 1) != 0) offset ^= independent[i];
         return offset;
     };
-    const auto known_vectors = known_kernel(overfull, line);
+    const auto known_vectors = known_kernel(eviction_set, line);
     for (std::uint64_t bit = line; bit < probe.span(); bit *= 2) {
         const auto shown =
             std::ranges::find(known_vectors, bit, [](std::uint64_t vector) { return std::bit_floor(vector); });
@@ -177,10 +177,10 @@ std::optional<Index> linear_index(Probe& probe, const FullSet& set, const Overfu
             kernel.push_back(*colliding ^ set.start());
         } else {
             independent.push_back(bit);
-            if (independent.size() > kMostSetBits) return std::nullopt;
+            if (independent.size() > kMaxSetBits) return std::nullopt;
         }
     }
-    if (kernel.empty() || (std::uint64_t{1} << std::min<std::size_t>(kernel.size(), 40)) < overfull.lines.size())
+    if (kernel.empty() || (std::uint64_t{1} << std::min<std::size_t>(kernel.size(), 40)) < eviction_set.lines.size())
         return std::nullopt;
     std::vector<std::uint64_t> masks;
     for (const auto own : independent) {
@@ -212,7 +212,7 @@ Index Index::linear(std::vector<std::uint64_t> masks, std::vector<std::uint64_t>
     return index;
 }
 
-std::uint64_t Index::lines_in_reach() const {
+std::uint64_t Index::lines_in_span() const {
     return span_ != 0 ? span_ / line_ / sets_ : std::uint64_t{1} << kernel_.size();
 }
 
@@ -244,11 +244,11 @@ std::string Index::name() const {
     return all == line_ * (sets_ - 1) ? "modulo" : "bits";
 }
 
-std::optional<Index> find_index(Probe& probe, const Overfull& overfull, std::uint64_t line) {
-    const FullSet set(probe, overfull, line);
-    const std::uint64_t sets = period(probe, set, overfull, line);
+std::optional<Index> find_index(Probe& probe, const EvictionSet& eviction_set, std::uint64_t line) {
+    const FullSet set(probe, eviction_set, line);
+    const std::uint64_t sets = period(probe, set, eviction_set, line);
     if (is_modulo(probe, set, sets, line)) return Index::modulo(sets, line, probe.address(), probe.span());
-    return probe.hidden() ? std::nullopt : linear_index(probe, set, overfull, line);
+    return probe.filtered() ? std::nullopt : linear_index(probe, set, eviction_set, line);
 }
 
 }  // namespace gputomo::deduce::cache

@@ -1,7 +1,7 @@
 // Which set an address belongs to: the line's number modulo the sets, or bits of the address, each an XOR of several.
 #pragma once
 
-#include "deduce/cache/full_set.hpp"
+#include "deduce/cache/eviction_set.hpp"
 
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ public:
     [[nodiscard]] std::uint64_t sets() const { return sets_; }
     [[nodiscard]] std::uint64_t line() const { return line_; }
     /// Number of lines of one set within reach of the chase, at least.
-    [[nodiscard]] std::uint64_t lines_in_reach() const;
+    [[nodiscard]] std::uint64_t lines_in_span() const;
     /// Offset of the i-th line of a set.
     [[nodiscard]] std::uint64_t line_of(std::uint64_t set, std::uint64_t i) const;
     /// Number of the set of an address, the same for all of one set; not the same number as line_of() takes.
@@ -39,6 +39,6 @@ private:
 /// Tries sets chosen by the line number modulo their number; if that does not explain which lines collide, finds by
 /// linear algebra over GF(2) which combinations of address bits do not change the set. Nothing where neither explains
 /// them.
-[[nodiscard]] std::optional<Index> find_index(Probe& probe, const Overfull& overfull, std::uint64_t line);
+[[nodiscard]] std::optional<Index> find_index(Probe& probe, const EvictionSet& eviction_set, std::uint64_t line);
 
 }  // namespace gputomo::deduce::cache

@@ -25,8 +25,8 @@ std::uint64_t stride_for(std::uint64_t bytes, std::uint64_t stride, std::uint64_
 
 std::vector<double> readings_of(const Chase& chase, std::uint64_t bytes, std::uint64_t stride) {
     auto offsets = strided(bytes, stride);
-    const auto laps = static_cast<std::uint32_t>((kReadings + offsets.size() - 1) / offsets.size());
-    return chase({std::move(offsets), 2, laps}).latencies;
+    const auto passes = static_cast<std::uint32_t>((kReadings + offsets.size() - 1) / offsets.size());
+    return chase({std::move(offsets), 2, passes}).latencies;
 }
 
 }  // namespace

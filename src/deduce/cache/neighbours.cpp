@@ -10,13 +10,13 @@ namespace {
 /// Each tour has them at one place of eight pieces, so that whatever else a load needs that depends on where it is, is
 /// needed for as few places as possible.
 constexpr std::uint64_t kSpacings[] = {24, 16, 8}, kPlaces = 8;
-constexpr std::uint32_t kWarmLaps = 2, kRecordedLaps = 4;
+constexpr std::uint32_t kWarmPasses = 2, kRecordedPasses = 4;
 /// Shares of neighbours that were there: nearly all, and what some may be there for another reason than the cold load
 /// beside them.
 constexpr double kThere = 0.85, kBeyond = 0.25;
-constexpr std::size_t kFewestCold = 24;
+constexpr std::size_t kMinCold = 24;
 /// Pieces behind a line's end that are looked at, where the next pair lies farther away.
-constexpr std::int64_t kMostAhead = 15;
+constexpr std::int64_t kMaxAhead = 15;
 
 class NeighbourMethod {
 public:
@@ -32,17 +32,17 @@ public:
         for (; line < q_.longest_line; line *= 2) {
             const auto share = share_at(-static_cast<std::int64_t>(line / q_.granule), 2 * line);
             found.shares.push_back(share);
-            if (share.cold < kFewestCold) told = false;
-            if (share.cold < kFewestCold || share.inside < kThere) break;
+            if (share.cold < kMinCold) told = false;
+            if (share.cold < kMinCold || share.inside < kThere) break;
             told = share.inside - share.outside >= kBeyond;
         }
         if (told) found.line = line;
         const auto next_pair = static_cast<std::int64_t>(spacing_);
-        for (std::int64_t pieces = 1; pieces <= kMostAhead && pieces < next_pair && found.line > 0; ++pieces) {
-            const auto share = share_at(pieces, found.line);
+        for (std::int64_t granules = 1; granules <= kMaxAhead && granules < next_pair && found.line > 0; ++granules) {
+            const auto share = share_at(granules, found.line);
             found.shares.push_back(share);
-            if (share.cold < kFewestCold || share.outside < kThere) break;
-            found.prefetched = static_cast<std::uint64_t>(pieces) * q_.granule;
+            if (share.cold < kMinCold || share.outside < kThere) break;
+            found.prefetched = static_cast<std::uint64_t>(granules) * q_.granule;
         }
         return found;
     }
@@ -50,22 +50,22 @@ public:
 private:
     /// Random order: what is fetched ahead of a walk should not meet the next pair.
     [[nodiscard]] std::vector<std::uint64_t> firsts_at(std::uint64_t place, std::uint64_t spacing) const {
-        std::vector<std::uint64_t> pieces;
-        const std::uint64_t margin = std::max<std::uint64_t>({q_.longest_line / q_.granule, kMostAhead, kPlaces}),
+        std::vector<std::uint64_t> granules;
+        const std::uint64_t margin = std::max<std::uint64_t>({q_.longest_line / q_.granule, kMaxAhead, kPlaces}),
                             end = q_.buffer_bytes / q_.granule;
         for (std::uint64_t at = margin / kPlaces * kPlaces + place;
-             at + margin < end && 2 * (pieces.size() + 1) <= q_.max_pass_loads; at += spacing)
-            pieces.push_back(at);
+             at + margin < end && 2 * (granules.size() + 1) <= q_.max_pass_loads; at += spacing)
+            granules.push_back(at);
         std::mt19937_64 random(q_.seed);
-        std::ranges::shuffle(pieces, random);
-        return pieces;
+        std::ranges::shuffle(granules, random);
+        return granules;
     }
 
-    [[nodiscard]] std::vector<double> walk(const std::vector<std::uint64_t>& firsts, std::int64_t distance) const {
-        ChaseRequest request{{}, kWarmLaps, kRecordedLaps};
-        for (const auto piece : firsts) {
-            request.offsets.push_back(piece * q_.granule);
-            request.offsets.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(piece) + distance) *
+    [[nodiscard]] std::vector<double> run(const std::vector<std::uint64_t>& firsts, std::int64_t distance) const {
+        ChaseRequest request{{}, kWarmPasses, kRecordedPasses};
+        for (const auto granule : firsts) {
+            request.offsets.push_back(granule * q_.granule);
+            request.offsets.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(granule) + distance) *
                                       q_.granule);
         }
         return chase_(request).latencies;
@@ -75,7 +75,7 @@ private:
     void choose_spacing() {
         double most = 0;
         for (const auto spacing : kSpacings) {
-            const auto readings = walk(firsts_at(0, spacing), -1);
+            const auto readings = run(firsts_at(0, spacing), -1);
             std::size_t cold = 0;
             for (std::size_t i = 0; i < readings.size(); i += 2) cold += readings[i] > q_.miss_threshold ? 1 : 0;
             const double part = part_of(cold, readings.size() / 2);
@@ -87,12 +87,12 @@ private:
     }
 
     /// Neighbours `pieces` away, by whether they lie in the same aligned block.
-    [[nodiscard]] Neighbours::Share share_at(std::int64_t pieces, std::uint64_t block) const {
-        Neighbours::Share share{.distance = pieces * static_cast<std::int64_t>(q_.granule)};
+    [[nodiscard]] Neighbours::Share share_at(std::int64_t granules, std::uint64_t block) const {
+        Neighbours::Share share{.distance = granules * static_cast<std::int64_t>(q_.granule)};
         std::size_t inside = 0, inside_there = 0, outside = 0, outside_there = 0;
         for (std::uint64_t place = 0; place < kPlaces && spacing_ > 0; ++place) {
             const auto firsts = firsts_at(place, spacing_);
-            const auto readings = walk(firsts, pieces);
+            const auto readings = run(firsts, granules);
             for (std::size_t i = 0; i + 1 < readings.size(); i += 2) {
                 if (readings[i] <= q_.miss_threshold) continue;
                 const std::uint64_t first = firsts[i / 2 % firsts.size()] * q_.granule;
@@ -104,7 +104,7 @@ private:
         }
         share.inside = part_of(inside_there, inside);
         share.outside = part_of(outside_there, outside);
-        share.cold = pieces < 0 ? std::min(inside, outside) : outside;
+        share.cold = granules < 0 ? std::min(inside, outside) : outside;
         return share;
     }
 

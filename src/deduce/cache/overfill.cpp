@@ -18,7 +18,7 @@ constexpr double kFastestOfMemory = 0.005;
 /// Shares of the loads beyond the capacity that another partition serves differ by no more than this.
 constexpr double kPlateau = 0.03;
 /// Sizes at which that share is seen, at least.
-constexpr std::size_t kFewestSizes = 3;
+constexpr std::size_t kMinSizes = 3;
 
 void find_capacity(Overfill& found) {
     const auto& points = found.points;
@@ -49,7 +49,7 @@ void find_partitions(Overfill& found, const std::vector<OverfillReading>& readin
         for (const double latency : readings[i].latencies)
             if (latency > border && latency < memory) far.push_back(latency);
     }
-    if (shares.size() < kFewestSizes) return;
+    if (shares.size() < kMinSizes) return;
     const double share = median(shares);
     const auto parts = std::llround(1 / (1 - std::min(share, 1 - kNone)));
     const auto [low, high] = std::ranges::minmax(shares);

@@ -9,22 +9,22 @@ namespace gputomo::deduce::cache {
 namespace {
 
 /// Lines walked at once; of caches with more, a sample of the sets is looked at.
-constexpr std::uint64_t kMostLines = 1 << 14, kMostHiddenLines = 64;
+constexpr std::uint64_t kMaxLines = 1 << 14, kMaxFilteredLines = 64;
 /// Unequal sets are measured up to this number, and up to this number of ways.
-constexpr std::uint64_t kMostUnequal = 1024, kMostWays = 4096;
+constexpr std::uint64_t kMaxUnequal = 1024, kMaxWays = 4096;
 constexpr std::size_t kFewSets = 64;
-constexpr int kTrials = 128, kMostRounds = 48;
+constexpr int kTrials = 128, kMaxRounds = 48;
 /// Fewer have to do once this part of the loads for group tests is spent on them: large sets with a random policy
 /// settle late.
 constexpr int kFewTrials = 24;
 /// Tours of a group of each set: as many as try all sets of small caches often; lines of one at most.
-constexpr int kFewestTours = 6;
-constexpr std::uint64_t kMostTourLines = 2048;
+constexpr int kMinSequences = 6;
+constexpr std::uint64_t kMaxSequenceLines = 2048;
 constexpr std::uint64_t kShareOfLoads = 8;
 /// Further attempts to fill a set with one line more, and to see groups stay that should: in a row, and in all.
-constexpr int kAgain = 3, kPatience = 6, kMostPatience = 24;
+constexpr int kAgain = 3, kPatience = 6, kMaxPatience = 24;
 
-std::uint64_t most_lines(const Probe& probe) { return probe.hidden() ? kMostHiddenLines : kMostLines; }
+std::uint64_t most_lines(const Probe& probe) { return probe.filtered() ? kMaxFilteredLines : kMaxLines; }
 
 Offsets lines_of(const Index& index, std::uint64_t set, std::uint64_t count) {
     Offsets lines(count);
@@ -43,9 +43,9 @@ std::vector<std::uint64_t> sets_to_look_at(Probe& probe, std::uint64_t sets, std
 
 /// Ways of one set, near `expected`.
 std::uint64_t ways_of(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t expected) {
-    const std::uint64_t most = std::min(kMostWays, index.lines_in_reach());
+    const std::uint64_t most = std::min(kMaxWays, index.lines_in_span());
     const auto fits = [&](std::uint64_t count) {
-        return count <= most && probe.fits_in_the_end(lines_of(index, set, count));
+        return count <= most && probe.fits_eventually(lines_of(index, set, count));
     };
     std::uint64_t low = 0, high = expected;
     while (fits(high)) {
@@ -64,7 +64,7 @@ std::uint64_t ways_of(Probe& probe, const Index& index, std::uint64_t set, std::
 
 /// A group of lines of one set, in any order, each at any word.
 Offsets random_group(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t count) {
-    const std::uint64_t reach = index.lines_in_reach(),
+    const std::uint64_t reach = index.lines_in_span(),
                         words = std::max<std::uint64_t>(1, index.line() / probe.question().word);
     std::set<std::uint64_t> numbers;
     while (numbers.size() < count) numbers.insert(reach < 2 * count ? numbers.size() : probe.draw(reach));
@@ -84,11 +84,11 @@ struct Group {
 /// would not meet.
 std::vector<bool> which_stay(Probe& probe, const std::vector<Offsets>& groups, const std::vector<Group>& about) {
     auto fit = probe.groups_fit(groups);
-    for (int again = 0, all = 0; again < kPatience && all < kMostPatience; ++again, ++all) {
+    for (int again = 0, all = 0; again < kPatience && all < kMaxPatience; ++again, ++all) {
         bool missing = all == 0;
         for (std::size_t g = 0; g < groups.size(); ++g) missing = missing || (about[g].predicted && !fit[g]);
         if (!missing) break;
-        if (again > 0) probe.wait_longer();
+        if (again > 0) probe.settle_longer();
         const auto now = probe.groups_fit(groups);
         for (std::size_t g = 0; g < groups.size(); ++g) {
             // As long as some come to stay, others may.
@@ -102,40 +102,40 @@ std::vector<bool> which_stay(Probe& probe, const std::vector<Offsets>& groups, c
 }  // namespace
 
 SetWays find_set_ways(Probe& probe, const Index& index, std::uint64_t expected) {
-    if (index.lines_in_reach() <= expected) return {};
+    if (index.lines_in_span() <= expected) return {};
     SetWays found;
     const auto chosen = sets_to_look_at(probe, index.sets(), most_lines(probe) / (expected + 1));
     found.every_set = chosen.size() == index.sets();
-    std::vector<Offsets> full, overfull;
+    std::vector<Offsets> full, eviction_set;
     for (const auto set : chosen) {
         full.push_back(lines_of(index, set, expected));
-        overfull.push_back(lines_of(index, set, expected + 1));
+        eviction_set.push_back(lines_of(index, set, expected + 1));
     }
     const auto full_fits = probe.groups_fit(full);
-    auto overfull_fits = probe.groups_fit(overfull);
+    auto one_more_fits = probe.groups_fit(eviction_set);
     // Few sets may well be unequal: each is given its time.
     for (std::size_t i = 0; i < chosen.size() && found.every_set && chosen.size() <= kFewSets; ++i)
-        overfull_fits[i] = overfull_fits[i] || probe.fits_in_the_end(overfull[i]);
-    std::vector<std::size_t> odd;
+        one_more_fits[i] = one_more_fits[i] || probe.fits_eventually(eviction_set[i]);
+    std::vector<std::size_t> unusual;
     for (std::size_t i = 0; i < chosen.size(); ++i)
-        if (overfull_fits[i] || (!full_fits[i] && !probe.fits_in_the_end(full[i]))) odd.push_back(i);
+        if (one_more_fits[i] || (!full_fits[i] && !probe.fits_eventually(full[i]))) unusual.push_back(i);
     found.ways.assign(index.sets(), expected);
-    if (odd.empty()) return found;
-    if (odd.size() > kMostUnequal || !found.every_set) return {};
-    for (const auto i : odd) found.ways[chosen[i]] = ways_of(probe, index, chosen[i], expected);
+    if (unusual.empty()) return found;
+    if (unusual.size() > kMaxUnequal || !found.every_set) return {};
+    for (const auto i : unusual) found.ways[chosen[i]] = ways_of(probe, index, chosen[i], expected);
     return found;
 }
 
 Trials predict_groups(Probe& probe, const Index& index, std::vector<std::uint64_t>& ways) {
     Trials trials;
-    const std::uint64_t largest = *std::max_element(ways.begin(), ways.end()), reach = index.lines_in_reach();
+    const std::uint64_t largest = *std::max_element(ways.begin(), ways.end()), reach = index.lines_in_span();
     const bool unequal = std::ranges::any_of(ways, [&](std::uint64_t w) { return w != largest; });
     // In a small part of the cache: where lines stray from the sets that the index says, a tour as large as the cache
     // overflows anyway.
     const std::uint64_t at_once = std::max<std::uint64_t>(
         1, std::min({index.sets() / 4, most_lines(probe) / 4 / (largest + 1), std::uint64_t{kTrials}}));
     const std::uint64_t many_loads = probe.loads() + probe.question().group_test_loads / kShareOfLoads;
-    for (int round = 0; round < kMostRounds && trials.made < kTrials; ++round) {
+    for (int round = 0; round < kMaxRounds && trials.made < kTrials; ++round) {
         if (trials.made >= kFewTrials && probe.loads() > many_loads) return trials;
         std::vector<Offsets> groups;
         std::vector<Group> about;
@@ -164,8 +164,8 @@ Trials predict_groups(Probe& probe, const Index& index, std::vector<std::uint64_
 
 Trials predict_groups_of_all_sets(Probe& probe, const Index& index, std::uint64_t ways) {
     Trials trials;
-    if (index.sets() * (ways + 1) > kMostTourLines || index.lines_in_reach() <= ways) return trials;
-    for (int tour = 0; tour < kFewestTours || trials.made < kFewTrials; ++tour) {
+    if (index.sets() * (ways + 1) > kMaxSequenceLines || index.lines_in_span() <= ways) return trials;
+    for (int sequence = 0; sequence < kMinSequences || trials.made < kFewTrials; ++sequence) {
         std::vector<Offsets> groups;
         std::vector<Group> about;
         for (std::uint64_t set = 0; set < index.sets(); ++set) {

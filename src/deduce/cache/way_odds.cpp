@@ -13,7 +13,7 @@ namespace gputomo::deduce::cache {
 namespace {
 
 /// Victims of each way on average that odds are counted from.
-constexpr double kFewestVictims = 12;
+constexpr double kMinVictims = 12;
 /// Loads, times the square of the ways, that show first odds: the more ways, the rarer is it that a way of special odds
 /// changes places.
 constexpr std::size_t kFirstPiece = 15;
@@ -21,7 +21,7 @@ constexpr std::size_t kFirstPiece = 15;
 constexpr int kRefinements = 6;
 constexpr double kUnchanged = 0.001;
 /// Factor by which odds differ at all: smaller ones come from readings that fit them.
-constexpr double kLeastFactor = 1.15;
+constexpr double kMinFactor = 1.15;
 /// Ways' counts that differ by a factor less than this, as a logarithm, are equal.
 const double kEqually = std::log(50.0);
 
@@ -80,13 +80,13 @@ struct Counted {
 /// Slow loads that may be accidents or misses leave open which of two ways a line is in from then on. Victims before
 /// and after tell, once odds are known: those of a piece with few such loads, then those that the whole shows with
 /// them. Odds that are read into such loads are known by that they explain no more than chance.
-Counted victims_by_way(const Episode& episode, std::uint32_t ways, double accidental) {
-    const std::size_t all = episode.lines.size();
-    const auto any = explain(episode, ways, *make_odds_model(std::vector<double>(ways, 1.0 / ways)), accidental);
+Counted victims_by_way(const TraceSegment& segment, std::uint32_t ways, double outlier_rate) {
+    const std::size_t all = segment.lines.size();
+    const auto any = explain(segment, ways, *make_odds_model(std::vector<double>(ways, 1.0 / ways)), outlier_rate);
     Counted counted{count_victims(any.steps, ways, std::max(any.unsure, kFirstPiece * ways * ways))};
     auto odds = odds_from(any.unsure < all ? counted.victims : pooled(counted.victims));
     for (int i = 0; i < kRefinements && odds != std::vector<double>(ways, odds.front()); ++i) {
-        const auto with_odds = explain(episode, ways, *make_odds_model(odds), accidental);
+        const auto with_odds = explain(segment, ways, *make_odds_model(odds), outlier_rate);
         counted = {count_victims(with_odds.steps, ways, all), with_odds.likelihood - any.likelihood};
         const auto before = std::exchange(odds, odds_from(pooled(counted.victims)));
         if (std::ranges::equal(before, odds, [](double a, double b) { return std::abs(a - b) < kUnchanged; })) break;
@@ -96,13 +96,13 @@ Counted victims_by_way(const Episode& episode, std::uint32_t ways, double accide
 
 }  // namespace
 
-WayOdds odds_of_ways(const std::vector<Episode>& episodes, std::uint32_t ways, double accidental) {
+WayOdds odds_of_ways(const std::vector<TraceSegment>& segments, std::uint32_t ways, double outlier_rate) {
     std::vector<std::vector<double>> by_rank(ways);
     double gain = 0, total = 0;
-    for (const auto& episode : episodes) {
-        auto [counts, shown] = victims_by_way(episode, ways, accidental);
+    for (const auto& segment : segments) {
+        auto [counts, shown] = victims_by_way(segment, ways, outlier_rate);
         const double here = std::accumulate(counts.begin(), counts.end(), 0.0);
-        if (here < kFewestVictims * ways) continue;
+        if (here < kMinVictims * ways) continue;
         std::sort(counts.begin(), counts.end(), std::greater<>());
         gain += std::min(pool_equal_ways(counts), shown);
         total += here;
@@ -113,7 +113,7 @@ WayOdds odds_of_ways(const std::vector<Episode>& episodes, std::uint32_t ways, d
     for (auto& shares : by_rank) result.by_rank.push_back(median(shares));
     const double sum = std::accumulate(result.by_rank.begin(), result.by_rank.end(), 0.0);
     for (auto& odds : result.by_rank) odds /= sum;
-    if (result.by_rank.front() < kLeastFactor * result.by_rank.back()) return {};
+    if (result.by_rank.front() < kMinFactor * result.by_rank.back()) return {};
     result.confidence = (total + 1) / (total + 2) / (1 + std::exp(-gain));
     return result;
 }

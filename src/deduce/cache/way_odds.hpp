@@ -1,7 +1,7 @@
 // Odds of single ways of a set that evicts by chance.
 #pragma once
 
-#include "deduce/cache/victims.hpp"
+#include "deduce/cache/eviction_trace.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -15,6 +15,6 @@ struct WayOdds {
 
 /// Each way's victims are counted, and ways that chance may part have one and the same odds. `accidental`: share of
 /// hits that read like misses.
-[[nodiscard]] WayOdds odds_of_ways(const std::vector<Episode>& episodes, std::uint32_t ways, double accidental);
+[[nodiscard]] WayOdds odds_of_ways(const std::vector<TraceSegment>& segments, std::uint32_t ways, double outlier_rate);
 
 }  // namespace gputomo::deduce::cache

@@ -13,7 +13,7 @@ namespace gputomo::deduce::cache {
 namespace {
 
 /// A tree whose splits contradict more than this share of the victims is none.
-constexpr double kMostViolations = 0.15;
+constexpr double kMaxViolations = 0.15;
 
 /// Ways that are connected by "not in the same half", each with its side.
 class Sides {
@@ -66,7 +66,7 @@ bool split(const std::vector<Step>& steps, std::uint32_t ways, const std::vector
         total += count;
         if (!sides.part(pair.first, pair.second)) violated += count;
     }
-    if (total == 0 || violated > kMostViolations * total) return false;
+    if (total == 0 || violated > kMaxViolations * total) return false;
     const auto root = sides.find(node.front()).first;
     for (const auto way : node) {
         const auto [its_root, side] = sides.find(way);
@@ -210,7 +210,7 @@ private:
             cut.anneal();
             if (!best || cut.together() < best->together()) best.emplace(cut);
         }
-        if (node.size() == ways_ && best->together() > kMostViolations * parted.all()) return false;
+        if (node.size() == ways_ && best->together() > kMaxViolations * parted.all()) return false;
         std::vector<std::uint32_t> halves[2];
         for (std::size_t i = 0; i < node.size(); ++i) halves[best->side(i)].push_back(node[i]);
         place(halves[0]);

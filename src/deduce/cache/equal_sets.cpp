@@ -1,4 +1,4 @@
-#include "deduce/cache/contiguous.hpp"
+#include "deduce/cache/equal_sets.hpp"
 
 #include <fmt/format.h>
 
@@ -13,23 +13,23 @@ namespace {
 
 /// Laps recorded where a few misses among many loads decide: more for short tours, since lines that compete for a set
 /// under a random policy miss only now and then.
-constexpr std::uint64_t kFewestLaps = 5, kMostLaps = 40;
+constexpr std::uint64_t kMinPasses = 5, kMaxPasses = 40;
 /// Misses fell to less than this share: lines are still coming to stay.
 constexpr double kFalling = 0.8;
 /// Laps that even a random policy needs to settle on an array that fits.
-constexpr std::uint64_t kSettlingLaps = 16;
+constexpr std::uint64_t kSettlingPasses = 16;
 /// Tours of at most so many loads are walked so often before they count: a random policy finds the last free way late.
-constexpr std::uint64_t kShortTour = 160, kShortTourLaps = 300;
+constexpr std::uint64_t kShortSequence = 160, kShortSequencePasses = 300;
 /// Loads, as multiples of those of the longest lap, that may be spent to see whether lines stay for good.
-constexpr std::uint64_t kConfirmingLaps = 16;
+constexpr std::uint64_t kConfirmingPasses = 16;
 /// Lines tried at one distance, to find a set by its collisions.
-constexpr std::uint64_t kMostColliding = 96;
+constexpr std::uint64_t kMaxColliding = 96;
 /// Arrays of more loads are looked at by collisions first: that takes far fewer loads.
 constexpr std::uint64_t kManyLoads = 4096;
 /// Part of the loads that may be spent on that.
 constexpr std::uint64_t kDistanceShare = 4;
 /// Of a line.
-constexpr std::uint64_t kMostSectors = 8;
+constexpr std::uint64_t kMaxSectors = 8;
 /// Share by which two counts of the lines of a large set may differ: with a random policy the last ones are hard to
 /// see.
 constexpr double kLinesOff = 0.02;
@@ -40,29 +40,29 @@ constexpr double kQuietReadings = 16384;
 constexpr double kScattered = 0.99;
 constexpr int kScatteredDraws = 3;
 /// Fewer lines than this may lie well spread over several sets by chance.
-constexpr std::uint64_t kFewestScattered = 64;
+constexpr std::uint64_t kMinScattered = 64;
 /// Share of readings that may be slow by accident, at worst, and so many times as many as were counted where those are
 /// more.
 constexpr double kAccident = 0.02, kTimesCounted = 1.5;
 /// Accidents look like misses in fewer than one tour in so many.
-constexpr double kInTwentyTours = 0.05;
+constexpr double kFalseAlarms = 0.05;
 /// Readings of which a share of misses is taken where there are accidents: of a few dozen, two or three may be slow by
 /// chance.
-constexpr std::uint64_t kShareReadings = 512, kMostShareLaps = 16;
+constexpr std::uint64_t kShareReadings = 512, kMaxSharePasses = 16;
 /// Share of loads that may be slow by accident (other clients, refresh); more are misses without a closer look.
 constexpr double kDisturbed = 0.05;
 
-class ContiguousMethod {
+class EqualSetsSearch {
 public:
-    ContiguousMethod(Probe& probe, std::uint64_t piece) : probe_(probe), q_(probe.question()), sector_(piece) {}
+    EqualSetsSearch(Probe& probe, std::uint64_t piece) : probe_(probe), q_(probe.question()), sector_(piece) {}
 
-    Contiguous run() {
+    EqualSetsResult run() {
         const bool many = q_.overflows / step() > kManyLoads;
         try {
             static_cast<void>((many && find_cheaply_by_distance()) || (find_capacity() && find_sets()) ||
                               (!many && find_sets_by_distance()) || (fitted_ > 0 && find_one_set()));
-        } catch (const Exhausted& exhausted) {
-            remark(exhausted.what());
+        } catch (const BudgetExhausted& exception) {
+            remark(exception.what());
         }
         found_.capacity = {fitted_, overflowed_, overflow_};
         return std::move(found_);
@@ -75,12 +75,12 @@ private:
     Offsets persistent_misses(const Offsets& offsets) {
         if (offsets.empty()) return {};
         const std::uint64_t affordable = 2 * q_.max_pass_loads / offsets.size();
-        const auto laps = static_cast<std::uint32_t>(std::clamp(affordable, kFewestLaps, kMostLaps));
-        const std::uint64_t most_warm = offsets.size() <= kShortTour ? kShortTourLaps : kSettlingLaps;
+        const auto passes = static_cast<std::uint32_t>(std::clamp(affordable, kMinPasses, kMaxPasses));
+        const std::uint64_t most_warm = offsets.size() <= kShortSequence ? kShortSequencePasses : kSettlingPasses;
         const auto rates = probe_.miss_rates(
-            offsets, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 2, most_warm)), laps);
-        const double accidental = std::max(kAccident, kTimesCounted * probe_.accidents());
-        const double least = (least_count(accidental, laps, offsets.size(), kInTwentyTours) - 0.5) / laps;
+            offsets, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 2, most_warm)), passes);
+        const double outlier_rate = std::max(kAccident, kTimesCounted * probe_.outlier_rate());
+        const double least = (significant_count(outlier_rate, passes, offsets.size(), kFalseAlarms) - 0.5) / passes;
         Offsets missing;
         for (std::size_t i = 0; i < offsets.size(); ++i)
             if (rates[i] > least) missing.push_back(offsets[i]);
@@ -89,16 +89,16 @@ private:
 
     bool fits(std::uint64_t bytes) {
         const auto offsets = strided(bytes, step());
-        const double disturbed = probe_.accidents(), most = kDisturbed + disturbed;
-        const auto laps = disturbed > 0 ? static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-                                              kShareReadings / offsets.size(), 1, kMostShareLaps))
+        const double disturbed = probe_.outlier_rate(), most = kDisturbed + disturbed;
+        const auto passes = disturbed > 0 ? static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+                                              kShareReadings / offsets.size(), 1, kMaxSharePasses))
                                         : 1;
         // A cold start may take more than one lap where replacement is not LRU; where misses do not become fewer, no
         // more laps help.
-        double before = 1, share = miss_share(offsets, 1, laps);
-        for (std::uint32_t warm = 2; share > most && warm <= kSettlingLaps; warm *= 2) {
+        double before = 1, share = miss_share(offsets, 1, passes);
+        for (std::uint32_t warm = 2; share > most && warm <= kSettlingPasses; warm *= 2) {
             if (warm > 2 && share > kFalling * before) return false;
-            before = std::exchange(share, miss_share(offsets, warm, laps));
+            before = std::exchange(share, miss_share(offsets, warm, passes));
         }
         if (share > most) return false;
         // Misses come by whole sets: two lines and more. With a random policy they are spread thin over many lines.
@@ -160,9 +160,9 @@ private:
 
     /// Adds one step to the fitted array and reads off which loads then miss.
     bool find_sets() {
-        const auto tour = strided(fitted_ + step(), step());
-        const auto missing = persistent_misses(tour);
-        const bool one_set = missing.size() + 1 >= tour.size();
+        const auto sequence = strided(fitted_ + step(), step());
+        const auto missing = persistent_misses(sequence);
+        const bool one_set = missing.size() + 1 >= sequence.size();
         const Set lone = one_set ? lone_set() : Set{};
         const std::uint64_t way = one_set ? lone.way : common_distance(missing);
         if (way == 0) return remark("the overflow past the capacity did not show one set");
@@ -195,9 +195,9 @@ private:
     /// it.
     bool find_one_set() {
         // Behind a nearer level, lines less than its own apart tell nothing.
-        if (probe_.hidden() || fitted_ / step() * kShortTourLaps > kConfirmingLaps * q_.max_pass_loads) return false;
+        if (probe_.filtered() || fitted_ / step() * kShortSequencePasses > kConfirmingPasses * q_.max_pass_loads) return false;
         const Set lone = lone_set();
-        if (lone.way == 0 || lone.ways < kFewestScattered || !scattered_lines_stay(line_of(lone), lone.ways))
+        if (lone.way == 0 || lone.ways < kMinScattered || !scattered_lines_stay(line_of(lone), lone.ways))
             return false;
         return decide(lone.way, lone.ways, line_of(lone), true);
     }
@@ -234,17 +234,17 @@ private:
     /// A line too many misses once a lap, but with a random policy each of its set's lines only now and then.
     bool stay(const Offsets& offsets) {
         if (offsets.empty()) return true;
-        const double disturbed = probe_.accidents();
-        const auto laps =
+        const double disturbed = probe_.outlier_rate();
+        const auto passes =
             static_cast<std::uint32_t>(std::clamp<std::uint64_t>(q_.max_pass_loads / offsets.size(), 2, 32));
         const auto longest = static_cast<std::uint32_t>(
-            std::clamp<std::uint64_t>(kConfirmingLaps * q_.max_pass_loads / offsets.size(), 4, kShortTourLaps));
+            std::clamp<std::uint64_t>(kConfirmingPasses * q_.max_pass_loads / offsets.size(), 4, kShortSequencePasses));
         // What disturbs single loads does not disturb every try; a line too many is there in every one. Most that stay
         // do so soon.
-        const double accidents = 3 * std::sqrt(disturbed / kQuietReadings);
-        const auto few = static_cast<std::uint32_t>(std::min<std::uint64_t>(longest, kSettlingLaps));
+        const double outliers = 3 * std::sqrt(disturbed / kQuietReadings);
+        const auto few = static_cast<std::uint32_t>(std::min<std::uint64_t>(longest, kSettlingPasses));
         for (const std::uint32_t warm : {few, patient_ ? longest : few, few})
-            if (miss_share(offsets, warm, laps) - disturbed <= 0.5 / static_cast<double>(offsets.size()) + accidents)
+            if (miss_share(offsets, warm, passes) - disturbed <= 0.5 / static_cast<double>(offsets.size()) + outliers)
                 return true;
         return false;
     }
@@ -254,15 +254,15 @@ private:
     /// lines a power of two apart spread over as many sets.
     std::optional<Set> find_colliding_lines() {
         std::uint64_t distance = std::bit_ceil(q_.overflows);
-        while (distance > step() && (kMostColliding + 2) * distance > q_.buffer_bytes) distance /= 2;
-        std::uint64_t ways = lines_that_stay(distance, kMostColliding);
-        for (int plateau = 1; distance / 2 >= step() && ways < kMostColliding; ++plateau) {
-            const std::uint64_t nearer = lines_that_stay(distance / 2, kMostColliding);
+        while (distance > step() && (kMaxColliding + 2) * distance > q_.buffer_bytes) distance /= 2;
+        std::uint64_t ways = lines_that_stay(distance, kMaxColliding);
+        for (int plateau = 1; distance / 2 >= step() && ways < kMaxColliding; ++plateau) {
+            const std::uint64_t nearer = lines_that_stay(distance / 2, kMaxColliding);
             if (nearer == ways) {
                 distance /= 2;
                 continue;
             }
-            if (plateau > 1 && nearer >= std::min(2 * ways, kMostColliding))
+            if (plateau > 1 && nearer >= std::min(2 * ways, kMaxColliding))
                 return without_odd_factor({distance, ways});
             // Something else than this cache runs out at larger distances, such as a TLB.
             distance /= 2;
@@ -288,8 +288,8 @@ private:
         bool found = false;
         try {
             found = find_sets_by_distance();
-        } catch (const Exhausted& exhausted) {
-            remark(exhausted.what());
+        } catch (const BudgetExhausted& exception) {
+            remark(exception.what());
         }
         probe_.allow(end - probe_.loads());
         return found;
@@ -304,7 +304,7 @@ private:
         const std::uint64_t capacity = set->ways * set->way;
         if (2 * capacity > q_.buffer_bytes || (set->ways + 2) * set->way > q_.buffer_bytes)
             return remark("lines collide only too far apart to look closer");
-        const auto share = [&](std::uint64_t bytes) { return miss_share(strided(bytes, step()), kSettlingLaps, 1); };
+        const auto share = [&](std::uint64_t bytes) { return miss_share(strided(bytes, step()), kSettlingPasses, 1); };
         if (share(capacity / 4 * 3) > kDisturbed || share(capacity / 2 * 3) <= kDisturbed)
             return remark(
                 fmt::format("{} lines {} bytes apart collide, but an array of those {} bytes does not behave so",
@@ -317,7 +317,7 @@ private:
     /// Everything misses: lines any distance apart are one set. The distance need only be a line, which is a few
     /// sectors; far apart, a TLB would run out before.
     Set lone_set() {
-        std::uint64_t distance = kMostSectors * sector_;
+        std::uint64_t distance = kMaxSectors * sector_;
         while (distance > sector_ && (fitted_ / sector_ + 1) * distance > q_.buffer_bytes) distance /= 2;
         const auto apart = static_cast<double>(lines_that_stay(distance, fitted_ / sector_ + 1));
         for (std::uint64_t line = distance; line >= sector_; line /= 2) {
@@ -329,7 +329,7 @@ private:
 
     /// Of a cache with one set: the power of two of sectors that makes so many lines of the capacity.
     [[nodiscard]] std::uint64_t line_of(const Set& lone) const {
-        std::uint64_t line = kMostSectors * sector_;
+        std::uint64_t line = kMaxSectors * sector_;
         while (line > sector_ && fitted_ / line != lone.ways) line /= 2;
         return line;
     }
@@ -365,13 +365,13 @@ private:
         }
         return true;
     }
-    double miss_share(const Offsets& offsets, std::uint32_t warm = 4, std::uint32_t laps = 32) {
-        const auto rates = probe_.miss_rates(offsets, warm, laps);
+    double miss_share(const Offsets& offsets, std::uint32_t warm = 4, std::uint32_t passes = 32) {
+        const auto rates = probe_.miss_rates(offsets, warm, passes);
         return std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
     }
     /// Lines that do not fit miss at least once a lap, whatever the policy; slow loads by accident are known by then.
     bool overflows(const Offsets& offsets) {
-        return miss_share(offsets) - probe_.accidents() > 0.5 / static_cast<double>(offsets.size());
+        return miss_share(offsets) - probe_.outlier_rate() > 0.5 / static_cast<double>(offsets.size());
     }
 
     /// Every second of ways + 1 lines of one set is shifted: they stay one set until the shift reaches the line size.
@@ -389,11 +389,11 @@ private:
     std::uint64_t overflow_ = 0;    ///< bytes; the array one step larger, which does not
     std::uint64_t overflowed_ = 0;  ///< bytes; smallest that was seen not to
     bool patient_ = true;           ///< whether lines that do not stay soon may do so late
-    Contiguous found_;
+    EqualSetsResult found_;
 };
 
 }  // namespace
 
-Contiguous find_contiguous(Probe& probe, std::uint64_t piece) { return ContiguousMethod(probe, piece).run(); }
+EqualSetsResult find_equal_sets(Probe& probe, std::uint64_t piece) { return EqualSetsSearch(probe, piece).run(); }
 
 }  // namespace gputomo::deduce::cache

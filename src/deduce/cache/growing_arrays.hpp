@@ -20,14 +20,14 @@ struct GrownSets {
     Trials trials;              ///< of arrays from which lines of some sets were left out
     [[nodiscard]] std::vector<std::uint64_t> ways() const;
     /// Lines of all sets but the first, as many as stay.
-    [[nodiscard]] Offsets company() const;
+    [[nodiscard]] Offsets filler() const;
 };
-struct Growing {
+struct GrowingArraysResult {
     std::optional<GrownSets> found;
     std::string why;  ///< what speaks against such sets
 };
 
 /// `line`: bytes of a line; `fitting`: bytes of the largest array that stays.
-[[nodiscard]] Growing find_sets_by_growing(Probe& probe, std::uint64_t line, std::uint64_t fitting);
+[[nodiscard]] GrowingArraysResult find_sets_by_growing_arrays(Probe& probe, std::uint64_t line, std::uint64_t fitting);
 
 }  // namespace gputomo::deduce::cache

@@ -1,4 +1,4 @@
-#include "deduce/cache/usual_misses.hpp"
+#include "deduce/cache/miss_latencies.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,40 +9,40 @@ namespace {
 
 /// Part of the slow readings that lies closest together, and how many times its width on either side still counts as
 /// usual; cycles at least.
-constexpr double kPartOfSlow = 0.35, kTimesPart = 10, kLeastWidth = 10;
+constexpr double kPartOfSlow = 0.35, kTimesPart = 10, kMinWidth = 10;
 /// Part of them that is no accident where it lies nearly as close together, or within so many cycles.
-constexpr double kSomeOfSlow = 0.05, kLeastPart = 4;
+constexpr double kSomeOfSlow = 0.05, kMinPart = 4;
 /// How much farther above the threshold than most misses others may lie; what is slower yet met another level as well.
 constexpr double kFarther = 2;
-constexpr std::size_t kFewestSlow = 16;
+constexpr std::size_t kMinSlow = 16;
 
 }  // namespace
 
-UsualMisses::UsualMisses(const std::vector<double>& latencies, double threshold) {
+MissLatencies::MissLatencies(const std::vector<double>& latencies, double threshold) {
     std::vector<double> slow;
     std::ranges::copy_if(latencies, std::back_inserter(slow),
                          [threshold](double latency) { return latency > threshold; });
-    if (slow.size() < kFewestSlow) return;
+    if (slow.size() < kMinSlow) return;
     std::sort(slow.begin(), slow.end());
     const auto part = static_cast<std::size_t>(kPartOfSlow * static_cast<double>(slow.size()));
     std::size_t main = 0;
     for (std::size_t i = 0; i + part < slow.size(); ++i)
         if (slow[i + part] - slow[i] < slow[main + part] - slow[main]) main = i;
     const double width = slow[main + part] - slow[main], most = threshold + kFarther * (slow[main + part] - threshold);
-    const double wide = std::max(kTimesPart * width, kLeastWidth);
+    const double wide = std::max(kTimesPart * width, kMinWidth);
     const auto some = static_cast<std::size_t>(std::ceil(kSomeOfSlow * static_cast<double>(slow.size())));
     for (std::size_t i = 0; i + some < slow.size(); ++i)
-        if (slow[i + some] <= most && slow[i + some] - slow[i] <= std::max(2 * width, kLeastPart))
+        if (slow[i + some] <= most && slow[i + some] - slow[i] <= std::max(2 * width, kMinPart))
             add({slow[i] - wide, slow[i + some] + wide});
 }
 
-bool UsualMisses::holds(double latency) const {
+bool MissLatencies::contains(double latency) const {
     return intervals_.empty() || std::ranges::any_of(intervals_, [latency](const auto& interval) {
                return latency >= interval[0] && latency <= interval[1];
            });
 }
 
-void UsualMisses::add(std::array<double, 2> interval) {
+void MissLatencies::add(std::array<double, 2> interval) {
     if (!intervals_.empty() && interval[0] <= intervals_.back()[1])
         intervals_.back()[1] = std::max(intervals_.back()[1], interval[1]);
     else

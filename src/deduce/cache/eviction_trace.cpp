@@ -1,4 +1,4 @@
-#include "deduce/cache/victims.hpp"
+#include "deduce/cache/eviction_trace.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,17 +11,17 @@ namespace gputomo::deduce::cache {
 namespace {
 
 /// Readings followed at once, and states that they begin with: more where ways are few, which makes them cheap.
-constexpr std::size_t kReadings = 32, kFewestReadings = 10, kReadWays = 512;
-constexpr std::size_t kStates = 16, kFewestStates = 6, kStateWays = 128;
+constexpr std::size_t kMaxInterpretations = 32, kMinInterpretations = 10, kInterpretationsTimesWays = 512;
+constexpr std::size_t kMaxStartStates = 16, kMinStartStates = 6, kStartStatesTimesWays = 128;
 /// Share of victims that a policy is asked to explain, of which only a part is known, so that those it does not foresee
 /// are likelier than accidents.
-constexpr double kRoughly = 0.3;
+constexpr double kPartialUnexplained = 0.3;
 /// Price of a trace that no reading explains, as a logarithm.
 constexpr double kContradiction = -20;
 /// That a miss takes another time than others, as a logarithm.
-constexpr double kOddMiss = -0.5;
+constexpr double kUnusualMiss = -0.5;
 /// A reading that is less likely than the best by this factor, as a logarithm, is not followed any further.
-constexpr double kHopeless = 20;
+constexpr double kMaxDeficit = 20;
 
 /// One eviction of a reading, the last one first.
 struct Eviction {
@@ -31,7 +31,7 @@ struct Eviction {
 };
 
 /// One reading of the episode so far.
-struct Reading {
+struct Interpretation {
     std::unique_ptr<PolicyModel> model;
     std::vector<std::uint32_t> way_of;  ///< by line; the state before `miss`
     std::size_t miss = 0;               ///< the last load that really missed; its victim is not known yet
@@ -40,33 +40,33 @@ struct Reading {
     int victims = 0, explained = 0;
     std::shared_ptr<const Eviction> evictions;
 
-    [[nodiscard]] Reading copy() const {
+    [[nodiscard]] Interpretation copy() const {
         return {model->clone(), way_of, miss, score, counted, victims, explained, evictions};
     }
 };
 
 class Explainer {
 public:
-    Explainer(const Episode& episode, std::uint32_t ways, double accidental, std::optional<double> unexplained = {})
-        : e_(episode),
+    Explainer(const TraceSegment& segment, std::uint32_t ways, double outlier_rate, std::optional<double> unexplained = {})
+        : e_(segment),
           ways_(ways),
           unexplained_(unexplained),
-          accident_(std::log(std::max(accidental, 1e-4))),
-          half_(episode.lines.size() / 2),
-          most_readings_(std::clamp(kReadWays / ways, kFewestReadings, kReadings)),
+          log_outlier_rate_(std::log(std::max(outlier_rate, 1e-4))),
+          half_(segment.lines.size() / 2),
+          max_interpretations_(std::clamp(kInterpretationsTimesWays / ways, kMinInterpretations, kMaxInterpretations)),
           used_(ways + 1, 0),
-          unsure_(episode.lines.size()) {}
+          unsure_(segment.lines.size()) {}
 
     Explanation run(const PolicyModel& policy) {
         std::size_t first = 0;
-        while (first < e_.missed.size() && (!e_.missed[first] || e_.odd[first])) ++first;
+        while (first < e_.missed.size() && (!e_.missed[first] || e_.outlier[first])) ++first;
         if (first == e_.missed.size()) return {};
         start(policy, first);
         for (std::size_t load = first_ + 1; load < e_.lines.size(); ++load) {
             if (e_.missed[load]) slow(load);
             used_[e_.lines[load]] = load + 1;
         }
-        const auto& best = readings_.front();
+        const auto& best = interpretations_.front();
         Explanation result{best.counted, best.victims, best.explained, {}, unsure_};
         steps_of(best, result.steps);
         return result;
@@ -81,10 +81,10 @@ private:
         for (std::uint32_t line = 0; line <= ways_; ++line)
             if (line != e_.lines[first]) first_ways_[line] = way++;
         const std::size_t states =
-            policy.depends_on_start() ? std::clamp(kStateWays / ways_, kFewestStates, kStates) : 1;
+            policy.start_matters() ? std::clamp(kStartStatesTimesWays / ways_, kMinStartStates, kMaxStartStates) : 1;
         for (std::size_t i = 0; i < states; ++i) {
-            readings_.push_back({policy.clone(), first_ways_, first, 0, 0, 0, 0, nullptr});
-            if (i > 0) readings_.back().model->scramble(random);
+            interpretations_.push_back({policy.clone(), first_ways_, first, 0, 0, 0, 0, nullptr});
+            if (i > 0) interpretations_.back().model->randomize(random);
         }
         used_[e_.lines[first]] = first + 1;
     }
@@ -93,55 +93,55 @@ private:
     void slow(std::size_t load) {
         const std::uint32_t line = e_.lines[load];
         const bool counts = load >= half_;
-        std::vector<Reading> next;
-        for (auto& reading : readings_) {
-            const auto unseen = lines_unseen_since(reading.miss);
-            const bool may_be_absent = used_[line] <= reading.miss;
+        std::vector<Interpretation> next;
+        for (auto& interpretation : interpretations_) {
+            const auto unseen = lines_unseen_since(interpretation.miss);
+            const bool may_be_absent = used_[line] <= interpretation.miss;
             if (may_be_absent) {
-                Reading missed = reading.copy();
-                if (e_.odd[load]) missed.score += kOddMiss;
+                Interpretation missed = interpretation.copy();
+                if (e_.outlier[load]) missed.score += kUnusualMiss;
                 evict(missed, line, load, counts);
                 next.push_back(std::move(missed));
             }
             // The absent line is one that was not seen since: if this is the last of them, its miss is no accident.
             if (unseen <= (may_be_absent ? 1 : 0)) continue;
-            const double accident = e_.odd[load] ? 0 : accident_;
-            reading.score += accident;
-            if (counts) reading.counted += accident;
-            next.push_back(std::move(reading));
+            const double outlier_score = e_.outlier[load] ? 0 : log_outlier_rate_;
+            interpretation.score += outlier_score;
+            if (counts) interpretation.counted += outlier_score;
+            next.push_back(std::move(interpretation));
         }
         if (next.empty()) {  // something else was read wrongly; each line keeps a way of its own
-            next.push_back(std::move(readings_.front()));
+            next.push_back(std::move(interpretations_.front()));
             next.back().score += kContradiction;
             if (counts) next.back().counted += kContradiction;
             evict(next.back(), line, load, counts);
         }
         std::stable_sort(next.begin(), next.end(),
-                         [](const Reading& a, const Reading& b) { return a.score > b.score; });
-        while (next.back().score < next.front().score - kHopeless) next.pop_back();
-        readings_.clear();
+                         [](const Interpretation& a, const Interpretation& b) { return a.score > b.score; });
+        while (next.back().score < next.front().score - kMaxDeficit) next.pop_back();
+        interpretations_.clear();
         states_.clear();
-        for (auto& reading : next)
-            if (readings_.size() < most_readings_ && (next.size() == 1 || is_new(reading)))
-                readings_.push_back(std::move(reading));
+        for (auto& interpretation : next)
+            if (interpretations_.size() < max_interpretations_ && (next.size() == 1 || is_new(interpretation)))
+                interpretations_.push_back(std::move(interpretation));
     }
 
     /// Whether no better reading expects the same from now on; then its state is noted.
-    [[nodiscard]] bool is_new(const Reading& reading) {
-        auto state = reading.model->state();
-        for (std::size_t i = 0; i < readings_.size(); ++i) {
-            if (readings_[i].miss != reading.miss || states_[i] != state || !same_places(readings_[i], reading))
+    [[nodiscard]] bool is_new(const Interpretation& interpretation) {
+        auto state = interpretation.model->state();
+        for (std::size_t i = 0; i < interpretations_.size(); ++i) {
+            if (interpretations_[i].miss != interpretation.miss || states_[i] != state || !same_ways(interpretations_[i], interpretation))
                 continue;
-            if (readings_[i].way_of != reading.way_of) unsure_ = std::min(unsure_, reading.miss);
+            if (interpretations_[i].way_of != interpretation.way_of) unsure_ = std::min(unsure_, interpretation.miss);
             return false;
         }
         states_.push_back(std::move(state));
         return true;
     }
     /// Of all lines but the one that comes in now.
-    [[nodiscard]] bool same_places(const Reading& a, const Reading& b) const {
+    [[nodiscard]] bool same_ways(const Interpretation& a, const Interpretation& b) const {
         for (std::size_t line = 0; line < a.way_of.size(); ++line)
-            if (line != e_.lines[a.miss] && !a.model->alike(a.way_of[line], b.way_of[line])) return false;
+            if (line != e_.lines[a.miss] && !a.model->interchangeable(a.way_of[line], b.way_of[line])) return false;
         return true;
     }
 
@@ -149,45 +149,45 @@ private:
         return std::count_if(used_.begin(), used_.end(), [&](std::size_t used) { return used <= miss; });
     }
 
-    void evict(Reading& reading, std::uint32_t line, std::size_t load, bool counts) const {
-        const std::uint32_t way = reading.way_of[line];
-        const double odds = reading.model->odds(way);
+    void evict(Interpretation& interpretation, std::uint32_t line, std::size_t load, bool counts) const {
+        const std::uint32_t way = interpretation.way_of[line];
+        const double odds = interpretation.model->odds(way);
         const double likelihood =
             unexplained_ ? likelihood_of_victim(odds, ways_, *unexplained_) : likelihood_of_victim(odds, ways_);
-        reading.score += likelihood;
+        interpretation.score += likelihood;
         if (counts) {
-            reading.counted += likelihood;
-            ++reading.victims;
-            reading.explained += odds > 0 ? 1 : 0;
+            interpretation.counted += likelihood;
+            ++interpretation.victims;
+            interpretation.explained += odds > 0 ? 1 : 0;
         }
-        reading.model->fill(way);
-        reading.way_of[e_.lines[reading.miss]] = way;
-        for (std::size_t i = reading.miss + 1; i < load; ++i) reading.model->touch(reading.way_of[e_.lines[i]]);
-        reading.evictions = std::make_shared<const Eviction>(Eviction{reading.miss, way, reading.evictions});
-        reading.miss = load;
+        interpretation.model->fill(way);
+        interpretation.way_of[e_.lines[interpretation.miss]] = way;
+        for (std::size_t i = interpretation.miss + 1; i < load; ++i) interpretation.model->touch(interpretation.way_of[e_.lines[i]]);
+        interpretation.evictions = std::make_shared<const Eviction>(Eviction{interpretation.miss, way, interpretation.evictions});
+        interpretation.miss = load;
     }
 
-    void steps_of(const Reading& reading, std::vector<Step>& steps) const {
+    void steps_of(const Interpretation& interpretation, std::vector<Step>& steps) const {
         std::map<std::size_t, std::uint32_t> evictions;
-        for (const auto* e = reading.evictions.get(); e != nullptr; e = e->before.get())
+        for (const auto* e = interpretation.evictions.get(); e != nullptr; e = e->before.get())
             evictions.emplace(e->load, e->way);
         auto way_of = first_ways_;
-        for (std::size_t load = first_; load < reading.miss; ++load) {
+        for (std::size_t load = first_; load < interpretation.miss; ++load) {
             const auto eviction = evictions.find(load);
             if (eviction != evictions.end()) way_of[e_.lines[load]] = eviction->second;
             steps.push_back({load, way_of[e_.lines[load]], eviction != evictions.end()});
         }
     }
 
-    const Episode& e_;
+    const TraceSegment& e_;
     std::uint32_t ways_;
     std::optional<double> unexplained_;  ///< share of the victims
-    double accident_;
-    std::size_t half_, most_readings_;
+    double log_outlier_rate_;
+    std::size_t half_, max_interpretations_;
     std::size_t first_ = 0;
     std::vector<std::size_t> used_;  ///< number of each line's last load, from 1
     std::vector<std::uint32_t> first_ways_;
-    std::vector<Reading> readings_;
+    std::vector<Interpretation> interpretations_;
     std::vector<std::vector<std::int64_t>> states_;  ///< of the readings
     std::size_t unsure_;
 };
@@ -198,25 +198,25 @@ double likelihood_of_victim(double odds, std::uint32_t ways, double unexplained)
     return std::log((1 - unexplained) * odds + unexplained / ways);
 }
 
-Explanation explain(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental) {
-    return Explainer(episode, ways, accidental).run(policy);
+Explanation explain(const TraceSegment& segment, std::uint32_t ways, const PolicyModel& policy, double outlier_rate) {
+    return Explainer(segment, ways, outlier_rate).run(policy);
 }
 
-Explanation explain_roughly(const Episode& episode, std::uint32_t ways, const PolicyModel& policy, double accidental) {
-    return Explainer(episode, ways, accidental, kRoughly).run(policy);
+Explanation explain_with_partial_model(const TraceSegment& segment, std::uint32_t ways, const PolicyModel& policy, double outlier_rate) {
+    return Explainer(segment, ways, outlier_rate, kPartialUnexplained).run(policy);
 }
 
-Places learn_places(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy) {
+WayOrder learn_way_order(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy) {
     const auto model = policy.clone();
     std::vector<int> before(std::size_t{ways} * ways, 0);  // [a * ways + b]: a went although b might have
-    double price = 0;
+    double cost = 0;
     for (std::size_t i = 0; i < steps.size() / 2; ++i) {
         if (!steps[i].evicted) {
             model->touch(steps[i].way);
             continue;
         }
         if (const double odds = model->odds(steps[i].way); odds > 0) {
-            price -= std::log(odds);
+            cost -= std::log(odds);
             for (std::uint32_t other = 0; other < ways; ++other)
                 if (model->odds(other) > 0) ++before[steps[i].way * ways + other];
         }
@@ -237,7 +237,7 @@ Places learn_places(const std::vector<Step>& steps, std::uint32_t ways, const Po
         places[next] = place;
         for (std::uint32_t way = 0; way < ways; ++way) late[way] -= ahead(next, way);
     }
-    return {places, std::min(price, std::lgamma(ways + 1.0))};
+    return {places, std::min(cost, std::lgamma(ways + 1.0))};
 }
 
 }  // namespace gputomo::deduce::cache

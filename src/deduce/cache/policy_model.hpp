@@ -24,13 +24,13 @@ public:
     /// Whether several ways can be equally good victims for reasons of state, so that their places may decide.
     [[nodiscard]] virtual bool ties() const { return false; }
     /// Of ways that tie, the one with the smallest place goes first, nearly always; one place for each way.
-    virtual void prefer(const std::vector<std::uint32_t>& /*places*/) {}
+    virtual void set_way_order(const std::vector<std::uint32_t>& /*places*/) {}
     /// Some state that the set may be in before anything is known.
-    virtual void scramble(std::mt19937_64& random) = 0;
+    virtual void randomize(std::mt19937_64& random) = 0;
     /// Whether scramble() changes anything.
-    [[nodiscard]] virtual bool depends_on_start() const = 0;
+    [[nodiscard]] virtual bool start_matters() const = 0;
     /// Whether it never matters which of two ways a line is in.
-    [[nodiscard]] virtual bool alike(std::uint32_t way, std::uint32_t other) const { return way == other; }
+    [[nodiscard]] virtual bool interchangeable(std::uint32_t way, std::uint32_t other) const { return way == other; }
     /// What the next victims depend on: models of one policy whose states are the same behave the same from now on.
     [[nodiscard]] virtual std::vector<std::int64_t> state() const = 0;
 };
@@ -58,6 +58,6 @@ struct WayTree {
 /// Whether two policies ("tree-plru" among them) are one machine in sets of so many ways: from a set that nothing is
 /// known of, all pairs of states are visited that uses of any way and evictions of any victim lead to, and in each pair
 /// every way has the same odds. False also for more than 8 ways, or more pairs than are worth visiting.
-[[nodiscard]] bool same_machine(std::string_view a, std::string_view b, std::uint32_t ways);
+[[nodiscard]] bool equivalent_policies(std::string_view a, std::string_view b, std::uint32_t ways);
 
 }  // namespace gputomo::deduce

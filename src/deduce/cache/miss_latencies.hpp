@@ -8,13 +8,13 @@ namespace gputomo::deduce::cache {
 
 /// Where nearly all misses lie, as a sorted list of intervals in cycles: around the shortest one that holds a good part
 /// of the slow readings, and around others of that width that hold some, such as those of a farther partition.
-class UsualMisses {
+class MissLatencies {
 public:
-    UsualMisses() = default;
+    MissLatencies() = default;
     /// From readings of which those above `threshold` are misses, most of them.
-    UsualMisses(const std::vector<double>& latencies, double threshold);
+    MissLatencies(const std::vector<double>& latencies, double threshold);
     /// Whether a slow reading may be a miss; always, where too few were seen to tell.
-    [[nodiscard]] bool holds(double latency) const;
+    [[nodiscard]] bool contains(double latency) const;
     [[nodiscard]] bool known() const { return !intervals_.empty(); }
 
 private:

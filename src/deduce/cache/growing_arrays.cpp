@@ -1,4 +1,4 @@
-#include "deduce/cache/growing.hpp"
+#include "deduce/cache/growing_arrays.hpp"
 
 #include <fmt/format.h>
 
@@ -8,24 +8,24 @@ namespace gputomo::deduce::cache {
 namespace {
 
 /// Arrays of more lines take too many loads.
-constexpr std::uint64_t kMostLines = 512;
-constexpr std::uint32_t kWarmLaps = 4, kLaps = 8;
+constexpr std::uint64_t kMaxLines = 512;
+constexpr std::uint32_t kWarmPasses = 4, kPasses = 8;
 /// The first set to overflow does so this many lines, and a quarter, past the capacity that is known, at the latest.
 constexpr std::uint64_t kFirstStep = 4;
 /// Share of the laps in which a line of an overfull set misses at least.
 constexpr double kMisses = 0.5;
 /// Sets about which is predicted, at least, and arrays in which that is tried.
-constexpr int kPredictions = 128, kFewestArrays = 24;
+constexpr int kPredictions = 128, kMinArrays = 24;
 /// Of the predictions about any one set, this share has to be right.
 constexpr double kPredicts = 0.9;
 
-class Grower {
+class GrowingArraysMethod {
 public:
-    Grower(Probe& probe, std::uint64_t line, std::uint64_t fitting)
+    GrowingArraysMethod(Probe& probe, std::uint64_t line, std::uint64_t fitting)
         : probe_(probe), line_(line), fitting_(fitting / line) {}
 
-    Growing run() {
-        if (fitting_ == 0 || 2 * fitting_ > kMostLines)
+    GrowingArraysResult run() {
+        if (fitting_ == 0 || 2 * fitting_ > kMaxLines)
             return against(fmt::format("arrays of {} lines are not grown line by line", fitting_));
         if (!grow()) return std::move(result_);
         std::stable_sort(found_.sets.begin(), found_.sets.end(),
@@ -39,13 +39,13 @@ public:
     }
 
 private:
-    Growing against(std::string why) { return {std::nullopt, std::move(why)}; }
+    GrowingArraysResult against(std::string why) { return {std::nullopt, std::move(why)}; }
 
-    Offsets missing(const Offsets& tour) {
-        const auto rates = probe_.miss_rates(tour, kWarmLaps, kLaps);
+    Offsets missing(const Offsets& sequence) {
+        const auto rates = probe_.miss_rates(sequence, kWarmPasses, kPasses);
         Offsets lines;
-        for (std::size_t i = 0; i < tour.size(); ++i)
-            if (rates[i] > kMisses) lines.push_back(tour[i]);
+        for (std::size_t i = 0; i < sequence.size(); ++i)
+            if (rates[i] > kMisses) lines.push_back(sequence[i]);
         return lines;
     }
 
@@ -53,7 +53,7 @@ private:
     /// is overfull already.
     bool grow() {
         Offsets known;
-        const std::uint64_t most = std::min(kMostLines, probe_.question().buffer_bytes / line_);
+        const std::uint64_t most = std::min(kMaxLines, probe_.question().buffer_bytes / line_);
         while (fitting_ > 1 && !missing(strided(fitting_ * line_, line_)).empty()) --fitting_;
         for (std::uint64_t lines = fitting_ + 1; lines <= most; ++lines) {
             const auto now = missing(strided(lines * line_, line_));
@@ -61,7 +61,7 @@ private:
             std::set_difference(now.begin(), now.end(), known.begin(), known.end(), std::back_inserter(fresh));
             if (known.empty() && fresh.empty() && lines > fitting_ + fitting_ / 4 + kFirstStep) {
                 result_ =
-                    against(fmt::format("arrays of up to {} lines overflow, and no line misses in most laps", lines));
+                    against(fmt::format("arrays of up to {} lines overflow, and no line misses in most passes", lines));
                 return false;
             }
             if (fresh.size() > 1) found_.sets.push_back(fresh);
@@ -80,17 +80,17 @@ private:
     double predict() {
         std::vector<int> agreed(found_.sets.size(), 0);
         int arrays = 0;
-        for (; arrays < kFewestArrays || found_.trials.made < kPredictions; ++arrays) {
-            Offsets tour;
+        for (; arrays < kMinArrays || found_.trials.made < kPredictions; ++arrays) {
+            Offsets sequence;
             std::vector<bool> stays;
             for (const auto& set : found_.sets) {
                 Offsets lines = set;
                 stays.push_back(probe_.draw(2) == 0);
                 if (stays.back()) lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(probe_.draw(lines.size())));
-                tour.insert(tour.end(), lines.begin(), lines.end());
+                sequence.insert(sequence.end(), lines.begin(), lines.end());
             }
-            std::shuffle(tour.begin(), tour.end(), probe_.random());
-            auto slow = missing(tour);
+            std::shuffle(sequence.begin(), sequence.end(), probe_.random());
+            auto slow = missing(sequence);
             std::sort(slow.begin(), slow.end());
             for (std::size_t s = 0; s < found_.sets.size(); ++s) {
                 const bool stayed = std::ranges::none_of(
@@ -107,7 +107,7 @@ private:
     std::uint64_t line_;
     std::uint64_t fitting_;  ///< lines
     GrownSets found_;
-    Growing result_;
+    GrowingArraysResult result_;
 };
 
 }  // namespace
@@ -118,14 +118,14 @@ std::vector<std::uint64_t> GrownSets::ways() const {
     return ways;
 }
 
-Offsets GrownSets::company() const {
-    Offsets company;
-    for (std::size_t s = 1; s < sets.size(); ++s) company.insert(company.end(), sets[s].begin(), sets[s].end() - 1);
-    return company;
+Offsets GrownSets::filler() const {
+    Offsets filler;
+    for (std::size_t s = 1; s < sets.size(); ++s) filler.insert(filler.end(), sets[s].begin(), sets[s].end() - 1);
+    return filler;
 }
 
-Growing find_sets_by_growing(Probe& probe, std::uint64_t line, std::uint64_t fitting) {
-    return Grower(probe, line, fitting).run();
+GrowingArraysResult find_sets_by_growing_arrays(Probe& probe, std::uint64_t line, std::uint64_t fitting) {
+    return GrowingArraysMethod(probe, line, fitting).run();
 }
 
 }  // namespace gputomo::deduce::cache

@@ -1,4 +1,4 @@
-#include "deduce/cache/cache_model.hpp"
+#include "deduce/cache/policy_model.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,16 +40,16 @@ public:
         return first();
     }
     bool ties() const override { return Rule::kStates; }
-    void prefer(const std::vector<std::uint32_t>& places) override { places_ = places; }
+    void set_way_order(const std::vector<std::uint32_t>& places) override { places_ = places; }
     void touch(std::uint32_t way) override { Rule::touch(rank_, way); }
     void fill(std::uint32_t way) override {
         count_first(way);
         Rule::fill(rank_, way);
     }
-    void scramble(std::mt19937_64& random) override {
+    void randomize(std::mt19937_64& random) override {
         for (auto& rank : rank_) rank = Rule::any(random);
     }
-    bool depends_on_start() const override { return Rule::kStates; }
+    bool start_matters() const override { return Rule::kStates; }
     std::vector<std::int64_t> state() const override {
         if constexpr (Rule::kStates) return {rank_.begin(), rank_.end()};
         return order_of(rank_);
@@ -168,10 +168,10 @@ public:
         guarded_[way] = false;
         used_[way] = ++now_;
     }
-    void scramble(std::mt19937_64& random) override {
+    void randomize(std::mt19937_64& random) override {
         for (std::size_t i = 0; i < guarded_.size() / 2; ++i) guarded_[random() % guarded_.size()] = true;
     }
-    bool depends_on_start() const override { return true; }
+    bool start_matters() const override { return true; }
     std::vector<std::int64_t> state() const override {
         auto state = order_of(used_);
         state.insert(state.end(), guarded_.begin(), guarded_.end());
@@ -199,9 +199,9 @@ public:
     double odds(std::uint32_t way) const override { return odds_[way]; }
     void touch(std::uint32_t) override {}
     void fill(std::uint32_t) override {}
-    void scramble(std::mt19937_64&) override {}
-    bool depends_on_start() const override { return false; }
-    bool alike(std::uint32_t way, std::uint32_t other) const override { return odds_[way] == odds_[other]; }
+    void randomize(std::mt19937_64&) override {}
+    bool start_matters() const override { return false; }
+    bool interchangeable(std::uint32_t way, std::uint32_t other) const override { return odds_[way] == odds_[other]; }
     std::vector<std::int64_t> state() const override { return {}; }
 
 private:
@@ -228,8 +228,8 @@ public:
         for (const auto& [at, half] : (*path_)[way]) last_[at] = half;
     }
     void fill(std::uint32_t way) override { touch(way); }
-    void scramble(std::mt19937_64&) override {}
-    bool depends_on_start() const override { return false; }
+    void randomize(std::mt19937_64&) override {}
+    bool start_matters() const override { return false; }
     std::vector<std::int64_t> state() const override { return {last_.begin(), last_.end()}; }
 
 private:
@@ -276,8 +276,8 @@ constexpr auto kNames = [] {
 }();
 
 /// Ways, and pairs of states, for which two policies are compared.
-constexpr std::uint32_t kMostCompared = 8;
-constexpr std::size_t kMostPairs = 20'000;
+constexpr std::uint32_t kMaxComparedWays = 8;
+constexpr std::size_t kMaxPairs = 20'000;
 
 /// Adds the node of the leaves from `first` on, `leaves` of them; returns its index.
 int add_node(WayTree& tree, std::uint32_t first, std::uint32_t leaves, std::uint32_t ways) {
@@ -343,15 +343,15 @@ WayTree binary_tree(std::uint32_t ways) {
     return tree;
 }
 
-bool same_machine(std::string_view a, std::string_view b, std::uint32_t ways) {
+bool equivalent_policies(std::string_view a, std::string_view b, std::uint32_t ways) {
     if (a == b) return true;
-    if (ways > kMostCompared || differ_by_chance(a, b, ways)) return false;
+    if (ways > kMaxComparedWays || differ_by_chance(a, b, ways)) return false;
     std::set<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> seen;
     std::deque<Pair> open;
     const auto reach = [&](Pair pair) {
         if (seen.emplace(pair.first->state(), pair.second->state()).second) open.push_back(std::move(pair));
     };
-    for (reach({make_any(a, ways), make_any(b, ways)}); !open.empty() && seen.size() < kMostPairs; open.pop_front()) {
+    for (reach({make_any(a, ways), make_any(b, ways)}); !open.empty() && seen.size() < kMaxPairs; open.pop_front()) {
         const auto& [one, other] = open.front();
         for (std::uint32_t way = 0; way < ways; ++way) {
             if (differ(open.front(), way)) return false;

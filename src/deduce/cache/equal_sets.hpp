@@ -23,17 +23,17 @@ struct EqualSets {
     std::uint64_t sets = 0, ways = 0, line = 0;
 };
 struct Bracket {
-    std::uint64_t fits = 0;       ///< bytes of the largest contiguous array that was seen to stay; 0: none was
+    std::uint64_t fits = 0;       ///< bytes of the largest equal_sets array that was seen to stay; 0: none was
     std::uint64_t overflows = 0;  ///< bytes of the smallest that was not, or that the question names
     std::uint64_t overflow = 0;   ///< bytes of the smallest that was not, if it is only one step larger; else 0
 };
-struct Contiguous {
+struct EqualSetsResult {
     std::optional<EqualSets> sets;
     Bracket capacity;  ///< where there are no such sets
     std::string why;   ///< what speaks against them
 };
 
 /// `piece`: bytes that one miss fills. The probe looks at the whole array.
-[[nodiscard]] Contiguous find_contiguous(Probe& probe, std::uint64_t piece);
+[[nodiscard]] EqualSetsResult find_equal_sets(Probe& probe, std::uint64_t piece);
 
 }  // namespace gputomo::deduce::cache
