@@ -76,7 +76,7 @@ PolicyFinding of_one_set(const std::string& policy, std::int64_t ways, double ou
                                  .overflows = 2 * bytes,
                                  .buffer_bytes = 1 << 20,
                                  .base = path.base()};
-    cache::Probe probe(chase, question);
+    const cache::Probe probe(chase, question);
     cache::Offsets lines;
     for (std::int64_t i = 0; i <= ways; ++i) lines.push_back(static_cast<std::uint64_t>(i * kLine * kSets));
     return cache::find_policy(probe, lines, {}, kLine);
@@ -112,7 +112,7 @@ TEST(Policies, OddsAreCountedBesideAccidentsThatMayBeMisses) {
     const Chase chase = std::ref(path);
     const CacheQuestion question{
         .threshold = path.threshold(), .fits = 4096, .overflows = 16384, .buffer_bytes = 1 << 20, .base = path.base()};
-    cache::Probe probe(chase, question);
+    const cache::Probe probe(chase, question);
     cache::Offsets lines;
     for (std::uint64_t i = 0; i <= 8; ++i) lines.push_back(i * 1024);
     const auto found = cache::find_policy(probe, lines, {}, 64);

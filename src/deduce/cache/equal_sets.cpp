@@ -54,7 +54,7 @@ constexpr double kDisturbed = 0.05;
 
 class EqualSetsSearch {
 public:
-    EqualSetsSearch(Probe& probe, std::uint64_t piece) : probe_(probe), q_(probe.question()), sector_(piece) {}
+    EqualSetsSearch(const Probe& probe, std::uint64_t piece) : probe_(probe), q_(probe.question()), sector_(piece) {}
 
     EqualSetsResult run() {
         const bool many = q_.overflows / step() > kManyLoads;
@@ -91,8 +91,8 @@ private:
         const auto offsets = strided(bytes, step());
         const double disturbed = probe_.outlier_rate(), most = kDisturbed + disturbed;
         const auto passes = disturbed > 0 ? static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-                                              kShareReadings / offsets.size(), 1, kMaxSharePasses))
-                                        : 1;
+                                                kShareReadings / offsets.size(), 1, kMaxSharePasses))
+                                          : 1;
         // A cold start may take more than one lap where replacement is not LRU; where misses do not become fewer, no
         // more laps help.
         double before = 1, share = miss_share(offsets, 1, passes);
@@ -195,10 +195,10 @@ private:
     /// it.
     bool find_one_set() {
         // Behind a nearer level, lines less than its own apart tell nothing.
-        if (probe_.filtered() || fitted_ / step() * kShortSequencePasses > kConfirmingPasses * q_.max_pass_loads) return false;
-        const Set lone = lone_set();
-        if (lone.way == 0 || lone.ways < kMinScattered || !scattered_lines_stay(line_of(lone), lone.ways))
+        if (probe_.filtered() || fitted_ / step() * kShortSequencePasses > kConfirmingPasses * q_.max_pass_loads)
             return false;
+        const Set lone = lone_set();
+        if (lone.way == 0 || lone.ways < kMinScattered || !scattered_lines_stay(line_of(lone), lone.ways)) return false;
         return decide(lone.way, lone.ways, line_of(lone), true);
     }
 
@@ -262,8 +262,7 @@ private:
                 distance /= 2;
                 continue;
             }
-            if (plateau > 1 && nearer >= std::min(2 * ways, kMaxColliding))
-                return without_odd_factor({distance, ways});
+            if (plateau > 1 && nearer >= std::min(2 * ways, kMaxColliding)) return without_odd_factor({distance, ways});
             // Something else than this cache runs out at larger distances, such as a TLB.
             distance /= 2;
             ways = nearer;
@@ -283,16 +282,12 @@ private:
     /// With a part of the loads: hashed lines do not collide however far apart, and the array's size is to be found all
     /// the same.
     bool find_cheaply_by_distance() {
-        const std::uint64_t end = probe_.loads() + probe_.loads_left();
-        probe_.allow(probe_.loads_left() / kDistanceShare);
-        bool found = false;
+        const LoadBudget budget(probe_, probe_.loads_left() / kDistanceShare);
         try {
-            found = find_sets_by_distance();
+            return find_sets_by_distance();
         } catch (const BudgetExhausted& exception) {
-            remark(exception.what());
+            return remark(exception.what());
         }
-        probe_.allow(end - probe_.loads());
-        return found;
     }
 
     bool find_sets_by_distance() {
@@ -382,7 +377,7 @@ private:
         return way;
     }
 
-    Probe& probe_;
+    const Probe& probe_;
     const CacheQuestion& q_;
     std::uint64_t sector_;          ///< bytes that one miss fills
     std::uint64_t fitted_ = 0;      ///< bytes; largest array that was seen to fit
@@ -394,6 +389,6 @@ private:
 
 }  // namespace
 
-EqualSetsResult find_equal_sets(Probe& probe, std::uint64_t piece) { return EqualSetsSearch(probe, piece).run(); }
+EqualSetsResult find_equal_sets(const Probe& probe, std::uint64_t piece) { return EqualSetsSearch(probe, piece).run(); }
 
 }  // namespace gputomo::deduce::cache

@@ -34,6 +34,6 @@ struct EqualSetsResult {
 };
 
 /// `piece`: bytes that one miss fills. The probe looks at the whole array.
-[[nodiscard]] EqualSetsResult find_equal_sets(Probe& probe, std::uint64_t piece);
+[[nodiscard]] EqualSetsResult find_equal_sets(const Probe& probe, std::uint64_t piece);
 
 }  // namespace gputomo::deduce::cache

@@ -1,5 +1,7 @@
 #include "deduce/cache/eviction_set.hpp"
 
+#include "deduce/cache/minimal_subset.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -28,7 +30,7 @@ Offsets multiples(std::uint64_t distance, std::uint64_t count) {
 }
 
 /// The most of these lines, from the first on, that stay. The first `low` do, the first `high` don't.
-std::uint64_t longest_that_fits(Probe& probe, std::uint64_t distance, std::uint64_t low, std::uint64_t high) {
+std::uint64_t longest_that_fits(const Probe& probe, std::uint64_t distance, std::uint64_t low, std::uint64_t high) {
     while (high - low > 1) {
         const std::uint64_t middle = low + (high - low) / 2;
         (probe.fits(multiples(distance, middle)) ? low : high) = middle;
@@ -37,7 +39,7 @@ std::uint64_t longest_that_fits(Probe& probe, std::uint64_t distance, std::uint6
 }
 
 /// Whether all lines so far apart are of one set with so many ways: then any lines will do, not only the first ones.
-bool all_collide(Probe& probe, std::uint64_t distance, std::uint64_t ways) {
+bool all_collide(const Probe& probe, std::uint64_t distance, std::uint64_t ways) {
     const std::uint64_t room = probe.search_span() / distance;
     if (room < ways + ways / 2 + 2) return false;
     for (int i = 0; i < kDraws; ++i) {
@@ -53,7 +55,7 @@ bool all_collide(Probe& probe, std::uint64_t distance, std::uint64_t ways) {
 
 /// Where lines are dealt to sets one after the other, as many stay as there are sets times ways: of the ways that
 /// divide that number, those that behave like one set's. Empty where none does.
-Offsets dealt_lines(Probe& probe, std::uint64_t distance, std::uint64_t fitting) {
+Offsets dealt_lines(const Probe& probe, std::uint64_t distance, std::uint64_t fitting) {
     constexpr std::uint64_t kMaxWays = 256, kMinSets = 3;
     for (std::uint64_t ways = 1; ways <= kMaxWays && ways * kMinSets <= fitting; ++ways) {
         if (fitting % ways != 0 || (ways + 1) * (fitting / ways) * distance > probe.span()) continue;
@@ -64,7 +66,7 @@ Offsets dealt_lines(Probe& probe, std::uint64_t distance, std::uint64_t fitting)
 }
 
 /// Lines of a tour that does not fit which miss more often than the others.
-Offsets suspects(Probe& probe, const Offsets& sequence) {
+Offsets suspects(const Probe& probe, const Offsets& sequence) {
     constexpr std::uint32_t kPasses = 24;
     const auto rates = probe.miss_rates(sequence, probe.settling_passes(), kPasses);
     Offsets missing;
@@ -76,7 +78,8 @@ Offsets suspects(Probe& probe, const Offsets& sequence) {
 /// A tour that is looked at again and again, and how often each of its lines missed.
 class Watched {
 public:
-    Watched(Probe& probe, const Offsets& sequence) : probe_(probe), sequence_(sequence), misses_(sequence.size(), 0) {}
+    Watched(const Probe& probe, const Offsets& sequence)
+        : probe_(probe), sequence_(sequence), misses_(sequence.size(), 0) {}
     void look(std::uint32_t warm, std::uint32_t passes) {
         const auto rates = probe_.miss_rates_in_random_orders(sequence_, warm, passes);
         for (std::size_t i = 0; i < rates.size(); ++i) misses_[i] += rates[i] * passes;
@@ -109,7 +112,7 @@ public:
 private:
     /// Of one line.
     [[nodiscard]] double outlier_rate() const { return probe_.miss_like_outlier_rate() * passes_; }
-    Probe& probe_;
+    const Probe& probe_;
     const Offsets& sequence_;
     std::vector<double> misses_;
     std::uint32_t passes_ = 0;
@@ -121,7 +124,7 @@ constexpr std::uint32_t kMinPasses = 16;
 /// Lines of a tour that miss more often than accidents explain, also those of sets whose lines miss only now and then:
 /// nothing where the tour stays. To prove that it does not takes far longer for a long tour than for the few lines that
 /// miss, so it is not waited for.
-Offsets missing_lines(Probe& probe, const Offsets& sequence) {
+Offsets missing_lines(const Probe& probe, const Offsets& sequence) {
     constexpr std::uint32_t kMaxPasses = 256, kMaxWarm = 64;
     constexpr std::uint64_t kMaxLoads = std::uint64_t{1} << 21;
     constexpr std::size_t kFewOf = 16;
@@ -147,7 +150,7 @@ struct Overflowing {
 };
 
 /// The first lines of a list that overflow, as few as that takes. The first `low` stay, those of `most` don't.
-Overflowing first_to_overflow(Probe& probe, const Offsets& lines, std::uint64_t low, Overflowing most) {
+Overflowing first_to_overflow(const Probe& probe, const Offsets& lines, std::uint64_t low, Overflowing most) {
     // With more lines beyond what stays than this share, too many sets overflow together.
     constexpr std::uint64_t kShareBeyond = 32;
     while (most.sequence.size() - low > 1 + low / kShareBeyond) {
@@ -162,38 +165,24 @@ Overflowing first_to_overflow(Probe& probe, const Offsets& lines, std::uint64_t 
     return most;
 }
 
-/// The fewest of the candidates in whose company the watched lines do not stay; they do with the others, and don't with
-/// all.
-Offsets conflicting_filler(Probe& probe, const Offsets& watched, const Offsets& others, const Offsets& candidates) {
-    if (candidates.size() == 1) return candidates;
-    const auto half = candidates.begin() + static_cast<std::ptrdiff_t>(candidates.size() / 2);
-    const Offsets first(candidates.begin(), half), second(half, candidates.end());
-    const auto stay_with = [&](const Offsets& filler) {
-        return probe.first_lines_stay_for_long(joined(watched, filler), watched.size());
-    };
-    const auto first_too = joined(others, first);
-    const Offsets of_second = stay_with(first_too) ? conflicting_filler(probe, watched, first_too, second) : Offsets{};
-    const auto second_needed = joined(others, of_second);
-    const Offsets of_first =
-        stay_with(second_needed) ? conflicting_filler(probe, watched, second_needed, first) : Offsets{};
-    return joined(of_first, of_second);
-}
-
-/// Policies that expect no reuse let the same few lines of a set go again and again: the others are looked for among
-/// those that stay.
-Offsets with_lines_that_stay(Probe& probe, const Overflowing& found) {
+/// Policies that expect no reuse let the same few lines of a set go again and again. The other lines of the set are
+/// then among those that are resident: the fewest of them that evict the missing ones. Empty where all of them together
+/// don't.
+Offsets with_resident_lines(const Probe& probe, const Overflowing& found) {
     Offsets others;
     for (const auto line : found.sequence)
         if (std::ranges::find(found.missing, line) == found.missing.end()) others.push_back(line);
-    return others.empty() || probe.first_lines_stay_for_long(joined(found.missing, others), found.missing.size())
-               ? Offsets{}
-               : joined(found.missing, conflicting_filler(probe, found.missing, {}, others));
+    const auto evict = [&](const Offsets& lines) {
+        return !probe.first_lines_stay_for_long(joined(found.missing, lines), found.missing.size());
+    };
+    if (others.empty() || !evict(others)) return {};
+    return joined(found.missing, minimal_subset(others, evict));
 }
 
 /// Where sets are chosen by XORs of address bits, what leads from one of a set's lines to another leads from any of
 /// them to one: as few as its lines have such differences show all. Nothing where those that go with the first of these
 /// lines stay.
-Offsets with_lines_alike(Probe& probe, const Offsets& missing) {
+Offsets with_lines_alike(const Probe& probe, const Offsets& missing) {
     constexpr std::size_t kMaxAlike = 1 << 10;
     if (missing.empty()) return {};
     Offsets alike{missing.front()};
@@ -209,7 +198,7 @@ Offsets with_lines_alike(Probe& probe, const Offsets& missing) {
 
 /// The same of a tour that is looked at longer and longer, until enough of the lines of an overfull set were seen to
 /// miss.
-Offsets with_lines_alike_in_time(Probe& probe, const Overflowing& found) {
+Offsets with_lines_alike_in_time(const Probe& probe, const Overflowing& found) {
     constexpr int kLooks = 12;
     auto alike = with_lines_alike(probe, found.missing);
     Watched watched(probe, found.sequence);
@@ -221,7 +210,7 @@ Offsets with_lines_alike_in_time(Probe& probe, const Overflowing& found) {
 }
 
 /// `count` different multiples of `alignment` within reach.
-Offsets random_places(Probe& probe, std::uint64_t alignment, std::size_t count) {
+Offsets random_places(const Probe& probe, std::uint64_t alignment, std::size_t count) {
     std::set<std::uint64_t> places;
     while (places.size() < count) places.insert(probe.draw(probe.search_span() / alignment) * alignment);
     Offsets lines(places.begin(), places.end());
@@ -230,7 +219,7 @@ Offsets random_places(Probe& probe, std::uint64_t alignment, std::size_t count) 
 }
 
 /// Nothing where they stay after all.
-std::optional<EvictionSet> checked(Probe& probe, Offsets lines) {
+std::optional<EvictionSet> checked(const Probe& probe, Offsets lines) {
     std::stable_sort(lines.begin(), lines.end(),
                      [](std::uint64_t a, std::uint64_t b) { return std::countr_zero(a) > std::countr_zero(b); });
     if (lines.size() < 2 || probe.fits(lines)) return std::nullopt;
@@ -239,7 +228,8 @@ std::optional<EvictionSet> checked(Probe& probe, Offsets lines) {
 
 /// Of lines that overflow one after the other: the first set, from lists of growing length, by a quarter each time or,
 /// where the first list is known to be about as long as stays, by ever more from two lines on.
-std::optional<EvictionSet> first_eviction_set(Probe& probe, const Offsets& lines, std::uint64_t fewest, bool about_fewest) {
+std::optional<EvictionSet> first_eviction_set(const Probe& probe, const Offsets& lines, std::uint64_t fewest,
+                                              bool about_fewest) {
     const auto grown = [&](std::uint64_t count) {
         return std::min<std::uint64_t>(
             count + std::max<std::uint64_t>(2, about_fewest ? 2 * (count - fewest) : count / 4), lines.size());
@@ -256,27 +246,20 @@ std::optional<EvictionSet> first_eviction_set(Probe& probe, const Offsets& lines
         if (found.missing.size() > kMaxSearched) return std::nullopt;
         if (!few && probe.fits(found.missing)) {
             const auto alike = with_lines_alike_in_time(probe, found);
-            found.missing = alike.empty() ? with_lines_that_stay(probe, found) : alike;
+            found.missing = alike.empty() ? with_resident_lines(probe, found) : alike;
         }
-        return found.missing.empty() ? std::nullopt : checked(probe, smallest_eviction_set(probe, {}, found.missing));
+        return found.missing.empty() ? std::nullopt : checked(probe, minimal_eviction_set(probe, found.missing));
     }
     return std::nullopt;
 }
 
 }  // namespace
 
-Offsets smallest_eviction_set(Probe& probe, Offsets background, const Offsets& candidates) {
-    if (candidates.size() == 1) return candidates;
-    const auto half = candidates.begin() + static_cast<std::ptrdiff_t>(candidates.size() / 2);
-    const Offsets first(candidates.begin(), half), second(half, candidates.end());
-    const auto first_too = joined(background, first);
-    const Offsets of_second = probe.fits(first_too) ? smallest_eviction_set(probe, first_too, second) : Offsets{};
-    const auto second_needed = joined(std::move(background), of_second);
-    const Offsets of_first = probe.fits(second_needed) ? smallest_eviction_set(probe, second_needed, first) : Offsets{};
-    return joined(of_first, of_second);
+Offsets minimal_eviction_set(const Probe& probe, const Offsets& lines) {
+    return minimal_subset(lines, [&](const Offsets& some) { return !probe.fits(some); });
 }
 
-std::optional<EvictionSet> find_eviction_set(Probe& probe, std::uint64_t step) {
+std::optional<EvictionSet> find_eviction_set(const Probe& probe, std::uint64_t step) {
     std::uint64_t count = 2;
     while (count < probe.search_span() / step && probe.fits(multiples(probe.search_span() / count, count))) count *= 2;
     const std::uint64_t distance = probe.search_span() / count;
@@ -289,22 +272,22 @@ std::optional<EvictionSet> find_eviction_set(Probe& probe, std::uint64_t step) {
         const Offsets missing = suspects(probe, lines);
         if (missing.size() > 1 && missing.size() < lines.size() && !probe.fits(missing)) lines = missing;
         if (lines.size() > kMaxSearched) return std::nullopt;
-        lines = smallest_eviction_set(probe, {}, lines);
+        lines = minimal_eviction_set(probe, lines);
     }
     return checked(probe, std::move(lines));
 }
 
-std::optional<EvictionSet> find_eviction_set_in_array(Probe& probe, std::uint64_t step, std::uint64_t fitting) {
+std::optional<EvictionSet> find_eviction_set_in_array(const Probe& probe, std::uint64_t step, std::uint64_t fitting) {
     const std::uint64_t most = probe.search_span() / step;
     return first_eviction_set(probe, multiples(step, most), std::clamp<std::uint64_t>(fitting / step, 1, most), true);
 }
 
-std::optional<EvictionSet> find_eviction_set_at_random(Probe& probe, std::uint64_t step, std::uint64_t most) {
+std::optional<EvictionSet> find_eviction_set_at_random(const Probe& probe, std::uint64_t step, std::uint64_t most) {
     // Neighbours of these are tried as parts of the same line, so lines begin where they do.
     constexpr std::uint64_t kLongestLine = 4, kFewest = 4;
     const std::uint64_t alignment = kLongestLine * step;
-    return first_eviction_set(probe, random_places(probe, alignment, std::min(most, probe.search_span() / alignment / 4)),
-                          kFewest, false);
+    return first_eviction_set(
+        probe, random_places(probe, alignment, std::min(most, probe.search_span() / alignment / 4)), kFewest, false);
 }
 
 }  // namespace gputomo::deduce::cache

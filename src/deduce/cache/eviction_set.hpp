@@ -17,17 +17,19 @@ struct EvictionSet {
 /// Group testing: lines far apart, in ever larger numbers, until some of them don't stay; then those are left out that
 /// don't matter (QuickXplain; Junker 2004). Works for any choice of the set, a hash of the address included. Nothing
 /// where all stay.
-[[nodiscard]] std::optional<EvictionSet> find_eviction_set(Probe& probe, std::uint64_t step);
+[[nodiscard]] std::optional<EvictionSet> find_eviction_set(const Probe& probe, std::uint64_t step);
 
 /// The same with lines at random places, for sets over which no lines any distance apart are spread unevenly: of random
 /// ones, some set of a few ways soon has too many. Nothing where `most` lines stay.
-[[nodiscard]] std::optional<EvictionSet> find_eviction_set_at_random(Probe& probe, std::uint64_t step, std::uint64_t most);
+[[nodiscard]] std::optional<EvictionSet> find_eviction_set_at_random(const Probe& probe, std::uint64_t step,
+                                                                     std::uint64_t most);
 
 /// The same in an array just too large to stay, where it is unequal sets over which lines far apart are spread.
 /// `fitting`: bytes that probably stay.
-[[nodiscard]] std::optional<EvictionSet> find_eviction_set_in_array(Probe& probe, std::uint64_t step, std::uint64_t fitting);
+[[nodiscard]] std::optional<EvictionSet> find_eviction_set_in_array(const Probe& probe, std::uint64_t step,
+                                                                    std::uint64_t fitting);
 
-/// The smallest part of `candidates` that does not stay together with `background`.
-[[nodiscard]] Offsets smallest_eviction_set(Probe& probe, Offsets background, const Offsets& candidates);
+/// The fewest of these lines that still overflow their set: a minimal eviction set. All of them together overflow.
+[[nodiscard]] Offsets minimal_eviction_set(const Probe& probe, const Offsets& lines);
 
 }  // namespace gputomo::deduce::cache

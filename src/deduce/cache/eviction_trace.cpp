@@ -47,7 +47,8 @@ struct Interpretation {
 
 class Explainer {
 public:
-    Explainer(const TraceSegment& segment, std::uint32_t ways, double outlier_rate, std::optional<double> unexplained = {})
+    Explainer(const TraceSegment& segment, std::uint32_t ways, double outlier_rate,
+              std::optional<double> unexplained = {})
         : e_(segment),
           ways_(ways),
           unexplained_(unexplained),
@@ -130,7 +131,8 @@ private:
     [[nodiscard]] bool is_new(const Interpretation& interpretation) {
         auto state = interpretation.model->state();
         for (std::size_t i = 0; i < interpretations_.size(); ++i) {
-            if (interpretations_[i].miss != interpretation.miss || states_[i] != state || !same_ways(interpretations_[i], interpretation))
+            if (interpretations_[i].miss != interpretation.miss || states_[i] != state ||
+                !same_ways(interpretations_[i], interpretation))
                 continue;
             if (interpretations_[i].way_of != interpretation.way_of) unsure_ = std::min(unsure_, interpretation.miss);
             return false;
@@ -162,8 +164,10 @@ private:
         }
         interpretation.model->fill(way);
         interpretation.way_of[e_.lines[interpretation.miss]] = way;
-        for (std::size_t i = interpretation.miss + 1; i < load; ++i) interpretation.model->touch(interpretation.way_of[e_.lines[i]]);
-        interpretation.evictions = std::make_shared<const Eviction>(Eviction{interpretation.miss, way, interpretation.evictions});
+        for (std::size_t i = interpretation.miss + 1; i < load; ++i)
+            interpretation.model->touch(interpretation.way_of[e_.lines[i]]);
+        interpretation.evictions =
+            std::make_shared<const Eviction>(Eviction{interpretation.miss, way, interpretation.evictions});
         interpretation.miss = load;
     }
 
@@ -202,7 +206,8 @@ Explanation explain(const TraceSegment& segment, std::uint32_t ways, const Polic
     return Explainer(segment, ways, outlier_rate).run(policy);
 }
 
-Explanation explain_with_partial_model(const TraceSegment& segment, std::uint32_t ways, const PolicyModel& policy, double outlier_rate) {
+Explanation explain_with_partial_model(const TraceSegment& segment, std::uint32_t ways, const PolicyModel& policy,
+                                       double outlier_rate) {
     return Explainer(segment, ways, outlier_rate, kPartialUnexplained).run(policy);
 }
 

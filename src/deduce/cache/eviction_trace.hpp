@@ -14,7 +14,7 @@ namespace gputomo::deduce::cache {
 struct TraceSegment {
     std::vector<std::uint32_t> lines;
     std::vector<bool> missed, outlier;
-    bool periodic = false;   ///< the second half shows what the first does
+    bool periodic = false;          ///< the second half shows what the first does
     std::size_t periodic_from = 0;  ///< where it does: load from which it periodic itself, and outliers are left out
 };
 
@@ -45,8 +45,8 @@ struct Explanation {
 [[nodiscard]] Explanation explain(const TraceSegment& segment, std::uint32_t ways, const PolicyModel& policy,
                                   double outlier_rate);
 /// The same by a policy that is known in part: a victim that it does not foresee is rather that than an accident.
-[[nodiscard]] Explanation explain_with_partial_model(const TraceSegment& segment, std::uint32_t ways, const PolicyModel& policy,
-                                          double outlier_rate);
+[[nodiscard]] Explanation explain_with_partial_model(const TraceSegment& segment, std::uint32_t ways,
+                                                     const PolicyModel& policy, double outlier_rate);
 
 /// Places of the ways, and what it costs to say them, as a logarithm: no more than the choices that they were learnt
 /// from.

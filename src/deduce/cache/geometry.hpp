@@ -1,17 +1,17 @@
-// Cache and TLB geometry and replacement, deduced from which loads of a chase hit and which miss.
+// Cache and TLB geometry and replacement policy, deduced from which loads of a pointer chase hit and which miss.
 //
-// What is asked again and again is whether a group of lines comes to stay (geometry/probe.hpp). From that:
-// 1. Fill granularity: after eviction, a walk in single words misses once per sector.
-// 2. Equal sets by the line number modulo their number, by walks through arrays (geometry/contiguous.hpp): cheap, and
-// all there is
-//    behind a nearer level. Elsewhere, 5 has to confirm it; what it does not confirm is left to 3 and 4.
-// 3. Lines of one set, found by group testing: no assumption about how the set is chosen (geometry/full_set.hpp).
-//    Line: neighbours that are in the same line, and those that are not (geometry/line.hpp).
-// 4. Index: the line number modulo the sets, or XORs of address bits by linear algebra (geometry/index.hpp).
-// 5. Ways of each set, unequal ones included; then groups of lines nobody looked at are predicted, and confidence is
-// the share
-//    of them that was right (geometry/sets.hpp).
-// 6. Policy: each candidate explains which lines a full set evicted, or doesn't (geometry/policy.hpp).
+// Most steps ask whether a group of lines is resident together (probe.hpp):
+// 1. Sector: after an eviction, a run in single words misses once per sector (line.hpp).
+// 2. Equal sets chosen by the line number modulo their number, from contiguous arrays (equal_sets.hpp). This is cheap,
+//    and the only way where an upper level filters lookups. Elsewhere step 5 has to confirm the result; steps 3 and 4
+//    take over where it does not.
+// 3. An eviction set, found by group testing: nothing is assumed about how a set is chosen (eviction_set.hpp). Its line
+//    size follows from neighbours that share a line and those that do not (line.hpp).
+// 4. Index: the line number modulo the sets, or XORs of address bits, by linear algebra (index.hpp).
+// 5. Ways of each set, also of unequal sets. Confidence is the share of unseen groups of lines whose hits and misses
+// the
+//    geometry predicts (sets.hpp).
+// 6. Policy: each candidate has to explain which lines a full set evicted (policy.hpp).
 #pragma once
 
 #include "deduce/cache/chase.hpp"
@@ -36,8 +36,8 @@ struct CacheQuestion {
     std::uint64_t probe_stride = 0;
     bool filtered = false;         ///< an upper level filters lookups, so that the chase inserts filler lines
     std::uint64_t code_bytes = 0;  ///< bytes of the chase's own code in this cache, which each load reads again
-    std::uint64_t max_pass_loads =
-        1 << 18;  ///< loads of one pass; larger arrays are bracketed, not measured to the line
+    /// Loads of one pass; larger arrays are bracketed, not measured to the line.
+    std::uint64_t max_pass_loads = 1 << 18;
     /// Loads for the eviction-set search, where arrays explain nothing; a GPU takes about a second for two million.
     std::uint64_t group_test_loads = std::uint64_t{8} << 20;
     std::uint64_t seed = 1;
@@ -45,40 +45,43 @@ struct CacheQuestion {
     std::uint64_t base = 0;
 };
 
-/// A number with how sure it is; confidence 0: not determined.
+/// A number and how sure it is. Confidence 0: it is not determined.
 struct Finding {
     std::int64_t value = 0;
     double confidence = 0;
-    std::array<std::int64_t, 2> bracket{};  ///< smallest and largest it can be
-    std::vector<std::int64_t> candidates;   ///< what is left where more than one value explains the data
+    std::array<std::int64_t, 2> bracket{};  ///< smallest and largest possible value
+    std::vector<std::int64_t> candidates;   ///< the values left where more than one explains the data
 };
 
 struct PolicyFinding {
     std::string name;  ///< empty: not determined
     double confidence = 0;
-    std::vector<std::string> candidates;                    ///< where several explain the walk equally well
-    std::vector<double> odds;                               ///< of each way, largest first, where they differ
-    std::string evidence;                                   ///< why it is none of the candidates, or chance
+    std::vector<std::string> candidates;                    ///< policies left where several explain the traces equally
+    std::vector<double> odds;                               ///< of each way to be the victim, largest first, if unequal
+    std::string evidence;                                   ///< why the victims are random or follow no candidate
     std::vector<std::pair<std::string, double>> agreement;  ///< share of the victims that each candidate explains
 };
 
 struct CacheFindings {
-    Finding sector, line, capacity, ways, sets;
-    std::vector<std::int64_t> set_ways;    ///< where sets are unequal
-    std::string index;                     ///< "modulo", "bits", "hash" or empty
-    std::vector<std::int64_t> index_bits;  ///< with index "bits": address bits
-    std::vector<std::int64_t>
-        index_hash;  ///< with index "hash": masks of address bits, each with a lowest bit that no other has
+    Finding sector, line, capacity, ways, sets;  ///< sector, line and capacity in bytes
+    std::vector<std::int64_t> set_ways;          ///< ways of each set where sets are unequal
+    std::string index;                           ///< "modulo", "bits", "hash" or empty
+    std::vector<std::int64_t> index_bits;        ///< index "bits": the address bits
+    /// Index "hash": one mask of address bits for each bit of the set number. Its lowest bit is in no other mask.
+    std::vector<std::int64_t> index_hash;
     PolicyFinding policy;
-    std::vector<std::string> remarks;
+    std::vector<std::string> remarks;  ///< what was tried in vain, for the user
 };
 
+/// `chase` runs on buffers of `question.buffer_bytes` bytes. What cannot be found out stays at confidence 0; running
+/// out of the load budget is a remark, not an error.
 [[nodiscard]] CacheFindings deduce_geometry(const Chase& chase, const CacheQuestion& question);
 
-/// Estimates for caches.KEY.* (sector, line, capacity, ways, sets, set_ways, index, policy, way_odds).
+/// Estimates for caches.KEY.* (sector, line, capacity, ways, sets, set_ways, index, policy, way_odds). `prefix`:
+/// "caches.KEY".
 [[nodiscard]] std::vector<results::Estimate> cache_estimates(const CacheFindings& findings, const std::string& prefix,
                                                              const std::string& method);
-/// Estimates for tlbs.KEY.* (span, reach, entries, ways, sets, set_ways, policy).
+/// Estimates for tlbs.KEY.* (span, reach, entries, ways, sets, set_ways, policy). `prefix`: "tlbs.KEY".
 [[nodiscard]] std::vector<results::Estimate> tlb_estimates(const CacheFindings& findings, const std::string& prefix,
                                                            const std::string& method);
 

@@ -21,7 +21,7 @@ constexpr double kPredicts = 0.9;
 
 class GrowingArraysMethod {
 public:
-    GrowingArraysMethod(Probe& probe, std::uint64_t line, std::uint64_t fitting)
+    GrowingArraysMethod(const Probe& probe, std::uint64_t line, std::uint64_t fitting)
         : probe_(probe), line_(line), fitting_(fitting / line) {}
 
     GrowingArraysResult run() {
@@ -103,7 +103,7 @@ private:
         return static_cast<double>(*std::ranges::min_element(agreed)) / arrays;
     }
 
-    Probe& probe_;
+    const Probe& probe_;
     std::uint64_t line_;
     std::uint64_t fitting_;  ///< lines
     GrownSets found_;
@@ -124,7 +124,7 @@ Offsets GrownSets::filler() const {
     return filler;
 }
 
-GrowingArraysResult find_sets_by_growing_arrays(Probe& probe, std::uint64_t line, std::uint64_t fitting) {
+GrowingArraysResult find_sets_by_growing_arrays(const Probe& probe, std::uint64_t line, std::uint64_t fitting) {
     return GrowingArraysMethod(probe, line, fitting).run();
 }
 

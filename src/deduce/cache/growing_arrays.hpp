@@ -28,6 +28,7 @@ struct GrowingArraysResult {
 };
 
 /// `line`: bytes of a line; `fitting`: bytes of the largest array that stays.
-[[nodiscard]] GrowingArraysResult find_sets_by_growing_arrays(Probe& probe, std::uint64_t line, std::uint64_t fitting);
+[[nodiscard]] GrowingArraysResult find_sets_by_growing_arrays(const Probe& probe, std::uint64_t line,
+                                                              std::uint64_t fitting);
 
 }  // namespace gputomo::deduce::cache

@@ -23,7 +23,7 @@ constexpr std::uint64_t kSuspectLoads = std::uint64_t{1} << 20;
 /// A set that is full, and whether another line belongs to it.
 class FullSet {
 public:
-    FullSet(Probe& probe, const EvictionSet& eviction_set, std::uint64_t line)
+    FullSet(const Probe& probe, const EvictionSet& eviction_set, std::uint64_t line)
         : probe_(probe), line_(line), held_(eviction_set.lines.begin(), eviction_set.lines.end() - 1) {}
     [[nodiscard]] std::uint64_t start() const { return held_.front(); }
     [[nodiscard]] bool holds(std::uint64_t offset) const {
@@ -86,14 +86,14 @@ private:
         return suspects;
     }
 
-    Probe& probe_;
+    const Probe& probe_;
     std::uint64_t line_;
     Offsets held_;
 };
 
 /// Sets by modulo repeat at every multiple of their number, so it divides all distances within a set: factors that are
 /// not needed for a collision are taken out.
-std::uint64_t period(Probe& probe, const FullSet& set, const EvictionSet& eviction_set, std::uint64_t line) {
+std::uint64_t period(const Probe& probe, const FullSet& set, const EvictionSet& eviction_set, std::uint64_t line) {
     std::uint64_t common = 0;
     for (const auto offset : eviction_set.lines)
         common = std::gcd(common, (offset > set.start() ? offset - set.start() : set.start() - offset) / line);
@@ -104,7 +104,7 @@ std::uint64_t period(Probe& probe, const FullSet& set, const EvictionSet& evicti
     return common;
 }
 
-bool is_modulo(Probe& probe, const FullSet& set, std::uint64_t sets, std::uint64_t line) {
+bool is_modulo(const Probe& probe, const FullSet& set, std::uint64_t sets, std::uint64_t line) {
     const std::uint64_t reach = (probe.span() - set.start()) / line;
     if (sets == 0 || reach < 2 * sets) return false;
     Offsets others;
@@ -147,7 +147,8 @@ std::vector<std::uint64_t> known_kernel(const EvictionSet& eviction_set, std::ui
 
 /// Looks at one address bit after the other: either it changes the set in a way of its own, or flipped together with
 /// some of those before it leaves the set as it is.
-std::optional<Index> linear_index(Probe& probe, const FullSet& set, const EvictionSet& eviction_set, std::uint64_t line) {
+std::optional<Index> linear_index(const Probe& probe, const FullSet& set, const EvictionSet& eviction_set,
+                                  std::uint64_t line) {
     std::vector<std::uint64_t> independent, kernel;
     const auto combined = [&](std::uint64_t number) {
         std::uint64_t offset = 0;
@@ -244,7 +245,7 @@ std::string Index::name() const {
     return all == line_ * (sets_ - 1) ? "modulo" : "bits";
 }
 
-std::optional<Index> find_index(Probe& probe, const EvictionSet& eviction_set, std::uint64_t line) {
+std::optional<Index> find_index(const Probe& probe, const EvictionSet& eviction_set, std::uint64_t line) {
     const FullSet set(probe, eviction_set, line);
     const std::uint64_t sets = period(probe, set, eviction_set, line);
     if (is_modulo(probe, set, sets, line)) return Index::modulo(sets, line, probe.address(), probe.span());

@@ -39,6 +39,6 @@ private:
 /// Tries sets chosen by the line number modulo their number; if that does not explain which lines collide, finds by
 /// linear algebra over GF(2) which combinations of address bits do not change the set. Nothing where neither explains
 /// them.
-[[nodiscard]] std::optional<Index> find_index(Probe& probe, const EvictionSet& eviction_set, std::uint64_t line);
+[[nodiscard]] std::optional<Index> find_index(const Probe& probe, const EvictionSet& eviction_set, std::uint64_t line);
 
 }  // namespace gputomo::deduce::cache

@@ -23,7 +23,7 @@ struct WindowScan {
     bool evicted = false;       ///< most of the window was gone
 };
 
-WindowScan scan_window(Probe& probe, std::uint64_t evict, std::uint64_t step) {
+WindowScan scan_window(const Probe& probe, std::uint64_t evict, std::uint64_t step) {
     const auto& q = probe.question();
     const std::uint64_t window = std::min<std::uint64_t>(evict / 2, q.word * kWindowWords);
     Offsets sequence = strided(window, q.word);
@@ -34,7 +34,8 @@ WindowScan scan_window(Probe& probe, std::uint64_t evict, std::uint64_t step) {
         if (step > q.word && !probe.filtered()) sequence.push_back(at + q.word);
     }
     const bool quiet = probe.outlier_rate() * static_cast<double>(watched) < 1;
-    const auto rates = probe.miss_rates(sequence, 1, quiet && sequence.size() > kLongSequence ? 1 : probe.majority_passes(watched));
+    const auto rates =
+        probe.miss_rates(sequence, 1, quiet && sequence.size() > kLongSequence ? 1 : probe.majority_passes(watched));
     std::map<std::uint64_t, int> distances;
     std::uint64_t last = 0;
     int misses = 0;
@@ -54,7 +55,7 @@ WindowScan scan_window(Probe& probe, std::uint64_t evict, std::uint64_t step) {
 }
 
 /// Behind a tour of `evict` bytes, in steps that no line is longer than.
-WindowScan scan_window(Probe& probe, std::uint64_t evict) {
+WindowScan scan_window(const Probe& probe, std::uint64_t evict) {
     const auto& q = probe.question();
     const std::uint64_t finest = std::max<std::uint64_t>(q.probe_stride, q.word == kDataWord ? kFinestSector : q.word);
     std::uint64_t step = std::max(finest, evict / q.max_pass_loads / finest * finest);
@@ -71,7 +72,7 @@ WindowScan scan_window(Probe& probe, std::uint64_t evict) {
 }
 
 /// Whether the neighbour `shift` bytes on shares the line of the i-th of an overfull set's lines.
-bool shares_line(Probe& probe, const EvictionSet& eviction_set, std::size_t i, std::uint64_t shift) {
+bool shares_line(const Probe& probe, const EvictionSet& eviction_set, std::size_t i, std::uint64_t shift) {
     // Then both are needed for the set to overflow.
     if (std::ranges::find(eviction_set.lines, eviction_set.lines[i] + shift) != eviction_set.lines.end()) return false;
     Offsets replaced = eviction_set.lines;
@@ -85,7 +86,7 @@ bool shares_line(Probe& probe, const EvictionSet& eviction_set, std::size_t i, s
 
 }  // namespace
 
-SectorSize find_sector(Probe& probe) {
+SectorSize find_sector(const Probe& probe) {
     const auto& q = probe.question();
     std::uint64_t evict = std::min(std::max(q.buffer_bytes / 2, q.overflows), q.overflows * 2);
     auto scan = scan_window(probe, evict);
@@ -95,7 +96,7 @@ SectorSize find_sector(Probe& probe) {
     return scan.sector;
 }
 
-std::uint64_t find_line(Probe& probe, const EvictionSet& eviction_set, std::uint64_t least, std::uint64_t most) {
+std::uint64_t find_line(const Probe& probe, const EvictionSet& eviction_set, std::uint64_t least, std::uint64_t most) {
     for (std::uint64_t line = least; line <= most; line *= 2) {
         std::size_t tried = 0, same = 0;
         for (std::size_t i = 0; i < eviction_set.lines.size() && tried < kLinesTried; ++i) {

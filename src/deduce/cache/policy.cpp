@@ -1,8 +1,8 @@
 #include "deduce/cache/policy.hpp"
 
+#include "deduce/cache/eviction_trace.hpp"
 #include "deduce/cache/policy_selection.hpp"
 #include "deduce/cache/remove_outliers.hpp"
-#include "deduce/cache/eviction_trace.hpp"
 #include "deduce/cache/way_odds.hpp"
 #include "units/statistics.hpp"
 
@@ -61,7 +61,7 @@ std::uint64_t rounds_apart(std::uint64_t lines) { return lines / 4; }
 
 /// Random orders of the lines, one after the other round and round, in which no line comes back at once: a nearer level
 /// would have it still.
-Offsets draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
+Offsets draw_rounds(const Probe& probe, std::uint64_t lines, std::uint64_t count) {
     constexpr int kMaxShuffles = 1000;
     const std::uint64_t apart = rounds_apart(lines);
     const auto soon = [&](const Offsets& before, const Offsets& after) {
@@ -85,11 +85,10 @@ Offsets draw_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
 
 /// Rounds in nearly the same order: a line comes back when most others were used since, which is when trees and their
 /// like have let it go. They evict several times as often as in rounds of any order, and other pairs of lines.
-Offsets draw_similar_rounds(Probe& probe, std::uint64_t lines, std::uint64_t count) {
+Offsets draw_similar_rounds(const Probe& probe, std::uint64_t lines, std::uint64_t count) {
     constexpr std::uint64_t kMinParts = 10, kMaxParts = 50;
     // By less than such a part of a round each line comes sooner or later than in the last one.
-    const std::uint64_t moves =
-        std::max<std::uint64_t>(2, 2 * lines / (kMinParts + probe.draw(kMaxParts - kMinParts)));
+    const std::uint64_t moves = std::max<std::uint64_t>(2, 2 * lines / (kMinParts + probe.draw(kMaxParts - kMinParts)));
     Offsets round(lines), visits;
     std::iota(round.begin(), round.end(), std::uint64_t{0});
     std::shuffle(round.begin(), round.end(), probe.random());
@@ -105,7 +104,7 @@ Offsets draw_similar_rounds(Probe& probe, std::uint64_t lines, std::uint64_t cou
 
 /// From `least` to `most` visits of each line in any order: lines come back sooner and later than in rounds, and some
 /// more often than others, which parts policies that agree on lines that come again and again alike.
-Offsets draw_visits(Probe& probe, std::uint64_t lines, std::uint64_t least, std::uint64_t most) {
+Offsets draw_visits(const Probe& probe, std::uint64_t lines, std::uint64_t least, std::uint64_t most) {
     Offsets visits;
     for (std::uint64_t line = 0; line < lines; ++line)
         visits.insert(visits.end(), least + probe.draw(most - least + 1), line);
@@ -115,7 +114,7 @@ Offsets draw_visits(Probe& probe, std::uint64_t lines, std::uint64_t least, std:
 
 class PolicyDeduction {
 public:
-    PolicyDeduction(Probe& probe, const Offsets& lines, const Offsets& filler, std::uint64_t piece)
+    PolicyDeduction(const Probe& probe, const Offsets& lines, const Offsets& filler, std::uint64_t piece)
         : probe_(probe),
           ways_(static_cast<std::uint32_t>(lines.size() - 1)),
           piece_(piece),
@@ -125,9 +124,10 @@ public:
         // Each word of a tour is there once: a line of the company that comes several times between the set's lines
         // needs as many words.
         fillers_per_line_ = filler.size() / std::max<std::uint64_t>(1, rounds_apart(lines.size()));
-        filler_visits_ = filler.empty()
-                    ? 1
-                    : std::max<std::uint64_t>(1, (lines.size() * fillers_per_line_ + filler.size() - 1) / filler.size());
+        filler_visits_ =
+            filler.empty()
+                ? 1
+                : std::max<std::uint64_t>(1, (lines.size() * fillers_per_line_ + filler.size() - 1) / filler.size());
         visits_ = std::min(kMaxVisits, piece / probe.question().word / filler_visits_);
     }
 
@@ -141,10 +141,10 @@ public:
         std::vector<std::uint64_t> plan;
         for (std::uint64_t batch = 0; batch < kBatches; ++batch) {
             const std::uint64_t longer = loads << batch;
-            plan.insert(
-                plan.end(),
-                std::clamp(kMaxLoads / kRunsPerBatch / longer, std::uint64_t{1}, std::min(kMaxRunFactor, kMaxVisits / visits_)),
-                longer);
+            plan.insert(plan.end(),
+                        std::clamp(kMaxLoads / kRunsPerBatch / longer, std::uint64_t{1},
+                                   std::min(kMaxRunFactor, kMaxVisits / visits_)),
+                        longer);
         }
         for (std::size_t i = 0; i < plan.size() && !(i > 0 && decided()); ++i) {
             for (std::uint64_t w = 0; w < kRunsPerBatch; ++w) runs_.push_back(record_run(plan[i]));
@@ -177,7 +177,8 @@ private:
             for (std::uint64_t i = 0; i < fillers_per_line_; ++i, ++others, numbers.push_back(kFiller))
                 sequence.push_back(filler_[others % filler_.size()] + v * apart + others / filler_.size() * word);
         }
-        const auto passes = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, loads * (fillers_per_line_ + 1) / sequence.size()));
+        const auto passes =
+            static_cast<std::uint32_t>(std::max<std::uint64_t>(2, loads * (fillers_per_line_ + 1) / sequence.size()));
         const auto recorded = probe_.record(sequence, 2, passes);
         PolicyRun run{{}, sequence.size() / (fillers_per_line_ + 1)};
         for (std::size_t at = 0; at < recorded.missed.size(); at += recorded.segment_loads) {
@@ -199,14 +200,15 @@ private:
 
     /// Of the accidents, those are known that are odd.
     [[nodiscard]] double miss_like_outlier_rate() const {
-        return std::max(probe_.outlier_rate() / kMissLikeOutliers, probe_.outlier_rate() - outliers_ / std::max(1.0, recorded_));
+        return std::max(probe_.outlier_rate() / kMissLikeOutliers,
+                        probe_.outlier_rate() - outliers_ / std::max(1.0, recorded_));
     }
     [[nodiscard]] std::vector<Step> random_steps(const TraceSegment& segment) const {
         return explain(segment, ways_, *make_model(kChance, ways_), outlier_rate_).steps;
     }
 
     [[nodiscard]] bool explains(const PolicyScore& candidate) const {
-        const double least = probe_.filtered()           ? kExplainedFiltered
+        const double least = probe_.filtered()         ? kExplainedFiltered
                              : candidate.name == kTree ? kExplainedByTree
                                                        : kExplained;
         return candidate.name != kChance && candidate.share() >= least;
@@ -243,8 +245,8 @@ private:
         }
         // Which way of several goes is guessed by policies that leave it open; one that says more and is right more
         // often is not out.
-        const auto rival =
-            std::ranges::max_element(ranking, {}, [](const PolicyScore& c) { return c.name == kChance ? 0 : c.share(); });
+        const auto rival = std::ranges::max_element(
+            ranking, {}, [](const PolicyScore& c) { return c.name == kChance ? 0 : c.share(); });
         if (rival->share() > best.share() + kClearlyMore) {
             found_.candidates = {best.name, rival->name};
             return;
@@ -273,7 +275,8 @@ private:
     void judge_unexplained(const PolicyScore& best) {
         const double again = repeating(), preference = preference_for_old_lines();
         found_.evidence = fmt::format(
-            "{} evictions; the set periodic {:.0f}% of its misses from pass to pass; victims are {:.2f} of the way from "
+            "{} evictions; the set periodic {:.0f}% of its misses from pass to pass; victims are {:.2f} of the way "
+            "from "
             "the oldest line",
             best.victims, again * 100, 0.5 - preference);
         if (probe_.filtered()) return;  // what comes between to reach this level may be what does not fit
@@ -336,7 +339,7 @@ private:
         found_.confidence = kOneRun * odds.confidence;
     }
 
-    Probe& probe_;
+    const Probe& probe_;
     std::uint32_t ways_;
     std::uint64_t piece_;
     std::uint64_t fillers_per_line_ = 0;  ///< loads of the filler after each of the lines
@@ -345,14 +348,14 @@ private:
     Offsets lines_, filler_;
     std::vector<PolicyRun> runs_;
     double outliers_ = 0, recorded_ = 0;  ///< loads of all runs
-    double outlier_rate_ = 0;          ///< share of hits that read like misses
+    double outlier_rate_ = 0;             ///< share of hits that read like misses
     PolicySelection selection_;
     PolicyFinding found_;
 };
 
 }  // namespace
 
-PolicyFinding find_policy(Probe& probe, const Offsets& lines, const Offsets& filler, std::uint64_t piece) {
+PolicyFinding find_policy(const Probe& probe, const Offsets& lines, const Offsets& filler, std::uint64_t piece) {
     return PolicyDeduction(probe, lines, filler, piece).run();
 }
 

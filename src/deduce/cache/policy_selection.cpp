@@ -53,8 +53,8 @@ PolicySelection::PolicySelection(std::uint32_t ways)
     : ways_(ways), predicted_(likelihood_of_victim(1, ways)), unpredicted_(likelihood_of_victim(0, ways)) {
     // With so few ways a policy may be the same machine as one that is simpler to say.
     const auto is_new = [&](std::string_view name) {
-        return std::ranges::none_of(hypotheses_,
-                                    [&](const Hypothesis& c) { return equivalent_policies(c.score.name, name, ways_); });
+        return std::ranges::none_of(
+            hypotheses_, [&](const Hypothesis& c) { return equivalent_policies(c.score.name, name, ways_); });
     };
     for (const auto name : candidate_policies()) {
         if (!is_new(name)) continue;
@@ -108,8 +108,8 @@ bool PolicySelection::rejected(const Hypothesis& hypothesis, const Hypothesis& l
     const auto& of = hypothesis.score.by_run;
     const auto& best = leader.score.by_run;
     // The leader goes on as it did; the other one foresees all.
-    const double risk =
-        (sum(leader.best_possible, leader.best_possible.size()) - leader.score.likelihood) / static_cast<double>(best.size());
+    const double risk = (sum(leader.best_possible, leader.best_possible.size()) - leader.score.likelihood) /
+                        static_cast<double>(best.size());
     if (deficit > kRejectDeficit + risk * static_cast<double>(runs_->size() - of.size() + runs_left_)) return true;
     if (of.size() < kMinRunsToReject || hypothesis.score.share() > 1 - kMaxUnexplained) return false;
     return std::equal(of.begin(), of.end(), best.begin(), [](double a, double b) { return a < b - kTie; });
@@ -173,7 +173,8 @@ PolicySelection::RunExplanation PolicySelection::explain_run(const Hypothesis& h
 
 WayTree PolicySelection::tree_of(const TraceSegment& segment, const std::vector<Step>& steps) const {
     // Of what repeats itself, either half shows the same, and what comes before has accidents.
-    const std::size_t from = segment.periodic ? segment.periodic_from : 0, end = from + (segment.lines.size() - from) / 2;
+    const std::size_t from = segment.periodic ? segment.periodic_from : 0,
+                      end = from + (segment.lines.size() - from) / 2;
     // Read by chance, a slow load may as well have been an accident, and where it is taken for the other, two ways have
     // changed places from then on: less of the walk is better at first.
     double victims = 0;
@@ -181,8 +182,8 @@ WayTree PolicySelection::tree_of(const TraceSegment& segment, const std::vector<
         steps, [&](const Step& step) { return step.load >= from && step.evicted && ++victims >= most_victims(ways_); });
     auto tree = learn_tree(steps, from, saw_enough == steps.end() ? end : std::min(end, saw_enough->load), ways_);
     for (int again = 0; again < kTreeRefinements && tree.nodes.size() > 1; ++again) {
-        auto better =
-            learn_tree(explain_with_partial_model(segment, ways_, *make_tree_model(tree), outlier_rate_).steps, from, end, ways_);
+        auto better = learn_tree(
+            explain_with_partial_model(segment, ways_, *make_tree_model(tree), outlier_rate_).steps, from, end, ways_);
         if (better.nodes.size() < tree.nodes.size() || same(better, tree)) break;
         tree = std::move(better);
     }

@@ -1,8 +1,8 @@
 // Candidate policies, which explain one walk through a set after another until they are out of the question.
 #pragma once
 
-#include "deduce/cache/policy_model.hpp"
 #include "deduce/cache/eviction_trace.hpp"
+#include "deduce/cache/policy_model.hpp"
 
 #include <cstdint>
 #include <string>
@@ -26,7 +26,7 @@ struct PolicyScore {
     double likelihood = 0;  ///< natural logarithm, less the cost of what was learnt of the runs
     int victims = 0, explained = 0;
     std::vector<double> by_run;  ///< likelihood of each
-    double deficit = 0;            ///< the best one, in what both were asked to explain
+    double deficit = 0;          ///< the best one, in what both were asked to explain
     [[nodiscard]] double share() const { return victims == 0 ? 0 : static_cast<double>(explained) / victims; }
 };
 
@@ -56,9 +56,9 @@ private:
         Form form = Form::plain;
         std::vector<double> best_possible;  ///< by run: likelihood if it foresaw every victim
         bool out = false;
-        int without_tree = 0;    ///< runs of which nothing was learnt
-        int recent_without_tree = 0;     ///< of those the last ones that were as long
-        bool saw_enough = false;  ///< one of the runs had victims for any tree
+        int without_tree = 0;         ///< runs of which nothing was learnt
+        int recent_without_tree = 0;  ///< of those the last ones that were as long
+        bool saw_enough = false;      ///< one of the runs had victims for any tree
     };
     struct RunExplanation {
         double likelihood = 0;

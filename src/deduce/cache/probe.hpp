@@ -1,150 +1,183 @@
-// Questions put to a memory path about chosen addresses: do they stay, which of them miss.
+// Questions to a memory path about chosen lines: whether they are resident together, and which of them miss.
 #pragma once
 
-#include "deduce/cache/chase.hpp"
-#include "deduce/cache/geometry.hpp"
-#include "deduce/cache/miss_latencies.hpp"
+#include "deduce/cache/chase_session.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <random>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 namespace gputomo::deduce::cache {
 
+/// Bytes from a probe's origin, one for each load of an access sequence.
 using Offsets = std::vector<std::uint64_t>;
 
-/// More loads would be needed than a level is worth.
-struct BudgetExhausted : std::runtime_error {
-    BudgetExhausted() : std::runtime_error("what is missing of its geometry would take more loads than one level gets") {}
-};
+/// The smallest number of slow readings among `passes` of one load that is no outlier: outliers reach it in fewer than
+/// `share_of_sequences` of all sequences of `loads` loads (tail of the Poisson distribution).
+[[nodiscard]] int significant_count(double outlier_rate, std::uint32_t passes, std::size_t loads,
+                                    double share_of_sequences = 0.01);
 
-/// Smallest count of slow ones among `laps` readings that accidents reach in fewer than this share of tours of so many
-/// loads (Poisson tail).
-[[nodiscard]] int significant_count(double outlier_rate, std::uint32_t passes, std::size_t loads, double share_of_sequences = 0.01);
-
-/// Asks a chase and makes up for readings that are slow by accident. Offsets count from `origin`, which is aligned to
-/// `span`, so that they can be combined bit by bit as the addresses are.
+/// Asks a chase about lines and allows for outliers. A probe is an immutable view of one address window: which other
+/// window to look at, or how to visit lines, is said by making another probe. Probes made from one another share their
+/// session (loads, random numbers, what is known about outliers and misses).
 class Probe {
 public:
+    /// The window is the largest aligned one that the buffer contains. `chase` must outlive all probes.
     Probe(const Chase& chase, const CacheQuestion& question);
 
-    /// Moves the origin to an address aligned to `span` (a power of two), if the array has one with so much room behind
-    /// it; otherwise to the largest such piece.
-    void move_origin(std::uint64_t span);
-    /// The whole array from its start on; offsets need not combine as address bits do.
-    void look_everywhere() { origin_ = 0, span_ = reach_ = question_.buffer_bytes; }
-    /// Bytes from the origin on in which lines are looked for first: no more than that, or other limits come into play,
-    /// such as a TLB's.
-    void stay_within(std::uint64_t reach) { reach_ = std::min(reach, span_); }
-    [[nodiscard]] std::uint64_t search_span() const { return reach_; }
-    /// Bytes that one miss fills, once they are known: then a line may be visited several times in a tour, at another
-    /// word each time.
-    void set_piece(std::uint64_t bytes) { piece_ = bytes; }
-    /// From now on two loads of each line, one after the other, where lines that are used once go at once (bimodal
-    /// insertion): then a line comes to stay as fast as with other policies, and a set that is too small for its lines
-    /// loses all of them. Not for record().
-    void visit_twice_if_that_matters();
+    /// A window of `span` bytes (a power of two) that is aligned to its size, or the largest smaller one that the
+    /// buffer contains. Searches for lines use its first `search_span` bytes: farther lines bring other limits into
+    /// play, such as a TLB's.
+    [[nodiscard]] Probe within_aligned(std::uint64_t span, std::uint64_t search_span) const;
+    /// The whole buffer from its start. Offsets need not combine bit by bit as addresses do.
+    [[nodiscard]] Probe over_whole_buffer() const;
+    /// A sequence may then visit each line several times, each time at another word of the `bytes` that one miss fills.
+    [[nodiscard]] Probe with_sector(std::uint64_t bytes) const;
+    /// Two consecutive loads of each line where the cache evicts lines first that were used once (bimodal insertion).
+    /// Lines then become resident as fast as under other policies, and a set too small for its lines loses all of them.
+    /// The probe itself where a measurement shows no difference. record() always loads a line once.
+    [[nodiscard]] Probe with_repeated_loads_if_needed() const;
+
+    /// Bytes from the start of the buffer to offset 0.
     [[nodiscard]] std::uint64_t origin() const { return origin_; }
-    /// Bytes from the origin on whose offsets behave like address bits.
+    /// Bytes of the window: offsets below it combine bit by bit as the addresses do.
     [[nodiscard]] std::uint64_t span() const { return span_; }
+    /// Bytes from the origin in which lines are searched for; at most span().
+    [[nodiscard]] std::uint64_t search_span() const { return search_span_; }
     /// Address of offset 0 as far as the question tells.
-    [[nodiscard]] std::uint64_t address() const { return question_.base + origin_; }
+    [[nodiscard]] std::uint64_t address() const { return question().base + origin_; }
+    [[nodiscard]] const CacheQuestion& question() const { return session_->question(); }
+    /// An upper level filters lookups that are close together, so that a sequence may visit few lines only.
+    [[nodiscard]] bool filtered() const { return question().filtered || question().probe_stride > question().word; }
 
-    /// Share of recorded laps in which each load of the tour is slow.
-    [[nodiscard]] std::vector<double> miss_rates(const Offsets& offsets, std::uint32_t warm, std::uint32_t passes);
-    /// Share of laps in which each line misses, without what is known for an accident, in several random orders: a
-    /// pseudo-LRU policy may keep a stranger for ever in one.
+    /// Share of the recorded passes in which each load of the sequence is slow.
+    [[nodiscard]] std::vector<double> miss_rates(const Offsets& offsets, std::uint32_t warm,
+                                                 std::uint32_t passes) const;
+    /// Share of the passes in which each line misses, without known outliers, over several random orders of the lines:
+    /// a pseudo-LRU policy may keep a line that is not in the sequence for ever in one order.
     [[nodiscard]] std::vector<double> miss_rates_in_random_orders(const Offsets& offsets, std::uint32_t warm,
-                                                              std::uint32_t passes);
-    /// By recorded load, whether it is slow.
-    [[nodiscard]] std::vector<bool> misses(const Offsets& offsets, std::uint32_t warm, std::uint32_t passes);
+                                                                  std::uint32_t passes) const;
     struct Recorded {
-        std::vector<bool> missed;
-        std::vector<bool> outlier;          ///< slow, but not as slow as misses are: by outlier_score, whether or not it missed
-        std::size_t segment_loads = 1;  ///< loads recorded without a break
+        std::vector<bool> missed;       ///< by load: it is slow
+        std::vector<bool> outlier;      ///< by load: it is slow, but no miss takes that long; it may have missed or not
+        std::size_t segment_loads = 1;  ///< loads recorded without a gap
     };
-    [[nodiscard]] Recorded record(const Offsets& offsets, std::uint32_t warm, std::uint32_t passes);
+    [[nodiscard]] Recorded record(const Offsets& offsets, std::uint32_t warm, std::uint32_t passes) const;
 
-    /// Whether all lines of the tour come to stay. More lines than ways of a set miss at least once a lap whatever the
-    /// policy, so one lap without a miss proves that they stay; and where misses neither end nor become fewer, they
-    /// don't.
-    [[nodiscard]] bool fits(const Offsets& offsets) { return fits(offsets, offsets.size(), 1); }
-    /// The same, but where misses do not end, it is waited for longer. Trees of ways that are no power of two let the
-    /// last lines in late, although many miss until then.
-    [[nodiscard]] bool fits_eventually(const Offsets& offsets) {
+    /// Whether all lines are resident together. More lines than the ways of a set miss at least once a pass under any
+    /// policy, so one pass without a miss proves that they fit. Misses that neither end nor become fewer prove that
+    /// they don't.
+    [[nodiscard]] bool fits(const Offsets& offsets) const { return fits(offsets, offsets.size(), 1, Patience::usual); }
+    /// As fits(), with a longer wait for misses to end: trees whose number of ways is no power of two make their last
+    /// lines resident late, although many lines miss until then.
+    [[nodiscard]] bool fits_eventually(const Offsets& offsets) const {
         return fits(offsets, offsets.size(), 1, Patience::long_one);
     }
-    /// Whether the first `watched` lines of a tour, one full set, stay although the others come by. One line more takes
-    /// a way from one of them, which then misses in this lap or the next: two laps in a row without a miss prove that
-    /// they stay.
-    [[nodiscard]] bool first_lines_stay(const Offsets& offsets, std::size_t watched) { return fits(offsets, watched, 2); }
-    /// Whether the first `watched` lines, of a set that has others in the tour too, go on missing: now and then, where
-    /// others miss in between.
-    [[nodiscard]] bool first_lines_stay_for_long(const Offsets& offsets, std::size_t watched) {
-        return fits(offsets, watched, 16);
+    /// Whether the first `watched` lines, which fill one set, stay resident although the others are loaded too. One
+    /// more line of that set takes a way from one of them, which misses in this pass or the next: two passes in a row
+    /// without a miss prove that they stay.
+    [[nodiscard]] bool first_lines_stay(const Offsets& offsets, std::size_t watched) const {
+        return fits(offsets, watched, 2, Patience::usual);
     }
-    /// As fits(), for many small groups of lines (each one set's) walked in one tour.
-    [[nodiscard]] std::vector<bool> groups_fit(std::vector<Offsets> groups);
+    /// As first_lines_stay(), where other lines of their set may miss most of the time: 16 passes in a row without a
+    /// miss prove that the first ones stay.
+    [[nodiscard]] bool first_lines_stay_for_long(const Offsets& offsets, std::size_t watched) const {
+        return fits(offsets, watched, 16, Patience::usual);
+    }
+    /// fits() for many small groups of lines, each of one set, in one access sequence.
+    [[nodiscard]] std::vector<bool> groups_fit(std::vector<Offsets> groups) const;
 
-    /// Share of hits that read slow by accident.
-    [[nodiscard]] double outlier_rate();
-    /// Share of hits that read as slow as misses are.
-    [[nodiscard]] double miss_like_outlier_rate();
-    /// Laps of a tour of so many loads whose majority is no accident: three where there are none.
-    [[nodiscard]] std::uint32_t majority_passes(std::size_t loads);
-    /// Laps after which groups of lines that stay have come to stay, with some to spare.
-    [[nodiscard]] std::uint32_t settling_passes() const { return settling_passes_; }
-    /// Some groups may not have come to stay yet.
-    void settle_longer() { settling_passes_ = std::min(2 * settling_passes_, kMaxSettlingPasses); }
-    /// As long as before.
-    void wait_again(std::uint32_t settling) { settling_passes_ = settling; }
-    /// Loads that may be spent from now on; then each question throws Exhausted.
-    void allow(std::uint64_t loads) { most_loads_ = loads_ + loads; }
-    [[nodiscard]] std::uint64_t loads() const { return loads_; }
-    [[nodiscard]] std::uint64_t loads_left() const { return loads_ > most_loads_ ? 0 : most_loads_ - loads_; }
-    /// Whether a nearer level hides lookups that are not far enough apart: then a tour may visit only few lines.
-    [[nodiscard]] bool filtered() const { return question_.filtered || question_.probe_stride > question_.word; }
-    [[nodiscard]] const CacheQuestion& question() const { return question_; }
-    [[nodiscard]] std::mt19937_64& random() { return random_; }
+    /// Share of hits that read slow.
+    [[nodiscard]] double outlier_rate() const { return session_->outlier_rate(origin_); }
+    /// Share of hits that read as slow as misses.
+    [[nodiscard]] double miss_like_outlier_rate() const { return session_->miss_like_outlier_rate(origin_); }
+    /// Passes, an odd number, of which a majority is hardly ever due to outliers in a sequence of `loads` loads.
+    [[nodiscard]] std::uint32_t majority_passes(std::size_t loads) const;
+
+    /// Passes after which groups of lines that fit are resident, with a margin.
+    [[nodiscard]] std::uint32_t settling_passes() const { return session_->settling_passes(); }
+    /// Doubles settling_passes(): groups that should be resident are not yet.
+    void settle_longer() const;
+
+    /// Loads executed so far, and those that the current budget has left.
+    [[nodiscard]] std::uint64_t loads() const { return session_->loads(); }
+    [[nodiscard]] std::uint64_t loads_left() const { return session_->loads_left(); }
+    [[nodiscard]] std::mt19937_64& random() const { return session_->random(); }
     /// 0 .. count - 1
-    [[nodiscard]] std::uint64_t draw(std::uint64_t count) { return random_() % count; }
+    [[nodiscard]] std::uint64_t draw(std::uint64_t count) const { return random()() % count; }
 
 private:
-    enum class Patience { miss_latencies, long_one };
-    [[nodiscard]] bool fits(const Offsets& offsets, std::size_t watched, std::uint32_t clean_passes,
-                            Patience patience = Patience::miss_latencies);
-    /// As many random orders of the lines as a line has words, and rounds are walked; which line each load of the tour
-    /// visits.
-    [[nodiscard]] std::pair<Offsets, std::vector<std::size_t>> in_orders(const Offsets& offsets, std::uint32_t rounds);
-    /// Slow loads of the first `watched` lines in each of some rounds over all lines, in several orders.
-    [[nodiscard]] std::vector<std::size_t> watch(const Offsets& offsets, std::size_t watched, std::uint32_t rounds,
-                                                 bool without_outliers);
-    /// Latencies of the first of `visits` loads of each line, one after the other.
-    [[nodiscard]] ChaseTrace run_chase(const Offsets& offsets, std::uint32_t warm, std::uint32_t passes, std::size_t visits);
-    [[nodiscard]] Recorded sorted(const ChaseTrace& trace, const MissLatencies& miss_latencies) const;
-    /// As misses(), without what is slower or faster than misses are, unless accidents do not explain that.
-    [[nodiscard]] std::vector<bool> misses_without_outliers(const Offsets& offsets, std::uint32_t warm,
-                                                            std::uint32_t passes);
-    void look_at_hits();
-    /// For tours so long that accidents leave hardly any lap without a slow load.
-    [[nodiscard]] bool long_sequence_fits(const Offsets& offsets);
+    friend class LoadBudget;
+    friend class SettlingTrial;
+    enum class Patience { usual, long_one };
 
-    static constexpr std::uint32_t kMaxSettlingPasses = 1024;
-    const Chase& chase_;
-    CacheQuestion question_;
-    std::uint64_t origin_ = 0;
-    std::uint64_t span_ = 0, reach_ = 0, piece_ = 0;
-    std::mt19937_64 random_;
-    std::uint64_t loads_ = 0, most_loads_ = ~std::uint64_t{0};
-    std::size_t hits_ = 0;  ///< readings of a small array
-    std::vector<double> slow_hits_;
-    std::size_t visits_ = 1;  ///< of a line each time it comes
-    MissLatencies miss_latencies_;       ///< of the sequence of which the largest share was slow
-    double most_slow_ = 0.25;
-    std::uint32_t settling_passes_ = 4;
+    [[nodiscard]] std::vector<bool> misses(const Offsets& offsets, std::uint32_t warm, std::uint32_t passes) const;
+    /// misses() without slow loads that no miss explains, unless these are more than the outlier rate explains.
+    [[nodiscard]] std::vector<bool> misses_without_outliers(const Offsets& offsets, std::uint32_t warm,
+                                                            std::uint32_t passes) const;
+    [[nodiscard]] Recorded classified(const ChaseTrace& trace, const MissLatencies& miss_latencies) const;
+    /// Latencies of the first of `visits` consecutive loads of each line.
+    [[nodiscard]] ChaseTrace run_chase(const Offsets& offsets, std::uint32_t warm, std::uint32_t passes,
+                                       std::size_t visits) const;
+    [[nodiscard]] double misses_per_load(std::uint64_t bytes, std::uint64_t stride) const;
+
+    [[nodiscard]] bool fits(const Offsets& offsets, std::size_t watched, std::uint32_t clean_passes,
+                            Patience patience) const;
+    /// fits() for sequences so long that outliers leave hardly any pass without a slow load.
+    [[nodiscard]] bool long_sequence_fits(const Offsets& offsets) const;
+    /// Lines in several random orders, one after the other, as one access sequence: one order for each word of a line,
+    /// but at most `rounds`. The second element is the index of the line that each load visits.
+    [[nodiscard]] std::pair<Offsets, std::vector<std::size_t>> in_orders(const Offsets& offsets,
+                                                                         std::uint32_t rounds) const;
+    /// Slow loads of the first `watched` lines in each of about `rounds` rounds over all lines.
+    [[nodiscard]] std::vector<std::size_t> slow_by_round(const Offsets& offsets, std::size_t watched,
+                                                         std::uint32_t rounds, bool without_outliers) const;
+    /// Places in a line at which a sequence can visit it.
+    [[nodiscard]] std::uint64_t words_of_line() const;
+
+    std::shared_ptr<ChaseSession> session_;
+    std::uint64_t origin_ = 0, span_ = 0, search_span_ = 0;  ///< bytes
+    std::uint64_t sector_ = 0;                               ///< bytes that one miss fills; 0: not known
+    std::size_t visits_ = 1;                                 ///< consecutive loads of a line
+};
+
+/// Limits the loads of a probe, and of all probes that share its session, to `loads` more while it lives. The limit
+/// that held before returns at the end, whatever happened. An inner budget replaces the outer one: it may be larger.
+class LoadBudget {
+public:
+    LoadBudget(const Probe& probe, std::uint64_t loads)
+        : session_(probe.session_), limit_before_(session_->load_limit()) {
+        session_->set_load_limit(session_->loads() + loads);
+    }
+    ~LoadBudget() { session_->set_load_limit(limit_before_); }
+    LoadBudget(const LoadBudget&) = delete;
+    LoadBudget& operator=(const LoadBudget&) = delete;
+
+private:
+    std::shared_ptr<ChaseSession> session_;
+    std::uint64_t limit_before_;
+};
+
+/// Returns settling_passes() to its value before, unless keep() is called: groups that do not fit because a hypothesis
+/// is wrong are no reason to wait longer under the next one.
+class SettlingTrial {
+public:
+    explicit SettlingTrial(const Probe& probe)
+        : session_(probe.session_), passes_before_(session_->settling_passes()) {}
+    ~SettlingTrial() {
+        if (!kept_) session_->set_settling_passes(passes_before_);
+    }
+    SettlingTrial(const SettlingTrial&) = delete;
+    SettlingTrial& operator=(const SettlingTrial&) = delete;
+    void keep() { kept_ = true; }
+
+private:
+    std::shared_ptr<ChaseSession> session_;
+    std::uint32_t passes_before_;
+    bool kept_ = false;
 };
 
 }  // namespace gputomo::deduce::cache

@@ -29,7 +29,8 @@ constexpr std::size_t kCompared = 256;
 
 /// First load from which on the episode repeats itself after `period` loads; its end if it does not.
 std::size_t repeats_from(const TraceSegment& segment, std::size_t sequence, std::size_t period, double outliers) {
-    const std::size_t all = segment.missed.size(), piece = std::min(all - period, (kCompared + sequence - 1) / sequence * sequence);
+    const std::size_t all = segment.missed.size(),
+                      piece = std::min(all - period, (kCompared + sequence - 1) / sequence * sequence);
     std::size_t from = all;
     while (from >= period + piece && similar(segment.missed, from - period - piece, from - piece, piece, outliers))
         from -= piece;
@@ -69,8 +70,8 @@ void remove_outliers(TraceSegment& segment, std::size_t sequence, double outlier
         // What is slow again and again, but not always, takes turns: the set repeats itself later.
         bool takes_turns = false;
         for (std::size_t i = 0; i < period; ++i)
-            takes_turns = takes_turns ||
-                          (slow[i] < passes[i] && static_cast<int>(slow[i]) >= significant_count(outliers, passes[i], period));
+            takes_turns = takes_turns || (slow[i] < passes[i] &&
+                                          static_cast<int>(slow[i]) >= significant_count(outliers, passes[i], period));
         if (takes_turns || misses_come_and_go(slow, outlier, passes, outliers)) continue;
         for (std::size_t i = from; i < loads; ++i) {
             const std::size_t place = (i - from) % period;

@@ -32,7 +32,7 @@ Offsets lines_of(const Index& index, std::uint64_t set, std::uint64_t count) {
     return lines;
 }
 
-std::vector<std::uint64_t> sets_to_look_at(Probe& probe, std::uint64_t sets, std::uint64_t most) {
+std::vector<std::uint64_t> sets_to_look_at(const Probe& probe, std::uint64_t sets, std::uint64_t most) {
     std::vector<std::uint64_t> chosen(sets);
     std::iota(chosen.begin(), chosen.end(), std::uint64_t{0});
     if (sets <= most) return chosen;
@@ -42,7 +42,7 @@ std::vector<std::uint64_t> sets_to_look_at(Probe& probe, std::uint64_t sets, std
 }
 
 /// Ways of one set, near `expected`.
-std::uint64_t ways_of(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t expected) {
+std::uint64_t ways_of(const Probe& probe, const Index& index, std::uint64_t set, std::uint64_t expected) {
     const std::uint64_t most = std::min(kMaxWays, index.lines_in_span());
     const auto fits = [&](std::uint64_t count) {
         return count <= most && probe.fits_eventually(lines_of(index, set, count));
@@ -63,7 +63,7 @@ std::uint64_t ways_of(Probe& probe, const Index& index, std::uint64_t set, std::
 }
 
 /// A group of lines of one set, in any order, each at any word.
-Offsets random_group(Probe& probe, const Index& index, std::uint64_t set, std::uint64_t count) {
+Offsets random_group(const Probe& probe, const Index& index, std::uint64_t set, std::uint64_t count) {
     const std::uint64_t reach = index.lines_in_span(),
                         words = std::max<std::uint64_t>(1, index.line() / probe.question().word);
     std::set<std::uint64_t> numbers;
@@ -82,7 +82,7 @@ struct Group {
 
 /// Several times while some that should stay don't yet; never one by one, or lines of sets that are one set in truth
 /// would not meet.
-std::vector<bool> which_stay(Probe& probe, const std::vector<Offsets>& groups, const std::vector<Group>& about) {
+std::vector<bool> which_stay(const Probe& probe, const std::vector<Offsets>& groups, const std::vector<Group>& about) {
     auto fit = probe.groups_fit(groups);
     for (int again = 0, all = 0; again < kPatience && all < kMaxPatience; ++again, ++all) {
         bool missing = all == 0;
@@ -101,7 +101,7 @@ std::vector<bool> which_stay(Probe& probe, const std::vector<Offsets>& groups, c
 
 }  // namespace
 
-SetWays find_set_ways(Probe& probe, const Index& index, std::uint64_t expected) {
+SetWays find_set_ways(const Probe& probe, const Index& index, std::uint64_t expected) {
     if (index.lines_in_span() <= expected) return {};
     SetWays found;
     const auto chosen = sets_to_look_at(probe, index.sets(), most_lines(probe) / (expected + 1));
@@ -126,7 +126,7 @@ SetWays find_set_ways(Probe& probe, const Index& index, std::uint64_t expected) 
     return found;
 }
 
-Trials predict_groups(Probe& probe, const Index& index, std::vector<std::uint64_t>& ways) {
+Trials predict_groups(const Probe& probe, const Index& index, std::vector<std::uint64_t>& ways) {
     Trials trials;
     const std::uint64_t largest = *std::max_element(ways.begin(), ways.end()), reach = index.lines_in_span();
     const bool unequal = std::ranges::any_of(ways, [&](std::uint64_t w) { return w != largest; });
@@ -162,7 +162,7 @@ Trials predict_groups(Probe& probe, const Index& index, std::vector<std::uint64_
     return trials;
 }
 
-Trials predict_groups_of_all_sets(Probe& probe, const Index& index, std::uint64_t ways) {
+Trials predict_groups_of_all_sets(const Probe& probe, const Index& index, std::uint64_t ways) {
     Trials trials;
     if (index.sets() * (ways + 1) > kMaxSequenceLines || index.lines_in_span() <= ways) return trials;
     for (int sequence = 0; sequence < kMinSequences || trials.made < kFewTrials; ++sequence) {

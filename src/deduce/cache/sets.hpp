@@ -12,7 +12,7 @@ struct SetWays {
 
 /// Each set is filled with `expected` lines and one more, all at once; those that behave otherwise are measured one by
 /// one.
-[[nodiscard]] SetWays find_set_ways(Probe& probe, const Index& index, std::uint64_t expected);
+[[nodiscard]] SetWays find_set_ways(const Probe& probe, const Index& index, std::uint64_t expected);
 
 struct Trials {
     int agreed = 0;
@@ -30,9 +30,9 @@ struct Trials {
 
 /// Random groups of lines of random sets, as many as a set holds or one more, each at a random word of its line: do
 /// those stay that should, and no others? A set that holds more than predicted is measured again.
-[[nodiscard]] Trials predict_groups(Probe& probe, const Index& index, std::vector<std::uint64_t>& ways);
+[[nodiscard]] Trials predict_groups(const Probe& probe, const Index& index, std::vector<std::uint64_t>& ways);
 /// The same with a group of each set in every tour, so that a nearer level has forgotten an entry when the tour comes
 /// back to it and nothing has to come in between. None where that takes too many lines.
-[[nodiscard]] Trials predict_groups_of_all_sets(Probe& probe, const Index& index, std::uint64_t ways);
+[[nodiscard]] Trials predict_groups_of_all_sets(const Probe& probe, const Index& index, std::uint64_t ways);
 
 }  // namespace gputomo::deduce::cache

@@ -1,8 +1,8 @@
 // Which ways share the branches of a pseudo-LRU tree, learnt from what a set evicted.
 #pragma once
 
-#include "deduce/cache/policy_model.hpp"
 #include "deduce/cache/eviction_trace.hpp"
+#include "deduce/cache/policy_model.hpp"
 
 #include <cstdint>
 #include <vector>
