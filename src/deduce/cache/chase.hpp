@@ -1,4 +1,4 @@
-// What deduction may ask of a memory path: a cyclic pointer chase over chosen addresses, every latency recorded.
+// What deduction asks of a memory path: a cyclic pointer chase over chosen addresses with every latency recorded.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct ChaseTrace {
 
 using Chase = std::function<ChaseTrace(const ChaseRequest&)>;
 
-/// offsets 0, stride, 2 stride, ... below `bytes`.
+/// Offsets 0, stride, 2 stride, ... below `bytes`.
 [[nodiscard]] std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride);
-/// The same with the stride doubled as often as it takes for no more than `most` offsets, or one more.
+/// As above, with the stride doubled until there are at most `most` offsets, or one more.
 [[nodiscard]] std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride, std::uint64_t most);
 
 }  // namespace gputomo::deduce

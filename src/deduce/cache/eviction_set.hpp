@@ -1,4 +1,4 @@
-// Lines that share a set, found without knowing how the set is chosen.
+// Finds lines of one set without knowing how the set is chosen.
 #pragma once
 
 #include "deduce/cache/probe.hpp"
@@ -7,25 +7,25 @@
 
 namespace gputomo::deduce::cache {
 
-/// Lines of one set, one more than it has ways: without any one of them the others stay. The first is the one whose
-/// offset divides by the largest power of two.
+/// A minimal eviction set: one line more than the set has ways, so that without any one of them the others are
+/// resident. The first line is the one whose offset is a multiple of the largest power of two.
 struct EvictionSet {
     Offsets lines;
     [[nodiscard]] std::uint64_t ways() const { return lines.size() - 1; }
 };
 
-/// Group testing: lines far apart, in ever larger numbers, until some of them don't stay; then those are left out that
-/// don't matter (QuickXplain; Junker 2004). Works for any choice of the set, a hash of the address included. Nothing
-/// where all stay.
+/// Group testing: ever more lines at equal distances until they overflow; then lines that do not matter are left out
+/// (QuickXplain; Junker 2004). It works for any index, a hash of the address included. `step`: bytes, the closest
+/// lines. Nothing where all lines are resident.
 [[nodiscard]] std::optional<EvictionSet> find_eviction_set(const Probe& probe, std::uint64_t step);
 
-/// The same with lines at random places, for sets over which no lines any distance apart are spread unevenly: of random
-/// ones, some set of a few ways soon has too many. Nothing where `most` lines stay.
+/// As find_eviction_set() with lines at random places, for an index that spreads lines at equal distances evenly over
+/// the sets. Among random lines, some set of a few ways soon has too many. Nothing where `most` lines are resident.
 [[nodiscard]] std::optional<EvictionSet> find_eviction_set_at_random(const Probe& probe, std::uint64_t step,
                                                                      std::uint64_t most);
 
-/// The same in an array just too large to stay, where it is unequal sets over which lines far apart are spread.
-/// `fitting`: bytes that probably stay.
+/// As find_eviction_set() in a contiguous array that just overflows, for unequal sets over which distant lines are
+/// spread. `fitting`: bytes that are probably resident.
 [[nodiscard]] std::optional<EvictionSet> find_eviction_set_in_array(const Probe& probe, std::uint64_t step,
                                                                     std::uint64_t fitting);
 

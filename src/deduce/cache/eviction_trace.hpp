@@ -1,5 +1,5 @@
-// Which lines a full set evicted, read from a walk over one line more than it has ways, and how well a policy explains
-// that.
+// Which lines a full set evicted, read from a trace over one line more than its ways, and how well a policy explains
+// it.
 #pragma once
 
 #include "deduce/cache/policy_model.hpp"
@@ -9,52 +9,61 @@
 
 namespace gputomo::deduce::cache {
 
-/// Loads recorded without a break: the line of each (0 .. ways), whether it was slow, and whether slower or faster than
-/// misses are.
+/// Loads recorded without a gap.
 struct TraceSegment {
-    std::vector<std::uint32_t> lines;
-    std::vector<bool> missed, outlier;
-    bool periodic = false;          ///< the second half shows what the first does
-    std::size_t periodic_from = 0;  ///< where it does: load from which it periodic itself, and outliers are left out
+    std::vector<std::uint32_t> lines;  ///< by load: its line, 0 to the number of ways
+    std::vector<bool> missed;          ///< by load: it is slow
+    std::vector<bool> outlier;         ///< by load: it is slow, but no miss takes that long
+    bool periodic = false;             ///< the set returns to the same states, so that both halves show the same
+    std::size_t periodic_from = 0;     ///< if `periodic`: first load of the periodic part, which is free of outliers
 };
 
-/// What happens to a way: its line is used, or it is evicted and another line comes in its place.
+/// All segments recorded while one access sequence was repeated.
+struct PolicyRun {
+    std::vector<TraceSegment> segments;
+    std::size_t pass_loads = 0;  ///< loads of the set's lines in one pass over the sequence
+};
+
+/// A load as a way sees it: its line is used, or it is evicted and another line fills the way.
 struct Step {
-    std::size_t load = 0;
+    std::size_t load = 0;  ///< index in the segment
     std::uint32_t way = 0;
     bool evicted = false;
 };
 
+/// How well a policy explains a segment, under the likeliest interpretation of its slow loads.
 struct Explanation {
-    double likelihood = 0;    ///< natural logarithm; of what happened in the second half of the segment
-    int victims = 0;          ///< there
-    int explained = 0;        ///< of those, evicted ways that the policy does evict
-    std::vector<Step> steps;  ///< of the whole segment, under the best reading of its slow loads
-    /// First load from which two readings are as good that have lines change places in ways that are alike; the number
-    /// of loads if there is none.
+    double likelihood = 0;    ///< natural logarithm, of the segment's second half
+    int victims = 0;          ///< evictions in the second half
+    int explained = 0;        ///< those of them whose victim the policy allows
+    std::vector<Step> steps;  ///< of the whole segment
+    /// First load after which two equally likely interpretations exchange lines between interchangeable ways; the
+    /// number of loads if there is none.
     std::size_t unsure = 0;
 };
 
-/// Natural logarithm of how likely a victim is that a policy evicts with these odds: it is asked to explain all but a
-/// share `unexplained` of them.
+/// Natural logarithm of the likelihood of a victim which the policy evicts with probability `odds`. The policy has to
+/// explain all victims but a share `unexplained`; these are any of the `ways`. A share of 2% bounds what one wrong
+/// victim costs; a larger one makes policies harder to distinguish.
 [[nodiscard]] double likelihood_of_victim(double odds, std::uint32_t ways, double unexplained = 0.02);
 
-/// Exactly one line is absent at a time: the victim of a miss is the line that misses next. A slow load may also be an
-/// accident (probability `accidental`), so several readings are followed at once, each with the state that the policy
-/// would be in.
+/// Exactly one of the lines is absent at any time: the victim of a miss is the line that misses next. A slow load may
+/// also be an outlier (probability `outlier_rate`), so several interpretations are followed at once, each with the
+/// policy's state.
 [[nodiscard]] Explanation explain(const TraceSegment& segment, std::uint32_t ways, const PolicyModel& policy,
                                   double outlier_rate);
-/// The same by a policy that is known in part: a victim that it does not foresee is rather that than an accident.
+/// As explain(), for a policy of which only a part is known: a victim that it does not predict is likelier than an
+/// outlier.
 [[nodiscard]] Explanation explain_with_partial_model(const TraceSegment& segment, std::uint32_t ways,
                                                      const PolicyModel& policy, double outlier_rate);
 
-/// Places of the ways, and what it costs to say them, as a logarithm: no more than the choices that they were learnt
-/// from.
+/// The order in which ways go that are equally good victims.
 struct WayOrder {
-    std::vector<std::uint32_t> place_of_way;
-    double cost = 0;
+    std::vector<std::uint32_t> place_of_way;  ///< 0 goes first
+    double cost =
+        0;  ///< natural logarithm of the number of orders to choose from, at most that of the choices observed
 };
-/// From which of several that a policy might evict goes first in the first half of the steps.
+/// Learns from the first half of the steps which of several possible victims goes first.
 [[nodiscard]] WayOrder learn_way_order(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy);
 
 }  // namespace gputomo::deduce::cache

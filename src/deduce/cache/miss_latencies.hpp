@@ -1,4 +1,4 @@
-// How long misses take, as far as slow loads show it: what is as slow as no miss is was slow by accident.
+// Latencies that misses take, learnt from slow loads: a slow load of another latency is an outlier.
 #pragma once
 
 #include <array>
@@ -6,20 +6,21 @@
 
 namespace gputomo::deduce::cache {
 
-/// Where nearly all misses lie, as a sorted list of intervals in cycles: around the shortest one that holds a good part
-/// of the slow readings, and around others of that width that hold some, such as those of a farther partition.
+/// Intervals of latency, in cycles, that contain nearly all misses: one around the shortest interval with a good part
+/// of the slow readings, others of that width around smaller groups, such as the misses that a farther partition
+/// serves.
 class MissLatencies {
 public:
     MissLatencies() = default;
-    /// From readings of which those above `threshold` are misses, most of them.
+    /// Of the readings above `threshold` (cycles), most are misses.
     MissLatencies(const std::vector<double>& latencies, double threshold);
-    /// Whether a slow reading may be a miss; always, where too few were seen to tell.
+    /// Whether a slow reading may be a miss. Always true where too few slow readings were seen.
     [[nodiscard]] bool contains(double latency) const;
     [[nodiscard]] bool known() const { return !intervals_.empty(); }
 
 private:
     void add(std::array<double, 2> interval);
-    std::vector<std::array<double, 2>> intervals_;  ///< empty: too few misses to tell
+    std::vector<std::array<double, 2>> intervals_;  ///< sorted and disjoint; empty: too few slow readings
 };
 
 }  // namespace gputomo::deduce::cache

@@ -1,5 +1,4 @@
-// What arrays around and beyond a cache's capacity tell of it: how many loads still hit (Mei 2014, Figs. 9 and 11), and
-// whether some that miss are served by another partition of the cache.
+// Capacity and partitions of a cache, from the hit rates of arrays around and beyond its size (Mei 2014, Figs. 9, 11).
 #pragma once
 
 #include <array>
@@ -9,7 +8,7 @@
 
 namespace gputomo::deduce {
 
-/// Latencies of loads of one array that was walked until they no longer change, cycles.
+/// Latencies in cycles of the loads of one array, read until they no longer change.
 struct OverfillReading {
     std::uint64_t bytes = 0;
     std::vector<double> latencies;
@@ -18,24 +17,24 @@ struct OverfillReading {
 struct Overfill {
     struct Point {
         std::uint64_t bytes = 0;
-        double hit = 0;  ///< share of the loads
-        double far = 0;  ///< share of those that miss here, but are faster than what the largest array's loads take
+        double hit = 0;  ///< share of the loads that hit
+        double far = 0;  ///< share of the loads that miss, but are faster than the largest array's, which memory serves
     };
     std::vector<Point> points;  ///< by size
-    /// Bytes of the array of which half still hits, and of the largest of which all do, and the smallest of which none
-    /// does. Only where hits end so soon that what was used longest ago must go first: then sets of unequal fill
-    /// overflow around the capacity.
+    /// Bytes of the array of which half still hits. Reported only where hits end soon beyond it, as under replacement
+    /// by age: sets of unequal fill then overflow around the capacity.
     std::optional<std::uint64_t> capacity;
+    /// Bytes of the largest array of which all loads hit, and of the smallest of which none does.
     std::array<std::uint64_t, 2> bracket{};
-    /// Where a constant share of the misses beyond the capacity is faster than memory, and no longer so in arrays some
-    /// times as large: a cache in so many equal parts, of which one is near, and a copy of what others hold is kept in
-    /// the near one. Else 0.
+    /// Number of equal partitions of the cache, each of which keeps copies of what others hold. Reported where a
+    /// constant share of the misses beyond the capacity is faster than memory, and none in arrays several times as
+    /// large. Else 0.
     std::int64_t partitions = 0;
-    double far_latency = 0;                ///< of such a load, median, cycles
-    std::array<double, 2> far_interval{};  ///< that holds 90% of them
+    double far_latency = 0;                ///< median of loads that another partition serves, cycles
+    std::array<double, 2> far_interval{};  ///< cycles; contains 90% of them
 };
 
-/// `border`: loads slower than this, in cycles, missed. The largest array has to be several times the cache.
+/// `border`: cycles; slower loads missed. The largest array has to be several times the cache.
 [[nodiscard]] Overfill deduce_overfill(std::vector<OverfillReading> readings, double border);
 
 }  // namespace gputomo::deduce

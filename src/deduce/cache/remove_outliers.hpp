@@ -1,4 +1,4 @@
-// What a set repeats with each lap of a tour, which accidents don't.
+// Removes outliers from the trace of a set that repeats itself, and counts how much of it repeats.
 #pragma once
 
 #include "deduce/cache/eviction_trace.hpp"
@@ -7,10 +7,11 @@
 
 namespace gputomo::deduce::cache {
 
-/// Laps after which a set is expected to repeat itself, at most.
+/// Longest period of a set, in passes over its access sequence, that is looked for. Longer ones are rare for sets of up
+/// to 32 ways, and each more takes a comparison of the whole trace.
 constexpr std::size_t kMaxPeriod = 12;
 
-/// Slow loads of one lap and of another.
+/// Loads that are slow in both of two passes, or in at least one of them.
 struct RepeatCount {
     std::size_t both = 0, either = 0;
     void count(bool now, bool then) {
@@ -19,9 +20,9 @@ struct RepeatCount {
     }
 };
 
-/// A set that leaves nothing to chance comes back to the same state after some laps and goes on as before: what is fast
-/// then was no miss the other time, however slow it read. Where an episode of tours of `tour` loads repeats itself but
-/// for as many slow loads as `accidents` (share of hits) explain, those are taken out. Otherwise it stays as it is.
-void remove_outliers(TraceSegment& segment, std::size_t sequence, double outliers);
+/// A deterministic set returns to the same state after some passes and goes on as before: a load that is fast the next
+/// time was no miss, however slow it was. If a segment repeats itself, but for as many slow loads as `outlier_rate`
+/// (share of hits) explains, they are removed. Else it is left unchanged. `pass_loads`: loads of one pass.
+void remove_outliers(TraceSegment& segment, std::size_t pass_loads, double outlier_rate);
 
 }  // namespace gputomo::deduce::cache

@@ -1,4 +1,4 @@
-// How many lines each set holds, and whether the whole picture predicts what was not used to draw it.
+// How many lines each set holds, and whether the geometry predicts the hits and misses of lines not used to find it.
 #pragma once
 
 #include "deduce/cache/index.hpp"
@@ -6,33 +6,36 @@
 namespace gputomo::deduce::cache {
 
 struct SetWays {
-    std::vector<std::uint64_t> ways;  ///< by set; empty: unequal and too many to measure
-    bool every_set = false;           ///< looked at all of them, not at a sample that is equal
+    std::vector<std::uint64_t> ways;  ///< by set; empty: the sets are unequal and too many to measure
+    bool every_set = false;           ///< all sets were tested; false: a sample, which was equal
 };
 
-/// Each set is filled with `expected` lines and one more, all at once; those that behave otherwise are measured one by
-/// one.
+/// Fills sets with `expected` lines and with one more, many sets at once. Sets that do not behave as expected are
+/// measured one by one.
 [[nodiscard]] SetWays find_set_ways(const Probe& probe, const Index& index, std::uint64_t expected);
 
+/// Outcome of predictions about unseen groups of lines.
 struct Trials {
     int agreed = 0;
     int made = 0;
-    int doubts = 0;  ///< sets that hold more lines than was found when each was measured; of unequal ones, groups that
-                     ///< do not come to stay in time
-    /// More than a third of many was wrong.
+    /// Sets that hold more lines than were found when each was measured and, where sets are unequal, groups that did
+    /// not become resident in time.
+    int doubts = 0;
+    /// More than a third of at least 24 predictions was wrong.
     [[nodiscard]] bool hopeless() const { return made >= 24 && 3 * agreed < 2 * made; }
     /// Probability that a further prediction is right, by Laplace's rule.
     [[nodiscard]] double share() const { return made == 0 ? 0 : (agreed + 1.0) / (made + 2.0); }
-    /// That the ways of all sets are right: where one was not, or lines come to stay too late to be seen, others may be
-    /// wrong that were tried less.
+    /// Probability that the ways of all sets are right. With a doubt about one set, others that were tried less may be
+    /// wrong too.
     [[nodiscard]] double confidence() const { return share() * (doubts > 0 ? 0.9 : 1); }
 };
 
-/// Random groups of lines of random sets, as many as a set holds or one more, each at a random word of its line: do
-/// those stay that should, and no others? A set that holds more than predicted is measured again.
+/// Predicts for random groups of lines of random sets, as many as the set's ways or one more, each at a random word of
+/// its line, whether they are resident together. A set that holds more lines than predicted is measured again, which
+/// changes `ways`.
 [[nodiscard]] Trials predict_groups(const Probe& probe, const Index& index, std::vector<std::uint64_t>& ways);
-/// The same with a group of each set in every tour, so that a nearer level has forgotten an entry when the tour comes
-/// back to it and nothing has to come in between. None where that takes too many lines.
+/// As predict_groups(), with a group of each set in every access sequence: an upper level has then evicted a line when
+/// the sequence returns to it, without filler lines. No trials where that takes too many lines.
 [[nodiscard]] Trials predict_groups_of_all_sets(const Probe& probe, const Index& index, std::uint64_t ways);
 
 }  // namespace gputomo::deduce::cache

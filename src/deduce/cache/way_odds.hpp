@@ -1,4 +1,4 @@
-// Odds of single ways of a set that evicts by chance.
+// Probabilities with which a set that evicts at random chooses its single ways.
 #pragma once
 
 #include "deduce/cache/eviction_trace.hpp"
@@ -9,11 +9,11 @@
 namespace gputomo::deduce::cache {
 
 struct WayOdds {
-    std::vector<double> by_rank;  ///< largest first; empty where ways don't differ, or nothing shows that they do
-    double confidence = 0;        ///< that they do
+    std::vector<double> by_rank;  ///< largest first, sum 1; empty where nothing shows that ways differ
+    double confidence = 0;        ///< probability that ways differ
 };
 
-/// Each way's victims are counted, and ways that chance may part have one and the same odds. `accidental`: share of
+/// Counts the victims of each way. Ways whose counts may differ at random get the same odds. `outlier_rate`: share of
 /// hits that read like misses.
 [[nodiscard]] WayOdds odds_of_ways(const std::vector<TraceSegment>& segments, std::uint32_t ways, double outlier_rate);
 
