@@ -266,8 +266,29 @@ def documents():
             *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+def rooms_of_build():
+    """Room -> the rooms whose headers it sees, as CMakeLists.txt has them."""
+    found, text = {}, (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    for room, rest in re.findall(r"(?s)gputomo_room\((\S+)(.*?)\)\n", text):
+        depends = re.search(r"DEPENDS(.*?)(?:EXCLUDE|LIBRARIES|$)", rest, re.S)
+        found[room] = depends.group(1).split() if depends else []
+    return found
+
+
+def room_faults():
+    """Where the table of docs/architecture.md and CMakeLists.txt disagree."""
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"(?m)^\| `([\w/]+)` \| .* \|([^|]*)\|$", text))
+    built, found = rooms_of_build(), []
+    for room, depends in built.items():
+        listed = [name.strip() for name in told.get(room, "no row").split(",") if name.strip()]
+        if listed != depends:
+            found.append(f"docs/architecture.md: room {room} may include {', '.join(depends)}, says CMakeLists.txt")
+    return found + [f"docs/architecture.md: room {room} is not in CMakeLists.txt" for room in told if room not in built]
+
+
 def faults(experiments):
-    found = []
+    found = room_faults()
     leaves = [leaf for leaf, *_ in schema_leaves()]
     parts = sections()
     for page, title, named, text in parts:
