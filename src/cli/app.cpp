@@ -1,7 +1,7 @@
 #include "cli/app.hpp"
 
 #include "cli/command.hpp"
-#include "cli/exits.hpp"
+#include "cli/terminal/exits.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>

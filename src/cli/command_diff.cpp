@@ -1,6 +1,6 @@
-#include "cli/checks.hpp"
 #include "cli/command.hpp"
-#include "cli/machines.hpp"
+#include "cli/inputs/machines.hpp"
+#include "cli/terminal/checks.hpp"
 #include "machine/diff.hpp"
 #include "machine/json.hpp"
 

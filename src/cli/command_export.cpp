@@ -1,5 +1,5 @@
 #include "cli/command.hpp"
-#include "cli/machines.hpp"
+#include "cli/inputs/machines.hpp"
 #include "exports/exports.hpp"
 #include "machine/json.hpp"
 

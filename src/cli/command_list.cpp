@@ -1,6 +1,6 @@
 #include "cli/command.hpp"
-#include "cli/devices.hpp"
-#include "cli/papers.hpp"
+#include "cli/inputs/devices.hpp"
+#include "cli/inputs/papers.hpp"
 #include "device/cuda/cuda.hpp"
 #include "experiments/experiment.hpp"
 #include "models/model.hpp"

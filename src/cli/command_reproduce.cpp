@@ -1,8 +1,8 @@
 #include "cli/command.hpp"
-#include "cli/papers.hpp"
-#include "cli/progress.hpp"
-#include "reproduce/index.hpp"
-#include "reproduce/reproduce.hpp"
+#include "cli/inputs/papers.hpp"
+#include "cli/terminal/progress.hpp"
+#include "reproduce/papers/index.hpp"
+#include "reproduce/papers/reproduce.hpp"
 #include "scan/files.hpp"
 #include "units/file.hpp"
 

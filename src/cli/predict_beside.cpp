@@ -1,8 +1,8 @@
 #include "cli/predict_beside.hpp"
 
-#include "cli/devices.hpp"
-#include "cli/kernel_arguments.hpp"
-#include "cli/progress.hpp"
+#include "cli/inputs/devices.hpp"
+#include "cli/inputs/kernel_arguments.hpp"
+#include "cli/terminal/progress.hpp"
 #include "ptx/parser.hpp"
 #include "scan/files.hpp"
 #include "units/error.hpp"

@@ -1,7 +1,7 @@
 // `gputomo predict` beside measurement: kernels of the project, all of them or one, and the user's own.
 #pragma once
 
-#include "compare/kernel_comparison.hpp"
+#include "compare/kernels/comparison.hpp"
 #include "machine/machine.hpp"
 
 #include <cstdint>

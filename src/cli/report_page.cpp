@@ -1,6 +1,6 @@
 #include "cli/report_page.hpp"
 
-#include "cli/devices.hpp"
+#include "cli/inputs/devices.hpp"
 #include "experiments/experiment.hpp"
 
 #include <fmt/format.h>

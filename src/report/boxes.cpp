@@ -1,6 +1,6 @@
 #include "report/boxes.hpp"
 
-#include "report/text.hpp"
+#include "report/parts/text.hpp"
 
 #include <fmt/format.h>
 

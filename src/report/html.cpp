@@ -1,11 +1,11 @@
 #include "report/html.hpp"
 
 #include "report/compare/page.hpp"
+#include "report/parts/quantities.hpp"
+#include "report/parts/start.hpp"
 #include "report/picture.hpp"
 #include "report/plot/element.hpp"
-#include "report/quantities.hpp"
 #include "report/sections.hpp"
-#include "report/style.hpp"
 
 #include <fmt/format.h>
 
@@ -80,14 +80,6 @@ std::string first_screen(const machine::Machine& machine, const Facts& facts, co
 }
 
 }  // namespace
-
-std::string page_start(std::string_view title) {
-    return fmt::format(
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
-        "content='width=device-width,initial-scale=1'><title>gputomo: "
-        "{0}</title><style>{1}</style><h1>{0}</h1>",
-        escaped(title), kStyle);
-}
 
 std::string html(const machine::Machine& machine, const Page& page) {
     const Facts facts(machine);

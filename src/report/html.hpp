@@ -4,13 +4,12 @@
 
 #include "machine/machine.hpp"
 #include "report/modelled.hpp"
-#include "report/text.hpp"
+#include "report/parts/text.hpp"
 #include "results/estimate.hpp"
 
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gputomo::report {
@@ -51,8 +50,5 @@ struct Page {
 };
 
 [[nodiscard]] std::string html(const machine::Machine& machine, const Page& page);
-
-/// What each of gputomo's pages begins with: the head, its style and a heading.
-[[nodiscard]] std::string page_start(std::string_view title);
 
 }  // namespace gputomo::report

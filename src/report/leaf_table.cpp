@@ -1,6 +1,6 @@
 #include "report/leaf_table.hpp"
 
-#include "report/subsystems.hpp"
+#include "report/parts/subsystems.hpp"
 
 #include <fmt/format.h>
 

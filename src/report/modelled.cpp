@@ -1,8 +1,8 @@
 #include "report/modelled.hpp"
 
+#include "report/parts/text.hpp"
 #include "report/plot/element.hpp"
 #include "report/plot/vega.hpp"
-#include "report/text.hpp"
 #include "results/estimate.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "machine/machine.hpp"
-#include "report/text.hpp"
+#include "report/parts/text.hpp"
 
 #include <string>
 

@@ -2,8 +2,8 @@
 
 #include "report/leaf_table.hpp"
 #include "report/modelled.hpp"
+#include "report/parts/subsystems.hpp"
 #include "report/plot/element.hpp"
-#include "report/subsystems.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/ending.hpp"
+#include "cli/terminal/ending.hpp"
 
 #include "units/error.hpp"
 

@@ -5,7 +5,7 @@
 #include "report/compare/side_by_side.hpp"
 #include "report/compare/trends.hpp"
 #include "report/html.hpp"
-#include "report/quantities.hpp"
+#include "report/parts/quantities.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

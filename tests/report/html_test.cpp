@@ -2,9 +2,9 @@
 
 #include "machine/paths.hpp"
 #include "machines.hpp"
+#include "report/parts/text.hpp"
 #include "report/plot/vega.hpp"
 #include "report/sections.hpp"
-#include "report/text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "report/picture.hpp"
 
-#include "report/text.hpp"
+#include "report/parts/text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

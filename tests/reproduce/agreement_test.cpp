@@ -1,5 +1,5 @@
 // When a reproduced value says what was printed.
-#include "reproduce/agreement.hpp"
+#include "reproduce/papers/agreement.hpp"
 #include "fakes.hpp"
 
 #include <gtest/gtest.h>

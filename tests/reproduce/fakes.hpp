@@ -3,7 +3,7 @@
 
 #include "machine/json.hpp"
 #include "machine/paths.hpp"
-#include "reproduce/reproduce.hpp"
+#include "reproduce/papers/reproduce.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,6 @@
 // Functions of measured mixes: what they read, what they give on curves made by hand and on a small simulated GPU, and
 // what they refuse.
-#include "reproduce/mixes.hpp"
+#include "reproduce/measured/mixes.hpp"
 #include "fakes.hpp"
 #include "measure/mix/mix_sweeps.hpp"
 #include "measure/mix/mix_throughput.hpp"

@@ -1,6 +1,6 @@
 // Predictions of listings, rules of accesses and real kernels in expressions.
 #include "fakes.hpp"
-#include "reproduce/kernels.hpp"
+#include "reproduce/measured/kernels.hpp"
 #include "sim/simulator.hpp"
 
 #include <gmock/gmock.h>

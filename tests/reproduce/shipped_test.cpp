@@ -3,8 +3,8 @@
 #include "measure/mix/mix_sweeps.hpp"
 #include "measure/mix/mix_throughput.hpp"
 #include "models/model.hpp"
-#include "reproduce/agreement.hpp"
-#include "reproduce/mixes.hpp"
+#include "reproduce/measured/mixes.hpp"
+#include "reproduce/papers/agreement.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

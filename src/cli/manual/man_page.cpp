@@ -1,5 +1,5 @@
-#include "cli/exits.hpp"
 #include "cli/manual/outline.hpp"
+#include "cli/terminal/exits.hpp"
 
 #include <fmt/format.h>
 

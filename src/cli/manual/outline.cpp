@@ -1,7 +1,7 @@
 #include "cli/manual/outline.hpp"
 
-#include "cli/devices.hpp"
-#include "cli/papers.hpp"
+#include "cli/inputs/devices.hpp"
+#include "cli/inputs/papers.hpp"
 #include "experiments/experiment.hpp"
 #include "exports/exports.hpp"
 

@@ -2,9 +2,9 @@
 
 #include "report/compare/side_by_side.hpp"
 #include "report/compare/trends.hpp"
-#include "report/html.hpp"
+#include "report/parts/start.hpp"
+#include "report/parts/subsystems.hpp"
 #include "report/plot/element.hpp"
-#include "report/subsystems.hpp"
 
 #include <fmt/format.h>
 

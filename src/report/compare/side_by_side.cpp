@@ -1,8 +1,8 @@
 #include "report/compare/side_by_side.hpp"
 
 #include "machine/diff.hpp"
-#include "report/quantities.hpp"
-#include "report/subsystems.hpp"
+#include "report/parts/quantities.hpp"
+#include "report/parts/subsystems.hpp"
 
 #include <fmt/format.h>
 

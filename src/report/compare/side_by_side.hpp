@@ -1,7 +1,7 @@
 // Several machine descriptions beside each other, leaf by leaf.
 #pragma once
 
-#include "report/text.hpp"
+#include "report/parts/text.hpp"
 
 #include <span>
 #include <string>

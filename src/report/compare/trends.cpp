@@ -1,6 +1,6 @@
 #include "report/compare/trends.hpp"
 
-#include "report/quantities.hpp"
+#include "report/parts/quantities.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 #include "report/plot/element.hpp"
 
+#include "report/parts/text.hpp"
 #include "report/plot/drawer.hpp"
 #include "report/plot/series.hpp"
 #include "report/plot/svg.hpp"
 #include "report/plot/vega.hpp"
-#include "report/text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 #include "report/plot/svg.hpp"
 
+#include "report/parts/text.hpp"
 #include "report/plot/axis.hpp"
 #include "report/plot/series.hpp"
-#include "report/text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,81 @@
+#include "cli/inputs/devices.hpp"
+
+#include "cli/inputs/embedded_files.hpp"
+#include "device/cuda/cuda.hpp"
+#include "machine/json.hpp"
+#include "sim/completion.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+
+namespace gputomo::cli {
+namespace {
+
+constexpr std::string_view kDefaultMachine = "sim:gtx280";
+
+int cuda_index(const std::string& name) {
+    int index = -1;
+    const std::string_view digits = std::string_view(name).substr(5);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (error != std::errc{} || end != digits.data() + digits.size() || index < 0)
+        throw InputError(fmt::format("device '{}': expected a number after 'cuda:'", name));
+    return index;
+}
+
+}  // namespace
+
+sim::Noise noise_level(int level) {
+    switch (level) {
+        case 0: return {};
+        case 1: return {.jitter_cycles = 2, .outlier_fraction = 0.002};
+        case 2: return {.jitter_cycles = 4, .outlier_fraction = 0.01, .clock_drift = 0.001};
+        case 3: return {.jitter_cycles = 6, .outlier_fraction = 0.02, .clock_drift = 0.002};
+        default: throw InputError(fmt::format("--noise {}: expected 0 to 3", level));
+    }
+}
+
+std::vector<std::string> shipped_machines() {
+    std::vector<std::string> names;
+    for (const auto& machine : embedded_machines()) names.emplace_back(machine.name);
+    return names;
+}
+
+machine::Machine simulated_machine(const std::string& name) {
+    const std::string what = name.substr(4);
+    for (const auto& machine : embedded_machines())
+        if (machine.name == what) return machine::from_json(machine.text, name);
+    if (what.ends_with(".json")) return machine::load(what);
+    throw InputError(
+        fmt::format("device '{}': no such machine; expected sim:NAME with NAME one of {}, or sim:FILE.json", name,
+                    fmt::join(shipped_machines(), ", ")));
+}
+
+std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& name, std::uint64_t seed, int noise) {
+    if (!name.starts_with("sim:"))
+        throw InputError(fmt::format("device '{}': expected a simulated one, sim:NAME or sim:FILE.json", name));
+    try {
+        const auto [machine, assumed] = sim::completed(simulated_machine(name));
+        auto device = sim::make_device(machine, {.id = name, .seed = seed, .noise = noise_level(noise)});
+        if (!assumed.empty())
+            fmt::print(stderr, "note: {} leaves open what simulation needs; assumed: {}\n", name,
+                       fmt::join(assumed, "; "));
+        return device;
+    } catch (const InputError& e) {
+        const std::string what = e.what();
+        throw InputError(what.find(name.substr(4)) == std::string::npos ? fmt::format("device '{}': {}", name, what)
+                                                                        : what);
+    }
+}
+
+std::unique_ptr<device::Device> open_device(const std::string& name, std::uint64_t seed, int noise) {
+    if (name == "auto")
+        return open_device(device::cuda::count() > 0 ? "cuda:0" : std::string(kDefaultMachine), seed, noise);
+    if (name.starts_with("sim:")) return open_simulated(name, seed, noise);
+    if (name.starts_with("cuda:")) return device::cuda::open(cuda_index(name));
+    throw InputError(fmt::format("device '{}': expected cuda:N, sim:NAME, sim:FILE.json or auto", name));
+}
+
+}  // namespace gputomo::cli

@@ -1,0 +1,110 @@
+#include "cli/inputs/kernel_arguments.hpp"
+
+#include "ptx/names.hpp"
+#include "units/error.hpp"
+#include "units/file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+
+namespace gputomo::cli {
+namespace {
+
+/// Scalars by type name: what to append to the arguments.
+struct Scalar {
+    std::string_view type;
+    void (*add)(device::Arguments&, std::string_view text, const std::string& where);
+};
+template <class T>
+void add_scalar(device::Arguments& to, std::string_view text, const std::string& where) {
+    to.add(number<T>(text, where));
+}
+constexpr Scalar kScalars[] = {{"u32", add_scalar<std::uint32_t>}, {"s32", add_scalar<std::int32_t>},
+                               {"u64", add_scalar<std::uint64_t>}, {"s64", add_scalar<std::int64_t>},
+                               {"f32", add_scalar<float>},         {"f64", add_scalar<double>}};
+
+void add_buffer(const std::string& size_and_file, const std::string& where, device::Device& gpu, KernelArguments& to) {
+    const auto colon = size_and_file.find(':');
+    const auto bytes = number<std::int64_t>(std::string_view(size_and_file).substr(0, colon), where);
+    if (bytes <= 0) throw InputError(where + ": expected a positive number of bytes");
+    std::string content;
+    if (colon != std::string::npos)
+        content = read_file(size_and_file.substr(colon + 1), "the content of a buffer", std::size_t{4} << 30);
+    if (content.size() > static_cast<std::size_t>(bytes))
+        throw InputError(
+            fmt::format("{}: the file has {} bytes; expected no more than the buffer", where, content.size()));
+    auto& buffer = to.buffers.emplace_back(gpu, Bytes(bytes));
+    if (!content.empty()) buffer.write(std::span<const char>(content));
+    to.packed.add(buffer.address());
+}
+
+void add_argument(const std::string& text, device::Device& gpu, KernelArguments& to) {
+    const std::string where = "--arg " + text;
+    const auto colon = text.find(':');
+    if (colon == std::string::npos) throw InputError(where + ": expected TYPE:VALUE or buf:BYTES[:FILE]");
+    const std::string type = text.substr(0, colon), rest = text.substr(colon + 1);
+    if (type == "buf") return add_buffer(rest, where, gpu, to);
+    for (const auto& scalar : kScalars)
+        if (scalar.type == type) return scalar.add(to.packed, rest, where);
+    throw InputError(fmt::format("{}: no type '{}'; expected u32, s32, u64, s64, f32, f64 or buf", where, type));
+}
+
+std::string signature(const ptx::Kernel& kernel) {
+    std::string out;
+    for (const auto& parameter : kernel.parameters)
+        out += fmt::format("{}{} {}", out.empty() ? "" : ", ", ptx::name_of(parameter.type), parameter.name);
+    return fmt::format("{}({})", kernel.name, out);
+}
+
+}  // namespace
+
+KernelArguments kernel_arguments(const std::vector<std::string>& texts, const ptx::Kernel& kernel,
+                                 device::Device& gpu) {
+    if (texts.size() != kernel.parameters.size())
+        throw InputError(fmt::format("--arg: found {} of them; expected {}, for {}", texts.size(),
+                                     kernel.parameters.size(), signature(kernel)));
+    KernelArguments arguments;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        add_argument(texts[i], gpu, arguments);
+        const auto given = arguments.packed.bytes().size() - arguments.packed.offsets()[i];
+        const auto& parameter = kernel.parameters[i];
+        if (given != static_cast<std::size_t>(parameter.size.count()))
+            throw InputError(fmt::format("--arg {}: has {} bytes; expected the {} of {} in {}", texts[i], given,
+                                         parameter.size.count(), parameter.name, signature(kernel)));
+    }
+    return arguments;
+}
+
+device::Dim3 dimensions(std::string_view text, const std::string& option) {
+    const std::string where = fmt::format("{} {}", option, text);
+    device::Dim3 d;
+    std::string_view rest = text;
+    for (auto* to : {&d.x, &d.y, &d.z}) {
+        const auto comma = rest.find(',');
+        *to = number<std::uint32_t>(rest.substr(0, comma), where);
+        if (*to == 0) throw InputError(where + ": expected numbers of 1 or more");
+        if (comma == std::string_view::npos) return d;
+        rest.remove_prefix(comma + 1);
+    }
+    throw InputError(where + ": expected X[,Y,Z]");
+}
+
+const ptx::Kernel& find_kernel(const ptx::Module& module, const std::string& name, const std::string& file) {
+    const auto found = std::find_if(module.kernels.begin(), module.kernels.end(),
+                                    [&](const ptx::Kernel& k) { return k.name == name; });
+    if (found != module.kernels.end()) return *found;
+    std::vector<std::string_view> names;
+    for (const auto& kernel : module.kernels) names.emplace_back(kernel.name);
+    throw InputError(
+        fmt::format("{}: no kernel '{}'; expected {}", file, name,
+                    names.empty() ? "a file with an .entry" : fmt::format("one of {}", fmt::join(names, ", "))));
+}
+
+void refuse_number(std::string_view text, const std::string& where, std::string_view expected) {
+    throw InputError(fmt::format("{}: found '{}'; expected {}", where, text, expected));
+}
+
+}  // namespace gputomo::cli

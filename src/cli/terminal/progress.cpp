@@ -1,0 +1,61 @@
+#include "cli/terminal/progress.hpp"
+
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <utility>
+
+namespace gputomo::cli {
+namespace {
+
+/// Batch systems and time limits send SIGTERM.
+constexpr int kSignals[] = {SIGINT, SIGTERM};
+
+// A signal handler can reach nothing but a global.
+volatile std::sig_atomic_t interrupt_seen = 0;
+
+extern "C" void on_interrupt(int) { interrupt_seen = 1; }
+
+}  // namespace
+
+InterruptGuard::InterruptGuard() {
+    interrupt_seen = 0;
+    struct sigaction action = {};
+    action.sa_handler = on_interrupt;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the process at once
+    for (const int signal : kSignals) sigaction(signal, &action, nullptr);
+}
+InterruptGuard::~InterruptGuard() {
+    for (const int signal : kSignals) std::signal(signal, SIG_DFL);
+}
+bool InterruptGuard::interrupted() { return interrupt_seen != 0; }
+
+Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+Progress::~Progress() {
+    if (drawn_) fmt::print(stderr, "\r\033[K");
+}
+
+void Progress::show(double fraction, double seconds_left, std::string_view what) {
+    if (InterruptGuard::interrupted()) throw Interrupted("interrupted by the user");
+    if (quiet_) return;
+    if (terminal_) {
+        constexpr int kBar = 24;
+        const int full = static_cast<int>(fraction * kBar);
+        const std::string left = seconds_left < 0 ? "" : fmt::format(" {:.0f} s left", seconds_left);
+        fmt::print(stderr, "\r\033[K[{:#<{}}{:.<{}}] {:3.0f}%{} {:.60}", "", full, "", kBar - full, 100 * fraction,
+                   left, what);
+        drawn_ = true;
+        return;
+    }
+    std::string step(what.substr(0, what.find(':')));
+    if (step == last_) return;
+    last_ = std::move(step);
+    fmt::print(stderr, "{:3.0f}% {}\n", 100 * fraction, what);
+}
+
+}  // namespace gputomo::cli

@@ -1,0 +1,12 @@
+// The start of every HTML page that gputomo writes: head, style sheet and heading.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gputomo::report {
+
+/// An HTML page up to and including its h1 heading. `title` is plain text.
+[[nodiscard]] std::string page_start(std::string_view title);
+
+}  // namespace gputomo::report
