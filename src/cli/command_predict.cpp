@@ -2,13 +2,17 @@
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
 #include "cli/inputs/machines.hpp"
-#include "cli/predict_beside.hpp"
+#include "cli/terminal/help.hpp"
+#include "cli/terminal/progress.hpp"
+#include "compare/kernels/comparison.hpp"
+#include "compare/kernels/measurement.hpp"
 #include "machine/json.hpp"
 #include "predict/listing.hpp"
 #include "predict/prediction.hpp"
 #include "predict/ptx_code.hpp"
 #include "predict/sass_code.hpp"
 #include "ptx/parser.hpp"
+#include "scan/files.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
@@ -27,15 +31,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Options that put measured throughput beside the predicted one.
+struct MeasureOptions {
+    std::string device;       ///< empty measures nothing
+    std::string measured;     ///< file of an earlier measurement, instead of a device
+    std::string out;          ///< file to write what is measured of kernels/ to
+    std::string grid, block;  ///< X[,Y,Z]
+    std::vector<std::string> arguments;
+    std::int64_t shared = 0;  ///< bytes
+    std::uint64_t seed = 1;
+    int noise = 0;
+};
+
 struct PredictOptions {
     std::string file, kernel, machine;
     std::vector<std::string> trip_counts, taken, transactions, ways;
     double l1_hit_rate = 0, l2_hit_rate = 0;
-    BesideOptions beside;
+    MeasureOptions measure;
     bool json = false;
 };
 
-/// "NAME=N"
+/// Splits "NAME=NUMBER" at the last equals sign. Throws InputError.
 std::pair<std::string, double> assignment(const std::string& text, const std::string& option) {
     const std::string where = option + " " + text;
     const auto equals = text.rfind('=');
@@ -61,10 +77,10 @@ predict::Choices choices_from(const PredictOptions& options) {
                       .l1_hit_rate = options.l1_hit_rate,
                       .l2_hit_rate = options.l2_hit_rate};
     constexpr int kWarp = 32;
-    choices.dynamic_shared = options.beside.shared;
-    if (!options.beside.block.empty())
+    choices.dynamic_shared = options.measure.shared;
+    if (!options.measure.block.empty())
         choices.warps_of_block =
-            static_cast<int>((dimensions(options.beside.block, "--block").count() + kWarp - 1) / kWarp);
+            static_cast<int>((dimensions(options.measure.block, "--block").count() + kWarp - 1) / kWarp);
     return choices;
 }
 
@@ -75,7 +91,7 @@ predict::Code code_from(const PredictOptions& options) {
     return predict::code_from_ptx(ptx::parse_kernel(text, options.kernel, options.file), options.kernel, options.file);
 }
 
-/// JSON has no infinity: null where the throughput can't be reached.
+/// JSON has no infinity, so a throughput that cannot be reached is null.
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 Json worksheet_json(const predict::Worksheet& sheet) {
@@ -189,61 +205,107 @@ int print_comparisons(const PredictOptions& options, const std::vector<compare::
             Json{{"schema", "gputomo-kernel-comparison-1"}, {"kernels", compare::comparison_json(comparisons)}}.dump(
                 1));
     else
-        print(comparisons);
+        fmt::print("{}", compare::comparison_table(comparisons));
     return 0;
 }
 
-/// Kernels of the project where the name is one of theirs and no file.
-int run_workloads(const PredictOptions& options) {
-    return print_comparisons(
-        options, compare_workloads(options.file, options.beside, machine_named(options.machine), options.machine));
+using Workloads = std::vector<const measure::Workload*>;
+
+scan::MeasuredKernels measure_on_device(const MeasureOptions& options, const Workloads& workloads) {
+    const InterruptGuard guard;
+    if (!options.out.empty()) scan::check_writable_file(options.out);
+    const auto device = open_device(options.device, options.seed, options.noise);
+    Progress progress(false);
+    return compare::measure_workloads(
+        *device, workloads, [&](double fraction, std::string_view what) { progress.show(fraction, -1, what); },
+        [&](const scan::MeasuredKernels& measured) {
+            if (!options.out.empty()) scan::write_file(options.out, to_json(measured));
+        });
+}
+
+int run_workloads(const PredictOptions& options, const Workloads& workloads) {
+    const auto& measure = options.measure;
+    if (measure.device.empty() && measure.measured.empty())
+        throw InputError(fmt::format("predict {}: expected --device to measure on, or --measured FILE", options.file));
+    const auto machine = machine_named(options.machine);
+    const auto measured =
+        measure.measured.empty() ? measure_on_device(measure, workloads) : scan::load_kernels(measure.measured);
+    return print_comparisons(options,
+                             compare::compare_workloads(workloads, measured, machine, options.machine,
+                                                        measure.measured.empty() ? measure.device : measure.measured));
+}
+
+/// Measures the entry --kernel of the user's PTX file.
+scan::MeasuredKernel measure_entry(const PredictOptions& options) {
+    const auto& measure = options.measure;
+    if (measure.grid.empty() || measure.block.empty())
+        throw InputError("--device: expected --grid and --block with it, to launch the kernel");
+    const auto text = read_file(options.file, "a PTX file");
+    const auto parsed = ptx::parse(text, options.file);
+    const auto& signature = find_kernel(parsed, options.kernel, options.file);
+    const auto device = open_device(measure.device, measure.seed, measure.noise);
+    const auto module = device->load(text);
+    auto arguments = kernel_arguments(measure.arguments, signature, *device);
+    return compare::measure_kernel(*device, *module, options.kernel,
+                                   {dimensions(measure.grid, "--grid"), dimensions(measure.block, "--block"),
+                                    Bytes{measure.shared}, arguments.packed});
+}
+
+int print_prediction(const PredictOptions& options, const predict::Prediction& prediction) {
+    if (options.json)
+        fmt::print("{}\n", json_from(prediction).dump(1));
+    else
+        print_text(prediction);
+    return 0;
+}
+
+int print_beside(const PredictOptions& options, const compare::KernelComparison& comparison) {
+    if (options.json) {
+        Json json = json_from(comparison.prediction);
+        json["measured"] = compare::comparison_json({comparison}).at(0);
+        fmt::print("{}\n", json.dump(1));
+        return 0;
+    }
+    print_text(comparison.prediction);
+    fmt::print("\n{}", compare::comparison_table({comparison}));
+    return 0;
 }
 
 int run_prediction(const PredictOptions& options) {
-    if (!std::filesystem::exists(options.file) && names_workloads(options.file)) return run_workloads(options);
+    if (!std::filesystem::exists(options.file))
+        if (const auto workloads = compare::workloads_named(options.file); !workloads.empty())
+            return run_workloads(options, workloads);
     if (options.kernel.empty())
         throw InputError(fmt::format("--kernel: missing; expected an entry of {}", options.file));
     auto code = code_from(options);
     auto choices = choices_from(options);
     const auto machine = machine_named(options.machine);
-    if (options.beside.device.empty()) {
-        const auto prediction = predict::predict(std::move(code), machine, choices, options.machine);
-        if (options.json)
-            fmt::print("{}\n", json_from(prediction).dump(1));
-        else
-            print_text(prediction);
-        return 0;
-    }
-    const auto measured = measure_kernel(options.file, options.kernel, options.beside);
-    compare::hold_occupancy(choices, code.shared_bytes + options.beside.shared, measured, machine);
-    const auto prediction = predict::predict(std::move(code), machine, choices, options.machine);
-    const std::vector comparisons{compare::KernelComparison{prediction, measured}};
-    if (options.json) {
-        Json json = json_from(prediction);
-        json["measured"] = compare::comparison_json(comparisons).at(0);
-        fmt::print("{}\n", json.dump(1));
-        return 0;
-    }
-    print_text(prediction);
-    fmt::print("\n");
-    print(comparisons);
-    return 0;
+    if (options.measure.device.empty())
+        return print_prediction(options, predict::predict(std::move(code), machine, choices, options.machine));
+    const auto measured = measure_entry(options);
+    compare::hold_occupancy(choices, code.shared_bytes + options.measure.shared, measured, machine);
+    return print_beside(options, {predict::predict(std::move(code), machine, choices, options.machine), measured});
 }
 
-void add_beside(CLI::App& command, const std::shared_ptr<PredictOptions>& options) {
-    auto& beside = options->beside;
-    command.add_option("--device", beside.device, "measure the kernel there too: cuda:N, sim:NAME, sim:FILE.json");
-    command.add_option("--grid", beside.grid, "with --device: blocks, X[,Y,Z]");
-    command.add_option("--block", beside.block,
-                       "threads of a block, X[,Y,Z], which wait for each other at barriers and where blocks start");
-    command.add_option("--shared", beside.shared, "bytes of dynamic shared memory of a block")
+void add_measure_options(CLI::App& command, const std::shared_ptr<PredictOptions>& options) {
+    auto& measure = options->measure;
+    command.add_option("--device", measure.device,
+                       "also measure the kernel on this device: cuda:N, sim:NAME or sim:FILE.json");
+    command.add_option("--grid", measure.grid, "blocks of the measured launch, X[,Y,Z]; needed with --device");
+    command.add_option("--block", measure.block,
+                       "threads per block, X[,Y,Z]; decides which warps share barriers and start together; needed with "
+                       "--device");
+    command.add_option("--shared", measure.shared, "dynamic shared memory per block, in bytes (default: 0)")
         ->check(CLI::NonNegativeNumber);
-    command.add_option("--arg", beside.arguments, "with --device: TYPE:VALUE or buf:BYTES[:FILE], in order")
+    command
+        .add_option("--arg", measure.arguments,
+                    "one argument of the measured launch, in the kernel's order: TYPE:VALUE with TYPE u32, s32, u64, "
+                    "s64, f32 or f64, or buf:BYTES[:FILE]; given once for each")
         ->allow_extra_args(false);
-    command.add_option("--out", beside.out, "file for what is measured of the project's kernels");
-    command.add_option("--measured", beside.measured, "file that --out wrote, instead of --device");
-    command.add_option("--seed", beside.seed, "for what is drawn at random")->capture_default_str();
-    command.add_option("--noise", beside.noise, "measurement noise of a simulated GPU, 0 to 3")->capture_default_str();
+    command.add_option("--out", measure.out, "file to write the measured throughputs of built-in kernels to (JSON)");
+    command.add_option("--measured", measure.measured, "file that --out wrote, compared with instead of measuring");
+    command.add_option("--seed", measure.seed, kSeedHelp)->capture_default_str();
+    command.add_option("--noise", measure.noise, kNoiseHelp)->capture_default_str();
 }
 
 }  // namespace
@@ -251,30 +313,36 @@ void add_beside(CLI::App& command, const std::shared_ptr<PredictOptions>& option
 void add_predict(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<PredictOptions>();
     auto* command = parent.add_subcommand(
-        "predict", "Throughput of a kernel against occupancy, from PTX or a listing of machine code");
+        "predict", "Predict a kernel's throughput against occupancy, from PTX or a listing of machine code");
     command
         ->add_option("file", options->file,
-                     fmt::format("PTX, or what cuobjdump -sass or nvdisasm print; or kernels of the project: {}",
-                                 fmt::join(workload_names(), ", ")))
+                     fmt::format("PTX file, output of cuobjdump -sass or nvdisasm, or built-in kernels: {}",
+                                 fmt::join(compare::workload_names(), ", ")))
         ->required();
-    command->add_option("--kernel", options->kernel, "entry to predict");
-    command->add_option("--machine", options->machine, "machine.json, or sim:NAME for a shipped one")->required();
-    command->add_flag("--json", options->json, "as JSON");
-    command->add_option("--trip-count", options->trip_counts, "LABEL=N turns of the loop that starts there")
+    command->add_option("--kernel", options->kernel, "entry of the file; needed for files");
+    command->add_option("--machine", options->machine, kMachineHelp)->required();
+    command->add_flag("--json", options->json, "print JSON instead of text");
+    command
+        ->add_option("--trip-count", options->trip_counts,
+                     "LABEL=N: the loop that starts at LABEL runs N iterations; given once for each loop")
         ->allow_extra_args(false);
-    command->add_option("--taken", options->taken, "LABEL that conditional branches forward go to")
+    command
+        ->add_option("--taken", options->taken,
+                     "LABEL: conditional forward branches to LABEL are taken (default: not taken)")
         ->allow_extra_args(false);
     command
         ->add_option("--transactions", options->transactions,
-                     "LINE=N lines of 128 bytes that a warp's access in that line touches")
+                     "LINE=N: a warp's access in this line of the file touches N lines of 128 bytes")
         ->allow_extra_args(false);
-    command->add_option("--ways", options->ways, "LINE=N bank-conflict ways of the shared memory access in that line")
+    command
+        ->add_option("--ways", options->ways,
+                     "LINE=N: the shared-memory access in this line of the file has N-way bank conflicts")
         ->allow_extra_args(false);
-    command->add_option("--l1-hit", options->l1_hit_rate, "share of loads that hit in the SM's cache")
+    command->add_option("--l1-hit", options->l1_hit_rate, "share of loads that hit in the L1, 0 to 1")
         ->capture_default_str();
-    command->add_option("--l2-hit", options->l2_hit_rate, "share of the others that hit in the GPU's cache")
+    command->add_option("--l2-hit", options->l2_hit_rate, "share of L1 misses that hit in the L2, 0 to 1")
         ->capture_default_str();
-    add_beside(*command, options);
+    add_measure_options(*command, options);
     command->callback([&action, options] { action = [options] { return run_prediction(*options); }; });
 }
 

@@ -138,8 +138,8 @@ TEST_F(Models, EvaluateSaysWhereTheCuspIs) {  // beyond the warps that fit an H2
     const auto text = run({"evaluate", "--surface", source("tests/data/surfaces/8800gtx.json.gz"), "--machine",
                            source("machines/8800gtx.json")})
                           .out;
-    EXPECT_THAT(text, AllOf(HasSubstr("the cusp: where most warps are needed"),
-                            HasSubstr("not with any number that was tried, alpha 8: ")));
+    EXPECT_THAT(text, AllOf(HasSubstr("the cusp: the mix that needs the most warps"),
+                            HasSubstr("no tried number of warps is enough, alpha 8: ")));
 }
 
 TEST_F(Models, IssueSlotsAndForwardLatenciesExplainItsOtherMixes) {

@@ -3,20 +3,27 @@
 #include "models/evaluation.hpp"
 #include "predict/ptx_code.hpp"
 #include "ptx/parser.hpp"
+#include "units/error.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 namespace gputomo::compare {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Points = std::vector<std::pair<double, double>>;  ///< throughput by warps
+/// Warps per SM and throughput in warps per cycle, from few warps to many.
+using Points = std::vector<std::pair<double, double>>;
 
 constexpr double kWarp = 32;
 
+/// The warps at which the throughput reaches kHidden of the last point's for good. Below the first point it rises from
+/// 0.
 double needed(const Points& points) {
     const double target = models::kHidden * points.back().second;
     const auto short_of =
@@ -26,6 +33,7 @@ double needed(const Points& points) {
     return before.first + (point.first - before.first) * (target - before.second) / (point.second - before.second);
 }
 
+/// Relative error, the same for a ratio and its reciprocal.
 double error_of(double ratio) { return std::max(ratio, 1 / ratio) - 1; }
 
 struct Errors {
@@ -38,7 +46,7 @@ Errors errors_of(const std::vector<KernelComparison>& comparisons) {
         for (const auto& sample : comparison.measured.samples)
             errors.throughput.push_back(
                 error_of(warps_per_cycle_at(comparison.prediction, sample.warps) / sample.warps_per_cycle));
-        const auto warps = needed_warps(comparison);
+        const auto warps = needed_occupancy(comparison);
         errors.needed.push_back(error_of(warps.predicted / warps.measured));
     }
     std::ranges::sort(errors.throughput);
@@ -82,7 +90,7 @@ void hold_occupancy(predict::Choices& choices, std::int64_t own_shared, const sc
     };
 }
 
-NeededWarps needed_warps(const KernelComparison& comparison) {
+NeededOccupancy needed_occupancy(const KernelComparison& comparison) {
     Points measured, predicted;
     for (const auto& sample : comparison.measured.samples) {
         measured.emplace_back(sample.warps, sample.warps_per_cycle);
@@ -91,24 +99,48 @@ NeededWarps needed_warps(const KernelComparison& comparison) {
     return {needed(predicted), needed(measured)};
 }
 
-void print(const std::vector<KernelComparison>& comparisons) {
-    fmt::print("warps per 1000 cycles and SM\n  {:<20} {:>6} {:>10} {:>10} {:>8}\n", "kernel", "warps", "predicted",
-               "measured", "ratio");
+std::vector<KernelComparison> compare_workloads(const std::vector<const measure::Workload*>& workloads,
+                                                const scan::MeasuredKernels& measured, const machine::Machine& machine,
+                                                const std::string& origin, const std::string& measured_origin) {
+    std::vector<KernelComparison> comparisons;
+    for (const auto* workload : workloads) {
+        const auto found = std::ranges::find(measured.kernels, workload->id, &scan::MeasuredKernel::id);
+        if (found == measured.kernels.end()) continue;
+        auto predicted = predicted_workload(*workload);
+        hold_occupancy(predicted.choices, predicted.code.shared_bytes, *found, machine);
+        comparisons.push_back(
+            {predict::predict(std::move(predicted.code), machine, predicted.choices, origin), *found});
+    }
+    if (!comparisons.empty()) return comparisons;
+    std::string names;
+    for (const auto* workload : workloads) names += fmt::format("{}{}", names.empty() ? "" : ", ", workload->id);
+    throw InputError(fmt::format("{}: has no measured kernel of {}; expected at least one", measured_origin, names));
+}
+
+std::string comparison_table(const std::vector<KernelComparison>& comparisons) {
+    std::string text;
+    const auto out = std::back_inserter(text);
+    fmt::format_to(out, "throughput in warps per 1000 cycles and SM\n  {:<20} {:>6} {:>10} {:>10} {:>8}\n", "kernel",
+                   "warps", "predicted", "measured", "ratio");
     for (const auto& comparison : comparisons) {
         for (const auto& sample : comparison.measured.samples) {
             const double predicted = warps_per_cycle_at(comparison.prediction, sample.warps);
-            fmt::print("  {:<20} {:>6} {:>10.4g} {:>10.4g} {:>8.3f}\n", comparison.measured.id, sample.warps,
-                       1000 * predicted, 1000 * sample.warps_per_cycle, predicted / sample.warps_per_cycle);
+            fmt::format_to(out, "  {:<20} {:>6} {:>10.4g} {:>10.4g} {:>8.3f}\n", comparison.measured.id, sample.warps,
+                           1000 * predicted, 1000 * sample.warps_per_cycle, predicted / sample.warps_per_cycle);
         }
-        const auto warps = needed_warps(comparison);
-        fmt::print("  {:<20} {:>6} {:>10.1f} {:>10.1f} {:>8.3f}  limited by {}\n", "", "needed", warps.predicted,
-                   warps.measured, warps.predicted / warps.measured, comparison.prediction.limited_by);
+        const auto warps = needed_occupancy(comparison);
+        fmt::format_to(out, "  {:<20} {:>6} {:>10.1f} {:>10.1f} {:>8.3f}  limited by {}\n", "", "needed",
+                       warps.predicted, warps.measured, warps.predicted / warps.measured,
+                       comparison.prediction.limited_by);
     }
     const auto errors = errors_of(comparisons);
-    fmt::print(
-        "\nthroughput: median error {:.1f}%, largest {:.1f}%; needed occupancy: median {:.1f}%, largest {:.1f}%\n",
+    fmt::format_to(
+        out,
+        "\nerror of the throughput: median {:.1f}%, largest {:.1f}%; of the needed occupancy: median {:.1f}%, "
+        "largest {:.1f}%\n",
         100 * errors.throughput[errors.throughput.size() / 2], 100 * errors.throughput.back(),
         100 * errors.needed[errors.needed.size() / 2], 100 * errors.needed.back());
+    return text;
 }
 
 Json comparison_json(const std::vector<KernelComparison>& comparisons) {
@@ -119,7 +151,7 @@ Json comparison_json(const std::vector<KernelComparison>& comparisons) {
             points.push_back({{"warps", sample.warps},
                               {"predicted", warps_per_cycle_at(comparison.prediction, sample.warps)},
                               {"measured", sample.warps_per_cycle}});
-        const auto warps = needed_warps(comparison);
+        const auto warps = needed_occupancy(comparison);
         list.push_back({{"kernel", comparison.measured.id},
                         {"limited_by", comparison.prediction.limited_by},
                         {"warps_per_cycle", points},

@@ -1,6 +1,6 @@
 #include "compare/mixes/cusp.hpp"
 
-#include "compare/mixes/surface_mixes.hpp"
+#include "compare/mixes/judged_mixes.hpp"
 #include "models/cusp.hpp"
 #include "units/error.hpp"
 
@@ -15,10 +15,12 @@
 namespace gputomo::compare {
 namespace {
 
+/// A plot leaves out points that are not finite.
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view kModel = "volkov-basic";
 
-/// 1/8 to 512 in steps of the fourth root of 2: the curve is steep beside its top.
+/// Alphas from 1/8 to 512 in steps of the fourth root of 2. Larger steps would miss the top, beside which the curve is
+/// steep.
 std::set<double> intensities() {
     std::set<double> all;
     for (int i = -12; i <= 36; ++i) all.insert(std::exp2(i / 4.0));

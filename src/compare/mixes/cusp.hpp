@@ -1,4 +1,4 @@
-// Warps needed against arithmetic intensity, GPU by GPU, for a comparison.
+// Warps needed to hide latency against arithmetic intensity, one line per GPU, for a comparison report.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -11,9 +11,9 @@
 
 namespace gputomo::compare {
 
-/// Warps of an SM that hide the latencies of one 4-byte load and alpha adds at once, by the basic model (Volkov 2016,
-/// Fig. 4.5), of each machine that says enough; and the fewest that attained 90% of the peak where a surface of
-/// streaming loads was measured (Fig. 4.6). Empty where no machine says enough.
+/// Returns a plot of the warps per SM that hide the latencies of one 4-byte load and alpha adds together. Each machine
+/// with enough parameters has a line from the basic model (Volkov 2016, Fig. 4.5). A surface of streaming loads adds
+/// points: the fewest warps that attained 90% of the peak (Fig. 4.6). Empty where no machine has enough parameters.
 [[nodiscard]] std::vector<report::TrendPlot> cusp(const std::vector<std::pair<std::string, machine::Machine>>& machines,
                                                   const std::vector<measure::MixSurface>& surfaces);
 

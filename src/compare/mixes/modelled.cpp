@@ -1,6 +1,6 @@
 #include "compare/mixes/modelled.hpp"
 
-#include "compare/mixes/surface_mixes.hpp"
+#include "compare/mixes/judged_mixes.hpp"
 #include "models/evaluation.hpp"
 #include "units/error.hpp"
 
@@ -14,13 +14,13 @@ namespace {
 using measure::MixAccess;
 
 constexpr int kChains = 1;
-/// Lines before the reader chooses others: what fits best, and the thesis's.
+/// Models shown before the reader chooses others: the one that fits best, and the thesis's basic model (Volkov 2016).
 constexpr std::string_view kShown[] = {"shared-turns", "volkov-basic"};
 
 struct AccessTitle {
     std::string_view title;
     MixAccess access;
-    std::optional<models::Access> judged;  ///< as models know it
+    std::optional<models::Access> judged;  ///< the models' name of this access; empty where they have none
 };
 constexpr AccessTitle kAccesses[] = {
     {"streaming loads from DRAM", MixAccess::global, models::Access::global},
@@ -29,10 +29,10 @@ constexpr AccessTitle kAccesses[] = {
     {"loads from shared memory", MixAccess::shared, models::Access::shared},
     {"loads from shared memory with two-way conflicts", MixAccess::shared_conflict, std::nullopt},
     {"reciprocal square roots", MixAccess::sfu, models::Access::sfu},
-    {"products of matrices, 16 x 8 x 16 of half precision", MixAccess::tensor, models::Access::tensor},
+    {"matrix multiply-accumulates (MMA), 16 x 8 x 16 in half precision", MixAccess::tensor, models::Access::tensor},
 };
 
-/// Those to show first, then the others in the catalogue's order.
+/// The models shown first, then the others in the catalogue's order.
 std::vector<const models::Model*> models_in_order() {
     std::vector<const models::Model*> order;
     for (const auto shown : kShown) order.push_back(&models::find_model(shown));
@@ -41,7 +41,7 @@ std::vector<const models::Model*> models_in_order() {
     return order;
 }
 
-/// Measured at every occupancy, those included at which schedulers have unequal numbers of warps.
+/// The surface's mixes at every occupancy, including those that give schedulers unequal numbers of warps.
 std::vector<report::ModelledMix> measured_mixes(const measure::MixSurface& surface, MixAccess access) {
     std::vector<report::ModelledMix> mixes;
     for (const auto& curve : surface.curves) {
@@ -60,11 +60,11 @@ std::vector<report::ModelledMix> measured_mixes(const measure::MixSurface& surfa
     return mixes;
 }
 
-/// Lays the models over mixes that were measured.
+/// Adds to each measured mix what every model estimates for it.
 void add_models(report::ModelledAccess& access, const measure::MixSurface& surface, models::Parameters parameters) {
     const auto judged = judged_mixes(surface, {.chains = kChains, .alphas = {}}, parameters);
     if (judged.empty() || parameters.memory.throughput == 0) {
-        access.why_no_models = "the surface has no accesses alone";
+        access.why_no_models = "the surface has no curve of accesses alone (alpha 0), which the models need";
         return;
     }
     const auto evaluations = models::evaluate(parameters, judged);
@@ -89,7 +89,7 @@ void add_access(report::Modelled& all, const AccessTitle& row, const measure::Mi
     if (std::ranges::any_of(all.accesses, [&](const auto& other) { return other.id == id; })) return;
     auto& access = all.accesses.emplace_back(report::ModelledAccess{.id = id,
                                                                     .title = std::string(row.title),
-                                                                    .why_no_models = "none knows this access",
+                                                                    .why_no_models = "no model covers this access",
                                                                     .mixes = std::move(mixes),
                                                                     .mean_error = {}});
     if (!row.judged) return;

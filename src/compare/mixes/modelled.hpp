@@ -1,4 +1,4 @@
-// Measured surfaces of throughput with the models of latency hiding over them, for a report.
+// Measured throughput surfaces with models of latency hiding drawn over them, for the report of one GPU.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -9,8 +9,8 @@
 
 namespace gputomo::compare {
 
-/// What the surfaces have with one chain in a warp. The models' parameters are the machine's; where it lacks one, the
-/// mixes come without models.
+/// Returns the surfaces' mixes with one dependence chain per warp. The models take their parameters from `machine`;
+/// where it lacks one, the mixes come without models and say which parameter is missing.
 [[nodiscard]] report::Modelled modelled(const std::vector<measure::MixSurface>& surfaces,
                                         const machine::Machine& machine);
 

@@ -1,4 +1,4 @@
-#include "compare/mixes/surface_mixes.hpp"
+#include "compare/mixes/judged_mixes.hpp"
 
 #include "measure/mix/mix_sweeps.hpp"
 
@@ -9,8 +9,8 @@ namespace {
 
 bool is_alone(const measure::MixShape& shape) { return shape.arithmetic_only || shape.alpha == 0; }
 
-/// Instructions per cycle by warps; with `latencies`, cycles of each by instructions per cycle, up to the peak
-/// (Little's law; Volkov 2016, 3.4).
+/// Fills `throughput` with instructions per cycle by warps. With `latencies`, it also fills the latency in cycles by
+/// instructions per cycle, up to the peak (Little's law; Volkov 2016, 3.4).
 void read_alone(const measure::MixCurve& curve, models::Curve& throughput, models::Curve* latencies) {
     double most = 0;
     for (const auto& sample : curve.samples) {
@@ -22,7 +22,7 @@ void read_alone(const measure::MixCurve& curve, models::Curve& throughput, model
     }
 }
 
-/// The most accesses per cycle and SM with any number of chains.
+/// The highest measured rate of accesses alone with any number of chains, in accesses per cycle and SM.
 double best_alone(const measure::MixSurface& surface, measure::MixAccess access) {
     double most = 0;
     for (const auto& curve : surface.curves)
@@ -31,18 +31,18 @@ double best_alone(const measure::MixSurface& surface, measure::MixAccess access)
     return most;
 }
 
-/// Cycles of an access, where the fewest that were tried are under way (Little's law); 0 where there are no accesses
-/// alone.
+/// Latency of an access in cycles at the smallest measured number in flight (Little's law); 0 where the surface has no
+/// curve of accesses alone.
 double latency_alone(const measure::MixSurface& surface, measure::MixAccess access) {
     int fewest = 0;
     double latency = 0;
     for (const auto& curve : surface.curves) {
         if (curve.shape.arithmetic_only || curve.shape.alpha != 0 || curve.shape.access != access) continue;
         for (const auto& sample : curve.samples) {
-            const int under_way = sample.warps * curve.shape.chains;
-            if (fewest > 0 && under_way >= fewest) continue;
-            fewest = under_way;
-            latency = under_way / sample.instructions_per_cycle;
+            const int in_flight = sample.warps * curve.shape.chains;
+            if (fewest > 0 && in_flight >= fewest) continue;
+            fewest = in_flight;
+            latency = in_flight / sample.instructions_per_cycle;
         }
     }
     return latency;
