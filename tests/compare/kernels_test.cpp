@@ -66,9 +66,9 @@ TEST(NeededOccupancy, IsWhereTheThroughputStaysHigh) {
 
 TEST(HeldOccupancy, TakesSharedMemoryBelowTheMostMeasuredBlocks) {
     machine::Machine machine;
-    machine.shared.capacity = std::int64_t{64} << 10;
-    machine.shared.max_per_block = std::int64_t{32} << 10;
-    machine.shared.block_overhead = std::int64_t{1024};
+    machine.shared.capacity.set(64 << 10);
+    machine.shared.max_per_block.set(32 << 10);
+    machine.shared.block_overhead.set(1024);
     predict::Choices choices;
     hold_occupancy(choices, 256, measured("k", {{.blocks = 4, .warps = 16, .warps_per_cycle = 1}}), machine);
     EXPECT_EQ(choices.holding(4), 256) << "what the kernel needs";

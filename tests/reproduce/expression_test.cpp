@@ -122,8 +122,8 @@ TEST(Expression, RefusesWhatItCannotReadAndSaysWhere) {
     EXPECT_EQ(refusal("1 2"), "\"1 2\": at character 3: found '2'; expected an operator or the end");
     EXPECT_THAT(refusal("2 * shared.colour"),
                 HasSubstr("at character 5: found 's'; expected a function, or a leaf of the machine description"));
-    EXPECT_THAT(refusal("colour(1)"), HasSubstr("a function that there is"));
-    EXPECT_THAT(refusal("at(1)"), HasSubstr("at of 3 to 3 arguments"));
+    EXPECT_THAT(refusal("colour(1)"), HasSubstr("a function that exists"));
+    EXPECT_THAT(refusal("at(1)"), HasSubstr("at with 3 arguments"));
     EXPECT_THAT(refusal("absent(1)"), HasSubstr("expected absent(leaf)"));
     EXPECT_THAT(refusal("column('a', 'b')"), HasSubstr("column('experiment', 'trace', 'column')"));
     EXPECT_THAT(refusal("'open"), HasSubstr("a closing quote"));

@@ -70,7 +70,7 @@ TEST(Paper, HasListingsThatRowsPredict) {
     };
     const std::string two = R"("listings":{"two":["FADD R1, R1, R2","EXIT"]},)";
     EXPECT_EQ(paper_from_json(with(two), "p.json").listings.at("two"), "FADD R1, R1, R2\nEXIT");
-    EXPECT_THAT(refusal(with("")), HasSubstr("expected a listing that the paper has, not 'two'"));
+    EXPECT_THAT(refusal(with("")), HasSubstr("expected the name of a listing, not 'two'"));
     EXPECT_THAT(refusal(with(replaced(two, "EXIT", "fadd"))), HasSubstr("two:2: found '"));
     EXPECT_THAT(refusal(with(replaced(two, "EXIT", "HMMA R1, R2"))), HasSubstr("two:2: 'HMMA' can't be predicted"));
     EXPECT_THAT(refusal(with(R"("listings":{"two":"EXIT"},)")),

@@ -86,7 +86,7 @@ TEST(Predictions, NeedWhatTheyReadAndNothingElse) {
 
 TEST(Predictions, RefuseWhatIsNotThere) {
     EXPECT_THAT(refusal("predict('chain')"), HasSubstr("expected predict('LISTING', 'QUANTITY', ...)"));
-    EXPECT_THAT(refusal("predict('chains', 'latency')"), HasSubstr("a listing that the paper has, not 'chains'"));
+    EXPECT_THAT(refusal("predict('chains', 'latency')"), HasSubstr("the name of a listing, not 'chains'"));
     EXPECT_THAT(refusal("predict('chain', 'colour')"),
                 AllOf(HasSubstr("one of 'issue_times', 'latency'"), HasSubstr("'rate'")));
     EXPECT_THAT(refusal("predict('chain', 'latency', 1)"),
@@ -144,7 +144,7 @@ TEST(Kernels, AreMeasuredWhereRowsNameThem) {
 TEST(Kernels, AreThoseOfTheProject) {
     EXPECT_THAT(refusal("kernel_rate('fft')"), AllOf(HasSubstr("one of 'vector_add'"), HasSubstr("'reduce'")));
     EXPECT_THAT(refusal("kernel_rate(1)"), HasSubstr("expected kernel_rate('ID')"));
-    EXPECT_THAT(refusal("kernel_time('vector_add')"), HasSubstr("a function that there is"));
+    EXPECT_THAT(refusal("kernel_time('vector_add')"), HasSubstr("a function that exists"));
     const auto device = sim::make_device(testing::machine_of({.machine = "gtx680"}), {.id = "sim:gtx680"});
     const auto record = measure_kernels(*device, {"fft"}, [](double, std::string_view) {});
     EXPECT_EQ(record.status, scan::Status::failed);

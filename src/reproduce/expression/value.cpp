@@ -1,6 +1,9 @@
 #include "reproduce/expression/value.hpp"
 
+#include "reproduce/expression/value_json.hpp"
+
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <array>
 #include <cmath>
@@ -8,7 +11,7 @@
 namespace gputomo::reproduce {
 namespace {
 
-/// Up to 2^53 a double holds every whole number.
+/// A double holds every whole number up to 2^53 exactly; larger ones are written as other numbers are.
 constexpr double kLargestWhole = 9007199254740992.0;
 
 Json number_json(double number) {

@@ -4,6 +4,9 @@
 
 #include "machine/paths.hpp"
 #include "reproduce/expression/expression.hpp"
+#include "reproduce/expression/value_json.hpp"
+
+#include <nlohmann/json.hpp>
 
 #include <map>
 #include <optional>
