@@ -10,8 +10,8 @@ function(gputomo_embed_files target place folder extension)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     get_filename_component(name ${file} NAME_WE)
     file(READ ${file} text)
-    # String literals have a length limit in some compilers: split into lines. The length comes from sizeof, since counting
-    # the characters of a large file exceeds what compilers evaluate at compile time.
+    # Some compilers limit the length of a string literal, so each line is one of its own. The length comes from sizeof,
+    # because counting the characters of a large file exceeds what compilers evaluate at compile time.
     string(REPLACE "\\" "\\\\" text "${text}")
     string(REPLACE "\"" "\\\"" text "${text}")
     string(REPLACE "\n" "\\n\"\n    \"" text "${text}")
@@ -36,5 +36,29 @@ std::span<const EmbeddedFile> embedded_@folder@() { return kFiles; }
 
 }  // namespace gputomo::@room@
 " @ONLY)
+  target_sources(${target} PRIVATE ${source})
+endfunction()
+
+# gputomo_embed_text(TARGET FILE HEADER FUNCTION): builds the text of src/FILE into TARGET as FUNCTION(), which HEADER
+# declares in the namespace of the room that HEADER lies in. Style sheets and scripts are edited as files of their own.
+function(gputomo_embed_text target file header function)
+  set(path ${CMAKE_SOURCE_DIR}/src/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  string(REGEX REPLACE "/.*" "" room ${header})
+  file(READ ${path} text)
+  string(REPLACE "\\" "\\\\" text "${text}")
+  string(REPLACE "\"" "\\\"" text "${text}")
+  string(REPLACE "\n" "\\n\"\n    \"" text "${text}")
+  string(CONCAT code "#include \"${header}\"\n\nnamespace gputomo::${room} {\nnamespace {\n"
+    "constexpr char kText[] =\n    \"${text}\";\n}  // namespace\n\n"
+    "std::string_view ${function}() { return {kText, sizeof kText - 1}; }\n\n}  // namespace gputomo::${room}\n")
+  set(source ${CMAKE_BINARY_DIR}/generated/${function}.cpp)
+  set(before "")
+  if(EXISTS ${source})
+    file(READ ${source} before)
+  endif()
+  if(NOT "${before}" STREQUAL "${code}")
+    file(WRITE ${source} "${code}")
+  endif()
   target_sources(${target} PRIVATE ${source})
 endfunction()

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <ostream>
 #include <regex>
 #include <set>
 
@@ -90,23 +91,35 @@ bool reads_traces(const Entry& entry) {
                        [](const auto& of) { return !of.second.experiments.empty() || !of.second.kernels.empty(); });
 }
 
-struct Expected {
-    std::size_t entries;
-    std::ptrdiff_t rows;  ///< at least
+/// What a paper's file holds: entries, those with a recipe, and rows (a recipe has one for each GPU it is tried on).
+struct Counts {
+    std::size_t entries = 0, recipes = 0, rows = 0;
+    bool operator==(const Counts&) const = default;
 };
 
-TEST_F(Shipped, PapersHaveAllTheirEntriesAndEnoughRows) {
-    const std::map<std::string, Expected> expected{
-        {"wong2010", {319, 200}}, {"mei2014", {153, 80}}, {"lashgar2015", {96, 40}}};
-    for (const auto& [id, counts] : expected) {
-        const auto paper = std::ranges::find(papers_, id, &Paper::id);
-        ASSERT_NE(paper, papers_.end()) << id;
-        EXPECT_EQ(paper->entries.size(), counts.entries) << id;
-        EXPECT_GE(std::count_if(paper->entries.begin(), paper->entries.end(),
-                                [](const Entry& entry) { return entry.recipe.has_value(); }),
-                  counts.rows)
-            << id;
-    }
+void PrintTo(const Counts& counts, std::ostream* out) {
+    *out << counts.entries << " entries, " << counts.recipes << " recipes, " << counts.rows << " rows";
+}
+
+Counts counts_of(const Paper& paper) {
+    Counts counts{.entries = paper.entries.size()};
+    std::vector<const Entry*> tried;
+    for (const auto& entry : paper.entries)
+        if (entry.recipe) tried.push_back(&entry);
+    counts.recipes = tried.size();
+    counts.rows = rows_of(tried, {}).size();
+    return counts;
+}
+
+/// A row that is dropped, or no longer tried on one of its GPUs, would not show in the share of rows that agree.
+TEST_F(Shipped, PapersHaveAllTheirEntriesAndRows) {
+    const std::map<std::string, Counts> expected{{"wong2010", {319, 273, 273}},
+                                                 {"mei2014", {153, 124, 152}},
+                                                 {"lashgar2015", {96, 53, 57}},
+                                                 {"volkov2016", {924, 785, 1048}}};
+    std::map<std::string, Counts> found;
+    for (const auto& paper : papers_) found[paper.id] = counts_of(paper);
+    EXPECT_EQ(found, expected) << "a paper that gains entries needs larger numbers here";
 }
 
 TEST_F(Shipped, GpusAreDescribed) {

@@ -1,6 +1,5 @@
 #include "report/parts/start.hpp"
 
-#include "report/parts/style.hpp"
 #include "report/parts/text.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +11,7 @@ std::string page_start(std::string_view title) {
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
         "content='width=device-width,initial-scale=1'><title>gputomo: "
         "{0}</title><style>{1}</style><h1>{0}</h1>",
-        escaped(title), kStyle);
+        escaped(title), page_css());
 }
 
 }  // namespace gputomo::report

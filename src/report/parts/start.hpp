@@ -9,4 +9,7 @@ namespace gputomo::report {
 /// An HTML page up to and including its h1 heading. `title` is plain text.
 [[nodiscard]] std::string page_start(std::string_view title);
 
+/// The style sheet of every page: page.css, embedded by the build.
+[[nodiscard]] std::string_view page_css();
+
 }  // namespace gputomo::report

@@ -89,7 +89,7 @@ std::string plot_scripts(std::string_view page) {
     return fmt::format(
         "<p class=m>Plots: drag to move, Ctrl and the wheel to zoom, double-click to go back. Drawn with "
         "Vega-Lite.</p><script>{}</script><script>{}</script>",
-        vega_scripts(), kDrawer);
+        vega_scripts(), drawer_script());
 }
 
 }  // namespace gputomo::report

@@ -70,7 +70,7 @@ std::string line_of(const PaperResults& of) {
 }  // namespace
 
 std::string index_page(const std::vector<PaperResults>& papers) {
-    std::string out = report::page_start("Papers measured again") + std::string(kPageStyle);
+    std::string out = report::page_start("Papers measured again") + fmt::format("<style>{}</style>", papers_css());
     out +=
         "<p>What papers published, measured again by experiments that know nothing of the GPU, on simulated GPUs. A "
         "paper's page has each published value "

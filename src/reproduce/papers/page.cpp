@@ -149,7 +149,7 @@ std::string discrepancies(const Paper& paper) {
 
 std::string results_page(const Reproduction& reproduction) {
     const auto& paper = *reproduction.paper;
-    std::string out = report::page_start(paper.title) + std::string(kPageStyle);
+    std::string out = report::page_start(paper.title) + fmt::format("<style>{}</style>", papers_css());
     out += fmt::format("<nav><a href='index.html'>All papers</a></nav><p>{}. {}, {}.</p>",
                        escaped(fmt::format("{}", fmt::join(paper.authors, ", "))), escaped(paper.venue), paper.year);
     out += fmt::format("<div class=cards><div class=card><b>{} of {}</b><span>published values agree</span></div>",

@@ -1,0 +1,220 @@
+// Turns each figure of a page into a zoomable plot. A plot is drawn when it comes into view, and again when the colour
+// scheme or the choice of models changes. Zooming takes Ctrl + wheel, so that the wheel alone still scrolls the page.
+// The data stand as JSON in the script element behind each figure (report/plot/element.cpp writes them).
+(() => {
+  const dark = matchMedia("(prefers-color-scheme:dark)"),
+    drawn = new Set(),
+    choices = [...document.querySelectorAll("input[data-model]")];
+  const colours = ["#2f6fde", "#d9622b", "#2a9d63", "#a04bc4", "#b08a1e", "#5b6b7b"],
+    dashes = [
+      [1, 0],
+      [7, 3],
+      [2, 2],
+      [8, 2, 2, 2],
+    ];
+  const zoom = () => [{ name: "zoom", select: { type: "interval", zoom: "wheel![event.ctrlKey]" }, bind: "scales" }];
+  // A Vega expression: sizes with the largest binary unit that is not above them.
+  const bytesLabel = [
+    "datum.value>=1073741824?format(datum.value/1073741824,'.4~g')+' GiB'",
+    "datum.value>=1048576?format(datum.value/1048576,'.4~g')+' MiB'",
+    "datum.value>=1024?format(datum.value/1024,'.4~g')+' KiB'",
+    "format(datum.value,'.4~g')",
+  ].join(":");
+  // `c` is a column: its name, unit and kind of scale.
+  const axis = (c) => ({
+    labelOverlap: "greedy",
+    labelSeparation: 6,
+    title: c.name + (c.unit ? ", " + c.unit : ""),
+    labelExpr: (c.unit || c.name) === "bytes" ? bytesLabel : undefined,
+  });
+  const scale = (c) => (c.log ? { type: "log", base: 2, nice: false } : { zero: c.zero });
+  // The layers of a plot with models: measured points, and a line for each model whose box is checked. A model keeps
+  // its colour and dashes whatever else is chosen.
+  function overlay(data, ink, width) {
+    const lines = data.series.filter((s) => s.as === "line").map((s) => s.name),
+      chosen = lines.filter((n) => !choices.length || choices.some((c) => c.checked && c.dataset.model === n)),
+      measured = data.series.filter((s) => s.as !== "line").map((s) => s.name);
+    const known = data.models.filter((m) => chosen.includes(m)),
+      domain = [...measured, ...known],
+      look = (n, of) => of(data.models.indexOf(n));
+    const colour = {
+      field: "series",
+      type: "nominal",
+      scale: {
+        domain,
+        range: domain.map((n) => (measured.includes(n) ? ink : look(n, (i) => colours[i % colours.length]))),
+      },
+      legend: {
+        title: null,
+        orient: "top",
+        columns: Math.max(2, Math.floor(width / 160)),
+        symbolType: "stroke",
+        symbolStrokeWidth: 2,
+      },
+    };
+    const dash = {
+      field: "series",
+      type: "nominal",
+      scale: {
+        domain,
+        range: domain.map((n) =>
+          measured.includes(n) ? [1, 0] : look(n, (i) => dashes[Math.floor(i / colours.length) % dashes.length]),
+        ),
+      },
+      legend: colour.legend,
+    };
+    const of = (name) => ({ filter: { field: "series", oneOf: name } });
+    return [
+      {
+        params: zoom(),
+        transform: [of(known)],
+        mark: { type: "line", strokeWidth: 1.8, clip: true },
+        encoding: { color: colour, strokeDash: dash },
+      },
+      {
+        transform: [of(measured)],
+        mark: { type: "point", filled: true, size: 24, opacity: 1, clip: true },
+        encoding: { color: colour },
+      },
+    ];
+  }
+  // The distinct places of a map along one axis, and the edges of the cell around a place. A cell is as wide as the
+  // smallest distance between two places, in the logarithm where the axis is logarithmic.
+  function cells(values, c, of) {
+    const at = [...new Set(values.map(of))].sort((a, b) => a - b),
+      f = c.log ? Math.log2 : (v) => v,
+      g = c.log ? (v) => 2 ** v : (v) => v;
+    const least = Math.min(...at.slice(1).map((v, i) => f(v) - f(at[i])));
+    return { count: at.length, edge: (v, side) => g(f(v) + (side * least) / 2) };
+  }
+  // Draws a map as cells without gaps. It stays one of single squares where fewer than two thirds of the cells have a
+  // value.
+  function fill(spec, values, data) {
+    const x = cells(values, data.x, (v) => v.x),
+      y = cells(values, data.y, (v) => v.y);
+    if (x.count < 2 || y.count < 2 || x.count * y.count > 1.5 * values.length) return;
+    values.forEach((v) =>
+      Object.assign(v, { left: x.edge(v.x, -1), right: x.edge(v.x, 1), low: y.edge(v.y, -1), high: y.edge(v.y, 1) }),
+    );
+    const { encoding: e } = spec;
+    spec.mark = { type: "rect", clip: true, strokeWidth: 0.7 };
+    e.stroke = e.color;
+    e.x = { ...e.x, field: "left", scale: { ...e.x.scale, zero: false, nice: false } };
+    e.y = { ...e.y, field: "low", scale: { ...e.y.scale, zero: false, nice: false } };
+    e.x2 = { field: "right" };
+    e.y2 = { field: "high" };
+  }
+  // Draws the figure `box` from its data.
+  function draw(box) {
+    const data = JSON.parse(box.nextElementSibling.textContent),
+      ink = getComputedStyle(document.body).color;
+    const values = data.series.flatMap((s) =>
+      s.x.map((x, i) => ({
+        x,
+        y: s.y[i],
+        series: s.name,
+        ...(s.shade ? { shade: s.shade[i] } : {}),
+        ...(s.until ? { until: s.until[i] } : {}),
+      })),
+    );
+    if (data.series.length > 1 && data.y.unit && !data.split) data.y = { ...data.y, name: data.y.unit, unit: "" };
+    const spec = {
+      width: "container",
+      height: 260,
+      background: null,
+      data: { values },
+      autosize: { type: "fit", contains: "padding" },
+      params: zoom(),
+      mark: data.until
+        ? { type: "bar", orient: "horizontal", size: 6, opacity: 0.6 }
+        : data.shade
+          ? { type: "square", filled: true, size: 45, opacity: 1 }
+          : data.line
+            ? { type: "line", point: { size: 22 }, strokeWidth: 1.2 }
+            : { type: "point", filled: true, size: 22 },
+      encoding: {
+        ...(data.until ? { x2: { field: "until" } } : {}),
+        x: { field: "x", type: "quantitative", scale: scale(data.x), axis: axis(data.x) },
+        y: { field: "y", type: "quantitative", scale: scale(data.y), axis: axis(data.y) },
+        color: data.shade
+          ? {
+              field: "shade",
+              type: "quantitative",
+              scale: { scheme: "viridis", type: "symlog" },
+              legend: {
+                title: data.shade.name + (data.shade.unit ? ", " + data.shade.unit : ""),
+                orient: "top",
+                titleColor: ink,
+              },
+            }
+          : {
+              field: "series",
+              type: "nominal",
+              sort: null,
+              legend:
+                data.series.length > 1
+                  ? { title: null, orient: "top", columns: Math.max(2, Math.floor(box.clientWidth / 100)) }
+                  : null,
+            },
+        tooltip: [
+          { field: "series", title: "series" },
+          { field: "x", title: data.x.name },
+          { field: "y", title: data.y.name },
+          ...(data.shade ? [{ field: "shade", title: data.shade.name }] : []),
+          ...(data.until ? [{ field: "until", title: data.until.name }] : []),
+        ],
+      },
+      config: {
+        font: "system-ui, sans-serif",
+        range: { category: colours },
+        axis: {
+          labelColor: ink,
+          titleColor: ink,
+          tickColor: "#8795a5",
+          domainColor: "#8795a5",
+          gridColor: dark.matches ? "#33404d" : "#d8dfe6",
+        },
+        legend: { labelColor: ink },
+        view: { stroke: null },
+      },
+    };
+    if (data.shade) fill(spec, values, data);
+    if (data.models) {
+      const { x, y, tooltip } = spec.encoding,
+        all = data.series.flatMap((s) => s.x);
+      x.scale = { ...x.scale, domain: [data.x.log ? Math.min(...all) : 0, Math.max(...all)] };
+      delete spec.params;
+      delete spec.mark;
+      spec.encoding = { x, y, tooltip };
+      spec.layer = overlay(data, ink, box.clientWidth);
+    }
+    return vegaEmbed(box, spec, {
+      renderer: "svg",
+      actions: { export: true, source: false, compiled: false, editor: false },
+      downloadFileName: box.dataset.name,
+      tooltip: { theme: dark.matches ? "dark" : "light" },
+    }).then(() => {
+      box.dataset.drawn = "yes";
+      drawn.add(box);
+    });
+  }
+  const watcher = new IntersectionObserver(
+    (entries) => {
+      for (const e of entries)
+        if (e.isIntersecting) {
+          watcher.unobserve(e.target);
+          draw(e.target);
+        }
+    },
+    { rootMargin: "200px" },
+  );
+  document.querySelectorAll(".plot").forEach((box) => watcher.observe(box));
+  dark.addEventListener("change", () => drawn.forEach(draw));
+  choices.forEach((c) =>
+    c.addEventListener("change", () =>
+      drawn.forEach((box) => {
+        if (box.dataset.models) draw(box);
+      }),
+    ),
+  );
+})();
