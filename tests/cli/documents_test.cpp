@@ -1,4 +1,5 @@
 // What the documents promise: commands that run, links that lead somewhere, paths that exist.
+#include "cli/terminal/exits.hpp"
 #include "experiments/experiment.hpp"
 #include "machine/machine.hpp"
 #include "machine/paths.hpp"
@@ -6,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
@@ -23,7 +25,34 @@ namespace gputomo::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AnyOf;
+
+/// A command line in a code block of a document.
+struct Command {
+    fs::path document;
+    std::string text;   ///< "build/gputomo diff a.json b.json", without a comment behind it
+    int exit_code = 0;  ///< what a comment "# exits with 1" says
+};
+
+/// Commands that take minutes or a GPU, unless they have this option. They are checked against --help and not run.
+struct Long {
+    std::string_view name;
+    std::string_view unless;
+};
+constexpr Long kLong[] = {{"scan", "--only"}, {"validate", "--help"}, {"surface", "--alpha"}, {"reproduce", "--only"}};
+
+/// Whether the text shows a form rather than a command: alternatives as a|b, parts that may be left out in brackets,
+/// and what the user fills in, in capitals ("--out FILE").
+bool is_form(const std::string& text) {
+    static const std::regex kForm(R"([|\[]|\.\.\.|(^|[ :])[A-Z]+([ .,:]|$))");
+    return std::regex_search(text, kForm);
+}
+
+bool is_long(const std::string& text) {
+    return text.find("cuda:") != std::string::npos || std::ranges::any_of(kLong, [&](const Long& row) {
+               return text.starts_with(fmt::format("build/gputomo {}", row.name)) &&
+                      text.find(row.unless) == std::string::npos;
+           });
+}
 
 class Documents : public testing::ProgramTest {
 protected:
@@ -35,67 +64,126 @@ protected:
         std::vector<fs::path> all{source("README.md"), source("CHANGELOG.md"), source("recordings/README.md")};
         for (const auto& entry : fs::recursive_directory_iterator(source("docs")))
             if (entry.path().extension() == ".md") all.push_back(entry.path());
+        std::ranges::sort(all);
         return all;
     }
-    /// The lines of a document's code blocks that call gputomo.
-    [[nodiscard]] static std::vector<std::string> commands_of(const fs::path& file) {
-        std::vector<std::string> commands;
+    /// README.md and docs/, without the dated notebook: what it ran may no longer exist.
+    [[nodiscard]] static std::vector<fs::path> instructions() {
+        auto all = documents();
+        std::erase_if(all, [](const fs::path& file) {
+            const bool in_docs = file.string().starts_with(source("docs/"));
+            return (!in_docs && file != source("README.md")) || file.string().starts_with(source("docs/notes/"));
+        });
+        return all;
+    }
+    /// The lines of a document's code blocks, indented or fenced, that call gputomo.
+    [[nodiscard]] static std::vector<Command> commands_of(const fs::path& file) {
+        static const std::regex kComment(R"(\s+#\s.*$)"), kExit("# exits with ([0-9]+)");
+        std::vector<Command> commands;
         std::istringstream lines(text_of(file));
-        for (std::string line; std::getline(lines, line);)
-            if (line.starts_with("    build/gputomo ")) commands.push_back(line.substr(4));
+        bool fenced = false;
+        for (std::string line; std::getline(lines, line);) {
+            const auto start = line.find_first_not_of(" $");
+            if (start == std::string::npos) continue;
+            if (line.substr(start).starts_with("```")) fenced = !fenced;
+            if (!line.substr(start).starts_with("build/gputomo ") || (!fenced && start < 4)) continue;
+            std::smatch exit;
+            const int code = std::regex_search(line, exit, kExit) ? std::stoi(exit[1].str()) : 0;
+            commands.push_back({file, std::regex_replace(line.substr(start), kComment, ""), code});
+        }
         return commands;
     }
-    /// Where the program, the sources and a scan are as they are after `make scan`.
-    void prepare() const {
-        fs::create_directory(path("build"));
-        fs::create_symlink(GPUTOMO_PROGRAM, path("build/gputomo"));
-        for (const char* folder : {"machines", "recordings", "tests"})
-            fs::create_directory_symlink(source(folder), path(folder));
-        fs::create_directory(path("scan"));
-        fs::copy_file(source("machines/gtx280.json"), path("scan/machine.json"));
+    [[nodiscard]] static std::vector<Command> all_commands() {
+        std::vector<Command> all;
+        for (const auto& file : instructions()) {
+            const auto commands = commands_of(file);
+            all.insert(all.end(), commands.begin(), commands.end());
+        }
+        return all;
+    }
+    /// Makes a folder with the program, the sources' data and a scan, as after `make scan`.
+    void prepare(const std::string& folder) const {
+        const auto in = [&](const std::string& name) { return path(folder + "/" + name); };
+        fs::create_directories(in("build"));
+        fs::create_symlink(GPUTOMO_PROGRAM, in("build/gputomo"));
+        for (const char* data : {"machines", "recordings", "tests", "kernels"})
+            fs::create_directory_symlink(source(data), in(data));
+        fs::create_directory(in("scan"));
+        fs::copy_file(source("machines/gtx280.json"), in("scan/machine.json"));
+    }
+    /// Runs a command by the shell, as a reader does who pastes it.
+    void expect_exit_code(const Command& command, const std::string& folder) const {
+        const int status = std::system(fmt::format("cd '{}' && {} >out 2>err", path(folder), command.text).c_str());
+        const auto where = fmt::format("{}: {}\n{}", command.document.string(), command.text, read(folder + "/err"));
+        ASSERT_TRUE(WIFEXITED(status)) << where;
+        EXPECT_EQ(WEXITSTATUS(status), command.exit_code) << where;
+    }
+    /// Every option of the command must stand in its --help.
+    void expect_known_options(const Command& command) const {
+        std::istringstream words(command.text);
+        std::string program, name;
+        words >> program >> name;
+        auto arguments = std::vector<std::string>{name, "--help"};
+        if (name == "list" || name == "manual")
+            arguments.insert(arguments.begin() + 1, name == "list" ? "devices" : "man");
+        const auto help = run(arguments);
+        EXPECT_EQ(help.code, 0) << command.text;
+        static const std::regex kOption("--[a-z0-9-]+");
+        for (auto at = std::sregex_iterator(command.text.begin(), command.text.end(), kOption);
+             at != std::sregex_iterator(); ++at)
+            EXPECT_THAT(help.out, ::testing::HasSubstr(at->str())) << command.document << ": " << command.text;
     }
 };
 
-TEST_F(Documents, TheTourCanBeFollowed) {
-    prepare();
-    const auto commands = commands_of(source("docs/tour.md"));
-    EXPECT_GT(commands.size(), 7U);
-    for (const auto& command : commands) {
-        const int status = std::system(fmt::format("cd '{}' && {} >out 2>err", path(""), command).c_str());
-        EXPECT_THAT(WEXITSTATUS(status), AnyOf(0, 1)) << command << "\n" << read("err");
-        EXPECT_TRUE(read("err").find("gputomo:") == std::string::npos) << command << "\n" << read("err");
+TEST_F(Documents, CommandsRunAndExitAsTheDocumentSays) {
+    std::size_t ran = 0, checked = 0;
+    for (const auto& command : all_commands()) {
+        expect_known_options(command);
+        if (is_form(command.text) || is_long(command.text)) {
+            ++checked;
+            continue;
+        }
+        const auto folder = command.document.stem().string();
+        if (!exists(folder)) prepare(folder);
+        expect_exit_code(command, folder);
+        ++ran;
     }
-    for (const char* written :
-         {"compared.html", "h200.html", "pages/wong2010.html", "pages/index.html", "scan/history.sqlite"})
-        EXPECT_TRUE(exists(written)) << written;
+    // Counted without what finds them above: each line of a document that begins with the program.
+    std::size_t written = 0;
+    static const std::regex kLine(R"((^|\n) *\$? *build/gputomo )");
+    for (const auto& file : instructions()) {
+        const auto text = text_of(file);
+        written += static_cast<std::size_t>(
+            std::distance(std::sregex_iterator(text.begin(), text.end(), kLine), std::sregex_iterator()));
+    }
+    EXPECT_EQ(ran + checked, written) << "a command stands outside a code block, or is not found";
+    EXPECT_GE(ran, 10U) << "the tour has as many";
+    EXPECT_GE(checked, 15U) << "one form for each command";
+    for (const char* made : {"tour/compared.html", "tour/h200.html", "tour/pages/wong2010.html",
+                             "tour/pages/index.html", "tour/scan/history.sqlite"})
+        EXPECT_TRUE(exists(made)) << made;
 }
 
-/// Alternatives stand as a|b, what may be left out in brackets.
-TEST_F(Documents, ListedCommandsHaveTheirOptions) {
-    const auto commands = commands_of(source("docs/commands.md"));
-    EXPECT_GT(commands.size(), 10U);
-    for (const auto& command : commands) {
-        std::istringstream words(command);
-        std::string program, name;
-        words >> program >> name;
-        const auto subcommand = name == "list" ? std::vector<std::string>{"list", "devices", "--help"}
-                                               : std::vector<std::string>{name, "--help"};
-        const auto help = run(subcommand);
-        EXPECT_EQ(help.code, 0) << command;
-        static const std::regex kOption("--[a-z0-9-]+");
-        for (auto at = std::sregex_iterator(command.begin(), command.end(), kOption); at != std::sregex_iterator();
-             ++at)
-            EXPECT_THAT(help.out, ::testing::HasSubstr(at->str())) << command;
-    }
+TEST_F(Documents, AFailingCommandIsNoticed) {
+    prepare("here");
+    const Command fails{"README.md", "build/gputomo diff scan/machine.json machines/h200.json", 1};
+    expect_exit_code(fails, "here");
+    EXPECT_NONFATAL_FAILURE(expect_exit_code({"README.md", fails.text, 0}, "here"), "Expected equality");
 }
 
-TEST_F(Documents, EveryCommandIsListed) {
-    const auto listed = text_of(source("docs/commands.md"));
+TEST_F(Documents, ThePageOfCommandsHasEveryCommandAndExitCode) {
+    const auto text = text_of(source("docs/commands.md"));
     const auto help = run({"--help"}).out;
     std::istringstream lines(help.substr(help.find("Subcommands:")));
     std::string line;
     for (std::getline(lines, line); std::getline(lines, line) && line.starts_with("  ");)
-        EXPECT_THAT(listed, ::testing::HasSubstr("build/gputomo " + line.substr(2, line.find(' ', 2) - 2)));
+        EXPECT_THAT(text, ::testing::HasSubstr("build/gputomo " + line.substr(2, line.find(' ', 2) - 2)));
+    const auto codes = text.find("Exit codes");
+    ASSERT_NE(codes, std::string::npos);
+    const auto paragraph = text.substr(codes, text.find("\n\n", codes) - codes);
+    for (const auto& exit : kExitMeanings)
+        EXPECT_TRUE(std::regex_search(paragraph, std::regex(fmt::format("\\b{}\\b", static_cast<int>(exit.code)))))
+            << exit.code << " in " << paragraph;
 }
 
 TEST_F(Documents, LinksLeadToFiles) {
