@@ -21,7 +21,7 @@ int report(int code, const std::exception& e) {
     return code;
 }
 
-/// CLI11 says of a command that does not exist only that one is required.
+/// Names the unknown command and those that exist. CLI11 alone reports only that a command is required.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& e, int argc, const char* const* argv) {
     const CLI::App* deepest = &app;
     int depth = 1;
@@ -46,7 +46,8 @@ int run(int argc, const char* const* argv) {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
         if (e.get_exit_code() == 0) return app.exit(e);
-        fmt::print(stderr, "gputomo: {}\nRun with --help for more information.\n", usage_error(app, e, argc, argv));
+        fmt::print(stderr, "gputomo: {}\nRun with --help to see the commands and options.\n",
+                   usage_error(app, e, argc, argv));
         return kBadInput;
     }
     try {

@@ -1,4 +1,4 @@
-// One row per command.
+// The table of commands: one function and one row for each.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@ class App;
 
 namespace gputomo::cli {
 
-/// Adds the command's options to `parent` and sets `action` to what runs it when the user chose it. The action returns
-/// the exit code.
+/// Each function adds its command with the options to `parent`, and sets `action` when the user chose the command. The
+/// action runs it and returns the exit code.
 using Action = std::function<int()>;
 using AddCommand = void (*)(CLI::App& parent, Action& action);
 

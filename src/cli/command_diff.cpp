@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/inputs/machines.hpp"
 #include "cli/terminal/checks.hpp"
+#include "cli/terminal/help.hpp"
 #include "machine/diff.hpp"
 #include "machine/json.hpp"
 
@@ -37,13 +38,16 @@ int print_diff(const DiffArguments& arguments) {
 
 void add_diff(CLI::App& parent, Action& action) {
     const auto arguments = std::make_shared<DiffArguments>();
-    auto* command = parent.add_subcommand("diff", "What differs between two machine descriptions");
-    command->add_option("a", arguments->a, "machine.json, scan.json[.gz] or sim:NAME")->required();
-    command->add_option("b", arguments->b, "machine.json, scan.json[.gz] or sim:NAME")->required();
-    command->add_option("--tolerance", arguments->tolerance, "relative tolerance of numbers")
+    auto* command = parent.add_subcommand(
+        "diff", "List the values that differ between two machine descriptions; exits with 1 where one does");
+    command->add_option("a", arguments->a, kMachineHelp)->required();
+    command->add_option("b", arguments->b, kMachineHelp)->required();
+    command
+        ->add_option("--tolerance", arguments->tolerance,
+                     "largest relative difference of two numbers that count as equal, 0.05 for 5%")
         ->check(CLI::NonNegativeNumber)
         ->check(is_number("a number of 0 or more"));
-    command->add_flag("--strict", arguments->strict, "what only one has is a difference too");
+    command->add_flag("--strict", arguments->strict, "also count values that only one description has as differences");
     command->callback([&action, arguments] { action = [arguments] { return print_diff(*arguments); }; });
 }
 

@@ -1,5 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/inputs/machines.hpp"
+#include "cli/terminal/help.hpp"
 #include "exports/exports.hpp"
 #include "machine/json.hpp"
 
@@ -28,16 +29,17 @@ int print_export(const ExportArguments& arguments) {
 
 void add_export(CLI::App& parent, Action& action) {
     const auto arguments = std::make_shared<ExportArguments>();
-    auto* command = parent.add_subcommand("export", "A machine description in another program's form");
+    auto* command =
+        parent.add_subcommand("export", "Print a machine description in the form that another program reads");
     std::vector<std::string> names;
-    std::string help = "form:";
+    std::string help = "format:";
     for (const auto& format : exports::catalogue()) {
         names.emplace_back(format.name);
         help += fmt::format(" {} ({});", format.name, format.title);
     }
     help.pop_back();
     command->add_option("--to", arguments->format, help)->required()->check(CLI::IsMember(names));
-    command->add_option("machine", arguments->file, "machine.json")->required();
+    command->add_option("machine", arguments->file, kMachineHelp)->required();
     command->callback([&action, arguments] { action = [arguments] { return print_export(*arguments); }; });
 }
 

@@ -1,5 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/inputs/machines.hpp"
+#include "cli/terminal/help.hpp"
 #include "history/history.hpp"
 #include "machine/json.hpp"
 
@@ -17,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 struct HistoryArguments {
     std::string file = "scan/history.sqlite";
-    std::string add, specimen, time, leaf;
+    std::string add, specimen, time, leaf;  ///< the values of these options; empty where not given
     bool changes = false, outliers = false, json = false;
 };
 
@@ -62,7 +63,7 @@ int print_series(const history::History& history, const std::string& path, bool 
         if (!json) fmt::print("{:<60} {}\n", entry_text(point.entry), machine::value_text(point.leaf));
     }
     if (json) print_json("series", rows);
-    if (points.empty()) fmt::print(stderr, "no scan has {}\n", path);
+    if (points.empty()) fmt::print(stderr, "no scan of this history has a value at {}\n", path);
     return 0;
 }
 
@@ -117,31 +118,35 @@ int show(const HistoryArguments& arguments) {
 void add_history(CLI::App& parent, Action& action) {
     const auto arguments = std::make_shared<HistoryArguments>();
     auto* command = parent.add_subcommand(
-        "history", "Scans kept in a file: a GPU beside itself earlier, and beside others of its kind");
-    command->add_option("--db", arguments->file, "history file (SQLite)")->capture_default_str();
-    auto* add = command->add_option("--add", arguments->add, "machine.json to keep");
-    auto* specimen =
-        command
-            ->add_option("--specimen", arguments->specimen, "what tells this GPU from others of its kind, its UUID say")
-            ->needs(add);
+        "history", "Keep scans in a file, and compare a GPU with its earlier scans and with others of its kind");
+    command->add_option("--db", arguments->file, "history file (SQLite), made by the first --add")
+        ->capture_default_str();
+    auto* add = command->add_option("--add", arguments->add, "machine.json or scan.json[.gz] to add; needs --specimen");
+    auto* specimen = command
+                         ->add_option("--specimen", arguments->specimen,
+                                      "name of this GPU among others of its kind, such as its UUID")
+                         ->needs(add);
     add->needs(specimen);
-    command
-        ->add_option("--time", arguments->time, "when it was scanned, UTC as 2026-11-21T10:44:49Z; now where left out")
+    command->add_option("--time", arguments->time, "time of the scan in UTC, as 2026-11-21T10:44:49Z (default: now)")
         ->needs(add);
-    auto* leaf =
-        command->add_option("--leaf", arguments->leaf, "one leaf in every scan, caches.l1.latency say")->excludes(add);
-    auto* changes = command
-                        ->add_flag("--changes", arguments->changes,
-                                   "what changed between the last two scans of each GPU; exit 1 where something did")
-                        ->excludes(add)
-                        ->excludes(leaf);
+    auto* leaf = command
+                     ->add_option("--leaf", arguments->leaf,
+                                  "show one value of the description in every scan, such as caches.l1.latency")
+                     ->excludes(add);
+    auto* changes =
+        command
+            ->add_flag("--changes", arguments->changes,
+                       "show what changed between the last two scans of each GPU; exits with 1 where something did")
+            ->excludes(add)
+            ->excludes(leaf);
     command
         ->add_flag("--outliers", arguments->outliers,
-                   "what differs from the other GPUs of a kind by more than its interval; exit 1 where something does")
+                   "show values that differ from those of the other GPUs of a kind by more than their interval; exits "
+                   "with 1 where one does")
         ->excludes(add)
         ->excludes(leaf)
         ->excludes(changes);
-    command->add_flag("--json", arguments->json, "as JSON")->excludes(add);
+    command->add_flag("--json", arguments->json, "print JSON instead of text")->excludes(add);
     command->callback([&action, arguments] { action = [arguments] { return show(*arguments); }; });
 }
 

@@ -77,19 +77,19 @@ int print(const std::string& what, const Json& list, bool json) {
 }  // namespace
 
 void add_list(CLI::App& parent, Action& action) {
-    auto* list = parent.add_subcommand("list", "What there is: devices, experiments, models, papers");
+    auto* list = parent.add_subcommand("list", "List devices, experiments, models or papers");
     list->require_subcommand(1);
     const auto json = std::make_shared<bool>(false);
     const auto add = [&](const std::string& what, const std::string& help, Json (*rows)()) {
         auto* command = list->add_subcommand(what, help);
-        command->add_flag("--json", *json, "as JSON");
+        command->add_flag("--json", *json, "print JSON instead of text");
         command->callback(
             [&action, json, what, rows] { action = [json, what, rows] { return print(what, rows(), *json); }; });
     };
-    add("devices", "GPUs of this machine and simulated ones", devices);
-    add("experiments", "What a scan can run", experiment_list);
-    add("models", "Performance models of latency hiding", model_list);
-    add("papers", "What can be reproduced", paper_list);
+    add("devices", "List the GPUs of this computer and the simulated ones", devices);
+    add("experiments", "List the experiments that scan and run can run", experiment_list);
+    add("models", "List the performance models of latency hiding", model_list);
+    add("papers", "List the papers whose published values reproduce measures again", paper_list);
 }
 
 }  // namespace gputomo::cli

@@ -7,7 +7,7 @@
 namespace gputomo::cli {
 
 void add_manual(CLI::App& parent, Action& action) {
-    auto* manual = parent.add_subcommand("manual", "The manual page, and the completion of a shell");
+    auto* manual = parent.add_subcommand("manual", "Print the manual page or the shell completion");
     manual->require_subcommand(1);
     const auto add = [&](const std::string& name, const std::string& help,
                          std::string (*text)(const std::vector<OutlineCommand>&)) {
@@ -18,8 +18,8 @@ void add_manual(CLI::App& parent, Action& action) {
             };
         });
     };
-    add("man", "for man(1)", man_page);
-    add("bash", "a script for bash to source", bash_completion);
+    add("man", "Print the manual page for man(1)", man_page);
+    add("bash", "Print the completion script, for bash to source", bash_completion);
 }
 
 }  // namespace gputomo::cli

@@ -2,6 +2,7 @@
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/machines.hpp"
 #include "cli/report_page.hpp"
+#include "cli/terminal/help.hpp"
 #include "compare/mixes/cusp.hpp"
 #include "compare/mixes/modelled.hpp"
 #include "machine/json.hpp"
@@ -26,7 +27,7 @@
 namespace gputomo::cli {
 namespace {
 
-/// More columns than these nobody reads.
+/// Most machines in one comparison, a chosen value: each is a column of every table, and more do not fit a screen.
 constexpr int kMostMachines = 10;
 
 struct ReportOptions {
@@ -35,14 +36,14 @@ struct ReportOptions {
     std::string out = "report.html";
 };
 
-/// A machine and what its page shows beside it: of a scan.json, a machine description, or one that is built in
-/// ("sim:gtx280").
+/// A machine description and what its page shows beside it. The description comes from a scan.json, a machine.json or
+/// the executable ("sim:gtx280").
 struct Loaded {
     machine::Machine machine;
     report::Page page;
 };
 
-/// Of a machine without a scan.
+/// The page of a description that no scan stands behind: it has a title and no evidence.
 report::Page page_without_scan(const machine::Machine& machine, const std::string& file) {
     report::Page page;
     page.device = machine.identity.name.value_or(std::filesystem::path(file).stem().string());
@@ -65,7 +66,7 @@ Loaded load(const std::string& file) {
 
 using Machines = std::vector<std::pair<std::string, machine::Machine>>;
 
-/// Each of one of the machines.
+/// Loads the surfaces. Throws InputError for one that was measured on none of the machines.
 std::vector<measure::MixSurface> surfaces_of(const std::vector<std::string>& files, const Machines& machines) {
     std::vector<measure::MixSurface> surfaces;
     for (const auto& file : files) {
@@ -73,7 +74,8 @@ std::vector<measure::MixSurface> surfaces_of(const std::vector<std::string>& fil
         const auto& gpu = surfaces.back().gpu;
         const auto name_of = [&](const auto& named) { return named.second.identity.name.value_or(gpu); };
         if (std::ranges::none_of(machines, [&](const auto& named) { return name_of(named) == gpu; }))
-            throw InputError(fmt::format("{}: of {}; expected a surface of {}", file, gpu, name_of(machines.front())));
+            throw InputError(
+                fmt::format("{}: was measured on {}; expected a surface of {}", file, gpu, name_of(machines.front())));
     }
     return surfaces;
 }
@@ -102,16 +104,18 @@ int report_files(const ReportOptions& options) {
 void add_report(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ReportOptions>();
     auto* command = parent.add_subcommand(
-        "report", "Make the report of a scan.json or a machine description, or compare up to ten");
+        "report", "Write the HTML report of a scan or a machine description, or a comparison of up to ten");
     command
-        ->add_option("file", options->files,
-                     "scan.json, a machine description, or sim:NAME; compressed or not; several are put side by side")
+        ->add_option(
+            "file", options->files,
+            "machine.json, scan.json[.gz], or sim:NAME for a built-in description; two to ten make a comparison")
         ->required()
         ->expected(1, kMostMachines);
     command
-        ->add_option("--surface", options->surfaces,
-                     "throughputs that `gputomo surface` recorded on that GPU, to draw with models over them; may be "
-                     "given several times")
+        ->add_option(
+            "--surface", options->surfaces,
+            "file that `gputomo surface` recorded on that GPU; the report draws it with models over it; may be "
+            "given several times")
         ->delimiter(',');
     command->add_option("--out", options->out, "HTML file to write")->capture_default_str();
     command->callback([&action, options] { action = [options] { return report_files(*options); }; });

@@ -1,5 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/inputs/papers.hpp"
+#include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
 #include "reproduce/papers/index.hpp"
 #include "reproduce/papers/reproduce.hpp"
@@ -25,7 +26,7 @@ struct ReproduceOptions {
     bool quiet = false;
 };
 
-/// What the folder has of a paper; nothing where it has none, or another program's file of that name.
+/// The results of a paper in the folder; nothing where it has none, or a file of that name from another program.
 std::optional<reproduce::Json> results_in(const std::filesystem::path& folder, const std::string& paper) {
     const auto file = folder / (paper + ".json");
     if (!std::filesystem::exists(file)) return std::nullopt;
@@ -43,7 +44,7 @@ void write_index(const std::filesystem::path& folder) {
 }
 
 void write_pages(const reproduce::Reproduction& reproduction, const std::filesystem::path& folder) {
-    const auto& paper = reproduction.paper->id;  // papers may share a folder
+    const auto& paper = reproduction.paper->id;  // in the names, because papers may share a folder
     scan::write_file(folder / (paper + ".json"), reproduce::results_json(reproduction));
     scan::write_file(folder / (paper + ".html"), reproduce::results_page(reproduction));
     write_index(folder);
@@ -69,7 +70,7 @@ int reproduce_paper(const ReproduceOptions& options) {
     fmt::print("{}", options.json ? reproduce::results_json(result) : reproduce::results_table(result));
     for (const auto& warning : result.warnings) fmt::print(stderr, "warning: {}\n", warning);
     if (!options.out.empty()) write_pages(result, options.out);
-    if (result.interrupted) throw Interrupted("interrupted; what was not measured is shown as missing");
+    if (result.interrupted) throw Interrupted("interrupted; values that were not measured are shown as missing");
     return result.all_agree() ? 0 : 1;
 }
 
@@ -77,18 +78,19 @@ int reproduce_paper(const ReproduceOptions& options) {
 
 void add_reproduce(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ReproduceOptions>();
-    auto* command = parent.add_subcommand(
-        "reproduce", "Measure a paper's GPUs again, simulated, and compare with what it published");
-    command->add_option("paper", options->paper, "id, see `gputomo list papers`")->required();
-    command->add_flag("--json", options->json, "as JSON");
+    auto* command = parent.add_subcommand("reproduce",
+                                          "Measure a paper's GPUs again in simulation and compare with the values that "
+                                          "it published; exits with 1 where one differs");
+    command->add_option("paper", options->paper, "id of the paper, from `gputomo list papers`")->required();
+    command->add_flag("--json", options->json, "print JSON instead of a table");
     command
         ->add_option("--only", options->only,
-                     "ids of published values, or what ids start with, such as wong2010.table3")
+                     "ids of published values, or the beginning of ids, such as wong2010.table3 (default: all)")
         ->delimiter(',');
     command->add_option("--out", options->out,
-                        "folder for PAPER.html, PAPER.json and an index.html of all papers there");
-    command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str();
-    command->add_flag("--quiet", options->quiet, "no progress");
+                        "folder to write PAPER.html, PAPER.json and an index.html of all papers there to");
+    command->add_option("--seed", options->seed, kSeedHelp)->capture_default_str();
+    command->add_flag("--quiet", options->quiet, kQuietHelp);
     command->callback([&action, options] { action = [options] { return reproduce_paper(*options); }; });
 }
 

@@ -2,6 +2,7 @@
 #include "cli/inputs/devices.hpp"
 #include "cli/terminal/checks.hpp"
 #include "cli/terminal/ending.hpp"
+#include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
 #include "machine/diff.hpp"
 #include "scan/files.hpp"
@@ -25,7 +26,7 @@ struct RunOptions {
     int noise = 0;
 };
 
-/// Traces of the experiment; where it did not finish, of those before it that did.
+/// The traces of the experiment, or of those that ran before it where it did not finish.
 std::string csv_of(const scan::Scan& scan) {
     const bool done = !scan.records.empty() && scan.records.back().status == scan::Status::done;
     std::vector<results::Trace> traces;
@@ -93,13 +94,13 @@ int run_experiment(const RunOptions& options) {
 
 void add_run(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<RunOptions>();
-    auto* command = parent.add_subcommand("run", "Run one experiment (and what it needs)");
-    command->add_option("experiment", options->experiment, "id, see `gputomo list experiments`")->required();
-    command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
-    command->add_option("--csv", options->csv, "file for the raw samples");
-    command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
-    command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")
-        ->capture_default_str();
+    auto* command = parent.add_subcommand("run", "Run one experiment, with those whose findings it needs");
+    command->add_option("experiment", options->experiment, "id of the experiment, from `gputomo list experiments`")
+        ->required();
+    command->add_option("--device", options->device, kDeviceHelp)->capture_default_str();
+    command->add_option("--csv", options->csv, "file to write the raw samples to (CSV)");
+    command->add_option("--seed", options->seed, kSeedHelp)->capture_default_str()->check(kSeeds);
+    command->add_option("--noise", options->noise, kNoiseHelp)->capture_default_str();
     command->callback([&action, options] { action = [options] { return run_experiment(*options); }; });
 }
 

@@ -3,6 +3,7 @@
 #include "cli/report_page.hpp"
 #include "cli/terminal/checks.hpp"
 #include "cli/terminal/ending.hpp"
+#include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
 #include "history/history.hpp"
 #include "machine/json.hpp"
@@ -42,7 +43,7 @@ void save(const scan::Scan& scan, const std::filesystem::path& folder) {
     scan::write_file(folder / "report.html", report::html(machine, page));
 }
 
-/// Its UUID; where it has none, its place on this machine.
+/// The device's UUID; without one, the host's name and the device's id there.
 std::string specimen_of(const device::Device& device) {
     if (auto uuid = device.uuid(); !uuid.empty()) return uuid;
     std::array<char, 256> host{};
@@ -86,17 +87,19 @@ int scan_device(const ScanOptions& options) {
 void add_scan(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ScanOptions>();
     auto* command = parent.add_subcommand("scan", "Measure a GPU and write its machine description");
-    command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
-    command->add_option("--out", options->out, "folder for machine.json, scan.json and report.html")
+    command->add_option("--device", options->device, kDeviceHelp)->capture_default_str();
+    command->add_option("--out", options->out, "folder to write machine.json, scan.json and report.html to")
         ->capture_default_str();
     command->add_option("--history", options->history,
-                        "history file that keeps the description too (see gputomo history)");
-    command->add_option("--only", options->only, "experiments to run, with what they need")->delimiter(',');
-    command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str()->check(kSeeds);
-    command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")
-        ->capture_default_str();
-    command->add_flag("--quick", options->quick, "fewer repetitions");
-    command->add_flag("--quiet", options->quiet, "no progress");
+                        "history file to also add the description to (see gputomo history)");
+    command
+        ->add_option("--only", options->only,
+                     "ids of the experiments to run, with those whose findings they need (default: all)")
+        ->delimiter(',');
+    command->add_option("--seed", options->seed, kSeedHelp)->capture_default_str()->check(kSeeds);
+    command->add_option("--noise", options->noise, kNoiseHelp)->capture_default_str();
+    command->add_flag("--quick", options->quick, "measure with fewer repetitions: faster, with less certain results");
+    command->add_flag("--quiet", options->quiet, kQuietHelp);
     command->callback([&action, options] { action = [options] { return scan_device(*options); }; });
 }
 

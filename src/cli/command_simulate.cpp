@@ -2,6 +2,7 @@
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
 #include "cli/terminal/checks.hpp"
+#include "cli/terminal/help.hpp"
 #include "ptx/parser.hpp"
 #include "scan/files.hpp"
 #include "units/error.hpp"
@@ -28,13 +29,13 @@ struct SimulateOptions {
 
 constexpr std::size_t kLargestPtx = std::size_t{64} << 20;
 
-/// What --dump asks for.
+/// A buffer that --dump writes to a file after the run.
 struct Dump {
     const device::Buffer* buffer;
     std::string file;
 };
 
-/// Checks the file too, so that a long simulation is not for nothing.
+/// Also checks that the file can be written, before a long simulation.
 Dump dump_from(const std::string& text, const std::vector<device::Buffer>& buffers) {
     const auto colon = text.find(':');
     const std::string where = "--dump " + text;
@@ -64,11 +65,11 @@ void check_limit(const device::Device& gpu, device::Attribute attribute, std::ui
     const auto most = gpu.attribute(attribute);
     if (most && asked > static_cast<std::uint64_t>(*most))
         throw InputError(
-            fmt::format("{}: found {}; expected no more than the {} of {}", what, asked, *most, gpu.name()));
+            fmt::format("{}: found {}; expected at most {}, the limit of {}", what, asked, *most, gpu.name()));
 }
 
-/// A simulated GPU does not fail, so what ends a launch before its time limit is the kernel's fault: the answer is
-/// "failed".
+/// A simulated GPU does not fail. What ends a launch before its time limit is thus the kernel's fault, and the command
+/// exits as failed, not as a device failure.
 device::LaunchResult launch_kernel(device::Kernel& kernel, const device::Launch& launch) {
     try {
         return kernel.launch(launch);
@@ -115,18 +116,27 @@ int simulate(const SimulateOptions& options) {
 
 void add_simulate(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<SimulateOptions>();
-    auto* command = parent.add_subcommand("simulate", "Run a PTX kernel on a simulated GPU");
+    auto* command = parent.add_subcommand("simulate", "Run a PTX kernel on a simulated GPU and print its counters");
     command->add_option("file", options->file, "PTX file")->required();
-    command->add_option("--kernel", options->kernel, "entry to run")->required();
-    command->add_option("--device", options->device, "sim:NAME or sim:FILE.json")->capture_default_str();
-    command->add_option("--grid", options->grid, "blocks, X[,Y,Z]")->capture_default_str();
-    command->add_option("--block", options->block, "threads of a block, X[,Y,Z]")->capture_default_str();
-    command->add_option("--shared", options->shared, "bytes of dynamic shared memory")->check(CLI::NonNegativeNumber);
-    command->add_option("--arg", options->arguments, "TYPE:VALUE or buf:BYTES[:FILE], in order")
+    command->add_option("--kernel", options->kernel, "entry of the file to run")->required();
+    command->add_option("--device", options->device, "simulated GPU: sim:NAME or sim:FILE.json")->capture_default_str();
+    command->add_option("--grid", options->grid, "blocks of the launch, X[,Y,Z]")->capture_default_str();
+    command->add_option("--block", options->block, "threads per block, X[,Y,Z]")->capture_default_str();
+    command->add_option("--shared", options->shared, "dynamic shared memory per block, in bytes (default: 0)")
+        ->check(CLI::NonNegativeNumber);
+    command
+        ->add_option("--arg", options->arguments,
+                     "one argument, in the kernel's order: TYPE:VALUE with TYPE u32, s32, u64, s64, f32 or f64, or "
+                     "buf:BYTES[:FILE]; given once for each")
         ->allow_extra_args(false);
-    command->add_option("--dump", options->dumps, "N:FILE writes buffer N after the run")->allow_extra_args(false);
-    command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
-    command->add_option("--time-limit", options->time_limit_ms, "milliseconds of this machine's time")
+    command
+        ->add_option("--dump", options->dumps,
+                     "N:FILE: write the content of buffer N, counted from 0, to FILE after the run")
+        ->allow_extra_args(false);
+    command->add_option("--seed", options->seed, kSeedHelp)->capture_default_str()->check(kSeeds);
+    command
+        ->add_option("--time-limit", options->time_limit_ms,
+                     "longest time that the simulation may take, in milliseconds of this computer's time")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
     command->callback([&action, options] { action = [options] { return simulate(*options); }; });

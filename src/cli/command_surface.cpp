@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/terminal/checks.hpp"
+#include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
 #include "measure/mix/mix_surface.hpp"
 #include "scan/files.hpp"
@@ -84,7 +85,7 @@ int run_surface(const SurfaceOptions& options) {
     } catch (...) {
         if (!surface.curves.empty()) {
             scan::save_surface(surface, options.out);
-            fmt::print(stderr, "the {} mixes that were measured before are in {}\n", surface.curves.size(),
+            fmt::print(stderr, "the {} mixes that were measured until then are in {}\n", surface.curves.size(),
                        options.out);
         }
         throw;
@@ -92,8 +93,9 @@ int run_surface(const SurfaceOptions& options) {
     scan::save_surface(surface, options.out);
     const auto samples = std::accumulate(surface.curves.begin(), surface.curves.end(), std::size_t{0},
                                          [](std::size_t sum, const auto& curve) { return sum + curve.samples.size(); });
-    fmt::print("{}: {} samples of {} mixes, machine code of {} kernels as written: {}\n", surface.gpu, samples,
-               surface.curves.size(), surface.checked_kernels, options.out);
+    fmt::print(
+        "{}: {} samples of {} mixes; the machine code of {} kernels was checked and is as written; saved in {}\n",
+        surface.gpu, samples, surface.curves.size(), surface.checked_kernels, options.out);
     for (const auto& warning : surface.warnings) fmt::print(stderr, "warning: {}\n", warning);
     return 0;
 }
@@ -102,36 +104,41 @@ int run_surface(const SurfaceOptions& options) {
 
 void add_surface(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<SurfaceOptions>();
-    auto* command = parent.add_subcommand(
-        "surface", "Throughput of mixes of instructions over occupancy, arithmetic intensity and parallelism");
-    command->add_option("--device", options->device, "cuda:N, sim:NAME, sim:FILE.json or auto")->capture_default_str();
-    command->add_option("--out", options->out, "file to write; compressed where the name ends in .gz")
+    auto* command = parent.add_subcommand("surface",
+                                          "Measure the throughput of instruction mixes over occupancy, arithmetic "
+                                          "intensity and instruction-level parallelism");
+    command->add_option("--device", options->device, kDeviceHelp)->capture_default_str();
+    command->add_option("--out", options->out, "file to write; compressed with gzip where the name ends in .gz")
         ->capture_default_str();
-    command
-        ->add_option("--access", options->accesses,
-                     fmt::format("what is mixed with adds: {}; all if not given", measure::mix_access_names()))
-        ->delimiter(',');
-    command
-        ->add_option("--alpha", options->alphas, "arithmetic instructions for each other one; 1/8 to 512 if not given")
-        ->delimiter(',');
-    command->add_option("--ilp", options->ilp, "independent chains of a warp")->delimiter(',')->capture_default_str();
-    command->add_option("--warps", options->warps, "occupancies, warps on each SM; all if not given")->delimiter(',');
-    command
-        ->add_option("--turn", options->loop_length,
-                     "instructions of a turn of the loop; if not given, 720, or as many as do not wait for code")
-        ->check(CLI::Range(16, 1000));
     command
         ->add_option(
-            "--window", options->window_us,
-            "least microseconds for which streams are counted; if not given, 200 on a GPU and none on a simulated one")
+            "--access", options->accesses,
+            fmt::format("instructions that are mixed with adds: {} (default: all)", measure::mix_access_names()))
+        ->delimiter(',');
+    command
+        ->add_option("--alpha", options->alphas,
+                     "adds for each access, a list of 0 to 512 (default: 1/8 to 512, and accesses alone)")
+        ->delimiter(',');
+    command
+        ->add_option("--ilp", options->ilp,
+                     "independent dependence chains of each warp (instruction-level parallelism), a list of 1 to 8")
+        ->delimiter(',')
+        ->capture_default_str();
+    command->add_option("--warps", options->warps, "occupancies to measure, in warps per SM (default: every one)")
+        ->delimiter(',');
+    command->add_option("--turn", options->loop_length, kLoopLengthHelp)->check(CLI::Range(16, 1000));
+    command
+        ->add_option("--window", options->window_us,
+                     "shortest window in which streams are counted, in microseconds (default: 200 on a GPU, none on a "
+                     "simulated one)")
         ->check(CLI::Range(0.0, 1000.0))
         ->check(is_number("a number from 0 to 1000"));
-    command->add_option("--seconds", options->seconds, "begin no mix after this time; 0: none")
+    command
+        ->add_option("--seconds", options->seconds, "start no further mix after this time, in seconds; 0 sets no limit")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
-    command->add_option("--seed", options->seed, "for what is drawn at random")->capture_default_str()->check(kSeeds);
-    command->add_option("--noise", options->noise, "measurement noise of a simulated GPU, 0 to 3")
-        ->capture_default_str();
+    command->add_option("--seed", options->seed, kSeedHelp)->capture_default_str()->check(kSeeds);
+    command->add_option("--noise", options->noise, kNoiseHelp)->capture_default_str();
     command->callback([&action, options] { action = [options] { return run_surface(*options); }; });
 }
 

@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/terminal/checks.hpp"
+#include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
 #include "machine/json.hpp"
 #include "units/error.hpp"
@@ -29,14 +30,15 @@ struct ValidateOptions {
     std::filesystem::path keep;
 };
 
-/// Of the decided values, this share may be wrong.
+/// The largest share of wrong values among the decided ones with which validation passes: 1%, a chosen value.
 constexpr double kWrongAllowed = 0.01;
 
 validate::Subject subject_of(const ValidateOptions& options) {
     return options.outstanding ? validate::Subject::outstanding : validate::Subject::everything;
 }
 
-/// The descriptions of machines with a wrong value, to scan them again as sim:FILE.json.
+/// Writes the descriptions of machines with a wrong value or a failure, so that they can be scanned again as
+/// sim:FILE.json.
 void keep_machines(const validate::Result& result, validate::Subject subject, const std::filesystem::path& folder) {
     std::filesystem::create_directories(folder);
     for (const auto& one : result.cases)
@@ -87,13 +89,15 @@ int validate_deduction(const ValidateOptions& options) {
         for (const auto& failure : one.failures) fmt::print(stderr, "machine {}: {}\n", one.seed, failure);
     }
     if (result.cases.size() < static_cast<std::size_t>(options.machines))
-        throw Interrupted(fmt::format("interrupted; the counts are those of {} machines", result.cases.size()));
+        throw Interrupted(
+            fmt::format("interrupted; the counts are of the {} machines that were scanned", result.cases.size()));
     const bool complete =
         std::all_of(result.cases.begin(), result.cases.end(), [](const auto& one) { return one.failures.empty(); });
     return complete && static_cast<double>(all.wrong) <= kWrongAllowed * static_cast<double>(all.decided()) ? 0 : 1;
 }
 
-/// Share of the caches whose geometry, and whose policy, must be found.
+/// Shares of the caches whose geometry and whose replacement policy must be found for validation to pass. Both are
+/// chosen values.
 constexpr double kGeometryWanted = 0.95, kPolicyWanted = 0.9;
 
 struct CacheTally {
@@ -158,8 +162,8 @@ int validate_caches(const ValidateOptions& options) {
         print_json(options, cases, all);
     else
         fmt::print(
-            "of {} caches: geometry {}, index {}, policy {}; odds of single ways wrong {}; wrong with confidence above "
-            "0.95 {}; {:.1f} million loads a cache\n",
+            "of {} caches, found: geometry {}, index {}, policy {}; wrong: odds of single ways {}, values with a "
+            "confidence above 0.95 {}; {:.1f} million loads per cache\n",
             cases.size(), all.geometry, all.index, all.policy, all.odds_wrong, all.surely_wrong,
             static_cast<double>(all.loads) / 1e6 / static_cast<double>(cases.size()));
     const auto total = static_cast<double>(cases.size());
@@ -172,19 +176,20 @@ int validate_caches(const ValidateOptions& options) {
 
 void add_validate(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ValidateOptions>();
-    auto* command =
-        parent.add_subcommand("validate", "Scan random simulated machines blind and count what is recovered");
-    command->add_option("--machines", options->machines, "how many")
+    auto* command = parent.add_subcommand(
+        "validate", "Scan random simulated GPUs, compare with their descriptions and count what is recovered");
+    command->add_option("--machines", options->machines, "number of simulated GPUs")
         ->capture_default_str()
         ->check(CLI::Range(1, 100000));
-    command->add_option("--caches", options->caches, "random single caches instead of machines")
+    command->add_option("--caches", options->caches, "deduce this number of random caches instead of scanning GPUs")
         ->check(CLI::Range(1, 100000));
-    command->add_option("--seed", options->seed)->capture_default_str()->check(kSeeds);
-    command->add_option("--noise", options->noise, "measurement noise, 0 to 3")->capture_default_str();
+    command->add_option("--seed", options->seed, kSeedHelp)->capture_default_str()->check(kSeeds);
+    command->add_option("--noise", options->noise, kNoiseHelp)->capture_default_str();
     command->add_flag("--outstanding", options->outstanding,
-                      "only tables of outstanding loads, on machines drawn for that");
-    command->add_flag("--json", options->json, "as JSON");
-    command->add_option("--keep", options->keep, "folder for the descriptions of machines that were not recovered");
+                      "test only the tables of outstanding loads, on GPUs that differ in them");
+    command->add_flag("--json", options->json, "print JSON instead of text");
+    command->add_option("--keep", options->keep,
+                        "folder to write the descriptions of GPUs to that were not fully recovered");
     command->callback([&action, options] {
         action = [options] { return options->caches > 0 ? validate_caches(*options) : validate_deduction(*options); };
     });

@@ -1,4 +1,4 @@
-// "cuda:0", "sim:gtx280", "sim:FILE.json", "auto" -> a Device.
+// Opens the device that a command line names: "cuda:0", "sim:gtx280", "sim:FILE.json" or "auto".
 #pragma once
 
 #include "device/device.hpp"
@@ -11,11 +11,12 @@
 
 namespace gputomo::cli {
 
-/// Measurement noise by level: 0 none, 1 a quiet GPU (jitter of 2 cycles, 0.2% outliers), 2 a busy one (4 cycles, 1%),
-/// 3 more (6, 2%).
+/// The noise that --noise N simulates. Level 0 has none. Levels 1, 2 and 3 have a jitter of 2, 4 and 6 cycles and 0.2%,
+/// 1% and 2% outliers; levels 2 and 3 also let the clock drift by 0.1% and 0.2%. Level 1 is like a quiet GPU, level 2
+/// like a busy one. Throws InputError for other levels.
 [[nodiscard]] sim::Noise noise_level(int level);
 
-/// Throws InputError naming what is wrong with the name, or DeviceError.
+/// Throws InputError where the name is wrong and says what is expected; DeviceError where the device does not open.
 [[nodiscard]] std::unique_ptr<device::Device> open_device(const std::string& name, std::uint64_t seed, int noise);
 [[nodiscard]] std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& name, std::uint64_t seed,
                                                                    int noise);

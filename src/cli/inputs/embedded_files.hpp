@@ -1,4 +1,4 @@
-// The files of machines/ and papers/, built into the executable (cmake/EmbedFiles.cmake makes the source).
+// The files of machines/ and papers/, which cmake/EmbedFiles.cmake builds into the executable.
 #pragma once
 
 #include "units/embedded_file.hpp"

@@ -13,7 +13,7 @@
 namespace gputomo::cli {
 namespace {
 
-/// Scalars by type name: what to append to the arguments.
+/// A scalar type by its name, and how a value of it is appended to the arguments.
 struct Scalar {
     std::string_view type;
     void (*add)(device::Arguments&, std::string_view text, const std::string& where);
@@ -35,7 +35,7 @@ void add_buffer(const std::string& size_and_file, const std::string& where, devi
         content = read_file(size_and_file.substr(colon + 1), "the content of a buffer", std::size_t{4} << 30);
     if (content.size() > static_cast<std::size_t>(bytes))
         throw InputError(
-            fmt::format("{}: the file has {} bytes; expected no more than the buffer", where, content.size()));
+            fmt::format("{}: the file has {} bytes; expected at most the size of the buffer", where, content.size()));
     auto& buffer = to.buffers.emplace_back(gpu, Bytes(bytes));
     if (!content.empty()) buffer.write(std::span<const char>(content));
     to.packed.add(buffer.address());
@@ -64,8 +64,8 @@ std::string signature(const ptx::Kernel& kernel) {
 KernelArguments kernel_arguments(const std::vector<std::string>& texts, const ptx::Kernel& kernel,
                                  device::Device& gpu) {
     if (texts.size() != kernel.parameters.size())
-        throw InputError(fmt::format("--arg: found {} of them; expected {}, for {}", texts.size(),
-                                     kernel.parameters.size(), signature(kernel)));
+        throw InputError(fmt::format("--arg: found {} arguments; expected {}, one for each parameter of {}",
+                                     texts.size(), kernel.parameters.size(), signature(kernel)));
     KernelArguments arguments;
     for (std::size_t i = 0; i < texts.size(); ++i) {
         add_argument(texts[i], gpu, arguments);

@@ -1,4 +1,4 @@
-// Kernel arguments as the command line spells them: TYPE:VALUE and buf:BYTES[:FILE].
+// Reads launch options of the command line: arguments as TYPE:VALUE or buf:BYTES[:FILE], and grid and block sizes.
 #pragma once
 
 #include "device/device.hpp"
@@ -12,26 +12,27 @@
 
 namespace gputomo::cli {
 
-/// Arguments and the buffers that they point to.
+/// Launch arguments and the buffers that they point to.
 struct KernelArguments {
     device::Arguments packed;
     std::vector<device::Buffer> buffers;
 };
 
-/// Throws InputError where a text, their number or a size is not what the kernel takes.
+/// Allocates and fills the buffers on `gpu`. Throws InputError where a text is wrong, or where the number or the sizes
+/// of the arguments differ from the kernel's parameters.
 [[nodiscard]] KernelArguments kernel_arguments(const std::vector<std::string>& texts, const ptx::Kernel& kernel,
                                                device::Device& gpu);
 
-/// X[,Y,Z] of the option. Throws InputError.
+/// Reads X[,Y,Z]; `option` names the option in errors. Throws InputError.
 [[nodiscard]] device::Dim3 dimensions(std::string_view text, const std::string& option);
 
-/// Throws InputError naming the kernels that the file has.
+/// Throws InputError that lists the kernels of the file where `name` is not one of them.
 [[nodiscard]] const ptx::Kernel& find_kernel(const ptx::Module& module, const std::string& name,
                                              const std::string& file);
 
 [[noreturn]] void refuse_number(std::string_view text, const std::string& where, std::string_view expected);
 
-/// The whole of `text` as a number that T holds. Throws InputError that starts with `where`.
+/// Reads the whole of `text` as a number of type T. Throws InputError that starts with `where`.
 template <class T>
 [[nodiscard]] T number(std::string_view text, const std::string& where) {
     T value{};

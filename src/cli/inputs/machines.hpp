@@ -1,4 +1,4 @@
-// Machines that a command line names.
+// Reads the machine description that a command line names.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -8,12 +8,12 @@
 
 namespace gputomo::cli {
 
-/// What a file holds, uncompressed. Throws InputError with what was expected where it can't be read.
+/// The content of a file, decompressed where it is gzip. Throws InputError with `expected` where it cannot be read.
 [[nodiscard]] std::string content_of(const std::string& file, std::string_view expected);
-/// What the content says that it is; empty where it says nothing. The readers complain of what is no JSON.
+/// The "schema" member of JSON text; empty where there is none or the text is no JSON, which its reader then reports.
 [[nodiscard]] std::string schema_of(const std::string& content);
-/// A machine description, or what a scan.json found, compressed with gzip or not; or a machine that is built in
-/// ("sim:gtx280").
+/// Reads a machine description or a scan.json, compressed with gzip or not, or returns the built-in description of
+/// "sim:NAME". Throws InputError.
 [[nodiscard]] machine::Machine machine_named(const std::string& name);
 
 }  // namespace gputomo::cli

@@ -1,4 +1,4 @@
-// What options accept, where CLI11's own checks are not enough.
+// Checks of option values that CLI11 does not have.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,14 +10,14 @@
 
 namespace gputomo::cli {
 
-/// CLI11 wraps -1 round to a large number.
+/// Refuses negative numbers, which CLI11 would wrap around to large unsigned ones.
 inline const CLI::Validator kSeeds(
     [](const std::string& text) {
         return text.starts_with('-') ? "found " + text + "; expected a whole number of 0 or more" : std::string();
     },
     "");
 
-/// CLI11 takes nan for a number in any range. `expected`: of the option, for people.
+/// Refuses nan, which CLI11 accepts as a number in any range. `expected` says for people what the option takes.
 inline CLI::Validator is_number(std::string expected) {
     return {[expected = std::move(expected)](const std::string& text) {
                 return std::isnan(std::strtod(text.c_str(), nullptr)) ? "found " + text + "; expected " + expected

@@ -1,4 +1,4 @@
-// How a scan ended, as the error that gives it its exit code.
+// Turns the way a scan ended into the error that gives the command its exit code.
 #pragma once
 
 #include "scan/runner.hpp"
@@ -7,8 +7,8 @@
 
 namespace gputomo::cli {
 
-/// Throws Interrupted, TimeLimitError, DeviceError or Error for the first experiment that was interrupted or failed;
-/// nothing where all are done.
+/// Throws Interrupted, TimeLimitError, DeviceError or Error for the first experiment that was interrupted or failed.
+/// Returns where all are done. `when_interrupted` is the message of an interruption.
 void throw_unless_done(const scan::Scan& scan, std::string_view when_interrupted);
 
 }  // namespace gputomo::cli

@@ -1,4 +1,4 @@
-// Exit codes and what they mean: a contract with programs that call gputomo.
+// Exit codes and their meanings. Programs that call gputomo rely on them, so they never change.
 #pragma once
 
 #include <string_view>
@@ -13,11 +13,11 @@ struct ExitMeaning {
 };
 inline constexpr ExitMeaning kExitMeanings[] = {
     {kDone, "done"},
-    {kFailed, "the answer is 'different' or 'failed'"},
-    {kBadInput, "the command line or a file is wrong; the message says what and where, and what was expected"},
+    {kFailed, "something differs, or the command failed"},
+    {kBadInput, "the command line or a file is wrong; the message says what is wrong, where, and what was expected"},
     {kDeviceFailed, "the device failed"},
     {kTimeLimit, "a time limit was reached"},
-    {kInterrupted, "interrupted; everything measured so far is written"},
+    {kInterrupted, "interrupted (Ctrl-C or SIGTERM); everything measured so far is written"},
 };
 
 }  // namespace gputomo::cli

@@ -13,7 +13,7 @@
 namespace gputomo::cli {
 namespace {
 
-/// Batch systems and time limits send SIGTERM.
+/// SIGTERM is what batch systems and time limits send.
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 
 // A signal handler can reach nothing but a global.

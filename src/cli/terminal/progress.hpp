@@ -1,4 +1,4 @@
-// Progress on stderr, and Ctrl-C.
+// Progress on standard error, and the handling of Ctrl-C.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace gputomo::cli {
 
-/// While one exists, the first SIGINT sets a flag instead of ending the process.
+/// While one exists, the first SIGINT or SIGTERM sets a flag instead of ending the process. A second one ends it.
 class InterruptGuard {
 public:
     InterruptGuard();
@@ -16,14 +16,14 @@ public:
     [[nodiscard]] static bool interrupted();
 };
 
-/// A bar on a terminal, a line for each new step otherwise.
+/// Shows a bar on a terminal and prints a line for each new step otherwise.
 class Progress {
 public:
     explicit Progress(bool quiet);
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
-    /// Throws Interrupted after Ctrl-C.
+    /// `fraction` is from 0 to 1; negative `seconds_left` means unknown. Throws Interrupted after Ctrl-C.
     void show(double fraction, double seconds_left, std::string_view what);
 
 private:
