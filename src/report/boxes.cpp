@@ -10,6 +10,8 @@
 namespace gputomo::report {
 namespace {
 
+/// Lengths in SVG units; kCharacter is the mean width of a character at the font size of page.css (11 px). A value that
+/// is too small lets text run out of its box.
 constexpr double kGap = 8, kLine = 15, kPad = 8, kCell = 7, kCharacter = 6.5, kBetweenFrames = 18;
 
 double least_width(const Box& box) {
@@ -18,7 +20,7 @@ double least_width(const Box& box) {
     return std::max(80.0, 2 * kPad + kCharacter * static_cast<double>(longest));
 }
 
-/// Squares in each line of each group.
+/// The number of squares in each line of each group.
 int cells_per_line(const Box& box, double width) {
     const int per_group = box.cells / box.groups;
     const double room = (width - 2 * kPad - kCell * (box.groups - 1)) / box.groups;

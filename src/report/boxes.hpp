@@ -1,4 +1,4 @@
-// Labelled boxes in frames, laid out in rows that wrap, as SVG.
+// Draws labelled boxes in frames as SVG, laid out in rows that wrap.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@ namespace gputomo::report {
 struct Box {
     std::string title;
     std::vector<std::string> lines;
-    std::string_view kind;   ///< class of its colour: compute, store, cache, translation, memory
-    std::string link;        ///< id of the element that tells more
-    bool undecided = false;  ///< dashed
-    int cells = 0;           ///< little squares, one for each lane or bank
-    int groups = 1;          ///< equal parts of the squares
+    std::string_view kind;   ///< class that colours it: compute, store, cache, translation or memory
+    std::string link;        ///< id of the element that the box links to
+    bool undecided = false;  ///< drawn with a dashed frame
+    int cells = 0;           ///< small squares in the box, one for each lane or bank
+    int groups = 1;          ///< equal groups that the squares are drawn in
 };
 
-/// Boxes side by side, wrapped where they don't fit.
+/// Boxes side by side, which wrap where they do not fit.
 using BoxRow = std::vector<Box>;
 
 struct BoxFrame {
@@ -25,7 +25,8 @@ struct BoxFrame {
     std::vector<BoxRow> rows;
 };
 
-/// The frames one below the other, joined by lines. Empty for no frames.
+/// Draws the frames below each other, joined by lines, `width` units wide. `label` describes the picture to screen
+/// readers. Empty for no frames.
 [[nodiscard]] std::string draw(const std::vector<BoxFrame>& frames, double width, std::string_view label);
 
 }  // namespace gputomo::report

@@ -15,20 +15,20 @@
 namespace gputomo::report {
 namespace {
 
-/// Units of the picture on a wide page, and on a phone.
+/// Widths of the picture in SVG units, which are about pixels: on a wide page and on a phone.
 constexpr double kWide = 800, kNarrow = 340;
 
-/// What it was on the earlier GPU.
+/// A note with the value of the earlier GPU; empty where it has none.
 std::string before(std::string_view path, const Facts* earlier) {
     const auto text = earlier == nullptr ? std::string() : earlier->text(path);
     return text.empty() ? text : fmt::format("<small>was {}</small>", escaped(text));
 }
 
-/// How many an SM can hold, where the answer is more.
+/// A note on how many warps an SM holds, where more would be needed.
 std::string limit_of_warps(const Facts& facts, double warps) {
     const auto threads = facts.number("topology.max_threads_per_sm"), warp = facts.number("topology.warp_size");
     if (!threads || !warp || *warp <= 0 || warps <= *threads / *warp) return {};
-    return fmt::format("; an SM holds {:.0f}, so threads need several loads in flight, or wider ones",
+    return fmt::format("; an SM holds only {:.0f}, so threads need several loads in flight, or wider loads",
                        *threads / *warp);
 }
 
@@ -46,7 +46,6 @@ std::string warps_card(const Facts& facts, const Facts* earlier) {
 std::string cards(const Facts& facts, const Page& page) {
     const auto earlier = page.earlier ? std::optional(Facts(page.earlier->machine)) : std::nullopt;
     const auto* was = earlier ? &*earlier : nullptr;
-    // What is asked first, then what else there is.
     std::string out = "<div class=cards>" + warps_card(facts, was);
     for (const auto& headline : headlines())
         if (const auto* leaf = facts.find(headline.path);
@@ -55,12 +54,12 @@ std::string cards(const Facts& facts, const Page& page) {
                                escaped(leaf_text(*leaf)), headline.label, before(headline.path, was));
     return out + "</div>" +
            (was == nullptr ? ""
-                           : fmt::format("<p class=m>was: on a {}, the last earlier generation known here</p>",
+                           : fmt::format("<p class=m>was: on the {}, a GPU of the generation before</p>",
                                          escaped(page.earlier->name)));
 }
 
 std::string warnings(const Page& page) {
-    std::string out = page.warnings.empty() ? "" : "<p class=m>What stayed open, or went wrong:</p>";
+    std::string out = page.warnings.empty() ? "" : "<p class=m>Undecided, or failed:</p>";
     constexpr std::size_t kInView = 4;
     for (std::size_t i = 0; i < page.warnings.size(); ++i) {
         if (i == kInView)
@@ -72,9 +71,10 @@ std::string warnings(const Page& page) {
 
 std::string first_screen(const machine::Machine& machine, const Facts& facts, const Page& page) {
     return fmt::format(
-        "<div class=first><div><div class=wide>{}</div><div class=narrow>{}</div><p class=m>Latencies are those of a "
-        "load that is served there, from the SM. "
-        "Dashed: not decided; what is left is shown. Each box leads to its section.</p></div><div "
+        "<div class=first><div><div class=wide>{}</div><div class=narrow>{}</div><p class=m>A latency is that of a "
+        "load "
+        "from the SM that is served there. Dashed boxes have undecided values and show what is still possible. Each "
+        "box links to its section.</p></div><div "
         "class=beside>{}{}</div></div>",
         picture(machine, facts, kWide), picture(machine, facts, kNarrow), cards(facts, page), warnings(page));
 }

@@ -17,15 +17,16 @@ std::string_view key_of(std::string_view owner) {
     return owner.substr(owner.find('.') == std::string_view::npos ? 0 : owner.find('.') + 1);
 }
 
-/// A trace of the thing itself: "caches/l1_trace" of caches.l1. Its latency is seen among those of other levels.
+/// Whether the trace is of the leaf's own thing, as "caches/l1_trace" is of caches.l1. A latency is better seen in a
+/// plot with those of other levels, so it takes no such trace.
 bool is_of(const results::Trace& trace, std::string_view key, const NamedLeaf& leaf) {
     const auto name = std::string_view(trace.name).substr(trace.name.find('/') + 1);
     return name == key || (!leaf.info.name.starts_with("latency") && name.size() > key.size() &&
                            name.starts_with(key) && name[key.size()] == '_');
 }
 
-/// The trace that shows most of what a leaf was deduced from: one that bears the name of the thing, else the
-/// experiment's first plot, else its first trace.
+/// The trace that a leaf links to as its evidence. It is one with the thing's name, else the experiment's first plot,
+/// else its first trace.
 const results::Trace* evidence_of(const NamedLeaf& leaf, const std::string& experiment, const Page& page) {
     const std::string owner = owner_of(leaf);
     const auto key = key_of(owner);
@@ -79,7 +80,7 @@ std::string list(const std::vector<NamedLeaf>& leaves, const Page& page) {
     return out + "</tbody></table>";
 }
 
-/// One row for each thing and one column for each kind of leaf.
+/// A table with one row for each thing and one column for each of its leaves.
 std::string matrix(const std::vector<NamedLeaf>& leaves) {
     std::vector<std::string_view> columns;
     std::vector<std::string> owners;

@@ -1,4 +1,4 @@
-// Findings as a table, each linked to its method and evidence.
+// Shows findings as a table, each linked to its method and its evidence.
 #pragma once
 
 #include "report/html.hpp"
@@ -8,8 +8,8 @@
 
 namespace gputomo::report {
 
-/// Value, confidence, interval and method of each leaf. Things of which there are many (operations) come as one row
-/// each, with the details folded below.
+/// Shows value, confidence, interval and method of each leaf. Where a section describes more than kManyThings things,
+/// such as operations, each thing has one row, and the details are folded below.
 [[nodiscard]] std::string leaf_table(const std::vector<machine::NamedLeaf>& leaves, const Page& page);
 
 }  // namespace gputomo::report

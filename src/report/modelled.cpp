@@ -17,7 +17,8 @@
 namespace gputomo::report {
 namespace {
 
-/// Mixes drawn of each access, evenly spread over those measured.
+/// Number of mixes that are drawn of each access, evenly spread over the measured ones. It is a chosen value: more
+/// plots make the page longer.
 constexpr std::size_t kMixes = 6;
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view kMeasured = "measured";
@@ -26,7 +27,7 @@ results::Trace::Column column(std::string_view name, std::string_view unit = "")
     return {std::string(name), std::string(unit), {}};
 }
 
-/// A column for what was measured, and one of each model; those the reader sees first are the first ones.
+/// A trace with a column for x, one for what was measured, and one for each model, in the models' order.
 results::Trace empty_trace(std::string name, const std::vector<ModelName>& models, results::Trace::Column x,
                            std::string_view unit) {
     results::Trace trace{.name = std::move(name), .experiment = "models"};
@@ -65,7 +66,8 @@ results::Trace cusp_trace(const ModelledAccess& access, const std::vector<ModelN
     auto trace = empty_trace(fmt::format("models/{}_needed", access.id), models, column("alpha", "adds per access"),
                              "warps per SM");
     trace.plot.title = fmt::format(
-        "Fewest warps for 90% of the peak over alpha, adds and {}; none where all warps that fit do not attain it "
+        "Fewest warps for 90% of the peak over alpha, adds and {}; no point where the most warps that fit do not "
+        "attain it "
         "(Volkov 2016, Fig. 4.6)",
         access.title);
     trace.plot.log_x = true;
@@ -106,7 +108,7 @@ std::string access_section(const ModelledAccess& access, const Modelled& modelle
     return out + "</div></section>";
 }
 
-/// Models by their mean error over all accesses.
+/// Indices of the models, sorted by their mean error over all accesses.
 std::vector<std::size_t> best_first(const Modelled& modelled) {
     std::vector<std::size_t> order(modelled.models.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -124,7 +126,7 @@ std::string model_table(const Modelled& modelled) {
     for (const auto& access : modelled.accesses)
         if (!access.mean_error.empty())
             out += fmt::format("<th><a href='#{}'>{}</a>", anchor("modelled", access.id), escaped(access.title));
-    out += "<th>what it says</thead><tbody>";
+    out += "<th>what it models</thead><tbody>";
     for (const auto m : best_first(modelled)) {
         const auto& model = modelled.models[m];
         // Without scripts there is nothing to choose.
@@ -146,13 +148,12 @@ std::string modelled_section(const Modelled& modelled) {
     if (modelled.empty()) return {};
     std::string out =
         "<h2 id=models>Throughput against occupancy, and models</h2><p>Every warp repeats one load, or another "
-        "instruction, and alpha adds, each waiting for "
-        "the last one. Points were measured; lines are what models say "
-        "that know the latency and the rate of each kind of instruction alone.";
+        "instruction, and alpha adds; each instruction depends on the one before. Points are measured. Lines are "
+        "estimates of models that know the latency and the throughput of each kind of instruction alone.";
     const bool judged = std::any_of(modelled.accesses.begin(), modelled.accesses.end(),
                                     [](const auto& access) { return !access.mean_error.empty(); });
-    out += judged ? fmt::format(" How far off each is on average, over all mixes and occupancies{}:</p>{}",
-                                vega_scripts().empty() ? "" : ", and which to draw", model_table(modelled))
+    out += judged ? fmt::format(" The table shows the mean error of each over all mixes and occupancies{}:</p>{}",
+                                vega_scripts().empty() ? "" : ", and chooses which to draw", model_table(modelled))
                   : "</p>";
     for (const auto& access : modelled.accesses) out += access_section(access, modelled);
     return out;

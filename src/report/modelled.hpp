@@ -1,5 +1,5 @@
-// Throughput against occupancy with models of latency hiding over it (Volkov 2016, 4.5, 7.9, 7.10), as a section of the
-// report.
+// The report's section of measured throughput against occupancy with models of latency hiding over it (Volkov
+// 2016, 4.5, 7.9, 7.10).
 #pragma once
 
 #include <map>
@@ -13,26 +13,27 @@ struct ModelName {
     std::string id;  ///< "volkov-basic"
     std::string title;
     std::string source;
-    bool shown = false;  ///< before the reader chooses
+    bool shown = false;  ///< drawn before the reader chooses
 };
 
-/// Adds that wait for each other and for one other instruction.
+/// One mix of dependent adds and one other instruction, which models call the access.
 struct ModelledMix {
-    double alpha = 0;                                  ///< adds for each other instruction
-    std::map<double, double> measured;                 ///< instructions per cycle and SM by warps of an SM
-    std::vector<std::map<double, double>> estimated;   ///< the same of each model
-    std::optional<int> needed_measured;                ///< warps for 90% of the peak
-    std::vector<std::optional<int>> needed_estimated;  ///< by model
+    double alpha = 0;                   ///< adds for each access
+    std::map<double, double> measured;  ///< instructions per cycle and SM, by warps per SM
+    std::vector<std::map<double, double>>
+        estimated;                       ///< the same as each model estimates it, in the order of Modelled::models
+    std::optional<int> needed_measured;  ///< fewest warps per SM with 90% of the peak
+    std::vector<std::optional<int>> needed_estimated;  ///< the same as each model estimates it
 };
 
-/// All mixes with one other instruction.
+/// All mixes with one access.
 struct ModelledAccess {
-    std::string id;     ///< "global"
-    std::string title;  ///< "streaming loads"
-    std::string why_no_models;
-    std::vector<ModelledMix> mixes;  ///< by alpha
-    std::vector<double> mean_error;  ///< of each model: estimate over measured or its reciprocal, whichever is larger;
-                                     ///< empty without models
+    std::string id;                  ///< "global"
+    std::string title;               ///< "streaming loads"
+    std::string why_no_models;       ///< the reason where mixes have no estimates; otherwise empty or unused
+    std::vector<ModelledMix> mixes;  ///< in the order of alpha
+    std::vector<double> mean_error;  ///< for each model, the mean of estimated over measured or its reciprocal,
+                                     ///< whichever is larger; empty without models
 };
 
 struct Modelled {
@@ -41,8 +42,8 @@ struct Modelled {
     [[nodiscard]] bool empty() const { return accesses.empty(); }
 };
 
-/// A table of models by how far off they are, in which those to draw are chosen; for each access the warps needed and
-/// some mixes. Empty where there is nothing.
+/// Shows a table of the models, best first, in which the reader chooses those to draw. For each access it has plots of
+/// the warps needed and of some mixes. Empty where nothing was measured.
 [[nodiscard]] std::string modelled_section(const Modelled& modelled);
 
 }  // namespace gputomo::report

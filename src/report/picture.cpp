@@ -14,10 +14,11 @@ namespace {
 
 using machine::Knowledge;
 
-/// Characters of a line that still leave room for two boxes beside each other on a phone.
+/// Longest line, in characters, with which two boxes fit side by side on a phone (340 units wide). Longer lines leave
+/// one box in a row there.
 constexpr std::size_t kShortLine = 21;
 
-/// "constant_l1" is "Constant L1".
+/// Turns a key into a title: "constant_l1" into "Constant L1".
 std::string shown_name(std::string_view key) {
     std::string out(key);
     std::replace(out.begin(), out.end(), '_', ' ');
@@ -39,7 +40,7 @@ public:
         add(all, {shared_by("CPC", facts_.text("topology.sms_per_cpc")), {caches_in("cpc")}});
         add(all, {shared_by("GPC", facts_.text("topology.sms_per_gpc")), {caches_in("gpc")}});
         add(all, {"Shared by all SMs", {caches_in("gpu")}});
-        add(all, {"Farther away; who shares them was not decided", {caches_in("")}});
+        add(all, {"Farther from the SM; which SMs share them is undecided", {caches_in("")}});
         add(all, {"Address translation (TLBs, nearest first)", {tlbs()}});
         add(all, {"Off chip", {dram()}});
         return all;
@@ -54,7 +55,8 @@ private:
         return sms.empty() ? fmt::format("Shared by the SMs of a {}", unit)
                            : fmt::format("Shared by the SMs of a {} ({} SMs)", unit, sms);
     }
-    /// A line of the box: the value between words; nothing where it is not known. What is undecided marks the box.
+    /// Adds a line with the value between `before` and `after`, unless the value is not known. An undecided value marks
+    /// the box.
     void line(Box& box, std::string_view path, std::string_view before = "", std::string_view after = "") const {
         const auto text = facts_.text(path);
         if (text.empty()) return;
@@ -62,10 +64,10 @@ private:
         box.undecided |= facts_.has(path, Knowledge::undecided);
     }
 
-    /// Undecided, with nothing left to say.
+    /// Whether the leaf is undecided without candidates or an interval to show.
     [[nodiscard]] bool open(std::string_view path) const { return facts_.text(path) == "undecided"; }
 
-    /// The same behind the last line, where what it says is short.
+    /// Adds the value to the last line, or as a line of its own where both are longer than kShortLine.
     void more(Box& box, std::string_view path, std::string_view before = "") const {
         Box another;
         line(another, path, before);
@@ -76,7 +78,7 @@ private:
         else
             box.lines.back() += ", " + another.lines[0];
     }
-    /// Behind the size. What other work hides as a whole measures as nothing.
+    /// Adds the latency behind the size. A latency of 0 means that other work hid all of it from the measurement.
     void latency(Box& box, std::string_view path) const {
         if (facts_.number(path) == 0.0)
             box.lines.emplace_back("latency hidden");
@@ -161,13 +163,13 @@ private:
         return box.lines.empty() ? BoxRow{} : BoxRow{box};
     }
 
-    /// Names of the paths that the cache serves, and whether it is the first on one of them.
+    /// The paths that a cache serves, and whether it is the first cache on one of them.
     struct Use {
         std::vector<std::string> paths;
         bool first = false;
     };
     [[nodiscard]] Use use_of(const std::string& cache) const {
-        Use use{.paths = {}, .first = cache.ends_with("l1")};  // also of a path whose order is not known
+        Use use{.paths = {}, .first = cache.ends_with("l1")};  // by its name, where no path's order of caches is known
         for (const auto& [name, path] : machine_.paths) {
             if (!path.caches.known()) continue;
             const auto& caches = path.caches.value;
@@ -178,8 +180,8 @@ private:
         }
         return use;
     }
-    /// Where to draw the cache. One whose sharers are not known is drawn in the SM where it is the first of a path,
-    /// else apart.
+    /// The frame to draw the cache in. A cache whose sharers are not known is drawn in the SM where it is the first on
+    /// a path, otherwise in a frame of its own.
     [[nodiscard]] static std::string place_of(const machine::Cache& cache, const Use& use) {
         if (!cache.scope.known()) return use.first ? "sm" : "";
         return cache.scope.value == "scheduler" ? "sm" : cache.scope.value;
@@ -198,8 +200,7 @@ private:
             if (!ways.empty() && !sets.empty()) box.lines.push_back(fmt::format("{} ways x {} sets", ways, sets));
             more(box, path + "policy");
             if (use.paths.size() > 1) box.lines.push_back("for " + joined(use.paths));
-            if (place == "sm" && !cache.scope.known() && !box.lines.empty())
-                box.lines.emplace_back("sharers not measured");
+            if (place == "sm" && !cache.scope.known() && !box.lines.empty()) box.lines.emplace_back("sharers unknown");
             if (!box.lines.empty()) row.push_back(box);
         }
         return row;

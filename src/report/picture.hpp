@@ -1,4 +1,4 @@
-// The GPU as a picture: what the description knows, each thing with its size and latency in place.
+// Draws the GPU as a picture: each unit that the description knows stands in its place, with its size and latency.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -8,9 +8,9 @@
 
 namespace gputomo::report {
 
-/// An inline SVG picture `width` units wide: one SM with its schedulers, units, registers, shared memory and caches,
-/// what SMs share, address translation, DRAM. What is undecided has a dashed frame and its interval; what is absent or
-/// unknown is left out. Empty where nothing is known of the machine.
+/// Returns an inline SVG picture `width` units wide. It shows one SM with its schedulers, pipelines, registers, shared
+/// memory and caches, then what SMs share, address translation and DRAM. Undecided things have a dashed frame and their
+/// interval; absent and unknown ones are left out. Empty where nothing is known of the machine.
 [[nodiscard]] std::string picture(const machine::Machine& machine, const Facts& facts, double width);
 
 }  // namespace gputomo::report

@@ -13,10 +13,11 @@
 namespace gputomo::report {
 namespace {
 
-/// More plots than these of one experiment are folded away.
+/// Plots of one experiment beyond this number are folded away. It is a chosen value that keeps sections short.
 constexpr std::size_t kPlotsInView = 4;
 
-/// Where an experiment's evidence is shown: the subsystem of most of what it found; null for one that found nothing.
+/// The subsystem whose section shows an experiment's evidence: the one with most of its findings. Null without
+/// findings.
 const Subsystem* home_of(const std::string& experiment, const Page& page) {
     std::map<const Subsystem*, int> found;
     for (const auto& [path, id] : page.experiment_of)
@@ -27,7 +28,7 @@ const Subsystem* home_of(const std::string& experiment, const Page& page) {
     return most == found.end() ? nullptr : most->first;
 }
 
-/// Experiments in the order in which they ran; those of traces that name no method come behind.
+/// The experiments in the order in which they ran, then those that only traces name.
 std::vector<Method> experiments_of(const Page& page) {
     auto all = page.methods;
     for (const auto& trace : page.traces)
@@ -81,7 +82,7 @@ std::vector<machine::NamedLeaf> leaves_of(const Facts& facts, const Subsystem& s
     return out;
 }
 
-bool has_homeless(const Page& page) {
+bool has_other_evidence(const Page& page) {
     const auto all = experiments_of(page);
     return std::any_of(all.begin(), all.end(), [&](const auto& m) { return home_of(m.id, page) == nullptr; });
 }
@@ -95,7 +96,7 @@ std::string contents(const Facts& facts, const Page& page, bool changes) {
         if (!leaves_of(facts, subsystem).empty())
             out += fmt::format("<a href='#{}'>{}</a> ", subsystem.id, subsystem.title);
     if (!page.modelled.empty()) out += "<a href='#models'>Models</a> ";
-    if (has_homeless(page)) out += "<a href='#evidence'>Other evidence</a> ";
+    if (has_other_evidence(page)) out += "<a href='#evidence'>Other evidence</a> ";
     if (!page.code_checks.empty()) out += "<a href='#code'>Machine code</a>";
     return out + "</nav>";
 }
@@ -111,7 +112,7 @@ std::string sections(const Facts& facts, const Page& page) {
             if (home_of(method.id, page) == &subsystem) out += experiment(method, page);
     }
     out += modelled_section(page.modelled);
-    if (has_homeless(page)) {
+    if (has_other_evidence(page)) {
         out += "<h2 id=evidence>Other evidence</h2>";
         for (const auto& method : experiments)
             if (home_of(method.id, page) == nullptr) out += experiment(method, page);
@@ -134,8 +135,9 @@ std::string code_checks(const Page& page) {
             escaped(check.listing));
     }
     std::string out =
-        "<h2 id=code>Machine code</h2><p>Did the driver compile the kernels to what was written? A kernel that fails "
-        "is not timed.</p>" +
+        "<h2 id=code>Machine code</h2><p>Each timed kernel is checked: the driver must have compiled it to the "
+        "instructions "
+        "that were written. A kernel that fails is not timed.</p>" +
         failed;
     out += "<div class=scroll><table><thead><tr><th>experiment<th>passed<th>failed<th>not checked</thead><tbody>";
     for (auto& [id, results] : counts)

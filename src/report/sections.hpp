@@ -1,4 +1,4 @@
-// The part of the report behind its first screen: findings by subsystem, each with its method and evidence.
+// The part of the report below its first screen: findings by subsystem, each with its method and evidence.
 #pragma once
 
 #include "report/html.hpp"
@@ -7,14 +7,14 @@
 
 namespace gputomo::report {
 
-/// Links to the sections that there are; `changes`: one of what changed since the earlier GPU.
+/// Links to the sections of the page; with `changes`, also to the differences from the earlier GPU.
 [[nodiscard]] std::string contents(const Facts& facts, const Page& page, bool changes);
 
-/// A section for each subsystem of which something is known, then experiments that found nothing there, then the
-/// machine-code checks.
+/// Returns a section for each subsystem with findings, then the experiments without findings, then the machine-code
+/// checks.
 [[nodiscard]] std::string sections(const Facts& facts, const Page& page);
 
-/// The passed checks counted by experiment, the failed ones with their listing. Empty where nothing was checked.
+/// Counts the checks by experiment and shows the failed ones with their listing. Empty where nothing was checked.
 [[nodiscard]] std::string code_checks(const Page& page);
 
 }  // namespace gputomo::report

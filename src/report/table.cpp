@@ -11,7 +11,7 @@
 namespace gputomo::report {
 namespace {
 
-/// What is not there has no unit.
+/// An absent thing has no unit.
 std::string_view unit_of(const machine::NamedLeaf& leaf) {
     return leaf.leaf.knowledge == machine::Knowledge::absent ? "" : machine::unit_name(leaf.info.unit);
 }

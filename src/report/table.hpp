@@ -1,4 +1,4 @@
-// A machine description as a table for the terminal.
+// Writes a machine description as a table for the terminal.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -7,7 +7,8 @@
 
 namespace gputomo::report {
 
-/// Grouped by section; value, unit, interval, confidence. Undecided and absent leaves are shown as such. Plain ASCII.
+/// Shows value, unit, confidence and interval of each leaf in plain ASCII, grouped by section. Undecided and absent
+/// leaves are marked as such.
 [[nodiscard]] std::string table(const machine::Machine& machine);
 
 }  // namespace gputomo::report

@@ -60,7 +60,7 @@ TEST(Picture, UndecidedIsDashedWithItsIntervalAndAbsentIsLeftOut) {
     const auto text = drawn(odd());
     const auto box = text.substr(text.find("class='box cache undecided'"));
     EXPECT_THAT(box.substr(0, box.find("</g>")),
-                AllOf(HasSubstr(">L1<"), HasSubstr(">16 to 24 KiB<"), HasSubstr(">sharers not measured<")));
+                AllOf(HasSubstr(">L1<"), HasSubstr(">16 to 24 KiB<"), HasSubstr(">sharers unknown<")));
     EXPECT_LT(text.find("class='box cache undecided'"), text.find("SMs of a TPC"))
         << "the first cache of a path is drawn in the SM";
     EXPECT_THAT(text, Not(HasSubstr(">None<")));

@@ -15,7 +15,7 @@
 namespace gputomo::report {
 namespace {
 
-/// Machines of one name get the number of their place among them.
+/// The columns of the comparison. Machines with the same name get a number.
 std::vector<Described> described(const std::vector<std::pair<std::string, machine::Machine>>& machines) {
     std::map<std::string, int> seen;
     std::vector<Described> columns;
@@ -40,7 +40,7 @@ std::size_t differing(const std::vector<LeafRow>& rows) {
         std::count_if(rows.begin(), rows.end(), [](const LeafRow& row) { return row.differs; }));
 }
 
-/// Things of which there are many are folded away.
+/// One section; more than twice kManyThings things are folded away.
 std::string subsystem_section(const Subsystem& subsystem, const std::vector<LeafRow>& rows,
                               std::span<const Described> columns) {
     std::set<std::string> things;
@@ -54,7 +54,7 @@ std::string subsystem_section(const Subsystem& subsystem, const std::vector<Leaf
 }
 
 std::string names_of(std::span<const Described> columns) {
-    if (columns.size() > 3) return fmt::format("{} GPUs beside each other", columns.size());
+    if (columns.size() > 3) return fmt::format("{} GPUs side by side", columns.size());
     std::string out;
     for (std::size_t i = 0; i < columns.size(); ++i)
         out += (i == 0 ? "" : i + 1 == columns.size() ? " and " : ", ") + columns[i].name;
@@ -80,9 +80,9 @@ std::string comparison(const std::vector<std::pair<std::string, machine::Machine
     }
     return page_start(names_of(columns)) +
            fmt::format(
-               "<nav>{}</nav>{}<p class=m>Bold: known of two GPUs and not the same, beyond intervals. An empty cell is "
-               "unknown. Hold the pointer over a value "
-               "for its source.</p>{}"
+               "<nav>{}</nav>{}<p class=m>Bold rows differ between two GPUs by more than their intervals. Empty cells "
+               "are "
+               "unknown. Hold the pointer over a value to see its source.</p>{}"
                "<label class=only><input type=checkbox id=differences> Only what differs ({} of {} "
                "leaves)</label>{}{}</html>\n",
                contents, headline_table(columns), trend, differing(rows), rows.size(), sections, plot_scripts(figures));
@@ -98,9 +98,9 @@ std::string differences(const std::pair<std::string, const machine::Machine*>& g
     std::erase_if(rows, [](const LeafRow& row) { return !row.differs; });
     if (rows.empty()) return {};
     return fmt::format(
-        "<h2 id=earlier>Different from {}</h2><p>The generation before, as far as it is known here: {} of {} values "
-        "that are known of both "
-        "differ.</p><details><summary>All that differ</summary>{}</details>",
+        "<h2 id=earlier>Different from {}</h2><p>A GPU of the generation before. Of the values that are known of both, "
+        "{} "
+        "of {} differ.</p><details><summary>All values that differ</summary>{}</details>",
         escaped(earlier.first), rows.size(), all, comparison_table(rows, columns));
 }
 

@@ -1,4 +1,4 @@
-// The comparison report: machine descriptions side by side, what differs, and how it changed over generations.
+// The comparison report: machine descriptions side by side, their differences, and trends over generations.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -10,17 +10,17 @@
 
 namespace gputomo::report {
 
-/// A plot under the trends.
+/// A plot below the trends.
 struct TrendPlot {
     results::Trace trace;
-    std::vector<std::string> lines;  ///< y columns that are drawn as lines; the others are points
+    std::vector<std::string> lines;  ///< names of the y columns that are drawn as lines; the others are drawn as points
 };
 
-/// One self-contained HTML page of two machines and more, each with its name. Machines of the same name are numbered.
+/// Returns one self-contained HTML page of two or more named machines. Machines with the same name are numbered.
 [[nodiscard]] std::string comparison(const std::vector<std::pair<std::string, machine::Machine>>& machines,
                                      const std::vector<TrendPlot>& plots = {});
 
-/// A section of a GPU's report: where it differs from an earlier one; empty where nothing does.
+/// Returns the section of a GPU's report that lists where it differs from an earlier GPU; empty where nothing does.
 [[nodiscard]] std::string differences(const std::pair<std::string, const machine::Machine*>& gpu,
                                       const std::pair<std::string, const machine::Machine*>& earlier);
 

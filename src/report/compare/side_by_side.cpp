@@ -19,8 +19,8 @@ bool compared(const machine::NamedLeaf& leaf) {
     return leaf.info.internal.empty() || section_of(leaf.path) == "identity";
 }
 
-/// The paths of all columns, each column's order kept: what the columns before lack stands behind what it follows in
-/// its own.
+/// The paths of all columns. Each column's order is kept: a path that earlier columns lack stands behind the one that
+/// it follows in its own column.
 std::list<std::string> paths_of(std::span<const Described> columns) {
     std::list<std::string> order;
     std::unordered_map<std::string, std::list<std::string>::iterator> places;
@@ -52,7 +52,7 @@ std::string head(std::span<const Described> columns) {
     return out + "</thead>";
 }
 
-/// The value, and on a pointer's touch where it comes from.
+/// A table cell with the value, whose tooltip names the source.
 std::string cell(const machine::NamedLeaf* leaf) {
     if (leaf == nullptr) return "<td></td>";
     const auto& from = leaf->leaf.provenance;

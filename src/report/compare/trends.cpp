@@ -11,7 +11,7 @@
 namespace gputomo::report {
 namespace {
 
-/// One or two quantities of each GPU, drawn to one scale.
+/// One or two quantities of each GPU, drawn at the same scale.
 struct Trend {
     std::string_view title;
     std::string_view explanation;
@@ -36,23 +36,22 @@ constexpr char kAddLatency[] = "operations[add.f32].latency", kSharedLatency[] =
 
 constexpr Trend kTrends[] = {
     {"Warps per SM that hide latency",
-     "Latency times throughput, so an estimate: Volkov 2016, Fig. 4.2, counts the warps that attained 90% of the "
+     "An estimate: latency times throughput. Volkov 2016, Fig. 4.2, counts the warps that attained 90% of the "
      "memory's peak, which are more.",
      {{{"arithmetic (FP32 adds)", warps_for_arithmetic}, {"memory (4-byte loads)", warps_for_memory}}}},
-    {"Memory's warps over arithmetic's",
-     "The ratio of the two above; Volkov 2016, 4.3: 4, 2.7, 2.3, 1.6 and 1.7 from G80 to Maxwell, from measured "
-     "occupancies.",
+    {"Warps for memory over warps for arithmetic",
+     "The ratio of the two quantities above. Volkov 2016, 4.3, has 4, 2.7, 2.3, 1.6 and 1.7 from G80 to Maxwell, from "
+     "measured occupancies.",
      {{{"ratio", memory_over_arithmetic}}}},
     {"DRAM bytes per FP32 add",
-     "Pin bandwidth over arithmetic throughput (Volkov 2016, Fig. 4.4): improvements in memory bandwidth lag behind "
-     "those in arithmetic, by a factor of about "
-     "1.24 a year among GeForce GPUs until 2016. HBM works against it.",
+     "Pin bandwidth over arithmetic throughput (Volkov 2016, Fig. 4.4). Memory bandwidth improved more slowly than "
+     "arithmetic, by a factor of about 1.24 a year among GeForce GPUs until 2016. HBM counteracts this.",
      {{{"bytes per add", bytes_per_add}}}},
     {"Latency near the SM, cycles",
-     "Volkov 2016, 4.4: the fall of arithmetic latency is what kept the warps needed from growing.",
+     "Falling arithmetic latency kept the number of warps needed from growing (Volkov 2016, 4.4).",
      {{{"FP32 add", leaf<kAddLatency>}, {"shared memory", leaf<kSharedLatency>}}}},
     {"DRAM latency",
-     "It changed less: nanoseconds stay, cycles follow the clock.",
+     "DRAM latency changed less: it is nearly constant in nanoseconds, and in cycles it follows the clock.",
      {{{"cycles", leaf<kMemoryLatency>}, {"nanoseconds", memory_nanoseconds}}}},
 };
 

@@ -1,4 +1,4 @@
-// How GPUs changed from generation to generation: bars in the order of compute capability.
+// Shows how GPUs changed from generation to generation, as bars in the order of compute capability.
 #pragma once
 
 #include "report/compare/side_by_side.hpp"
@@ -9,7 +9,7 @@
 
 namespace gputomo::report {
 
-/// With `figures` below the bars. Empty where there are none, and no trend has two GPUs.
+/// The section with the bars, and `figures` below them. Empty where no trend has two GPUs and `figures` is empty.
 [[nodiscard]] std::string trends(std::span<const Described> columns, std::string_view figures = {});
 
 }  // namespace gputomo::report

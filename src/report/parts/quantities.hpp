@@ -1,4 +1,4 @@
-// What a performance engineer asks of a GPU first: leaves of the description, and what follows from several of them.
+// The quantities that a performance engineer asks for first: leaves of the description, and results of several leaves.
 #pragma once
 
 #include "report/parts/text.hpp"
@@ -9,25 +9,26 @@
 
 namespace gputomo::report {
 
+/// A leaf of the first screen and the words below its value.
 struct Headline {
     std::string_view path;
     std::string_view label;
 };
 [[nodiscard]] std::span<const Headline> headlines();
 
-/// Worth a card where there are none, since the cards of L1 and L2 are missing then.
+/// This leaf has a card only where it is empty: the cards of L1 and L2 are then missing.
 inline constexpr std::string_view kGlobalCaches = "paths.global.caches";
 
-/// Warps of an SM that keep DRAM busy with one load of 4 bytes per thread in flight: latency x bandwidth of an SM / 128
-/// bytes (Little's law; Volkov 2016, 3.4).
+/// Warps per SM that keep DRAM busy when each thread has one 4-byte load in flight: latency x the SM's share of the
+/// bandwidth / 128 bytes (Little's law; Volkov 2016, 3.4).
 [[nodiscard]] std::optional<double> warps_for_memory(const Facts& facts);
 
-/// Warps of an SM that keep its FP32 units busy with one add per thread in flight: latency x throughput. Without dual
-/// issue, since adds that depend on each other are not issued together (Volkov 2016, 4.1).
+/// Warps per SM that keep its FP32 units busy when each thread has one add in flight: latency x throughput. Dual issue
+/// is left out, because adds that depend on each other do not issue together (Volkov 2016, 4.1).
 [[nodiscard]] std::optional<double> warps_for_arithmetic(const Facts& facts);
 
-/// Bytes that DRAM can bring in the time of one FP32 add of a thread: pin bandwidth, else what reads attained, over
-/// adds of all SMs (Volkov 2016, 4.4).
+/// Bytes that DRAM delivers for each FP32 add that the SMs execute: the pin bandwidth, or else the measured read
+/// bandwidth, over the add throughput of all SMs (Volkov 2016, 4.4).
 [[nodiscard]] std::optional<double> bytes_per_add(const Facts& facts);
 
 /// DRAM latency in nanoseconds.

@@ -1,4 +1,4 @@
-// The subsystems by which pages are divided, and which leaves of a description each shows.
+// The subsystems that divide a page, and the sections of the description that each shows.
 #pragma once
 
 #include <array>
@@ -8,19 +8,20 @@
 namespace gputomo::report {
 
 struct Subsystem {
-    std::string_view id;  ///< of its heading
+    std::string_view id;  ///< id of its heading
     std::string_view title;
     std::array<std::string_view, 3> parts;  ///< sections of the description
 };
 [[nodiscard]] std::span<const Subsystem> subsystems();
 
-/// Null for a path of no section.
+/// Null for a path that belongs to no subsystem.
 [[nodiscard]] const Subsystem* subsystem_of(std::string_view path);
 
-/// "caches" of caches.l1.ways and "operations" of operations[add.s32].latency.
+/// The first part of a path: "caches" of caches.l1.ways, "operations" of operations[add.s32].latency.
 [[nodiscard]] std::string_view section_of(std::string_view path);
 
-/// More things of a kind than these are folded away or shown as one row each: operations, say.
+/// A kind with more things than this, such as operations, is folded away or shown with one row for each thing. It is a
+/// chosen value; a larger one makes pages longer.
 inline constexpr std::size_t kManyThings = 12;
 
 }  // namespace gputomo::report

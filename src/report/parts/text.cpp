@@ -44,14 +44,14 @@ std::string value_in_words(const machine::Value& value, Unit unit) {
         value);
 }
 
-/// Masks of address bits.
+/// Writes masks of address bits in hexadecimal.
 std::string masks_text(const std::vector<std::int64_t>& masks) {
     std::vector<std::string> texts;
     for (const auto mask : masks) texts.push_back(fmt::format("0x{:x}", mask));
     return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// Four whole numbers or more without a gap.
+/// Whether the candidates are at least four consecutive whole numbers, which are shorter as a range.
 bool one_after_the_other(const std::vector<machine::Value>& candidates) {
     if (candidates.size() < 4) return false;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -85,7 +85,7 @@ std::string anchor(std::string_view kind, std::string_view name) {
         if (byte < 0x80 && (std::isalnum(byte) != 0 || c == '.' || c == '-' || c == '_'))
             out += c;
         else
-            out += fmt::format("~{:02x}", byte);  // no two names share an id
+            out += fmt::format("~{:02x}", byte);  // so that different names have different ids
     }
     return out;
 }

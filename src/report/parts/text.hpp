@@ -1,4 +1,4 @@
-// Values of the description as people read them, and text made safe for HTML.
+// Writes values of the description for people, and makes text safe for HTML.
 #pragma once
 
 #include "machine/paths.hpp"
@@ -11,23 +11,24 @@
 
 namespace gputomo::report {
 
-/// Text made safe between tags and in attributes.
+/// Makes text safe between HTML tags and in attributes.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-/// An element id made of any name, the same for the same name: "leaf-caches.l1.ways".
+/// Makes an element id of a name, such as "leaf-caches.l1.ways". Different names have different ids.
 [[nodiscard]] std::string anchor(std::string_view kind, std::string_view name);
 
-/// With its unit: "16 KiB", "38 cycles", "4572 GB/s"; a count has none.
+/// Writes a number with its unit: "16 KiB", "38 cycles", "4572 GB/s". A count has no unit.
 [[nodiscard]] std::string number_text(double value, machine::Unit unit);
 
-/// "233 to 256 KiB"
+/// Writes a range: "233 to 256 KiB".
 [[nodiscard]] std::string range_text(double low, double high, machine::Unit unit);
 
-/// "38 cycles", "absent", "4 or 8", "15 to 29", "233 to 256 KiB" where only that is known, "undecided".
+/// Writes what is known of a leaf: "38 cycles", "absent", "4 or 8" and "15 to 29" for candidates, "233 to 256 KiB"
+/// where only an interval is known, or "undecided".
 [[nodiscard]] std::string leaf_text(const machine::NamedLeaf& leaf);
 
-/// "caches.l1.ways" is ways of caches.l1; "shared.banks" is banks of shared; "operations[add.s32].latency" is latency
-/// of operations[add.s32].
+/// The path of the thing that the leaf belongs to: "caches.l1" of caches.l1.ways, "operations[add.s32]" of
+/// operations[add.s32].latency.
 [[nodiscard]] std::string owner_of(const machine::NamedLeaf& leaf);
 
 /// The leaves of a description by path.
@@ -36,9 +37,9 @@ public:
     explicit Facts(const machine::Machine& machine);
     [[nodiscard]] const std::vector<machine::NamedLeaf>& all() const { return leaves_; }
     [[nodiscard]] const machine::NamedLeaf* find(std::string_view path) const;
-    /// As leaf_text; empty where nothing is known or the thing is absent.
+    /// What leaf_text() writes; empty where nothing is known or the thing is absent.
     [[nodiscard]] std::string text(std::string_view path) const;
-    /// A known number.
+    /// The value of a leaf that is known and a number.
     [[nodiscard]] std::optional<double> number(std::string_view path) const;
     [[nodiscard]] bool has(std::string_view path, machine::Knowledge knowledge) const;
 

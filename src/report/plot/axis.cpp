@@ -3,8 +3,8 @@
 namespace gputomo::report {
 namespace {
 
-/// About five round numbers within [low, high]. Counted, because a step below the precision of huge values adds nothing
-/// to them.
+/// About five round numbers within [low, high]. The loop counts them, because adding a step to a huge value may not
+/// change it.
 std::vector<double> linear_ticks(double low, double high) {
     const double raw = (high - low) / 5, magnitude = std::pow(10, std::floor(std::log10(raw)));
     const double step = magnitude * (raw / magnitude < 2 ? 2 : raw / magnitude < 5 ? 5 : 10);

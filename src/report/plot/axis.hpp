@@ -1,4 +1,4 @@
-// Maps values to places on a picture, and finds round numbers for ticks.
+// Maps values to positions in a picture, and finds round numbers for ticks.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Range {
     }
 };
 
-/// Linearly or by the logarithm.
+/// Maps the values from `low` to `high` to positions `from` to `to`, linearly or logarithmically.
 class Axis {
 public:
     Axis(double low, double high, bool log, double from, double to);

@@ -19,7 +19,7 @@ nlohmann::ordered_json axis_json(const results::Trace::Column& column, bool log,
     return {{"name", column.name}, {"unit", shown_unit(column.unit)}, {"log", log}, {"zero", zero}};
 }
 
-/// What the drawer reads. Six digits are more than the screen shows.
+/// The data that drawer.js reads. Seven digits are more than a screen shows.
 std::string data_json(const results::Trace& trace, const std::vector<Series>& series, const Overlay& overlay) {
     const auto digits = [](double value) { return nlohmann::ordered_json::parse(fmt::format("{:.7g}", value)); };
     nlohmann::ordered_json json{{"x", axis_json(*series.front().x, trace.plot.log_x, false)},
@@ -33,7 +33,7 @@ std::string data_json(const results::Trace& trace, const std::vector<Series>& se
         double last = -std::numeric_limits<double>::infinity();
         for (const auto i : s.points) {
             if (s.x->values[i] <= last)
-                json["line"] = false;  // several values at one place, or a path that turns back: points alone
+                json["line"] = false;  // x does not rise, so a line would cross itself: only points are drawn
             last = s.x->values[i];
             xs.push_back(digits(last));
             ys.push_back(digits(s.y->values[i]));
@@ -50,11 +50,11 @@ std::string data_json(const results::Trace& trace, const std::vector<Series>& se
     if (!overlay.lines.empty()) json["models"] = overlay.lines;
     auto text = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     for (auto at = text.find('<'); at != std::string::npos; at = text.find('<', at))
-        text.replace(at, 1, "\\u003c");  // "</script>" would end it
+        text.replace(at, 1, "\\u003c");  // so that no "</script>" ends the element
     return text;
 }
 
-/// Without the lines that nobody has chosen yet.
+/// The trace without the lines that are not drawn before the reader chooses.
 results::Trace at_first(const results::Trace& trace, const Overlay& overlay) {
     auto first = trace;
     for (std::size_t i = 0; i < overlay.lines.size(); ++i)
@@ -74,7 +74,7 @@ std::string plot_element(const results::Trace& trace, const Overlay& overlay) {
     const auto series = series_of(trace);
     std::string note;
     const auto kept = series.front().points.size(), all = series.front().x->values.size();
-    if (series.front().thinned) note = fmt::format("; {} of {} points, those that would be seen", kept, all);
+    if (series.front().thinned) note = fmt::format("; {} of {} points, those that are visible at this size", kept, all);
     std::string out =
         fmt::format("<figure id='{}'><div class=plot data-name='{}'{}>{}</div>", anchor("trace", trace.name),
                     anchor("plot", trace.name), overlay.lines.empty() ? "" : " data-models=yes", picture);
@@ -87,7 +87,7 @@ std::string plot_element(const results::Trace& trace, const Overlay& overlay) {
 std::string plot_scripts(std::string_view page) {
     if (vega_scripts().empty() || page.find("<div class=plot ") == std::string_view::npos) return {};
     return fmt::format(
-        "<p class=m>Plots: drag to move, Ctrl and the wheel to zoom, double-click to go back. Drawn with "
+        "<p class=m>Plots: drag to move, Ctrl + wheel to zoom, double-click to reset. Drawn with "
         "Vega-Lite.</p><script>{}</script><script>{}</script>",
         vega_scripts(), drawer_script());
 }

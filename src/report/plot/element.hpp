@@ -1,5 +1,4 @@
-// A trace's plot in a page: a static picture that a script replaces by one that zooms, where the scripts were there at
-// build time.
+// A plot in a page: a static picture, which a script replaces with one that zooms where the build has the scripts.
 #pragma once
 
 #include "results/estimate.hpp"
@@ -10,18 +9,19 @@
 
 namespace gputomo::report {
 
-/// Series that are lines without points over the others, and that a page's check boxes (data-model='NAME') choose.
+/// Series that are drawn as lines over the others. The page's check boxes (data-model='NAME') choose among them.
 struct Overlay {
     std::vector<std::string> lines;  ///< names of y columns, in the order of their colours
-    std::vector<bool> shown;         ///< of each, at first
+    std::vector<bool> shown;         ///< whether each line is drawn before the reader chooses
     [[nodiscard]] bool has(std::string_view series) const;
 };
 
-/// A figure with the static picture and, with scripts, the thinned data. Empty where there is nothing to draw.
+/// Returns a figure with the static picture and, where the build has the scripts, the data. Empty where the trace has
+/// no plot.
 [[nodiscard]] std::string plot_element(const results::Trace& trace, const Overlay& overlay = {});
 
-/// Vega, Vega-Lite and what turns each figure into a zoomable plot once it comes into view. Empty where `page` has no
-/// plot or the build has no scripts.
+/// Returns the script elements that turn each figure into a zoomable plot. Empty where `page` has no plot or the build
+/// has no scripts.
 [[nodiscard]] std::string plot_scripts(std::string_view page);
 
 }  // namespace gputomo::report

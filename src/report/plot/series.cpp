@@ -13,15 +13,15 @@
 namespace gputomo::report {
 namespace {
 
-/// A series of more points is thinned.
+/// A series with more points than this is thinned. It is a chosen value, about twice the kept points of a full screen.
 constexpr std::size_t kMostPoints = 4000;
-/// And a map of more cells: all of them where each can be seen.
+/// A map with more cells than this is thinned to the kPlacesAcross x kPlacesDown places that can be distinguished.
 constexpr std::size_t kMostCells = 20000;
-/// Columns of pixels on a wide screen: of each, the smallest and the largest value are kept.
+/// Columns of pixels on a wide screen. Thinning keeps the smallest and the largest value of each.
 constexpr std::size_t kColumns = 1000;
-/// Places of a map or timeline that can be told apart.
+/// Places across and down a map or timeline that a reader can distinguish.
 constexpr double kPlacesAcross = 160, kPlacesDown = 100;
-/// More lines in a plot nobody tells apart.
+/// Most series of a split plot, a chosen value: more lines cannot be distinguished by their colours.
 constexpr std::size_t kMostSeries = 12;
 
 const results::Trace::Column* column(const results::Trace& trace, const std::string& name) {
@@ -56,7 +56,7 @@ void keep_extremes(Series& series, bool log_x) {
     series.points.erase(std::unique(series.points.begin(), series.points.end()), series.points.end());
 }
 
-/// Keeps in each place of a map the row of the largest shade, and of a timeline that of the longest bar.
+/// Keeps one row for each place: that of the largest shade in a map, or of the longest bar in a timeline.
 void keep_strongest(Series& series, bool log_x, bool log_y) {
     Range xs, ys;
     for (const auto i : series.points) xs.add(series.x->values[i]), ys.add(series.y->values[i]);
@@ -91,7 +91,7 @@ const results::Trace::Column* beside(const results::Trace& trace, const std::str
     return found != nullptr && found->values.size() == x.values.size() ? found : nullptr;
 }
 
-/// One series of each value of the plot's split column; one of all rows where there is none.
+/// One series for each value of the plot's split column, or one of all rows where the plot is not split.
 std::vector<Series> parts_of(const results::Trace& trace, const Series& whole) {
     const auto* split = beside(trace, trace.plot.split, *whole.x);
     if (split == nullptr) return {whole};

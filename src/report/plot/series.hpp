@@ -1,4 +1,4 @@
-// The points of a trace's plot, as they are drawn.
+// Selects the points of a trace that a plot draws.
 #pragma once
 
 #include "results/estimate.hpp"
@@ -10,22 +10,23 @@
 
 namespace gputomo::report {
 
-/// One y column against the x column of a trace's plot; the rows of one value where the plot is split.
+/// One y column against the x column. Where the plot is split by a third column, the rows of one of its values.
 struct Series {
-    std::string name;                           ///< "latency"; of a split plot "level 2"
-    const results::Trace::Column* x = nullptr;  ///< of the trace
+    std::string name;                           ///< "latency", or "level 2" in a split plot
+    const results::Trace::Column* x = nullptr;  ///< a column of the trace, as the others
     const results::Trace::Column* y = nullptr;
-    const results::Trace::Column* shade = nullptr;  ///< of a map
-    const results::Trace::Column* until = nullptr;  ///< of a timeline
-    std::vector<std::size_t> points;  ///< rows to draw, in their order: finite, positive on a logarithmic axis
-    bool thinned = false;             ///< of very many points only those are kept that would be seen
+    const results::Trace::Column* shade = nullptr;  ///< the colours of a map; otherwise null
+    const results::Trace::Column* until = nullptr;  ///< the ends of a timeline's bars; otherwise null
+    std::vector<std::size_t>
+        points;            ///< rows to draw, in their order; all are finite, and positive on a logarithmic axis
+    bool thinned = false;  ///< whether points that would be hidden behind others were dropped
 };
 
-/// Those that have points. Of a series of very many, each pixel column keeps the smallest and the largest; in a map
-/// each place keeps the largest shade, in a timeline the longest bar.
+/// Returns the series that have points. A long series keeps the smallest and the largest value of each pixel column. A
+/// large map keeps the largest shade of each place, and a long timeline the longest bar.
 [[nodiscard]] std::vector<Series> series_of(const results::Trace& trace);
 
-/// What an axis says behind the column's name: nothing for numbers of things.
+/// The unit as an axis shows it behind the column's name; empty for counts and ids.
 [[nodiscard]] std::string shown_unit(std::string_view unit);
 
 }  // namespace gputomo::report

@@ -59,7 +59,7 @@ struct Scales {
     Range shades;
 };
 
-/// From dark blue by green to yellow, as `share` grows from 0 to 1.
+/// A colour from dark blue through green to yellow, as `share` grows from 0 to 1.
 std::string shade_of(double share) {
     return fmt::format("hsl({:.0f} 75% {:.0f}%)", 260 - 205 * share, 28 + 32 * share);
 }
@@ -73,8 +73,8 @@ std::string mark(const Series& series, std::size_t i, const Scales& scales) {
     return fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r=2><title>{:.6g}, {:.6g}</title></circle>", px, py, x, y);
 }
 
-/// Pixels between neighbouring places, so that a full map has no gaps; squares of kSquare where there are too many of
-/// them.
+/// The smallest distance between two places in SVG units, so that a full map has no gaps. Where that is below 1 unit,
+/// cells are squares of kSquare.
 double cell_size(const std::vector<double>& values, const std::vector<std::size_t>& points, const Axis& axis) {
     constexpr double kSquare = 6, kLargest = 40;
     std::set<double> places;
@@ -85,7 +85,7 @@ double cell_size(const std::vector<double>& values, const std::vector<std::size_
     return least < 1 || places.size() < 2 ? kSquare : least;
 }
 
-/// Cells of one shade after the other.
+/// The cells of a map, grouped by shade into one path each.
 std::string map_of(const Series& series, const Scales& scales) {
     constexpr int kShades = 24;
     const double width = cell_size(series.x->values, series.points, scales.x),

@@ -6,7 +6,7 @@
 
 namespace gputomo::report {
 
-/// Their minified scripts, one after the other; empty where they could not be fetched at build time.
+/// The three minified scripts, one after the other; empty where the build could not fetch them.
 [[nodiscard]] std::string_view vega_scripts();
 
 }  // namespace gputomo::report
