@@ -1,4 +1,4 @@
-// Sums of 4096 numbers by blocks of 256 threads: 16 for each thread, then a tree in shared memory.
+// Each block of 256 threads sums 4096 numbers: 16 for each thread, then a tree in shared memory.
 extern "C" __global__ void reduce(const float* in, float* out) {
     constexpr unsigned kThreads = 256, kEach = 16;
     __shared__ float parts[kThreads];
