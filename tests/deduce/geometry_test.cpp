@@ -1,6 +1,6 @@
 #include "deduce/cache/geometry.hpp"
-#include "deduce/cache/policy_model.hpp"
 #include "deduce/cache/levels.hpp"
+#include "deduce/cache/policy_model.hpp"
 #include "units/statistics.hpp"
 
 #include <gtest/gtest.h>

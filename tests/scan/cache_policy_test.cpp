@@ -1,6 +1,6 @@
 // Replacement policies: which of them are one machine, and which a walk through one set tells apart.
-#include "deduce/cache/policy_model.hpp"
 #include "deduce/cache/policy.hpp"
+#include "deduce/cache/policy_model.hpp"
 #include "deduce/cache/probe.hpp"
 #include "sim/memory/replacement.hpp"
 #include "validate/random_cache.hpp"

@@ -7,8 +7,8 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Shuffles of a round in search of one without an early return; then the last one is taken. With a quarter of the
-/// lines to keep apart, a few dozen are usually enough.
+/// Shuffles of a round in search of one without an early return; then the last one is taken. The bound only ends a
+/// search that has hardly a chance.
 constexpr int kMaxShuffles = 1000;
 /// In similar rounds a line moves by less than 2 / n of the round, n from `kMinParts` to below `kMaxParts`. Larger
 /// moves look like random rounds, smaller ones evict the same lines again and again.

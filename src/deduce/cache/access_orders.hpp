@@ -18,8 +18,8 @@ using LineOrder = std::vector<std::uint64_t>;
 /// min_lines_between() others.
 [[nodiscard]] LineOrder draw_rounds(std::mt19937_64& random, std::uint64_t lines, std::uint64_t rounds);
 
-/// `rounds` rounds over all lines in nearly the same order: a line returns after most others were used, which is when
-/// pseudo-LRU trees and similar policies have let it go. Such rounds evict several times as often as random ones, and
+/// `rounds` rounds over all lines in nearly the same order. A line then returns after most others were used, when
+/// pseudo-LRU trees and similar policies have let it go. These rounds evict several times as often as random ones, and
 /// other pairs of lines.
 [[nodiscard]] LineOrder draw_similar_rounds(std::mt19937_64& random, std::uint64_t lines, std::uint64_t rounds);
 

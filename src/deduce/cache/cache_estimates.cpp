@@ -1,4 +1,4 @@
-// Findings as estimates of the machine description's leaves.
+// Turns findings into estimates of the machine description's leaves.
 #include "deduce/cache/geometry.hpp"
 
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 namespace gputomo::deduce {
 namespace {
 
-/// A number this unsure is an interval.
+/// A number with at most this confidence is reported as an interval.
 constexpr double kOpen = 0.5;
 
 void add(std::vector<results::Estimate>& to, const std::string& path, const Finding& finding,
@@ -58,10 +58,10 @@ void add_set_ways(std::vector<results::Estimate>& to, const CacheFindings& findi
                   const std::string& method) {
     if (!findings.set_ways.empty())
         add(to, prefix + ".set_ways", findings.set_ways, findings.ways.confidence,
-            method + ": lines that stay, set by set");
+            method + ": lines that are resident together, set by set");
 }
 
-constexpr auto kPredicted = ": lines that overflow together; confidence from groups of lines predicted";
+constexpr auto kPredicted = ": eviction sets; confidence from predictions about unseen groups of lines";
 
 }  // namespace
 
@@ -69,12 +69,13 @@ std::vector<results::Estimate> cache_estimates(const CacheFindings& findings, co
                                                const std::string& method) {
     std::vector<results::Estimate> estimates;
     const double confidence = findings.ways.confidence;
-    add(estimates, prefix + ".sector", findings.sector, method + ": distance of misses in a walk by words");
+    add(estimates, prefix + ".sector", findings.sector,
+        method + ": distance of the misses when words are read in order");
     add(estimates, prefix + ".capacity", findings.capacity,
-        method + (confidence > 0 ? kPredicted : ": largest array walked without misses"));
+        method + (confidence > 0 ? kPredicted : ": largest array read without misses"));
     add(estimates, prefix + ".line", findings.line,
-        method + (confidence > 0 ? ": distance at which a line of a full set has a neighbour of its own"
-                                 : ": neighbours that a miss brings along, in front and behind"));
+        method + (confidence > 0 ? ": distance at which a neighbour of a full set's line needs another way"
+                                 : ": neighbours before and after a load that its miss brings"));
     add(estimates, prefix + ".ways", findings.ways, method + kPredicted);
     add(estimates, prefix + ".sets", findings.sets, method + kPredicted);
     add_set_ways(estimates, findings, prefix, method);
@@ -85,7 +86,7 @@ std::vector<results::Estimate> cache_estimates(const CacheFindings& findings, co
             method + ": address bits that change the set");
     if (!findings.index_hash.empty())
         add(estimates, prefix + ".index_hash", findings.index_hash, confidence,
-            method + ": combinations of address bits that leave the set as it is, GF(2)");
+            method + ": combinations of address bits that leave the set unchanged, by linear algebra over GF(2)");
     add_policy(estimates, findings.policy, prefix, method);
     if (!findings.policy.odds.empty())
         add(estimates, prefix + ".way_odds", findings.policy.odds, findings.policy.confidence,
@@ -97,9 +98,9 @@ std::vector<results::Estimate> tlb_estimates(const CacheFindings& findings, cons
                                              const std::string& method) {
     std::vector<results::Estimate> estimates;
     add(estimates, prefix + ".span", findings.line,
-        method + ": distance at which an entry of a full set has a neighbour of its own");
+        method + ": distance at which a neighbour of a full set's entry needs another way");
     add(estimates, prefix + ".reach", findings.capacity,
-        method + (findings.ways.confidence > 0 ? kPredicted : ": largest range walked without misses"));
+        method + (findings.ways.confidence > 0 ? kPredicted : ": largest range read without misses"));
     add(estimates, prefix + ".ways", findings.ways, method + kPredicted);
     add(estimates, prefix + ".sets", findings.sets, method + kPredicted);
     add_set_ways(estimates, findings, prefix, method);

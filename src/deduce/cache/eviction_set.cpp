@@ -12,9 +12,11 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Times that a guess about a whole set is tried with other lines.
+/// A guess about a whole set is tested with this many random draws of its lines. More draws find more exceptions and
+/// cost as many loads.
 constexpr int kDraws = 3;
-/// A tour of more lines than this is searched only for those that miss in it.
+/// A sequence of more than 3000 lines is not reduced to a minimal eviction set: it would take too many loads. Up to
+/// 256 lines that overflow are reduced at once.
 constexpr std::size_t kMaxSearched = 3000, kFewSearched = 256;
 
 Offsets joined(Offsets a, const Offsets& b) {
@@ -29,7 +31,8 @@ Offsets multiples(std::uint64_t distance, std::uint64_t count) {
     return offsets;
 }
 
-/// The most of these lines, from the first on, that stay. The first `low` do, the first `high` don't.
+/// Number of lines, counted from the first, that are resident together. The first `low` lines are, the first `high`
+/// are not.
 std::uint64_t longest_that_fits(const Probe& probe, std::uint64_t distance, std::uint64_t low, std::uint64_t high) {
     while (high - low > 1) {
         const std::uint64_t middle = low + (high - low) / 2;
@@ -38,7 +41,8 @@ std::uint64_t longest_that_fits(const Probe& probe, std::uint64_t distance, std:
     return low;
 }
 
-/// Whether all lines so far apart are of one set with so many ways: then any lines will do, not only the first ones.
+/// Whether all lines `distance` apart are in one set of `ways` ways. Then any of them overflow it, not only the first
+/// ones.
 bool all_collide(const Probe& probe, std::uint64_t distance, std::uint64_t ways) {
     const std::uint64_t room = probe.search_span() / distance;
     if (room < ways + ways / 2 + 2) return false;
@@ -53,8 +57,8 @@ bool all_collide(const Probe& probe, std::uint64_t distance, std::uint64_t ways)
     return true;
 }
 
-/// Where lines are dealt to sets one after the other, as many stay as there are sets times ways: of the ways that
-/// divide that number, those that behave like one set's. Empty where none does.
+/// If lines are dealt to sets in turn, as many are resident as sets times ways. Among the ways that divide this
+/// number, those are chosen that behave like one set. Empty where no number does.
 Offsets dealt_lines(const Probe& probe, std::uint64_t distance, std::uint64_t fitting) {
     constexpr std::uint64_t kMaxWays = 256, kMinSets = 3;
     for (std::uint64_t ways = 1; ways <= kMaxWays && ways * kMinSets <= fitting; ++ways) {
@@ -65,7 +69,7 @@ Offsets dealt_lines(const Probe& probe, std::uint64_t distance, std::uint64_t fi
     return {};
 }
 
-/// Lines of a tour that does not fit which miss more often than the others.
+/// Lines of an overflowing sequence that miss in more than half of the passes.
 Offsets suspects(const Probe& probe, const Offsets& sequence) {
     constexpr std::uint32_t kPasses = 24;
     const auto rates = probe.miss_rates(sequence, probe.settling_passes(), kPasses);
@@ -75,34 +79,34 @@ Offsets suspects(const Probe& probe, const Offsets& sequence) {
     return missing;
 }
 
-/// A tour that is looked at again and again, and how often each of its lines missed.
-class Watched {
+/// A sequence that is observed repeatedly, with the misses of each of its lines.
+class Observation {
 public:
-    Watched(const Probe& probe, const Offsets& sequence)
+    Observation(const Probe& probe, const Offsets& sequence)
         : probe_(probe), sequence_(sequence), misses_(sequence.size(), 0) {}
-    void look(std::uint32_t warm, std::uint32_t passes) {
+    void observe(std::uint32_t warm, std::uint32_t passes) {
         const auto rates = probe_.miss_rates_in_random_orders(sequence_, warm, passes);
         for (std::size_t i = 0; i < rates.size(); ++i) misses_[i] += rates[i] * passes;
         passes_ += passes;
     }
-    /// More misses in all than accidents explain.
+    /// Whether there are more misses in total than outliers explain.
     [[nodiscard]] bool misses() const {
         constexpr double kSigmas = 4;
-        const double all = outlier_rate() * static_cast<double>(sequence_.size());
+        const double all = expected_outliers() * static_cast<double>(sequence_.size());
         return std::accumulate(misses_.begin(), misses_.end(), 0.0) >= all + kSigmas * std::sqrt(all) + 1;
     }
-    /// A line that misses more often than accidents do to any; how often they look like misses is known from a few of
-    /// them only.
-    [[nodiscard]] bool a_line_misses() const {
+    /// Whether a line misses more often than outliers slow any line. The rate is doubled, since it is known from few
+    /// outliers.
+    [[nodiscard]] bool one_line_misses() const {
         return *std::ranges::max_element(misses_) >=
                significant_count(2 * probe_.miss_like_outlier_rate(), passes_, sequence_.size());
     }
-    /// Those that may not be accidents, the most frequent first. One line too many costs little, since what doesn't
-    /// matter is left out later; one too few hides the set.
+    /// Lines whose misses may not be outliers, the most frequent first. One line too many costs little, since the
+    /// reduction drops it; one too few hides the set.
     [[nodiscard]] Offsets missing() const {
         std::vector<std::size_t> those;
         for (std::size_t i = 0; i < sequence_.size(); ++i)
-            if (misses_[i] > outlier_rate() + 2 * std::sqrt(outlier_rate()) + 1) those.push_back(i);
+            if (misses_[i] > expected_outliers() + 2 * std::sqrt(expected_outliers()) + 1) those.push_back(i);
         std::ranges::stable_sort(those, std::greater<>(), [&](std::size_t i) { return misses_[i]; });
         Offsets lines;
         for (const auto i : those) lines.push_back(sequence_[i]);
@@ -110,20 +114,20 @@ public:
     }
 
 private:
-    /// Of one line.
-    [[nodiscard]] double outlier_rate() const { return probe_.miss_like_outlier_rate() * passes_; }
+    /// Expected outliers of one line.
+    [[nodiscard]] double expected_outliers() const { return probe_.miss_like_outlier_rate() * passes_; }
     const Probe& probe_;
     const Offsets& sequence_;
     std::vector<double> misses_;
     std::uint32_t passes_ = 0;
 };
 
-/// Laps of a look, the first one or the only one that a long tour gets.
+/// Passes of the first observation, and of the only one that a long sequence gets.
 constexpr std::uint32_t kMinPasses = 16;
 
-/// Lines of a tour that miss more often than accidents explain, also those of sets whose lines miss only now and then:
-/// nothing where the tour stays. To prove that it does not takes far longer for a long tour than for the few lines that
-/// miss, so it is not waited for.
+/// Lines of a sequence that miss more often than outliers explain, also in sets whose lines miss only now and then.
+/// Empty where the sequence fits. To prove that a long sequence overflows takes far longer than for the few lines that
+/// miss, so that is left to the caller.
 Offsets missing_lines(const Probe& probe, const Offsets& sequence) {
     constexpr std::uint32_t kMaxPasses = 256, kMaxWarm = 64;
     constexpr std::uint64_t kMaxLoads = std::uint64_t{1} << 21;
@@ -131,27 +135,27 @@ Offsets missing_lines(const Probe& probe, const Offsets& sequence) {
     Offsets missing;
     for (std::uint32_t passes = kMinPasses;
          passes <= kMaxPasses && (passes == kMinPasses || passes * sequence.size() <= kMaxLoads); passes *= 4) {
-        Watched watched(probe, sequence);
-        watched.look(std::min(kMaxWarm, probe.settling_passes()), passes);
-        if (!watched.a_line_misses()) {
-            if (!watched.misses()) return {};
+        Observation observation(probe, sequence);
+        observation.observe(std::min(kMaxWarm, probe.settling_passes()), passes);
+        if (!observation.one_line_misses()) {
+            if (!observation.misses()) return {};
             continue;
         }
-        missing = watched.missing();
-        // Where many miss, lines are still coming to stay.
+        missing = observation.missing();
+        // If many lines miss, they are still becoming resident.
         if (missing.size() > 1 && missing.size() <= sequence.size() / kFewOf && !probe.fits(missing)) break;
     }
     return missing;
 }
 
-/// A list of lines that overflows, and those of them that miss.
+/// A sequence of lines that overflows, and those of its lines that miss.
 struct Overflowing {
     Offsets sequence, missing;
 };
 
-/// The first lines of a list that overflow, as few as that takes. The first `low` stay, those of `most` don't.
+/// The shortest start of a list that overflows. The first `low` lines fit, those of `most` overflow.
 Overflowing first_to_overflow(const Probe& probe, const Offsets& lines, std::uint64_t low, Overflowing most) {
-    // With more lines beyond what stays than this share, too many sets overflow together.
+    // If the sequence exceeds the resident lines by a larger share than one in 32, too many sets overflow together.
     constexpr std::uint64_t kShareBeyond = 32;
     while (most.sequence.size() - low > 1 + low / kShareBeyond) {
         const std::uint64_t middle = low + (most.sequence.size() - low) / 2;
@@ -165,9 +169,8 @@ Overflowing first_to_overflow(const Probe& probe, const Offsets& lines, std::uin
     return most;
 }
 
-/// Policies that expect no reuse let the same few lines of a set go again and again. The other lines of the set are
-/// then among those that are resident: the fewest of them that evict the missing ones. Empty where all of them together
-/// don't.
+/// Policies that expect no reuse evict the same few lines of a set again and again. The set's other lines are then
+/// among the resident ones: the fewest of those that evict the missing ones. Empty where all of them together do not.
 Offsets with_resident_lines(const Probe& probe, const Overflowing& found) {
     Offsets others;
     for (const auto line : found.sequence)
@@ -179,37 +182,37 @@ Offsets with_resident_lines(const Probe& probe, const Overflowing& found) {
     return joined(found.missing, minimal_subset(others, evict));
 }
 
-/// Where sets are chosen by XORs of address bits, what leads from one of a set's lines to another leads from any of
-/// them to one: as few as its lines have such differences show all. Nothing where those that go with the first of these
-/// lines stay.
-Offsets with_lines_alike(const Probe& probe, const Offsets& missing) {
-    constexpr std::size_t kMaxAlike = 1 << 10;
+/// If XORs of address bits choose the set, the difference of two lines of a set leads from any of its lines to another
+/// one. A few differences of the missing lines thus generate the whole set. Empty where the lines generated from the
+/// first missing one fit.
+Offsets with_generated_lines(const Probe& probe, const Offsets& missing) {
+    constexpr std::size_t kMaxGenerated = 1 << 10;
     if (missing.empty()) return {};
-    Offsets alike{missing.front()};
+    Offsets generated{missing.front()};
     for (const auto line : missing) {
-        if (std::ranges::find(alike, line) != alike.end()) continue;
-        const std::size_t known = alike.size();
-        if (2 * known > kMaxAlike) break;
-        for (std::size_t i = 0; i < known; ++i) alike.push_back(alike[i] ^ missing.front() ^ line);
-        if (!probe.fits(alike)) return alike;
+        if (std::ranges::find(generated, line) != generated.end()) continue;
+        const std::size_t known = generated.size();
+        if (2 * known > kMaxGenerated) break;
+        for (std::size_t i = 0; i < known; ++i) generated.push_back(generated[i] ^ missing.front() ^ line);
+        if (!probe.fits(generated)) return generated;
     }
     return {};
 }
 
-/// The same of a tour that is looked at longer and longer, until enough of the lines of an overfull set were seen to
-/// miss.
-Offsets with_lines_alike_in_time(const Probe& probe, const Overflowing& found) {
-    constexpr int kLooks = 12;
-    auto alike = with_lines_alike(probe, found.missing);
-    Watched watched(probe, found.sequence);
-    for (int look = 0; look < kLooks && alike.empty(); ++look) {
-        watched.look(0, kMinPasses);
-        alike = with_lines_alike(probe, watched.missing());
+/// with_generated_lines() for a sequence that is observed longer and longer, until enough lines of one set were seen
+/// to miss.
+Offsets with_generated_lines_in_time(const Probe& probe, const Overflowing& found) {
+    constexpr int kObservations = 12;
+    auto generated = with_generated_lines(probe, found.missing);
+    Observation observation(probe, found.sequence);
+    for (int i = 0; i < kObservations && generated.empty(); ++i) {
+        observation.observe(0, kMinPasses);
+        generated = with_generated_lines(probe, observation.missing());
     }
-    return alike;
+    return generated;
 }
 
-/// `count` different multiples of `alignment` within reach.
+/// `count` different multiples of `alignment` in the search span.
 Offsets random_places(const Probe& probe, std::uint64_t alignment, std::size_t count) {
     std::set<std::uint64_t> places;
     while (places.size() < count) places.insert(probe.draw(probe.search_span() / alignment) * alignment);
@@ -218,7 +221,7 @@ Offsets random_places(const Probe& probe, std::uint64_t alignment, std::size_t c
     return lines;
 }
 
-/// Nothing where they stay after all.
+/// Nothing where the lines fit after all.
 std::optional<EvictionSet> checked(const Probe& probe, Offsets lines) {
     std::stable_sort(lines.begin(), lines.end(),
                      [](std::uint64_t a, std::uint64_t b) { return std::countr_zero(a) > std::countr_zero(b); });
@@ -226,8 +229,8 @@ std::optional<EvictionSet> checked(const Probe& probe, Offsets lines) {
     return EvictionSet{lines};
 }
 
-/// Of lines that overflow one after the other: the first set, from lists of growing length, by a quarter each time or,
-/// where the first list is known to be about as long as stays, by ever more from two lines on.
+/// The first eviction set among lines that overflow one after the other. The list grows by a quarter each time or,
+/// where its first length is known to be about what fits, by steps that double.
 std::optional<EvictionSet> first_eviction_set(const Probe& probe, const Offsets& lines, std::uint64_t fewest,
                                               bool about_fewest) {
     const auto grown = [&](std::uint64_t count) {
@@ -240,13 +243,13 @@ std::optional<EvictionSet> first_eviction_set(const Probe& probe, const Offsets&
         Overflowing found{Offsets(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(count)), {}};
         found.missing = missing_lines(probe, found.sequence);
         if (found.missing.empty()) continue;
-        // A few lines that overflow by themselves are searched at once: to shorten the list takes more loads.
+        // A few lines that overflow by themselves are reduced at once: to shorten the list would take more loads.
         const bool few = found.missing.size() <= kFewSearched && !probe.fits(found.missing);
         if (!few) found = first_to_overflow(probe, lines, low, std::move(found));
         if (found.missing.size() > kMaxSearched) return std::nullopt;
         if (!few && probe.fits(found.missing)) {
-            const auto alike = with_lines_alike_in_time(probe, found);
-            found.missing = alike.empty() ? with_resident_lines(probe, found) : alike;
+            const auto generated = with_generated_lines_in_time(probe, found);
+            found.missing = generated.empty() ? with_resident_lines(probe, found) : generated;
         }
         return found.missing.empty() ? std::nullopt : checked(probe, minimal_eviction_set(probe, found.missing));
     }
@@ -263,7 +266,7 @@ std::optional<EvictionSet> find_eviction_set(const Probe& probe, std::uint64_t s
     std::uint64_t count = 2;
     while (count < probe.search_span() / step && probe.fits(multiples(probe.search_span() / count, count))) count *= 2;
     const std::uint64_t distance = probe.search_span() / count;
-    // Twice as far apart, half as many stayed; they need not be the first half of these.
+    // At twice the distance, half as many lines fitted; they need not be the first half of these.
     const std::uint64_t ways = longest_that_fits(probe, distance, 1, count);
     if (ways + 1 == count && probe.fits(multiples(distance, count))) return std::nullopt;
     Offsets lines = multiples(distance, ways + 1);
@@ -283,7 +286,8 @@ std::optional<EvictionSet> find_eviction_set_in_array(const Probe& probe, std::u
 }
 
 std::optional<EvictionSet> find_eviction_set_at_random(const Probe& probe, std::uint64_t step, std::uint64_t most) {
-    // Neighbours of these are tried as parts of the same line, so lines begin where they do.
+    // Neighbours of these lines are later tested for being in the same line, so that each place must be where a line
+    // begins. Lines of up to four pieces are allowed for; the first list has four lines.
     constexpr std::uint64_t kLongestLine = 4, kFewest = 4;
     const std::uint64_t alignment = kLongestLine * step;
     return first_eviction_set(

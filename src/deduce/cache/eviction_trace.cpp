@@ -10,33 +10,36 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Readings followed at once, and states that they begin with: more where ways are few, which makes them cheap.
+/// Interpretations followed at once, and states that they start from. Sets of few ways get more of both, because
+/// theirs are cheap: `kInterpretationsTimesWays` divided by the ways, within the bounds. Fewer may lose the right one
+/// among outliers.
 constexpr std::size_t kMaxInterpretations = 32, kMinInterpretations = 10, kInterpretationsTimesWays = 512;
 constexpr std::size_t kMaxStartStates = 16, kMinStartStates = 6, kStartStatesTimesWays = 128;
-/// Share of victims that a policy is asked to explain, of which only a part is known, so that those it does not foresee
-/// are likelier than accidents.
+/// Share of victims that a partly known policy need not explain. It makes a victim that the policy does not predict
+/// likelier than an outlier.
 constexpr double kPartialUnexplained = 0.3;
-/// Price of a trace that no reading explains, as a logarithm.
+/// Log likelihood of a slow load that no interpretation explains.
 constexpr double kContradiction = -20;
-/// That a miss takes another time than others, as a logarithm.
+/// Log likelihood that a miss takes another time than other misses. It is a chosen value; near 0, outliers are taken
+/// for misses.
 constexpr double kUnusualMiss = -0.5;
-/// A reading that is less likely than the best by this factor, as a logarithm, is not followed any further.
+/// An interpretation whose log likelihood is this much below the best one's is dropped.
 constexpr double kMaxDeficit = 20;
 
-/// One eviction of a reading, the last one first.
+/// One eviction of an interpretation. The evictions form a list from the last one back.
 struct Eviction {
-    std::size_t load = 0;  ///< the miss that evicted
+    std::size_t load = 0;  ///< index of the load whose miss evicted
     std::uint32_t way = 0;
     std::shared_ptr<const Eviction> before;
 };
 
-/// One reading of the episode so far.
+/// One interpretation of the segment up to a load.
 struct Interpretation {
     std::unique_ptr<PolicyModel> model;
-    std::vector<std::uint32_t> way_of;  ///< by line; the state before `miss`
-    std::size_t miss = 0;               ///< the last load that really missed; its victim is not known yet
+    std::vector<std::uint32_t> way_of;  ///< by line; before `miss`
+    std::size_t miss = 0;               ///< last load that missed; its victim is not known yet
     double score = 0;
-    double counted = 0;  ///< of the second half
+    double counted = 0;  ///< log likelihood of the second half
     int victims = 0, explained = 0;
     std::shared_ptr<const Eviction> evictions;
 
@@ -90,7 +93,7 @@ private:
         used_[e_.lines[first]] = first + 1;
     }
 
-    /// A slow load was an accident, or its line was the victim of the last miss.
+    /// A slow load was an outlier, or its line was the victim of the last miss.
     void slow(std::size_t load) {
         const std::uint32_t line = e_.lines[load];
         const bool counts = load >= half_;
@@ -104,14 +107,15 @@ private:
                 evict(missed, line, load, counts);
                 next.push_back(std::move(missed));
             }
-            // The absent line is one that was not seen since: if this is the last of them, its miss is no accident.
+            // The absent line is one that was not loaded since that miss. If this is the last such line, its slow load
+            // is no outlier.
             if (unseen <= (may_be_absent ? 1 : 0)) continue;
             const double outlier_score = e_.outlier[load] ? 0 : log_outlier_rate_;
             interpretation.score += outlier_score;
             if (counts) interpretation.counted += outlier_score;
             next.push_back(std::move(interpretation));
         }
-        if (next.empty()) {  // something else was read wrongly; each line keeps a way of its own
+        if (next.empty()) {  // An earlier load was misinterpreted. Each line keeps a way of its own.
             next.push_back(std::move(interpretations_.front()));
             next.back().score += kContradiction;
             if (counts) next.back().counted += kContradiction;
@@ -127,7 +131,7 @@ private:
                 interpretations_.push_back(std::move(interpretation));
     }
 
-    /// Whether no better reading expects the same from now on; then its state is noted.
+    /// Whether no better interpretation expects the same from now on. If so, its state is recorded.
     [[nodiscard]] bool is_new(const Interpretation& interpretation) {
         auto state = interpretation.model->state();
         for (std::size_t i = 0; i < interpretations_.size(); ++i) {
@@ -140,7 +144,7 @@ private:
         states_.push_back(std::move(state));
         return true;
     }
-    /// Of all lines but the one that comes in now.
+    /// Compares the ways of all lines but the one that is loaded now.
     [[nodiscard]] bool same_ways(const Interpretation& a, const Interpretation& b) const {
         for (std::size_t line = 0; line < a.way_of.size(); ++line)
             if (line != e_.lines[a.miss] && !a.model->interchangeable(a.way_of[line], b.way_of[line])) return false;
@@ -189,10 +193,10 @@ private:
     double log_outlier_rate_;
     std::size_t half_, max_interpretations_;
     std::size_t first_ = 0;
-    std::vector<std::size_t> used_;  ///< number of each line's last load, from 1
+    std::vector<std::size_t> used_;  ///< by line: index of its last load, plus 1
     std::vector<std::uint32_t> first_ways_;
     std::vector<Interpretation> interpretations_;
-    std::vector<std::vector<std::int64_t>> states_;  ///< of the readings
+    std::vector<std::vector<std::int64_t>> states_;  ///< of the interpretations
     std::size_t unsure_;
 };
 
@@ -213,7 +217,7 @@ Explanation explain_with_partial_model(const TraceSegment& segment, std::uint32_
 
 WayOrder learn_way_order(const std::vector<Step>& steps, std::uint32_t ways, const PolicyModel& policy) {
     const auto model = policy.clone();
-    std::vector<int> before(std::size_t{ways} * ways, 0);  // [a * ways + b]: a went although b might have
+    std::vector<int> before(std::size_t{ways} * ways, 0);  // [a * ways + b]: a was the victim although b was possible
     double cost = 0;
     for (std::size_t i = 0; i < steps.size() / 2; ++i) {
         if (!steps[i].evicted) {
@@ -227,7 +231,7 @@ WayOrder learn_way_order(const std::vector<Step>& steps, std::uint32_t ways, con
         }
         model->fill(steps[i].way);
     }
-    // Whichever the fewest of the rest went before comes next.
+    // The next place goes to the way before which the fewest of the remaining ways were evicted.
     std::vector<int> late(ways, 0);
     const auto ahead = [&](std::uint32_t a, std::uint32_t b) {
         return std::max(0, before[a * ways + b] - before[b * ways + a]);

@@ -153,8 +153,8 @@ private:
         return true;
     }
 
-    /// From half the largest array that this level serves, since a hash or other lines may use its sets unevenly, to
-    /// the smallest array that it does not serve.
+    /// The range is from half the largest array that this level serves to the smallest that it does not. A hash or
+    /// other lines may use the sets unevenly, hence the half.
     [[nodiscard]] bool is_of_this_level(std::uint64_t capacity) const {
         return capacity >= q_.fits / 2 && capacity <= q_.overflows;
     }
@@ -302,7 +302,7 @@ private:
             return;
         }
         found_.policy = find_policy(probe, lines, filler, piece);
-        // Code lines are used with each load. That changes the victims of all policies but LRU, which never evicts
+        // Code lines are used with each load. This changes the victims of all policies but LRU, which never evicts
         // them.
         if (static_cast<std::int64_t>(lines.size()) <= found_.ways.value && found_.policy.name != "lru") {
             found_.policy = {};

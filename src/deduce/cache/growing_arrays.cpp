@@ -7,16 +7,16 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Arrays of more lines take too many loads.
+/// Longer arrays are not grown line by line: that takes loads in the square of the lines.
 constexpr std::uint64_t kMaxLines = 512;
 constexpr std::uint32_t kWarmPasses = 4, kPasses = 8;
-/// The first set to overflow does so this many lines, and a quarter, past the capacity that is known, at the latest.
+/// The first set overflows when the array exceeds the known capacity by a quarter and this many lines, at the latest.
 constexpr std::uint64_t kFirstStep = 4;
-/// Share of the laps in which a line of an overfull set misses at least.
+/// A line of an overflowing set misses in more than this share of the passes.
 constexpr double kMisses = 0.5;
-/// Sets about which is predicted, at least, and arrays in which that is tried.
+/// Predictions about sets, and arrays in which they are tested, at least. With fewer, wrong sets agree at random.
 constexpr int kPredictions = 128, kMinArrays = 24;
-/// Of the predictions about any one set, this share has to be right.
+/// Sets are reported if this share of the predictions is right for each of them.
 constexpr double kPredicts = 0.9;
 
 class GrowingArraysMethod {
@@ -26,13 +26,14 @@ public:
 
     GrowingArraysResult run() {
         if (fitting_ == 0 || 2 * fitting_ > kMaxLines)
-            return against(fmt::format("arrays of {} lines are not grown line by line", fitting_));
+            return against(fmt::format("an array of {} lines is not grown line by line (possible: 1 to {} lines)",
+                                       fitting_, kMaxLines / 2));
         if (!grow()) return std::move(result_);
         std::stable_sort(found_.sets.begin(), found_.sets.end(),
                          [](const Offsets& a, const Offsets& b) { return a.size() > b.size(); });
         if (const auto agreement = predict(); agreement < kPredicts)
             return against(fmt::format(
-                "{} sets of up to {} lines: what is predicted of one of them is right in {:.0f}% of the trials",
+                "{} sets of up to {} lines: predictions about one of them are right in only {:.0f}% of the trials",
                 found_.sets.size(), found_.ways().front(), agreement * 100));
         result_.found = std::move(found_);
         return std::move(result_);
@@ -49,8 +50,8 @@ private:
         return lines;
     }
 
-    /// From an array of which nothing misses until every line does. A line that alone begins to miss came to a set that
-    /// is overfull already.
+    /// Grows from an array without misses to one in which every line misses. A line that begins to miss alone joined a
+    /// set that overflowed already.
     bool grow() {
         Offsets known;
         const std::uint64_t most = std::min(kMaxLines, probe_.question().buffer_bytes / line_);
@@ -60,8 +61,8 @@ private:
             Offsets fresh;
             std::set_difference(now.begin(), now.end(), known.begin(), known.end(), std::back_inserter(fresh));
             if (known.empty() && fresh.empty() && lines > fitting_ + fitting_ / 4 + kFirstStep) {
-                result_ =
-                    against(fmt::format("arrays of up to {} lines overflow, and no line misses in most passes", lines));
+                result_ = against(
+                    fmt::format("an array of {} lines overflows, but none of its lines misses in most passes", lines));
                 return false;
             }
             if (fresh.size() > 1) found_.sets.push_back(fresh);
@@ -69,14 +70,14 @@ private:
             std::sort(known.begin(), known.end());
             if (known.size() == lines) return true;
         }
-        result_ =
-            against(fmt::format("{} lines are of {} sets that overflow one after the other, the others never miss",
-                                known.size(), found_.sets.size()));
+        result_ = against(
+            fmt::format("{} lines belong to {} sets that overflow one after the other; the other lines never miss",
+                        known.size(), found_.sets.size()));
         return false;
     }
 
-    /// All sets overfull by one line; leaving one out, whichever it is, lets those and only those stay that are its
-    /// set's. Returns the share that was right of the set of which it was smallest.
+    /// Gives each set one line more than its ways, and leaves out any one line of some sets: exactly those sets must
+    /// be resident. Returns the share of right predictions of the set where it is smallest.
     double predict() {
         std::vector<int> agreed(found_.sets.size(), 0);
         int arrays = 0;
@@ -105,7 +106,7 @@ private:
 
     const Probe& probe_;
     std::uint64_t line_;
-    std::uint64_t fitting_;  ///< lines
+    std::uint64_t fitting_;  ///< lines of the largest array that is resident
     GrownSets found_;
     GrowingArraysResult result_;
 };

@@ -1,7 +1,7 @@
 // Sets of any number and size, found with arrays that grow by one line at a time (Mei 2014, 3.2, step 3, and Fig. 11).
 //
 // Beyond the capacity, each further line makes the set overflow that it belongs to. Under LRU, all lines of that set
-// miss from then on and no others: lines that begin to miss together are one set, with one line more than its ways.
+// miss from then on and no others. Lines that begin to miss together are one set, with one line more than its ways.
 // Under other policies some of them stay resident; then sets seem to fall apart, predictions fail, and no sets are
 // reported. Nothing is assumed about the index. Access sequences are whole arrays, so that the method also works where
 // an upper level filters lookups of nearby lines.

@@ -9,43 +9,45 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Set bits that the search for colliding combinations can afford.
+/// Most bits of a set number that the search for conflicting combinations can afford: it tries 2^bits lines for each
+/// address bit.
 constexpr std::size_t kMaxSetBits = 16;
-/// Lines of other sets tried at once, and lines of the same set one by one, before sets by modulo are believed.
+/// A modulus is believed after two tests: up to `kMaxOthers` lines of other sets, tried together, do not conflict, and
+/// `kSameTried` lines of the same set do. Beyond `kMaxOthers` sets, a sample is tried.
 constexpr std::uint64_t kMaxOthers = 1 << 15, kSameTried = 12;
 constexpr std::uint64_t kLargestFactor = 131;
-/// Of more lines than this, those are tried first that miss most often, so many of them: in laps at least, and for each
-/// way, while that takes no more than so many loads.
+/// Among more than `kFewLines` lines, the `kSuspects` that miss most often are tried first. They are found in at least
+/// `kSuspectPasses` passes, or `kSuspectPassesPerWay` for each way while that takes at most `kSuspectLoads` loads.
 constexpr std::size_t kFewLines = 64, kSuspects = 16;
 constexpr std::uint32_t kSuspectPasses = 16, kSuspectPassesPerWay = 4;
 constexpr std::uint64_t kSuspectLoads = std::uint64_t{1} << 20;
 
-/// A set that is full, and whether another line belongs to it.
+/// A full set, and whether another line belongs to it.
 class FullSet {
 public:
     FullSet(const Probe& probe, const EvictionSet& eviction_set, std::uint64_t line)
-        : probe_(probe), line_(line), held_(eviction_set.lines.begin(), eviction_set.lines.end() - 1) {}
-    [[nodiscard]] std::uint64_t start() const { return held_.front(); }
-    [[nodiscard]] bool holds(std::uint64_t offset) const {
-        return std::any_of(held_.begin(), held_.end(),
-                           [&](std::uint64_t held) { return held / line_ == offset / line_; });
+        : probe_(probe), line_(line), lines_(eviction_set.lines.begin(), eviction_set.lines.end() - 1) {}
+    [[nodiscard]] std::uint64_t start() const { return lines_.front(); }
+    [[nodiscard]] bool contains(std::uint64_t offset) const {
+        return std::any_of(lines_.begin(), lines_.end(),
+                           [&](std::uint64_t own) { return own / line_ == offset / line_; });
     }
     /// Whether one of these lines belongs to the set.
-    [[nodiscard]] bool any_collides(const Offsets& lines) const {
-        const auto suspects = missing_most(lines);
-        return (!suspects.empty() && come_between(suspects)) || come_between(lines);
+    [[nodiscard]] bool any_conflicts(const Offsets& lines) const {
+        const auto suspects = most_missing(lines);
+        return (!suspects.empty() && evict_one(suspects)) || evict_one(lines);
     }
-    [[nodiscard]] bool collides(std::uint64_t offset) const { return come_between({offset}); }
-    /// The one of these lines that belongs to the set, where one does; no two of them are of one set.
-    [[nodiscard]] std::optional<std::uint64_t> colliding(Offsets lines) const {
-        if (auto suspects = missing_most(lines); !suspects.empty() && come_between(suspects))
+    [[nodiscard]] bool conflicts(std::uint64_t offset) const { return evict_one({offset}); }
+    /// The one of these lines that belongs to the set, if one does. No two of them may be of one set.
+    [[nodiscard]] std::optional<std::uint64_t> conflicting(Offsets lines) const {
+        if (auto suspects = most_missing(lines); !suspects.empty() && evict_one(suspects))
             lines = std::move(suspects);
-        else if (!come_between(lines))
+        else if (!evict_one(lines))
             return std::nullopt;
         while (lines.size() > 1) {
             const auto half = lines.begin() + static_cast<std::ptrdiff_t>(lines.size() / 2);
             const Offsets first(lines.begin(), half);
-            if (come_between(first))
+            if (evict_one(first))
                 lines = first;
             else
                 lines.erase(lines.begin(), half);
@@ -54,24 +56,25 @@ public:
     }
 
 private:
-    /// Whether the set's lines do not all stay where these come by.
-    [[nodiscard]] bool come_between(const Offsets& lines) const {
-        Offsets sequence = held_;
+    /// Whether these lines evict one of the set's lines.
+    [[nodiscard]] bool evict_one(const Offsets& lines) const {
+        Offsets sequence = lines_;
         for (const auto offset : lines) {
-            if (holds(offset)) return true;
+            if (contains(offset)) return true;
             sequence.push_back(offset);
         }
-        return !probe_.first_lines_stay(sequence, held_.size());
+        return !probe_.first_lines_stay(sequence, lines_.size());
     }
-    /// Of many lines those that go on missing beside the set's. One that belongs to it does, and the others have sets
-    /// of their own: that a few collide is shown with far fewer loads than that some of many do. Nothing where the
-    /// lines are few.
-    [[nodiscard]] Offsets missing_most(const Offsets& lines) const {
+    /// The lines that miss most often beside the set's lines. A line of the set does miss, while the others have sets
+    /// of their own. A conflict of few lines is shown with far fewer loads than one of many. Empty where there are few
+    /// lines anyway.
+    [[nodiscard]] Offsets most_missing(const Offsets& lines) const {
         if (lines.size() <= kFewLines) return {};
-        Offsets sequence = held_;
+        Offsets sequence = lines_;
         sequence.insert(sequence.end(), lines.begin(), lines.end());
-        // At random, each of its lines misses about once in as many laps as the set has ways; else, not in every order.
-        const std::uint64_t passes = std::min(kSuspectPassesPerWay * held_.size(), kSuspectLoads / sequence.size());
+        // Under a random policy, each line of the set misses about once in as many passes as the set has ways; under
+        // others, not in every order.
+        const std::uint64_t passes = std::min(kSuspectPassesPerWay * lines_.size(), kSuspectLoads / sequence.size());
         std::vector<double> rates(sequence.size(), 0);
         for (std::uint64_t pass = 0; pass == 0 || pass < passes; pass += kSuspectPasses) {
             const auto now = probe_.miss_rates_in_random_orders(sequence, kSuspectPasses / 4, kSuspectPasses);
@@ -79,7 +82,7 @@ private:
         }
         std::vector<std::size_t> order(lines.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
-        const auto rate = [&](std::size_t i) { return rates[held_.size() + i]; };
+        const auto rate = [&](std::size_t i) { return rates[lines_.size() + i]; };
         std::ranges::partial_sort(order, order.begin() + kSuspects, std::greater<>(), rate);
         Offsets suspects;
         for (std::size_t i = 0; i < kSuspects && rate(order[i]) > 0; ++i) suspects.push_back(lines[order[i]]);
@@ -88,18 +91,18 @@ private:
 
     const Probe& probe_;
     std::uint64_t line_;
-    Offsets held_;
+    Offsets lines_;
 };
 
-/// Sets by modulo repeat at every multiple of their number, so it divides all distances within a set: factors that are
-/// not needed for a collision are taken out.
+/// A modulus repeats at every multiple of the number of sets, which divides all distances within a set. Factors of the
+/// common distance that a conflict does not need are divided out.
 std::uint64_t period(const Probe& probe, const FullSet& set, const EvictionSet& eviction_set, std::uint64_t line) {
     std::uint64_t common = 0;
     for (const auto offset : eviction_set.lines)
         common = std::gcd(common, (offset > set.start() ? offset - set.start() : set.start() - offset) / line);
     for (std::uint64_t factor = 2; factor <= kLargestFactor; ++factor)
         while (common % factor == 0 && common > 1 && set.start() + common / factor * line < probe.span() &&
-               set.collides(set.start() + common / factor * line))
+               set.conflicts(set.start() + common / factor * line))
             common /= factor;
     return common;
 }
@@ -119,20 +122,21 @@ bool is_modulo(const Probe& probe, const FullSet& set, std::uint64_t sets, std::
     if (probe.filtered()) {
         std::shuffle(others.begin(), others.end(), probe.random());
         others.resize(std::min<std::size_t>(others.size(), kSameTried));
-        if (std::any_of(others.begin(), others.end(), [&](std::uint64_t other) { return set.collides(other); }))
+        if (std::any_of(others.begin(), others.end(), [&](std::uint64_t other) { return set.conflicts(other); }))
             return false;
-    } else if (!others.empty() && set.any_collides(others)) {
+    } else if (!others.empty() && set.any_conflicts(others)) {
         return false;
     }
     for (std::uint64_t i = 0; i < kSameTried; ++i) {
         const std::uint64_t times =
             i % 2 == 0 ? 1 + probe.draw(reach / sets - 1) : std::bit_floor(1 + probe.draw(reach / sets - 1));
-        if (!set.collides(set.start() + times * sets * line)) return false;
+        if (!set.conflicts(set.start() + times * sets * line)) return false;
     }
     return true;
 }
 
-/// What leads from one of the set's lines to others leaves the set as it is: by highest bit, each a different one.
+/// Differences between lines of one set leave the set number unchanged. Returns a basis of them by highest bit, each
+/// with another one.
 std::vector<std::uint64_t> known_kernel(const EvictionSet& eviction_set, std::uint64_t line) {
     std::vector<std::uint64_t> basis;
     for (const auto other : eviction_set.lines) {
@@ -145,8 +149,8 @@ std::vector<std::uint64_t> known_kernel(const EvictionSet& eviction_set, std::ui
     return basis;
 }
 
-/// Looks at one address bit after the other: either it changes the set in a way of its own, or flipped together with
-/// some of those before it leaves the set as it is.
+/// Looks at one address bit after the other. Either it changes the set in a way of its own, or the set is unchanged if
+/// it is flipped together with some of the bits before it.
 std::optional<Index> linear_index(const Probe& probe, const FullSet& set, const EvictionSet& eviction_set,
                                   std::uint64_t line) {
     std::vector<std::uint64_t> independent, kernel;
@@ -171,11 +175,11 @@ std::optional<Index> linear_index(const Probe& probe, const FullSet& set, const 
         for (std::uint64_t number = 0; number < std::uint64_t{1} << independent.size(); ++number)
             candidates.push_back(set.start() ^ bit ^ combined(number));
         const auto known =
-            std::find_if(candidates.begin(), candidates.end(), [&](std::uint64_t c) { return set.holds(c); });
+            std::find_if(candidates.begin(), candidates.end(), [&](std::uint64_t c) { return set.contains(c); });
         if (known != candidates.end()) {
             kernel.push_back((*known ^ set.start()) / line * line);
-        } else if (const auto colliding = set.colliding(candidates)) {
-            kernel.push_back(*colliding ^ set.start());
+        } else if (const auto conflicting = set.conflicting(candidates)) {
+            kernel.push_back(*conflicting ^ set.start());
         } else {
             independent.push_back(bit);
             if (independent.size() > kMaxSetBits) return std::nullopt;

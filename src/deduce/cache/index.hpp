@@ -12,7 +12,7 @@ class Index {
 public:
     /// Sets by the line number modulo their number. `address`: address of offset 0; `span`: bytes of usable offsets.
     static Index modulo(std::uint64_t sets, std::uint64_t line, std::uint64_t address, std::uint64_t span);
-    /// One mask of address bits for each bit of the set number, each with a bit that no other mask has: the set bit is
+    /// One mask of address bits for each bit of the set number, each with a bit that no other mask has. The set bit is
     /// the parity of the masked address. `kernel` spans the differences of addresses that share a set.
     static Index linear(std::vector<std::uint64_t> masks, std::vector<std::uint64_t> kernel, std::uint64_t line);
 

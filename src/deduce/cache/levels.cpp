@@ -10,14 +10,16 @@
 namespace gputomo::deduce {
 namespace {
 
-/// Of a normal distribution, this many median deviations hold all but a few readings.
+/// Three median deviations contain all but a few readings of a normal distribution. More would merge close
+/// levels.
 constexpr double kSpread = 3;
-/// What nine of ten loads stay below: where a line holds several loads of the walk, only the first of them can miss.
+/// The 90% quantile represents an array: where a line holds several loads of the sequence, only the first of them can
+/// miss. It also ignores up to a tenth of outliers.
 constexpr double kRepresentative = 0.9;
-/// Readings wanted of an array; small ones are walked several times.
+/// Readings wanted for one array; small arrays are read in several passes. Fewer make the quantiles of short arrays
+/// noisy.
 constexpr std::uint64_t kReadings = 256;
 
-/// Doubled as often as it takes.
 std::uint64_t stride_for(std::uint64_t bytes, std::uint64_t stride, std::uint64_t max_pass_loads) {
     while (bytes / stride > max_pass_loads) stride *= 2;
     return stride;
@@ -43,13 +45,13 @@ std::vector<std::uint64_t> strided(std::uint64_t bytes, std::uint64_t stride, st
 }
 
 LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question) {
-    struct Newest {
+    struct Spread {
         double representative = 0;
         double spread = 0;
         bool confirmed = true;  ///< by a second size
     };
     LevelSweep sweep;
-    std::vector<Newest> about;  // one per level
+    std::vector<Spread> spreads;  // one for each level
     const auto next_size = [&](std::uint64_t bytes) {
         return !question.half_octaves ? 2 * bytes : std::has_single_bit(bytes) ? bytes / 2 * 3 : bytes / 3 * 4;
     };
@@ -63,24 +65,24 @@ LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question) {
             {bytes, stride, median(readings), quantile(readings, 0.05), quantile(readings, 0.95), mean});
         if (!sweep.levels.empty()) {
             Level& level = sweep.levels.back();
-            if (representative <= about.back().representative + about.back().spread) {
+            if (representative <= spreads.back().representative + spreads.back().spread) {
                 level.fits = bytes;
-                about.back().confirmed = true;
+                spreads.back().confirmed = true;
                 continue;
             }
             level.overflows = bytes;
-            if (!about.back().confirmed) {
+            if (!spreads.back().confirmed) {
                 sweep.levels.pop_back();
-                about.pop_back();
+                spreads.pop_back();
             }
         }
-        // Loads that still hit the level before are not of this one.
-        const double border = about.empty() ? 0 : (about.back().representative + representative) / 2;
+        // Loads that still hit the level before do not belong to this one.
+        const double border = spreads.empty() ? 0 : (spreads.back().representative + representative) / 2;
         std::vector<double> own;
         std::copy_if(readings.begin(), readings.end(), std::back_inserter(own), [&](double r) { return r > border; });
         sweep.levels.push_back({median(own), quantile(own, 0.05), quantile(own, 0.95), bytes, 0});
-        about.push_back(
-            {representative, std::max(question.least_step, kSpread * median_deviation(own)), about.empty()});
+        spreads.push_back(
+            {representative, std::max(question.least_step, kSpread * median_deviation(own)), spreads.empty()});
     }
     return sweep;
 }

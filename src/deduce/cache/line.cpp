@@ -7,20 +7,21 @@ namespace gputomo::deduce::cache {
 namespace {
 
 constexpr std::uint64_t kWindowWords = 512;
-/// Of longer tours one lap is recorded, where an accident among the watched words is unlikely.
+/// Longer sequences are recorded in one pass if outliers among the watched words are unlikely: more passes would take
+/// as many times the loads.
 constexpr std::size_t kLongSequence = std::size_t{1} << 19;
-/// Of data, the finest piece that is looked for.
+/// Finest sector looked for in data, in bytes. TLBs are searched from their word on.
 constexpr std::uint64_t kFinestSector = 16, kDataWord = 8;
-/// Of a window that stays, fewer misses tell nothing of the distance between two.
+/// If the window is not evicted, fewer distances than this between its misses say nothing about the sector.
 constexpr std::size_t kMinDistances = 8;
-/// Neighbours of so many lines are tried, in as many sets as there may be: the majority decides.
+/// The neighbours of three lines are tried, and the majority decides.
 constexpr std::size_t kLinesTried = 3;
 
-/// What a walk by words behind a tour of others tells.
+/// What reading a window word by word shows after an access sequence that should have evicted it.
 struct WindowScan {
     SectorSize sector;
-    std::size_t distances = 0;  ///< that the size was chosen from
-    bool evicted = false;       ///< most of the window was gone
+    std::size_t distances = 0;  ///< number of distances between misses
+    bool evicted = false;       ///< most of the window missed
 };
 
 WindowScan scan_window(const Probe& probe, std::uint64_t evict, std::uint64_t step) {
@@ -28,7 +29,8 @@ WindowScan scan_window(const Probe& probe, std::uint64_t evict, std::uint64_t st
     const std::uint64_t window = std::min<std::uint64_t>(evict / 2, q.word * kWindowWords);
     Offsets sequence = strided(window, q.word);
     const std::size_t watched = sequence.size();
-    // Twice each: policies that expect no reuse let lines go before those that were used again.
+    // Each line is loaded twice: policies that expect no reuse evict lines that were used once before those that were
+    // used again.
     for (std::uint64_t at = window + step; at < evict; at += step) {
         sequence.push_back(at);
         if (step > q.word && !probe.filtered()) sequence.push_back(at + q.word);
@@ -54,14 +56,14 @@ WindowScan scan_window(const Probe& probe, std::uint64_t evict, std::uint64_t st
             .evicted = static_cast<std::uint64_t>(misses) * modal->first >= window / 2};
 }
 
-/// Behind a tour of `evict` bytes, in steps that no line is longer than.
+/// Evicts with a sequence of `evict` bytes, in steps that are at most a line.
 WindowScan scan_window(const Probe& probe, std::uint64_t evict) {
     const auto& q = probe.question();
     const std::uint64_t finest = std::max<std::uint64_t>(q.probe_stride, q.word == kDataWord ? kFinestSector : q.word);
     std::uint64_t step = std::max(finest, evict / q.max_pass_loads / finest * finest);
     auto scan = scan_window(probe, evict, step);
-    // A tour in steps longer than a line evicts only some of the sets, and what it leaves looks like one long piece. In
-    // steps of the piece itself it evicts all.
+    // Steps longer than a line evict only some of the sets, and the misses left look like one long sector. Steps of
+    // the sector itself evict all of them.
     while (scan.sector.bytes <= step && step > finest) {
         const std::uint64_t last = scan.sector.bytes;
         step = last > 0 && last < step && last % finest == 0 ? std::max(finest, last) : finest;
@@ -71,9 +73,9 @@ WindowScan scan_window(const Probe& probe, std::uint64_t evict) {
     return scan;
 }
 
-/// Whether the neighbour `shift` bytes on shares the line of the i-th of an overfull set's lines.
+/// Whether the neighbour `shift` bytes further is in the line of the i-th line of the eviction set.
 bool shares_line(const Probe& probe, const EvictionSet& eviction_set, std::size_t i, std::uint64_t shift) {
-    // Then both are needed for the set to overflow.
+    // If both are in the eviction set, both are needed for the set to overflow.
     if (std::ranges::find(eviction_set.lines, eviction_set.lines[i] + shift) != eviction_set.lines.end()) return false;
     Offsets replaced = eviction_set.lines;
     replaced[i] += shift;
@@ -90,7 +92,7 @@ SectorSize find_sector(const Probe& probe) {
     const auto& q = probe.question();
     std::uint64_t evict = std::min(std::max(q.buffer_bytes / 2, q.overflows), q.overflows * 2);
     auto scan = scan_window(probe, evict);
-    // Of a window that stays, a few lines miss by chance, anywhere.
+    // If the window is not evicted, a few of its words miss at random.
     while (scan.sector.bytes > 0 && !scan.evicted && 2 * evict <= q.buffer_bytes) scan = scan_window(probe, evict *= 2);
     if (!scan.evicted && scan.distances < kMinDistances) scan.sector.agreement = 0;
     return scan.sector;

@@ -14,7 +14,7 @@ struct SectorSize {
 
 /// Bytes of a line, by powers of two from `least` on (after Wong 2010, Fig. 15): one line of an eviction set is
 /// replaced by its neighbour. Within the same line, the set still overflows, and the neighbour takes no way of a set
-/// that is just full. 0: no size up to `most` shows the line's end.
+/// that is just full. Returns 0 if no size up to `most` shows the line's end.
 [[nodiscard]] std::uint64_t find_line(const Probe& probe, const EvictionSet& eviction_set, std::uint64_t least,
                                       std::uint64_t most);
 

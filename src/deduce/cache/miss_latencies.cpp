@@ -7,12 +7,15 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Part of the slow readings that lies closest together, and how many times its width on either side still counts as
-/// usual; cycles at least.
+/// The shortest interval with `kPartOfSlow` of the slow readings defines the misses. `kTimesPart` times its width on
+/// either side still counts, and `kMinWidth` cycles at least. Outliers must be rarer than the rest of the slow
+/// readings.
 constexpr double kPartOfSlow = 0.35, kTimesPart = 10, kMinWidth = 10;
-/// Part of them that is no accident where it lies nearly as close together, or within so many cycles.
+/// A group with at least `kSomeOfSlow` of the slow readings also counts if it is at most twice as wide, or within
+/// `kMinPart` cycles.
 constexpr double kSomeOfSlow = 0.05, kMinPart = 4;
-/// How much farther above the threshold than most misses others may lie; what is slower yet met another level as well.
+/// Misses lie at most this many times farther above the threshold than most of them. Slower loads met another level as
+/// well.
 constexpr double kFarther = 2;
 constexpr std::size_t kMinSlow = 16;
 

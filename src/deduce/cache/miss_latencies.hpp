@@ -6,13 +6,13 @@
 
 namespace gputomo::deduce::cache {
 
-/// Intervals of latency, in cycles, that contain nearly all misses: one around the shortest interval with a good part
-/// of the slow readings, others of that width around smaller groups, such as the misses that a farther partition
-/// serves.
+/// Intervals of latency, in cycles, that contain nearly all misses. One lies around the shortest interval with a good
+/// part of the slow readings. Others of that width lie around smaller groups, such as the misses that a farther
+/// partition serves.
 class MissLatencies {
 public:
     MissLatencies() = default;
-    /// Of the readings above `threshold` (cycles), most are misses.
+    /// Most readings above `threshold` (cycles) must be misses.
     MissLatencies(const std::vector<double>& latencies, double threshold);
     /// Whether a slow reading may be a miss. Always true where too few slow readings were seen.
     [[nodiscard]] bool contains(double latency) const;

@@ -6,16 +6,16 @@
 namespace gputomo::deduce {
 namespace {
 
-/// Pieces between two first loads of a tour, largest first: the closer, the larger the caches that a lap overflows.
-/// Each tour has them at one place of eight pieces, so that whatever else a load needs that depends on where it is, is
-/// needed for as few places as possible.
+/// Granules between two first loads of a sequence, largest first. Closer pairs overflow larger caches in one pass.
+/// Each sequence has its pairs at one of eight places, so that anything else that depends on the place is needed for
+/// as few places as possible.
 constexpr std::uint64_t kSpacings[] = {24, 16, 8}, kPlaces = 8;
 constexpr std::uint32_t kWarmPasses = 2, kRecordedPasses = 4;
-/// Shares of neighbours that were there: nearly all, and what some may be there for another reason than the cold load
-/// beside them.
+/// Hit rates of neighbours. Above `kThere` nearly all are brought by the miss. Inside a line it exceeds that beyond
+/// the line's end by `kBeyond`, which neighbours that are resident for another reason do not cause.
 constexpr double kThere = 0.85, kBeyond = 0.25;
 constexpr std::size_t kMinCold = 24;
-/// Pieces behind a line's end that are looked at, where the next pair lies farther away.
+/// Granules after a line's end that are looked at, if the next pair is farther away.
 constexpr std::int64_t kMaxAhead = 15;
 
 class NeighbourMethod {
@@ -27,8 +27,8 @@ public:
         Neighbours found;
         std::uint64_t line = q_.granule;
         bool told = true;
-        // A line of twice the length holds the neighbour in front of every second load; where it ends, the neighbour
-        // beyond is not there.
+        // If a line is twice as long, it contains the neighbour before every second load; at its end, the neighbour
+        // beyond does not hit.
         for (; line < q_.longest_line; line *= 2) {
             const auto share = share_at(-static_cast<std::int64_t>(line / q_.granule), 2 * line);
             found.shares.push_back(share);
@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    /// Random order: what is fetched ahead of a walk should not meet the next pair.
+    /// Random order: a prefetch should not meet the next pair.
     [[nodiscard]] std::vector<std::uint64_t> firsts_at(std::uint64_t place, std::uint64_t spacing) const {
         std::vector<std::uint64_t> granules;
         const std::uint64_t margin = std::max<std::uint64_t>({q_.longest_line / q_.granule, kMaxAhead, kPlaces}),
@@ -71,7 +71,7 @@ private:
         return chase_(request).latencies;
     }
 
-    /// The first one at which most first loads are cold, or that at which the most are.
+    /// Takes the first spacing at which most first loads miss, or else the one at which the most do.
     void choose_spacing() {
         double most = 0;
         for (const auto spacing : kSpacings) {
@@ -86,7 +86,7 @@ private:
         }
     }
 
-    /// Neighbours `pieces` away, by whether they lie in the same aligned block.
+    /// Neighbours `granules` away, by whether they are in the same aligned block of `block` bytes.
     [[nodiscard]] Neighbours::Share share_at(std::int64_t granules, std::uint64_t block) const {
         Neighbours::Share share{.distance = granules * static_cast<std::int64_t>(q_.granule)};
         std::size_t inside = 0, inside_there = 0, outside = 0, outside_there = 0;

@@ -1,8 +1,8 @@
 // Line size and prefetch of a cache, from pairs of a missing load and a neighbour loaded right after it.
 //
 // Where a miss prefetches what follows, sequential reads see few misses and groups of lines come and go with their
-// neighbours: sets cannot be found. A load right after a missing one still shows what the miss brought: a hit before it
-// means a longer line, a hit after it the line or a prefetch.
+// neighbours: sets cannot be found. A load right after a missing one still shows what the miss brought. A hit before
+// it means a longer line, a hit after it the line or a prefetch.
 #pragma once
 
 #include "deduce/cache/chase.hpp"
@@ -22,8 +22,9 @@ struct NeighbourQuestion {
 };
 
 struct Neighbours {
-    /// Bytes that a miss brings, aligned. It is the granule where not even a neighbour is brought (a line may be
-    /// shorter). 0: too few first loads missed, or neighbours on both sides of a line's end hit equally often.
+    /// Bytes that a miss brings, aligned. It is the granule where not even a neighbour is brought; a line may be
+    /// shorter. It is 0 where too few first loads missed, or neighbours on both sides of a line's end hit equally
+    /// often.
     std::uint64_t line = 0;
     std::uint64_t prefetched = 0;  ///< bytes after the line's end that nearly every miss brings
     struct Share {

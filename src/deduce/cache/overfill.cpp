@@ -8,16 +8,16 @@
 namespace gputomo::deduce {
 namespace {
 
-/// Shares of the loads that count as all and as none.
+/// Hit rates that count as all loads and as none. They leave room for outliers and for lines of other clients.
 constexpr double kAll = 0.97, kNone = 0.01;
-/// With replacement by age, no load of an array hits that is this much larger than one of which half does. At random, a
-/// third still hits.
+/// Under replacement by age, no load of an array hits that is 1.5 times larger than one of which half does. Under
+/// random replacement, a third still hits.
 constexpr double kEndsBy = 1.5;
-/// Of the largest array's loads, this share may be faster than loads of memory are.
+/// This share of the largest array's loads may be faster than loads from memory. It cuts off the fastest outliers.
 constexpr double kFastestOfMemory = 0.005;
-/// Shares of the loads beyond the capacity that another partition serves differ by no more than this.
+/// Hit rates of another partition beyond the capacity differ by at most this much between array sizes.
 constexpr double kPlateau = 0.03;
-/// Sizes at which that share is seen, at least.
+/// Array sizes at which that rate has to be seen.
 constexpr std::size_t kMinSizes = 3;
 
 void find_capacity(Overfill& found) {
@@ -41,8 +41,7 @@ void find_partitions(Overfill& found, const std::vector<OverfillReading>& readin
     std::vector<double> shares, far;
     for (std::size_t i = 0; i < readings.size(); ++i) {
         const auto& point = found.points[i];
-        // From where nothing hits any more to where as much beyond the capacity is left of the others' room as of their
-        // own.
+        // From where nothing hits any more, to where the arrays exceed the other partitions too.
         if (point.hit > kNone || static_cast<double>(point.bytes) > kEndsBy * static_cast<double>(*found.capacity))
             continue;
         shares.push_back(point.far);

@@ -23,15 +23,14 @@ constexpr std::uint64_t kRunsPerBatch = 6;
 constexpr std::uint64_t kMaxBatchesOfLength = 4;
 /// Run lengths, each twice the one before, while two candidates explain the runs about equally well.
 constexpr std::uint64_t kRunLengths = 3;
-/// A run passes over the set's lines `kMinRounds` times or, where that is more, `kRoundsPerWay` times for each way: a
+/// A run passes over the set's lines `kMinRounds` times or, where that is more, `kRoundsPerWay` times for each way. A
 /// set of many ways takes longer to show all its states.
 constexpr std::uint64_t kMinRounds = 160, kRoundsPerWay = 3;
 /// Loads of all batches of one length, at most; a GPU takes some 60 ms for them.
 constexpr std::uint64_t kMaxLoads = 1 << 17;
 /// Loads of one line that a batch count is planned for.
 constexpr std::uint64_t kMaxVisits = 16;
-/// Victims that any judgement needs, and that end the recording. With fewer, a wrong policy explains 90% of them at
-/// random.
+/// Victims that any judgement needs, and that end the recording: chosen so that one victim does not decide it.
 constexpr int kMinVictims = 12, kManyVictims = 40;
 /// A candidate that explains a smaller share of the victims is not the policy. Outliers and a start state that is not
 /// known leave a right one below 1.
@@ -114,8 +113,8 @@ private:
     /// Whether further runs would not change the judgement.
     [[nodiscard]] bool decided() const {
         const auto& ranking = selection_.ranking();
-        // Victims that neither a candidate nor chance explains may come from a tree of so many ways that only longer
-        // runs show it.
+        // Victims that neither a candidate nor chance explains may come from a large tree, which only longer runs
+        // show.
         if (!probe_.filtered() && !explains(ranking[0]) && runs_.size() < kMaxRunsForTree && selection_.may_be_tree() &&
             !looks_random())
             return false;

@@ -12,7 +12,7 @@
 namespace gputomo::deduce {
 namespace {
 
-/// Times as ranks among them.
+/// Replaces times by their ranks: states that differ only in absolute time become equal.
 template <class Times>
 std::vector<std::int64_t> order_of(const Times& times) {
     auto sorted = times;
@@ -24,7 +24,7 @@ std::vector<std::int64_t> order_of(const Times& times) {
     return order;
 }
 
-/// A policy that evicts any of the ways whose number is the largest.
+/// A policy that evicts one of the ways with the largest rank.
 template <class Rule>
 class Ranked : public PolicyModel {
 public:
@@ -56,7 +56,8 @@ public:
     }
 
 private:
-    /// What is known of places is read from a few evictions: they are right in nine of ten cases until more is seen.
+    /// The order of tied ways is read from a few evictions. Until more is seen it counts as right in nine of ten cases
+    /// (`kFirst`), with the weight of two observations (`kSupposed`).
     static constexpr double kFirst = 0.9, kSupposed = 2;
     [[nodiscard]] double first() const { return (first_ + kFirst * kSupposed) / (tied_ + kSupposed); }
     void count_first(std::uint32_t way) {
@@ -71,12 +72,12 @@ private:
     }
     std::vector<std::int32_t> rank_;
     std::vector<std::uint32_t> places_;
-    double tied_ = 0, first_ = 0;  ///< victims of several that tied, and of those the first by place
+    double tied_ = 0, first_ = 0;  ///< victims among several tied ways, and those of them that were first in the order
 };
 
 using Ranks = std::vector<std::int32_t>;
 
-/// The more accesses ago, the higher; all that were never seen rank alike.
+/// A rank counts the accesses since the way's last one. Ways that were never seen rank equally, above all others.
 struct Oldest {
     static constexpr std::int32_t kFresh = 1 << 30;
     static constexpr bool kStates = false;
@@ -95,14 +96,14 @@ struct Fifo : Oldest {
     static void touch(Ranks&, std::uint32_t) {}
 };
 
-/// One bit per way: 1 not used, 0 used. Bit-PLRU forgets when all are used; NRU when it needs a victim then.
+/// One bit per way: 1 not used, 0 used. Bit-PLRU resets the bits when all ways are used, NRU when it then needs a
+/// victim.
 struct UsedBits {
     static constexpr std::int32_t kFresh = 1;
     static constexpr bool kStates = true;
     static std::int32_t any(std::mt19937_64& random) { return static_cast<std::int32_t>(random() % 2); }
-    /// A used way was evicted: all bits were forgotten, now or, where the model was not in the set's state yet, a while
-    /// ago.
-    static void forget_late(Ranks& ranks, std::uint32_t way) {
+    /// A used way was evicted: the bits were reset, either now or earlier if the model was not yet in the set's state.
+    static void reset_late(Ranks& ranks, std::uint32_t way) {
         if (ranks[way] == 0) std::fill(ranks.begin(), ranks.end(), 1);
     }
     static bool all_used(const Ranks& ranks) { return std::find(ranks.begin(), ranks.end(), 1) == ranks.end(); }
@@ -115,20 +116,20 @@ struct BitPlru : UsedBits {
         ranks[way] = 0;
     }
     static void fill(Ranks& ranks, std::uint32_t way) {
-        forget_late(ranks, way);
+        reset_late(ranks, way);
         touch(ranks, way);
     }
 };
 struct Nru : UsedBits {
     static void touch(Ranks& ranks, std::uint32_t way) { ranks[way] = 0; }
     static void fill(Ranks& ranks, std::uint32_t way) {
-        forget_late(ranks, way);
+        reset_late(ranks, way);
         ranks[way] = 0;
     }
 };
 
-/// Re-reference intervals of 2 bits, hit priority. Bimodal insertion is distant but for one fill in 32, which shows
-/// only when a way is evicted that should have had to wait.
+/// RRIP with 2-bit re-reference intervals and hit priority (Jaleel 2010). Bimodal insertion is distant but for one
+/// fill in 32. This fill shows only when a way is evicted that should have waited.
 template <bool bimodal>
 struct Rrip {
     static constexpr std::int32_t kDistant = 3, kFresh = kDistant;
@@ -142,53 +143,54 @@ struct Rrip {
     }
 };
 
-/// Segmented LRU: lines come in on probation; when used again they are protected, half of the ways at most, in place of
-/// the one protected longest. The oldest on probation goes. What came to its segment before anything was seen is older
-/// than the rest.
+/// Segmented LRU: lines enter on probation. A line used again becomes protected; at most half of the ways are, and the
+/// one protected longest gives way. The oldest line on probation is the victim. Lines that entered their segment
+/// before the trace are older than all others.
 class SegmentedLru : public PolicyModel {
 public:
-    explicit SegmentedLru(std::uint32_t ways) : guarded_(ways, false), used_(ways, 0) {}
+    explicit SegmentedLru(std::uint32_t ways) : protected_(ways, false), used_(ways, 0) {}
     std::unique_ptr<PolicyModel> clone() const override { return std::make_unique<SegmentedLru>(*this); }
     double odds(std::uint32_t way) const override {
-        if (guarded_[way]) return 0;
+        if (protected_[way]) return 0;
         double equal = 0;
         for (std::size_t other = 0; other < used_.size(); ++other) {
-            if (guarded_[other]) continue;
+            if (protected_[other]) continue;
             if (used_[other] < used_[way]) return 0;
             equal += used_[other] == used_[way] ? 1 : 0;
         }
         return 1 / equal;
     }
     void touch(std::uint32_t way) override {
-        guarded_[way] = true;
+        protected_[way] = true;
         used_[way] = ++now_;
         demote();
     }
     void fill(std::uint32_t way) override {
-        guarded_[way] = false;
+        protected_[way] = false;
         used_[way] = ++now_;
     }
     void randomize(std::mt19937_64& random) override {
-        for (std::size_t i = 0; i < guarded_.size() / 2; ++i) guarded_[random() % guarded_.size()] = true;
+        for (std::size_t i = 0; i < protected_.size() / 2; ++i) protected_[random() % protected_.size()] = true;
     }
     bool start_matters() const override { return true; }
     std::vector<std::int64_t> state() const override {
         auto state = order_of(used_);
-        state.insert(state.end(), guarded_.begin(), guarded_.end());
+        state.insert(state.end(), protected_.begin(), protected_.end());
         return state;
     }
 
 private:
     void demote() {
-        if (static_cast<std::size_t>(std::count(guarded_.begin(), guarded_.end(), true)) <= guarded_.size() / 2) return;
-        std::size_t oldest = guarded_.size();
-        for (std::size_t way = 0; way < guarded_.size(); ++way)
-            if (guarded_[way] && (oldest == guarded_.size() || used_[way] < used_[oldest])) oldest = way;
-        guarded_[oldest] = false;
+        if (static_cast<std::size_t>(std::count(protected_.begin(), protected_.end(), true)) <= protected_.size() / 2)
+            return;
+        std::size_t oldest = protected_.size();
+        for (std::size_t way = 0; way < protected_.size(); ++way)
+            if (protected_[way] && (oldest == protected_.size() || used_[way] < used_[oldest])) oldest = way;
+        protected_[oldest] = false;
         used_[oldest] = ++now_;
     }
-    std::vector<bool> guarded_;
-    std::vector<std::uint64_t> used_;  ///< when a way came to its segment; 0: before anything was seen
+    std::vector<bool> protected_;
+    std::vector<std::uint64_t> used_;  ///< time when a way entered its segment; 0: before the trace
     std::uint64_t now_ = 0;
 };
 
@@ -275,11 +277,12 @@ constexpr auto kNames = [] {
     return names;
 }();
 
-/// Ways, and pairs of states, for which two policies are compared.
+/// Policies are compared for up to `kMaxComparedWays` ways and `kMaxPairs` pairs of states. Larger sets have too many
+/// states to visit in a fraction of a second.
 constexpr std::uint32_t kMaxComparedWays = 8;
 constexpr std::size_t kMaxPairs = 20'000;
 
-/// Adds the node of the leaves from `first` on, `leaves` of them; returns its index.
+/// Adds the node above the `leaves` leaves from `first` on. Returns its index.
 int add_node(WayTree& tree, std::uint32_t first, std::uint32_t leaves, std::uint32_t ways) {
     if (leaves > 1 && first + leaves / 2 >= ways) return add_node(tree, first, leaves / 2, ways);
     const auto index = tree.nodes.size();
@@ -307,9 +310,9 @@ void use(Pair& pair, std::uint32_t way, bool evicted) {
     evicted ? pair.second->fill(way) : pair.second->touch(way);
 }
 
-/// Whether some uses drawn at random show a difference: nearly all that there are, much sooner than to visit all states
-/// does.
-bool differ_by_chance(std::string_view a, std::string_view b, std::uint32_t ways) {
+/// Whether some random uses show a difference. They show nearly all differences, much sooner than a visit of all
+/// states.
+bool differ_at_random(std::string_view a, std::string_view b, std::uint32_t ways) {
     constexpr std::uint32_t kUsesPerWay = 64;
     std::mt19937_64 random(1);
     Pair pair{make_any(a, ways), make_any(b, ways)};
@@ -345,7 +348,7 @@ WayTree binary_tree(std::uint32_t ways) {
 
 bool equivalent_policies(std::string_view a, std::string_view b, std::uint32_t ways) {
     if (a == b) return true;
-    if (ways > kMaxComparedWays || differ_by_chance(a, b, ways)) return false;
+    if (ways > kMaxComparedWays || differ_at_random(a, b, ways)) return false;
     std::set<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> seen;
     std::deque<Pair> open;
     const auto reach = [&](Pair pair) {

@@ -10,7 +10,7 @@
 
 namespace gputomo::deduce {
 
-/// State of one policy on a full set. Ways have no known order: where a policy would choose one of several ways by its
+/// State of one policy on a full set. Ways have no known order. Where a policy would choose one of several ways by its
 /// position, all of them have equal odds until set_way_order() says which goes first.
 class PolicyModel {
 public:
@@ -58,8 +58,8 @@ struct WayTree {
 [[nodiscard]] WayTree binary_tree(std::uint32_t ways);
 
 /// Whether two policies ("tree-plru" among them) evict the same in every set of `ways` ways. From a set about which
-/// nothing is known, all pairs of states are visited that uses of any way and evictions of any victim lead to; in each
-/// pair every way must have the same odds. False also for more than 8 ways or more than 20000 pairs of states.
+/// nothing is known, all pairs of states are visited that uses and evictions lead to. In each pair every way must have
+/// the same odds. False also for more than 8 ways or more than 20000 pairs of states.
 [[nodiscard]] bool equivalent_policies(std::string_view a, std::string_view b, std::uint32_t ways);
 
 }  // namespace gputomo::deduce

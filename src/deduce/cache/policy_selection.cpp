@@ -9,24 +9,25 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Ways whose order is looked into.
+/// The order of tied ways is learnt up to this number of ways: it takes memory and time in the square of the ways.
 constexpr std::uint32_t kMaxOrdered = 256;
-/// Behind the leader by such a factor, as a logarithm, besides what the leader may lose in walks to come: no more
-/// walks.
+/// A candidate this far behind the leader in log likelihood is rejected, with a margin for what the leader may lose in
+/// the runs to come.
 const double kRejectDeficit = 3 * std::log(50.0);
-/// A candidate that lost each of so many walks and leaves this much unexplained: none either.
+/// A candidate is also rejected if it lost each of at least `kMinRunsToReject` runs and leaves more than
+/// `kMaxUnexplained` of the victims unexplained.
 constexpr std::size_t kMinRunsToReject = 3;
 constexpr double kMaxUnexplained = 0.2;
-/// Walks of which no tree can be learnt, after which none is looked for in others but those that are longer by such a
-/// factor.
+/// After `kRunsWithoutTree` runs from which no tree could be learnt, only runs that are longer by a factor of
+/// `kLongerRun` are searched for one.
 constexpr int kRunsWithoutTree = 4;
 constexpr double kLongerRun = 1.5;
-/// Times that a walk is read by the tree that was learnt of it, to learn it better.
+/// A run is interpreted with the tree learnt from it, and the tree learnt again, up to this many times.
 constexpr int kTreeRefinements = 5;
-/// Likelihoods of one walk that differ by a factor less than e to this say nothing.
+/// Log likelihoods of one run that differ by less than this are a tie.
 constexpr double kTie = 2;
 
-/// What it costs to say one of all trees of such nodes, as a logarithm; sides of a node are no different.
+/// Natural logarithm of the number of trees with these nodes. The two sides of a node are equivalent.
 double tree_cost(std::uint32_t ways, std::size_t nodes) {
     return std::lgamma(ways + 1.0) - static_cast<double>(nodes / 2) * std::log(2);
 }
@@ -35,7 +36,7 @@ bool longer(std::size_t loads, std::size_t than) {
     return static_cast<double>(loads) > kLongerRun * static_cast<double>(than);
 }
 
-/// Victims that are enough for any tree to be learnt of them.
+/// Number of victims from which any tree can be learnt.
 double most_victims(std::uint32_t ways) { return 2 * ways * std::log(ways); }
 
 bool same(const WayTree& a, const WayTree& b) {
@@ -51,7 +52,7 @@ double sum(const std::vector<double>& values, std::size_t count) {
 
 PolicySelection::PolicySelection(std::uint32_t ways)
     : ways_(ways), predicted_(likelihood_of_victim(1, ways)), unpredicted_(likelihood_of_victim(0, ways)) {
-    // With so few ways a policy may be the same machine as one that is simpler to say.
+    // Sets of few ways may behave the same under several policies; only the first one is a candidate.
     const auto is_new = [&](std::string_view name) {
         return std::ranges::none_of(
             hypotheses_, [&](const Hypothesis& c) { return equivalent_policies(c.score.name, name, ways_); });
@@ -107,7 +108,7 @@ double PolicySelection::deficit(const Hypothesis& hypothesis, const Hypothesis& 
 bool PolicySelection::rejected(const Hypothesis& hypothesis, const Hypothesis& leader, double deficit) const {
     const auto& of = hypothesis.score.by_run;
     const auto& best = leader.score.by_run;
-    // The leader goes on as it did; the other one foresees all.
+    // The leader continues as before, and the other one predicts every victim.
     const double risk = (sum(leader.best_possible, leader.best_possible.size()) - leader.score.likelihood) /
                         static_cast<double>(best.size());
     if (deficit > kRejectDeficit + risk * static_cast<double>(runs_->size() - of.size() + runs_left_)) return true;
@@ -157,13 +158,13 @@ PolicySelection::RunExplanation PolicySelection::explain_run(const Hypothesis& h
         }
         Explanation learnt = model ? explain((*runs_)[run].segments[i], ways_, *model, outlier_rate_) : Explanation{};
         if (hypothesis.form == Form::tree && model) {
-            // A tree is rarely learnt to the last way, and what it is wrong about are no accidents.
-            auto roughly = explain_with_partial_model((*runs_)[run].segments[i], ways_, *model, outlier_rate_);
-            if (roughly.likelihood > learnt.likelihood) learnt = std::move(roughly);
+            // A tree is rarely learnt to the last way, and victims that it predicts wrongly are no outliers.
+            auto partial = explain_with_partial_model((*runs_)[run].segments[i], ways_, *model, outlier_rate_);
+            if (partial.likelihood > learnt.likelihood) learnt = std::move(partial);
         }
         const Explanation& explanation = model ? learnt : plain[i];
-        // Learnt of the first half, it is tried on the second: where that is the same once more, only its price tells
-        // what it is worth.
+        // What was learnt from the first half is tested on the second. If both halves are the same, only the cost of
+        // the tree tells its worth.
         all.likelihood += explanation.likelihood - ((*runs_)[run].segments[i].periodic ? cost : 0);
         all.victims += explanation.victims;
         all.explained += explanation.explained;
@@ -172,11 +173,11 @@ PolicySelection::RunExplanation PolicySelection::explain_run(const Hypothesis& h
 }
 
 WayTree PolicySelection::tree_of(const TraceSegment& segment, const std::vector<Step>& steps) const {
-    // Of what repeats itself, either half shows the same, and what comes before has accidents.
+    // In a periodic segment either half shows the same, and what precedes the period has outliers.
     const std::size_t from = segment.periodic ? segment.periodic_from : 0,
                       end = from + (segment.lines.size() - from) / 2;
-    // Read by chance, a slow load may as well have been an accident, and where it is taken for the other, two ways have
-    // changed places from then on: less of the walk is better at first.
+    // Interpreted without a policy, a slow load may as well be an outlier. Where that is wrong, two ways are exchanged
+    // from then on, so that less of the run is better at first.
     double victims = 0;
     const auto saw_enough = std::ranges::find_if(
         steps, [&](const Step& step) { return step.load >= from && step.evicted && ++victims >= most_victims(ways_); });
@@ -243,7 +244,8 @@ double PolicySelection::confidence() const {
     const auto& chance = std::ranges::find(ranking_, kChance, &PolicyScore::name)->by_run;
     double gained = 0, lost = 0, decisive = 0;
     for (std::size_t i = 0; i < best.by_run.size(); ++i) {
-        // Walks that the runner-up had no part in show that the best one goes on to explain what chance does not.
+        // Runs that the runner-up did not explain count as well: there the best policy goes on to explain what chance
+        // does not.
         const double difference = best.by_run[i] - (i < second.by_run.size() ? second.by_run : chance)[i];
         decisive += std::min(1.0, std::abs(difference) / kTie);
         (difference > 0 ? gained : lost) += std::abs(difference);

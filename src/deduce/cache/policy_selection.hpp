@@ -29,7 +29,7 @@ struct PolicyScore {
 class PolicySelection {
 public:
     explicit PolicySelection(std::uint32_t ways);
-    /// `runs`: all runs so far, those of earlier calls first. At most `runs_left` more will follow. `outlier_rate`:
+    /// `runs`: all runs so far, those of earlier calls first. Up to `runs_left` more runs will follow. `outlier_rate`:
     /// share of hits that read like misses.
     void update(const std::vector<PolicyRun>& runs, std::size_t runs_left, double outlier_rate);
     /// One score for each policy that explained a run, by rising deficit.
@@ -37,8 +37,8 @@ public:
     /// Whether further runs may show a tree: it is not rejected, and either part of one was learnt or no run had
     /// victims enough to learn it from.
     [[nodiscard]] bool may_be_tree() const;
-    /// Probability that the best policy is right: from the share of victims that it explains, its lead over the
-    /// runner-up, and the number of runs in which it leads. A model that is slightly wrong may win by a large
+    /// Probability that the best policy is right. It follows from the share of victims that it explains, its lead over
+    /// the runner-up, and the number of runs that it leads. A model that is slightly wrong may win by a large
     /// likelihood, but hardly in every order of the lines.
     [[nodiscard]] double confidence() const;
 

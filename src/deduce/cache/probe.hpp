@@ -15,8 +15,8 @@ namespace gputomo::deduce::cache {
 /// Bytes from a probe's origin, one for each load of an access sequence.
 using Offsets = std::vector<std::uint64_t>;
 
-/// The smallest number of slow readings among `passes` of one load that is no outlier: outliers reach it in fewer than
-/// `share_of_sequences` of all sequences of `loads` loads (tail of the Poisson distribution).
+/// The smallest number of slow readings of one load, among `passes`, that outliers do not explain. They reach it in
+/// fewer than `share_of_sequences` of all sequences of `loads` loads (tail of the Poisson distribution).
 [[nodiscard]] int significant_count(double outlier_rate, std::uint32_t passes, std::size_t loads,
                                     double share_of_sequences = 0.01);
 
@@ -56,8 +56,8 @@ public:
     /// Share of the recorded passes in which each load of the sequence is slow.
     [[nodiscard]] std::vector<double> miss_rates(const Offsets& offsets, std::uint32_t warm,
                                                  std::uint32_t passes) const;
-    /// Share of the passes in which each line misses, without known outliers, over several random orders of the lines:
-    /// a pseudo-LRU policy may keep a line that is not in the sequence for ever in one order.
+    /// Share of the passes in which each line misses, without known outliers, over several random orders of the lines.
+    /// In a single order, a pseudo-LRU policy may keep a line that is not in the sequence for ever.
     [[nodiscard]] std::vector<double> miss_rates_in_random_orders(const Offsets& offsets, std::uint32_t warm,
                                                                   std::uint32_t passes) const;
     struct Recorded {
@@ -71,13 +71,13 @@ public:
     /// policy, so one pass without a miss proves that they fit. Misses that neither end nor become fewer prove that
     /// they don't.
     [[nodiscard]] bool fits(const Offsets& offsets) const { return fits(offsets, offsets.size(), 1, Patience::usual); }
-    /// As fits(), with a longer wait for misses to end: trees whose number of ways is no power of two make their last
+    /// As fits(), with a longer wait for misses to end. Trees whose number of ways is no power of two make their last
     /// lines resident late, although many lines miss until then.
     [[nodiscard]] bool fits_eventually(const Offsets& offsets) const {
         return fits(offsets, offsets.size(), 1, Patience::long_one);
     }
     /// Whether the first `watched` lines, which fill one set, stay resident although the others are loaded too. One
-    /// more line of that set takes a way from one of them, which misses in this pass or the next: two passes in a row
+    /// more line of that set takes a way from one of them, which misses in this pass or the next. Two passes in a row
     /// without a miss prove that they stay.
     [[nodiscard]] bool first_lines_stay(const Offsets& offsets, std::size_t watched) const {
         return fits(offsets, watched, 2, Patience::usual);
@@ -161,7 +161,7 @@ private:
     std::uint64_t limit_before_;
 };
 
-/// Returns settling_passes() to its value before, unless keep() is called: groups that do not fit because a hypothesis
+/// Returns settling_passes() to its value before, unless keep() is called. Groups that do not fit because a hypothesis
 /// is wrong are no reason to wait longer under the next one.
 class SettlingTrial {
 public:

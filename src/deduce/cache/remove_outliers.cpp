@@ -10,11 +10,11 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Standard deviations beyond which a count is no accident; and times as many misses as differ that have to be the
-/// same.
+/// Beyond three standard deviations a count is not due to outliers. The misses that recur must be at least twice those
+/// that differ without explanation.
 constexpr double kSigmas = 3, kMinSameToDifferent = 2;
 
-/// Whether so many loads from `one` and from `other` on are slow in the same places, but for accidents.
+/// Whether the `loads` loads from `one` and from `other` on are slow at the same places, but for outliers.
 bool similar(const std::vector<bool>& slow, std::size_t one, std::size_t other, std::size_t loads, double outliers) {
     RepeatCount repeats;
     for (std::size_t i = 0; i < loads; ++i) repeats.count(slow[one + i], slow[other + i]);
@@ -24,10 +24,10 @@ bool similar(const std::vector<bool>& slow, std::size_t one, std::size_t other, 
            static_cast<double>(repeats.both) > kMinSameToDifferent * std::max(0.0, differ - expected);
 }
 
-/// Loads that are compared at once: of short tours several laps, since accidents may outnumber the misses of one.
+/// Loads compared at once, in several passes where sequences are short: outliers may outnumber the misses of one pass.
 constexpr std::size_t kCompared = 256;
 
-/// First load from which on the episode repeats itself after `period` loads; its end if it does not.
+/// First load from which on the segment repeats itself after `period` loads; its end if it does not.
 std::size_t repeats_from(const TraceSegment& segment, std::size_t sequence, std::size_t period, double outliers) {
     const std::size_t all = segment.missed.size(),
                       piece = std::min(all - period, (kCompared + sequence - 1) / sequence * sequence);
@@ -37,9 +37,9 @@ std::size_t repeats_from(const TraceSegment& segment, std::size_t sequence, std:
     return from == all ? all : from - period;
 }
 
-/// Whether more readings than accidents explain were as slow as misses where others were fast: a few misses among many
-/// that stay do not make the laps unlike each other. By place in the period: slow readings, those that are not as slow
-/// as misses, and all. Where none is known to be, it is not known how slow misses are.
+/// Whether more loads than outliers explain were as slow as misses at places where others were fast: a few misses
+/// among many hits do not make passes dissimilar. `slow`, `outlier` and `passes` count by place in the period. If no
+/// outlier is known, misses cannot be distinguished from them.
 bool misses_come_and_go(const std::vector<std::uint32_t>& slow, const std::vector<std::uint32_t>& outlier,
                         const std::vector<std::uint32_t>& passes, double outliers) {
     constexpr double kLikeMisses = 0.25;
@@ -67,7 +67,7 @@ void remove_outliers(TraceSegment& segment, std::size_t sequence, double outlier
             slow[(i - from) % period] += segment.missed[i] ? 1 : 0;
             outlier[(i - from) % period] += segment.outlier[i] ? 1 : 0;
         }
-        // What is slow again and again, but not always, takes turns: the set repeats itself later.
+        // A place that is slow again and again, but not always, belongs to a longer period.
         bool takes_turns = false;
         for (std::size_t i = 0; i < period; ++i)
             takes_turns = takes_turns || (slow[i] < passes[i] &&

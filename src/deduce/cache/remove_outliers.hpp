@@ -7,8 +7,8 @@
 
 namespace gputomo::deduce::cache {
 
-/// Longest period of a set, in passes over its access sequence, that is looked for. Longer ones are rare for sets of up
-/// to 32 ways, and each more takes a comparison of the whole trace.
+/// Longest period of a set, in passes over its access sequence, that is looked for: a chosen bound. A set with a longer
+/// period keeps its outliers; a larger bound takes one more comparison of the whole trace for each pass.
 constexpr std::size_t kMaxPeriod = 12;
 
 /// Loads that are slow in both of two passes, or in at least one of them.
@@ -20,7 +20,7 @@ struct RepeatCount {
     }
 };
 
-/// A deterministic set returns to the same state after some passes and goes on as before: a load that is fast the next
+/// A deterministic set returns to the same state after some passes and goes on as before. A load that is fast the next
 /// time was no miss, however slow it was. If a segment repeats itself, but for as many slow loads as `outlier_rate`
 /// (share of hits) explains, they are removed. Else it is left unchanged. `pass_loads`: loads of one pass.
 void remove_outliers(TraceSegment& segment, std::size_t pass_loads, double outlier_rate);

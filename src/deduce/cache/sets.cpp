@@ -8,21 +8,25 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Lines walked at once; of caches with more, a sample of the sets is looked at.
+/// Lines of one access sequence, at most; below a filtering level `kMaxFilteredLines`. Larger caches are tested by a
+/// sample of their sets.
 constexpr std::uint64_t kMaxLines = 1 << 14, kMaxFilteredLines = 64;
-/// Unequal sets are measured up to this number, and up to this number of ways.
+/// Up to `kMaxUnequal` unequal sets are measured one by one, each up to `kMaxWays` ways. More would exceed any load
+/// budget.
 constexpr std::uint64_t kMaxUnequal = 1024, kMaxWays = 4096;
 constexpr std::size_t kFewSets = 64;
 constexpr int kTrials = 128, kMaxRounds = 48;
-/// Fewer have to do once this part of the loads for group tests is spent on them: large sets with a random policy
-/// settle late.
+/// `kFewTrials` predictions are enough once one part in `kShareOfLoads` of the search's load budget is spent on them:
+/// large sets with a random policy settle late.
 constexpr int kFewTrials = 24;
-/// Tours of a group of each set: as many as try all sets of small caches often; lines of one at most.
+/// Access sequences with a group of each set: at least `kMinSequences`, so that all sets of a small cache are tried
+/// often, each of at most `kMaxSequenceLines` lines.
 constexpr int kMinSequences = 6;
 constexpr std::uint64_t kMaxSequenceLines = 2048;
 constexpr std::uint64_t kShareOfLoads = 8;
-/// Further attempts to fill a set with one line more, and to see groups stay that should: in a row, and in all.
-constexpr int kAgain = 3, kPatience = 6, kMaxPatience = 24;
+/// A set that seems full is tried with one line more `kAgain` times. Groups that should be resident are tried again
+/// while some still become so: until `kMaxIdleTries` tries in a row showed none, and `kMaxTries` times at most.
+constexpr int kAgain = 3, kMaxIdleTries = 6, kMaxTries = 24;
 
 std::uint64_t most_lines(const Probe& probe) { return probe.filtered() ? kMaxFilteredLines : kMaxLines; }
 
@@ -41,7 +45,7 @@ std::vector<std::uint64_t> sets_to_look_at(const Probe& probe, std::uint64_t set
     return chosen;
 }
 
-/// Ways of one set, near `expected`.
+/// Number of ways of one set, near `expected`.
 std::uint64_t ways_of(const Probe& probe, const Index& index, std::uint64_t set, std::uint64_t expected) {
     const std::uint64_t most = std::min(kMaxWays, index.lines_in_span());
     const auto fits = [&](std::uint64_t count) {
@@ -56,13 +60,13 @@ std::uint64_t ways_of(const Probe& probe, const Index& index, std::uint64_t set,
         const std::uint64_t middle = low + (high - low) / 2;
         (fits(middle) ? low : high) = middle;
     }
-    // That lines stay is proven, that they don't is not: some policies take long to let the last one in.
+    // A fit is proven, but an overflow is not: some policies take long to make the last line resident.
     for (int again = 0; again < kAgain; ++again)
         if (fits(low + 1)) ++low;
     return low;
 }
 
-/// A group of lines of one set, in any order, each at any word.
+/// `count` lines of one set in random order, each at a random word.
 Offsets random_group(const Probe& probe, const Index& index, std::uint64_t set, std::uint64_t count) {
     const std::uint64_t reach = index.lines_in_span(),
                         words = std::max<std::uint64_t>(1, index.line() / probe.question().word);
@@ -77,22 +81,23 @@ Offsets random_group(const Probe& probe, const Index& index, std::uint64_t set, 
 
 struct Group {
     std::uint64_t set = 0;
-    bool predicted = false;  ///< to stay
+    bool predicted = false;  ///< predicted to be resident
 };
 
-/// Several times while some that should stay don't yet; never one by one, or lines of sets that are one set in truth
-/// would not meet.
-std::vector<bool> which_stay(const Probe& probe, const std::vector<Offsets>& groups, const std::vector<Group>& about) {
+/// Tries the groups several times while some that should be resident are not. They are never tried one by one, or
+/// lines of sets that are one set in truth would not meet.
+std::vector<bool> which_fit(const Probe& probe, const std::vector<Offsets>& groups,
+                            const std::vector<Group>& groups_drawn) {
     auto fit = probe.groups_fit(groups);
-    for (int again = 0, all = 0; again < kPatience && all < kMaxPatience; ++again, ++all) {
+    for (int again = 0, all = 0; again < kMaxIdleTries && all < kMaxTries; ++again, ++all) {
         bool missing = all == 0;
-        for (std::size_t g = 0; g < groups.size(); ++g) missing = missing || (about[g].predicted && !fit[g]);
+        for (std::size_t g = 0; g < groups.size(); ++g) missing = missing || (groups_drawn[g].predicted && !fit[g]);
         if (!missing) break;
         if (again > 0) probe.settle_longer();
         const auto now = probe.groups_fit(groups);
         for (std::size_t g = 0; g < groups.size(); ++g) {
-            // As long as some come to stay, others may.
-            if (now[g] && !fit[g] && about[g].predicted) again = 0;
+            // While some groups become resident, others may too.
+            if (now[g] && !fit[g] && groups_drawn[g].predicted) again = 0;
             fit[g] = fit[g] || now[g];
         }
     }
@@ -113,7 +118,7 @@ SetWays find_set_ways(const Probe& probe, const Index& index, std::uint64_t expe
     }
     const auto full_fits = probe.groups_fit(full);
     auto one_more_fits = probe.groups_fit(eviction_set);
-    // Few sets may well be unequal: each is given its time.
+    // Few sets may well be unequal: each gets its time.
     for (std::size_t i = 0; i < chosen.size() && found.every_set && chosen.size() <= kFewSets; ++i)
         one_more_fits[i] = one_more_fits[i] || probe.fits_eventually(eviction_set[i]);
     std::vector<std::size_t> unusual;
@@ -130,32 +135,32 @@ Trials predict_groups(const Probe& probe, const Index& index, std::vector<std::u
     Trials trials;
     const std::uint64_t largest = *std::max_element(ways.begin(), ways.end()), reach = index.lines_in_span();
     const bool unequal = std::ranges::any_of(ways, [&](std::uint64_t w) { return w != largest; });
-    // In a small part of the cache: where lines stray from the sets that the index says, a tour as large as the cache
-    // overflows anyway.
+    // Tests only a small part of the cache at once. If lines are not in the sets that the index says, a sequence as
+    // large as the cache overflows anyway.
     const std::uint64_t at_once = std::max<std::uint64_t>(
         1, std::min({index.sets() / 4, most_lines(probe) / 4 / (largest + 1), std::uint64_t{kTrials}}));
     const std::uint64_t many_loads = probe.loads() + probe.question().group_test_loads / kShareOfLoads;
     for (int round = 0; round < kMaxRounds && trials.made < kTrials; ++round) {
         if (trials.made >= kFewTrials && probe.loads() > many_loads) return trials;
         std::vector<Offsets> groups;
-        std::vector<Group> about;
+        std::vector<Group> groups_drawn;
         for (const auto set : sets_to_look_at(probe, index.sets(), at_once)) {
             const bool stays = probe.draw(2) == 0;
             const std::uint64_t count = ways[set] + (stays ? 0 : 1);
             if (count > reach || count == 0) continue;
             groups.push_back(random_group(probe, index, set, count));
-            about.push_back({set, stays});
+            groups_drawn.push_back({set, stays});
         }
         if (groups.empty()) return trials;
-        const auto fit = which_stay(probe, groups, about);
+        const auto fit = which_fit(probe, groups, groups_drawn);
         for (std::size_t g = 0; g < groups.size(); ++g) {
-            trials.agreed += fit[g] == about[g].predicted ? 1 : 0;
+            trials.agreed += fit[g] == groups_drawn[g].predicted ? 1 : 0;
             ++trials.made;
-            if (!fit[g] && about[g].predicted && unequal) ++trials.doubts;
-            if (!fit[g] || about[g].predicted) continue;
-            const auto before =
-                std::exchange(ways[about[g].set], ways_of(probe, index, about[g].set, ways[about[g].set]));
-            trials.doubts += ways[about[g].set] == before ? 0 : 1;
+            if (!fit[g] && groups_drawn[g].predicted && unequal) ++trials.doubts;
+            if (!fit[g] || groups_drawn[g].predicted) continue;
+            const auto before = std::exchange(ways[groups_drawn[g].set],
+                                              ways_of(probe, index, groups_drawn[g].set, ways[groups_drawn[g].set]));
+            trials.doubts += ways[groups_drawn[g].set] == before ? 0 : 1;
         }
         if (trials.hopeless()) return trials;
     }
@@ -167,13 +172,13 @@ Trials predict_groups_of_all_sets(const Probe& probe, const Index& index, std::u
     if (index.sets() * (ways + 1) > kMaxSequenceLines || index.lines_in_span() <= ways) return trials;
     for (int sequence = 0; sequence < kMinSequences || trials.made < kFewTrials; ++sequence) {
         std::vector<Offsets> groups;
-        std::vector<Group> about;
+        std::vector<Group> groups_drawn;
         for (std::uint64_t set = 0; set < index.sets(); ++set) {
-            about.push_back({set, probe.draw(2) == 0});
-            groups.push_back(random_group(probe, index, set, ways + (about.back().predicted ? 0 : 1)));
+            groups_drawn.push_back({set, probe.draw(2) == 0});
+            groups.push_back(random_group(probe, index, set, ways + (groups_drawn.back().predicted ? 0 : 1)));
         }
-        const auto fit = which_stay(probe, groups, about);
-        for (std::size_t g = 0; g < groups.size(); ++g) trials.agreed += fit[g] == about[g].predicted ? 1 : 0;
+        const auto fit = which_fit(probe, groups, groups_drawn);
+        for (std::size_t g = 0; g < groups.size(); ++g) trials.agreed += fit[g] == groups_drawn[g].predicted ? 1 : 0;
         trials.made += static_cast<int>(groups.size());
     }
     return trials;

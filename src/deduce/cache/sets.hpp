@@ -30,11 +30,11 @@ struct Trials {
     [[nodiscard]] double confidence() const { return share() * (doubts > 0 ? 0.9 : 1); }
 };
 
-/// Predicts for random groups of lines of random sets, as many as the set's ways or one more, each at a random word of
-/// its line, whether they are resident together. A set that holds more lines than predicted is measured again, which
+/// Predicts whether random groups of lines of random sets are resident together. A group has as many lines as its set
+/// has ways or one more, each at a random word. A set that holds more lines than predicted is measured again, which
 /// changes `ways`.
 [[nodiscard]] Trials predict_groups(const Probe& probe, const Index& index, std::vector<std::uint64_t>& ways);
-/// As predict_groups(), with a group of each set in every access sequence: an upper level has then evicted a line when
+/// As predict_groups(), with a group of each set in every access sequence. An upper level has then evicted a line when
 /// the sequence returns to it, without filler lines. No trials where that takes too many lines.
 [[nodiscard]] Trials predict_groups_of_all_sets(const Probe& probe, const Index& index, std::uint64_t ways);
 

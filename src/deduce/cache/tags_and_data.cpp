@@ -9,8 +9,9 @@ namespace {
 
 /// Passes counted for one group of full sets.
 constexpr std::uint32_t kCountedPasses = 16;
-/// At least this share of the lines beyond the array's size has to miss in each pass. Without room for their data all
-/// of them should; half is a chosen margin. A smaller one would take outliers and slow settling for missing data.
+/// If data are lacking, this share of the lines beyond the array's size misses in each pass, or more. Without room for
+/// their data all of them should; half is a chosen margin. A smaller one would take outliers and slow settling for
+/// missing data.
 constexpr double kMissingShare = 0.5;
 /// Standard deviations of the count of outliers that misses must exceed.
 constexpr double kSigmas = 5;

@@ -18,8 +18,8 @@ inline constexpr std::uint64_t kDataLoads = std::uint64_t{8} << 20;
 [[nodiscard]] bool overflows_before_sets_do(const Index& index, const std::vector<std::uint64_t>& ways,
                                             const Bracket& array, std::uint64_t base);
 
-/// Whether the sets, all full, miss in each pass about as often as lines exceed the array's size, while a few full
-/// sets, whose data surely fit, hardly miss. Sets that never settle when full, as under some pseudo-LRU trees, miss
+/// Whether the sets, all full, miss in each pass about as often as lines exceed the array's size. A few full sets,
+/// whose data surely fit, must hardly miss. Sets that never settle when full, as under some pseudo-LRU trees, miss
 /// however few they are. Call it where overflows_before_sets_do() holds.
 [[nodiscard]] bool full_sets_lack_data(const Probe& probe, const Index& index, const std::vector<std::uint64_t>& ways,
                                        const Bracket& array);

@@ -12,21 +12,22 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Victims of each way on average that odds are counted from.
+/// Victims of each way, on average, from which odds are counted. With 12 a way's odds are known to about 30%.
 constexpr double kMinVictims = 12;
-/// Loads, times the square of the ways, that show first odds: the more ways, the rarer is it that a way of special odds
-/// changes places.
-constexpr std::size_t kFirstPiece = 15;
-/// How often odds and readings refine each other at most, and a change that is none.
+/// Loads, as a multiple of the square of the ways, from which the first odds are counted. With more ways, a way of
+/// special odds is exchanged with others more rarely.
+constexpr std::size_t kFirstLoads = 15;
+/// Odds and interpretations refine each other up to `kRefinements` times, or until no odds change by `kUnchanged`.
 constexpr int kRefinements = 6;
 constexpr double kUnchanged = 0.001;
-/// Factor by which odds differ at all: smaller ones come from readings that fit them.
+/// Odds differ if the largest is at least this many times the smallest. Smaller differences arise from interpretations
+/// that fit them.
 constexpr double kMinFactor = 1.15;
-/// Ways' counts that differ by a factor less than this, as a logarithm, are equal.
+/// Ways differ if unequal odds explain their victims 50 times better, as a logarithm.
 const double kEqually = std::log(50.0);
 
-/// Counts, largest first, become the means of groups that differ; returns by how much that explains them better than
-/// equal odds do, less the price of the groups (Schwarz 1978) and of choosing where to cut.
+/// Replaces counts, largest first, by the means of groups that differ. Returns the log likelihood that this gains over
+/// equal odds, minus the cost of the groups (Schwarz 1978) and of choosing where to cut.
 double pool_equal_ways(std::span<double> counts) {
     const auto size = static_cast<double>(counts.size());
     const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
@@ -45,7 +46,7 @@ double pool_equal_ways(std::span<double> counts) {
     return 0;
 }
 
-/// Ways that chance may part share their victims.
+/// Ways whose counts may differ at random share their victims.
 std::vector<double> pooled(const std::vector<double>& counts) {
     std::vector<std::size_t> order(counts.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -58,7 +59,7 @@ std::vector<double> pooled(const std::vector<double>& counts) {
     return result;
 }
 
-/// Counts as odds that rule nothing out.
+/// Converts counts to odds none of which is 0.
 std::vector<double> odds_from(std::vector<double> counts) {
     const double sum = std::accumulate(counts.begin(), counts.end(), 0.0) + static_cast<double>(counts.size());
     for (auto& count : counts) count = (count + 1) / sum;
@@ -74,16 +75,16 @@ std::vector<double> count_victims(const std::vector<Step>& steps, std::uint32_t 
 
 struct Counted {
     std::vector<double> victims;  ///< by way
-    double gain = 0;  ///< by how much odds from them explain the second half better than chance does, as a logarithm
+    double gain = 0;              ///< log likelihood of the second half that odds from these counts gain over chance
 };
 
-/// Slow loads that may be accidents or misses leave open which of two ways a line is in from then on. Victims before
-/// and after tell, once odds are known: those of a piece with few such loads, then those that the whole shows with
-/// them. Odds that are read into such loads are known by that they explain no more than chance.
+/// Slow loads that may be outliers or misses leave open which of two ways a line is in. Once odds are known, the
+/// victims before and after decide it. The first odds come from a piece with few such loads, the next ones from the
+/// whole segment. Odds that were only read into such loads explain no more than chance.
 Counted victims_by_way(const TraceSegment& segment, std::uint32_t ways, double outlier_rate) {
     const std::size_t all = segment.lines.size();
     const auto any = explain(segment, ways, *make_odds_model(std::vector<double>(ways, 1.0 / ways)), outlier_rate);
-    Counted counted{count_victims(any.steps, ways, std::max(any.unsure, kFirstPiece * ways * ways))};
+    Counted counted{count_victims(any.steps, ways, std::max(any.unsure, kFirstLoads * ways * ways))};
     auto odds = odds_from(any.unsure < all ? counted.victims : pooled(counted.victims));
     for (int i = 0; i < kRefinements && odds != std::vector<double>(ways, odds.front()); ++i) {
         const auto with_odds = explain(segment, ways, *make_odds_model(odds), outlier_rate);

@@ -12,7 +12,8 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// A tree whose splits contradict more than this share of the victims is none.
+/// A tree whose splits contradict more than 15% of the victims is not accepted. Outliers contradict some splits of a
+/// right tree; a wrong tree contradicts many.
 constexpr double kMaxViolations = 0.15;
 
 /// Ways that are connected by "not in the same half", each with its side.
@@ -29,7 +30,7 @@ public:
         }
         return {way, side};
     }
-    /// Returns false where both are on the same side already.
+    /// Returns false if both ways are on the same side already.
     bool part(std::uint32_t a, std::uint32_t b) {
         const auto [root_a, side_a] = find(a);
         const auto [root_b, side_b] = find(b);
@@ -44,7 +45,7 @@ private:
     std::vector<int> side_;
 };
 
-/// Splits a node's ways in the two halves that victims show; false where they show none.
+/// Splits a node's ways into the two halves that the victims show. Returns false if they show none.
 bool split(const std::vector<Step>& steps, std::uint32_t ways, const std::vector<std::uint32_t>& node,
            std::vector<std::uint32_t> (&halves)[2]) {
     constexpr std::uint32_t kNone = ~0U;
@@ -92,11 +93,11 @@ WayTree tree_of_splits(const std::vector<Step>& steps, std::uint32_t ways) {
     return tree;
 }
 
-/// How often a way of a node was the victim when another one of the node had been used last: they are in different
-/// halves.
-class Parted {
+/// Counts, for each pair of a node's ways, how often one was the victim when the other had been used last: then they
+/// are in different halves.
+class SeparatedPairs {
 public:
-    Parted(const std::vector<Step>& steps, std::uint32_t ways, const std::vector<std::uint32_t>& node)
+    SeparatedPairs(const std::vector<Step>& steps, std::uint32_t ways, const std::vector<std::uint32_t>& node)
         : count_(node.size(), 0) {
         constexpr std::uint32_t kNone = ~0U;
         std::vector<std::uint32_t> place(ways, kNone);
@@ -113,8 +114,8 @@ public:
     [[nodiscard]] int times(std::size_t a, std::size_t b) const { return times_[a * count_.size() + b]; }
     [[nodiscard]] int of(std::size_t a) const { return count_[a]; }
     [[nodiscard]] int all() const { return all_; }
-    /// Of a pair that is to be parted.
-    [[nodiscard]] double usual_times() const {
+    /// Mean count of the pairs that are to be separated.
+    [[nodiscard]] double mean_times() const {
         const auto pairs = std::ranges::count_if(times_, [](int times) { return times > 0; }) / 2;
         return pairs == 0 ? 1 : static_cast<double>(all_) / static_cast<double>(pairs);
     }
@@ -130,26 +131,27 @@ private:
     int all_ = 0;
 };
 
-/// Two halves of given sizes that leave as few as possible of those that should be parted together, by annealing
-/// (Kirkpatrick 1983).
-class Cut {
+/// Two halves of given sizes that separate as many of those pairs as possible, by simulated annealing (Kirkpatrick
+/// 1983).
+class Bisection {
 public:
-    Cut(const Parted& parted, std::size_t first, std::mt19937_64& random)
-        : parted_(parted), side_(parted.size(), 1), same_(parted.size(), 0), random_(random) {
+    Bisection(const SeparatedPairs& pairs, std::size_t first, std::mt19937_64& random)
+        : pairs_(pairs), side_(pairs.size(), 1), same_(pairs.size(), 0), random_(random) {
         std::fill(side_.begin(), side_.begin() + static_cast<std::ptrdiff_t>(first), 0);
         std::shuffle(side_.begin(), side_.end(), random_);
         for (std::size_t a = 0; a < side_.size(); ++a)
-            for (std::size_t b = 0; b < side_.size(); ++b) same_[a] += side_[a] == side_[b] ? parted_.times(a, b) : 0;
+            for (std::size_t b = 0; b < side_.size(); ++b) same_[a] += side_[a] == side_[b] ? pairs_.times(a, b) : 0;
         together_ = std::accumulate(same_.begin(), same_.end(), 0) / 2;
     }
     void anneal() {
-        const double hot = 2 * parted_.usual_times(), cold = 0.1 * parted_.usual_times();
+        const double hot = 2 * pairs_.mean_times(), cold = 0.1 * pairs_.mean_times();
         const std::size_t tries = kTriesPerWay * side_.size();
         for (std::size_t i = 0; i < tries && together_ > 0; ++i) {
             const std::size_t a = random_() % side_.size(), b = random_() % side_.size();
             if (side_[a] == side_[b]) continue;
-            // Across before, together after, and the other way round; what parts the two themselves still does.
-            const int worse = parted_.of(a) + parted_.of(b) - 2 * (same_[a] + same_[b] + parted_.times(a, b));
+            // Change of the pairs left together if both ways change sides. A pair of the two themselves stays
+            // separated.
+            const int worse = pairs_.of(a) + pairs_.of(b) - 2 * (same_[a] + same_[b] + pairs_.times(a, b));
             const double heat = hot + (cold - hot) * static_cast<double>(i) / static_cast<double>(tries);
             if (worse <= 0 || static_cast<double>(random_() >> 11) * 0x1p-53 < std::exp(-worse / heat))
                 exchange(a, b, worse);
@@ -163,19 +165,19 @@ private:
     void exchange(std::size_t a, std::size_t b, int worse) {
         for (const std::size_t moved : {a, b}) {
             for (std::size_t i = 0; i < side_.size(); ++i)
-                if (i != moved) same_[i] += (side_[i] == side_[moved] ? -1 : 1) * parted_.times(i, moved);
-            same_[moved] = parted_.of(moved) - same_[moved];
+                if (i != moved) same_[i] += (side_[i] == side_[moved] ? -1 : 1) * pairs_.times(i, moved);
+            same_[moved] = pairs_.of(moved) - same_[moved];
             side_[moved] ^= 1;
         }
         together_ += worse;
     }
-    const Parted& parted_;
-    std::vector<int> side_, same_;  ///< same: times that a way should be parted from those that are with it
+    const SeparatedPairs& pairs_;
+    std::vector<int> side_, same_;  ///< same_: by way, its pairs with ways of its own half
     int together_ = 0;
     std::mt19937_64& random_;
 };
 
-/// Ways in the order of a tree's leaves, as hardware numbers them: over the next power of two, the first half full.
+/// Fits the order of the ways as the leaves of a hardware tree: over the next power of two, the first half full.
 class LeafOrder {
 public:
     LeafOrder(const std::vector<Step>& steps, std::uint32_t ways) : steps_(steps), ways_(ways) {
@@ -183,7 +185,7 @@ public:
         std::iota(all.begin(), all.end(), 0U);
         known_ = place(all);
     }
-    /// Whether halves of the root explain nearly all victims.
+    /// Whether the halves of the root explain nearly all victims.
     [[nodiscard]] bool known() const { return known_; }
     [[nodiscard]] WayTree tree() const {
         auto tree = binary_tree(ways_);
@@ -194,23 +196,23 @@ public:
 
 private:
     static constexpr int kStarts = 3;
-    /// So many times the ways and their logarithm: with fewer victims, halves explain those that they were found by and
-    /// no others.
+    /// Needed victims are this many times ways * ln(ways). With fewer, halves explain the victims that they were found
+    /// from and no others.
     static constexpr double kVictims = 0.75;
     bool place(const std::vector<std::uint32_t>& node) {
         if (node.size() < 2) {
             order_.insert(order_.end(), node.begin(), node.end());
             return true;
         }
-        const Parted parted(steps_, ways_, node);
-        if (node.size() == ways_ && parted.all() < kVictims * ways_ * std::log(ways_)) return false;
-        std::optional<Cut> best;
+        const SeparatedPairs pairs(steps_, ways_, node);
+        if (node.size() == ways_ && pairs.all() < kVictims * ways_ * std::log(ways_)) return false;
+        std::optional<Bisection> best;
         for (int start = 0; start < kStarts && (!best || best->together() > 0); ++start) {
-            Cut cut(parted, std::bit_ceil(node.size()) / 2, random_);
-            cut.anneal();
-            if (!best || cut.together() < best->together()) best.emplace(cut);
+            Bisection bisection(pairs, std::bit_ceil(node.size()) / 2, random_);
+            bisection.anneal();
+            if (!best || bisection.together() < best->together()) best.emplace(bisection);
         }
-        if (node.size() == ways_ && best->together() > kMaxViolations * parted.all()) return false;
+        if (node.size() == ways_ && best->together() > kMaxViolations * pairs.all()) return false;
         std::vector<std::uint32_t> halves[2];
         for (std::size_t i = 0; i < node.size(); ++i) halves[best->side(i)].push_back(node[i]);
         place(halves[0]);
