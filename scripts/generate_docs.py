@@ -92,7 +92,7 @@ def method_index(experiments):
     for page in sorted({p for p, *_ in parts}):
         title = (METHODS / f"{page}.md").read_text(encoding="utf-8").split("\n", 1)[0].lstrip("# ")
         ids = ", ".join(f"`{e['id']}`" for e in experiments if page_of(e) == page)
-        out.append(f"| [{title}]({page}.md) | {ids} |\n")
+        out.append(f"| [{title}]({page}.md) | {ids or 'parts of several'} |\n")
     out.append("\n`gputomo run EXPERIMENT --device D` runs one of them; "
                "`gputomo list experiments` has a line for each.\n")
     group, links = None, {}
@@ -151,6 +151,8 @@ def number(value, unit):
         return ", ".join(number(v, "") for v in value) + (f" {unit}" if unit else "")
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return str(value)
+    if value == 1 and unit == "cycles":
+        unit = "cycle"
     text = f"{value:,}" if isinstance(value, int) else f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
     return f"{text} {unit}".strip()
 
@@ -311,6 +313,9 @@ def faults(experiments):
     for e in experiments:
         if not (METHODS / f"{page_of(e)}.md").exists():
             found.append(f"experiment {e['id']}: no method page docs/methods/{page_of(e)}.md")
+        on_page = [n for page, _, named, _ in parts if page == page_of(e) for n in named]
+        if e["provides"] and not any(overlap(n, x) for n in on_page for x in e["provides"]):
+            found.append(f"experiment {e['id']}: docs/methods/{page_of(e)}.md determines none of its leaves")
         if not (ROOT / e["file"]).exists():
             found.append(f"experiment {e['id']}: no file {e['file']}")
     for page in METHODS.glob("*.md"):

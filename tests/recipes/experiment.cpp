@@ -20,7 +20,7 @@ Experiment recipe_experiment() {
     return {.id = "recipe",
             .title = "the warp size alone",
             .source = "docs/adding.md",
-            .method = "noise",
+            .method = "registers-and-launch",
             .explanation = "The driver is asked for the number of threads of a warp.",
             .needs = {},
             .after = {},

@@ -35,7 +35,7 @@ Experiment constant_caches_experiment() {
         .id = "constant_caches",
         .title = "caches on the way to constants",
         .source = "Wong 2010, IV-J, Figs. 17, 18",
-        .method = "cache-geometry",
+        .method = "instruction-supply",
         .explanation =
             "One thread follows a pointer chain in constant memory, as for global memory. To measure a farther "
             "level, it first evicts the lines from the nearer ones.",

@@ -55,7 +55,7 @@ Experiment texture_caches_experiment() {
     return {.id = "texture_caches",
             .title = "caches on the way to textures in linear memory",
             .source = "Wong 2010, IV-H, Figs. 10-12",
-            .method = "cache-geometry",
+            .method = "instruction-supply",
             .explanation =
                 "One thread follows a pointer chain as for global memory, with texture fetches from linear memory.",
             .needs = {},

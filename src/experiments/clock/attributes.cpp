@@ -52,7 +52,7 @@ Experiment attributes_experiment() {
     return {.id = "attributes",
             .title = "what the driver says: counts and limits",
             .source = "CUDA driver API, cuDeviceGetAttribute",
-            .method = "noise",
+            .method = "registers-and-launch",
             .explanation =
                 "gputomo asks the driver. It measures none of these values; other experiments use them as limits "
                 "of what they launch.",

@@ -86,7 +86,7 @@ Experiment clock_experiment() {
     return {.id = "clock",
             .title = "cost, step and rate of the clock register, and which SMs share one",
             .source = "Wong 2010, IV-A, Fig. 5",
-            .method = "noise",
+            .method = "registers-and-launch",
             .explanation =
                 "A thread reads the clock register twice in a row, which gives the cost of a read, and many times, "
                 "which gives its step. All SMs read it at once, which shows which of them share a register. Its "

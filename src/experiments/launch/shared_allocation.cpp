@@ -151,7 +151,7 @@ Experiment shared_allocation_experiment() {
     return {.id = "shared_allocation",
             .title = "unit and overhead of shared memory that blocks take",
             .source = "Volkov 2016, 5.7",
-            .method = "registers-and-launch",
+            .method = "shared-memory",
             .explanation =
                 "Blocks ask for growing amounts of shared memory while the blocks that fit on an SM are counted. "
                 "Memory that is missing from the total is the overhead of a block. The steps are the unit of "

@@ -344,7 +344,7 @@ Experiment constant_bandwidth_experiment() {
     return {.id = "constant_bandwidth",
             .title = "bytes per cycle of the cache of constants that all SMs share",
             .source = "Wong 2010, IV-J3, Fig. 19",
-            .method = "memory-and-bandwidth",
+            .method = "instruction-supply",
             .explanation =
                 "One thread on each of more and more SMs reads constants that only the shared cache holds, with "
                 "several loads in flight. The rate beyond which further SMs bring nothing is the bandwidth of that "

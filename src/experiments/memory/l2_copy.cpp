@@ -210,7 +210,7 @@ Experiment l2_copy_experiment() {
     return {.id = "l2_copy",
             .title = "time of copies with and without what the last cache holds of them, against size",
             .source = "Lashgar 2015, 3.3 and Fig. 2",
-            .method = "cache-geometry",
+            .method = "memory-and-bandwidth",
             .explanation =
                 "Copies of growing size run twice: right after the same copy, and after everything was evicted "
                 "from the caches. What the first gains over the second grows with the size until the cache is "

@@ -186,7 +186,7 @@ Experiment latency_map_experiment() {
     return {.id = "latency_map",
             .title = "latency of single lines from every SM, and partitions of the cache that all share",
             .source = "Wong 2010, IV-G",
-            .method = "memory-and-bandwidth",
+            .method = "cache-geometry",
             .explanation =
                 "One thread on each SM reads lines that only the cache of all SMs holds, one after the other, "
                 "several times each. Where some SMs wait longer for some lines, and other SMs for other lines, the "
