@@ -180,7 +180,7 @@ TEST_F(Models, PredictsTheProjectsKernelsOnAnH200) {
             EXPECT_LT(std::max(ratio, 1 / ratio), 1.25) << kernel.at("kernel") << " " << point;
             errors.push_back(std::max(ratio, 1 / ratio));
         }
-    for (const auto& kernel : comparison.at("kernels"))  // absolute values are 16% off: docs/methods.md says why
+    for (const auto& kernel : comparison.at("kernels"))  // absolute values are 16% off
         EXPECT_NEAR(kernel.at("needed_predicted").get<double>() / kernel.at("needed_measured").get<double>(), 1, 0.17)
             << kernel.at("kernel");
     std::ranges::sort(errors);
