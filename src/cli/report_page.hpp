@@ -1,4 +1,4 @@
-// What a report shows of a scan beside its machine description.
+// Collects what a report shows beside the machine description.
 #pragma once
 
 #include "report/html.hpp"

@@ -1,4 +1,4 @@
-// Accel-Sim's options (gpgpusim.config and trace.config), from the leaves that were measured or cited.
+// Writes Accel-Sim's options (gpgpusim.config and trace.config) from leaves that were measured or cited.
 #include "exports/exports.hpp"
 
 #include "machine/diff.hpp"
@@ -18,12 +18,12 @@ namespace {
 
 using machine::Machine;
 
-/// One option in the making: collects the leaves it read, and those it missed.
+/// Builds one option, and collects the leaves that it reads and those that are missing.
 class Option {
 public:
     Option(const Machine& machine, std::string_view key) : machine_(machine), key_(key) {}
 
-    /// The number at `path`; 0, and the option is incomplete, where it is not known.
+    /// The number at `path`. Where it is not known, returns 0 and marks the option as incomplete.
     double number(const std::string& path) {
         const auto leaf = known(path);
         if (!leaf) return 0;
@@ -31,14 +31,14 @@ public:
         return std::get<double>(leaf->value);
     }
     std::int64_t integer(const std::string& path) { return std::llround(number(path)); }
-    /// The text at `path`; `otherwise`, with a remark, where it is not known.
+    /// The text at `path`. Where it is not known, returns `otherwise` and adds a remark.
     std::string text(const std::string& path, std::string_view otherwise) {
         const auto leaf = machine::get_leaf(machine_, path);
         if (leaf && leaf->knowledge == machine::Knowledge::known) return std::get<std::string>(known(path)->value);
-        remark(fmt::format("{} is not known: taken as {}", path, otherwise));
+        remark(fmt::format("{} is not known; assumed to be {}", path, otherwise));
         return std::string(otherwise);
     }
-    /// The first of these paths that is known; the first one where none is.
+    /// The first of `paths` that is known, or paths[0] where none is.
     std::string first_of(const std::vector<std::string>& paths) {
         const auto found = std::find_if(paths.begin(), paths.end(), [&](const std::string& path) {
             const auto leaf = machine::get_leaf(machine_, path);
@@ -46,13 +46,13 @@ public:
         });
         return found == paths.end() ? paths.front() : *found;
     }
-    /// A comment above the option; said once.
+    /// Adds a comment above the option, unless it has that comment already.
     void remark(std::string text) {
         if (std::find(comments_.begin(), comments_.end(), text) == comments_.end())
             comments_.push_back(std::move(text));
     }
 
-    /// The line under its comments, or comments alone where a leaf is missing.
+    /// The option's line below its comments, or only a comment where a leaf is missing.
     [[nodiscard]] std::string line(const std::string& value) const {
         std::string out = "\n";
         for (const auto& comment : comments_) out += fmt::format("# {}\n", comment);
@@ -93,7 +93,7 @@ std::vector<std::string> global_caches(const Machine& machine) {
     return path == machine.paths.end() ? std::vector<std::string>{} : path->second.caches.value_or({});
 }
 
-/// An option that is one leaf.
+/// An option whose value is that of one leaf.
 std::string copied(const Machine& machine, std::string_view key, const std::string& path) {
     Option option(machine, key);
     return option.line(fmt::format("{}", option.integer(path)));
@@ -118,7 +118,7 @@ std::string shader_core(const Machine& machine) {
     return out + launch.line(fmt::format("{}", std::llround(nanoseconds * megahertz / 1e3)));
 }
 
-/// Accel-Sim counts from the SM to the L2 without the L1's part, and from the L2 to DRAM without the way to the L2.
+/// Accel-Sim's L2 latency excludes that of the L1, and its DRAM latency excludes that of the L2.
 std::string memory_latencies(const Machine& machine) {
     const auto caches = global_caches(machine);
     const std::string memory = "paths.global.memory_latency";
@@ -136,7 +136,7 @@ std::string memory_latencies(const Machine& machine) {
     return out + l2.line(fmt::format("{}", to_l2 - l2.integer(first)));
 }
 
-/// Which operations stand for ADD, MAX, MUL, MAD and DIV; the first that is described counts.
+/// The operations that give the latencies of ADD, MAX, MUL, MAD and DIV. Of each, the first that is described counts.
 struct OpcodeClass {
     std::string_view name;
     std::vector<std::vector<std::string>> operations;
@@ -159,7 +159,7 @@ std::string operation_path(Option& option, const std::vector<std::string>& names
     return option.first_of(paths);
 }
 
-/// Cycles for which a warp occupies the unit of one scheduler.
+/// Cycles for which an instruction of a warp occupies the pipeline of one scheduler.
 std::int64_t initiation(Option& option, const std::string& throughput_path) {
     const double rate = option.number(throughput_path);
     const double warp = option.number("topology.warp_size"), schedulers = option.number("issue.schedulers_per_sm");
@@ -201,6 +201,7 @@ std::string trace_classes(const Machine& machine) {
     return out;
 }
 
+/// Writes Accel-Sim's cache geometry:
 /// type:sets:line:ways,replacement:write:allocation:write allocation:index,MSHR kind:entries:merge,queue:0,port
 std::string cache_line(const Machine& machine, std::string_view key, const std::string& cache, char default_write,
                        std::int64_t slices) {
@@ -211,13 +212,13 @@ std::string cache_line(const Machine& machine, std::string_view key, const std::
     const auto sector = option.integer(leaf("sector"));
     const auto policy = option.text(leaf("policy"), "lru");
     if (policy != "lru" && policy != "fifo")
-        option.remark(fmt::format("the simulator has no policy '{}': LRU in its place", policy));
+        option.remark(fmt::format("the simulator has no policy '{}'; LRU stands in its place", policy));
     const char write =
         option.text(leaf("write_policy"), default_write == 'T' ? "write-through" : "write-back") == "write-back" ? 'B'
                                                                                                                  : 'T';
     const char index = option.text(leaf("index"), "modulo") == "hash" ? 'X' : 'L';
     const auto entries = option.integer(leaf("outstanding_entries")), merge = option.integer(leaf("outstanding_merge"));
-    if (slices > 1) option.remark(fmt::format("sets of one of {} memory partitions", slices));
+    if (slices > 1) option.remark(fmt::format("the number of sets is that of one of {} memory partitions", slices));
     return option.line(fmt::format("{}:{}:{}:{},{}:{}:m:L:{},A:{}:{},16:0,32", sector < line ? 'S' : 'N', sets / slices,
                                    line, ways, policy == "fifo" ? 'F' : 'L', write, index, entries, merge));
 }
@@ -225,7 +226,7 @@ std::string cache_line(const Machine& machine, std::string_view key, const std::
 std::string caches(const Machine& machine) {
     const auto names = global_caches(machine);
     if (names.empty())
-        return "\n# No cache on the way to global memory: -gpgpu_cache:dl1 and -gpgpu_cache:dl2 are left out\n";
+        return "\n# Global memory has no caches, so -gpgpu_cache:dl1 and -gpgpu_cache:dl2 are left out\n";
     const std::int64_t slices = machine.memory.channels.value_or(1);
     std::string out;
     if (names.size() > 1) out += cache_line(machine, "-gpgpu_cache:dl1", names.front(), 'T', 1);

@@ -1,4 +1,4 @@
-// The description without its sections: every known leaf under its path.
+// Writes the description without sections, with every leaf under its path: as JSON and as CSV.
 #include "exports/exports.hpp"
 
 #include "machine/json.hpp"
@@ -50,7 +50,7 @@ std::string csv_cell(std::string_view text) {
     return out + '"';
 }
 
-/// Lists are JSON: their commas are quoted.
+/// The value as text. Lists are written as JSON, and csv_cell() then quotes their commas.
 std::string value_cell(const machine::Leaf& leaf) {
     if (leaf.knowledge == machine::Knowledge::known)
         return std::holds_alternative<std::string>(leaf.value) ? std::get<std::string>(leaf.value)

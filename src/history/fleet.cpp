@@ -34,9 +34,11 @@ double median(std::vector<double> values) {
     return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-/// The others' own disagreement counts as uncertainty: their median absolute deviation, as a standard deviation three
-/// times over.
+/// Compares numbers. The spread of the others is the larger of their median interval and three of their standard
+/// deviations, which are estimated from the median absolute deviation (MAD).
 std::optional<std::string> unlike_numbers(const Leaf& leaf, std::span<const Leaf> others) {
+    // Three standard deviations are a chosen limit: a smaller one reports more specimens that are only unusual. The
+    // standard deviation of a normal distribution is 1.4826 times its MAD.
     constexpr double kSigmas = 3, kSigmaOfMad = 1.4826;
     std::vector<double> values, widths;
     for (const auto& other : others) {

@@ -1,4 +1,4 @@
-// One leaf over a fleet: which specimens differ from the rest.
+// Compares one leaf of a specimen with those of the other specimens of its kind (the fleet).
 #pragma once
 
 #include "machine/paths.hpp"
@@ -9,8 +9,8 @@
 
 namespace gputomo::history {
 
-/// What the others of the fleet have, in words, where `leaf` differs from it; nothing where it doesn't, or where the
-/// others don't agree among themselves. `others` are known or absent leaves of the same path, without `leaf`.
+/// Says in words what the other specimens have if `leaf` differs from it. Returns nothing if it does not differ, or if
+/// the others do not agree among themselves. `others` are known or absent leaves of the same path, without `leaf`.
 [[nodiscard]] std::optional<std::string> unlike_others(const machine::Leaf& leaf,
                                                        std::span<const machine::Leaf> others);
 

@@ -17,7 +17,8 @@
 namespace gputomo::history {
 namespace {
 
-/// Marks an SQLite file as ours ("gpuT" as a 32-bit number), and its layout.
+/// The SQLite application id that marks a history of gputomo ("gpuT" as a 32-bit number), and the version of its
+/// tables.
 constexpr int kApplication = 0x67707554;
 constexpr int kVersion = 1;
 constexpr const char* kLayout =
@@ -49,7 +50,7 @@ public:
         if (sqlite3_bind_int64(statement_, index, number) != SQLITE_OK) fail(file_, db_, "bind");
         return *this;
     }
-    /// False at the end.
+    /// Steps to the next row. False at the end.
     bool next() {
         const int code = sqlite3_step(statement_);
         if (code != SQLITE_ROW && code != SQLITE_DONE) fail(file_, db_, sqlite3_sql(statement_));
@@ -78,7 +79,7 @@ void execute(const std::string& file, sqlite3* db, const std::string& sql) {
     if (sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(file, db, sql);
 }
 
-/// An empty file gets our layout; one of another program is refused.
+/// Makes the tables in an empty file, and refuses a file of another program or version.
 void prepare(const std::string& file, sqlite3* db) {
     if (pragma(file, db, "schema_version") == 0) {
         execute(file, db,
@@ -87,10 +88,12 @@ void prepare(const std::string& file, sqlite3* db) {
         return;
     }
     if (pragma(file, db, "application_id") != kApplication)
-        throw InputError(fmt::format("{}: a database of another program; expected a history file of gputomo", file));
+        throw InputError(
+            fmt::format("{}: an SQLite file of another program; expected a history file of gputomo", file));
     const auto version = pragma(file, db, "user_version");
     if (version != kVersion)
-        throw InputError(fmt::format("{}: history of version {}; expected version {}", file, version, kVersion));
+        throw InputError(fmt::format("{}: a history of version {}; expected version {}, which this gputomo reads", file,
+                                     version, kVersion));
 }
 
 std::string now(const std::string& file, sqlite3* db) {
@@ -125,7 +128,7 @@ History::History(const std::filesystem::path& file, bool must_exist) : name_(fil
     const int code = sqlite3_open(name_.c_str(), &db);
     db_.reset(db);
     if (code != SQLITE_OK) fail(name_, db, "open");
-    sqlite3_busy_timeout(db, 5000);  // milliseconds; scans of several GPUs may end at once
+    sqlite3_busy_timeout(db, 5000);  // milliseconds; scans of several GPUs may end at the same time
     prepare(name_, db);
 }
 
@@ -135,11 +138,13 @@ Entry History::add(const machine::Machine& machine, const Taking& taking) {
     if (!is_time(entry.time))
         throw InputError(fmt::format("{}: time {}: expected UTC as 2026-11-21T10:44:49Z", name_, entry.time));
     if (entry.specimen.empty())
-        throw InputError(fmt::format("{}: a scan without a specimen; expected a name for this GPU", name_));
+        throw InputError(
+            fmt::format("{}: a scan without a specimen; expected a name for this GPU, such as its UUID", name_));
     {
         Statement twice(name_, db_.get(), "SELECT id FROM scans WHERE time = ?1 AND kind = ?2 AND specimen = ?3");
         if (twice.bind(1, entry.time).bind(2, entry.kind).bind(3, entry.specimen).next())
-            throw InputError(fmt::format("{}: {} of {} is there already", name_, entry.specimen, entry.time));
+            throw InputError(fmt::format("{}: already has a scan of {} at {}; expected another time", name_,
+                                         entry.specimen, entry.time));
     }
     Statement insert(name_, db_.get(), "INSERT INTO scans (time, kind, specimen, machine) VALUES (?1, ?2, ?3, ?4)");
     insert.bind(1, entry.time).bind(2, entry.kind).bind(3, entry.specimen).bind(4, machine::to_json(machine)).next();
@@ -156,7 +161,7 @@ std::vector<Entry> History::entries() const {
 
 machine::Machine History::machine(std::int64_t id) const {
     Statement query(name_, db_.get(), "SELECT machine FROM scans WHERE id = ?1");
-    if (!query.bind(1, id).next()) throw InputError(fmt::format("{}: no scan {}", name_, id));
+    if (!query.bind(1, id).next()) throw InputError(fmt::format("{}: has no scan {}", name_, id));
     return machine::from_json(query.text(0), fmt::format("{}: scan {}", name_, id));
 }
 
@@ -206,7 +211,7 @@ std::vector<Outlier> History::outliers() const {
     }
     std::vector<Outlier> found;
     for (const auto& [kind, fleet] : fleets) {
-        if (fleet.size() < 3) continue;  // of two that differ, neither is the odd one
+        if (fleet.size() < 3) continue;  // of two specimens that differ, neither is the outlier
         for (const auto& specimen : fleet)
             for (const auto& [path, leaf] : specimen.leaves) {
                 std::vector<machine::Leaf> others;

@@ -1,4 +1,4 @@
-// Scans kept in an SQLite file: a GPU beside itself last month, and beside others of its kind.
+// Keeps scans in an SQLite file, and compares a GPU with its earlier scans and with other GPUs of its kind.
 #pragma once
 
 #include "machine/diff.hpp"
@@ -15,20 +15,21 @@ struct sqlite3;
 
 namespace gputomo::history {
 
-/// When and of which specimen a description was taken.
+/// When a description was measured, and on which specimen of a kind of GPU.
 struct Taking {
-    std::string specimen;  ///< what tells this GPU from others of its kind: its UUID, or a name that the user gives
+    std::string specimen;  ///< name of this GPU among others of its kind: its UUID, or one that the user gives
     std::string time;      ///< UTC, "2026-11-21T10:44:49Z"; empty for now
 };
 
+/// One scan of the history.
 struct Entry {
     std::int64_t id = 0;
     std::string time;
-    std::string kind;  ///< identity.name
+    std::string kind;  ///< the kind of GPU: identity.name of the description
     std::string specimen;
 };
 
-/// A leaf of one scan.
+/// The value of a leaf in one scan.
 struct Point {
     Entry entry;
     machine::Leaf leaf;
@@ -41,34 +42,35 @@ struct Change {
     machine::DiffResult diff;
 };
 
-/// A leaf by which a specimen differs from the others of its kind.
+/// A leaf in which a specimen differs from the others of its kind.
 struct Outlier {
     Entry entry;
     std::string path;
     machine::Leaf leaf;
     std::string
-        fleet;  ///< what the others have: their median and how far they spread, or the value that most of them share
-    std::size_t specimens = 0;  ///< of this kind, this one included
+        fleet;  ///< what the others have, in words: their median and spread, or the value that most of them share
+    std::size_t specimens = 0;  ///< number of specimens of this kind, this one included
 };
 
-/// A history file. Every member throws InputError (file, what is wrong, what was expected) where the file is not one.
+/// An open history file. Every member throws InputError with the file, the fault and what was expected where the file
+/// is not a history.
 class History {
 public:
-    /// Creates the file where it doesn't exist, unless `must_exist`.
+    /// Creates the file where it does not exist; with `must_exist`, throws InputError instead.
     explicit History(const std::filesystem::path& file, bool must_exist = false);
 
-    /// Keeps a description; the same specimen at the same time is refused.
+    /// Adds a description. Throws InputError for a second one of the same specimen at the same time.
     Entry add(const machine::Machine& machine, const Taking& taking);
-    /// All scans, oldest first.
+    /// All scans, the oldest first.
     [[nodiscard]] std::vector<Entry> entries() const;
     [[nodiscard]] machine::Machine machine(std::int64_t id) const;
-    /// The leaf at `path` in every scan that has it, by kind and specimen, oldest first.
+    /// The leaf at `path` in every scan that has it, sorted by kind and specimen, the oldest first.
     [[nodiscard]] std::vector<Point> series(std::string_view path) const;
-    /// Of every specimen that was scanned more than once.
+    /// What changed between the last two scans of each specimen that was scanned more than once.
     [[nodiscard]] std::vector<Change> changes() const;
-    /// Of the last scans of each kind with three specimens or more: numbers whose interval holds neither the median of
-    /// the other specimens nor overlaps theirs, other values that a majority of the others agrees on and this one
-    /// doesn't have.
+    /// The outliers among the last scans of each kind that has at least three specimens. A number is one if its
+    /// interval misses the other specimens' median by more than their spread. Another value is one if most of the
+    /// others agree on a different value.
     [[nodiscard]] std::vector<Outlier> outliers() const;
 
 private:

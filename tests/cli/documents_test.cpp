@@ -40,8 +40,8 @@ struct Long {
 };
 constexpr Long kLong[] = {{"scan", "--only"}, {"validate", "--help"}, {"surface", "--alpha"}, {"reproduce", "--only"}};
 
-/// Whether the text shows a form rather than a command: alternatives as a|b, parts that may be left out in brackets,
-/// and what the user fills in, in capitals ("--out FILE").
+/// Whether the text shows the form of a command rather than a command. A form has alternatives as a|b, optional parts
+/// in brackets, or words in capitals that the user replaces ("--out FILE").
 bool is_form(const std::string& text) {
     static const std::regex kForm(R"([|\[]|\.\.\.|(^|[ :])[A-Z]+([ .,:]|$))");
     return std::regex_search(text, kForm);

@@ -72,7 +72,7 @@ TEST(AccelSim, CachesInTheSimulatorsForm) {
 }
 
 TEST(AccelSim, AnUnknownPolicyIsSaid) {
-    EXPECT_THAT(accel_sim(made_up()), HasSubstr("# the simulator has no policy 'tree-plru': LRU in its place"));
+    EXPECT_THAT(accel_sim(made_up()), HasSubstr("# the simulator has no policy 'tree-plru'; LRU stands in its place"));
 }
 
 TEST(AccelSim, InitiationIsAWarpOverASchedulersLanes) {

@@ -135,7 +135,7 @@ TEST_F(HistoryFile, RefusesWhatItCannotKeep) {
         [&] {
             history.add(gpu(2), {"a", "2026-01-01T00:00:00Z"});
         },
-        ThrowsMessage<InputError>(HasSubstr("is there already")));
+        ThrowsMessage<InputError>(HasSubstr("already has a scan of")));
     EXPECT_THAT(
         [&] {
             history.add(gpu(2), {"a", "yesterday"});

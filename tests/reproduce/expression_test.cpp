@@ -106,7 +106,7 @@ TEST(Expression, ComparesGpus) {
 
 TEST(Expression, SaysWhatWasNotMeasured) {
     EXPECT_EQ(missing("shared.bytes_per_cycle"), "not measured: shared.bytes_per_cycle");
-    EXPECT_THAT(missing("shared.conflict_cost"), HasSubstr("looked for and is not there"));
+    EXPECT_THAT(missing("shared.conflict_cost"), HasSubstr("looked for and is absent"));
     EXPECT_EQ(missing("shared.access_group"), "shared.access_group was left undecided: one of 16, 32");
     EXPECT_THAT(missing("column('chase', 'chase/curve', 'misses')"),
                 HasSubstr("column 'misses' of the trace chase/curve"));

@@ -95,9 +95,9 @@ TEST(Predictions, RefuseWhatIsNotThere) {
     EXPECT_THAT(refusal("predict('chain', 'latency', 2, 4)"), HasSubstr("line 2 of listing has no such access"));
     EXPECT_THAT(refusal("predict('chain', 'latency', 1, 33)"), HasSubstr("expected 1 to 32"));
     EXPECT_THAT(refusal("predict('chain', 'latency', 'caches.l2.latency', 33)"),
-                HasSubstr("predict does not read 'caches.l2.latency'"));
+                HasSubstr("found 'caches.l2.latency' as an argument of predict"));
     EXPECT_THAT(refusal("predict('chain', 'latency', 'issue.ilp_latency', 2.5)"),
-                HasSubstr("predict is given 2.5 for issue.ilp_latency"));
+                HasSubstr("found 2.5 for issue.ilp_latency as an argument of predict"));
     EXPECT_THAT(refusal("predict('chain', 'latency', 0, 4)"), HasSubstr("line 0; expected a line of the listing"));
     EXPECT_THAT(refusal("predict('branch', 'latency', 'in')"),
                 HasSubstr("--taken in: kernel '' has no such label; expected one of out"));

@@ -8,9 +8,9 @@
 namespace gputomo::cli {
 namespace {
 
-/// What stands before the words that the command line gives, and behind them. Bash parts words at colons and knows no
-/// lists with commas, so the word under the cursor is read from the line itself, and what it has in front of its last
-/// colon is taken off again.
+/// The start and the end of the script; the words of the commands stand between them. Bash splits words at colons and
+/// does not split lists at commas. The script therefore reads the word under the cursor from the line itself, and
+/// removes what stands before the word's last colon from each completion.
 constexpr std::string_view kStart = R"sh(# bash completion for gputomo, made by `gputomo manual bash`.
 _gputomo() {
     local line=${COMP_LINE:0:COMP_POINT} words current previous command choices="" list

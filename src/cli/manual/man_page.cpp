@@ -8,7 +8,7 @@
 namespace gputomo::cli {
 namespace {
 
-/// Text for roff: a minus that can be copied, a backslash, and no line that begins as a request does.
+/// Escapes text for roff: minus signs stay ASCII, backslashes are kept, and no line begins like a roff request.
 std::string roff(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -71,21 +71,26 @@ std::string man_page(const std::vector<OutlineCommand>& commands) {
         "\\fICOMMAND\\fR [\\fIoptions\\fR]\n",
         GPUTOMO_VERSION);
     out +=
-        ".SH DESCRIPTION\nRuns microbenchmarks through the CUDA driver, deduces the undocumented structure of the GPU "
-        "from their timings, says how sure it is, "
-        "and writes the result as one machine description in JSON. "
-        "Where there is no GPU, simulated ones run the same kernels. Progress goes to standard error, results to "
-        "standard output.\n.SH COMMANDS\n";
+        ".SH DESCRIPTION\n"
+        "Runs microbenchmarks through the CUDA driver and deduces the undocumented structure of the GPU from their "
+        "timings. "
+        "Writes one machine description in JSON, with a confidence for each value. "
+        "Without a GPU, simulated GPUs run the same kernels. "
+        "Progress goes to standard error, results to standard output.\n"
+        ".SH COMMANDS\n";
     for (const auto& command : commands) out += command_text(command);
     out += ".SH EXIT STATUS\n";
     for (const auto& exit : kExitMeanings)
         out += fmt::format(".TP\n{}\n{}\n", static_cast<int>(exit.code), roff(exit.meaning));
     return out +
-           ".SH EXAMPLES\n.TP\ngputomo scan\nmeasures the first GPU, or a simulated one, and writes scan/machine.json, "
-           "scan/scan.json and scan/report.html\n"
-           ".TP\ngputomo report scan/machine.json sim:gtx980 \\-\\-out compared.html\nputs it beside another one\n"
-           ".TP\ngputomo reproduce wong2010 \\-\\-out pages\nmeasures a paper's GPU again, simulated, and puts each "
-           "published value beside the measured one\n";
+           ".SH EXAMPLES\n"
+           ".TP\ngputomo scan\n"
+           "measures the first GPU, or a simulated one, and writes scan/machine.json, scan/scan.json and "
+           "scan/report.html\n"
+           ".TP\ngputomo report scan/machine.json sim:gtx980 \\-\\-out compared.html\n"
+           "compares it with a simulated GTX 980\n"
+           ".TP\ngputomo reproduce wong2010 \\-\\-out pages\n"
+           "measures a paper's GPU again in simulation, and compares each published value with the measured one\n";
 }
 
 }  // namespace gputomo::cli

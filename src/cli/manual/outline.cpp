@@ -56,23 +56,22 @@ std::vector<std::string> ids_of(const Range& rows) {
 std::vector<std::string> experiment_ids() { return ids_of(experiments::catalogue()); }
 std::vector<std::string> paper_ids() { return ids_of(shipped_papers()); }
 
-std::vector<std::string> forms() {
+std::vector<std::string> formats() {
     std::vector<std::string> out;
     for (const auto& format : exports::catalogue()) out.emplace_back(format.name);
     return out;
 }
 
-/// An empty command stands for every one.
+/// The function that lists the words of an option. An empty command stands for every command.
 struct Words {
     std::string_view command;
     std::string_view option;
     std::vector<std::string> (*list)();
 };
 constexpr Words kWords[] = {
-    {"simulate", "--device", simulated}, {"", "--device", devices},
-    {"", "--machine", simulated},        {"run", "experiment", experiment_ids},
-    {"scan", "--only", experiment_ids},  {"reproduce", "paper", paper_ids},
-    {"export", "--to", forms},
+    {"simulate", "--device", simulated},   {"", "--device", devices},          {"", "--machine", simulated},
+    {"run", "experiment", experiment_ids}, {"scan", "--only", experiment_ids}, {"reproduce", "paper", paper_ids},
+    {"export", "--to", formats},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The command line as data, read from the options that the commands register: what the manual and the shell completion
-// are made of.
+// The command line as data, read from the options that the commands register. The manual page and the shell completion
+// are made from it.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ class App;
 namespace gputomo::cli {
 
 struct OutlineOption {
-    std::string name;  ///< "--device"; of a positional argument "paper"
+    std::string name;  ///< "--device", or "paper" for a positional argument
     std::string help;
-    std::string fallback;  ///< the default; empty for none
+    std::string fallback;  ///< the default value; empty for none
     bool positional = false;
     bool takes_value = false;
     bool required = false;
-    bool several = false;  ///< may have more than one value
+    bool several = false;  ///< whether it may have more than one value
 };
 
 struct OutlineCommand {
@@ -27,17 +27,17 @@ struct OutlineCommand {
     std::vector<OutlineOption> options;
 };
 
-/// Every command that can be run, in the order of their registration; of a command with subcommands those.
+/// Every command that can be run, in the order of registration. Subcommands stand in place of a command that has them.
 [[nodiscard]] std::vector<OutlineCommand> outline(const CLI::App& app);
 
-/// Words that an argument can have, from the catalogues: devices, experiments, papers, forms. Empty where any file or
-/// number may stand.
+/// The words that an argument can be, from the catalogues of devices, experiments, papers and export formats. Empty
+/// where the argument is a file or a number.
 [[nodiscard]] std::vector<std::string> words_of(const OutlineCommand& command, const OutlineOption& option);
 
-/// A page for man(1).
+/// Writes a page for man(1).
 [[nodiscard]] std::string man_page(const std::vector<OutlineCommand>& commands);
 
-/// A script that bash sources.
+/// Writes a completion script for bash to source.
 [[nodiscard]] std::string bash_completion(const std::vector<OutlineCommand>& commands);
 
 }  // namespace gputomo::cli

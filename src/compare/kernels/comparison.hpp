@@ -28,8 +28,8 @@ struct PredictedWorkload {
 };
 [[nodiscard]] PredictedWorkload predicted_workload(const measure::Workload& workload);
 
-/// Makes `choices` limit occupancy by shared memory as measure::KernelTiming does: below the most blocks per SM that
-/// were measured, each block takes more shared memory than it needs. `own_shared` is what a block needs, in bytes.
+/// Makes `choices` limit occupancy by shared memory, as measure::KernelTiming does: below the most measured blocks per
+/// SM, each block takes more shared memory than it needs. `own_shared` is what a block needs, in bytes.
 void hold_occupancy(predict::Choices& choices, std::int64_t own_shared, const scan::MeasuredKernel& measured,
                     const machine::Machine& machine);
 

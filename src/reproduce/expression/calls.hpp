@@ -12,17 +12,19 @@
 
 namespace gputomo::reproduce {
 
-/// Functions that read a scan, or need to know more than the values of their arguments:
-/// absent(leaf), known(leaf): whether the scan decided that the leaf's thing is absent, or decided its value.
+// The functions named here read a scan, or need more than the values of their arguments.
+
+/// absent(leaf) asks whether the scan decided that the leaf's thing is absent; known(leaf), whether it decided the
+/// value.
 [[nodiscard]] bool is_leaf_test(std::string_view name);
-/// column('experiment', 'trace', 'column'): a column of a trace.
+/// column('experiment', 'trace', 'column') is a column of a trace.
 inline constexpr std::string_view kColumn = "column";
-/// of('GPU', expression): the expression evaluated for another GPU.
+/// of('GPU', expression) is the expression's value for another GPU.
 inline constexpr std::string_view kOf = "of";
-/// predict('LISTING', 'QUANTITY', ...)
+/// predict('LISTING', 'QUANTITY', ...) is what `gputomo predict` makes of a listing (predict_functions.hpp).
 inline constexpr std::string_view kPredict = "predict";
-/// kernel_warps('ID'), kernel_rate('ID'): a column of the measurement of a kernel of kernels/. Returns its name, "" for
-/// other functions.
+/// kernel_warps('ID') and kernel_rate('ID') are columns of the measurement of a kernel of kernels/. Returns the
+/// column's name, or "" for other functions.
 [[nodiscard]] std::string_view kernel_column(std::string_view name);
 
 /// Whether the function asks a performance model, whose id is then its first argument: model(), model_needed().

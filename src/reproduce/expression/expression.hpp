@@ -1,5 +1,6 @@
 // An expression says how a value follows from what a scan measured, in a small language over leaves and traces. It sees
-// only what experiments found, never a machine description. The language is explained in docs/papers.md; examples:
+// only what experiments found, never a machine description. docs/papers.md explains the language. Examples:
+//
 //   caches.texture_l1.capacity / caches.texture_l1.ways
 //   clock.scope == 'tpc' and not (shared.latency > 40)
 //   caches.l2.latency / of('GTX 780', caches.l2.latency)
@@ -47,8 +48,8 @@ public:
 
     /// Ids of the performance models that the expression asks.
     [[nodiscard]] const std::set<std::string>& models() const { return models_; }
-    /// Whether the expression asks performance models, or the rules of `gputomo predict`. Such an expression may read
-    /// nothing of a scan.
+    /// Whether the expression asks performance models, or the rules of `gputomo predict`. It may then read nothing of a
+    /// scan.
     [[nodiscard]] bool asks_models() const { return !models_.empty() || asks_prediction_; }
 
     /// Throws NotMeasured where `scans` lack what the expression reads, and InputError for values that an operator or a

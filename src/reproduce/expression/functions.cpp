@@ -15,7 +15,8 @@ namespace {
 using Arguments = std::span<const Value>;
 using Numbers = std::vector<double>;
 
-/// The lists that functions take may be this far apart and still count as equal: they come from divisions.
+/// Numbers count as equal within this relative difference, because they may come from divisions. It is far above the
+/// rounding errors of doubles (1e-16) and far below what measurements distinguish.
 constexpr double kRoundingError = 1e-9;
 
 template <class T>
@@ -32,7 +33,8 @@ const Numbers& filled(const Value& value) {
     return list;
 }
 
-/// Numbers, a list and a number in either order, or two lists of equal length.
+/// Applies `operation` to two numbers, to a list and a number in either order, or to two lists of equal length. A
+/// single argument is subtracted from zero.
 template <class Operation>
 Value arithmetic(Arguments a, Operation operation) {
     if (a.size() == 1) return operation(0.0, number(a[0]));
@@ -40,7 +42,7 @@ Value arithmetic(Arguments a, Operation operation) {
     if (left == nullptr && right == nullptr) return operation(number(a[0]), number(a[1]));
     if (left != nullptr && right != nullptr && left->size() != right->size())
         throw InputError(
-            fmt::format("lists of {} and of {} numbers; expected as many in both", left->size(), right->size()));
+            fmt::format("lists of {} and of {} numbers; expected lists of equal length", left->size(), right->size()));
     const auto element = [](const Numbers* list, const Value& value, std::size_t i) {
         return list != nullptr ? (*list)[i] : number(value);
     };
@@ -55,12 +57,12 @@ bool equal(const Value& a, const Value& b) {
     const auto* y = std::get_if<double>(&b);
     if (x != nullptr && y != nullptr) return std::abs(*x - *y) <= kRoundingError * std::max(std::abs(*x), std::abs(*y));
     if (a.index() != b.index())
-        throw InputError(
-            fmt::format("{} ({}) is compared with {} ({})", kind_of(a), text_of(a), kind_of(b), text_of(b)));
+        throw InputError(fmt::format("{} ({}) is compared with {} ({}); expected two values of one kind", kind_of(a),
+                                     text_of(a), kind_of(b), text_of(b)));
     return a == b;
 }
 
-/// x and y of a curve, of equal length.
+/// The x and y columns of a curve, which have equal length.
 struct Curve {
     const Numbers& x;
     const Numbers& y;
@@ -69,7 +71,7 @@ Curve curve(Arguments a) {
     const Curve c{filled(a[0]), filled(a[1])};
     if (c.x.size() != c.y.size())
         throw InputError(
-            fmt::format("a curve of {} x and {} y values; expected as many of both", c.x.size(), c.y.size()));
+            fmt::format("a curve of {} x and {} y values; expected columns of equal length", c.x.size(), c.y.size()));
     return c;
 }
 
@@ -82,7 +84,7 @@ Value first_where(Arguments a, std::string_view what, Test test) {
     throw NotMeasured(fmt::format("the curve is nowhere {} {}", what, number(a[2])));
 }
 
-/// The y at exactly x.
+/// at(X, Y, x): the y at exactly x.
 Value at(Arguments a) {
     const auto c = curve(a);
     const auto found = std::find(c.x.begin(), c.x.end(), number(a[2]));
@@ -90,7 +92,7 @@ Value at(Arguments a) {
     return c.y[static_cast<std::size_t>(found - c.x.begin())];
 }
 
-/// The y at x, linear between neighbours; x ascends.
+/// interpolate(X, Y, x): the y at x, linear between neighbours. X must rise.
 Value interpolate(Arguments a) {
     const auto c = curve(a);
     const double x = number(a[2]);
@@ -102,7 +104,7 @@ Value interpolate(Arguments a) {
     return c.y[after - 1] + part * (c.y[after] - c.y[after - 1]);
 }
 
-/// The y of points with x in [low, high].
+/// between(X, Y, low, high): the y of the points with x in [low, high].
 Value between(Arguments a) {
     const auto c = curve(a);
     Numbers out;
@@ -112,7 +114,7 @@ Value between(Arguments a) {
     return out;
 }
 
-/// The x of the points whose y is below the limit.
+/// where_below(X, Y, limit): the x of the points whose y is below the limit.
 Value where_below(Arguments a) {
     const auto c = curve(a);
     Numbers out;
@@ -121,7 +123,7 @@ Value where_below(Arguments a) {
     return out;
 }
 
-/// The x of a point where y is largest; of several the first.
+/// peak(X, Y): the x of the first point with the largest y.
 Value peak(Arguments a) {
     const auto c = curve(a);
     return c.x[static_cast<std::size_t>(std::max_element(c.y.begin(), c.y.end()) - c.y.begin())];
@@ -155,7 +157,7 @@ Value item(Arguments a) {
     return pick(numbers(a[0]));
 }
 
-/// Is the text or number one of the list's?
+/// contains(LIST, value): whether the text or number is an element of the list.
 Value contains(Arguments a) {
     if (const auto* texts = std::get_if<std::vector<std::string>>(&a[0]))
         return std::find(texts->begin(), texts->end(), as<std::string>(a[1], "text")) != texts->end();
@@ -163,9 +165,9 @@ Value contains(Arguments a) {
     return std::find(list.begin(), list.end(), number(a[1])) != list.end();
 }
 
-/// The value, where the condition holds.
+/// when(condition, value): the value if the condition holds; otherwise nothing was measured.
 Value when(Arguments a) {
-    if (!flag(a[0])) throw NotMeasured("the condition for this value was not found to hold");
+    if (!flag(a[0])) throw NotMeasured("the condition for this value does not hold");
     return a[1];
 }
 
@@ -187,6 +189,7 @@ Value extreme(Arguments a, Pick pick) {
     return *pick(all);
 }
 
+/// Most arguments of list(), max() and min(): a chosen value above what any recipe needs.
 constexpr std::size_t kMany = 64;
 constexpr Function kFunctions[] = {
     {"+", 2, 2, [](Arguments a) { return arithmetic(a, [](double x, double y) { return x + y; }); }},

@@ -18,27 +18,27 @@ using Arguments = std::span<const Value>;
 using Numbers = std::vector<double>;
 
 constexpr double kWarp = 32;
-/// A model may ask for more warps than an SM has, up to this.
+/// A model may need more warps than an SM holds; the search for them ends here. A larger limit only takes longer.
 constexpr int kMostWarps = 256;
 
 template <class T>
 const T& argument(const Value& value, std::string_view expected) {
     if (const auto* held = std::get_if<T>(&value)) return *held;
-    throw InputError(
-        fmt::format("a function of mixes is given {} ({}); expected {}", kind_of(value), text_of(value), expected));
+    throw InputError(fmt::format("found {} ({}) as an argument of a function of mixes; expected {}", kind_of(value),
+                                 text_of(value), expected));
 }
 const std::string& text(const Value& value, std::string_view expected) {
     return argument<std::string>(value, expected);
 }
 
-/// Infinity for adds alone.
+/// The number of adds for each access; infinity for adds alone.
 double alpha_of(const Value& value) {
     const auto* adds = std::get_if<std::string>(&value);
     if (adds != nullptr && *adds == "adds") return models::Mix::kArithmeticOnly;
     return argument<double>(value, "a number of adds for each access, or 'adds'");
 }
 
-/// The experiment's name for accesses alone.
+/// The trace of kAloneExperiment that has the accesses alone.
 std::string_view alone_name(models::Access access) {
     switch (access) {
         case models::Access::shared: return "occupancy/smem";
@@ -47,7 +47,8 @@ std::string_view alone_name(models::Access access) {
     }
 }
 
-/// Of one kind of instruction alone, where every scheduler has as many warps (Volkov 2016, 7).
+/// The curve of one kind of instruction alone, at occupancies that give each scheduler the same number of warps (Volkov
+/// 2016, 7).
 models::Curve curve_alone(const scan::Scan& scan, std::string_view name, int schedulers) {
     const auto *warps = scan.column(kAloneExperiment, name, "warps"),
                *rate = scan.column(kAloneExperiment, name, "rate");
@@ -58,13 +59,13 @@ models::Curve curve_alone(const scan::Scan& scan, std::string_view name, int sch
     return curve;
 }
 
-/// As the scan found them.
+/// The models' parameters as the scan found them. Throws NotMeasured where one is missing.
 models::Parameters parameters_of(const scan::Scan& scan, const Value& access) {
     try {
         auto p = models::parameters_of(scan::describe(scan), models::access_named(text(access, "an access")), "models");
         p.arithmetic_curve = curve_alone(scan, "occupancy/add", p.schedulers);
         p.memory_curve = curve_alone(scan, alone_name(p.access), p.schedulers);
-        for (const auto& [n, accesses] : p.memory_curve)  // up to the peak, by Little's law
+        for (const auto& [n, accesses] : p.memory_curve)  // latencies up to the peak, by Little's law
             if (p.loaded_latency.empty() || accesses > p.loaded_latency.rbegin()->first)
                 p.loaded_latency[accesses] = n / accesses;
         return p;
@@ -127,8 +128,8 @@ Value needed(const scan::Scan& scan, Arguments a) {
     return static_cast<double>(*found);
 }
 
-/// The curve at the numbers of warps that `like` has: of two curves with other steps, one would need more warps only
-/// because they are further apart.
+/// The curve at the occupancies of `like`. A curve with larger steps between its occupancies would
+/// otherwise seem to need more warps.
 models::Curve at_warps_of(const models::Curve& like, const models::Curve& curve) {
     models::Curve out;
     for (const auto& [n, unused] : like) out[n] = models::value_at(curve, n);
@@ -170,7 +171,7 @@ std::string why_no_access(std::string_view access) {
     return "'global', 'shared' or 'sfu'";
 }
 
-/// Coefficients of contention come from the experiment of accesses alone.
+/// The coefficients of contention are not listed: they come with the experiment of accesses alone.
 std::set<std::string> leaves_of_mixes(std::string_view access) {
     std::set<std::string> leaves{"topology.sms",
                                  "topology.max_threads_per_sm",

@@ -10,16 +10,17 @@
 namespace gputomo::reproduce {
 namespace {
 
+/// Lengths of PARAMETERS with each of their parts.
 constexpr std::size_t kBasic = 5, kWithBandwidth = 8, kWithTransactions = 9, kWithContention = 10;
 
 template <class T>
 const T& argument(std::span<const Value> arguments, std::size_t index, std::string_view expected) {
     if (const auto* held = std::get_if<T>(&arguments[index])) return *held;
-    throw InputError(fmt::format("argument {} of a model is {} ({}); expected {}", index + 1, kind_of(arguments[index]),
-                                 text_of(arguments[index]), expected));
+    throw InputError(fmt::format("found {1} ({2}) as argument {0} of a model; expected {3}", index + 1,
+                                 kind_of(arguments[index]), text_of(arguments[index]), expected));
 }
 
-/// Behind the others there are the base and pairs of a slope and a limit.
+/// Contention adds the base and pairs of a slope and a limit behind the others.
 bool has_contention(const std::vector<double>& list) {
     return list.size() >= kWithContention + 2 && list.size() % 2 == 0;
 }

@@ -21,11 +21,11 @@ using predict::Prediction;
 using Numbers = std::vector<double>;
 using Choices = std::span<const Value>;
 
-/// What is not read of a scan, because the thesis doesn't: random words may take more of the memory's time than their
-/// transactions' bytes do.
+/// A leaf that only an argument gives: the thesis does not measure it, so it is not read of a scan. With it, loads of
+/// random words take more of the memory's time than the bytes of their transactions do.
 constexpr std::string_view kOnlyGiven = "memory.fetch_bytes";
 
-/// By which the paper's way differs from what was measured and from what is taken for granted.
+/// What the arguments change: what the prediction assumes, and leaves of the scan.
 struct Differences {
     predict::Choices choices;
     std::map<std::string, double> leaves;
@@ -34,7 +34,8 @@ struct Differences {
 template <class T>
 const T& as(const Value& value, std::string_view expected) {
     if (const auto* held = std::get_if<T>(&value)) return *held;
-    throw InputError(fmt::format("predict is given {} ({}); expected {}", kind_of(value), text_of(value), expected));
+    throw InputError(
+        fmt::format("found {} ({}) as an argument of predict; expected {}", kind_of(value), text_of(value), expected));
 }
 
 bool accesses_shared(const predict::Code& code, int line) {
@@ -47,14 +48,15 @@ void add_count(Differences& to, const predict::Code& code, const Value& given, d
     constexpr double kMostLines = 1e6;
     const double line = as<double>(given, "a line of the listing");
     if (!(line >= 1 && line <= kMostLines))
-        throw InputError(fmt::format("predict is given line {}; expected a line of the listing", line));
+        throw InputError(fmt::format("found line {} as an argument of predict; expected a line of the listing", line));
     auto& access = to.choices.access;
     (accesses_shared(code, static_cast<int>(line)) ? access.ways : access.transactions)[static_cast<int>(line)] = count;
 }
 
 void add_leaf(Differences& to, const std::string& path, double value) {
     if (!leaves_of_predictions().contains(path) && path != kOnlyGiven)
-        throw InputError(fmt::format("predict does not read '{}'; expected a leaf that it reads", path));
+        throw InputError(
+            fmt::format("found '{}' as an argument of predict; expected a leaf that predictions read", path));
     to.leaves[path] = value;
 }
 
@@ -64,9 +66,9 @@ Differences differences_of(Choices given, const predict::Code& code) {
         const auto* name = std::get_if<std::string>(&given[0]);
         const auto* number = given.size() > 1 ? std::get_if<double>(&given[1]) : nullptr;
         if (name == nullptr && number == nullptr)
-            throw InputError(
-                fmt::format("predict is given {} ({}) alone; expected 'LABEL', 'LEAF', NUMBER or LINE, COUNT",
-                            kind_of(given[0]), text_of(given[0])));
+            throw InputError(fmt::format(
+                "found {} ({}) alone as an argument of predict; expected 'LABEL', or 'LEAF', NUMBER, or LINE, COUNT",
+                kind_of(given[0]), text_of(given[0])));
         if (number == nullptr)
             differences.choices.path.taken.insert(*name);
         else if (name != nullptr)
@@ -81,7 +83,7 @@ Differences differences_of(Choices given, const predict::Code& code) {
 void set_as_given(machine::Machine& machine, const std::string& path, double value) try {
     machine::set_leaf(machine, path, {machine::Knowledge::known, value, {}, {}});
 } catch (const std::logic_error& unfit) {
-    throw InputError(fmt::format("predict is given {} for {}: {}", value, path, unfit.what()));
+    throw InputError(fmt::format("found {} for {} as an argument of predict: {}", value, path, unfit.what()));
 }
 
 machine::Machine machine_of(const scan::Scan& scan, const std::map<std::string, double>& otherwise) {
@@ -92,7 +94,7 @@ machine::Machine machine_of(const scan::Scan& scan, const std::map<std::string, 
     return machine;
 }
 
-/// Cycles that a warp keeps the resource; 0 where it does not use it.
+/// Cycles for which a warp occupies the resource; 0 where it does not use it.
 double cycles_of(const Prediction& prediction, std::string_view resource) {
     const auto found = std::ranges::find(prediction.worksheet.resources, resource, &predict::ResourceUse::resource);
     return found == prediction.worksheet.resources.end() ? 0 : found->total();
@@ -124,9 +126,9 @@ struct Quantity {
     Value (*of)(const Prediction& prediction);
 };
 
-/// Times in cycles, rates per cycle and SM, resources in cycles of a warp.
+/// Times are in cycles, rates are per cycle and SM, and resources are in cycles per warp.
 constexpr std::array kQuantities{
-    Quantity{"issue_times", issue_times},  // of what is issued
+    Quantity{"issue_times", issue_times},  // of the instructions that are issued
     Quantity{"latency", [](const Prediction& p) -> Value { return p.latency; }},
     Quantity{"bound", [](const Prediction& p) -> Value { return p.bound; }},
     Quantity{"limit", [](const Prediction& p) -> Value { return p.limited_by; }},

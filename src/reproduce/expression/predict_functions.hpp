@@ -1,4 +1,4 @@
-// What `gputomo predict` makes of a paper's listings, in expressions.
+// The function that predicts the performance of a listing of machine code, as `gputomo predict` does.
 #pragma once
 
 #include "reproduce/expression/value.hpp"
@@ -12,21 +12,24 @@
 
 namespace gputomo::reproduce {
 
-/// Machine code by name, a line for each instruction or label, as `gputomo predict` reads it.
+/// Machine code by name, with a line for each instruction or label, as `gputomo predict` reads it.
 using Listings = std::map<std::string, std::string>;
 
-/// predict(LISTING, QUANTITY, ...): a quantity that is predicted of a listing on the GPU as the scan found it. What
-/// follows differs from that: 'LEAF', NUMBER is a leaf as the paper has it, LINE, COUNT the lines of memory that the
-/// access in that line of the listing touches, or its ways of bank conflicts, and 'LABEL' one that branches go to.
-/// Throws NotMeasured where the scan found no such leaf, and InputError for a line or a label that the listing has not.
+/// predict(LISTING, QUANTITY, ...): a quantity of the prediction for a listing on the GPU as the scan found it. Further
+/// arguments change what the prediction goes by:
+/// - 'LEAF', NUMBER replaces the value of a leaf that the scan found.
+/// - LINE, COUNT gives the access in that line of the listing COUNT lines of memory, or COUNT-way bank conflicts.
+/// - 'LABEL' makes conditional branches to this label taken.
+///
+/// Throws NotMeasured where the scan lacks a leaf, and InputError for a line or a label that the listing does not have.
 [[nodiscard]] Value predicted_value(const scan::Scan& scan, std::string_view code,
                                     std::span<const Value> quantity_and_choices);
 
-/// "" where there is such a quantity; otherwise those that there are.
+/// "" where the quantity exists; otherwise the names of those that do.
 [[nodiscard]] std::string why_no_quantity(std::string_view quantity);
 
-/// What is read of a scan, whatever the listing, and so what a row may have otherwise. Nothing else of a scan counts,
-/// so that a row says the same whatever others measure.
+/// The leaves of a scan that predictions read, whatever the listing. Arguments may replace these. Nothing else of a
+/// scan counts, so that an expression has the same value whatever else was measured.
 [[nodiscard]] const std::set<std::string>& leaves_of_predictions();
 
 }  // namespace gputomo::reproduce

@@ -1,4 +1,4 @@
-// The values that expressions have.
+// The values that an expression can have.
 #pragma once
 
 #include "results/estimate.hpp"

@@ -1,4 +1,4 @@
-// Real kernels that rows name, measured over occupancy.
+// Measures the kernels of kernels/ that expressions name, over occupancy.
 #pragma once
 
 #include "device/device.hpp"
@@ -11,16 +11,16 @@
 
 namespace gputomo::reproduce {
 
-/// The record that measure_kernels() gives has this id; it has a trace of kernel_trace_name() for each kernel, with the
-/// columns warps (of an SM) and rate (warps that an SM finishes, per cycle).
+/// The id of the record that measure_kernels() returns. The record has a trace kernel_trace_name() for each kernel,
+/// with the columns warps (per SM) and rate (warps that an SM finishes per cycle).
 inline constexpr std::string_view kKernelRecord = "kernels_named";
 [[nodiscard]] std::string kernel_trace_name(std::string_view id);
 
-/// "" where the project has such a kernel; otherwise those that it has.
+/// "" where kernels/ has this kernel; otherwise the ids of those that it has.
 [[nodiscard]] std::string why_no_kernel(std::string_view id);
 
-/// The kernels of these ids, as the experiment `kernels` measures all of them. What fails or is interrupted is said in
-/// the record, as scan::run() does.
+/// Measures the kernels with these ids, in the way in which the experiment `kernels` measures all. A failure or an
+/// interruption stands in the record, as after scan::run().
 [[nodiscard]] scan::Record measure_kernels(device::Device& device, const std::set<std::string>& ids,
                                            const std::function<void(double fraction, std::string_view what)>& progress);
 

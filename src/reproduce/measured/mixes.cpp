@@ -26,12 +26,12 @@ results::Trace trace_of(std::string_view access, const measure::MixCurve& curve)
     return trace;
 }
 
-/// One surface for each kind of access.
+/// Measures one surface for each kind of access. Adds what was measured to `outcome` even where it throws.
 void measure(device::Device& device, const std::vector<int>& warps, const std::set<Mix>& mixes,
              const std::function<void(double, std::string_view)>& progress, results::Outcome& outcome) {
     std::map<std::string, std::vector<measure::MixIntensity>> intensities;
     for (const auto& mix : mixes) intensities[mix.access].push_back({.accesses = 1, .alpha = mix.alpha});
-    progress(0, "turns that fit");
+    progress(0, "loop length");
     const int loop_length = measure::fitting_loop_length(device);
     double done = 0;
     for (const auto& [access, of_access] : intensities) {

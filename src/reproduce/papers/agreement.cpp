@@ -6,7 +6,8 @@
 namespace gputomo::reproduce {
 namespace {
 
-/// Of the last printed digit: a value half-way between two, that came from a division, may round to either.
+/// How far a number may be from the printed one, in units of the last printed digit. The excess over 0.5 lets a value
+/// half-way between two digits, which came from a division, round to either.
 constexpr double kHalf = 0.5 + 1e-6;
 
 bool number_agrees(const Json& printed, double reproduced, double tolerance) {

@@ -20,7 +20,7 @@ const Entry* entry_of(const Paper& paper, const std::string& id) {
     return found == paper.entries.end() ? nullptr : &*found;
 }
 
-/// What explains a difference: the recipe's remark, what stopped the measurement, the paper's note.
+/// The explanation of a difference: why the value was not measured, the recipe's remark, and the paper's note.
 std::string explanation(const Json& row, const Paper& paper) {
     std::vector<std::string> parts;
     for (const char* field : {"why", "remark"})
@@ -56,8 +56,9 @@ std::string line_of(const PaperResults& of) {
     const auto& paper = *of.paper;
     const auto name = fmt::format("{} ({})", escaped(paper.title), paper.year);
     if (!of.results)
-        return fmt::format("<tr><th scope=row>{}</th><td colspan=3>not yet: <code>gputomo reproduce {} --out .</code>",
-                           name, escaped(paper.id));
+        return fmt::format(
+            "<tr><th scope=row>{}</th><td colspan=3>not reproduced yet: <code>gputomo reproduce {} --out .</code>",
+            name, escaped(paper.id));
     const auto agreeing = of.results->at("agreeing").get<std::size_t>(), all = of.results->at("results").size();
     return fmt::format(
         "<tr><th scope=row><a href='{}.html'>{}</a></th><td class=c>{} of {}<td><div class=rest><i class=share "
@@ -72,9 +73,9 @@ std::string line_of(const PaperResults& of) {
 std::string index_page(const std::vector<PaperResults>& papers) {
     std::string out = report::page_start("Papers measured again") + fmt::format("<style>{}</style>", papers_css());
     out +=
-        "<p>What papers published, measured again by experiments that know nothing of the GPU, on simulated GPUs. A "
-        "paper's page has each published value "
-        "beside the reproduced one.</p>";
+        "<p>Published values, measured again on simulated GPUs by experiments that know nothing of the GPU. A paper's "
+        "page "
+        "has each published value beside the reproduced one.</p>";
     out +=
         "<div class=scroll><table class=overview><thead><tr><th>paper<th>agree<th>share<th>cannot be "
         "reproduced</thead><tbody>";
@@ -83,7 +84,7 @@ std::string index_page(const std::vector<PaperResults>& papers) {
     for (const auto& paper : papers) {
         if (!paper.results) continue;
         const auto rows = differing_rows(paper);
-        out += fmt::format("<h2 id='{}'>{}: what does not agree</h2>", escaped(paper.paper->id),
+        out += fmt::format("<h2 id='{}'>{}: values that do not agree</h2>", escaped(paper.paper->id),
                            escaped(paper.paper->title));
         out += rows.empty() ? "<p>Nothing.</p>"
                             : fmt::format(

@@ -1,5 +1,4 @@
-// The overview of several papers' reproductions: how much of each agrees, and everything that does not with what
-// explains it.
+// The overview of several papers: the share of values that agree, and each value that does not, with its explanation.
 #pragma once
 
 #include "reproduce/papers/paper.hpp"
@@ -12,10 +11,10 @@ namespace gputomo::reproduce {
 
 struct PaperResults {
     const Paper* paper = nullptr;
-    std::optional<Json> results;  ///< as results_json() writes them; nothing where the paper was not reproduced yet
+    std::optional<Json> results;  ///< what results_json() wrote; empty where the paper was not reproduced yet
 };
 
-/// One self-contained HTML page, which leads to PAPER.html beside it.
+/// Returns one self-contained HTML page, which links to PAPER.html in the same folder.
 [[nodiscard]] std::string index_page(const std::vector<PaperResults>& papers);
 
 }  // namespace gputomo::reproduce

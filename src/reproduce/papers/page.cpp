@@ -1,4 +1,4 @@
-// A reproduction as an HTML page: table by table and figure by figure, published beside reproduced.
+// Writes a reproduction as an HTML page: the published values beside the reproduced ones, by table and figure.
 #include "report/parts/start.hpp"
 #include "report/parts/text.hpp"
 #include "reproduce/papers/agreement.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using report::escaped;
 
-/// "Table V / Section IV-H1" belongs to Table V.
+/// The table or figure that an entry is listed under: Table V for "Table V / Section IV-H1".
 std::string group_of(const Entry& entry) {
     const auto slash = entry.where.find(" / ");
     return entry.where.substr(0, slash);
@@ -28,7 +28,7 @@ std::string mark(const Row& row) {
     return row.reproduced.is_null() ? "<td class=no>not measured" : "<td class=no>&#10007; differs";
 }
 
-/// A long one is folded away.
+/// The expression as code; a long one is folded away.
 std::string expression_html(const std::string& expression) {
     constexpr std::size_t kLong = 120;
     const auto code = fmt::format("<code>{}</code>", escaped(expression));
@@ -36,7 +36,7 @@ std::string expression_html(const std::string& expression) {
                                      : code;
 }
 
-/// Where the value comes from, and what explains a difference.
+/// The expression behind the value, and the explanation of a difference.
 std::string how(const Row& row) {
     const auto& recipe = *row.entry->recipe;
     std::string text = expression_html(recipe.expression.text());
@@ -80,7 +80,7 @@ struct Group {
     [[nodiscard]] std::string id() const { return report::anchor("from", where); }
 };
 
-/// In the order of the paper.
+/// The groups in the order in which the paper has them.
 std::vector<Group> groups_of(const Reproduction& reproduction) {
     std::vector<Group> groups;
     for (const auto& row : reproduction.rows) {
@@ -92,7 +92,7 @@ std::vector<Group> groups_of(const Reproduction& reproduction) {
     return groups;
 }
 
-/// Each table and figure with the share of its values that agree.
+/// A table with the share of agreeing values of each table and figure.
 std::string overview(const std::vector<Group>& groups) {
     std::string out =
         "<div class=scroll><table class=overview><thead><tr><th>table or figure<th>agree<th>share</thead><tbody>";
@@ -105,7 +105,7 @@ std::string overview(const std::vector<Group>& groups) {
     return out + "</tbody></table></div>";
 }
 
-/// Rows under the table or figure that they are from.
+/// The rows, under the table or figure that they come from.
 std::string sections(const Reproduction& reproduction, const std::vector<Group>& groups) {
     const bool several = std::any_of(reproduction.rows.begin(), reproduction.rows.end(),
                                      [&](const Row& row) { return row.gpu != reproduction.rows.front().gpu; });
@@ -138,7 +138,7 @@ std::string discrepancies(const Paper& paper) {
     if (paper.discrepancies.empty()) return {};
     std::string out =
         "<h2>Where the paper contradicts itself or another</h2><div "
-        "class=scroll><table><thead><tr><th>where<th>what<th>readings<th>taken here</thead><tbody>";
+        "class=scroll><table><thead><tr><th>where<th>contradiction<th>readings<th>reading taken here</thead><tbody>";
     for (const auto& found : paper.discrepancies)
         out += fmt::format("<tr><td>{}<td class=w>{}<td>{}<td>{}", escaped(found.where), escaped(found.issue),
                            escaped(text_of(found.readings)), escaped(found.suggestion));
@@ -158,13 +158,14 @@ std::string results_page(const Reproduction& reproduction) {
         out +=
             fmt::format("<a class=card href='#not-reproducible'><b>{}</b><span>cannot be reproduced</span></a>", count);
     out += "</div>";
-    out += "<p>Each value was measured again by experiments that know nothing of the GPU, on a simulated GPU.";
+    out += "<p>Each value was measured again on a simulated GPU by experiments that know nothing of the GPU.";
     if (const auto models = reproduction.of_models(); models > 0)
-        out += fmt::format(" Of the rows, {} hold built-in models against the paper's equations and examples.", models);
+        out += fmt::format(" {} of the rows compare built-in models with the paper's equations and examples.", models);
     out += "</p>";
     for (const auto& warning : reproduction.warnings) out += fmt::format("<div class=warn>{}</div>", escaped(warning));
     const auto groups = groups_of(reproduction);
-    out += overview(groups) + "<label class=only><input type=checkbox id=differences> Only what does not agree</label>";
+    out += overview(groups) +
+           "<label class=only><input type=checkbox id=differences> Only values that do not agree</label>";
     return out + sections(reproduction, groups) + reasons(reproduction) + discrepancies(paper) + "</html>\n";
 }
 

@@ -53,7 +53,7 @@ PaperGpu gpu_from(const JsonNode& node) {
     return gpu;
 }
 
-/// By name, a text for each line; read as machine code, so that what cannot be is refused here.
+/// The listings by name. Each is parsed as machine code, so that a mistake is found when the paper is read.
 Listings listings_from(const JsonNode& node) {
     Listings listings;
     for (const auto& [name, ignored] : node.json().items()) {

@@ -1,5 +1,5 @@
-// A paper's published values as data, each with how it is reproduced or why it can't be (papers/*.json,
-// docs/papers.md).
+// A paper's published values as data, each with an expression that reproduces it or the reason why none can. The files
+// are papers/*.json; docs/papers.md explains them.
 #pragma once
 
 #include "machine/paths.hpp"
@@ -18,21 +18,21 @@ namespace gputomo::reproduce {
 
 inline constexpr std::string_view kPaperSchema = "gputomo-paper-1";
 
-/// A GPU that a paper measured, as it is simulated here.
+/// A GPU that a paper measured, and how it is simulated.
 struct PaperGpu {
-    std::string machine;  ///< a shipped description: "gtx280"
-    /// Leaves that the paper set otherwise, with the driver or by choosing an example: L1 of 48 KB, L1 off.
+    std::string machine;  ///< name of a built-in description: "gtx280"
+    /// Leaves whose values the paper changed with the driver or by its choice of an example, such as an L1 of 48 KB.
     std::map<std::string, machine::Value> settings;
 };
 
-/// How one published value is got from a scan.
+/// How one published value is reproduced from scans.
 struct Recipe {
     Expression expression;
-    /// The published value in the expression's terms, where the paper puts it in words; null otherwise.
+    /// The value that the expression must have where the paper publishes words instead of a number; null otherwise.
     Json expected;
-    /// Part of the published value by which the reproduced one may differ, for values that a paper gives as "about".
+    /// Relative difference that still agrees, for values that a paper gives as "about".
     double tolerance = 0;
-    /// What the expression leaves unsaid: why a tolerance, why these terms.
+    /// What the expression does not say: why it has a tolerance, or why it has these terms.
     std::string remark;
 };
 
@@ -40,18 +40,18 @@ struct Recipe {
 struct Entry {
     std::string id;     ///< "wong2010.table2.sp.latency"
     std::string where;  ///< table, figure or section
-    std::string gpu;    ///< as the paper has it
+    std::string gpu;    ///< the paper's name of the GPU
     std::string quantity;
     Json value;
     std::string unit;  ///< empty where it has none
     std::string kind;  ///< number, range, ratio, behaviour, formula or curve-feature
     std::string note;
-    std::vector<std::string> on;  ///< keys of Paper::gpus that a recipe is tried on
+    std::vector<std::string> on;  ///< keys of Paper::gpus: the GPUs that the recipe is evaluated for
     std::optional<Recipe> recipe;
     std::string not_reproducible;  ///< why there is no recipe
 };
 
-/// A contradiction or a misprint of the paper.
+/// A contradiction or a misprint in the paper.
 struct Discrepancy {
     std::string id;
     std::string where;
@@ -72,7 +72,7 @@ struct Paper {
     std::vector<Discrepancy> discrepancies;
 };
 
-/// Throws InputError "ORIGIN: FIELD: ..." for what is missing, of another kind or contradicts itself.
+/// Throws InputError "ORIGIN: FIELD: ..." for a member that is missing, has the wrong type or contradicts another.
 [[nodiscard]] Paper paper_from_json(std::string_view text, std::string_view origin);
 
 }  // namespace gputomo::reproduce

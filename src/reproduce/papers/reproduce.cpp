@@ -17,7 +17,8 @@
 namespace gputomo::reproduce {
 namespace {
 
-/// "caches.*.latency" fits "caches.l1.latency", "operations[*].latency" fits "operations[add.f32].latency".
+/// Whether a pattern fits a path, as "caches.*.latency" fits "caches.l1.latency" and "operations[*].latency" fits
+/// "operations[add.f32].latency".
 bool fits(std::string_view pattern, std::string_view path) {
     const auto star = pattern.find('*');
     if (star == std::string_view::npos) return pattern == path;
@@ -30,7 +31,8 @@ bool gives(const experiments::Experiment& experiment, std::string_view path) {
                        [&](std::string_view pattern) { return fits(pattern, path); });
 }
 
-/// Names of caches and TLBs begin with their path, where that is not the global one: "texture_l1", "global_l2", "l1".
+/// The leaf that lists the caches or TLBs of the path that this leaf's thing belongs to. Names of caches and TLBs begin
+/// with their path ("texture_l1"), except those of the global path ("l1").
 std::string levels_of_path_of(std::string_view leaf) {
     const auto key = leaf.substr(std::min(leaf.find('.') + 1, leaf.size()));
     const std::string path(key.substr(0, key.find('_')));
@@ -40,8 +42,8 @@ std::string levels_of_path_of(std::string_view leaf) {
     return fmt::format("paths.global.{}", levels);
 }
 
-/// Several experiments find caches and TLBs, each those of one path; where one of them is for the path of this leaf,
-/// the others are left out.
+/// The experiments that provide a leaf. Several find caches and TLBs, each those of one path; where one is for the path
+/// of this leaf, the others are left out.
 std::vector<const experiments::Experiment*> providers_of(const std::string& leaf) {
     std::vector<const experiments::Experiment*> all, nearest;
     for (const auto& experiment : experiments::catalogue())
@@ -63,8 +65,8 @@ std::vector<const Entry*> chosen_entries(const Paper& paper, const std::vector<s
         if (chosen(entry, only)) entries.push_back(&entry);
     for (const auto& id : only)
         if (std::none_of(entries.begin(), entries.end(), [&](const Entry* entry) { return chosen(*entry, {id}); }))
-            throw InputError(fmt::format("--only {}: no such entry of {}; expected an id such as {}", id, paper.id,
-                                         paper.entries.front().id));
+            throw InputError(fmt::format("--only {}: no such entry of {}; expected an id such as {}, or its beginning",
+                                         id, paper.id, paper.entries.front().id));
     return entries;
 }
 
@@ -80,14 +82,14 @@ Row row_of(const Entry& entry, const std::string& gpu, const Scans& scans) {
     return row;
 }
 
-/// What the runner says of experiments that did not finish.
+/// Adds a warning for each experiment that did not finish.
 void add_failures(const scan::Scan& scan, const std::string& gpu, std::vector<std::string>& to) {
     for (const auto& record : scan.records)
         if (record.status != scan::Status::done)
             to.push_back(fmt::format("{}: {} {}: {}", gpu, record.id, scan::status_name(record.status), record.error));
 }
 
-/// What several scans at a time have done, for one who wants to see them as one.
+/// Merges the progress of several concurrent scans into one.
 class Together {
 public:
     Together(const Options& options, std::size_t scans) : options_(options), done_(scans, 0) {}
@@ -105,14 +107,14 @@ private:
     std::vector<double> done_;
 };
 
-/// What is measured of one GPU.
+/// What has to be measured of one GPU.
 struct Wanted {
     std::vector<std::string> experiments;
     std::set<Mix> mixes;
     std::set<std::string> kernels;
 };
 
-/// Mixes take about as long as the experiments, kernels much less.
+/// Shares of the progress bar: mixes take about as long as the experiments, and kernels much less.
 constexpr double kExperiments = 0.5, kMixes = 0.4, kKernels = 0.1;
 
 scan::Scan scan_gpu(const Wanted& wanted, const std::string& name, const PaperGpu& gpu, const Options& options,
@@ -120,7 +122,7 @@ scan::Scan scan_gpu(const Wanted& wanted, const std::string& name, const PaperGp
     if (wanted.experiments.empty() && wanted.kernels.empty()) return {};
     std::vector<const experiments::Experiment*> plan;
     if (!wanted.experiments.empty())
-        plan = scan::plan(experiments::catalogue(), wanted.experiments);  // of none named it makes one of all
+        plan = scan::plan(experiments::catalogue(), wanted.experiments);  // without ids it would plan all experiments
     const auto device = options.open(name, gpu);
     const double mixes = wanted.mixes.empty() ? 0 : kMixes, kernels = wanted.kernels.empty() ? 0 : kKernels,
                  all = kExperiments + mixes + kernels;
@@ -143,7 +145,8 @@ scan::Scan scan_gpu(const Wanted& wanted, const std::string& name, const PaperGp
     return scan;
 }
 
-/// GPUs that the entries are tried on or compared with, in the order in which they first occur.
+/// The GPUs that the entries are evaluated for, and `with_others` also those that they compare with, in the order of
+/// first use.
 std::vector<std::string> gpus_of(const std::vector<const Entry*>& entries, bool with_others) {
     std::vector<std::string> gpus;
     const auto add = [&](const std::string& gpu) {
@@ -211,7 +214,7 @@ Reproduction run(const Paper& paper, const Options& options) {
         if (!entry->recipe) result.not_reproducible.push_back(entry);
     const auto gpus = gpus_of(entries, true);
     Scans scans;
-    for (const auto& gpu : gpus) scans[gpu];  // so that threads add nothing
+    for (const auto& gpu : gpus) scans[gpu];  // makes every element here, because threads must not add any
     Together together(options, gpus.size());
     const auto scan = [&](int number) {
         const auto i = static_cast<std::size_t>(number);

@@ -1,5 +1,5 @@
-// Runs the experiments that a paper's entries need on its simulated GPUs, and puts published and reproduced values side
-// by side.
+// Reproduces a paper: runs the experiments that its entries need on its simulated GPUs, and compares published with
+// reproduced values.
 #pragma once
 
 #include "device/device.hpp"
@@ -16,12 +16,12 @@ namespace gputomo::reproduce {
 inline constexpr std::string_view kReproductionSchema = "gputomo-reproduction-1";
 
 struct Options {
-    /// Ids of entries, or what ids start with up to a point ("wong2010.table3"); empty for all.
+    /// Ids of entries, or their beginnings up to a point ("wong2010.table3"); empty for all entries.
     std::vector<std::string> only;
     std::uint64_t seed = 1;
-    /// A simulated GPU with these settings. The scan sees nothing of it but the Device.
+    /// Opens a simulated GPU with these settings. The scan sees only the Device.
     std::function<std::unique_ptr<device::Device>(const std::string& name, const PaperGpu& gpu)> open;
-    /// Share of the whole that is done, and what is being done. Throws Interrupted to stop.
+    /// Gets the finished fraction of the whole and what is being done. Throws Interrupted to stop.
     std::function<void(double fraction, double seconds_left, std::string_view what)> progress;
 };
 
@@ -31,7 +31,7 @@ struct Row {
     std::string gpu;  ///< key of Paper::gpus
     Json reproduced;  ///< null where it was not measured
     bool agrees = false;
-    std::string why;  ///< of a value that was not measured
+    std::string why;  ///< why the value was not measured
 };
 
 struct Reproduction {
@@ -42,33 +42,33 @@ struct Reproduction {
     bool interrupted = false;
 
     [[nodiscard]] std::size_t agreeing() const;
-    /// Rows that hold a built-in model against the paper's equations and examples.
+    /// The number of rows that compare a built-in model with the paper's equations and examples.
     [[nodiscard]] std::size_t of_models() const;
     [[nodiscard]] bool all_agree() const { return agreeing() == rows.size(); }
 };
 
-/// `paper` must outlive the result. Throws InputError for an `only` that fits no entry.
+/// `paper` must outlive the result. Throws InputError for an element of `only` that fits no entry.
 [[nodiscard]] Reproduction run(const Paper& paper, const Options& options);
 
-/// The rows of the entries, for each GPU that they are tried on.
+/// The rows of the entries, one for each GPU that an entry is evaluated for.
 [[nodiscard]] std::vector<Row> rows_of(const std::vector<const Entry*>& entries, const Scans& scans);
 
-/// Experiments that give what the entries' recipes read of `gpu`.
+/// Ids of the experiments that provide what the entries' recipes read of `gpu`.
 [[nodiscard]] std::vector<std::string> experiments_for(const std::vector<const Entry*>& entries,
                                                        const std::string& gpu);
 
-/// Mixes that the entries' recipes read of `gpu`.
+/// The mixes that the entries' recipes read of `gpu`.
 [[nodiscard]] std::set<Mix> mixes_for(const std::vector<const Entry*>& entries, const std::string& gpu);
 
-/// Real kernels whose measurement the entries' recipes read of `gpu`.
+/// Ids of the kernels of kernels/ whose measurements the entries' recipes read of `gpu`.
 [[nodiscard]] std::set<std::string> kernels_for(const std::vector<const Entry*>& entries, const std::string& gpu);
 
-/// {schema, paper, results: [{id, gpu, published, reproduced, unit, agrees, ...}], not_reproducible: [{id, ...,
-/// reason}]}
+/// Writes {schema, paper, results: [{id, gpu, published, reproduced, unit, agrees, ...}], not_reproducible: [{id, ...,
+/// reason}]}.
 [[nodiscard]] std::string results_json(const Reproduction& reproduction);
-/// For the terminal.
+/// Writes a table for the terminal.
 [[nodiscard]] std::string results_table(const Reproduction& reproduction);
-/// One self-contained HTML page.
+/// Writes one self-contained HTML page.
 [[nodiscard]] std::string results_page(const Reproduction& reproduction);
 
 }  // namespace gputomo::reproduce

@@ -1,4 +1,4 @@
-// A reproduction as JSON and as a table for the terminal.
+// Writes a reproduction as JSON and as a table for the terminal.
 #include "reproduce/papers/agreement.hpp"
 #include "reproduce/papers/reproduce.hpp"
 
@@ -73,11 +73,12 @@ std::string results_table(const Reproduction& reproduction) {
     }
     if (!reproduction.not_reproducible.empty()) out += "\nnot reproducible\n";
     for (const auto* entry : reproduction.not_reproducible) out += reason_line(*entry);
-    return out + fmt::format(
-                     "\n{} of {} published values agree ({} are of built-in models against equations and examples); {} "
-                     "cannot be reproduced\n",
-                     reproduction.agreeing(), reproduction.rows.size(), reproduction.of_models(),
-                     reproduction.not_reproducible.size());
+    return out +
+           fmt::format(
+               "\n{} of {} published values agree ({} rows compare built-in models with equations and examples); {} "
+               "cannot be reproduced\n",
+               reproduction.agreeing(), reproduction.rows.size(), reproduction.of_models(),
+               reproduction.not_reproducible.size());
 }
 
 }  // namespace gputomo::reproduce
