@@ -26,7 +26,7 @@ std::span<const Model> catalogue() {
         chen_aamodt_2(),
         chen_aamodt_3(),
         roofline(),
-        shared_turns(),
+        gputomo_replay(),
     };
     return rows;
 }

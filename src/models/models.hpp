@@ -25,7 +25,7 @@ namespace gputomo::models {
 [[nodiscard]] Model chen_aamodt_2();
 [[nodiscard]] Model chen_aamodt_3();
 [[nodiscard]] Model roofline();
-[[nodiscard]] Model shared_turns();
+[[nodiscard]] Model gputomo_replay();
 
 /// Cycles of a group in a warp that runs alone (Volkov 2016, 4.1): mem_lat + alpha alu_lat.
 [[nodiscard]] double group_latency(const Parameters& parameters, const Group& group);

@@ -109,7 +109,7 @@ double Costs::start_cycles(int warps_of_block) const {
     return std::max(by_blocks, launch.warp_interval.value_or(0));
 }
 
-std::int64_t Costs::shared_taken(std::int64_t asked) const {
+std::int64_t Costs::shared_allocated(std::int64_t asked) const {
     const auto unit = std::max<std::int64_t>(1, machine_.shared.allocation_unit.value_or(1));
     return (asked + machine_.shared.block_overhead.value_or(0) + unit - 1) / unit * unit;
 }
@@ -117,7 +117,7 @@ std::int64_t Costs::shared_taken(std::int64_t asked) const {
 double Costs::write_delay() const { return machine_.memory.write_delay.value_or(0); }
 
 bool Costs::dual_issue() const { return machine_.issue.dual_issue.value_or(1) > 1; }
-std::int64_t Costs::most_loads() const { return machine_.issue.scoreboard_loads.value_or(0); }
+std::int64_t Costs::max_outstanding_loads() const { return machine_.issue.scoreboard_loads.value_or(0); }
 
 Cost Costs::of(const Instruction& instruction, double memory_latency) {
     if (instruction.kind == Kind::free) return {};
@@ -142,7 +142,7 @@ Cost Costs::arithmetic(const Instruction& instruction) {
         return {.latency = static_cast<double>(*unit->second.latency),
                 .resource = resource,
                 .cycles = kWarp / *unit->second.lanes,
-                .use = instruction.operation};
+                .worksheet_row = instruction.operation};
     }
     if (resource_of(row->first) != resource) {
         assumptions_.insert(
@@ -157,7 +157,7 @@ Cost Costs::arithmetic(const Instruction& instruction) {
             .resource = resource,
             .cycles = kWarp / *row->second.throughput,
             .reissues = reissues,
-            .use = row->first};
+            .worksheet_row = row->first};
 }
 
 double Costs::unit_slots(const std::string& unit) const {
@@ -242,7 +242,8 @@ Cost Costs::global(const Instruction& instruction, double memory_latency) {
         .bytes = touched.bytes * missed,
         .lines = access.load && access.place == Place::global ? touched.transactions * (1 - choices_.l1_hit_rate) : 0,
         .scattered = diverging > 0,
-        .use = fmt::format("{} of {:.0f} bytes in {:.3g} transactions", what, touched.bytes, touched.transactions)};
+        .worksheet_row =
+            fmt::format("{} of {:.0f} bytes in {:.3g} transactions", what, touched.bytes, touched.transactions)};
 }
 
 double Costs::conflict_ways(const Instruction& instruction) {
@@ -281,7 +282,7 @@ Cost Costs::shared(const Instruction& instruction) {
             .cycles = cycles * ways,
             .reissues =
                 (ways > 1 ? ways - 1 : 0) + slots_among_others(machine_, machine_.shared.issue_slots.value_or(1)) - 1,
-            .use = ways > 1 ? fmt::format("{:.3g}-way conflict", ways) : "no conflict"};
+            .worksheet_row = ways > 1 ? fmt::format("{:.3g}-way conflict", ways) : "no conflict"};
 }
 
 }  // namespace gputomo::predict

@@ -29,17 +29,17 @@ struct Cost {
     double latency = 0;  ///< cycles from issue to the issue of a dependent instruction
     double spread = 0;   ///< by which that is shorter or longer from time to time, all in between alike
     Resource resource = Resource::cores;
-    double cycles = 0;       ///< that the resource of one SM is busy
-    double reissues = 0;     ///< further issues of the same instruction
-    double bytes = 0;        ///< that it moves from and to DRAM
-    double lines = 0;        ///< of the first cache that wait for what it loads
-    bool scattered = false;  ///< and lie in any sets
-    std::string use;         ///< row of the worksheet
+    double cycles = 0;          ///< that the resource of one SM is busy
+    double reissues = 0;        ///< further issues of the same instruction
+    double bytes = 0;           ///< that it moves from and to DRAM
+    double lines = 0;           ///< of the first cache that wait for what it loads
+    bool scattered = false;     ///< and lie in any sets
+    std::string worksheet_row;  ///< row of the worksheet
 
     /// Cycles in which it is issued, further issues included; `throughput`: issues of an SM per cycle.
     [[nodiscard]] double issue_cycles(double throughput) const { return (1 + reissues) / throughput; }
     /// Whether the resource takes it in the time of its issue: nobody waits there who has been issued.
-    [[nodiscard]] bool fed(double throughput) const { return cycles <= issue_cycles(throughput); }
+    [[nodiscard]] bool uncontended(double throughput) const { return cycles <= issue_cycles(throughput); }
 };
 
 /// Reads a description. Throws InputError naming the leaf that is missing.
@@ -61,9 +61,9 @@ public:
     /// Cycles by which reads take longer, for each share of the memory's time that writes take; 0 where unknown.
     [[nodiscard]] double write_delay() const;
     [[nodiscard]] bool dual_issue() const;
-    [[nodiscard]] std::int64_t most_loads() const;  ///< outstanding of one warp; 0: not limited
+    [[nodiscard]] std::int64_t max_outstanding_loads() const;  ///< outstanding of one warp; 0: not limited
     /// Bytes that a block which asks for so many takes of its SM's shared memory.
-    [[nodiscard]] std::int64_t shared_taken(std::int64_t asked) const;
+    [[nodiscard]] std::int64_t shared_allocated(std::int64_t asked) const;
     [[nodiscard]] const machine::Machine& machine() const { return machine_; }
 
     /// What was taken for granted so far.

@@ -1,6 +1,6 @@
 #include "predict/prediction.hpp"
 
-#include "predict/lines_under_way.hpp"
+#include "predict/lines_in_flight.hpp"
 #include "predict/queues.hpp"
 #include "units/error.hpp"
 
@@ -88,12 +88,13 @@ private:
         for (std::size_t i = 0; i < executions_.size(); ++i) {
             if (executions_[i] == 0 || to_.code.instructions[i].kind == Kind::free) continue;
             const Cost cost = costs_.of(to_.code.instructions[i], costs_.unloaded_latency());
-            sheet.add(std::string(name_of(cost.resource)), cost.use, cost.cycles, executions_[i]);
+            sheet.add(std::string(name_of(cost.resource)), cost.worksheet_row, cost.cycles, executions_[i]);
             to_.bytes += cost.bytes * executions_[i];
             fetched_.add(cost, executions_[i]);
             if (cost.resource == Resource::memory && !to_.code.instructions[i].access->load)
                 written_ += cost.cycles * executions_[i];
-            if (cost.fed(p.issue_throughput)) fed_[std::string(name_of(cost.resource))] += cost.cycles * executions_[i];
+            if (cost.uncontended(p.issue_throughput))
+                fed_[std::string(name_of(cost.resource))] += cost.cycles * executions_[i];
         }
         const double each = 1 / p.issue_throughput;
         sheet.add(kScheduler, "single issue", each, to_.work.single_issues);
@@ -148,7 +149,7 @@ private:
             const auto fed = fed_.find(resource.resource);
             const auto jitter = resource.resource == kStarts ? std::optional(spread_.deviation) : std::nullopt;
             found.push_back({.cycles = resource.total() * size,
-                             .fed = fed == fed_.end() ? 0 : fed->second * size,
+                             .uncontended = fed == fed_.end() ? 0 : fed->second * size,
                              .jitter = jitter});
         }
         return found;
@@ -186,7 +187,7 @@ private:
     [[nodiscard]] std::optional<CacheLines> cache_beside(int warps) const {
         if (warps_of_block_ <= 0) return std::nullopt;
         const int blocks = (warps + warps_of_block_ - 1) / warps_of_block_;
-        return lines_beside(costs_.machine(), blocks * costs_.shared_taken(holding_(blocks)));
+        return lines_beside(costs_.machine(), blocks * costs_.shared_allocated(holding_(blocks)));
     }
 
     /// Warps per cycle at which as many lines are under way as the cache can have: its loads, and no others, go round
@@ -194,7 +195,7 @@ private:
     [[nodiscard]] double with_lines(const CacheLines& cache) {
         if (fetched_.lines == 0) return 1 / to_.bound;
         const auto [known, is_new] = under_way_.try_emplace(cache.lines, 0);
-        if (is_new) known->second = scattered_lines_under_way(cache, costs_.parameters().schedulers);
+        if (is_new) known->second = mean_lines_in_flight(cache, costs_.parameters().schedulers);
         const double scattered = fetched_.scattered / fetched_.lines;
         const double lines = scattered * known->second + (1 - scattered) * static_cast<double>(cache.lines);
         // A warp waits for the last of a load's lines, a line only for its own data.

@@ -31,14 +31,14 @@ Queued queued(std::span<const Station> stations, double latency, double blocks) 
         before = found;
         double round = elsewhere;
         for (std::size_t i = 0; i < stations.size(); ++i) {
-            const double cycles = stations[i].cycles - stations[i].fed;
+            const double cycles = stations[i].cycles - stations[i].uncontended;
             const double over = stations[i].jitter ? before.throughput * cycles / 2 : 0;
             found.waiting[i] = cycles * (at[i] - over) * irregularity(stations[i], before.throughput);
             round += stations[i].cycles * alone + found.waiting[i];
         }
         found.throughput = std::min(count / round, 1 / longest);
         for (std::size_t i = 0; i < stations.size(); ++i)
-            at[i] = found.throughput * ((stations[i].cycles - stations[i].fed) * alone + found.waiting[i]);
+            at[i] = found.throughput * ((stations[i].cycles - stations[i].uncontended) * alone + found.waiting[i]);
     }
     const double part = blocks - (whole - 1);
     const auto between = [part](double low, double high) { return low + part * (high - low); };

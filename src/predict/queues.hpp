@@ -9,9 +9,9 @@ namespace gputomo::predict {
 
 /// Where blocks are served one at a time.
 struct Station {
-    double cycles = 0;  ///< of a block
-    double fed = 0;     ///< of its cycles, in which nobody ever waits: another station lets through as much as this one
-                        ///< takes, and no more
+    double cycles = 0;       ///< of a block
+    double uncontended = 0;  ///< of its cycles, in which nobody ever waits: another station lets through as much as
+                             ///< this one takes, and no more
     /// Every service takes as long, so that the one under way is half over when another block comes, and blocks leave
     /// as regularly as they are served; they come back after their latency, more or less by this standard deviation,
     /// cycles. None: services of any length (exponential ones), of which none is nearer to its end.

@@ -99,7 +99,7 @@ private:
         account(cost, paired);
         const double latency = cost.latency + (sample_ && loads ? cost.spread * deviation(*sample_, drawn_++) : 0);
         for (const auto reg : instruction.writes) ready_[reg] = time + latency;
-        if (loads && costs_.most_loads() > 0) loads_.push_back(time + latency);
+        if (loads && costs_.max_outstanding_loads() > 0) loads_.push_back(time + latency);
         if (timing_.issue_times[index] < 0) timing_.issue_times[index] = time;
         last_ = {&instruction, cost.resource, paired};
         last_issue_ = time;
@@ -119,7 +119,7 @@ private:
         const double issues = costs_.parameters().issue_throughput;
         Station& station = phase_[static_cast<std::size_t>(cost.resource)];
         station.cycles += cost.cycles;
-        if (cost.fed(issues)) station.fed += cost.cycles;
+        if (cost.uncontended(issues)) station.uncontended += cost.cycles;
         phase_.back().cycles += cost.issue_cycles(issues);
     }
 
@@ -177,7 +177,7 @@ private:
 
     /// When the oldest of as many loads as a warp may have in flight is done.
     double room_for_load() {
-        const auto most = static_cast<std::size_t>(costs_.most_loads());
+        const auto most = static_cast<std::size_t>(costs_.max_outstanding_loads());
         if (most == 0 || loads_.size() < most) return 0;
         const double oldest = loads_.front();
         loads_.pop_front();

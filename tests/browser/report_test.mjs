@@ -74,7 +74,7 @@ async function chooseModel(page, name) {
   await box.focus();
   await page.keyboard.press('Space');
   await page.waitForTimeout(500);
-  expect(`${name}: our model is drawn at first`, before.includes('shared-turns') && !before.includes('roofline'), before);
+  expect(`${name}: our model is drawn at first`, before.includes('gputomo-replay') && !before.includes('roofline'), before);
   expect(`${name}: the keyboard chooses another model`, (await lines()).includes('roofline'), await lines());
 }
 

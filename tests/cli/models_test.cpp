@@ -36,7 +36,7 @@ protected:
         return evaluation_of("recordings/h200-surface-" + access + ".json.gz", "machines/h200.json", access);
     }
     /// Of one model over all mixes.
-    static Errors errors_of(const json& evaluation, const std::string& model = "shared-turns") {
+    static Errors errors_of(const json& evaluation, const std::string& model = "gputomo-replay") {
         Errors errors;
         double mixes = 0;
         for (const auto& row : evaluation.at("models")) {

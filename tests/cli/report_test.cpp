@@ -68,7 +68,7 @@ TEST_F(Report, OfARecordedScanWithModelsOverASurface) {
     const auto page = read("r.html");
     EXPECT_LT(page.size(), 8U << 20);
     EXPECT_THAT(page, AllOf(HasSubstr("id='trace-latency_map~2fmap'"), HasSubstr("(models/sfu_needed)"),
-                            HasSubstr("(models/sfu_alpha_512)"), HasSubstr("data-model='shared-turns' checked")));
+                            HasSubstr("(models/sfu_alpha_512)"), HasSubstr("data-model='gputomo-replay' checked")));
     EXPECT_THAT(page, Not(HasSubstr("models/shared_conflict"))) << "that surface has no mixes";
 }
 

@@ -5,11 +5,11 @@
 namespace gputomo::deduce {
 namespace {
 
-using Kernels = std::vector<std::vector<FetchPlace>>;
+using Kernels = std::vector<std::vector<FetchSample>>;
 
 /// Places every `step` instructions, of which those wait that begin a block of `size` bytes.
-std::vector<FetchPlace> places(std::uint64_t unit, std::uint64_t step, std::uint64_t size, std::uint64_t first) {
-    std::vector<FetchPlace> all;
+std::vector<FetchSample> places(std::uint64_t unit, std::uint64_t step, std::uint64_t size, std::uint64_t first) {
+    std::vector<FetchSample> all;
     for (std::uint64_t i = 0; i < 96; ++i) {
         const std::uint64_t offset = first + i * step * unit;
         all.push_back({offset, offset % size == 0});
@@ -49,27 +49,28 @@ TEST(FetchBlocks, AreNotSpokenOfWhereOnlyAFewPlacesWaitAnywhere) {
 }
 
 /// Every third begin of a block is waited for.
-std::vector<FetchPlace> fetched_ahead(std::uint64_t block, std::size_t count) {
-    std::vector<FetchPlace> places;
+std::vector<FetchSample> fetched_ahead(std::uint64_t block, std::size_t count) {
+    std::vector<FetchSample> places;
     for (std::size_t i = 0; i < count; ++i) places.push_back({16 * i, 16 * i % block == 0 && i % 3 == 0});
     return places;
 }
 
 TEST(FetchBlocks, WaitsAtSomeOfTheirBeginsAreEnough) {
-    for (const std::uint64_t block : {64, 128, 256}) EXPECT_EQ(block_of_waits(fetched_ahead(block, 4000), 16), block);
+    for (const std::uint64_t block : {64, 128, 256})
+        EXPECT_EQ(largest_block_of_waits(fetched_ahead(block, 4000), 16), block);
 }
 
 TEST(FetchBlocks, AnAccidentalWaitHidesNoBlock) {
     auto places = fetched_ahead(128, 4000);
     places[1001].waited = true;
-    EXPECT_EQ(block_of_waits(places, 16), 128U);
+    EXPECT_EQ(largest_block_of_waits(places, 16), 128U);
 }
 
 TEST(FetchBlocks, WaitsThatAreFewOrAnywhereSayNothing) {
-    EXPECT_EQ(block_of_waits(fetched_ahead(128, 200), 16), 0U);
+    EXPECT_EQ(largest_block_of_waits(fetched_ahead(128, 200), 16), 0U);
     auto places = fetched_ahead(128, 4000);
     for (std::size_t i = 5; i < places.size(); i += 10) places[i].waited = true;
-    EXPECT_EQ(block_of_waits(places, 16), 0U);
+    EXPECT_EQ(largest_block_of_waits(places, 16), 0U);
 }
 
 TEST(FetchBlocks, SurviveAccidents) {

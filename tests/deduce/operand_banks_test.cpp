@@ -15,9 +15,9 @@ namespace {
 struct HiddenFile {
     int banks = 1;
     int ports = 1;
-    int window = 1;      ///< instructions whose reads even out
-    bool keeps = false;  ///< the register that the instruction before had at the same place is not read again where it
-                         ///< was marked
+    int window = 1;            ///< instructions whose reads even out
+    bool reuse_cache = false;  ///< the register that the instruction before had at the same place is not read again
+                               ///< where it was marked
 };
 
 using Code = std::vector<InstructionReads>;
@@ -34,8 +34,8 @@ Code some_code(std::mt19937& random, int operands, bool one_sided, bool marked) 
                 reads.push_back({static_cast<int>(reads.size()), number});
         }
     for (std::size_t i = 0; marked && i + 1 < code.size(); ++i) {
-        code[i][0].kept = random() % 4 == 0;
-        if (code[i][0].kept) code[i + 1][0].number = code[i][0].number;
+        code[i][0].reuse = random() % 4 == 0;
+        if (code[i][0].reuse) code[i + 1][0].number = code[i][0].number;
     }
     return code;
 }
@@ -48,7 +48,7 @@ double turns_of(const Code& code, const HiddenFile& file) {
         for (std::size_t i = begin; i < end; ++i)
             for (const auto& read : code[i]) {
                 const auto& before = code[i > 0 ? i - 1 : 0][0];
-                if (!(file.keeps && i > 0 && read.slot == 0 && before.kept && before.number == read.number))
+                if (!(file.reuse_cache && i > 0 && read.slot == 0 && before.reuse && before.number == read.number))
                     ++reads[read.number % file.banks];
             }
         int most = 0;
@@ -65,7 +65,7 @@ std::vector<OperandLoop> loops_on(const HiddenFile& file, double jitter) {
     std::normal_distribution<double> error(0, 1);
     std::vector<OperandLoop> loops;
     for (int i = 0; i < 60; ++i) {
-        auto code = some_code(random, 1 + i % 3, i % 2 == 0, file.keeps);
+        auto code = some_code(random, 1 + i % 3, i % 2 == 0, file.reuse_cache);
         const double cycles = 4 * turns_of(code, file) + jitter * error(random);
         loops.push_back({std::move(code), cycles});
     }
@@ -75,13 +75,13 @@ std::vector<OperandLoop> loops_on(const HiddenFile& file, double jitter) {
 TEST(OperandBanks, AreThoseThatExplainTheTimes) {
     for (const HiddenFile file : {HiddenFile{2, 1}, {4, 1}, {8, 1}, {3, 1}, {2, 2}, {1, 1}, {1, 2}}) {
         const auto found = operand_banks(loops_on(file, 0.1));
-        for (const auto& one : found.files) {
+        for (const auto& one : found.models) {
             EXPECT_EQ(one.banks, file.banks);
             EXPECT_EQ(one.ports, file.ports) << file.banks << " banks";
-            EXPECT_FALSE(one.evened && file.banks > 1);  // one bank has as many reads of each instruction as of all
+            EXPECT_FALSE(one.averaged && file.banks > 1);  // one bank has as many reads of each instruction as of all
         }
         EXPECT_GT(found.explained, 0.98);
-        EXPECT_NEAR(found.conflict, 4, 0.2);
+        EXPECT_NEAR(found.conflict_cycles, 4, 0.2);
     }
 }
 
@@ -89,11 +89,11 @@ TEST(OperandBanks, AreFoundWhereReadsOfNeighboursEvenOutAndMarkedOperandsAreKept
     for (const int banks : {2, 4})
         for (const bool keeps : {false, true}) {
             const auto found = operand_banks(loops_on({banks, 1, 4, keeps}, 0.05));
-            ASSERT_EQ(found.files.size(), 1U) << banks << " banks";
-            EXPECT_EQ(found.files.front().banks, banks);
-            EXPECT_EQ(found.files.front().ports, 1);
-            EXPECT_TRUE(found.files.front().evened);
-            EXPECT_EQ(found.files.front().keeps, keeps);
+            ASSERT_EQ(found.models.size(), 1U) << banks << " banks";
+            EXPECT_EQ(found.models.front().banks, banks);
+            EXPECT_EQ(found.models.front().ports, 1);
+            EXPECT_TRUE(found.models.front().averaged);
+            EXPECT_EQ(found.models.front().reuse_cache, keeps);
             EXPECT_GT(found.explained, 0.95);
         }
 }
@@ -107,8 +107,8 @@ TEST(OperandBanks, KeepAMarkedOperandUntilItsPlaceIsReadFromTheSameBank) {
     const OperandLoop loops[] = {{kept, 6 / 4.0}, {lost, 7 / 4.0}, {even, 4 / 4.0}};
     const auto found = operand_banks(loops);
     const auto explains = [&](bool keeps) {
-        return std::ranges::any_of(found.files, [&](const auto& file) {
-            return file.banks == 2 && file.ports == 1 && file.evened && file.keeps == keeps;
+        return std::ranges::any_of(found.models, [&](const auto& file) {
+            return file.banks == 2 && file.ports == 1 && file.averaged && file.reuse_cache == keeps;
         });
     };
     EXPECT_TRUE(explains(true));
@@ -116,7 +116,9 @@ TEST(OperandBanks, KeepAMarkedOperandUntilItsPlaceIsReadFromTheSameBank) {
     EXPECT_NEAR(found.explained, 1, 1e-9);
 }
 
-TEST(OperandBanks, AreNotSpokenOfWhereAllLoopsTakeAsLong) { EXPECT_TRUE(operand_banks(loops_on({1, 3}, 0.01)).alike); }
+TEST(OperandBanks, AreNotSpokenOfWhereAllLoopsTakeAsLong) {
+    EXPECT_TRUE(operand_banks(loops_on({1, 3}, 0.01)).no_conflicts);
+}
 
 TEST(OperandBanks, AreNotBelievedOfTimesThatTheyDoNotExplain) {
     auto loops = loops_on({1, 3}, 0.01);
@@ -147,10 +149,10 @@ TEST(OperandBanks, OfAnH200AreTwoOfOnePort) {
     for (std::size_t run = 0; run < 3; ++run) {
         const auto found = operand_banks(recorded(recording, run));
         EXPECT_GT(found.explained, 0.98);
-        ASSERT_FALSE(found.files.empty());
-        EXPECT_TRUE(found.files.front().evened);
-        EXPECT_TRUE(found.files.front().keeps);
-        for (const auto& file_found : found.files) {
+        ASSERT_FALSE(found.models.empty());
+        EXPECT_TRUE(found.models.front().averaged);
+        EXPECT_TRUE(found.models.front().reuse_cache);
+        for (const auto& file_found : found.models) {
             EXPECT_EQ(file_found.banks, 2);
             EXPECT_EQ(file_found.ports, 1);
         }

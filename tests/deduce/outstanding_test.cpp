@@ -21,7 +21,7 @@ TEST(OutstandingModelTest, FullTableDelaysTheFirstRequestBeyondItByOneLatency) {
     EXPECT_DOUBLE_EQ(model.predict({.threads = 128}), 300);
     EXPECT_DOUBLE_EQ(model.predict({.threads = 129}), 600);
     EXPECT_DOUBLE_EQ(model.predict({.threads = 257}), 900);
-    EXPECT_DOUBLE_EQ(model.predict({.threads = 256, .share = 2}), 300);
+    EXPECT_DOUBLE_EQ(model.predict({.threads = 256, .threads_per_line = 2}), 300);
     EXPECT_DOUBLE_EQ(model.predict({.threads = 64, .loads = 2}), 300);
     EXPECT_DOUBLE_EQ(model.predict({.threads = 66, .loads = 2}), 600);
 }
@@ -55,17 +55,17 @@ std::vector<OutstandingPoint> surface_of(const OutstandingModel& model, int most
 }
 
 TEST(OutstandingBoundTest, OneLatencyProvesThatAllWereUnderWay) {
-    const OutstandingPoint points[] = {{{.threads = 32, .share = 32}, 310},
-                                       {{.threads = 32, .loads = 29, .share = 32}, 590},
-                                       {{.threads = 32, .loads = 30, .share = 32}, 620}};
-    EXPECT_EQ(bound_of(points, OutstandingUnit::lines, 300).proven, 29)
+    const OutstandingPoint points[] = {{{.threads = 32, .threads_per_line = 32}, 310},
+                                       {{.threads = 32, .loads = 29, .threads_per_line = 32}, 590},
+                                       {{.threads = 32, .loads = 30, .threads_per_line = 32}, 620}};
+    EXPECT_EQ(outstanding_bound(points, OutstandingUnit::lines, 300).proven, 29)
         << "the last of 29 cannot have waited for another's end; of 30 it can";
-    EXPECT_EQ(bound_of({}, OutstandingUnit::lines, 300).proven, 0);
+    EXPECT_EQ(outstanding_bound({}, OutstandingUnit::lines, 300).proven, 0);
 }
 
 TEST(OutstandingBoundTest, LittlesLawGivesWhatTheServerKeepsUnderWay) {
     const OutstandingModel server{.overhead = 40, .latency = 300, .spacing = 0, .issue = 0, .gap = 0, .service = 1.25};
-    const auto bound = bound_of(surface_of(server, 2), OutstandingUnit::lines, 300);
+    const auto bound = outstanding_bound(surface_of(server, 2), OutstandingUnit::lines, 300);
     EXPECT_NEAR(bound.by_rate, 300 / 1.25, 1);
     EXPECT_LE(bound.proven, 240);
     EXPECT_GE(bound.proven, 200);
@@ -82,7 +82,7 @@ TEST(OutstandingBoundTest, NeverExceedsATable) {
                                      .issue = 0.3 * (seed % 5),
                                      .gap = 2.0 * (seed % 3),
                                      .service = 0.2 * (seed % 4)};
-        const auto bound = bound_of(surface_of(model, 2), model.unit, model.latency);
+        const auto bound = outstanding_bound(surface_of(model, 2), model.unit, model.latency);
         EXPECT_LE(bound.proven, model.entries) << seed;
         EXPECT_LE(bound.by_rate, 1.25 * model.entries) << seed;
     }
@@ -126,8 +126,8 @@ TEST(FitWarpLoads, FindsTheLimitOfAWarp) {
         std::vector<OutstandingPoint> points;
         const OutstandingModel truth{.warp_loads = limit, .overhead = 70, .latency = 420, .gap = 5};
         for (int loads = 1; loads <= 64; ++loads)
-            points.push_back({{.threads = 32, .loads = loads, .share = 32},
-                              truth.predict({.threads = 32, .loads = loads, .share = 32})});
+            points.push_back({{.threads = 32, .loads = loads, .threads_per_line = 32},
+                              truth.predict({.threads = 32, .loads = loads, .threads_per_line = 32})});
         EXPECT_EQ(fit_warp_loads(points).limit, limit);
     }
 }
@@ -136,8 +136,8 @@ TEST(FitWarpLoads, ForgivesAccidentsAndSeesNoLimitInALine) {
     std::vector<OutstandingPoint> points;
     const OutstandingModel truth{.warp_loads = 11, .overhead = 70, .latency = 420, .gap = 5};
     for (int loads = 1; loads <= 64; ++loads)
-        points.push_back({{.threads = 32, .loads = loads, .share = 32},
-                          truth.predict({.threads = 32, .loads = loads, .share = 32})});
+        points.push_back({{.threads = 32, .loads = loads, .threads_per_line = 32},
+                          truth.predict({.threads = 32, .loads = loads, .threads_per_line = 32})});
     points[40].cycles += 2000;
     points[7].cycles += 2000;
     EXPECT_EQ(fit_warp_loads(points).limit, 11);
@@ -157,10 +157,10 @@ TEST(VotesOfSteps, AreForTheUnitThatFillsUp) {
                                   .spacing = 1,
                                   .issue = 1,
                                   .gap = 4,
-                                  .load_turn = 1},
+                                  .load_resume = 1},
                                  4);
         for (std::size_t i = 9; i < points.size(); i += 20) points[i].cycles += 2000;
-        const auto votes = votes_of_steps(points);
+        const auto votes = step_votes(points);
         EXPECT_EQ(votes.front().unit, unit) << name_of(unit);
         EXPECT_LE(votes.front().least_entries, entries);
         EXPECT_GE(votes.front().most_entries, entries);

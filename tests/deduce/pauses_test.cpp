@@ -56,9 +56,9 @@ void expect_found(const Memory& memory, double span, double tolerance) {
         const auto found = find_pauses(loads_of(memory, span, seed));
         ASSERT_EQ(found.verdict, MemoryPauses::Verdict::regular) << found.why;
         EXPECT_NEAR(found.interval, memory.interval, 0.005 * memory.interval);
-        EXPECT_NEAR(found.time, memory.pause, tolerance * memory.pause);
-        EXPECT_LE(found.time_low, found.time);
-        EXPECT_GE(found.time_high, found.time);
+        EXPECT_NEAR(found.duration, memory.pause, tolerance * memory.pause);
+        EXPECT_LE(found.duration_low, found.duration);
+        EXPECT_GE(found.duration_high, found.duration);
     }
 }
 

@@ -59,11 +59,11 @@ TEST(FetchBlock, OfOtherMachinesIsFoundAsWell) {
 
 std::uint64_t block_waited_for(const machine::Machine& machine) {
     const auto device = sim::make_device(machine, {.id = "sim:test", .seed = 11});
-    std::vector<deduce::FetchPlace> waits;
+    std::vector<deduce::FetchSample> waits;
     for (const auto& place : FetchEntries(*device).run(1, 2))
         waits.push_back({place.offset, std::ranges::max(place.cycles) > 40});
     EXPECT_EQ(waits.size(), FetchEntries::kEntries * 9U);
-    return deduce::block_of_waits(waits, bytes_of_instruction(*device));
+    return deduce::largest_block_of_waits(waits, bytes_of_instruction(*device));
 }
 
 TEST(FetchEntries, WaitWhereALineOfTheFirstCacheBegins) {

@@ -66,7 +66,7 @@ TEST(SharedTurns, BetweenTheBasicModelAndItsSum) {
         const auto p = gpu(name);
         for (const double alpha : {1.0, 8.0, 32.0, 64.0, 256.0})
             for (int warps = p.schedulers; warps <= p.max_warps; warps += 3 * p.schedulers) {
-                const double ours = ipc("shared-turns", p, alpha, warps);
+                const double ours = ipc("gputomo-replay", p, alpha, warps);
                 EXPECT_LE(ours, 1.03 * ipc("volkov-basic", p, alpha, warps)) << name << ' ' << alpha << ' ' << warps;
                 EXPECT_GE(ours, 0.95 * ipc("zhang-owens-add", p, alpha, warps)) << name << ' ' << alpha << ' ' << warps;
             }
@@ -78,7 +78,7 @@ TEST(SharedTurns, SevenWarpsForSixSlotsLoseWhatTheBasicModelGivesThem) {
     const auto p = gpu("gtx980");
     for (const auto& [alpha, basic_over_measured] : {std::pair{362.0, 1.132}, {181.0, 1.099}}) {
         const double measured = ipc("volkov-basic", p, alpha, 28) / basic_over_measured;
-        EXPECT_NEAR(ipc("shared-turns", p, alpha, 28) / measured, 1, 0.06) << alpha;
+        EXPECT_NEAR(ipc("gputomo-replay", p, alpha, 28) / measured, 1, 0.06) << alpha;
     }
 }
 
@@ -105,8 +105,8 @@ TEST(SharedTurns, LatenciesSpreadAsSingleLoadsOfTheGpuDo) {
 TEST(SharedTurns, LatencyUnderLoadCounts) {
     auto p = gpu("gtx980");
     p.loaded_latency = {{0.001, 368}, {0.05, 368}, {0.06, 500}};
-    EXPECT_NEAR(ipc("shared-turns", p, 4, 8), ipc("shared-turns", gpu("gtx980"), 4, 8), 1e-3);
-    EXPECT_LT(ipc("shared-turns", p, 4, 24), 0.95 * ipc("shared-turns", gpu("gtx980"), 4, 24));
+    EXPECT_NEAR(ipc("gputomo-replay", p, 4, 8), ipc("gputomo-replay", gpu("gtx980"), 4, 8), 1e-3);
+    EXPECT_LT(ipc("gputomo-replay", p, 4, 24), 0.95 * ipc("gputomo-replay", gpu("gtx980"), 4, 24));
 }
 
 }  // namespace

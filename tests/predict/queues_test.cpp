@@ -77,7 +77,7 @@ TEST(Queues, BlocksThatComeBackAsRegularlyAsTheyLeftHardlyWait) {
 
 TEST(Queues, NobodyWaitsForAUnitThatIsFed) {
     const auto fed = [](double cycles) {
-        return std::array<Station, 2>{{{.cycles = 100}, {.cycles = 100, .fed = cycles}}};
+        return std::array<Station, 2>{{{.cycles = 100}, {.cycles = 100, .uncontended = cycles}}};
     };
     const auto whole = queued(fed(100), 1000, 8), half = queued(fed(50), 1000, 8), none = queued(fed(0), 1000, 8);
     EXPECT_EQ(whole.waiting[1], 0);

@@ -15,7 +15,7 @@ using measure::MixAccess;
 
 constexpr int kChains = 1;
 /// Models shown before the reader chooses others: the one that fits best, and the thesis's basic model (Volkov 2016).
-constexpr std::string_view kShown[] = {"shared-turns", "volkov-basic"};
+constexpr std::string_view kShown[] = {"gputomo-replay", "volkov-basic"};
 
 struct AccessTitle {
     std::string_view title;

@@ -33,7 +33,7 @@ double steady_rate(const Curve& curve) {
 
 }  // namespace
 
-OutstandingBound bound_of(std::span<const OutstandingPoint> points, OutstandingUnit unit, double latency) {
+OutstandingBound outstanding_bound(std::span<const OutstandingPoint> points, OutstandingUnit unit, double latency) {
     OutstandingBound bound;
     std::map<std::tuple<int, int, int, int, int>, Curve>
         curves;  // of more and more threads, and of more and more loads
@@ -41,8 +41,10 @@ OutstandingBound bound_of(std::span<const OutstandingPoint> points, OutstandingU
         const int requests = units_of(launch, unit);
         const double rounds = std::max(1.0, std::floor(cycles / latency));
         bound.proven = std::max(bound.proven, static_cast<int>(std::ceil(requests / rounds)));
-        curves[{0, launch.loads, launch.share, launch.sectors, launch.lanes}][requests] = cycles;
-        curves[{launch.threads, 0, launch.share, launch.sectors, launch.lanes}][requests] = cycles;
+        curves[{0, launch.loads, launch.threads_per_line, launch.sectors_per_line, launch.active_lanes}][requests] =
+            cycles;
+        curves[{launch.threads, 0, launch.threads_per_line, launch.sectors_per_line, launch.active_lanes}][requests] =
+            cycles;
     }
     for (const auto& [pattern, curve] : curves) {
         // While all of a launch is under way at once it finishes in one latency, whatever its size: a rate says nothing

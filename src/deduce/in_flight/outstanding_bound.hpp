@@ -20,6 +20,7 @@ struct OutstandingBound {
 
 /// `latency`: cycles from a request to its data, of the fastest, without what the measurement itself takes. Nothing is
 /// proven without points.
-[[nodiscard]] OutstandingBound bound_of(std::span<const OutstandingPoint> points, OutstandingUnit unit, double latency);
+[[nodiscard]] OutstandingBound outstanding_bound(std::span<const OutstandingPoint> points, OutstandingUnit unit,
+                                                 double latency);
 
 }  // namespace gputomo::deduce

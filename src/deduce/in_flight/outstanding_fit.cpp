@@ -43,9 +43,10 @@ constexpr double kSurelyWorse = 1e-4;
 constexpr double kFarOff = 0.3;
 
 using Times = double OutstandingModel::*;
-constexpr Times kTimes[] = {&OutstandingModel::latency, &OutstandingModel::overhead,  &OutstandingModel::spacing,
-                            &OutstandingModel::issue,   &OutstandingModel::gap,       &OutstandingModel::service,
-                            &OutstandingModel::use,     &OutstandingModel::warp_turn, &OutstandingModel::load_turn};
+constexpr Times kTimes[] = {
+    &OutstandingModel::latency,     &OutstandingModel::overhead,    &OutstandingModel::spacing,
+    &OutstandingModel::issue,       &OutstandingModel::gap,         &OutstandingModel::service,
+    &OutstandingModel::use_latency, &OutstandingModel::warp_resume, &OutstandingModel::load_resume};
 
 struct Weighted {
     OutstandingPoint point;
@@ -58,7 +59,9 @@ using Curves = std::map<Curve, std::vector<OutstandingPoint>>;
 Curves curves_of(std::span<const OutstandingPoint> points) {
     Curves curves;
     for (const auto& point : points)
-        curves[{point.launch.loads, point.launch.share, point.launch.sectors, point.launch.lanes}].push_back(point);
+        curves[{point.launch.loads, point.launch.threads_per_line, point.launch.sectors_per_line,
+                point.launch.active_lanes}]
+            .push_back(point);
     return curves;
 }
 
@@ -263,7 +266,7 @@ private:
 WarpLoadsFit fit_warp_loads(std::span<const OutstandingPoint> points) {
     std::vector<double> all, loads, cycles;
     for (const auto& point : points) all.push_back(point.cycles);
-    for (const auto i : without_accidents(all)) {
+    for (const auto i : without_outliers(all)) {
         loads.push_back(points[i].launch.loads);
         cycles.push_back(all[i]);
     }
@@ -292,14 +295,14 @@ std::vector<OutstandingFit> each_at_once(std::size_t count, const Fit& fit) {
 }  // namespace
 
 std::vector<OutstandingFit> fit_outstanding(std::span<const OutstandingPoint> all, int warp_loads) {
-    const auto points = without_accidents(all);
+    const auto points = without_outliers(all);
     const Fitter fitter(points, warp_loads);
     struct Start {
         OutstandingUnit unit = OutstandingUnit::none;
         int about = 0;
     };
     std::vector<Start> starts(1);
-    for (const auto& one : votes_of_steps(points)) starts.push_back({one.unit, middle(one)});
+    for (const auto& one : step_votes(points)) starts.push_back({one.unit, middle(one)});
     auto fits = each_at_once(starts.size(), [&](std::size_t i) { return fitter.fit(starts[i].unit, starts[i].about); });
     // Times that serve one description well may serve the others, which were stuck with worse ones.
     const auto times = std::ranges::min_element(fits, {}, &OutstandingFit::error)->model;

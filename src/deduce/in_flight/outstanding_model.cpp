@@ -11,12 +11,13 @@ constexpr int kWarp = 32;
 int divided(int value, int by) { return (value + by - 1) / by; }
 
 int active_threads(const OutstandingLaunch& launch, int warp) {
-    return std::min(launch.lanes, launch.threads - warp * kWarp);
+    return std::min(launch.active_lanes, launch.threads - warp * kWarp);
 }
-int lines_of(const OutstandingLaunch& launch, int active) { return divided(active, launch.share); }
+int lines_of(const OutstandingLaunch& launch, int active) { return divided(active, launch.threads_per_line); }
 int sectors_of(const OutstandingLaunch& launch, int active) {
-    const int whole = active / launch.share;
-    return whole * std::min(launch.sectors, launch.share) + std::min(launch.sectors, active % launch.share);
+    const int whole = active / launch.threads_per_line;
+    return whole * std::min(launch.sectors_per_line, launch.threads_per_line) +
+           std::min(launch.sectors_per_line, active % launch.threads_per_line);
 }
 
 int units_of_warp(const OutstandingLaunch& launch, OutstandingUnit unit, int active) {
@@ -50,7 +51,7 @@ private:
 
 /// Units of each line of a full warp.
 int units_of_line(const OutstandingLaunch& launch, OutstandingUnit unit) {
-    return std::max(1, units_of_warp(launch, unit, launch.lanes) / lines_of(launch, launch.lanes));
+    return std::max(1, units_of_warp(launch, unit, launch.active_lanes) / lines_of(launch, launch.active_lanes));
 }
 
 /// Requests that the table holds: instructions, or lines with all their units. A table that the whole launch fits into
@@ -88,11 +89,11 @@ private:
         there.reserve(warps_.size());
         for (const auto& warp : warps_) there.push_back(warp.there);
         std::sort(there.begin(), there.end());
-        const double turn = model_.warp_turn + launch_.loads * model_.load_turn;
+        const double turn = model_.warp_resume + launch_.loads * model_.load_resume;
         double turns = 0, latest = 0;
         for (const double data : there) {
             turns = std::max(turns, data) + turn;
-            latest = std::max({latest, turns, data + launch_.loads * model_.use});
+            latest = std::max({latest, turns, data + launch_.loads * model_.use_latency});
         }
         return latest;
     }

@@ -23,9 +23,9 @@ enum class OutstandingUnit : std::uint8_t {
 struct OutstandingLaunch {
     int threads = 0;
     int loads = 1;
-    int share = 1;
-    int sectors = 1;
-    int lanes = 32;  ///< threads of each warp that load, the first ones
+    int threads_per_line = 1;
+    int sectors_per_line = 1;
+    int active_lanes = 32;  ///< threads of each warp that load, the first ones
 };
 
 struct OutstandingPoint {
@@ -39,18 +39,18 @@ struct OutstandingPoint {
 /// All times in cycles.
 struct OutstandingModel {
     OutstandingUnit unit = OutstandingUnit::none;
-    int entries = 0;      ///< of the table, for the whole SM
-    int warp_loads = 0;   ///< loads of one warp under way; 0: no limit
-    double overhead = 0;  ///< of the measurement itself
-    double latency = 0;   ///< of one access
-    double spacing = 1;   ///< between the requests of one instruction: memory issue and write-back serialisation
-    double issue = 1;     ///< between the instructions of different warps
-    double gap = 1;       ///< between two loads of one warp
-    double service = 0;   ///< each line's time in whatever serves all requests of the SM one after the other
-    double use = 0;  ///< from a warp's last data to its end, for each of its loads: what waits for them is issued one
-                     ///< after the other
-    double warp_turn = 0;  ///< of the issue slots of all warps, that each warp takes after its data came ...
-    double load_turn = 0;  ///< ... and each of its loads
+    int entries = 0;         ///< of the table, for the whole SM
+    int warp_loads = 0;      ///< loads of one warp under way; 0: no limit
+    double overhead = 0;     ///< of the measurement itself
+    double latency = 0;      ///< of one access
+    double spacing = 1;      ///< between the requests of one instruction: memory issue and write-back serialisation
+    double issue = 1;        ///< between the instructions of different warps
+    double gap = 1;          ///< between two loads of one warp
+    double service = 0;      ///< each line's time in whatever serves all requests of the SM one after the other
+    double use_latency = 0;  ///< from a warp's last data to its end, for each of its loads: what waits for them is
+                             ///< issued one after the other
+    double warp_resume = 0;  ///< of the issue slots of all warps, that each warp takes after its data came ...
+    double load_resume = 0;  ///< ... and each of its loads
 
     [[nodiscard]] double predict(const OutstandingLaunch& launch) const;
 };

@@ -29,7 +29,9 @@ using Curve = std::vector<OutstandingPoint>;
 std::map<std::tuple<int, int, int, int>, Curve> curves_of(std::span<const OutstandingPoint> points) {
     std::map<std::tuple<int, int, int, int>, Curve> curves;
     for (const auto& point : points)
-        curves[{point.launch.loads, point.launch.share, point.launch.sectors, point.launch.lanes}].push_back(point);
+        curves[{point.launch.loads, point.launch.threads_per_line, point.launch.sectors_per_line,
+                point.launch.active_lanes}]
+            .push_back(point);
     for (auto& [key, curve] : curves)
         std::ranges::stable_sort(curve, {}, [](const OutstandingPoint& p) { return p.launch.threads; });
     return curves;
@@ -43,7 +45,7 @@ std::vector<double> cycles_of(const Curve& curve) {
 
 /// The values before and after the first step; nothing where there is none.
 std::optional<std::array<std::size_t, 2>> first_rise(std::span<const double> cycles) {
-    const auto kept = without_accidents(cycles);
+    const auto kept = without_outliers(cycles);
     if (kept.size() < kFewest) return std::nullopt;
     std::vector<double> rises;
     for (std::size_t i = 1; i < kept.size(); ++i) rises.push_back(cycles[kept[i]] - cycles[kept[i - 1]]);
@@ -85,7 +87,7 @@ StepVotes best_of(OutstandingUnit unit, const std::vector<Bounds>& bounds, const
 
 }  // namespace
 
-std::vector<std::size_t> without_accidents(std::span<const double> cycles) {
+std::vector<std::size_t> without_outliers(std::span<const double> cycles) {
     std::vector<std::size_t> kept;
     double later = std::numeric_limits<double>::infinity();
     for (std::size_t i = cycles.size(); i-- > 0;) {
@@ -98,10 +100,10 @@ std::vector<std::size_t> without_accidents(std::span<const double> cycles) {
     return kept;
 }
 
-std::vector<OutstandingPoint> without_accidents(std::span<const OutstandingPoint> points) {
+std::vector<OutstandingPoint> without_outliers(std::span<const OutstandingPoint> points) {
     std::vector<OutstandingPoint> kept;
     for (const auto& [key, curve] : curves_of(points))
-        for (const auto i : without_accidents(cycles_of(curve))) kept.push_back(curve[i]);
+        for (const auto i : without_outliers(cycles_of(curve))) kept.push_back(curve[i]);
     return kept;
 }
 
@@ -111,7 +113,7 @@ std::optional<Step> first_step(std::span<const double> x, std::span<const double
     return Step{x[(*rise)[0]], x[(*rise)[1]], cycles[(*rise)[1]] - cycles[(*rise)[0]], true};
 }
 
-std::vector<StepVotes> votes_of_steps(std::span<const OutstandingPoint> points) {
+std::vector<StepVotes> step_votes(std::span<const OutstandingPoint> points) {
     const OutstandingUnit units[] = {OutstandingUnit::threads, OutstandingUnit::sectors, OutstandingUnit::lines,
                                      OutstandingUnit::instructions};
     std::map<OutstandingUnit, std::vector<Bounds>> bounds;

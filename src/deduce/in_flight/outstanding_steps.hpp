@@ -23,12 +23,12 @@ struct StepVotes {
 
 /// For threads, sectors, lines and instructions, the best first. Points that take longer than a larger launch of their
 /// curve are accidents and left out.
-[[nodiscard]] std::vector<StepVotes> votes_of_steps(std::span<const OutstandingPoint> points);
+[[nodiscard]] std::vector<StepVotes> step_votes(std::span<const OutstandingPoint> points);
 
 /// Which values no later one is clearly below: of launches of more and more requests, those without accidents.
-[[nodiscard]] std::vector<std::size_t> without_accidents(std::span<const double> cycles);
+[[nodiscard]] std::vector<std::size_t> without_outliers(std::span<const double> cycles);
 /// The points that are so within their curve.
-[[nodiscard]] std::vector<OutstandingPoint> without_accidents(std::span<const OutstandingPoint> points);
+[[nodiscard]] std::vector<OutstandingPoint> without_outliers(std::span<const OutstandingPoint> points);
 
 /// The first step of one curve, between which numbers `x` of units; nothing where no rise is much larger than the
 /// curve's others.

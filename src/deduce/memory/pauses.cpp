@@ -55,12 +55,13 @@ std::vector<double> latencies_of(std::span<const TimedLoad> loads) {
 
 std::vector<LateLoad> late_loads(std::span<const TimedLoad> loads, const std::vector<double>& latencies,
                                  MemoryPauses& found) {
-    found.median = median(latencies);
-    found.least = std::max(kLate * found.median, kBeyondSpread * (quantile(latencies, kMost) - found.median));
+    found.median_latency = median(latencies);
+    found.late_threshold =
+        std::max(kLate * found.median_latency, kBeyondSpread * (quantile(latencies, kMost) - found.median_latency));
     std::vector<LateLoad> late;
     for (std::size_t i = 0; i < loads.size(); ++i)
-        if (latencies[i] - found.median > found.least)
-            late.push_back({loads[i].end, latencies[i] - found.median, loads[i].chain});
+        if (latencies[i] - found.median_latency > found.late_threshold)
+            late.push_back({loads[i].end, latencies[i] - found.median_latency, loads[i].chain});
     std::ranges::sort(late, {}, &LateLoad::end);
     return late;
 }
@@ -81,7 +82,7 @@ std::vector<Group> groups_of(const std::vector<LateLoad>& late, double together,
         for (to = from; to < late.size() && (to == from || late[to].end - late[to - 1].end <= together); ++to) {
             chains.insert(late[to].chain);
             ends.push_back(late[to].end);
-            group.stall.longest = std::max(group.stall.longest, late[to].late);
+            group.stall.longest_delay = std::max(group.stall.longest_delay, late[to].late);
         }
         if (chains.size() < 2) continue;
         group.stall.end = quantile(std::move(ends), kFirst);
@@ -145,15 +146,15 @@ struct Witness {
 std::vector<Witness> witnesses_of(std::vector<TimedLoad> loads, const std::vector<Group>& groups,
                                   const MemoryPauses& found) {
     double longest = 0;
-    for (const auto& group : groups) longest = std::max(longest, group.stall.longest);
+    for (const auto& group : groups) longest = std::max(longest, group.stall.longest_delay);
     std::ranges::sort(loads, {}, &TimedLoad::begin);
     std::vector<Witness> witnesses;
     for (const auto& group : groups) {
         const double released = group.released;
         for (auto load = std::ranges::lower_bound(loads, released - kFartherBack * longest, {}, &TimedLoad::begin);
-             load != loads.end() && load->begin < released - kSurely * found.least; ++load) {
+             load != loads.end() && load->begin < released - kSurely * found.late_threshold; ++load) {
             const double before = released - load->begin;
-            witnesses.push_back({before, load->end - load->begin - found.median > before / 2});
+            witnesses.push_back({before, load->end - load->begin - found.median_latency > before / 2});
         }
     }
     std::ranges::sort(witnesses, {}, &Witness::before);
@@ -168,7 +169,9 @@ void add_time(std::span<const TimedLoad> loads, const std::vector<Group>& groups
     for (const auto& witness : witnesses) wrong.push_back(wrong.back() + (witness.waited ? -1 : 1));
     const std::int64_t fewest = std::ranges::min(wrong);
     const auto back = [&](std::size_t i) {
-        return i < witnesses.size() ? witnesses[i].before : witnesses.empty() ? found.least : witnesses.back().before;
+        return i < witnesses.size() ? witnesses[i].before
+               : witnesses.empty()  ? found.late_threshold
+                                    : witnesses.back().before;
     };
     const auto range = [&](std::int64_t most) {
         const auto good = [&](std::int64_t count) { return count <= most; };
@@ -176,11 +179,11 @@ void add_time(std::span<const TimedLoad> loads, const std::vector<Group>& groups
         const auto last =
             static_cast<std::size_t>(std::ranges::find_if(wrong.rbegin(), wrong.rend(), good).base() - wrong.begin()) -
             1;
-        return std::pair(first > 0 ? back(first - 1) : found.least, back(last));
+        return std::pair(first > 0 ? back(first - 1) : found.late_threshold, back(last));
     };
     const auto best = range(fewest), likely = range(fewest + kAlmostAsFew);
-    found.time = (best.first + best.second) / 2;
-    found.time_low = likely.first, found.time_high = likely.second;
+    found.duration = (best.first + best.second) / 2;
+    found.duration_low = likely.first, found.duration_high = likely.second;
 }
 
 /// Groups that loads make which are late each for a reason of its own.
@@ -203,8 +206,8 @@ MemoryPauses find_pauses(std::span<const TimedLoad> loads) {
     found.span = last - first;
     const auto latencies = latencies_of(loads);
     const auto late = late_loads(loads, latencies, found);
-    const double together = kTogether * found.median;
-    auto groups = groups_of(late, together, quick_latency(latencies, found.median));
+    const double together = kTogether * found.median_latency;
+    auto groups = groups_of(late, together, quick_latency(latencies, found.median_latency));
     const auto keep_stalls = [&] {
         for (const auto& group : groups) found.stalls.push_back(group.stall);
     };
@@ -234,7 +237,7 @@ MemoryPauses find_pauses(std::span<const TimedLoad> loads) {
     found.verdict = none ? MemoryPauses::Verdict::none : MemoryPauses::Verdict::open;
     found.why = fmt::format(
         "{} times loads of several chains came more than {:.0f} cycles late at once, {:.1f} would by chance", all,
-        found.least, chance);
+        found.late_threshold, chance);
     keep_stalls();
     return found;
 }

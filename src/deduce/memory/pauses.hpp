@@ -17,18 +17,18 @@ struct TimedLoad {
 
 /// A time at whose end loads of several chains came late, all at once.
 struct Stall {
-    double end = 0;          ///< cycles; when the first of its loads were there
-    double longest = 0;      ///< most that one of them was late, cycles
-    std::size_t chains = 0;  ///< that had to wait
+    double end = 0;            ///< cycles; when the first of its loads were there
+    double longest_delay = 0;  ///< most that one of them was late, cycles
+    std::size_t chains = 0;    ///< that had to wait
 };
 
 struct MemoryPauses {
     enum class Verdict { regular, none, open };
     Verdict verdict = Verdict::open;
     double interval = 0, interval_low = 0, interval_high = 0;  ///< cycles from pause to pause; of `regular`
-    double time = 0, time_low = 0, time_high = 0;              ///< cycles that one lasts
-    double median = 0;                                         ///< latency of a load, cycles
-    double least = 0;                                          ///< loads are late from so many cycles beyond that on
+    double duration = 0, duration_low = 0, duration_high = 0;  ///< cycles that one lasts
+    double median_latency = 0;                                 ///< latency of a load, cycles
+    double late_threshold = 0;                                 ///< loads are late from so many cycles beyond that on
     double span = 0;                                           ///< cycles from the first load to the last
     std::vector<Stall> stalls;                                 ///< those that count, in order
     std::string why;

@@ -8,7 +8,7 @@ namespace {
 /// More instructions than the largest line holds.
 constexpr std::uint64_t kMostInstructions = 64;
 
-std::size_t explained_by(const std::vector<FetchPlace>& places, std::uint64_t size, std::uint64_t unit) {
+std::size_t explained_by(const std::vector<FetchSample>& places, std::uint64_t size, std::uint64_t unit) {
     std::size_t best = 0;
     for (std::uint64_t first = 0; first < size; first += unit) {
         const auto right = std::ranges::count_if(
@@ -24,7 +24,7 @@ constexpr double kAccidents = 0.03;
 
 }  // namespace
 
-std::uint64_t block_of_waits(std::span<const FetchPlace> places, std::uint64_t unit) {
+std::uint64_t largest_block_of_waits(std::span<const FetchSample> places, std::uint64_t unit) {
     std::vector<std::uint64_t> waits;
     for (const auto& place : places)
         if (place.waited) waits.push_back(place.offset);
@@ -38,7 +38,7 @@ std::uint64_t block_of_waits(std::span<const FetchPlace> places, std::uint64_t u
     return block;
 }
 
-FetchBlocks fetch_blocks(std::span<const std::vector<FetchPlace>> kernels, std::uint64_t unit) {
+FetchBlocks fetch_blocks(std::span<const std::vector<FetchSample>> kernels, std::uint64_t unit) {
     FetchBlocks found;
     std::size_t waits = 0, others = 0;
     for (const auto& places : kernels)

@@ -8,7 +8,7 @@
 namespace gputomo::deduce {
 
 /// One place in a kernel's code at which a warp waited for its next instruction, or did not.
-struct FetchPlace {
+struct FetchSample {
     std::uint64_t offset = 0;  ///< bytes
     bool waited = false;
 };
@@ -22,11 +22,11 @@ struct FetchBlocks {
 
 /// Of each kernel's places. A size of n instructions, each `unit` bytes, says that a warp waits at every n-th of them;
 /// where the first one is may differ from kernel to kernel.
-[[nodiscard]] FetchBlocks fetch_blocks(std::span<const std::vector<FetchPlace>> kernels, std::uint64_t unit);
+[[nodiscard]] FetchBlocks fetch_blocks(std::span<const std::vector<FetchSample>> kernels, std::uint64_t unit);
 
 /// The largest block, a power of two of `unit` bytes, at the begin of which (nearly) all waits are that were seen; 0
 /// where they are too few, or anywhere. Code that is fetched ahead now and then comes in time, so that most begins of
 /// blocks may not have been waited for.
-[[nodiscard]] std::uint64_t block_of_waits(std::span<const FetchPlace> places, std::uint64_t unit);
+[[nodiscard]] std::uint64_t largest_block_of_waits(std::span<const FetchSample> places, std::uint64_t unit);
 
 }  // namespace gputomo::deduce

@@ -21,7 +21,7 @@ using Bank = int;
 /// Which registers each instruction of a loop has to read once the loop has been through before, by their banks.
 class BankReads {
 public:
-    BankReads(const OperandLoop& loop, const OperandFile& file) : file_(file) {
+    BankReads(const OperandLoop& loop, const RegisterFileModel& file) : file_(file) {
         for (const auto& instruction : loop.instructions) (void)reads_of(instruction);
         for (const auto& instruction : loop.instructions) reads_.push_back(reads_of(instruction));
     }
@@ -31,30 +31,30 @@ private:
     std::map<Bank, int> reads_of(const InstructionReads& instruction) {
         std::set<std::uint8_t> numbers;
         for (const auto& read : instruction)
-            if (!is_kept(read)) numbers.insert(read.number);
+            if (!in_reuse_cache(read)) numbers.insert(read.number);
         for (const auto& read : instruction) {
-            if (read.kept)
-                kept_[{read.slot, bank_of(read.number)}] = read.number;
+            if (read.reuse)
+                reuse_cache_[{read.slot, bank_of(read.number)}] = read.number;
             else
-                kept_.erase({read.slot, bank_of(read.number)});
+                reuse_cache_.erase({read.slot, bank_of(read.number)});
         }
         std::map<Bank, int> reads;
         for (const auto number : numbers) ++reads[bank_of(number)];
         return reads;
     }
     [[nodiscard]] Bank bank_of(std::uint8_t number) const { return number % file_.banks; }
-    [[nodiscard]] bool is_kept(const OperandRead& read) const {
-        const auto at = kept_.find({read.slot, bank_of(read.number)});
-        return file_.keeps && at != kept_.end() && at->second == read.number;
+    [[nodiscard]] bool in_reuse_cache(const OperandRead& read) const {
+        const auto at = reuse_cache_.find({read.slot, bank_of(read.number)});
+        return file_.reuse_cache && at != reuse_cache_.end() && at->second == read.number;
     }
 
-    OperandFile file_;
-    std::map<std::pair<int, Bank>, std::uint8_t> kept_;
+    RegisterFileModel file_;
+    std::map<std::pair<int, Bank>, std::uint8_t> reuse_cache_;
     std::vector<std::map<Bank, int>> reads_;
 };
 
 /// Further turns at the busiest bank, mean of the loop's instructions.
-double turns_of(const OperandLoop& loop, const OperandFile& file) {
+double turns_of(const OperandLoop& loop, const RegisterFileModel& file) {
     const BankReads reads(loop, file);
     const auto instructions = static_cast<double>(std::max<std::size_t>(1, loop.instructions.size()));
     double turns = 0;
@@ -67,19 +67,19 @@ double turns_of(const OperandLoop& loop, const OperandFile& file) {
         }
         turns += std::max(0, (most + file.ports - 1) / file.ports - 1);
     }
-    if (!file.evened) return turns / instructions;
+    if (!file.averaged) return turns / instructions;
     const int most = all.empty() ? 0 : std::ranges::max(all | std::views::values);
     return std::max(0.0, most / (instructions * file.ports) - 1);
 }
 
 struct Fit {
-    OperandFile file;
+    RegisterFileModel file;
     double explained = 0;
     double slope = 0;
 };
 
 /// Least squares of cycles against turns.
-Fit fit(std::span<const OperandLoop> loops, const OperandFile& file) {
+Fit fit(std::span<const OperandLoop> loops, const RegisterFileModel& file) {
     const auto n = static_cast<double>(loops.size());
     double sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
     for (const auto& loop : loops) {
@@ -91,16 +91,16 @@ Fit fit(std::span<const OperandLoop> loops, const OperandFile& file) {
     return {file, xy * xy / (xx * yy), xy / xx};
 }
 
-std::vector<OperandFile> all_files(std::span<const OperandLoop> loops) {
+std::vector<RegisterFileModel> all_files(std::span<const OperandLoop> loops) {
     const bool marked = std::ranges::any_of(loops, [](const auto& loop) {
-        return std::ranges::any_of(loop.instructions | std::views::join, [](const auto& read) { return read.kept; });
+        return std::ranges::any_of(loop.instructions | std::views::join, [](const auto& read) { return read.reuse; });
     });
-    std::vector<OperandFile> files;
+    std::vector<RegisterFileModel> files;
     for (int banks = 1; banks <= kMostBanks; ++banks)
         for (int ports = 1; ports <= kMostPorts; ++ports)
-            for (const bool evened : {false, true})
+            for (const bool averaged : {false, true})
                 for (const bool keeps : {false, true})
-                    if (marked || !keeps) files.push_back({banks, ports, evened, keeps});
+                    if (marked || !keeps) files.push_back({banks, ports, averaged, keeps});
     return files;
 }
 
@@ -112,19 +112,19 @@ std::size_t different_registers(const InstructionReads& reads) {
     return numbers.size();
 }
 
-OperandFindings operand_banks(std::span<const OperandLoop> loops) {
-    OperandFindings found;
+OperandBankFit operand_banks(std::span<const OperandLoop> loops) {
+    OperandBankFit found;
     const auto [least, most] = std::ranges::minmax(loops, {}, &OperandLoop::cycles);
-    found.alike = most.cycles - least.cycles < kAlike * least.cycles;
-    if (found.alike) return found;
+    found.no_conflicts = most.cycles - least.cycles < kAlike * least.cycles;
+    if (found.no_conflicts) return found;
     std::vector<Fit> fits;
     for (const auto& file : all_files(loops)) fits.push_back(fit(loops, file));
     std::ranges::stable_sort(fits, std::greater<>{}, &Fit::explained);
     found.explained = fits.front().explained;
-    found.conflict = fits.front().slope;
+    found.conflict_cycles = fits.front().slope;
     for (const auto& one : fits) {
         if (one.explained >= found.explained - kTie)
-            found.files.push_back(one.file);
+            found.models.push_back(one.file);
         else
             found.runner_up = std::max(found.runner_up, one.explained);
     }

@@ -10,9 +10,9 @@ namespace {
 constexpr double kSlower = 1.1;
 
 /// The straight line through what the fullest scheduler has, where schedulers are full.
-SchedulerFit fit(std::span<const Staircase> samples, int schedulers) {
+SchedulerFit fit(std::span<const SchedulerSample> samples, int schedulers) {
     SchedulerFit result{
-        .schedulers = schedulers, .alone = samples.front().cycles, .slot = 0, .overhead = 0, .error = 0};
+        .schedulers = schedulers, .alone = samples.front().cycles, .issue_cycles = 0, .overhead = 0, .error = 0};
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
     for (const auto& [warps, cycles] : samples) {
         if (cycles < kSlower * result.alone) continue;
@@ -20,10 +20,11 @@ SchedulerFit fit(std::span<const Staircase> samples, int schedulers) {
         n += 1, x += most, y += cycles, xx += most * most, xy += most * cycles;
     }
     const double spread = n * xx - x * x;
-    result.slot = spread > 0 ? (n * xy - x * y) / spread : 0;
-    result.overhead = n > 0 ? (y - result.slot * x) / n : 0;
+    result.issue_cycles = spread > 0 ? (n * xy - x * y) / spread : 0;
+    result.overhead = n > 0 ? (y - result.issue_cycles * x) / n : 0;
     for (const auto& [warps, cycles] : samples) {
-        const double explained = std::max(result.alone, result.overhead + std::ceil(warps / schedulers) * result.slot);
+        const double explained =
+            std::max(result.alone, result.overhead + std::ceil(warps / schedulers) * result.issue_cycles);
         result.error += std::pow(std::log(cycles / explained), 2);
     }
     result.error = std::sqrt(result.error / static_cast<double>(samples.size()));
@@ -32,7 +33,7 @@ SchedulerFit fit(std::span<const Staircase> samples, int schedulers) {
 
 }  // namespace
 
-std::vector<SchedulerFit> scheduler_fits(std::span<const Staircase> samples, int most) {
+std::vector<SchedulerFit> scheduler_fits(std::span<const SchedulerSample> samples, int most) {
     std::vector<SchedulerFit> fits;
     if (samples.size() < 2) return fits;
     for (int schedulers = 1; schedulers <= most; ++schedulers) fits.push_back(fit(samples, schedulers));

@@ -84,7 +84,7 @@ private:
         add_code_checks(kernel.compiled(), outcome_);
         results::Trace trace{.name = "issue/warps", .experiment = "issue"};
         trace.columns = {{"warps", "count", {}}, {"cycles", "cycles/instruction", {}}};
-        std::vector<deduce::Staircase> samples;
+        std::vector<deduce::SchedulerSample> samples;
         const int most = std::min(kMostWarps, most_warps(kernel.compiled(), warp_size_));
         for (int warps = 1; warps <= most; ++warps) {
             context_.progress(0.2 + 0.5 * warps / most, fmt::format("{} warps", warps));
@@ -115,7 +115,7 @@ private:
             return;
         }
         schedulers_ = best.schedulers;
-        slot_ = best.slot;
+        slot_ = best.issue_cycles;
         outcome_.estimates.push_back(decided("issue.schedulers_per_sm", std::int64_t{schedulers_}, evidence));
     }
 

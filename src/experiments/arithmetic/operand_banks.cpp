@@ -33,7 +33,7 @@ results::Trace trace_of(const std::vector<deduce::OperandLoop>& loops) {
                 loops[i].cycles};
             for (const auto& read : reads) {
                 row[2 + read.slot] = read.number;
-                row[5] += read.kept ? 1 << read.slot : 0;
+                row[5] += read.reuse ? 1 << read.slot : 0;
             }
             for (std::size_t c = 0; c < std::size(row); ++c) trace.columns[c].values.push_back(row[c]);
         }
@@ -44,20 +44,20 @@ results::Trace trace_of(const std::vector<deduce::OperandLoop>& loops) {
     return trace;
 }
 
-std::string_view text_of(const deduce::OperandFile& file) {
-    if (file.evened)
-        return file.keeps ? "reads of neighbouring instructions even out, marked operands are kept"
-                          : "reads of neighbouring instructions even out";
-    return file.keeps ? "each instruction waits for its own operands, marked ones are kept"
-                      : "each instruction waits for its own operands";
+std::string_view text_of(const deduce::RegisterFileModel& file) {
+    if (file.averaged)
+        return file.reuse_cache ? "reads of neighbouring instructions even out, marked operands are kept"
+                                : "reads of neighbouring instructions even out";
+    return file.reuse_cache ? "each instruction waits for its own operands, marked ones are kept"
+                            : "each instruction waits for its own operands";
 }
 
 /// Decided where all files that explain the times have it in common.
-results::Estimate estimate(const std::string& path, const deduce::OperandFindings& found,
-                           int deduce::OperandFile::*member, const Evidence& evidence) {
+results::Estimate estimate(const std::string& path, const deduce::OperandBankFit& found,
+                           int deduce::RegisterFileModel::*member, const Evidence& evidence) {
     std::vector<results::Value> values;
     if (found.explained >= kCandidate)
-        for (const auto& file : found.files)
+        for (const auto& file : found.models)
             if (const results::Value value{std::int64_t{file.*member}};
                 std::ranges::find(values, value) == values.end())
                 values.push_back(value);
@@ -66,8 +66,8 @@ results::Estimate estimate(const std::string& path, const deduce::OperandFinding
     return undecided(path, std::move(values), evidence);
 }
 
-void report(const deduce::OperandFindings& found, Outcome& outcome) {
-    if (found.alike) {
+void report(const deduce::OperandBankFit& found, Outcome& outcome) {
+    if (found.no_conflicts) {
         const Evidence evidence{kMethod, 0.95, "none takes longer than another"};
         outcome.estimates.push_back(absent(kBanks, evidence));
         outcome.estimates.push_back(absent(kPorts, evidence));
@@ -77,9 +77,10 @@ void report(const deduce::OperandFindings& found, Outcome& outcome) {
         kMethod, found.explained,
         fmt::format("{:.0f}% of the differences are explained, {:.0f}% by the next best; {}; a further turn at a bank "
                     "takes {:.2f} cycles",
-                    100 * found.explained, 100 * found.runner_up, text_of(found.files.front()), found.conflict)};
-    outcome.estimates.push_back(estimate(kBanks, found, &deduce::OperandFile::banks, evidence));
-    outcome.estimates.push_back(estimate(kPorts, found, &deduce::OperandFile::ports, evidence));
+                    100 * found.explained, 100 * found.runner_up, text_of(found.models.front()),
+                    found.conflict_cycles)};
+    outcome.estimates.push_back(estimate(kBanks, found, &deduce::RegisterFileModel::banks, evidence));
+    outcome.estimates.push_back(estimate(kPorts, found, &deduce::RegisterFileModel::ports, evidence));
 }
 
 Outcome measure(Context& context) {

@@ -1,7 +1,7 @@
 // Which unit executes each operation, from pairs of operations that run together.
 #include "experiments/experiments.hpp"
 
-#include "deduce/pipeline/units.hpp"
+#include "deduce/pipeline/functional_units.hpp"
 #include "experiments/arithmetic/rates.hpp"
 #include "experiments/clock/clock_watch.hpp"
 #include "measure/throughput/timed_chains.hpp"
@@ -169,8 +169,9 @@ private:
 
     void trace_row(std::size_t one, std::size_t other, const deduce::PairTiming& timing,
                    const deduce::Interference& found) {
-        const double values[] = {static_cast<double>(one), static_cast<double>(other),      timing.first, timing.second,
-                                 timing.together,          found.visible ? found.share : -1};
+        const double values[] = {
+            static_cast<double>(one), static_cast<double>(other),         timing.first, timing.second,
+            timing.together,          found.measurable ? found.share : -1};
         for (std::size_t i = 0; i < std::size(values); ++i) trace_.columns[i].values.push_back(values[i]);
     }
 
@@ -197,7 +198,7 @@ private:
     [[nodiscard]] std::string shares_text(std::size_t row) const {
         std::vector<std::string> parts;
         for (const auto& [unit, found] : map_.pairs(row))
-            parts.push_back(found.visible
+            parts.push_back(found.measurable
                                 ? fmt::format("{} {:.2g}", map_.units()[unit].name, std::round(100 * found.share) / 100)
                                 : fmt::format("{} hidden by issue", map_.units()[unit].name));
         return fmt::format("shares of its rate: {}", fmt::join(parts, ", "));
@@ -226,7 +227,7 @@ private:
                 evidence.note = "each operation needs all of them; " + evidence.note;
                 outcome_.estimates.push_back(decided(path, names(verdict.units), evidence));
                 break;
-            case deduce::UnitUse::hidden: report_hidden(path, verdict, evidence); break;
+            case deduce::UnitUse::issue_limited: report_hidden(path, verdict, evidence); break;
             case deduce::UnitUse::unexplained: {
                 auto with_other = names(verdict.units);
                 with_other.emplace_back("unknown");

@@ -70,7 +70,7 @@ std::uint64_t block_waited_for(Context& context, Outcome& outcome) {
     const double border = median(all) + least_level_step(context.findings);
     results::Trace trace{.name = "instruction_caches/entered", .experiment = "instruction_caches"};
     trace.columns = {{"offset", "bytes", {}}, {"waits", "share", {}}};
-    std::vector<deduce::FetchPlace> waits;
+    std::vector<deduce::FetchSample> waits;
     for (const auto& place : places) {
         const double share = share_above(place.cycles, border);
         waits.push_back({place.offset, share > 0});
@@ -81,7 +81,7 @@ std::uint64_t block_waited_for(Context& context, Outcome& outcome) {
                   .x = "offset",
                   .y = {"waits"}};
     outcome.traces.push_back(std::move(trace));
-    return deduce::block_of_waits(waits, bytes_of_instruction(context.device));
+    return deduce::largest_block_of_waits(waits, bytes_of_instruction(context.device));
 }
 
 /// A visit goes through all of a piece, so that lines may be shorter; but not where a warp that waits for code only

@@ -34,7 +34,7 @@ std::uint64_t sweep_bytes(const Findings& findings) {
 /// Steps that don't wait take equally long, but for a few cycles in which other warps issue; the others as long as the
 /// level takes that has their code. The times part where one is most times as much above the fastest as the one before
 /// it.
-std::vector<deduce::FetchPlace> places_of(const std::vector<FetchStep>& steps, double least) {
+std::vector<deduce::FetchSample> places_of(const std::vector<FetchStep>& steps, double least) {
     std::vector<double> sorted;
     for (const auto& step : steps) sorted.push_back(step.cycles);
     std::ranges::sort(sorted);
@@ -46,7 +46,7 @@ std::vector<deduce::FetchPlace> places_of(const std::vector<FetchStep>& steps, d
         widest = ratio;
         waits_from = sorted[i];
     }
-    std::vector<deduce::FetchPlace> places;
+    std::vector<deduce::FetchSample> places;
     for (const auto& step : steps) places.push_back({step.offset, step.cycles >= waits_from});
     return places;
 }
@@ -79,7 +79,7 @@ results::Estimate estimate_of(const deduce::FetchBlocks& found, std::size_t plac
 }
 
 struct Waits {
-    std::vector<std::vector<deduce::FetchPlace>> kernels;
+    std::vector<std::vector<deduce::FetchSample>> kernels;
     std::size_t places = 0;
 };
 
@@ -97,7 +97,7 @@ Waits waits_behind(Context& context, std::uint64_t sweep, Outcome& outcome) {
         outcome.traces.push_back(trace_of(steps, filling, sweep));
         waits.kernels.push_back(places_of(steps, least));
         waits.places += steps.size();
-        if (std::ranges::none_of(waits.kernels.back(), &deduce::FetchPlace::waited)) break;
+        if (std::ranges::none_of(waits.kernels.back(), &deduce::FetchSample::waited)) break;
     }
     return waits;
 }

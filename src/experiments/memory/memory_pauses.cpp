@@ -105,7 +105,7 @@ public:
             loads = sample(kTurns[i]);
             found = deduce::find_pauses(loads);
             const bool known = found.verdict == deduce::MemoryPauses::Verdict::regular &&
-                               found.time_high - found.time_low < kEnough * found.time;
+                               found.duration_high - found.duration_low < kEnough * found.duration;
             if (known || context_.quick) break;
         }
         add_traces(loads, found, outcome);
@@ -147,8 +147,8 @@ private:
         results::Trace trace{.name = "memory_pauses/late", .experiment = "memory_pauses"};
         trace.columns = {{"time", "ns", {}}, {"late", "cycles", {}}, {"warp", "number", {}}};
         for (const auto& load : loads) {
-            const double late = load.end - load.begin - found.median;
-            if (late <= found.least) continue;
+            const double late = load.end - load.begin - found.median_latency;
+            if (late <= found.late_threshold) continue;
             trace.columns[0].values.push_back(nanoseconds(load.end));
             trace.columns[1].values.push_back(late);
             trace.columns[2].values.push_back(load.chain);
@@ -159,7 +159,7 @@ private:
         stalls.columns = {{"time", "ns", {}}, {"longest", "cycles", {}}, {"warps", "count", {}}};
         for (const auto& stall : found.stalls) {
             stalls.columns[0].values.push_back(nanoseconds(stall.end));
-            stalls.columns[1].values.push_back(stall.longest);
+            stalls.columns[1].values.push_back(stall.longest_delay);
             stalls.columns[2].values.push_back(static_cast<double>(stall.chains));
         }
         stalls.plot = {"Times at which loads of several warps came late at once", "time", {"longest"}, false, false};
@@ -169,8 +169,8 @@ private:
     void add_estimates(const deduce::MemoryPauses& found, Outcome& outcome) const {
         using enum deduce::MemoryPauses::Verdict;
         const Evidence evidence{"memory_pauses: loads of several warps that come late at once", kConfidence,
-                                fmt::format("{}; loads of {:.0f} cycles over {:.0f} us", found.why, found.median,
-                                            nanoseconds(found.span) / 1000)};
+                                fmt::format("{}; loads of {:.0f} cycles over {:.0f} us", found.why,
+                                            found.median_latency, nanoseconds(found.span) / 1000)};
         const std::array leaves{"memory.pause_interval", "memory.pause_time"};
         if (found.verdict == regular) {
             outcome.estimates.push_back(decided_real(
@@ -178,7 +178,8 @@ private:
                 {nanoseconds(found.interval), nanoseconds(found.interval_low), nanoseconds(found.interval_high)},
                 evidence));
             outcome.estimates.push_back(decided_real(
-                leaves[1], {nanoseconds(found.time), nanoseconds(found.time_low), nanoseconds(found.time_high)},
+                leaves[1],
+                {nanoseconds(found.duration), nanoseconds(found.duration_low), nanoseconds(found.duration_high)},
                 evidence));
             return;
         }

@@ -162,7 +162,7 @@ std::vector<OutstandingPoint> Study::loads_of(int warps, InFlightSurface& surfac
     for (int loads = 1; loads <= most_loads_; ++loads) {
         const auto point = surface.measure({.count = loads}, {.share = kWarp}, warps * kWarp);
         if (!point) break;
-        points.push_back({{.threads = warps * kWarp, .loads = loads, .share = kWarp}, point->complete});
+        points.push_back({{.threads = warps * kWarp, .loads = loads, .threads_per_line = kWarp}, point->complete});
         trace.columns[0].values.push_back(loads);
         trace.columns[1].values.push_back(point->complete);
     }
@@ -199,7 +199,7 @@ Seen Study::launches_from_memory() {
     for (const int share : {kWarp, 1})
         for (const int loads : {1, 8, 16, 32, 48})
             for (int warps = 1; warps <= kWarp; warps += warps < 4 ? 1 : 4) {
-                const OutstandingLaunch launch{.threads = warps * kWarp, .loads = loads, .share = share};
+                const OutstandingLaunch launch{.threads = warps * kWarp, .loads = loads, .threads_per_line = share};
                 if (loads > most_loads_ || deduce::units_of(launch, OutstandingUnit::lines) > kMostFromMemory) break;
                 const auto point = memory().measure({.count = loads}, {.share = share}, launch.threads);
                 if (!point) break;
@@ -215,7 +215,7 @@ results::Estimate Study::at_least(std::string leaf, std::span<const Seen> seen, 
     deduce::OutstandingBound best;
     double latency = 0;
     for (const auto& [points, of_these] : seen) {
-        const auto bound = deduce::bound_of(points, unit, of_these);
+        const auto bound = deduce::outstanding_bound(points, unit, of_these);
         if (bound.proven > best.proven) latency = of_these;
         best = {std::max(best.proven, bound.proven), std::max(best.by_rate, bound.by_rate)};
     }
@@ -339,9 +339,12 @@ void Study::report(const std::vector<OutstandingFit>& fits) {
                     .y = {"described"},
                     .split = "loads"};
     for (const auto& [launch, cycles] : points_) {
-        const double row[] = {static_cast<double>(launch.loads),   static_cast<double>(launch.share),
-                              static_cast<double>(launch.sectors), static_cast<double>(launch.lanes),
-                              static_cast<double>(launch.threads), cycles,
+        const double row[] = {static_cast<double>(launch.loads),
+                              static_cast<double>(launch.threads_per_line),
+                              static_cast<double>(launch.sectors_per_line),
+                              static_cast<double>(launch.active_lanes),
+                              static_cast<double>(launch.threads),
+                              cycles,
                               fits.front().model.predict(launch)};
         for (std::size_t i = 0; i < std::size(row); ++i) surface.columns[i].values.push_back(row[i]);
     }
@@ -362,7 +365,7 @@ results::Trace Study::thread_latency() const {
                   .y = {"latency"},
                   .split = "loads"};
     for (const auto& [launch, cycles] : points_) {
-        if (launch.share != 1 || launch.sectors != 1 || launch.lanes != kWarp) continue;
+        if (launch.threads_per_line != 1 || launch.sectors_per_line != 1 || launch.active_lanes != kWarp) continue;
         const double row[] = {static_cast<double>(launch.threads), static_cast<double>(launch.loads), cycles};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
     }
@@ -444,7 +447,7 @@ Prediction Study::predict(OutstandingUnit unit, int entries) {
 /// first.
 std::vector<Prediction> Study::predictions(const std::vector<OutstandingFit>& fits) {
     std::vector<Prediction> best;
-    const auto votes = deduce::votes_of_steps(points_);
+    const auto votes = deduce::step_votes(points_);
     for (const auto unit : {OutstandingUnit::lines, OutstandingUnit::instructions}) {
         const auto voted = std::ranges::find(votes, unit, &deduce::StepVotes::unit);
         const auto fit = std::ranges::find(fits, unit, [](const OutstandingFit& f) { return f.model.unit; });

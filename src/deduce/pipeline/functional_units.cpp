@@ -1,4 +1,4 @@
-#include "deduce/pipeline/units.hpp"
+#include "deduce/pipeline/functional_units.hpp"
 
 #include <algorithm>
 
@@ -29,16 +29,16 @@ Interference interference(const PairTiming& timing) {
     return {std::clamp((timing.together - floor) / (turns - floor), 0.0, 1.0), true};
 }
 
-UnitVerdict judge_units(const std::map<std::size_t, Interference>& by_unit) {
+UnitVerdict classify_unit_use(const std::map<std::size_t, Interference>& by_unit) {
     UnitVerdict verdict;
     std::vector<std::pair<double, std::size_t>> used;
     std::vector<std::size_t> hidden;
     for (const auto& [unit, found] : by_unit) {
-        if (!found.visible)
+        if (!found.measurable)
             hidden.push_back(unit);
         else if (found.share >= kUsed)
             used.emplace_back(found.share, unit);
-        if (found.visible && found.share >= kUsed) verdict.total += found.share;
+        if (found.measurable && found.share >= kUsed) verdict.total += found.share;
     }
     std::ranges::stable_sort(used, std::ranges::greater{}, [](const auto& entry) { return entry.first; });
     if (!used.empty() && used.front().first >= kWhole)
@@ -46,7 +46,7 @@ UnitVerdict judge_units(const std::map<std::size_t, Interference>& by_unit) {
     for (const auto& [share, unit] : used) verdict.units.push_back(unit);
     if (used.empty()) {
         verdict.units = hidden;
-        verdict.use = hidden.empty() ? UnitUse::none : UnitUse::hidden;
+        verdict.use = hidden.empty() ? UnitUse::none : UnitUse::issue_limited;
     } else if (used.front().first >= kWhole) {
         verdict.use = used.size() == 1 ? UnitUse::single : UnitUse::all;
     } else if (verdict.total >= kWhole) {
@@ -79,7 +79,7 @@ std::size_t UnitMap::add_unit(const std::string& name, std::size_t representativ
     return units_.size() - 1;
 }
 
-UnitVerdict UnitMap::verdict(std::size_t operation) const { return judge_units(pairs(operation)); }
+UnitVerdict UnitMap::verdict(std::size_t operation) const { return classify_unit_use(pairs(operation)); }
 
 const std::map<std::size_t, Interference>& UnitMap::pairs(std::size_t operation) const {
     static const std::map<std::size_t, Interference> kNone;

@@ -1,5 +1,5 @@
 // What shared memory leaves of the first cache, and how many loads that lets be under way.
-#include "predict/lines_under_way.hpp"
+#include "predict/lines_in_flight.hpp"
 #include "predicting.hpp"
 
 #include <gtest/gtest.h>
@@ -35,18 +35,18 @@ TEST(LinesUnderWay, TheSmallestSplitThatHoldsTheBlocksIsInForce) {
 TEST(LinesUnderWay, FewSetsAreFullBeforeTheCacheIs) {
     // One set is as good as its lines; of many sets one is full long before the others. A queue more, and others go on
     // meanwhile.
-    EXPECT_NEAR(scattered_lines_under_way({.lines = 64, .ways = 64}, 1), 64, 0.5);
-    EXPECT_EQ(scattered_lines_under_way({.lines = 64, .ways = 0}, 4), 64);
-    const double one = scattered_lines_under_way({.lines = 256, .ways = 4}, 1),
-                 four = scattered_lines_under_way({.lines = 256, .ways = 4}, 4);
+    EXPECT_NEAR(mean_lines_in_flight({.lines = 64, .ways = 64}, 1), 64, 0.5);
+    EXPECT_EQ(mean_lines_in_flight({.lines = 64, .ways = 0}, 4), 64);
+    const double one = mean_lines_in_flight({.lines = 256, .ways = 4}, 1),
+                 four = mean_lines_in_flight({.lines = 256, .ways = 4}, 4);
     EXPECT_LT(one, 100);
     EXPECT_GT(four, one * 1.2);
     EXPECT_LT(four, 256);
-    EXPECT_GT(scattered_lines_under_way({.lines = 256, .ways = 8}, 4), four);
+    EXPECT_GT(mean_lines_in_flight({.lines = 256, .ways = 8}, 4), four);
 }
 
 TEST(LinesUnderWay, OneSetOfTwoWaysAndTwoQueuesIsAlwaysFull) {
-    EXPECT_NEAR(scattered_lines_under_way({.lines = 2, .ways = 2}, 2), 2, 0.1);
+    EXPECT_NEAR(mean_lines_in_flight({.lines = 2, .ways = 2}, 2), 2, 0.1);
 }
 
 TEST(LinesUnderWay, ScatteredLoadsSlowDownWhereSharedMemoryHoldsTheOccupancy) {

@@ -23,18 +23,18 @@ struct PairTiming {
 /// keeps each of them busy, and 1 at the one that limits it.
 struct Interference {
     double share = 0;
-    bool visible = true;  ///< false where issuing both takes as long as executing them one after the other
+    bool measurable = true;  ///< false where issuing both takes as long as executing them one after the other
 };
 [[nodiscard]] Interference interference(const PairTiming& timing);
 
 /// How an operation uses its units.
 enum class UnitUse {
-    single,        ///< one unit executes it
-    alternatives,  ///< any of several
-    all,           ///< each time all of them: several machine instructions
-    hidden,        ///< one that the issue limit hides; no other is in its way
-    unexplained,   ///< part of its rate comes from none of the known units
-    none,          ///< none of the known units is in its way
+    single,         ///< one unit executes it
+    alternatives,   ///< any of several
+    all,            ///< each time all of them: several machine instructions
+    issue_limited,  ///< one that the issue limit hides; no other is in its way
+    unexplained,    ///< part of its rate comes from none of the known units
+    none,           ///< none of the known units is in its way
 };
 
 struct UnitVerdict {
@@ -44,7 +44,7 @@ struct UnitVerdict {
 };
 
 /// From the interference with the representative of each unit, by the unit's number.
-[[nodiscard]] UnitVerdict judge_units(const std::map<std::size_t, Interference>& by_unit);
+[[nodiscard]] UnitVerdict classify_unit_use(const std::map<std::size_t, Interference>& by_unit);
 
 /// Builds up the units of an SM: each new one is represented by the first operation that no known unit is in the way
 /// of.

@@ -21,6 +21,6 @@ struct CacheLines {
 /// Mean number of lines under way where loads that miss never end and lie anywhere. A load needs a place in the set of
 /// its line until its data come; where all of them are under way it waits, and what its scheduler issued behind it
 /// waits too. As many as there are lines where sets are not known.
-[[nodiscard]] double scattered_lines_under_way(const CacheLines& cache, int schedulers);
+[[nodiscard]] double mean_lines_in_flight(const CacheLines& cache, int schedulers);
 
 }  // namespace gputomo::predict

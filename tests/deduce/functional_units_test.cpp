@@ -1,5 +1,5 @@
 // Units from pairs of operations, on invented SMs whose pairs take exactly as long as their units allow.
-#include "deduce/pipeline/units.hpp"
+#include "deduce/pipeline/functional_units.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -106,7 +106,7 @@ TEST(Units, WhatFillsTheIssueSlotsHidesItsUnit) {
     const auto one = map_of({{"sp", {{1, 0, 0}}}, {"mul", {{1, 0, 0}}}}, 1);
     const auto two = map_of({{"sp", {{1, 0, 0}}}, {"mul", {{0, 1, 0}}}}, 1);
     for (const auto* map : {&one, &two}) {
-        EXPECT_EQ(map->verdict(1).use, UnitUse::hidden);
+        EXPECT_EQ(map->verdict(1).use, UnitUse::issue_limited);
         EXPECT_THAT(map->verdict(1).units, ElementsAre(0));
     }
 }
@@ -120,12 +120,12 @@ TEST(Units, HalfTheIssueSlotsShowWhatAllOfThemHide) {
 }
 
 TEST(Units, ErrorsOfAPercentChangeNothing) {
-    EXPECT_EQ(judge_units({{0, interference({10, 10, 10.25, 5})}}).use, UnitUse::none);
-    EXPECT_EQ(judge_units({{0, interference({10, 10, 19.7, 5})}}).use, UnitUse::single);
+    EXPECT_EQ(classify_unit_use({{0, interference({10, 10, 10.25, 5})}}).use, UnitUse::none);
+    EXPECT_EQ(classify_unit_use({{0, interference({10, 10, 19.7, 5})}}).use, UnitUse::single);
 }
 
 TEST(Units, APartThatNoKnownUnitExplainsIsSaid) {
-    EXPECT_EQ(judge_units({{0, {0.5, true}}, {1, {0.0, true}}}).use, UnitUse::unexplained);
+    EXPECT_EQ(classify_unit_use({{0, {0.5, true}}, {1, {0.0, true}}}).use, UnitUse::unexplained);
 }
 
 TEST(Units, NamesThatAreTakenGetANumber) {

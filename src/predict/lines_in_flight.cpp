@@ -1,4 +1,4 @@
-#include "predict/lines_under_way.hpp"
+#include "predict/lines_in_flight.hpp"
 
 #include <algorithm>
 #include <random>
@@ -31,7 +31,7 @@ std::optional<CacheLines> lines_beside(const machine::Machine& machine, std::int
                       cache->second.ways.value_or(0)};
 }
 
-double scattered_lines_under_way(const CacheLines& cache, int schedulers) {
+double mean_lines_in_flight(const CacheLines& cache, int schedulers) {
     if (cache.ways < 1 || cache.lines < cache.ways) return static_cast<double>(cache.lines);
     const auto sets = static_cast<std::size_t>(cache.lines / cache.ways), ways = static_cast<std::size_t>(cache.ways);
     // Times are in latencies. The oldest line of a set is the next one that its data come to.

@@ -54,7 +54,7 @@ double groups_per_cycle(const Parameters& p, const Group& group, int warps) {
     }
 }
 
-Solution solve_shared_turns(const Parameters& p, const Group& group, double warps) {
+Solution solve_gputomo_replay(const Parameters& p, const Group& group, double warps) {
     const double whole = std::floor(warps);
     const auto at = [&](double count) { return groups_per_cycle(p, group, static_cast<int>(count)); };
     double groups = at(whole);
@@ -65,11 +65,11 @@ Solution solve_shared_turns(const Parameters& p, const Group& group, double warp
 
 }  // namespace
 
-Model shared_turns() {
-    return {.id = "shared-turns",
+Model gputomo_replay() {
+    return {.id = "gputomo-replay",
             .title = "warps that take turns at issue and queue for memory, replayed",
             .source = "gputomo; Volkov 2016, 4.12, 6.5, 7.10 for what it explains",
-            .solve = solve_shared_turns};
+            .solve = solve_gputomo_replay};
 }
 
 }  // namespace gputomo::models
