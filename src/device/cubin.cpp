@@ -2,37 +2,21 @@
 
 #include "units/error.hpp"
 
+#include <elf.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstring>
 #include <type_traits>
 
 namespace gputomo::device {
 namespace {
 
-// The ELF specification's numbers, for 64-bit files.
-constexpr std::uint64_t kHeaderBytes = 64;
-constexpr std::uint64_t kSectionHeaderBytes = 64;
-constexpr std::uint64_t kClassAt = 4;
-constexpr std::uint64_t kByteOrderAt = 5;
-constexpr std::uint64_t kAbiAt = 7;
-constexpr std::uint64_t kAbiVersionAt = 8;
-constexpr std::uint64_t kMachineAt = 18;
-constexpr std::uint64_t kSectionTableAt = 40;
-constexpr std::uint64_t kFlagsAt = 48;
-constexpr std::uint64_t kSectionSizeAt = 58;
-constexpr std::uint64_t kSectionCountAt = 60;
-constexpr std::uint64_t kNameSectionAt = 62;
-constexpr std::uint64_t kSectionTypeAt = 4;
-constexpr std::uint64_t kSectionOffsetAt = 24;
-constexpr std::uint64_t kSectionBytesAt = 32;
-constexpr std::uint32_t kSectionWithoutBytes = 8;  // SHT_NOBITS
-
-constexpr unsigned kMachineCuda = 190;
-// EI_OSABI and EI_ABIVERSION of cubins, and with them where e_flags keeps the compute capability: in its lowest byte up
-// to version 7, in the next one since.
+// EI_OSABI and EI_ABIVERSION of cubins. They say where e_flags holds the compute capability: in the lowest byte up to
+// version 7 of the old ABI, in the next byte since.
 constexpr unsigned kOldAbi = 51;
 constexpr unsigned kNewAbi = 65;
 constexpr unsigned kLastOldVersion = 7;
@@ -40,11 +24,13 @@ constexpr unsigned kNewVersion = 8;
 
 constexpr std::string_view kTextPrefix = ".text.";
 
+static_assert(std::endian::native == std::endian::little, "ELF structures are copied from little-endian files");
+
 [[noreturn]] void unexpected(std::uint64_t offset, std::string_view expected, const std::string& found) {
     throw InputError(fmt::format("cubin: at offset {:#x}: expected {}; found {}", offset, expected, found));
 }
 
-/// Bytes [offset, offset + size), or an error that says what should have been there.
+/// Bytes [offset, offset + size). Throws InputError that names `what` should have been there.
 std::span<const std::byte> range(std::span<const std::byte> bytes, std::uint64_t offset, std::uint64_t size,
                                  std::string_view what) {
     if (offset > bytes.size() || size > bytes.size() - offset)
@@ -53,21 +39,22 @@ std::span<const std::byte> range(std::span<const std::byte> bytes, std::uint64_t
     return bytes.subspan(offset, size);
 }
 
+/// The structure at `offset`, copied because the file need not be aligned.
 template <class T>
 T read(std::span<const std::byte> bytes, std::uint64_t offset, std::string_view what) {
-    static_assert(std::is_unsigned_v<T>);
-    const auto raw = range(bytes, offset, sizeof(T), what);
-    T value = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i) value |= static_cast<T>(static_cast<T>(raw[i]) << (8 * i));
+    static_assert(std::is_trivially_copyable_v<T>);
+    T value;
+    std::memcpy(&value, range(bytes, offset, sizeof(T), what).data(), sizeof(T));
     return value;
 }
 
 std::string text_at(std::span<const std::byte> names, std::uint64_t at, std::uint64_t file_offset) {
-    if (at >= names.size()) unexpected(file_offset + at, "a section's name", "the end of the names");
+    if (at >= names.size()) unexpected(file_offset + at, "the name of a section", "the end of the section names");
     const auto rest = names.subspan(at);
     const auto end = std::ranges::find(rest, std::byte{0});
     if (end == rest.end())
-        unexpected(file_offset + at, "a section's name that ends in a zero", "none up to the end of the names");
+        unexpected(file_offset + at, "the name of a section, ending in a zero byte",
+                   "no zero byte before the end of the section names");
     return {reinterpret_cast<const char*>(rest.data()), static_cast<std::size_t>(end - rest.begin())};
 }
 
@@ -85,52 +72,44 @@ Cubin::Cubin(std::span<const std::byte> bytes) : bytes_(bytes) {
 }
 
 void Cubin::read_header() {
-    const auto header = range(bytes_, 0, kHeaderBytes, "an ELF header");
-    const auto byte = [&](std::uint64_t at) { return static_cast<unsigned>(header[at]); };
-    if (std::memcmp(header.data(),
-                    "\x7f"
-                    "ELF",
-                    4) != 0)
-        unexpected(0, "7f 45 4c 46, the mark of an ELF file",
-                   fmt::format("{:02x} {:02x} {:02x} {:02x}", byte(0), byte(1), byte(2), byte(3)));
-    if (byte(kClassAt) != 2) unexpected(kClassAt, "2, a 64-bit ELF file", fmt::to_string(byte(kClassAt)));
-    if (byte(kByteOrderAt) != 1) unexpected(kByteOrderAt, "1, little-endian", fmt::to_string(byte(kByteOrderAt)));
-    const auto machine = read<std::uint16_t>(bytes_, kMachineAt, "the machine");
-    if (machine != kMachineCuda)
-        unexpected(kMachineAt, fmt::format("machine {}, NVIDIA GPUs", kMachineCuda), fmt::to_string(machine));
-    abi_ = static_cast<int>(byte(kAbiAt));
-    abi_version_ = static_cast<int>(byte(kAbiVersionAt));
-    sm_ = sm_of(byte(kAbiAt), byte(kAbiVersionAt), read<std::uint32_t>(bytes_, kFlagsAt, "the flags"));
+    const auto header = read<Elf64_Ehdr>(bytes_, 0, "an ELF header");
+    const auto& ident = header.e_ident;
+    if (std::memcmp(ident, ELFMAG, SELFMAG) != 0)
+        unexpected(0, "7f 45 4c 46, the first bytes of an ELF file",
+                   fmt::format("{:02x} {:02x} {:02x} {:02x}", ident[0], ident[1], ident[2], ident[3]));
+    if (ident[EI_CLASS] != ELFCLASS64)
+        unexpected(EI_CLASS, fmt::format("{}, a 64-bit ELF file", ELFCLASS64), fmt::to_string(int{ident[EI_CLASS]}));
+    if (ident[EI_DATA] != ELFDATA2LSB)
+        unexpected(EI_DATA, fmt::format("{}, little-endian", ELFDATA2LSB), fmt::to_string(int{ident[EI_DATA]}));
+    if (header.e_machine != EM_CUDA)
+        unexpected(offsetof(Elf64_Ehdr, e_machine), fmt::format("machine {}, NVIDIA GPUs", EM_CUDA),
+                   fmt::to_string(header.e_machine));
+    abi_ = ident[EI_OSABI];
+    abi_version_ = ident[EI_ABIVERSION];
+    sm_ = sm_of(ident[EI_OSABI], ident[EI_ABIVERSION], header.e_flags);
 }
 
 void Cubin::read_sections() {
-    const auto table = read<std::uint64_t>(bytes_, kSectionTableAt, "the offset of the section table");
-    const auto entry = read<std::uint16_t>(bytes_, kSectionSizeAt, "the size of a section header");
-    const auto count = read<std::uint16_t>(bytes_, kSectionCountAt, "the number of sections");
-    const auto names_index = read<std::uint16_t>(bytes_, kNameSectionAt, "the index of the section with the names");
-    if (entry != kSectionHeaderBytes)
-        unexpected(kSectionSizeAt, "64, the size of a section header", fmt::to_string(entry));
-    if (names_index >= count)
-        unexpected(kNameSectionAt, fmt::format("the index of one of {} sections", count), fmt::to_string(names_index));
-    range(bytes_, table, count * kSectionHeaderBytes, "a section table");
-    struct Place {
-        std::uint64_t offset;
-        std::uint64_t size;
+    const auto header = read<Elf64_Ehdr>(bytes_, 0, "an ELF header");
+    if (header.e_shentsize != sizeof(Elf64_Shdr))
+        unexpected(offsetof(Elf64_Ehdr, e_shentsize),
+                   fmt::format("{}, the size of a section header", sizeof(Elf64_Shdr)),
+                   fmt::to_string(header.e_shentsize));
+    if (header.e_shstrndx >= header.e_shnum)
+        unexpected(offsetof(Elf64_Ehdr, e_shstrndx), fmt::format("the index of one of {} sections", header.e_shnum),
+                   fmt::to_string(header.e_shstrndx));
+    range(bytes_, header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr), "a section table");
+    const auto section = [&](std::uint64_t index) {
+        return read<Elf64_Shdr>(bytes_, header.e_shoff + index * sizeof(Elf64_Shdr), "a section header");
     };
-    const auto place = [&](std::uint64_t index) -> Place {
-        const std::uint64_t at = table + index * kSectionHeaderBytes;
-        return {read<std::uint64_t>(bytes_, at + kSectionOffsetAt, "a section's offset"),
-                read<std::uint64_t>(bytes_, at + kSectionBytesAt, "a section's size")};
-    };
-    const auto names_place = place(names_index);
-    const auto names = range(bytes_, names_place.offset, names_place.size, "the sections' names");
-    for (std::uint64_t i = 0; i < count; ++i) {
-        const std::uint64_t at = table + i * kSectionHeaderBytes;
-        const auto name = text_at(names, read<std::uint32_t>(bytes_, at, "a section's name"), names_place.offset);
-        const auto type = read<std::uint32_t>(bytes_, at + kSectionTypeAt, "a section's type");
-        if (!name.starts_with(kTextPrefix) || type == kSectionWithoutBytes) continue;
-        const auto [offset, size] = place(i);
-        texts_.push_back({name.substr(kTextPrefix.size()), {range(bytes_, offset, size, "section " + name), offset}});
+    const auto names_section = section(header.e_shstrndx);
+    const auto names = range(bytes_, names_section.sh_offset, names_section.sh_size, "the section names");
+    for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+        const auto found = section(i);
+        const auto name = text_at(names, found.sh_name, names_section.sh_offset);
+        if (!name.starts_with(kTextPrefix) || found.sh_type == SHT_NOBITS) continue;
+        texts_.push_back({name.substr(kTextPrefix.size()),
+                          {range(bytes_, found.sh_offset, found.sh_size, "section " + name), found.sh_offset}});
     }
 }
 
@@ -144,7 +123,7 @@ Cubin::Text Cubin::text(std::string_view kernel) const {
     const auto found = std::ranges::find(texts_, kernel, &Section::name);
     if (found != texts_.end()) return found->text;
     throw InputError(
-        fmt::format("cubin: no code of kernel '{}'; expected one of [{}]", kernel, fmt::join(kernels(), ", ")));
+        fmt::format("cubin: it has no kernel '{}'; expected one of [{}]", kernel, fmt::join(kernels(), ", ")));
 }
 
 std::string Cubin::abi() const { return fmt::format("ELF ABI {}, version {}", abi_, abi_version_); }

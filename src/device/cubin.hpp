@@ -1,4 +1,4 @@
-// A cubin: the ELF file in which the driver's compiler hands over a module's machine code.
+// Reads cubins, the ELF files in which the driver's compiler returns the machine code of a module.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,25 @@
 
 namespace gputomo::device {
 
-/// The headers of a cubin, and where each kernel's instructions are. Refers to the bytes it was made from.
+/// The kernels of a cubin. Refers to the bytes that it was made from, which must outlive it.
 class Cubin {
 public:
-    /// Throws InputError with the offset, what was expected there and what was found, for anything but a whole 64-bit
-    /// little-endian ELF file for NVIDIA GPUs.
+    /// Throws InputError with the offset, what was expected there and what was found, unless the bytes are a complete
+    /// 64-bit little-endian ELF file for NVIDIA GPUs.
     explicit Cubin(std::span<const std::byte> bytes);
 
-    /// Compute capability that the code is for (90 for sm_90); nothing where this version of the file format isn't
-    /// known.
+    /// Compute capability of the code (90 for sm_90); nullopt for an unknown version of the file format.
     [[nodiscard]] std::optional<int> sm() const { return sm_; }
     /// Names of the kernels and functions with code.
     [[nodiscard]] std::vector<std::string> kernels() const;
-    /// The instructions of a kernel, as bytes, and their offset in the file. Throws InputError when there is no such
-    /// kernel.
+    /// The machine code of a kernel.
     struct Text {
         std::span<const std::byte> bytes;
-        std::uint64_t offset = 0;
+        std::uint64_t offset = 0;  ///< in the file
     };
+    /// Throws InputError that lists the kernels if there is none of that name.
     [[nodiscard]] Text text(std::string_view kernel) const;
-    /// What its header says of the format: "ELF ABI 65, version 8".
+    /// The version of the file format in its header: "ELF ABI 65, version 8".
     [[nodiscard]] std::string abi() const;
 
 private:

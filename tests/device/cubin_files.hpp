@@ -1,5 +1,7 @@
-// The cubins of tests/data/cubin, and broken ones made of them.
+// Reads the cubins of tests/data/cubin, and damages copies of them.
 #pragma once
+
+#include <elf.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -34,13 +36,13 @@ inline std::uint64_t peek(const Bytes& bytes, std::size_t offset, std::size_t si
     return value;
 }
 
-// Where the ELF header keeps what tests change.
-inline constexpr std::size_t kAbi = 7;
-inline constexpr std::size_t kAbiVersion = 8;
-inline constexpr std::size_t kMachine = 18;
-inline constexpr std::size_t kSectionTable = 40;
-inline constexpr std::size_t kFlags = 48;
-inline constexpr std::size_t kSectionCount = 60;
-inline constexpr std::size_t kNameSection = 62;
+// Offsets in the ELF header of the fields that tests change.
+inline constexpr std::size_t kAbi = EI_OSABI;
+inline constexpr std::size_t kAbiVersion = EI_ABIVERSION;
+inline constexpr std::size_t kMachine = offsetof(Elf64_Ehdr, e_machine);
+inline constexpr std::size_t kSectionTable = offsetof(Elf64_Ehdr, e_shoff);
+inline constexpr std::size_t kFlags = offsetof(Elf64_Ehdr, e_flags);
+inline constexpr std::size_t kSectionCount = offsetof(Elf64_Ehdr, e_shnum);
+inline constexpr std::size_t kNameSection = offsetof(Elf64_Ehdr, e_shstrndx);
 
 }  // namespace gputomo::device::testing

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
 #include <random>
 
 namespace gputomo::device {
@@ -20,7 +22,7 @@ using testing::peek;
 using testing::read_cubin;
 using Bytes = testing::Bytes;
 
-/// Everything that is read of a cubin; what the error says, or nothing.
+/// Reads everything of a cubin and returns the text of the error, or an empty string.
 std::string trouble(const Bytes& bytes) {
     try {
         const Cubin cubin(bytes);
@@ -66,7 +68,7 @@ TEST(CubinTest, OlderAndNewerEncodingsAreNotSupported) {
     EXPECT_THAT(trouble(bytes), HasSubstr("not supported: ELF ABI 65, version 9"));
 }
 
-TEST(CubinTest, AMissingKernelIsNamedWithThoseThereAre) {
+TEST(CubinTest, MissingKernelIsNamedWithTheAvailableOnes) {
     const auto bytes = read_cubin("folded.sm_90");
     try {
         static_cast<void>(Cubin(bytes).text("unfolded"));
@@ -76,22 +78,22 @@ TEST(CubinTest, AMissingKernelIsNamedWithThoseThereAre) {
     }
 }
 
-TEST(CubinTest, OtherFilesAreRefusedWithOffsetAndExpectation) {
+TEST(CubinTest, RefusesOtherFilesWithOffsetAndExpectation) {
     EXPECT_THAT(trouble({}),
                 AllOf(HasSubstr("offset 0x0"), HasSubstr("ELF header of 64 bytes"), HasSubstr("end of the file")));
     EXPECT_THAT(trouble(Bytes(64)), AllOf(HasSubstr("offset 0x0"), HasSubstr("7f 45 4c 46"), HasSubstr("00 00 00 00")));
     auto bytes = read_cubin("folded.sm_90");
-    patch(bytes, 4, 1, 1);
+    patch(bytes, EI_CLASS, 1, ELFCLASS32);
     EXPECT_THAT(trouble(bytes), AllOf(HasSubstr("offset 0x4"), HasSubstr("64-bit")));
     bytes = read_cubin("folded.sm_90");
-    patch(bytes, 5, 1, 2);
+    patch(bytes, EI_DATA, 1, ELFDATA2MSB);
     EXPECT_THAT(trouble(bytes), AllOf(HasSubstr("offset 0x5"), HasSubstr("little-endian")));
     bytes = read_cubin("folded.sm_90");
     patch(bytes, testing::kMachine, 2, 62);
     EXPECT_THAT(trouble(bytes), AllOf(HasSubstr("offset 0x12"), HasSubstr("machine 190"), HasSubstr("found 62")));
 }
 
-TEST(CubinTest, OffsetsBeyondTheFileAreRefused) {
+TEST(CubinTest, RefusesOffsetsBeyondTheFile) {
     for (const std::uint64_t offset : {std::uint64_t{1} << 40, ~std::uint64_t{0}, ~std::uint64_t{0} - 64}) {
         auto bytes = read_cubin("folded.sm_90");
         patch(bytes, testing::kSectionTable, 8, offset);
@@ -105,27 +107,29 @@ TEST(CubinTest, OffsetsBeyondTheFileAreRefused) {
     EXPECT_THAT(trouble(bytes), HasSubstr("section table of 3840000 bytes"));
 }
 
-TEST(CubinTest, CodeThatIsNotWholeInstructionsIsRefused) {
+TEST(CubinTest, RefusesPartialInstructions) {
     auto bytes = read_cubin("folded.sm_90");
     const auto text = Cubin(bytes).text("folded");
     const auto table = peek(bytes, testing::kSectionTable, 8);
     for (std::uint64_t i = 0; i < peek(bytes, testing::kSectionCount, 2); ++i)
-        if (peek(bytes, table + 64 * i + 24, 8) == text.offset)
-            patch(bytes, table + 64 * i + 32, 8, text.bytes.size() - 1);
+        if (const auto header = table + sizeof(Elf64_Shdr) * i;
+            peek(bytes, header + offsetof(Elf64_Shdr, sh_offset), 8) == text.offset)
+            patch(bytes, header + offsetof(Elf64_Shdr, sh_size), 8, text.bytes.size() - 1);
     EXPECT_THAT(trouble(bytes), AllOf(HasSubstr("instructions of 16 bytes"), HasSubstr("'folded'")));
 }
 
-TEST(CubinTest, EveryPrefixThatLacksSectionsIsRefused) {
+TEST(CubinTest, RefusesEveryPrefixThatLacksSections) {
     const auto whole = read_cubin("folded.sm_90");
-    // What follows the table of sections are segments, which nobody reads here.
-    const auto end = peek(whole, testing::kSectionTable, 8) + 64 * peek(whole, testing::kSectionCount, 2);
+    // Behind the section table lie the segments, which Cubin does not read.
+    const auto end =
+        peek(whole, testing::kSectionTable, 8) + sizeof(Elf64_Shdr) * peek(whole, testing::kSectionCount, 2);
     for (std::size_t size = 0; size < end; ++size) {
-        const auto said = trouble(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
-        EXPECT_THAT(said, HasSubstr("offset")) << size << " bytes";
+        const auto message = trouble(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
+        EXPECT_THAT(message, HasSubstr("offset")) << size << " bytes";
     }
 }
 
-TEST(CubinTest, DamagedCubinsAreReadOrRefused) {
+TEST(CubinTest, ReadsOrRefusesDamagedFiles) {
     const auto whole = read_cubin("opcodes.sm_75");
     std::mt19937_64 random(1);
     for (int i = 0; i < 2000; ++i) {
