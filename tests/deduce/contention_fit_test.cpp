@@ -14,7 +14,7 @@ std::vector<LoadedLatency> samples(double a, double b, double c) {
     return all;
 }
 
-TEST(ContentionFit, FindsWhatMadeTheSamples) {
+TEST(ContentionFit, FindsTheCoefficientsThatMadeTheSamples) {
     const auto fit = fit_contention(samples(300, 32, 170));  // Volkov 2016, Table 6.5: Kepler
     ASSERT_TRUE(fit.has_value());
     EXPECT_NEAR(fit->a.value, 300, 1);
@@ -32,7 +32,7 @@ TEST(ContentionFit, NoisierSamplesGiveWiderIntervals) {
     EXPECT_LE(fit->c.interval[0], fit->c.value);
 }
 
-TEST(ContentionFit, NothingWhereLatencyDoesNotGrow) {
+TEST(ContentionFit, ReturnsNothingIfLatencyDoesNotGrow) {
     EXPECT_FALSE(fit_contention(std::vector<LoadedLatency>{{1, 300}, {2, 299}, {3, 298}, {4, 297}, {5, 296}}));
     EXPECT_FALSE(fit_contention(std::vector<LoadedLatency>{{1, 300}, {2, 310}}));
 }

@@ -1,4 +1,4 @@
-// Units from pairs of operations, on invented SMs whose pairs take exactly as long as their units allow.
+// Finds units from pairs of operations on made-up SMs, whose pairs take exactly as long as their units allow.
 #include "deduce/pipeline/functional_units.hpp"
 
 #include <gmock/gmock.h>
@@ -13,10 +13,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-/// Cycles that each unit needs for a warp's operation: alternatives where `any`, else all of them each time.
-struct Invented {
-    std::array<double, 3> cycles{};
-    bool any = false;
+/// A made-up operation.
+struct MadeUp {
+    std::array<double, 3> cycles{};  ///< that each unit needs for a warp's operation; 0: the unit is not involved
+    bool any = false;                ///< one of the units executes it; otherwise it needs all of them
     double alone() const {
         if (!any) return *std::ranges::max_element(cycles);
         double rate = 0;
@@ -25,11 +25,11 @@ struct Invented {
     }
 };
 
-/// The shortest time for both: the best split of either among its alternatives (two at most), and never faster than
-/// issue.
-double together(const Invented& a, double n, const Invented& b, double m, double issue) {
+/// The shortest time for both operations: the best split of each among its alternatives (at most two), but no less than
+/// `issue`.
+double together(const MadeUp& a, double n, const MadeUp& b, double m, double issue) {
     constexpr int kSteps = 400;
-    const auto load = [](const Invented& op, double count, int step) {
+    const auto load = [](const MadeUp& op, double count, int step) {
         std::array<double, 3> busy{};
         double share = static_cast<double>(step) / kSteps;
         for (std::size_t u = 0; u < busy.size(); ++u) {
@@ -50,8 +50,9 @@ double together(const Invented& a, double n, const Invented& b, double m, double
     return best;
 }
 
-/// Pairs every operation with every unit's representative, as the experiment does; parts of equal length.
-UnitMap map_of(const std::vector<std::pair<std::string, Invented>>& operations, double issue_interval) {
+/// Pairs every operation with the representative of every unit, as the experiment does. Both parts of a pair take
+/// equally long alone.
+UnitMap map_of(const std::vector<std::pair<std::string, MadeUp>>& operations, double issue_interval) {
     UnitMap map;
     for (int pass = 0; pass < 2; ++pass)
         for (std::size_t row = 0; row < operations.size(); ++row) {
@@ -66,7 +67,7 @@ UnitMap map_of(const std::vector<std::pair<std::string, Invented>>& operations, 
     return map;
 }
 
-TEST(Units, MultiplicationOnTwoUnitsIsSharedByTheirRates) {
+TEST(FunctionalUnits, OperationOnEitherOfTwoUnitsIsSharedByTheirRates) {
     const auto map = map_of({{"sp", {{4, 0, 0}}}, {"sfu", {{0, 16, 0}}}, {"mul", {{4, 10, 0}, true}}}, 1);
     EXPECT_THAT(map.units(), SizeIs(2));
     const auto verdict = map.verdict(2);
@@ -76,7 +77,7 @@ TEST(Units, MultiplicationOnTwoUnitsIsSharedByTheirRates) {
     EXPECT_NEAR(map.pairs(2).at(1).share, 0.286, 0.02);
 }
 
-TEST(Units, AnIntegerUnitOfItsOwnIsFoundAndNamed) {
+TEST(FunctionalUnits, SeparateIntegerUnitIsFoundAndNamed) {
     const auto map = map_of(
         {{"sp", {{1, 0, 0}}}, {"int", {{0, 2, 0}}}, {"int", {{0, 2, 0}}}, {"sp", {{1, 0, 0}}}, {"sfu", {{0, 0, 8}}}},
         0.25);
@@ -87,22 +88,22 @@ TEST(Units, AnIntegerUnitOfItsOwnIsFoundAndNamed) {
     EXPECT_THAT(map.verdict(3).units, ElementsAre(0));
 }
 
-TEST(Units, AnOperationAtHalfRateBelongsToTheUnitThatItKeepsBusyTwiceAsLong) {
+TEST(FunctionalUnits, SlowOperationBelongsToTheUnitThatItOccupies) {
     const auto map = map_of({{"sp", {{4, 0, 0}}}, {"shift", {{8, 0, 0}}}, {"slow", {{40, 0, 0}}}}, 1);
     EXPECT_THAT(map.units(), SizeIs(1));
     EXPECT_EQ(map.verdict(1).use, UnitUse::single);
     EXPECT_EQ(map.verdict(2).use, UnitUse::single);
 }
 
-TEST(Units, SeveralInstructionsOnTwoUnitsNeedBoth) {
+TEST(FunctionalUnits, OperationOfSeveralInstructionsNeedsBothUnits) {
     const auto map = map_of({{"sp", {{4, 0, 0}}}, {"sfu", {{0, 16, 0}}}, {"sin", {{4, 16, 0}}}}, 2);
     EXPECT_EQ(map.verdict(2).use, UnitUse::all);
     EXPECT_THAT(map.verdict(2).units, ElementsAre(1, 0));
     EXPECT_NEAR(map.pairs(2).at(0).share, 0.25, 0.01);
 }
 
-TEST(Units, WhatFillsTheIssueSlotsHidesItsUnit) {
-    // Both could be issued every cycle only: one unit or two, the pair takes as long.
+TEST(FunctionalUnits, FullIssueSlotsHideTheUnit) {
+    // One instruction is issued per cycle, so the pair takes equally long on one unit and on two.
     const auto one = map_of({{"sp", {{1, 0, 0}}}, {"mul", {{1, 0, 0}}}}, 1);
     const auto two = map_of({{"sp", {{1, 0, 0}}}, {"mul", {{0, 1, 0}}}}, 1);
     for (const auto* map : {&one, &two}) {
@@ -111,24 +112,24 @@ TEST(Units, WhatFillsTheIssueSlotsHidesItsUnit) {
     }
 }
 
-TEST(Units, HalfTheIssueSlotsShowWhatAllOfThemHide) {
-    // A second kind at half rate runs beside the first up to the issue limit, on a unit of its own.
+TEST(FunctionalUnits, FreeIssueSlotsShowTheUnit) {
+    // An operation at half rate leaves issue slots free, so that a unit of its own shows.
     const auto map = map_of({{"sp", {{1, 0, 0}}}, {"int", {{0, 2, 0}}}}, 1);
     EXPECT_THAT(map.units(), SizeIs(2));
     const auto shared = map_of({{"sp", {{1, 0, 0}}}, {"int", {{2, 0, 0}}}}, 1);
     EXPECT_THAT(shared.units(), SizeIs(1));
 }
 
-TEST(Units, ErrorsOfAPercentChangeNothing) {
+TEST(FunctionalUnits, ErrorsOfAPercentDoNotMatter) {
     EXPECT_EQ(classify_unit_use({{0, interference({10, 10, 10.25, 5})}}).use, UnitUse::none);
     EXPECT_EQ(classify_unit_use({{0, interference({10, 10, 19.7, 5})}}).use, UnitUse::single);
 }
 
-TEST(Units, APartThatNoKnownUnitExplainsIsSaid) {
+TEST(FunctionalUnits, ReportsAShareThatNoKnownUnitExplains) {
     EXPECT_EQ(classify_unit_use({{0, {0.5, true}}, {1, {0.0, true}}}).use, UnitUse::unexplained);
 }
 
-TEST(Units, NamesThatAreTakenGetANumber) {
+TEST(FunctionalUnits, DuplicateNamesGetANumber) {
     UnitMap map;
     map.add_unit("int", 0);
     map.add_unit("int", 1);

@@ -5,25 +5,27 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <random>
 
 namespace gputomo::deduce {
 namespace {
 
-struct HiddenFile {
+/// The register file that a test simulates.
+struct TrueFile {
     int banks = 1;
     int ports = 1;
-    int window = 1;            ///< instructions whose reads even out
-    bool reuse_cache = false;  ///< the register that the instruction before had at the same place is not read again
-                               ///< where it was marked
+    int window = 1;            ///< instructions whose reads overlap
+    bool reuse_cache = false;  ///< slot 0 does not read a register again that the previous instruction marked there
 };
 
 using Code = std::vector<InstructionReads>;
 
-/// Instructions whose registers nobody chose, in half of the loops all even or all odd; one in four operands is marked
-/// and named again by the next instruction.
+/// Four instructions with random registers, all even or all odd if `one_sided`. If `marked`, one in four is marked in
+/// slot 0 and its register is read again by the next instruction.
 Code some_code(std::mt19937& random, int operands, bool one_sided, bool marked) {
     const auto side = static_cast<std::uint8_t>(random() % 2);
     Code code(4);
@@ -40,8 +42,9 @@ Code some_code(std::mt19937& random, int operands, bool one_sided, bool marked) 
     return code;
 }
 
-double turns_of(const Code& code, const HiddenFile& file) {
-    double turns = 0;
+/// Cycles per instruction if each bank reads `ports` registers per cycle and each window takes a cycle an instruction.
+double cycles_per_instruction(const Code& code, const TrueFile& file) {
+    double cycles = 0;
     for (std::size_t begin = 0; begin < code.size(); begin += static_cast<std::size_t>(file.window)) {
         std::map<int, int> reads{{0, 0}};
         const auto end = std::min(code.size(), begin + static_cast<std::size_t>(file.window));
@@ -53,27 +56,27 @@ double turns_of(const Code& code, const HiddenFile& file) {
             }
         int most = 0;
         for (const auto& [bank, count] : reads) most = std::max(most, count);
-        turns +=
+        cycles +=
             std::max(static_cast<double>(end - begin),
                      file.window == 1 ? std::max(1, (most + file.ports - 1) / file.ports) : double(most) / file.ports);
     }
-    return turns / static_cast<double>(code.size());
+    return cycles / static_cast<double>(code.size());
 }
 
-std::vector<OperandLoop> loops_on(const HiddenFile& file, double jitter) {
+std::vector<OperandLoop> loops_on(const TrueFile& file, double jitter) {
     std::mt19937 random(7);
     std::normal_distribution<double> error(0, 1);
     std::vector<OperandLoop> loops;
     for (int i = 0; i < 60; ++i) {
         auto code = some_code(random, 1 + i % 3, i % 2 == 0, file.reuse_cache);
-        const double cycles = 4 * turns_of(code, file) + jitter * error(random);
+        const double cycles = 4 * cycles_per_instruction(code, file) + jitter * error(random);
         loops.push_back({std::move(code), cycles});
     }
     return loops;
 }
 
-TEST(OperandBanks, AreThoseThatExplainTheTimes) {
-    for (const HiddenFile file : {HiddenFile{2, 1}, {4, 1}, {8, 1}, {3, 1}, {2, 2}, {1, 1}, {1, 2}}) {
+TEST(OperandBanks, FindsTheFileThatExplainsTheTimes) {
+    for (const TrueFile file : {TrueFile{2, 1}, {4, 1}, {8, 1}, {3, 1}, {2, 2}, {1, 1}, {1, 2}}) {
         const auto found = operand_banks(loops_on(file, 0.1));
         for (const auto& one : found.models) {
             EXPECT_EQ(one.banks, file.banks);
@@ -85,7 +88,7 @@ TEST(OperandBanks, AreThoseThatExplainTheTimes) {
     }
 }
 
-TEST(OperandBanks, AreFoundWhereReadsOfNeighboursEvenOutAndMarkedOperandsAreKept) {
+TEST(OperandBanks, FindsAveragedReadsAndAReuseCache) {
     for (const int banks : {2, 4})
         for (const bool keeps : {false, true}) {
             const auto found = operand_banks(loops_on({banks, 1, 4, keeps}, 0.05));
@@ -98,13 +101,13 @@ TEST(OperandBanks, AreFoundWhereReadsOfNeighboursEvenOutAndMarkedOperandsAreKept
         }
 }
 
-TEST(OperandBanks, KeepAMarkedOperandUntilItsPlaceIsReadFromTheSameBank) {
-    // Register 1 is named again two instructions later; between them its place has register 4, of the other of two
-    // banks, or 5.
-    const Code kept{{{0, 1, true}, {1, 3}}, {{0, 4}, {1, 5}}, {{0, 1}, {1, 7}}, {{0, 9}, {1, 11}}};
-    const Code lost{{{0, 1, true}, {1, 3}}, {{0, 5}, {1, 4}}, {{0, 1}, {1, 7}}, {{0, 9}, {1, 11}}};
+TEST(OperandBanks, ReuseCacheHoldsAnOperandUntilItsSlotReadsTheSameBank) {
+    // Two instructions later, slot 0 reads register 1 again. In between it reads register 4 of the other bank, or
+    // register 5 of the same bank.
+    const Code cached{{{0, 1, true}, {1, 3}}, {{0, 4}, {1, 5}}, {{0, 1}, {1, 7}}, {{0, 9}, {1, 11}}};
+    const Code evicted{{{0, 1, true}, {1, 3}}, {{0, 5}, {1, 4}}, {{0, 1}, {1, 7}}, {{0, 9}, {1, 11}}};
     const Code even{{{0, 1}, {1, 2}}, {{0, 4}, {1, 3}}, {{0, 6}, {1, 5}}, {{0, 8}, {1, 7}}};
-    const OperandLoop loops[] = {{kept, 6 / 4.0}, {lost, 7 / 4.0}, {even, 4 / 4.0}};
+    const OperandLoop loops[] = {{cached, 6 / 4.0}, {evicted, 7 / 4.0}, {even, 4 / 4.0}};
     const auto found = operand_banks(loops);
     const auto explains = [&](bool keeps) {
         return std::ranges::any_of(found.models, [&](const auto& file) {
@@ -116,18 +119,16 @@ TEST(OperandBanks, KeepAMarkedOperandUntilItsPlaceIsReadFromTheSameBank) {
     EXPECT_NEAR(found.explained, 1, 1e-9);
 }
 
-TEST(OperandBanks, AreNotSpokenOfWhereAllLoopsTakeAsLong) {
-    EXPECT_TRUE(operand_banks(loops_on({1, 3}, 0.01)).no_conflicts);
-}
+TEST(OperandBanks, EqualTimesMeanNoConflicts) { EXPECT_TRUE(operand_banks(loops_on({1, 3}, 0.01)).no_conflicts); }
 
-TEST(OperandBanks, AreNotBelievedOfTimesThatTheyDoNotExplain) {
+TEST(OperandBanks, ExplainsLittleOfRandomTimes) {
     auto loops = loops_on({1, 3}, 0.01);
     std::mt19937 random(3);
     for (auto& loop : loops) loop.cycles += static_cast<double>(random() % 4);
     EXPECT_LT(operand_banks(loops).explained, 0.5);
 }
 
-/// Three runs of an H200, as recorded.
+/// The loops of one of three recorded runs on an H200.
 std::vector<OperandLoop> recorded(const nlohmann::json& recording, std::size_t run) {
     std::vector<OperandLoop> loops;
     for (const auto& loop : recording.at("loops")) {
@@ -143,7 +144,7 @@ std::vector<OperandLoop> recorded(const nlohmann::json& recording, std::size_t r
     return loops;
 }
 
-TEST(OperandBanks, OfAnH200AreTwoOfOnePort) {
+TEST(OperandBanks, FindsTwoBanksOfOnePortOnAnH200) {
     std::ifstream file(GPUTOMO_SOURCE_DIR "/recordings/h200-operand-banks.json");
     const auto recording = nlohmann::json::parse(file);
     for (std::size_t run = 0; run < 3; ++run) {

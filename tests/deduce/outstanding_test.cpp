@@ -1,10 +1,7 @@
-// Queueing descriptions of outstanding loads: what they predict, and that the right one is found in data made by any of
-// them.
+// Queueing models of outstanding loads: what they predict, and that the model which made a surface is found again.
 #include "deduce/in_flight/outstanding_bound.hpp"
 #include "deduce/in_flight/outstanding_fit.hpp"
 #include "deduce/in_flight/outstanding_steps.hpp"
-#include "deduce/series/change_point.hpp"
-#include "deduce/series/gain_limit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +33,7 @@ TEST(OutstandingModelTest, PendingRequestTableCountsInstructions) {
     EXPECT_DOUBLE_EQ(model.predict({.threads = 450, .loads = 3}), 600) << "Fig. 10";
 }
 
-TEST(OutstandingModelTest, WarpWaitsForItsOwnOldestLoadAtItsLimit) {
+TEST(OutstandingModelTest, WarpAtItsLimitWaitsForItsOldestLoad) {
     const OutstandingModel model{.warp_loads = 4, .latency = 300, .spacing = 0, .issue = 0, .gap = 0};
     EXPECT_DOUBLE_EQ(model.predict({.threads = 64, .loads = 4}), 300);
     EXPECT_DOUBLE_EQ(model.predict({.threads = 64, .loads = 5}), 600);
@@ -54,7 +51,7 @@ std::vector<OutstandingPoint> surface_of(const OutstandingModel& model, int most
     return points;
 }
 
-TEST(OutstandingBoundTest, OneLatencyProvesThatAllWereUnderWay) {
+TEST(OutstandingBoundTest, OneLatencyProvesThatAllWereInFlight) {
     const OutstandingPoint points[] = {{{.threads = 32, .threads_per_line = 32}, 310},
                                        {{.threads = 32, .loads = 29, .threads_per_line = 32}, 590},
                                        {{.threads = 32, .loads = 30, .threads_per_line = 32}, 620}};
@@ -63,7 +60,7 @@ TEST(OutstandingBoundTest, OneLatencyProvesThatAllWereUnderWay) {
     EXPECT_EQ(outstanding_bound({}, OutstandingUnit::lines, 300).proven, 0);
 }
 
-TEST(OutstandingBoundTest, LittlesLawGivesWhatTheServerKeepsUnderWay) {
+TEST(OutstandingBoundTest, LittlesLawGivesWhatTheServerKeepsInFlight) {
     const OutstandingModel server{.overhead = 40, .latency = 300, .spacing = 0, .issue = 0, .gap = 0, .service = 1.25};
     const auto bound = outstanding_bound(surface_of(server, 2), OutstandingUnit::lines, 300);
     EXPECT_NEAR(bound.by_rate, 300 / 1.25, 1);
@@ -71,7 +68,8 @@ TEST(OutstandingBoundTest, LittlesLawGivesWhatTheServerKeepsUnderWay) {
     EXPECT_GE(bound.proven, 200);
 }
 
-/// Whatever fills up first, what is proven is no more than the table holds; the slope over its steps is not far off.
+/// The proven bound never exceeds the table, whatever fills up first. The estimate by rate, which averages over the
+/// table's steps, may exceed it by a quarter.
 TEST(OutstandingBoundTest, NeverExceedsATable) {
     for (int seed = 1; seed <= 40; ++seed) {
         const OutstandingModel model{.unit = seed % 2 == 0 ? OutstandingUnit::lines : OutstandingUnit::instructions,
@@ -95,7 +93,7 @@ struct Case {
 
 class FittedSurface : public testing::TestWithParam<Case> {};
 
-TEST_P(FittedSurface, FindsWhatTheTableCounts) {
+TEST_P(FittedSurface, FindsTheUnitAndSizeOfTheTable) {
     const OutstandingModel truth{.unit = GetParam().unit,
                                  .entries = GetParam().entries,
                                  .overhead = 90,
@@ -114,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(Units, FittedSurface,
                                          Case{OutstandingUnit::instructions, 37}, Case{OutstandingUnit::sectors, 205},
                                          Case{OutstandingUnit::threads, 500}));
 
-TEST(FitOutstanding, WithoutATableNoDescriptionIsMuchBetterThanNone) {
+TEST(FitOutstanding, ModelWithoutATableExplainsASurfaceWithoutOne) {
     const OutstandingModel truth{.overhead = 50, .latency = 400, .spacing = 1, .issue = 1, .gap = 4, .service = 0.3};
     const auto fits = fit_outstanding(surface_of(truth, 2), 0);
     const auto none = std::ranges::find(fits, OutstandingUnit::none, [](const auto& fit) { return fit.model.unit; });
@@ -132,7 +130,7 @@ TEST(FitWarpLoads, FindsTheLimitOfAWarp) {
     }
 }
 
-TEST(FitWarpLoads, ForgivesAccidentsAndSeesNoLimitInALine) {
+TEST(FitWarpLoads, SurvivesOutliersAndFindsNoLimitInALine) {
     std::vector<OutstandingPoint> points;
     const OutstandingModel truth{.warp_loads = 11, .overhead = 70, .latency = 420, .gap = 5};
     for (int loads = 1; loads <= 64; ++loads)
@@ -145,8 +143,8 @@ TEST(FitWarpLoads, ForgivesAccidentsAndSeesNoLimitInALine) {
     EXPECT_EQ(fit_warp_loads(points).limit, 0);
 }
 
-/// In the unit that fills up, all curves step at the same number, also with one slow access in twenty launches.
-TEST(VotesOfSteps, AreForTheUnitThatFillsUp) {
+/// In the unit that the table counts, all curves step at the same number, even if one launch in twenty is an outlier.
+TEST(StepVotes, FavourTheUnitThatTheTableCounts) {
     for (const auto& [unit, entries] :
          {std::pair{OutstandingUnit::lines, 71}, std::pair{OutstandingUnit::instructions, 37},
           std::pair{OutstandingUnit::sectors, 205}}) {
@@ -167,60 +165,15 @@ TEST(VotesOfSteps, AreForTheUnitThatFillsUp) {
     }
 }
 
-TEST(FirstStep, IsNoneOnALineAndNotTheLastValue) {
+TEST(FirstStep, IgnoresLinesAndOutliers) {
     const std::vector<double> x{1, 2, 3, 4, 5, 6, 7, 8};
     EXPECT_FALSE(first_step(x, std::vector<double>{100, 110, 120, 130, 140, 150, 160, 170}).has_value());
     EXPECT_FALSE(first_step(x, std::vector<double>{100, 110, 120, 130, 140, 150, 160, 2170}).has_value())
-        << "an accident";
+        << "the last value is an outlier";
     const auto step = first_step(x, std::vector<double>{100, 110, 2120, 130, 240, 250, 260, 270});
     ASSERT_TRUE(step.has_value());
     EXPECT_EQ(step->last_before, 4);
     EXPECT_EQ(step->first_after, 5);
-}
-
-TEST(GainLimit, IsWhereTheGainEndsToGrowWhateverComesThen) {
-    std::vector<double> sizes, collapsing, staying, scattered;
-    for (int i = 1; i <= 24; ++i) {
-        sizes.push_back(64.0 * i);
-        collapsing.push_back(i <= 12 ? 10.0 * i + i % 2 : -40 - i % 3);
-        staying.push_back(10.0 * std::min(i, 12) + i % 2);
-        scattered.push_back(i * 7919 % 101 - 50);
-    }
-    EXPECT_EQ(gain_limit(sizes, collapsing)->last, 768);
-    EXPECT_NEAR(gain_limit(sizes, staying)->last, 768, 64);
-    EXPECT_FALSE(gain_limit(sizes, scattered).has_value());
-    EXPECT_FALSE(gain_limit(sizes, sizes).has_value()) << "still growing";
-    EXPECT_FALSE(gain_limit(std::vector<double>{1, 2}, std::vector<double>{1, 2}).has_value());
-}
-
-TEST(BestStep, FindsAStepOnALine) {
-    std::vector<double> x, y;
-    for (int i = 0; i < 40; ++i) {
-        x.push_back(i);
-        y.push_back(3.0 * i + (i > 24 ? 50 : 0) + i % 3);
-    }
-    const auto step = best_step(x, y);
-    ASSERT_TRUE(step.has_value());
-    EXPECT_TRUE(step->significant);
-    EXPECT_EQ(step->last_before, 24);
-    EXPECT_NEAR(step->height, 50, 3);
-    for (int i = 0; i < 40; ++i) y[static_cast<std::size_t>(i)] = 3.0 * i + i % 3;
-    EXPECT_FALSE(best_step(x, y)->significant);
-    EXPECT_FALSE(best_step(std::vector<double>{1, 2}, std::vector<double>{1, 2}).has_value());
-}
-
-TEST(FirstJump, IsTheFirstStairOfAStaircase) {
-    std::vector<double> x, y;
-    for (int i = 0; i < 32; ++i) {
-        x.push_back(i + 1);
-        y.push_back(500 + 2.0 * i + 80.0 * (i / 5));
-    }
-    const auto jump = first_jump(x, y);
-    ASSERT_TRUE(jump.has_value());
-    EXPECT_TRUE(jump->significant);
-    EXPECT_EQ(jump->last_before, 5);
-    for (int i = 0; i < 32; ++i) y[static_cast<std::size_t>(i)] = 500 + 6.0 * i + i % 2;
-    EXPECT_FALSE(first_jump(x, y)->significant);
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t kSms = 30, kLines = 48;
 
-/// SMs and lines differ by up to 20 cycles each; SMs from `border` on are of the other partition, of lines every third.
+/// Draws latency maps. SMs and lines differ by up to 20 cycles each; SMs from `border` on and every third line belong
+/// to the other partition, which is `apart` cycles farther.
 class Maps {
 public:
     explicit Maps(std::size_t border, double apart, double noise = 1)
@@ -33,14 +34,14 @@ private:
     std::normal_distribution<double> noise_;
 };
 
-TEST(Partitions, OneWhereMeansOfSmsAndLinesExplainAll) {
+TEST(Partitions, FindsOneIfMeansOfSmsAndLinesExplainAll) {
     for (const double noise : {0.0, 1.0, 8.0}) {
         Maps maps(12, 0, noise);
         EXPECT_EQ(find_partitions(maps.draw(), maps.draw()).count, 1U) << noise;
     }
 }
 
-TEST(Partitions, TwoOfAnySizeAreFoundWithTheirMembers) {
+TEST(Partitions, FindsTwoOfAnySizeWithTheirMembers) {
     for (const std::size_t border : {4U, 15U, 26U}) {
         Maps maps(border, 31);
         const auto found = find_partitions(maps.draw(), maps.draw());
@@ -53,7 +54,7 @@ TEST(Partitions, TwoOfAnySizeAreFoundWithTheirMembers) {
     }
 }
 
-TEST(Partitions, DifferencesWithoutTwoGroupsDecideNothing) {
+TEST(Partitions, LeavesDifferencesWithoutTwoGroupsUndecided) {
     std::mt19937_64 random(3);
     std::normal_distribution<double> own(0, 15);
     LatencyMap map(kSms, std::vector<double>(kLines));
@@ -64,7 +65,7 @@ TEST(Partitions, DifferencesWithoutTwoGroupsDecideNothing) {
     EXPECT_FALSE(found.why.empty());
 }
 
-TEST(Partitions, MapsOfDifferentSizeAreRefused) {
+TEST(Partitions, RefusesMapsOfDifferentSize) {
     Maps maps(4, 0);
     auto shorter = maps.draw();
     shorter.pop_back();

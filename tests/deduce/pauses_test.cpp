@@ -1,10 +1,10 @@
-// Pauses of a memory, found in loads that are made up: every chain waits for its load and does other things for a
-// while.
+// Finds the pauses of a made-up memory. Each chain waits for its load, then does other things for a while.
 #include "deduce/memory/pauses.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <random>
 #include <stdexcept>
 #include <vector>
@@ -14,15 +14,15 @@ namespace {
 
 struct Memory {
     double latency = 300;
-    double interval = 0, pause = 0;  ///< cycles; no pauses where 0
+    double interval = 0, pause = 0;  ///< cycles; 0: no pauses
     double jitter = 0;               ///< standard deviation, cycles
-    double accidents = 0;            ///< part of the loads that take kAccident longer
-    double hits = 0;                 ///< part of the loads that a cache answers
-    bool irregular = false;          ///< pauses come at random, as often
+    double outliers = 0;             ///< share of the loads that take `kOutlier` cycles longer
+    double hits = 0;                 ///< share of the loads that a cache answers
+    bool irregular = false;          ///< pauses come at random, `interval` cycles apart on average
 };
 
 constexpr std::uint32_t kChains = 8;
-constexpr double kAccident = 400;
+constexpr double kOutlier = 400;
 
 std::vector<TimedLoad> loads_of(const Memory& memory, double span, std::uint64_t seed = 1) {
     std::mt19937_64 random(seed);
@@ -43,7 +43,7 @@ std::vector<TimedLoad> loads_of(const Memory& memory, double span, std::uint64_t
                 taken = memory.latency / 2;
             else if (next < pauses.size() && now >= pauses[next])
                 taken += pauses[next] + memory.pause - now;
-            if (share(random) < memory.accidents) taken += kAccident;
+            if (share(random) < memory.outliers) taken += kOutlier;
             loads.push_back({std::round(now), std::round(now + taken), chain});
             now += taken + 20 + 17.0 * chain;
         }
@@ -62,31 +62,31 @@ void expect_found(const Memory& memory, double span, double tolerance) {
     }
 }
 
-TEST(MemoryPauses, ShorterThanALatency) { expect_found({.interval = 8430, .pause = 225}, 2e6, 0.02); }
-TEST(MemoryPauses, LongerThanALatency) {
+TEST(MemoryPauses, FindsPausesShorterThanALatency) { expect_found({.interval = 8430, .pause = 225}, 2e6, 0.02); }
+TEST(MemoryPauses, FindsPausesLongerThanALatency) {
     expect_found({.latency = 700, .interval = 178'000, .pause = 1390}, 1e7, 0.03);
 }
-TEST(MemoryPauses, OfWhichMostChainsSeeNothing) { expect_found({.interval = 5000, .pause = 60}, 4e6, 0.05); }
-TEST(MemoryPauses, BesideJitter) {
+TEST(MemoryPauses, FindsPausesThatDelayFewChains) { expect_found({.interval = 5000, .pause = 60}, 4e6, 0.05); }
+TEST(MemoryPauses, FindsPausesAmongJitter) {
     expect_found({.latency = 700, .interval = 178'000, .pause = 1390, .jitter = 80}, 1e7, 0.06);
 }
-TEST(MemoryPauses, BesideAccidentsAndHits) {
-    expect_found({.interval = 20'000, .pause = 500, .jitter = 3, .accidents = 0.01, .hits = 0.15}, 4e6, 0.05);
+TEST(MemoryPauses, FindsPausesAmongOutliersAndCacheHits) {
+    expect_found({.interval = 20'000, .pause = 500, .jitter = 3, .outliers = 0.01, .hits = 0.15}, 4e6, 0.05);
 }
 
-TEST(MemoryPauses, NoneWhereNothingIsLate) {
+TEST(MemoryPauses, ReportsNoneIfNoLoadIsLate) {
     EXPECT_EQ(find_pauses(loads_of({}, 1e6)).verdict, MemoryPauses::Verdict::none);
     EXPECT_EQ(find_pauses(loads_of({.jitter = 30}, 1e6)).verdict, MemoryPauses::Verdict::none);
 }
 
-TEST(MemoryPauses, NoneWhereLoadsAreLateEachForItself) {
+TEST(MemoryPauses, ReportsNoneIfLoadsAreLateIndependently) {
     for (const std::uint64_t seed : {1, 2, 3}) {
-        const auto found = find_pauses(loads_of({.jitter = 5, .accidents = 0.02}, 2e6, seed));
+        const auto found = find_pauses(loads_of({.jitter = 5, .outliers = 0.02}, 2e6, seed));
         EXPECT_EQ(found.verdict, MemoryPauses::Verdict::none) << found.why;
     }
 }
 
-TEST(MemoryPauses, OpenWhereTheyComeAtRandom) {
+TEST(MemoryPauses, LeavesIrregularPausesOpen) {
     for (const std::uint64_t seed : {1, 2, 3}) {
         const auto found = find_pauses(loads_of({.interval = 20'000, .pause = 500, .irregular = true}, 2e6, seed));
         EXPECT_EQ(found.verdict, MemoryPauses::Verdict::open) << found.why;
@@ -94,7 +94,7 @@ TEST(MemoryPauses, OpenWhereTheyComeAtRandom) {
     }
 }
 
-TEST(MemoryPauses, OfOneChainNothingCanBeSaid) {
+TEST(MemoryPauses, RefusesASingleChain) {
     EXPECT_THROW((void)find_pauses({}), std::invalid_argument);
     const std::vector<TimedLoad> one{{0, 300, 0}, {320, 620, 0}};
     EXPECT_THROW((void)find_pauses(one), std::invalid_argument);

@@ -11,18 +11,20 @@ namespace {
 
 using Curve = std::map<int, double>;  // cycles by requests
 
-/// Rates of the two halves of the upper part of a curve agree this well where time grows in proportion.
+/// A slope is steady if the slower half of a curve's upper part has at least this share of the faster half's rate.
+/// Chosen by hand: a smaller share accepts curves that still bend, whose slope overstates the requests in flight.
 constexpr double kSteady = 0.85;
 
-/// Requests per cycle from one point to a later one: what launches take at their beginning and end cancels. 0 where
-/// time does not grow.
+/// Requests per cycle from one point to a later one. The difference cancels what every launch takes at its start and
+/// end. 0 where time does not grow.
 double rate_between(const Curve& curve, int from, int to) {
     const auto first = curve.lower_bound(from), last = curve.lower_bound(to);
     if (first->first == last->first || last->second <= first->second) return 0;
     return (last->first - first->first) / (last->second - first->second);
 }
 
-/// Of the larger three quarters of a curve; 0 where they are not of one slope, or are too few points to say.
+/// Requests per cycle in the upper three quarters of a curve. Returns 0 if their slope is not steady, or if the curve
+/// has too few points to compare two halves.
 double steady_rate(const Curve& curve) {
     constexpr std::size_t kFewest = 8;
     if (curve.size() < kFewest) return 0;
@@ -36,7 +38,7 @@ double steady_rate(const Curve& curve) {
 OutstandingBound outstanding_bound(std::span<const OutstandingPoint> points, OutstandingUnit unit, double latency) {
     OutstandingBound bound;
     std::map<std::tuple<int, int, int, int, int>, Curve>
-        curves;  // of more and more threads, and of more and more loads
+        curves;  // by (threads, loads, pattern); the coordinate that a curve sweeps is 0 in its key
     for (const auto& [launch, cycles] : points) {
         const int requests = units_of(launch, unit);
         const double rounds = std::max(1.0, std::floor(cycles / latency));
@@ -47,8 +49,8 @@ OutstandingBound outstanding_bound(std::span<const OutstandingPoint> points, Out
             cycles;
     }
     for (const auto& [pattern, curve] : curves) {
-        // While all of a launch is under way at once it finishes in one latency, whatever its size: a rate says nothing
-        // then.
+        // A launch whose requests are all in flight together ends after one latency, whatever its size. Its rate
+        // therefore bounds nothing until the launch lasts two latencies.
         if (curve.rbegin()->second > 2 * latency) bound.by_rate = std::max(bound.by_rate, steady_rate(curve) * latency);
     }
     return bound;

@@ -1,4 +1,4 @@
-// What a surface of latencies proves where no table filled up: that so many requests were under way at once.
+// A lower bound on the requests in flight, from a surface of latencies in which no table filled up.
 #pragma once
 
 #include "deduce/in_flight/outstanding_model.hpp"
@@ -7,19 +7,18 @@
 
 namespace gputomo::deduce {
 
-/// Requests that were under way at once; whatever keeps track of them has at least as many places.
+/// Requests that were in flight at the same time. The structure that tracks them has at least this many entries.
 struct OutstandingBound {
-    /// Proven by single launches: with E places, n requests come in ceil(n / E) rounds, each of which lasts a latency
-    /// at least.
+    /// Proven by single launches: with E entries, n requests take at least ceil(n / E) latencies.
     int proven = 0;
-    /// Little's law: requests finished per cycle where more of them take proportionally longer, times the latency of
-    /// one of them alone. An estimate: a table that fills makes steps, and a slope of few steps is off by a part of
-    /// one. 0 where no slope is steady.
+    /// Estimate by Little's law: the steady throughput in requests per cycle, times the latency of a lone request.
+    /// A table that fills makes steps, so a slope over few steps is off by a fraction of one step. 0 where no curve
+    /// has a steady slope.
     double by_rate = 0;
 };
 
-/// `latency`: cycles from a request to its data, of the fastest, without what the measurement itself takes. Nothing is
-/// proven without points.
+/// `latency`: cycles from a request to its data for the fastest request, measurement overhead subtracted. Without
+/// points both bounds are 0.
 [[nodiscard]] OutstandingBound outstanding_bound(std::span<const OutstandingPoint> points, OutstandingUnit unit,
                                                  double latency);
 

@@ -5,42 +5,53 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <future>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace gputomo::deduce {
 namespace {
 
-/// Tables that the search tries first differ by this factor.
-constexpr double kCoarse = 1.05;
-constexpr int kFewestEntries = 4;
-/// Numbers of entries tried on either side of the best so far, at last.
-constexpr int kFineSteps = 20;
-/// Points of a curve that the search for times looks at, the ends included.
-constexpr std::size_t kThinned = 6;
-/// It leaves out launches of more requests than this, where a curve has smaller ones: they cost most and tell least.
-constexpr int kSmallLaunch = 512;
-/// Times are searched by steps of these shares of themselves, or of the latency.
-constexpr double kSteps[] = {0.3, 0.1, 0.03, 0.01};
-constexpr int kRounds = 2;
-/// Moves of one time in one direction with one step.
-constexpr int kMoves = 6;
-constexpr std::size_t kKept = 3;
-/// Latencies tried first, as shares of the fastest measurement; the rest is the measurement's own.
-constexpr double kLatencyShares[] = {0.6, 0.75, 0.9};
-/// Of the most loads tried, a limit is at most this share: fewer loads beyond it show no step.
-constexpr double kSeenBeyond = 0.85;
-/// Entries that explain the surface this much worse than the best are possible too; the share is of the error, the
-/// other of the latencies.
-constexpr double kNearlyAsWell = 1.02;
-constexpr double kSurelyWorse = 1e-4;
+// The numbers below steer the search. They are chosen by hand as a compromise between its time and its accuracy, which
+// the tests check on made-up surfaces.
 
-/// A point that is further off than this share of itself is one of the slow accesses that every launch of many has, and
-/// tells nothing.
-constexpr double kFarOff = 0.3;
+/// Ratio of neighbouring table sizes in the coarse search. A larger ratio can step over the best size, which the fine
+/// search covers only within 1.5 coarse steps.
+constexpr double kCoarse = 1.05;
+/// The smallest table of the coarse search.
+constexpr int kFewestEntries = 4;
+/// The fine search tries about this many sizes on either side of the best coarse one, or every size if they are fewer.
+constexpr int kFineSteps = 20;
+/// Points of each curve, both ends included, that the search for times evaluates.
+constexpr std::size_t kThinned = 6;
+/// The search for times leaves out launches of more lines than this if a curve has smaller ones: they take the most
+/// computation and constrain the times least.
+constexpr int kSmallLaunch = 512;
+/// Step sizes of the search for a time, as shares of that time (of 4 cycles at least), tried from coarse to fine.
+constexpr double kSteps[] = {0.3, 0.1, 0.03, 0.01};
+/// Passes over all step sizes and times.
+constexpr int kRounds = 2;
+/// Most moves of one time in one direction with one step size.
+constexpr int kMoves = 6;
+/// Candidates that the coarse search passes on.
+constexpr std::size_t kKept = 3;
+/// Starting values of the latency, as shares of the fastest measurement; the rest of it starts as overhead.
+constexpr double kLatencyShares[] = {0.6, 0.75, 0.9};
+/// A warp's limit is believed only up to this share of the most loads tried. Above it, too few launches lie beyond the
+/// limit to show a step.
+constexpr double kMaxLimitShare = 0.85;
+/// The interval of entries holds those whose error exceeds the smallest by at most this factor, or by at most
+/// `kErrorTie` (a share of the latencies). Larger values widen the reported interval.
+constexpr double kErrorRatio = 1.02;
+constexpr double kErrorTie = 1e-4;
+
+/// A residual counts at most as this share of its measurement. Every launch of many requests has a slow access now and
+/// then, and such an outlier must not pull the fit.
+constexpr double kResidualCap = 0.3;
 
 using Times = double OutstandingModel::*;
 constexpr Times kTimes[] = {
@@ -65,7 +76,8 @@ Curves curves_of(std::span<const OutstandingPoint> points) {
     return curves;
 }
 
-/// Every curve has the same weight, so that a finely swept one doesn't outvote the others.
+/// Picks up to `most` points of each curve. All curves have the same weight, so that a finely swept one does not
+/// outvote the others.
 std::vector<Weighted> weighted(const Curves& curves, std::size_t most) {
     std::vector<Weighted> all;
     for (const auto& [curve, points] : curves) {
@@ -84,18 +96,18 @@ std::vector<Weighted> weighted(const Curves& curves, std::size_t most) {
     return all;
 }
 
-/// Or more than `enough`, where it is more.
+/// OutstandingFit::error of the model. Once the sum exceeds `enough`, the partial sum is returned.
 double error_of(const OutstandingModel& model, const std::vector<Weighted>& points,
                 double enough = std::numeric_limits<double>::infinity()) {
     double error = 0;
     for (const auto& [point, weight] : points) {
-        error += weight * std::min(std::abs(model.predict(point.launch) - point.cycles), kFarOff * point.cycles);
+        error += weight * std::min(std::abs(model.predict(point.launch) - point.cycles), kResidualCap * point.cycles);
         if (error > enough) break;
     }
     return error;
 }
 
-/// Latency and overhead can stand for each other in what is not saturated.
+/// Moves the same time from latency to overhead or back: unsaturated launches show only their sum.
 void move_together(OutstandingFit& fit, double size, const std::vector<Weighted>& points) {
     for (const double direction : {size, -size}) {
         OutstandingModel tried = fit.model;
@@ -107,9 +119,9 @@ void move_together(OutstandingFit& fit, double size, const std::vector<Weighted>
     }
 }
 
-/// Moves one time while that helps.
+/// Moves one time as long as the error falls.
 void move(OutstandingFit& fit, Times time, double step, const std::vector<Weighted>& points) {
-    // Short times move in cycles, long ones in shares of themselves.
+    // The lower bound of four cycles lets times near 0 move too.
     const double size = step * std::max(fit.model.*time, 4.0);
     for (const double direction : {size, -size}) {
         for (int moves = 0; moves < kMoves; ++moves) {
@@ -124,7 +136,7 @@ void move(OutstandingFit& fit, Times time, double step, const std::vector<Weight
     move_together(fit, size, points);
 }
 
-/// Finds the times that explain the points best.
+/// Coordinate descent over the times of the model.
 void tune(OutstandingFit& fit, const std::vector<Weighted>& points) {
     fit.error = error_of(fit.model, points);
     for (int round = 0; round < kRounds; ++round)
@@ -147,7 +159,7 @@ public:
         }
     }
 
-    /// `about`: entries that something else speaks for; 0 where nothing does.
+    /// The best model whose table counts `unit`. `about`: a number of entries to start from as well; 0 for none.
     OutstandingFit fit(OutstandingUnit unit, int about) const {
         std::vector<OutstandingFit> candidates;
         for (const double share : kLatencyShares) {
@@ -174,7 +186,7 @@ public:
         }
         for (auto& candidate : candidates) tune(candidate, thin_);
         keep_best(candidates);
-        // With times that fit, other entries may fit better; twice, because they then ask for other times.
+        // Better times may call for other entries, and those for other times again: two rounds of both.
         for (int round = 0; round < 2 && unit != OutstandingUnit::none; ++round) {
             candidates.resize(1);
             candidates.front() = best_entries(candidates.front().model, coarse_entries(unit), thin_);
@@ -184,7 +196,7 @@ public:
         return candidates.front();
     }
 
-    /// The same with the times of another description to start from, if that is better.
+    /// Repeats a fit from the times of another model, and returns the better of the two.
     [[nodiscard]] OutstandingFit again(const OutstandingFit& fit, const OutstandingModel& times, int about) const {
         OutstandingFit best = fit;
         for (const int entries : {fit.model.entries, about}) {
@@ -199,14 +211,14 @@ public:
         return best;
     }
 
-    /// Every number of entries near the one found, on all points; those that are nearly as good make the interval.
+    /// Tries the sizes near the fitted one on all points. Those with nearly the smallest error form the interval.
     [[nodiscard]] OutstandingFit fine_entries(OutstandingModel model) const {
         if (model.unit == OutstandingUnit::none) return {model, error_of(model, all_), 0, 0};
-        const int reach = std::max(2, static_cast<int>(model.entries * (kCoarse - 1) * 1.5));
-        const int step = std::max(1, reach / kFineSteps);
+        const int span = std::max(2, static_cast<int>(model.entries * (kCoarse - 1) * 1.5));
+        const int step = std::max(1, span / kFineSteps);
         std::vector<std::pair<int, double>> errors;
-        const int last = model.entries + reach;
-        for (int entries = std::max(1, model.entries - reach); entries <= last; entries += step) {
+        const int last = model.entries + span;
+        for (int entries = std::max(1, model.entries - span); entries <= last; entries += step) {
             model.entries = entries;
             errors.emplace_back(entries, error_of(model, all_));
         }
@@ -215,7 +227,7 @@ public:
         model.entries = best->first;
         OutstandingFit fit{model, best->second, best->first, best->first};
         for (const auto& [entries, error] : errors) {
-            if (error > kNearlyAsWell * best->second && error > best->second + kSurelyWorse) continue;
+            if (error > kErrorRatio * best->second && error > best->second + kErrorTie) continue;
             fit.least_entries = std::min(fit.least_entries, entries);
             fit.most_entries = std::max(fit.most_entries, entries);
         }
@@ -261,8 +273,8 @@ private:
 
 }  // namespace
 
-/// With a limit, the loads of one warp come in groups of as many; each group waits for the one before, the loads of a
-/// group only for their turn.
+/// A warp with a limit issues its loads in groups of that size, and each group waits for the one before. The time
+/// against the number of loads is then a staircase whose stairs are as wide as the limit.
 WarpLoadsFit fit_warp_loads(std::span<const OutstandingPoint> points) {
     std::vector<double> all, loads, cycles;
     for (const auto& point : points) all.push_back(point.cycles);
@@ -276,14 +288,14 @@ WarpLoadsFit fit_warp_loads(std::span<const OutstandingPoint> points) {
     const double mean = std::accumulate(cycles.begin(), cycles.end(), 0.0) / static_cast<double>(cycles.size());
     fit.error = stairs->error / mean;
     fit.error_without = stairs->error_of_line / mean;
-    if (stairs->significant && stairs->width <= kSeenBeyond * fit.most) fit.limit = stairs->width;
+    if (stairs->significant && stairs->width <= kMaxLimitShare * fit.most) fit.limit = stairs->width;
     return fit;
 }
 
 namespace {
 int middle(const StepVotes& votes) { return (votes.least_entries + votes.most_entries) / 2; }
 
-/// Each on a thread of its own: together they take seconds of a scan in which the GPU waits.
+/// Runs the fits on threads of their own. One after the other they would take seconds of a scan in which the GPU idles.
 template <class Fit>
 std::vector<OutstandingFit> each_at_once(std::size_t count, const Fit& fit) {
     std::vector<std::future<OutstandingFit>> running;
@@ -304,14 +316,14 @@ std::vector<OutstandingFit> fit_outstanding(std::span<const OutstandingPoint> al
     std::vector<Start> starts(1);
     for (const auto& one : step_votes(points)) starts.push_back({one.unit, middle(one)});
     auto fits = each_at_once(starts.size(), [&](std::size_t i) { return fitter.fit(starts[i].unit, starts[i].about); });
-    // Times that serve one description well may serve the others, which were stuck with worse ones.
+    // The times of the best model may suit the others, whose search may have ended in a local minimum.
     const auto times = std::ranges::min_element(fits, {}, &OutstandingFit::error)->model;
     fits = each_at_once(starts.size(), [&](std::size_t i) { return fitter.again(fits[i], times, starts[i].about); });
     const auto sort = [&] {
         std::stable_sort(fits.begin(), fits.end(), [](const auto& a, const auto& b) { return a.error < b.error; });
     };
     sort();
-    // The two best are compared with all points and every number of entries.
+    // The two best models decide, so only they are refined over all points and neighbouring sizes.
     std::ranges::copy(each_at_once(2, [&](std::size_t i) { return fitter.fine_entries(fits[i].model); }), fits.begin());
     sort();
     return fits;

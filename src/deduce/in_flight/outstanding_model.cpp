@@ -31,12 +31,12 @@ int units_of_warp(const OutstandingLaunch& launch, OutstandingUnit unit, int act
     return 0;
 }
 
-/// Places that are given back in the order in which they were taken.
+/// A table of outstanding requests whose entries are released in the order in which they were taken.
 class Table {
 public:
     explicit Table(int entries) : released_(static_cast<std::size_t>(std::max(entries, 0)), 0) {}
     [[nodiscard]] bool unlimited() const { return released_.empty(); }
-    /// When the next place is free.
+    /// The cycle at which the next entry is free.
     [[nodiscard]] double free_at() const { return released_.empty() ? 0 : released_[next_]; }
     void take_until(double when) {
         if (released_.empty()) return;
@@ -49,14 +49,14 @@ private:
     std::size_t next_ = 0;
 };
 
-/// Units of each line of a full warp.
+/// Entries that each line of a full warp occupies.
 int units_of_line(const OutstandingLaunch& launch, OutstandingUnit unit) {
     return std::max(1, units_of_warp(launch, unit, launch.active_lanes) / lines_of(launch, launch.active_lanes));
 }
 
-/// Requests that the table holds: instructions, or lines with all their units. A table that the whole launch fits into
-/// is as good as none.
-int places(const OutstandingModel& model, const OutstandingLaunch& launch) {
+/// Requests that the table holds: instructions, or lines with all their entries. 0, which stands for no limit, if the
+/// whole launch fits.
+int table_capacity(const OutstandingModel& model, const OutstandingLaunch& launch) {
     if (model.unit == OutstandingUnit::none || model.entries >= units_of(launch, model.unit)) return 0;
     return model.unit == OutstandingUnit::instructions ? model.entries
                                                        : std::max(1, model.entries / units_of_line(launch, model.unit));
@@ -64,14 +64,14 @@ int places(const OutstandingModel& model, const OutstandingLaunch& launch) {
 
 struct Warp {
     double next = 0;             ///< earliest issue of its next load
-    double there = 0;            ///< when the data of all its loads so far are there
-    std::vector<double> done{};  ///< completion of each load, where their number is limited
+    double there = 0;            ///< when the data of all its loads so far have arrived
+    std::vector<double> done{};  ///< completion of each load; kept only if a warp's loads in flight are limited
 };
 
 class Run {
 public:
     Run(const OutstandingModel& model, const OutstandingLaunch& launch)
-        : model_(model), launch_(launch), table_(places(model, launch)) {
+        : model_(model), launch_(launch), table_(table_capacity(model, launch)) {
         warps_.resize(static_cast<std::size_t>(divided(launch.threads, kWarp)));
     }
 
@@ -83,17 +83,17 @@ public:
     }
 
 private:
-    /// Warps go on in the order in which their data are there, and share the issue slots.
+    /// Warps resume in the order in which their data arrive, and share the issue slots.
     [[nodiscard]] double end() const {
         std::vector<double> there;
         there.reserve(warps_.size());
         for (const auto& warp : warps_) there.push_back(warp.there);
         std::sort(there.begin(), there.end());
-        const double turn = model_.warp_resume + launch_.loads * model_.load_resume;
-        double turns = 0, latest = 0;
+        const double resume = model_.warp_resume + launch_.loads * model_.load_resume;
+        double issued = 0, latest = 0;
         for (const double data : there) {
-            turns = std::max(turns, data) + turn;
-            latest = std::max({latest, turns, data + launch_.loads * model_.use_latency});
+            issued = std::max(issued, data) + resume;
+            latest = std::max({latest, issued, data + launch_.loads * model_.use_latency});
         }
         return latest;
     }
@@ -103,7 +103,7 @@ private:
         const auto before = warp.done.size();
         if (model_.warp_loads > 0 && before >= static_cast<std::size_t>(model_.warp_loads))
             at = std::max(at, warp.done[before - static_cast<std::size_t>(model_.warp_loads)]);
-        // A warp that waits for its own loads doesn't keep others from issuing.
+        // A warp that waits for its own loads does not block the issue of other warps.
         issued_ = std::max(issued_ + model_.issue, warp.next);
         const int lines = lines_of(launch_, active);
         warp.next = at + std::max(model_.gap, (lines - 1) * model_.spacing);
@@ -112,7 +112,8 @@ private:
         if (model_.warp_loads > 0) warp.done.push_back(done);
     }
 
-    /// Lines, sectors and threads go on as they find room, an instruction as a whole.
+    /// Cycle at which the last of the lines is served. An instruction that occupies one entry waits for it as a whole;
+    /// lines, sectors and threads proceed one by one as entries become free.
     double serve(int lines, double at) {
         const bool whole = model_.unit == OutstandingUnit::instructions;
         if (whole) at = std::max(at, table_.free_at());
@@ -130,7 +131,8 @@ private:
         return done;
     }
 
-    /// The last of the lines is served last: behind all others, from when the first came or from when it came itself.
+    /// Completion of the last of `lines` that nothing but the server delays: it waits for the service of all the others
+    /// and for its own arrival.
     double serve_all(int lines, double at) {
         server_ = std::max(std::max(server_, at) + lines * model_.service,
                            at + (lines - 1) * model_.spacing + model_.service);

@@ -1,5 +1,4 @@
-// A small queueing description of how an SM keeps track of the accesses that it has under way (Lashgar 2015, section
-// 2).
+// A small queueing model of how an SM tracks its outstanding memory requests (Lashgar 2015, section 2).
 #pragma once
 
 #include <cstdint>
@@ -8,24 +7,23 @@
 
 namespace gputomo::deduce {
 
-/// What takes one place in the table of outstanding requests, and so what saturation follows.
+/// What occupies one entry of the table of outstanding requests.
 enum class OutstandingUnit : std::uint8_t {
-    none,          ///< there is no limit within reach
-    threads,       ///< each thread's access on its own
-    sectors,       ///< each 32-byte piece of memory (a bound on bytes)
-    lines,         ///< each distinct line of an instruction: status holding registers (MSHR)
+    none,          ///< no table fills up within the surface
+    threads,       ///< each thread's access
+    sectors,       ///< each 32-byte sector (a limit on bytes in flight)
+    lines,         ///< each distinct line of an instruction: miss status holding registers (MSHRs)
     instructions,  ///< each warp's memory instruction: a pending request table (PRT)
 };
 [[nodiscard]] std::string_view name_of(OutstandingUnit unit);
 
-/// One launch of a block: `loads` loads of each thread that loads at all, of which `share` neighbours ask for one line,
-/// each for one of `sectors` sectors of it in turn.
+/// One launch of a block. Every active thread issues `loads` loads.
 struct OutstandingLaunch {
     int threads = 0;
     int loads = 1;
-    int threads_per_line = 1;
-    int sectors_per_line = 1;
-    int active_lanes = 32;  ///< threads of each warp that load, the first ones
+    int threads_per_line = 1;  ///< neighbouring threads that load from one line
+    int sectors_per_line = 1;  ///< sectors of the line that these threads ask for in turn
+    int active_lanes = 32;     ///< threads of each warp that load, counted from lane 0
 };
 
 struct OutstandingPoint {
@@ -33,24 +31,23 @@ struct OutstandingPoint {
     double cycles = 0;
 };
 
-/// Lines, sectors, threads or instructions that the launch asks for in all.
+/// Entries that the whole launch needs if each `unit` occupies one.
 [[nodiscard]] int units_of(const OutstandingLaunch& launch, OutstandingUnit unit);
 
-/// All times in cycles.
+/// All times are in cycles.
 struct OutstandingModel {
     OutstandingUnit unit = OutstandingUnit::none;
-    int entries = 0;         ///< of the table, for the whole SM
-    int warp_loads = 0;      ///< loads of one warp under way; 0: no limit
+    int entries = 0;         ///< of the table that the whole SM shares
+    int warp_loads = 0;      ///< most loads of one warp in flight; 0: no limit
     double overhead = 0;     ///< of the measurement itself
     double latency = 0;      ///< of one access
     double spacing = 1;      ///< between the requests of one instruction: memory issue and write-back serialisation
     double issue = 1;        ///< between the instructions of different warps
     double gap = 1;          ///< between two loads of one warp
-    double service = 0;      ///< each line's time in whatever serves all requests of the SM one after the other
-    double use_latency = 0;  ///< from a warp's last data to its end, for each of its loads: what waits for them is
-                             ///< issued one after the other
-    double warp_resume = 0;  ///< of the issue slots of all warps, that each warp takes after its data came ...
-    double load_resume = 0;  ///< ... and each of its loads
+    double service = 0;      ///< of one line at the server that takes the SM's requests one after the other
+    double use_latency = 0;  ///< from a warp's last data to its end, per load: the loads' consumers issue in order
+    double warp_resume = 0;  ///< issue time, shared by all warps, that a warp takes once its data are there
+    double load_resume = 0;  ///< the further issue time that it takes for each of its loads
 
     [[nodiscard]] double predict(const OutstandingLaunch& launch) const;
 };

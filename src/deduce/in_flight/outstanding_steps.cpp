@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -11,21 +12,25 @@
 namespace gputomo::deduce {
 namespace {
 
-/// Times of larger launches that are smaller by more than this share show that a launch met an accident.
-constexpr double kAccident = 0.03;
-/// A step is this many times what the curve mostly rises by, this large against its first value, and at least so much
-/// of its largest rise.
+/// A launch is an outlier if a larger one is faster by more than this share. A smaller value drops launches for mere
+/// jitter, a larger one lets a slow access pass as a step. Chosen by hand.
+constexpr double kOutlier = 0.03;
+/// A step rises by at least `kUsualRises` times the curve's median rise, by `kShareOfFirst` of its first value, and by
+/// `kShareOfLargest` of its largest rise. Chosen by hand: smaller values take jitter for a step, larger ones miss the
+/// low first step of a curve whose later steps are higher.
 constexpr double kUsualRises = 2.5, kShareOfFirst = 0.06, kShareOfLargest = 0.5;
-/// Points of a curve without which nothing is said of it.
+/// A curve with fewer points is ignored: the median of its rises would say too little about what is usual.
 constexpr std::size_t kFewest = 6;
-/// Points are so close to each other that a table makes the last one no slower than this many times the one before.
-constexpr double kTwice = 1.6;
-/// A curve that shows no step contradicts a table that it would fill so many times.
+/// The last point of a curve is an outlier if it takes more than this many times its predecessor. Neighbouring points
+/// lie close together, so even a table that fills between them adds less.
+constexpr double kLastOutlier = 1.6;
+/// A curve without a step contradicts a table that it would overfill by more than this factor. Nearer to 1, a step that
+/// lies just at a curve's end, and does not show yet, would count against the right table.
 constexpr double kFarBeyond = 1.25;
 
 using Curve = std::vector<OutstandingPoint>;
 
-/// Points of each curve by threads.
+/// The points of each curve in ascending order of threads. Its key: loads, threads and sectors per line, active lanes.
 std::map<std::tuple<int, int, int, int>, Curve> curves_of(std::span<const OutstandingPoint> points) {
     std::map<std::tuple<int, int, int, int>, Curve> curves;
     for (const auto& point : points)
@@ -43,7 +48,7 @@ std::vector<double> cycles_of(const Curve& curve) {
     return cycles;
 }
 
-/// The values before and after the first step; nothing where there is none.
+/// Indices of the values before and after the first step; nullopt if there is none.
 std::optional<std::array<std::size_t, 2>> first_rise(std::span<const double> cycles) {
     const auto kept = without_outliers(cycles);
     if (kept.size() < kFewest) return std::nullopt;
@@ -62,7 +67,7 @@ std::optional<std::array<std::size_t, 2>> first_rise(std::span<const double> cyc
     return std::array{kept[before], kept[before + 1]};
 }
 
-/// In one unit: between which numbers of entries the table of a curve lies.
+/// The table sizes, in one unit, that explain a curve's first step.
 struct Bounds {
     int least = 1;
     int most = std::numeric_limits<int>::max();
@@ -91,12 +96,13 @@ std::vector<std::size_t> without_outliers(std::span<const double> cycles) {
     std::vector<std::size_t> kept;
     double later = std::numeric_limits<double>::infinity();
     for (std::size_t i = cycles.size(); i-- > 0;) {
-        if (cycles[i] <= (1 + kAccident) * later) kept.push_back(i);
+        if (cycles[i] <= (1 + kOutlier) * later) kept.push_back(i);
         later = std::min(later, cycles[i]);
     }
     std::ranges::reverse(kept);
-    // No later value speaks for the last ones; of those, a far slower one than the others is an accident too.
-    while (kept.size() >= kFewest && cycles[kept.back()] > kTwice * cycles[kept[kept.size() - 2]]) kept.pop_back();
+    // The last launch has no larger one to compare it with, so it is compared with its predecessor.
+    while (kept.size() >= kFewest && cycles[kept.back()] > kLastOutlier * cycles[kept[kept.size() - 2]])
+        kept.pop_back();
     return kept;
 }
 

@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 namespace gputomo::deduce {
 namespace {
 
-/// Limits that are tried: from just above the largest throughput to three times it, closer together where latency
-/// depends on them most.
+/// The grid of limits c, in units of the largest throughput. Its lower end must lie above 1, where the formula has its
+/// pole. At the upper end, latency is nearly linear in throughput and a larger c would change the fit little.
 constexpr double kNearest = 1.0005, kFarthest = 3;
+/// Grid points, spaced geometrically in c - 1: latency depends on c most strongly near the pole.
 constexpr int kLimits = 600;
-/// A fit is as good as the best one where its squared error is larger by less than this share for each sample beyond
-/// the three coefficients (twice the standard error of a coefficient, squared).
+/// The intervals hold the fits whose squared error is at most 1 + kAsGood / (samples - 3) times the smallest: two
+/// standard errors of a coefficient, squared.
 constexpr double kAsGood = 4;
 
 struct Line {
@@ -38,7 +40,7 @@ Line line_at(double limit, std::span<const LoadedLatency> samples) {
 }  // namespace
 
 std::optional<ContentionFit> fit_contention(std::span<const LoadedLatency> samples) {
-    constexpr std::size_t kLeast = 4;
+    constexpr std::size_t kLeast = 4;  // one more than there are coefficients
     if (samples.size() < kLeast) return std::nullopt;
     const double largest = std::ranges::max(samples, {}, &LoadedLatency::throughput).throughput;
     std::vector<Line> lines;

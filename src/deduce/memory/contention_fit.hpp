@@ -1,4 +1,4 @@
-// Mean latency of memory accesses against throughput: a + b x / (c - x) (Volkov 2016, 6.4).
+// Fits the mean memory latency against throughput x by a + b x / (c - x) (Volkov 2016, 6.4).
 #pragma once
 
 #include <array>
@@ -7,23 +7,23 @@
 
 namespace gputomo::deduce {
 
-/// One occupancy: what all accesses together attained, and what one of them took.
+/// A measurement at one occupancy.
 struct LoadedLatency {
-    double throughput = 0;
-    double latency = 0;
+    double throughput = 0;  ///< of all accesses together, in any unit: `c` has the same
+    double latency = 0;     ///< mean of an access, in any unit: `a` and `b` have the same
 };
 
 struct ContentionFit {
     struct Coefficient {
         double value = 0;
-        std::array<double, 2> interval{};  ///< of fits whose error is not much larger than the smallest
+        std::array<double, 2> interval{};  ///< its range over the fits whose error is not much larger than the smallest
     };
     Coefficient a, b, c;
-    double largest_error = 0;  ///< of the latencies, relative: how well the form holds
+    double largest_error = 0;  ///< largest relative error of a latency: how well the formula holds
 };
 
-/// Least squares of relative errors; for each c the other two follow. nullopt for fewer than four samples or where
-/// latency does not grow.
+/// Least squares of the relative errors over a grid of c, for each of which a and b follow by linear regression.
+/// Returns nullopt for fewer than four samples, and if latency does not grow with throughput.
 [[nodiscard]] std::optional<ContentionFit> fit_contention(std::span<const LoadedLatency> samples);
 
 }  // namespace gputomo::deduce

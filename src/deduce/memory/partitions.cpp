@@ -11,17 +11,19 @@
 namespace gputomo::deduce {
 namespace {
 
-/// Cycles: differences that a single partition may show.
+/// Root mean square residual, in cycles and beyond noise, that a single partition may have. Chosen by hand: two
+/// partitions whose latencies differ by hardly more are reported as one.
 constexpr double kEven = 1.5;
-/// Two partitions explain this share of what is left unexplained by means.
+/// Two partitions must explain this share of the mean square residual; below it the answer is left undecided.
 constexpr double kExplained = 0.5;
+/// Power iterations, more than enough: two partitions make one singular value far larger than the others.
 constexpr int kIterations = 64;
 
 void check(const LatencyMap& map, std::size_t rows, std::size_t columns) {
     if (map.empty() || map.front().empty() || map.size() != rows)
-        throw std::invalid_argument("find_partitions: maps of different or no size");
+        throw std::invalid_argument("find_partitions: the maps are empty or have different numbers of rows");
     for (const auto& row : map)
-        if (row.size() != columns) throw std::invalid_argument("find_partitions: rows of different length");
+        if (row.size() != columns) throw std::invalid_argument("find_partitions: rows have different lengths");
 }
 
 LatencyMap mean_of(const LatencyMap& a, const LatencyMap& b) {
@@ -31,7 +33,7 @@ LatencyMap mean_of(const LatencyMap& a, const LatencyMap& b) {
     return mean;
 }
 
-/// Less the means of rows and of columns.
+/// Residuals: each value less the mean of its row and the mean of its column.
 LatencyMap centred(LatencyMap map) {
     const std::size_t rows = map.size(), columns = map.front().size();
     std::vector<double> of_row(rows, 0), of_column(columns, 0);
@@ -54,14 +56,13 @@ double mean_square(const LatencyMap& map) {
     return sum / static_cast<double>(map.size() * map.front().size());
 }
 
-/// The product of a number for each row and one for each column that comes closest: power iteration, the columns'
-/// numbers of length 1.
+/// The best rank-1 approximation of a map: the outer product of `rows` and `columns`, of which `columns` is normalised.
 struct Product {
     std::vector<double> rows, columns;
 };
 
-Product closest_product(const LatencyMap& map) {
-    // Starts with the row that differs most: it is surely not at right angles to what is looked for.
+Product rank_one_approximation(const LatencyMap& map) {
+    // The iteration starts from the row of the largest norm, which cannot be orthogonal to the solution.
     const auto square = [](const std::vector<double>& row) {
         double sum = 0;
         for (const double value : row) sum += value * value;
@@ -104,12 +105,12 @@ Partitions find_partitions(const LatencyMap& first, const LatencyMap& second) {
     Partitions found;
     if (total <= noise + kEven * kEven) {
         found.count = 1;
-        found.why = fmt::format("what SM and line leave unexplained is {:.2g} cycles, noise {:.2g}", std::sqrt(total),
-                                std::sqrt(noise));
+        found.why = fmt::format("residuals of {:.2g} cycles after the means of SMs and lines, of which noise is {:.2g}",
+                                std::sqrt(total), std::sqrt(noise));
         return found;
     }
-    const auto product = closest_product(left);
-    // The other way round of what is slow: SMs and lines of one partition have less than the mean.
+    const auto product = rank_one_approximation(left);
+    // An SM is nearer to the lines of its own partition, so their residuals are negative: one of the signs is inverted.
     found.of_sm = signs(product.rows);
     found.of_line = signs(product.columns);
     found.of_line.flip();
@@ -124,9 +125,10 @@ Partitions find_partitions(const LatencyMap& first, const LatencyMap& second) {
         for (std::size_t j = 0; j < rest[i].size(); ++j)
             rest[i][j] = mean[i][j] - (found.of_sm[i] == found.of_line[j] ? 0 : found.far - found.near);
     const double explained = 1 - mean_square(centred(rest)) / total;
-    found.why = fmt::format("two groups of {} and {} SMs explain {:.0f}% of {:.3g} cycles: {:.0f} near, {:.0f} far",
-                            std::ranges::count(found.of_sm, false), std::ranges::count(found.of_sm, true),
-                            100 * explained, std::sqrt(total), found.near, found.far);
+    found.why =
+        fmt::format("groups of {} and {} SMs explain {:.0f}% of residuals of {:.3g} cycles: {:.0f} near, {:.0f} far",
+                    std::ranges::count(found.of_sm, false), std::ranges::count(found.of_sm, true), 100 * explained,
+                    std::sqrt(total), found.near, found.far);
     if (explained >= kExplained) found.count = 2;
     return found;
 }

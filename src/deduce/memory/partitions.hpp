@@ -1,4 +1,4 @@
-// Partitions of a cache: each serves a part of the lines, and some SMs sooner than others.
+// Finds the partitions of a cache: each serves a share of the lines, and is nearer to some SMs than to others.
 #pragma once
 
 #include <cstddef>
@@ -7,19 +7,20 @@
 
 namespace gputomo::deduce {
 
-/// Cycles by SM and line; all rows of one length.
+/// Hit latency in cycles by SM (row) and line (column). All rows have the same length.
 using LatencyMap = std::vector<std::vector<double>>;
 
 struct Partitions {
-    std::size_t count = 0;             ///< 0: undecided
-    double near = 0, far = 0;          ///< cycles; medians of an SM's own partition and of the other
-    std::vector<bool> of_sm, of_line;  ///< which of two
-    std::string why;                   ///< what was seen
+    std::size_t count = 0;             ///< 1 or 2; 0: undecided
+    double near = 0, far = 0;          ///< median cycles of hits in the SM's own partition and in the other one
+    std::vector<bool> of_sm, of_line;  ///< the partition of each SM and of each line, if there are two
+    std::string why;                   ///< what the verdict rests on, for the report
 };
 
-/// From two maps of the same SMs and lines, measured one after the other: what differs between them is noise. What the
-/// mean of an SM and the mean of a line leave unexplained is nothing for one partition; for two it has one sign where
-/// SM and line are of the same, the other where not. Throws std::invalid_argument for maps of different or no size.
+/// Takes two maps of the same SMs and lines, measured one after the other, whose difference is noise.
+/// A residual is a latency less its SM's mean and its line's mean. With one partition all residuals are noise; with
+/// two, their sign says whether SM and line belong to the same partition. Throws std::invalid_argument for empty maps
+/// and for maps of different sizes.
 [[nodiscard]] Partitions find_partitions(const LatencyMap& first, const LatencyMap& second);
 
 }  // namespace gputomo::deduce

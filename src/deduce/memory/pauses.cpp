@@ -15,36 +15,44 @@
 namespace gputomo::deduce {
 namespace {
 
-/// A load is late where it takes longer than the median by this part of it and by so many times what nine in ten are
-/// within.
+// The numbers below are chosen by hand; the tests check them on made-up memories with jitter, outliers and cache hits.
+
+/// A load is late if its latency exceeds the median by `kLate` of the median, and by `kBeyondSpread` times the distance
+/// from the median to the quantile `kMost`. Smaller values let jitter pass for delays, larger ones hide short pauses.
 constexpr double kLate = 0.05, kBeyondSpread = 3, kMost = 0.9;
-/// Loads that are released together wait for each other: the first quarter of them tells when that was, beside the
-/// first quarter of other loads' latencies, those of hits in a cache (less than this part of the median) apart.
-constexpr double kFirst = 0.25, kNoHit = 0.75;
-/// Late loads that end within this part of the median latency of each other were released together.
+/// Loads that a pause releases together then queue for each other, so only the first of them date its end. This
+/// quantile of their completions counts, less the same quantile of the latencies of undelayed loads.
+constexpr double kFirst = 0.25;
+/// A latency below this share of the median is a cache hit: it says nothing about the memory.
+constexpr double kNoHit = 0.75;
+/// Late loads were released together if their completions follow each other within this share of the median latency.
 constexpr double kTogether = 0.25;
-/// Stalls that it takes to know an interval, and to say that there are none.
-constexpr std::size_t kFewestStalls = 6, kMostByChance = 3;
-/// From stall to stall: how far from a multiple of the interval, as a part of it, and how many of them have to be one.
+/// An interval needs at least this many stalls.
+constexpr std::size_t kFewestStalls = 6;
+/// "No pauses" needs fewer stalls of many chains than this, and at most this many times the random coincidences in all.
+constexpr std::size_t kMostAtRandom = 3;
+/// A time between stalls is a multiple of the interval if it is off by at most `kOffMultiple` intervals. Regular
+/// pauses need a share of `kRegular` of these times to be multiples.
 constexpr double kOffMultiple = 0.1, kRegular = 0.8;
-/// Pauses that left no trace between two stalls, and multiples of the interval that the median of times may be.
-constexpr int kMostMissed = 5, kMultiples = 4;
-/// Loads that began before the end of a stall: how far back, of the longest delay, and from where on a delay is more
-/// than scatter.
+/// Pauses that no load met leave a longer time between stalls. Times beyond `kMaxMultiple` intervals are ignored,
+/// and the median of the times may be up to `kMaxMedianMultiple` intervals.
+constexpr int kMaxMultiple = 5, kMaxMedianMultiple = 4;
+/// Witnesses of a pause's length began at most `kFartherBack` longest delays before its end, and at least `kSurely`
+/// late thresholds before it. A load that began later is delayed by no more than scatter.
 constexpr double kFartherBack = 2, kSurely = 2;
-/// Loads that may do otherwise than at the best length of a pause.
-constexpr std::int64_t kAlmostAsFew = 3;
-/// Standard deviations to either side.
+/// Lengths of a pause that misclassify at most this many loads more than the best one make its interval.
+constexpr std::int64_t kMoreMisclassified = 3;
+/// Standard errors to either side of the interval between pauses that are reported.
 constexpr double kDeviations = 2;
 
 struct LateLoad {
-    double end = 0, late = 0;
+    double end = 0, delay = 0;  ///< cycles; the delay is beyond the median latency
     std::uint32_t chain = 0;
 };
 
 struct Group {
     Stall stall;
-    double released = 0;  ///< end of the pause, by its loads
+    double released = 0;  ///< cycle at which the pause ended, by the first of its loads
 };
 
 std::vector<double> latencies_of(std::span<const TimedLoad> loads) {
@@ -66,13 +74,14 @@ std::vector<LateLoad> late_loads(std::span<const TimedLoad> loads, const std::ve
     return late;
 }
 
-/// Of those that are no hits.
+/// Latency of a load that nothing delays, cache hits left out.
 double quick_latency(std::vector<double> latencies, double median) {
     std::erase_if(latencies, [&](double latency) { return latency < kNoHit * median; });
     return quantile(std::move(latencies), kFirst);
 }
 
-/// Late loads of two chains or more that ended together, where other loads take `latency`.
+/// Late loads of at least two chains that ended within `together` cycles of each other. `latency`: cycles of a load
+/// that nothing delays.
 std::vector<Group> groups_of(const std::vector<LateLoad>& late, double together, double latency) {
     std::vector<Group> groups;
     for (std::size_t from = 0, to = 0; from < late.size(); from = to) {
@@ -82,7 +91,7 @@ std::vector<Group> groups_of(const std::vector<LateLoad>& late, double together,
         for (to = from; to < late.size() && (to == from || late[to].end - late[to - 1].end <= together); ++to) {
             chains.insert(late[to].chain);
             ends.push_back(late[to].end);
-            group.stall.longest_delay = std::max(group.stall.longest_delay, late[to].late);
+            group.stall.longest_delay = std::max(group.stall.longest_delay, late[to].delay);
         }
         if (chains.size() < 2) continue;
         group.stall.end = quantile(std::move(ends), kFirst);
@@ -95,17 +104,17 @@ std::vector<Group> groups_of(const std::vector<LateLoad>& late, double together,
 
 struct Interval {
     double cycles = 0, low = 0, high = 0;
-    double regular = 0;  ///< part of the times between stalls
+    double regular = 0;  ///< share of the times between stalls that are multiples of it
 };
 
-/// Between the stalls `times`, taken for so long.
+/// Refines `interval` with those of the `times` between stalls that are multiples of it.
 Interval fitted(const std::vector<double>& times, double interval) {
     std::vector<double> single;
     double sum = 0;
     int intervals = 0;
     for (const double time : times) {
         const double multiple = std::round(time / interval);
-        if (multiple < 1 || multiple > kMostMissed || std::abs(time / interval - multiple) > kOffMultiple) continue;
+        if (multiple < 1 || multiple > kMaxMultiple || std::abs(time / interval - multiple) > kOffMultiple) continue;
         single.push_back(time / multiple);
         sum += time;
         intervals += static_cast<int>(multiple);
@@ -116,18 +125,18 @@ Interval fitted(const std::vector<double>& times, double interval) {
     double squares = 0;
     for (const double each : single) squares += (each - fit.cycles) * (each - fit.cycles);
     const auto count = static_cast<double>(single.size());
-    const double reach = kDeviations * std::sqrt(squares / count / count);
-    fit.low = fit.cycles - reach, fit.high = fit.cycles + reach;
+    const double margin = kDeviations * std::sqrt(squares / count / count);
+    fit.low = fit.cycles - margin, fit.high = fit.cycles + margin;
     return fit;
 }
 
-/// The longest interval that explains the times between stalls.
+/// The longest interval of which enough times between stalls are multiples. nullopt if there is none.
 std::optional<Interval> interval_of(const std::vector<Group>& groups) {
     if (groups.size() < kFewestStalls) return std::nullopt;
     std::vector<double> times;
     for (std::size_t i = 1; i < groups.size(); ++i) times.push_back(groups[i].stall.end - groups[i - 1].stall.end);
     const double middle = median(times);
-    for (int part = 1; part <= kMultiples; ++part) {
+    for (int part = 1; part <= kMaxMedianMultiple; ++part) {
         const auto coarse = fitted(times, middle / part);
         if (coarse.regular < kRegular) continue;
         return fitted(times, coarse.cycles);
@@ -135,14 +144,14 @@ std::optional<Interval> interval_of(const std::vector<Group>& groups) {
     return std::nullopt;
 }
 
-/// A load that began so long before the end of a stall, and whether it had to wait for it.
+/// A load that began before a pause ended.
 struct Witness {
-    double before = 0;
-    bool waited = false;
+    double before = 0;    ///< cycles from its start to the end of the pause
+    bool waited = false;  ///< whether it completed only after the end of the pause
 };
 
-/// Of loads that came before the end of a stall, less a latency, those wait that came after the pause had begun, and no
-/// others.
+/// The loads that began shortly before each pause ended, in ascending order of `before`. Those that began after the
+/// pause did have waited, and the others have not.
 std::vector<Witness> witnesses_of(std::vector<TimedLoad> loads, const std::vector<Group>& groups,
                                   const MemoryPauses& found) {
     double longest = 0;
@@ -161,10 +170,10 @@ std::vector<Witness> witnesses_of(std::vector<TimedLoad> loads, const std::vecto
     return witnesses;
 }
 
-/// The length at which fewest loads did otherwise, and those at which hardly more did.
+/// Sets the duration that misclassifies the fewest witnesses, and the range that misclassifies hardly more.
 void add_time(std::span<const TimedLoad> loads, const std::vector<Group>& groups, MemoryPauses& found) {
     const auto witnesses = witnesses_of({loads.begin(), loads.end()}, groups, found);
-    // Otherwise than they should do in a pause that began between a witness and the next one farther back.
+    // wrong[i]: witnesses misclassified if the pause began between witnesses i - 1 and i.
     std::vector<std::int64_t> wrong{std::ranges::count_if(witnesses, &Witness::waited)};
     for (const auto& witness : witnesses) wrong.push_back(wrong.back() + (witness.waited ? -1 : 1));
     const std::int64_t fewest = std::ranges::min(wrong);
@@ -181,13 +190,13 @@ void add_time(std::span<const TimedLoad> loads, const std::vector<Group>& groups
             1;
         return std::pair(first > 0 ? back(first - 1) : found.late_threshold, back(last));
     };
-    const auto best = range(fewest), likely = range(fewest + kAlmostAsFew);
+    const auto best = range(fewest), likely = range(fewest + kMoreMisclassified);
     found.duration = (best.first + best.second) / 2;
     found.duration_low = likely.first, found.duration_high = likely.second;
 }
 
-/// Groups that loads make which are late each for a reason of its own.
-double by_chance(const std::vector<LateLoad>& late, double together, double span) {
+/// Expected groups among loads that are late independently of each other: pairs that end within `together` cycles.
+double groups_at_random(const std::vector<LateLoad>& late, double together, double span) {
     const auto count = static_cast<double>(late.size());
     return count * count * together / std::max(span, 1.0);
 }
@@ -211,7 +220,8 @@ MemoryPauses find_pauses(std::span<const TimedLoad> loads) {
     const auto keep_stalls = [&] {
         for (const auto& group : groups) found.stalls.push_back(group.stall);
     };
-    // Stalls of many chains first: of pauses as long as a latency all have to wait, by accident hardly ever three.
+    // Stalls of many chains come first: a pause as long as a latency delays all chains, while three chains hardly ever
+    // coincide at random.
     const std::size_t all = groups.size();
     for (const std::size_t least : {chains.size() / 2, chains.size() / 4, std::size_t{2}}) {
         if (least < 2) continue;
@@ -223,21 +233,21 @@ MemoryPauses find_pauses(std::span<const TimedLoad> loads) {
         found.verdict = MemoryPauses::Verdict::regular;
         found.interval = interval->cycles, found.interval_low = interval->low, found.interval_high = interval->high;
         add_time(loads, groups, found);
-        found.why =
-            fmt::format("{} stalls of {} chains or more, {:.0f}% of the times between them multiples of one interval",
-                        groups.size(), least, 100 * interval->regular);
+        found.why = fmt::format(
+            "{} stalls of at least {} chains; {:.0f}% of the times between them are multiples of one interval",
+            groups.size(), least, 100 * interval->regular);
         keep_stalls();
         return found;
     }
-    const double chance = by_chance(late, together, found.span);
+    const double random = groups_at_random(late, together, found.span);
     const auto strong = static_cast<std::size_t>(std::ranges::count_if(
         groups, [&](const Group& group) { return group.stall.chains >= std::max<std::size_t>(3, chains.size() / 2); }));
     const bool none =
-        strong < kMostByChance && static_cast<double>(all) <= static_cast<double>(kMostByChance) * (1 + chance);
+        strong < kMostAtRandom && static_cast<double>(all) <= static_cast<double>(kMostAtRandom) * (1 + random);
     found.verdict = none ? MemoryPauses::Verdict::none : MemoryPauses::Verdict::open;
     found.why = fmt::format(
-        "{} times loads of several chains came more than {:.0f} cycles late at once, {:.1f} would by chance", all,
-        found.late_threshold, chance);
+        "{} times loads of several chains came more than {:.0f} cycles late at once, {:.1f} would at random", all,
+        found.late_threshold, random);
     keep_stalls();
     return found;
 }

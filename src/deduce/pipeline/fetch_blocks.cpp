@@ -1,13 +1,15 @@
 #include "deduce/pipeline/fetch_blocks.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace gputomo::deduce {
 namespace {
 
-/// More instructions than the largest line holds.
+/// Instructions of the largest block that is tried, more than any known instruction cache line holds.
 constexpr std::uint64_t kMostInstructions = 64;
 
+/// Samples that blocks of `size` bytes explain, with the start of the blocks that explains most.
 std::size_t explained_by(const std::vector<FetchSample>& places, std::uint64_t size, std::uint64_t unit) {
     std::size_t best = 0;
     for (std::uint64_t first = 0; first < size; first += unit) {
@@ -18,9 +20,11 @@ std::size_t explained_by(const std::vector<FetchSample>& places, std::uint64_t s
     return best;
 }
 
-/// Waits that say nothing together, and the share of them that may be accidents.
+/// With fewer waits no block is reported: a few random places may share an alignment.
 constexpr std::size_t kFewestWaits = 16;
-constexpr double kAccidents = 0.03;
+/// Share of the waits that may lie elsewhere than at the start of a block: delays of another cause. A share of 0.5 or
+/// more would accept blocks of twice the size. Chosen by hand.
+constexpr double kOutliers = 0.03;
 
 }  // namespace
 
@@ -31,8 +35,8 @@ std::uint64_t largest_block_of_waits(std::span<const FetchSample> places, std::u
     if (waits.size() < kFewestWaits) return 0;
     std::uint64_t block = 0;
     for (std::uint64_t size = 2 * unit; size <= kMostInstructions * unit; size *= 2) {
-        const auto at_begin = std::ranges::count_if(waits, [size](std::uint64_t offset) { return offset % size == 0; });
-        if (static_cast<double>(at_begin) < (1 - kAccidents) * static_cast<double>(waits.size())) break;
+        const auto at_start = std::ranges::count_if(waits, [size](std::uint64_t offset) { return offset % size == 0; });
+        if (static_cast<double>(at_start) < (1 - kOutliers) * static_cast<double>(waits.size())) break;
         block = size;
     }
     return block;
@@ -56,7 +60,8 @@ FetchBlocks fetch_blocks(std::span<const std::vector<FetchSample>> kernels, std:
         }
         if (explained == found.explained) found.sizes.push_back(size);
     }
-    // Large blocks say that hardly any place waits, which a few accidents don't contradict.
+    // Large blocks predict that hardly any instruction is waited for. They explain most samples of any kernel, so they
+    // count only if they explain half of the waits too.
     if (found.explained < others + (waits + 1) / 2) found.sizes.clear();
     return found;
 }

@@ -1,21 +1,24 @@
 #include "deduce/pipeline/functional_units.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gputomo::deduce {
 namespace {
 
-/// Rates are known to a percent or two, a share is a difference of two of them, and warps that queue for two units lose
-/// some slots of both (0.14 was seen of an H200's MUFU beside FADD): below this a share is noise.
+/// A smaller share is noise. It is a difference of two rates that are known to a percent or two. Warps that queue
+/// for two units also lose issue slots of both: an H200's MUFU beside FADD shows 0.14.
 constexpr double kUsed = 0.18;
+/// From this share on, a unit limits the operation alone, and a sum of shares explains all of its throughput. It is
+/// below 1 by the same noise.
 constexpr double kWhole = 0.85;
-/// Beside a unit that an operation fills, another one shows only above this: warps that queue for the one come late to
-/// the other, the more so the longer an operation holds its unit (a fifth was seen with 16 warps and operations of 150
-/// cycles).
+/// A second unit counts only above this share if a first one limits the operation. Warps that queue for the first come
+/// late to the second, the more so the longer an operation occupies its unit. With 16 warps and operations of 150
+/// cycles, 0.2 was seen.
 constexpr double kAlsoUsed = 0.22;
-/// Where both taking turns is slower than issuing both by less than this part of the shorter one, errors of a percent
-/// decide.
-constexpr double kLeastVisible = 0.15;
+/// A share is measurable if taking turns is slower than issuing both by at least this share of the shorter time. With
+/// less, errors of a percent decide.
+constexpr double kLeastMeasurable = 0.15;
 
 }  // namespace
 
@@ -23,9 +26,9 @@ Interference interference(const PairTiming& timing) {
     const double turns = timing.first + timing.second;
     const double beside = std::max({timing.first, timing.second, std::min(timing.issue, turns)});
     const double shorter = std::min(timing.first, timing.second);
-    // What was faster than issue seemed to allow shows that it allows more.
+    // A pair that is faster than the known issue limit shows that more can be issued.
     const double floor = std::min(beside, std::max({timing.first, timing.second, timing.together}));
-    if (turns - floor < kLeastVisible * shorter) return {0, false};
+    if (turns - floor < kLeastMeasurable * shorter) return {0, false};
     return {std::clamp((timing.together - floor) / (turns - floor), 0.0, 1.0), true};
 }
 

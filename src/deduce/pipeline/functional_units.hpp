@@ -1,4 +1,4 @@
-// Which unit executes an operation: from how pairs of operations get in each other's way.
+// Finds which functional unit executes an operation, from how much pairs of operations slow each other down.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,22 @@
 
 namespace gputomo::deduce {
 
-/// Two operations, each of which alone would take some time for its part of the work, and both together.
+/// Times in cycles of a loop that interleaves independent instructions of two operations.
 struct PairTiming {
-    double first = 0;  ///< cycles for the first one's part alone
-    double second = 0;
-    double together = 0;  ///< cycles for both, interleaved and independent
+    double first = 0;     ///< for the first operation's instructions alone
+    double second = 0;    ///< for the second operation's instructions alone
+    double together = 0;  ///< for both
     double issue = 0;     ///< fewest cycles in which the instructions of both can be issued, as far as is known
 };
 
-/// How much of the first operation's rate comes from the unit that the second one occupies: 0 they run beside each
-/// other, 1 they take turns. With parts of equal length, an operation that can go to units A and B at rates a and b
-/// shows a / (a + b) and b / (a + b); one that needs several units for each time shows the part of its time that it
-/// keeps each of them busy, and 1 at the one that limits it.
+/// The share of the first operation's throughput that comes from the unit of the second: 0 if they overlap fully, 1 if
+/// they take turns.
+/// If both take equally long alone, an operation that either of two units executes, at rates a and b, shows a / (a + b)
+/// and b / (a + b). One that needs several units at once shows the share of its time for which it occupies each of
+/// them, and 1 for the unit that limits it.
 struct Interference {
     double share = 0;
-    bool measurable = true;  ///< false where issuing both takes as long as executing them one after the other
+    bool measurable = true;  ///< false if issuing both takes as long as executing them in turns
 };
 [[nodiscard]] Interference interference(const PairTiming& timing);
 
@@ -31,10 +32,10 @@ struct Interference {
 enum class UnitUse {
     single,         ///< one unit executes it
     alternatives,   ///< any of several
-    all,            ///< each time all of them: several machine instructions
-    issue_limited,  ///< one that the issue limit hides; no other is in its way
-    unexplained,    ///< part of its rate comes from none of the known units
-    none,           ///< none of the known units is in its way
+    all,            ///< all of several units: a sequence of machine instructions
+    issue_limited,  ///< overlaps with all units but those for which the issue limit hides interference
+    unexplained,    ///< a share of its throughput comes from no known unit
+    none,           ///< overlaps fully with every known unit
 };
 
 struct UnitVerdict {
@@ -43,21 +44,20 @@ struct UnitVerdict {
     double total = 0;                ///< sum of the shares
 };
 
-/// From the interference with the representative of each unit, by the unit's number.
+/// Classifies an operation by its interference with the representative of each unit; the key is the unit's index.
 [[nodiscard]] UnitVerdict classify_unit_use(const std::map<std::size_t, Interference>& by_unit);
 
-/// Builds up the units of an SM: each new one is represented by the first operation that no known unit is in the way
-/// of.
+/// Collects the units of an SM. Each is represented by the first operation that overlaps with all units known before.
 class UnitMap {
 public:
     struct Unit {
         std::string name;
-        std::size_t representative = 0;  ///< operation
+        std::size_t representative = 0;  ///< index of an operation
     };
-    /// The unit with whose representative an operation should be paired next; nothing when all were tried.
+    /// The unit whose representative the operation should be paired with next; nullopt once all units were tried.
     [[nodiscard]] std::optional<std::size_t> next(std::size_t operation) const;
     void add(std::size_t operation, std::size_t unit, const Interference& found);
-    /// A name that is taken gets a number.
+    /// Adds a unit and returns its index. A name that is taken gets a number.
     std::size_t add_unit(const std::string& name, std::size_t representative);
     [[nodiscard]] UnitVerdict verdict(std::size_t operation) const;
     [[nodiscard]] const std::vector<Unit>& units() const { return units_; }

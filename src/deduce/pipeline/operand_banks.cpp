@@ -1,6 +1,7 @@
 #include "deduce/pipeline/operand_banks.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <ranges>
@@ -10,15 +11,17 @@
 namespace gputomo::deduce {
 namespace {
 
+/// The largest register file that is tried. More banks or ports would be reported as "not explained".
 constexpr int kMostBanks = 16, kMostPorts = 2;
-/// Times that differ by less are alike: what loops and clocks leave.
+/// Loops whose times differ by less than this share have no conflicts: loop overhead and clock resolution explain the
+/// difference. A larger share would miss conflicts of a slow instruction. Chosen by hand.
 constexpr double kAlike = 0.03;
-/// Files that explain so much less of the variance are no worse.
+/// Models that explain less of the variance by at most this much are not distinguished from the best one.
 constexpr double kTie = 0.02;
 
 using Bank = int;
 
-/// Which registers each instruction of a loop has to read once the loop has been through before, by their banks.
+/// Registers that each instruction reads from each bank in the second pass of a loop, when the reuse cache is filled.
 class BankReads {
 public:
     BankReads(const OperandLoop& loop, const RegisterFileModel& file) : file_(file) {
@@ -53,11 +56,11 @@ private:
     std::vector<std::map<Bank, int>> reads_;
 };
 
-/// Further turns at the busiest bank, mean of the loop's instructions.
-double turns_of(const OperandLoop& loop, const RegisterFileModel& file) {
+/// Mean extra reads per instruction at the busiest bank: cycles of conflicts if a bank reads once per cycle.
+double conflicts_of(const OperandLoop& loop, const RegisterFileModel& file) {
     const BankReads reads(loop, file);
     const auto instructions = static_cast<double>(std::max<std::size_t>(1, loop.instructions.size()));
-    double turns = 0;
+    double conflicts = 0;
     std::map<Bank, int> all;
     for (const auto& own : reads.each()) {
         int most = 0;
@@ -65,9 +68,9 @@ double turns_of(const OperandLoop& loop, const RegisterFileModel& file) {
             all[bank] += count;
             most = std::max(most, count);
         }
-        turns += std::max(0, (most + file.ports - 1) / file.ports - 1);
+        conflicts += std::max(0, (most + file.ports - 1) / file.ports - 1);
     }
-    if (!file.averaged) return turns / instructions;
+    if (!file.averaged) return conflicts / instructions;
     const int most = all.empty() ? 0 : std::ranges::max(all | std::views::values);
     return std::max(0.0, most / (instructions * file.ports) - 1);
 }
@@ -78,12 +81,12 @@ struct Fit {
     double slope = 0;
 };
 
-/// Least squares of cycles against turns.
+/// Linear regression of the cycles on the conflicts.
 Fit fit(std::span<const OperandLoop> loops, const RegisterFileModel& file) {
     const auto n = static_cast<double>(loops.size());
     double sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
     for (const auto& loop : loops) {
-        const double x = turns_of(loop, file), y = loop.cycles;
+        const double x = conflicts_of(loop, file), y = loop.cycles;
         sx += x, sy += y, sxx += x * x, sxy += x * y, syy += y * y;
     }
     const double xx = sxx - sx * sx / n, xy = sxy - sx * sy / n, yy = syy - sy * sy / n;

@@ -1,6 +1,7 @@
-// Banks of the register file, from how long instructions with different operands take.
+// Finds the banks of the register file from the time of instructions with different operand registers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -8,41 +9,41 @@
 namespace gputomo::deduce {
 
 struct OperandRead {
-    int slot = 0;             ///< place among the instruction's operands
+    int slot = 0;             ///< position among the instruction's operands
     std::uint8_t number = 0;  ///< of the register
-    bool reuse = false;       ///< marked by the compiler to be kept at its place for later instructions
+    bool reuse = false;       ///< the compiler marked it for the operand reuse cache
 };
 using InstructionReads = std::vector<OperandRead>;
 
-/// A loop of instructions that each read these registers.
+/// A timed loop.
 struct OperandLoop {
     std::vector<InstructionReads> instructions;
-    double cycles = 0;  ///< of one instruction
+    double cycles = 0;  ///< per instruction
 };
 
-/// Registers that different operands of the instruction name.
+/// Number of distinct registers that the instruction reads.
 [[nodiscard]] std::size_t different_registers(const InstructionReads& reads);
 
-/// Registers dealt to `banks` by number, of which each gives `ports` at once.
+/// A register file in which register r is in bank r % `banks`, and each bank reads `ports` registers per cycle.
 struct RegisterFileModel {
     int banks = 1;
     int ports = 1;
-    /// Reads of neighbouring instructions even out: a loop takes as long as its busiest bank has to give, no matter to
-    /// which instruction. Otherwise each instruction waits until its own operands are there.
+    /// Reads of neighbouring instructions overlap: a loop takes as long as the reads of its busiest bank. If false,
+    /// each instruction waits for its own operands.
     bool averaged = false;
-    /// Registers that are marked to be kept are not read again, as long as nothing else of their bank was read for
-    /// their place among the operands.
+    /// An operand marked for reuse is not read again until its slot has read another register of the same bank.
     bool reuse_cache = false;
 };
 
 struct OperandBankFit {
-    bool no_conflicts = false;              ///< all loops took as long as each other: operands never wait
-    std::vector<RegisterFileModel> models;  ///< that explain the times about equally well, the best first
-    double explained = 0;                   ///< part of the variance, by the best one
-    double runner_up = 0;                   ///< the same of the best of those that are not among `models`
-    double conflict_cycles = 0;             ///< cycles that one more turn at a bank takes, by the best one
+    bool no_conflicts = false;              ///< all loops take the same time: no operand ever waits
+    std::vector<RegisterFileModel> models;  ///< the models that explain the times about equally well, the best first
+    double explained = 0;                   ///< share of the variance that the best model explains
+    double runner_up = 0;                   ///< share that the best model outside `models` explains
+    double conflict_cycles = 0;             ///< cycles that one conflict takes, by the best model
 };
 
+/// Fits every register file up to 16 banks and 2 ports to the loops, of which there must be at least one.
 [[nodiscard]] OperandBankFit operand_banks(std::span<const OperandLoop> loops);
 
 }  // namespace gputomo::deduce

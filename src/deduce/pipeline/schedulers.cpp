@@ -6,10 +6,12 @@
 namespace gputomo::deduce {
 namespace {
 
-/// Where warps are this much slower than one alone, it is the others that slow them.
+/// Warps that take at least this many times as long as a lone one are delayed by others, so their scheduler is
+/// saturated. Closer to 1, jitter of unsaturated warps would bend the line; farther, it has fewer points. Chosen by
+/// hand.
 constexpr double kSlower = 1.1;
 
-/// The straight line through what the fullest scheduler has, where schedulers are full.
+/// Linear regression of the time against the warps of the fullest scheduler, over the saturated samples.
 SchedulerFit fit(std::span<const SchedulerSample> samples, int schedulers) {
     SchedulerFit result{
         .schedulers = schedulers, .alone = samples.front().cycles, .issue_cycles = 0, .overhead = 0, .error = 0};

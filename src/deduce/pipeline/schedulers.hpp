@@ -1,4 +1,4 @@
-// How many schedulers an SM has, from how the time of equal warps grows with their number.
+// Finds the number of warp schedulers of an SM from how the time of equal warps grows with their number.
 #pragma once
 
 #include <optional>
@@ -7,23 +7,23 @@
 
 namespace gputomo::deduce {
 
-/// One number of warps: cycles per instruction of a warp until the last one was done.
+/// A measurement with one number of warps.
 struct SchedulerSample {
-    double warps = 0;
-    double cycles = 0;
+    double warps = 0;   ///< on the SM, all with the same instructions
+    double cycles = 0;  ///< from the start to the end of the last warp, per instruction of one warp
 };
 
 struct SchedulerFit {
     int schedulers = 1;
-    double alone = 0;         ///< cycles per instruction of a warp whose scheduler has few others
-    double issue_cycles = 0;  ///< cycles that an instruction takes of its scheduler
-    double overhead = 0;      ///< cycles besides, where it is full
-    double error = 0;         ///< root of the mean square of ln(measured / explained)
+    double alone = 0;         ///< cycles per instruction of a warp that no other warp delays
+    double issue_cycles = 0;  ///< cycles for which an instruction occupies its scheduler
+    double overhead = 0;      ///< further cycles per instruction of a warp whose scheduler is saturated
+    double error = 0;         ///< root mean square of ln(measured / predicted)
 };
 
-/// Warps are dealt out evenly: the fullest of S schedulers has ceil(w / S), and takes `overhead` and `slot` for an
-/// instruction of each, but at least `alone`. All numbers of schedulers up to `most`, the best first. Empty for fewer
-/// than two samples.
+/// Warps are distributed evenly, so the fullest of S schedulers has ceil(w / S) of w warps. It takes
+/// max(`alone`, `overhead` + ceil(w / S) `issue_cycles`) for one instruction of each.
+/// One fit for each number of schedulers up to `most`, the best first. Empty for fewer than two samples.
 [[nodiscard]] std::vector<SchedulerFit> scheduler_fits(std::span<const SchedulerSample> samples, int most);
 
 }  // namespace gputomo::deduce

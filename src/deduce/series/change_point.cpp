@@ -10,23 +10,26 @@
 namespace gputomo::deduce {
 namespace {
 
+/// Line, step height and step position leave nothing to estimate scatter from with fewer values.
 constexpr std::size_t kFewest = 5;
-/// Standard errors of a step's height that scatter does not reach, even as the best of a thousand places.
+/// A significant step is this many standard errors high. The fit takes the best of all positions, and six standard
+/// errors are beyond scatter even for the best of a thousand.
 constexpr double kStandardErrors = 6;
-/// Rises that are at least this large against the largest count as stairs.
+/// A rise of at least this share of the largest one is a stair. Chosen by hand: above 0.5, so that one of two equal
+/// stairs is not missed for scatter, and well below 1 for stairs that scatter makes unequal.
 constexpr double kAsLarge = 0.55;
-/// The largest rise is this many times the usual one, and more; the usual one counts up to this share of the first
-/// value.
+/// A significant jump exceeds this many times the median absolute rise. The median counts up to `kShareOfFirst` of the
+/// first value only, because in a staircase of narrow stairs it is a stair itself. Chosen by hand.
 constexpr double kUsualRises = 4;
 constexpr double kShareOfFirst = 0.02;
-/// Clocks count whole cycles: a step is at least two of them.
+/// Clocks count whole cycles, so rounding alone makes steps of one.
 constexpr double kLeastHeight = 2;
 
-/// Sums for the regression of y on x and on steps h, all taken from their means.
+/// The least-squares fit of y = constant + slope x + height h(x), computed from deviations from the means.
 struct Regression {
     double slope = 0;
     double height = 0;
-    double residual = 0;  ///< sum of squares
+    double residual = 0;  ///< sum of the squared residuals
     double error = 0;     ///< standard error of the height
 };
 
@@ -81,7 +84,7 @@ std::optional<Stairs> best_stairs(std::span<const double> x, std::span<const dou
     const auto root_mean = [&](const Regression& r) { return std::sqrt(r.residual / static_cast<double>(y.size())); };
     const Regression line = regress(x, y, [](std::size_t) { return 0.0; });
     Stairs best{.error = root_mean(line), .error_of_line = root_mean(line)};
-    // A step after every value is part of the slope.
+    // Steps of width 1 are part of the slope.
     for (int width = 2; width + 2 < static_cast<int>(x.back()); ++width) {
         const Regression tried = regress(x, y, [&](std::size_t i) { return std::floor((x[i] - 1) / width); });
         if (tried.height <= 0 || root_mean(tried) >= best.error) continue;
@@ -103,7 +106,6 @@ std::optional<Step> first_jump(std::span<const double> x, std::span<const double
     const auto first =
         std::find_if(rises.begin(), rises.end(), [&](double rise) { return rise >= kAsLarge * largest; });
     const auto at = static_cast<std::size_t>(first - rises.begin());
-    // In a staircase of narrow stairs most values rise by a stair; the first value bounds what is usual.
     const double usual = std::min(median(sizes), kShareOfFirst * y[0]);
     return Step{x[at], x[at + 1], rises[at], largest > kLeastHeight + kUsualRises * usual};
 }

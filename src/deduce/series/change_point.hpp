@@ -1,4 +1,4 @@
-// Where a curve steps up: one change of level on top of a straight line.
+// Finds steps of a curve: a change of level on top of a straight line.
 #pragma once
 
 #include <optional>
@@ -8,30 +8,29 @@
 namespace gputomo::deduce {
 
 struct Step {
-    double last_before = 0;  ///< the x of the last value before the step
-    double first_after = 0;
-    double height = 0;
-    bool significant = false;  ///< far above what the best step in mere scatter around a line would be
+    double last_before = 0;    ///< the x of the last value before the step
+    double first_after = 0;    ///< the x of the first value after it
+    double height = 0;         ///< in the unit of y
+    bool significant = false;  ///< whether scatter around a straight line would not look like such a step
 };
 
-/// The line with one step that leaves the least squares; nothing for fewer than five values. `x` ascends.
+/// The least-squares fit of a line with one step. Returns nullopt for fewer than five values. `x` ascends.
 [[nodiscard]] std::optional<Step> best_step(std::span<const double> x, std::span<const double> y);
 
-/// The first of the large rises from one value to the next (at least half as large as the largest), significant where
-/// the largest stands out from what values mostly rise by; nothing for fewer than five values. Finds the first stair of
-/// a staircase.
+/// The first stair of a staircase: the first rise between neighbours that is at least 0.55 of the largest rise.
+/// It is significant if the largest rise stands out from the median one. Returns nullopt for fewer than five values.
 [[nodiscard]] std::optional<Step> first_jump(std::span<const double> x, std::span<const double> y);
 
 struct Stairs {
-    int width = 0;  ///< from one step to the next
-    double height = 0;
-    bool significant = false;  ///< as of Step
-    double error = 0;          ///< root of the mean square that they leave, and that a line without steps leaves
-    double error_of_line = 0;
+    int width = 0;             ///< x from one step to the next; 0 if no staircase fits better than a line
+    double height = 0;         ///< of each step, in the unit of y
+    bool significant = false;  ///< as for Step
+    double error = 0;          ///< root mean square residual of the staircase
+    double error_of_line = 0;  ///< the same of a line without steps
 };
 
-/// The line with a staircase of equal steps, from x = width to width + 1 and so on, that leaves the least squares;
-/// nothing for fewer than five values. `x` ascends and are whole numbers from 1 on.
+/// The least-squares fit of a line with a staircase of equal steps, the first of which lies between x = width and
+/// x = width + 1. Returns nullopt for fewer than five values. `x` are ascending whole numbers from 1 on.
 [[nodiscard]] std::optional<Stairs> best_stairs(std::span<const double> x, std::span<const double> y);
 
 }  // namespace gputomo::deduce

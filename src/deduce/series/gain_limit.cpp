@@ -8,15 +8,21 @@
 namespace gputomo::deduce {
 namespace {
 
+// The shares below are chosen by hand; the limit that they find is exact only to the spacing of the sizes.
+
+/// With fewer sizes, growth, limit and scatter are not distinguished.
 constexpr std::size_t kFewest = 5;
-/// As good as all of the largest gain: what noise makes of two equal ones; and what is still not less.
-constexpr double kAll = 0.985, kNotLess = 0.95;
-/// Gains that stay to this many times the size do not end there: the cache keeps a part of larger ones.
-constexpr double kStays = 1.5;
-/// A gain is this many times what neighbours differ by from a line, or it is scatter.
+/// Gains from this share of the largest one on are as large as it: noise alone makes two equal gains differ this much.
+constexpr double kAll = 0.985;
+/// A gain below this share of the largest one has fallen again. It lies below `kAll`, so that noise is not a fall.
+constexpr double kNotLess = 0.95;
+/// The gain falls at the limit if it does so within this many times the size at which it became full. A gain that stays
+/// longer is a plateau: the cache keeps a share of larger arrays, and the limit is where the plateau begins.
+constexpr double kPlateau = 1.5;
+/// A gain must exceed this many times the scatter of the curve. A smaller value takes noise for a cache.
 constexpr double kScatter = 6;
 
-/// What one value usually lies off the middle of its neighbours.
+/// Median distance of a value from the mean of its two neighbours.
 double scatter_of(std::span<const double> gains) {
     std::vector<double> off;
     for (std::size_t i = 1; i + 1 < gains.size(); ++i)
@@ -36,7 +42,7 @@ std::optional<GainLimit> gain_limit(std::span<const double> sizes, std::span<con
     if (most <= 0 || most < kScatter * scatter_of(gains) || first + 1 >= sizes.size()) return std::nullopt;
     const auto less = index(std::find_if(gains.begin() + static_cast<std::ptrdiff_t>(first), gains.end(),
                                          [&](double gain) { return gain < kNotLess * most; }));
-    if (less == sizes.size() || sizes[less] > kStays * sizes[first]) return GainLimit{sizes[first], sizes[first + 1]};
+    if (less == sizes.size() || sizes[less] > kPlateau * sizes[first]) return GainLimit{sizes[first], sizes[first + 1]};
     return GainLimit{sizes[less - 1], sizes[less]};
 }
 

@@ -1,4 +1,4 @@
-// Up to which size does a gain grow with size? A cache of that size is what it comes from.
+// Finds the size up to which a gain grows with the size of an array: the capacity of the cache behind the gain.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,12 @@
 namespace gputomo::deduce {
 
 struct GainLimit {
-    double last = 0;  ///< the last size up to which the gain grows
-    double next = 0;  ///< the next one that was tried
+    double last = 0;  ///< the largest size up to which the gain grows
+    double next = 0;  ///< the next size that was tried
 };
 
-/// `sizes` ascend. Whether the gain stays, or goes down again because larger sizes push out what is used next, does not
-/// matter. Nothing for fewer than five sizes, where the last one gains most, or where the gain is no more than scatter.
+/// `sizes` ascend. Beyond the limit the gain may stay, or fall because larger arrays evict what is used next.
+/// Returns nullopt for fewer than five sizes, if the last size gains most, and if the gain is no more than scatter.
 [[nodiscard]] std::optional<GainLimit> gain_limit(std::span<const double> sizes, std::span<const double> gains);
 
 }  // namespace gputomo::deduce
