@@ -1,6 +1,7 @@
 #include "models/models.hpp"
 
 #include <array>
+#include <span>
 
 namespace gputomo::models {
 

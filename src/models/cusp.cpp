@@ -16,18 +16,19 @@ Need need_of(const Parameters& p, const Mix& mix, const Curve& throughput) {
     return need;
 }
 
-/// Both need as many, or have not enough with any.
+/// Whether both need the same number of warps, or no number is enough for both.
 bool alike(const Need& a, const Need& b) { return a.warps == b.warps; }
 
-/// One needs more than another; where neither has enough, by more than two surfaces of one GPU differ.
+/// Whether one needs more than the other. If no number of warps is enough for either, the attained shares must differ
+/// by more than repeated measurements.
 bool more(const Need& one, const Need& other) {
-    constexpr double kRepeats = 0.02;
+    constexpr double kRepeats = 0.02;  // relative difference between two measured surfaces of one GPU
     if (one.warps && other.warps) return *one.warps > *other.warps;
     if (one.warps || other.warps) return !one.warps;
     return one.attained < (1 - kRepeats) * other.attained;
 }
 
-/// The one that needs most, and in the middle of those that need as many.
+/// The alpha that needs most; the middle one of those that need as many.
 double top_of(const Needs& needs) {
     const auto top = std::ranges::max_element(needs, [](const auto& a, const auto& b) {
         if (!a.second.warps && !b.second.warps) return a.second.attained > b.second.attained;

@@ -1,5 +1,5 @@
-// The cusp: hiding the latencies of arithmetic and accesses together may need more warps than hiding either alone
-// (Volkov 2016, 4.5, Fig. 4.6).
+// Finds the cusp: hiding the latencies of arithmetic and memory accesses together may need more warps than hiding
+// either alone (Volkov 2016, 4.5, Fig. 4.6).
 #pragma once
 
 #include "models/evaluation.hpp"
@@ -10,34 +10,34 @@
 
 namespace gputomo::models {
 
-/// What hides the latencies of one mix.
+/// The warps that hide the latencies of one mix.
 struct Need {
-    std::optional<int> warps;  ///< the fewest of an SM with kHidden of the peak; nothing where no occupancy has it
+    std::optional<int> warps;  ///< fewest warps per SM with kHidden of the peak; nullopt if no occupancy reaches it
     double attained = 0;       ///< the largest share of the peak at any occupancy
 };
-/// By alpha: 0 is accesses alone, Mix::kArithmeticOnly adds alone.
+/// Needs by alpha: 0 is memory accesses alone, Mix::kArithmeticOnly is arithmetic alone.
 using Needs = std::map<double, Need>;
 
-/// Of the mixes, and of one kind of instruction alone where the parameters have its curve.
+/// Measured needs of the mixes, and of each kind of instruction alone if the parameters have its curve.
 [[nodiscard]] Needs measured_needs(const Parameters& parameters, const std::vector<MeasuredMix>& surface);
 
-/// Of the same mixes by a model, with as many warps as it takes up to `most`, whether they fit an SM or not.
+/// Needs of the same mixes by a model, searched up to `most` warps even if an SM holds fewer.
 [[nodiscard]] Needs estimated_needs(const Model& model, const Parameters& parameters, const Needs& measured, double ilp,
                                     int most);
 
-/// Where most warps are needed. Of mixes that no occupancy is enough for, the one that stays furthest below its peak
-/// needs most.
+/// The mix that needs the most warps. If no occupancy is enough for several mixes, it is the one that attains the
+/// smallest share of its peak.
 struct Cusp {
-    std::optional<int> warps;  ///< nothing where no occupancy is enough
-    double attained = 0;       ///< the largest share of the peak there
-    double alpha = 0;          ///< the middle one of those that need as many
-    double first_alpha = 0;    ///< of the mixes that need as many, or that no occupancy is enough for
-    double last_alpha = 0;     ///< likewise; the same where only one does
-    bool above_both_ends =
-        false;  ///< more is needed than at the smallest and at the largest alpha: else there is no cusp
+    std::optional<int> warps;  ///< warps that it needs; nullopt if no occupancy is enough
+    double attained = 0;       ///< its largest share of the peak
+    double alpha = 0;          ///< the middle one of the mixes that need as many warps
+    double first_alpha = 0;    ///< the smallest alpha that needs as many warps, or for which none is enough
+    double last_alpha = 0;     ///< the largest such alpha
+    /// Whether it needs more than the smallest and the largest alpha. Otherwise there is no cusp.
+    bool above_both_ends = false;
 };
 
-/// Nothing without needs.
+/// Returns nullopt for empty needs.
 [[nodiscard]] std::optional<Cusp> cusp_of(const Needs& needs);
 
 }  // namespace gputomo::models

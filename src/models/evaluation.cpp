@@ -1,6 +1,7 @@
 #include "models/evaluation.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 
 namespace gputomo::models {

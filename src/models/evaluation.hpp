@@ -1,5 +1,5 @@
-// Models against measurement: how far off each is over occupancies, and which occupancy each says is needed (Volkov
-// 2016, 7.9, 7.10).
+// Compares models with measurement: their errors over occupancy, and the occupancy that they need (Volkov 2016, 7.9,
+// 7.10).
 #pragma once
 
 #include "models/model.hpp"
@@ -10,29 +10,29 @@
 
 namespace gputomo::models {
 
-/// Measured instructions per cycle and SM of one mix by warps per SM.
+/// A measured mix.
 struct MeasuredMix {
     Mix mix;
-    Curve throughput;
+    Curve throughput;  ///< instructions per cycle and SM by warps per SM
 };
 
 struct Evaluation {
     std::string_view model;
     Mix mix;
-    double smallest = 0;  ///< of estimate / measured over occupancies
-    double largest = 0;
-    double mean_error =
-        0;  ///< of estimate / measured or its reciprocal, whichever is larger, over occupancies; 1 where all are right
-    std::optional<int>
-        needed_estimated;  ///< warps per SM for 90% of the peak; nothing where no measured occupancy has it
-    std::optional<int> needed_measured;
-    Curve estimated;  ///< instructions per cycle and SM by warps, where it was measured
+    double smallest = 0;  ///< smallest estimate / measured over all occupancies
+    double largest = 0;   ///< largest estimate / measured
+    /// Mean over all occupancies of estimate / measured or its reciprocal, whichever is larger; 1: always right.
+    double mean_error = 0;
+    /// Fewest measured warps per SM with kHidden of the peak, by the model; nullopt if none reaches it.
+    std::optional<int> needed_estimated;
+    std::optional<int> needed_measured;  ///< fewest warps per SM with kHidden of the peak, by measurement
+    Curve estimated;                     ///< instructions per cycle and SM at the measured occupancies
 };
 
-/// The share of a peak that counts as attained where latency is hidden (Fig. 4.6).
+/// Latency counts as hidden from this share of the peak throughput on (Volkov 2016, Fig. 4.6).
 inline constexpr double kHidden = 0.9;
 
-/// One model over all mixes.
+/// Errors of one model over all mixes; the fields are as in Evaluation.
 struct ModelError {
     std::string_view model;
     double smallest = 0;
@@ -41,7 +41,7 @@ struct ModelError {
 };
 [[nodiscard]] std::vector<ModelError> overall(const std::vector<Evaluation>& evaluations);
 
-/// Every model and mix, models first.
+/// One evaluation for each model and mix with samples, ordered by model.
 [[nodiscard]] std::vector<Evaluation> evaluate(const Parameters& parameters, const std::vector<MeasuredMix>& surface);
 
 }  // namespace gputomo::models

@@ -1,6 +1,5 @@
-// A model of our own for the gradual saturation that Volkov 2016, 6.5 and 7.10, leaves open: warps that meet lose time
-// to each other long before a resource is full. All warps that compute share their scheduler's slots, and those that
-// access memory queue for it.
+// gputomo's own model of gradual saturation, which Volkov 2016, 6.5 and 7.10, leaves open: warps that collide delay
+// each other long before a resource is saturated. Computing warps share issue slots, and accesses queue for memory.
 #include "models/models.hpp"
 #include "models/replay.hpp"
 
@@ -10,10 +9,11 @@
 namespace gputomo::models {
 namespace {
 
-/// SMs that stand for all that share the memory; with more the result changes by 1% at most.
+/// Simulated SMs that stand for all SMs sharing the memory; more change the result by 1% at most.
 constexpr int kStandIns = 8;
-/// The latency under load depends on the load that comes out. Rounds of halving the difference, and the change of
-/// latency that is none.
+/// Latency under load depends on the throughput that results from it. The fixed point is approached by at most
+/// `kRounds` halvings, until the latency changes by no more than the share `kSame`. Chosen by hand as a compromise with
+/// time.
 constexpr int kRounds = 4;
 constexpr double kSame = 0.002;
 
@@ -46,7 +46,7 @@ double groups_per_cycle(const Parameters& p, const Group& group, int warps) {
     for (int round = 0;; ++round) {
         const Replayed found = replayed(stations_of(p, group, warps, latency));
         groups = (groups + found.throughput) / 2;
-        // The latency under load was measured with waiting in it; the replay's own comes on top.
+        // The measured latency under load includes waiting, which the replay adds itself.
         const double next = std::max(latency_at(p, 0), latency_at(p, groups * group.memory) - found.waiting);
         if (p.loaded_latency.empty() || round == kRounds || std::abs(next - latency) <= kSame * latency)
             return found.throughput;
@@ -67,7 +67,7 @@ Solution solve_gputomo_replay(const Parameters& p, const Group& group, double wa
 
 Model gputomo_replay() {
     return {.id = "gputomo-replay",
-            .title = "warps that take turns at issue and queue for memory, replayed",
+            .title = "simulation of warps that share issue slots and queue for memory",
             .source = "gputomo; Volkov 2016, 4.12, 6.5, 7.10 for what it explains",
             .solve = solve_gputomo_replay};
 }

@@ -21,8 +21,8 @@ double cwp_full(const Parameters& p, const Group& group) {
 }
 
 /// Cycles that all warps of an SM take for one group each: Eq. 22 (latency bound), 23 (memory bound) and 24 (compute
-/// bound), per repeating group, so without their terms that do not grow with the number of groups. Volkov 2016, 7.1,
-/// prints the first and the last; the memory-bound one is from the original.
+/// bound). Terms that do not grow with the number of groups are left out. Volkov 2016, 7.1, prints the first and the
+/// last equation; the memory-bound one is from the original paper.
 double time_of(const Parameters& p, const Group& group, double warps, double mwp, double cwp) {
     const double memory = group.memory * p.memory.latency;
     const double computing = instruction_time(p) * group.instructions();

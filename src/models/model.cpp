@@ -25,7 +25,7 @@ Group group_of(const Mix& mix) {
 double Solution::term(std::string_view name) const {
     for (const auto& term : terms)
         if (term.name == name) return term.value;
-    throw std::out_of_range(fmt::format("the model has no term '{}'", name));
+    throw std::out_of_range(fmt::format("Solution::term: the model has no term '{}'", name));
 }
 
 const Model& find_model(std::string_view id) {
@@ -74,7 +74,7 @@ double arithmetic_latency(const Parameters& parameters, const Group& group) {
 }
 
 double group_latency(const Parameters& parameters, const Group& group) {
-    // Below one add per access, only that share of the accesses has an add behind it.
+    // With less than one add per access, only the share alpha of the accesses is followed by an add.
     const double followed = std::min(1.0, group.arithmetic);
     const double to_arithmetic = parameters.latency_to_arithmetic.value_or(parameters.memory.latency);
     return group.memory * (followed * to_arithmetic + (1 - followed) * parameters.memory.latency) +

@@ -12,17 +12,17 @@
 
 namespace gputomo::models {
 
-/// Back-to-back dependent instructions of every warp: one memory instruction (or what else Parameters::access says) and
-/// `alpha` arithmetic ones, again and again (Volkov 2016, 4.1). Infinity: arithmetic alone.
+/// An instruction mix: every warp repeats a group of dependent instructions, one memory instruction (or what
+/// Parameters::access says instead) and `alpha` arithmetic ones (Volkov 2016, 4.1).
 struct Mix {
-    double alpha = 0;
-    /// Independent chains of such instructions in a warp. Models take them for as many warps (Volkov 2016, 6.3).
+    double alpha = 0;  ///< kArithmeticOnly: no memory instructions
+    /// Independent chains of such instructions in a warp. Models treat each chain as a warp (Volkov 2016, 6.3).
     double ilp = 1;
 
     static constexpr double kArithmeticOnly = std::numeric_limits<double>::infinity();
 };
 
-/// The repeating group of a mix: {1, alpha}, or {0, 1} where all is arithmetic.
+/// Instructions of a mix's repeating group: {1, alpha}, or {0, 1} for arithmetic alone.
 struct Group {
     double memory = 1;
     double arithmetic = 0;
@@ -30,7 +30,7 @@ struct Group {
 };
 [[nodiscard]] Group group_of(const Mix& mix);
 
-/// A quantity that a model passes through, under its name in the paper.
+/// An intermediate quantity of a model, under its name in the paper.
 struct Term {
     std::string_view name;
     double value = 0;
@@ -38,10 +38,10 @@ struct Term {
 };
 
 struct Solution {
-    double instructions_per_cycle = 0;  ///< of one SM; negative or infinite where the model's formula gives that
+    double instructions_per_cycle = 0;  ///< of one SM; may be negative or infinite if the model's formula is
     std::vector<Term> terms;
 
-    /// The term of that name. Throws std::out_of_range.
+    /// The value of the term with that name. Throws std::out_of_range if there is none.
     [[nodiscard]] double term(std::string_view name) const;
 };
 
@@ -51,11 +51,11 @@ struct Model {
     std::string_view source;  ///< paper and equations
     /// At `warps` warps per SM, which may be fractional.
     Solution (*solve)(const Parameters& parameters, const Group& group, double warps);
-    /// Warps per SM that hide latency as the paper says it; nullptr where it gives throughput only.
+    /// Warps per SM that hide latency by the paper's own formula; nullptr if it gives throughput only.
     double (*needed_warps)(const Parameters& parameters, const Group& group) = nullptr;
 };
 
-/// All models, those of the thesis first.
+/// All models, those of Volkov 2016 first.
 [[nodiscard]] std::span<const Model> catalogue();
 /// Throws InputError naming the models that exist.
 [[nodiscard]] const Model& find_model(std::string_view id);
@@ -63,21 +63,20 @@ struct Model {
 /// Throughput at `warps` warps per SM.
 [[nodiscard]] Solution solve(const Model& model, const Parameters& parameters, const Mix& mix, double warps);
 
-/// Throughputs of the parts of a mix, from its instructions per cycle and SM.
-[[nodiscard]] double adds_per_cycle(const Mix& mix,
-                                    double instructions_per_cycle);  ///< thread operations per cycle and SM
-[[nodiscard]] double accesses_per_cycle(const Mix& mix,
-                                        double instructions_per_cycle);  ///< memory instructions per cycle and SM
+/// Arithmetic thread operations per cycle and SM of a mix that runs at `instructions_per_cycle` per SM.
+[[nodiscard]] double adds_per_cycle(const Mix& mix, double instructions_per_cycle);
+/// Memory instructions per cycle and SM of a mix that runs at `instructions_per_cycle` per SM.
+[[nodiscard]] double accesses_per_cycle(const Mix& mix, double instructions_per_cycle);
 
-/// The most that the throughput limits allow, instructions per cycle and SM (Volkov 2016, 4.1).
+/// The peak that throughput limits allow, in instructions per cycle and SM (Volkov 2016, 4.1).
 [[nodiscard]] double peak_instructions_per_cycle(const Parameters& parameters, const Mix& mix);
 
-/// The smallest whole number of warps per SM at which the model reaches `fraction` of the peak that throughput limits
-/// allow (Volkov 2016, 4.5, Fig. 4.6: 0.9); nullopt where it does not up to `most`.
+/// The smallest number of warps per SM at which the model reaches `fraction` of peak_instructions_per_cycle() (Volkov
+/// 2016, 4.5, Fig. 4.6: 0.9). Returns nullopt if `most` warps do not.
 [[nodiscard]] std::optional<int> warps_to_reach(const Model& model, const Parameters& parameters, const Mix& mix,
                                                 double fraction, int most);
 
-/// As the paper's own formula says, if it has one; with ILP, warps are as many times fewer.
+/// Warps per SM by the paper's own formula, if it has one, divided by the mix's ILP.
 [[nodiscard]] std::optional<double> needed_warps(const Model& model, const Parameters& parameters, const Mix& mix);
 
 }  // namespace gputomo::models

@@ -1,4 +1,4 @@
-// The rows of the catalogue, one file each, and what several of them share.
+// The models of the catalogue, one file each, and the formulas that several of them share.
 #pragma once
 
 #include "models/model.hpp"
@@ -27,15 +27,15 @@ namespace gputomo::models {
 [[nodiscard]] Model roofline();
 [[nodiscard]] Model gputomo_replay();
 
-/// Cycles of a group in a warp that runs alone (Volkov 2016, 4.1): mem_lat + alpha alu_lat.
+/// Cycles that a lone warp takes for a group (Volkov 2016, 4.1): mem_lat + alpha alu_lat.
 [[nodiscard]] double group_latency(const Parameters& parameters, const Group& group);
-/// The same without its memory instruction's latency, which may vary with load.
+/// Cycles that a lone warp takes for a group's arithmetic: alpha alu_lat.
 [[nodiscard]] double arithmetic_latency(const Parameters& parameters, const Group& group);
-/// Groups per cycle and SM that each limit allows; the least counts (Volkov 2016, 4.1).
+/// Groups per cycle and SM that the tightest throughput limit allows (Volkov 2016, 4.1).
 [[nodiscard]] double group_throughput(const Parameters& parameters, const Group& group);
-/// Cycles of issue that older models give any instruction: 1 / alu_thru.
+/// Cycles that older models take to issue any instruction: 1 / alu_thru.
 [[nodiscard]] double instruction_time(const Parameters& parameters);
-/// Throughput of what grows with warps up to the full rate of issue and is stopped by nothing else.
+/// Throughput that grows linearly up to the full issue rate at `needed` warps and has no other limit.
 [[nodiscard]] double linear_to_peak(const Parameters& parameters, double warps, double needed);
 
 }  // namespace gputomo::models

@@ -7,29 +7,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 namespace gputomo::models {
 namespace {
 
 constexpr double kWarp = 32;
-/// Share by which two candidates may differ that count as one number.
+/// Two candidates that differ by at most this share count as one number, their mean: it is off by less than any model.
 constexpr double kNeighbours = 0.02;
 constexpr double kWordBytes = 4;
 constexpr std::string_view kAdd = "add.f32";
-/// Single loads from a memory that is busy: 5% take less than 300 cycles and 5% more than 476 where the mean is 350, on
-/// a GTX 680 at 70% of its peak (Volkov 2016, Table 6.6). Loads of an idle memory may differ less.
+/// Relative spread of single loads from a busy memory. On a GTX 680 at 70% of its peak, 5% of them take less than 300
+/// cycles and 5% more than 476, at a mean of 350 (Volkov 2016, Table 6.6). Loads from an idle memory may vary less.
 constexpr double kBusyMemorySpread = (476.0 - 300.0) / 2 / 350;
 
-/// Reads leaves and says which one is missing.
+/// Reads leaves of a description; errors name the missing one.
 class Reader {
 public:
     Reader(const machine::Machine& machine, std::string_view origin) : machine_(machine), origin_(origin) {}
 
     template <class T>
     [[nodiscard]] double need(const machine::Field<T>& field, std::string_view path) const {
-        // Two neighbours of which a scan could not tell which: their mean is off by less than any model is.
         if (field.knowledge == machine::Knowledge::undecided && field.candidates.size() == 2 &&
             std::abs(field.candidates[1] - field.candidates[0]) <= kNeighbours * std::abs(field.candidates[0]))
             return (static_cast<double>(field.candidates[0]) + static_cast<double>(field.candidates[1])) / 2;
@@ -54,13 +56,13 @@ public:
         const auto& cores = entry(machine_.pipelines, "pipelines", "sp");
         return {need(cores.latency, "pipelines.sp.latency"), need(cores.lanes, "pipelines.sp.lanes") / kWarp};
     }
-    /// A whole warp's where it is known, else one thread's.
+    /// The latency of a whole warp if it is known, else that of one thread.
     template <class T>
     [[nodiscard]] double warp_latency(const machine::Field<T>& warp, const machine::Field<T>& thread,
                                       std::string_view path) const {
         return warp ? static_cast<double>(*warp) : need(thread, path);
     }
-    /// A whole warp's latency to an add; forward latencies are one thread's.
+    /// The latency of a whole warp to a dependent add. Described forward latencies are those of one thread.
     template <class Unit>
     [[nodiscard]] static std::optional<double> to_arithmetic(const Unit& unit) {
         const auto thread = middle(unit.forward_latency);
@@ -78,7 +80,7 @@ public:
         p.access_slots = path.issue_slots.value_or(1);
         contention(p);
     }
-    /// The last cache of the path of global loads, where all SMs share it.
+    /// Hits in the last cache on the path of global loads, which all SMs share.
     void l2(Parameters& p) const {
         const auto& path = entry(machine_.paths, "paths", "global");
         const auto names = path.caches.value_or({});
@@ -93,7 +95,7 @@ public:
             p.memory.throughput = std::min(p.memory.throughput, *cache.sm_bytes_per_cycle / p.access_bytes);
         p.access_slots = path.issue_slots.value_or(1);
     }
-    /// The first cache of that path, where it is not the last.
+    /// Hits in the first cache on that path, if it is not also the last.
     void l1(Parameters& p) const {
         const auto& path = entry(machine_.paths, "paths", "global");
         const auto names = path.caches.value_or({});
@@ -119,7 +121,7 @@ public:
         p.access_slots = unit.issue_slots.value_or(1);
         p.latency_to_arithmetic = to_arithmetic(unit);
     }
-    /// Nothing of GPUs whose scan did not have products: what was measured of them alone stands in.
+    /// MMA instructions. A description without them leaves the values at 0, for the caller to fill in.
     void tensor(Parameters& p) const {
         const auto unit = machine_.pipelines.find("tensor");
         if (unit == machine_.pipelines.end()) return;
@@ -130,8 +132,8 @@ public:
     }
 
 private:
-    /// Nanoseconds, in the mean of all loads: one that comes in a pause waits for half of it. A whole warp's latency is
-    /// a mean already.
+    /// Mean nanoseconds that memory pauses add to a load: one that arrives in a pause waits for half of it. A measured
+    /// latency of a whole warp is a mean that includes them.
     [[nodiscard]] double wait_for_pauses() const {
         const auto &interval = machine_.memory.pause_interval, &time = machine_.memory.pause_time;
         return interval && time ? *time * *time / (2 * *interval) : 0;
@@ -216,7 +218,7 @@ Parameters parameters_of(const machine::Machine& machine, Access access, std::st
     p.ilp_latency = static_cast<double>(machine.issue.ilp_latency.value_or(1));
     p.pin_bandwidth = machine.memory.peak_bandwidth.value_or(0);
     p.arithmetic = read.arithmetic();
-    // No experiment counts schedulers yet; adds at their best rate are then the most that is known to be issued.
+    // Without a known number of schedulers, the best rate of adds is the highest issue rate that is known.
     p.issue_throughput = machine.issue.schedulers_per_sm ? p.schedulers / machine.issue.issue_interval.value_or(1)
                                                          : p.arithmetic.throughput;
     p.arithmetic.throughput = std::min(p.arithmetic.throughput, p.issue_throughput);  // single issue (Volkov 2016, 4.1)

@@ -1,8 +1,9 @@
-// What models of latency hiding know of a GPU: latencies and rates of one SM, taken from a machine description.
+// The parameters of latency-hiding models: latencies and rates of one SM, taken from a machine description.
 #pragma once
 
 #include "machine/machine.hpp"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -12,7 +13,7 @@
 
 namespace gputomo::models {
 
-/// What the instruction that is mixed with arithmetic does (Volkov 2016, 4.1 and 4.7).
+/// The kind of the instruction that is mixed with arithmetic (Volkov 2016, 4.1 and 4.7).
 enum class Access : std::uint8_t { global, shared, sfu, l2, l1, tensor };
 
 /// "global", "shared", "sfu", "l2", "l1", "tensor".
@@ -21,8 +22,8 @@ enum class Access : std::uint8_t { global, shared, sfu, l2, l1, tensor };
 /// Throws InputError naming the choices.
 [[nodiscard]] Access access_named(std::string_view name);
 
-/// Part of a latency by which single loads are faster or slower than it says: half of its interval, which in scans
-/// holds 90% of the single loads. 0 without one.
+/// Relative spread of single loads around a latency: half of its interval, which in scans holds 90% of the single
+/// loads, over the latency. 0 without an interval.
 [[nodiscard]] double spread_of_single_loads(const machine::Integer& latency);
 
 /// One kind of instruction on one SM.
@@ -45,12 +46,12 @@ struct Contention {
     [[nodiscard]] double lowest_limit() const;
 };
 
-/// Instructions per cycle and SM by warps per SM, where a model wants measured throughput of one kind of instruction
-/// alone.
+/// A measured function of one variable, such as instructions per cycle and SM by warps per SM.
 using Curve = std::map<double, double>;
-/// Linear between samples, through the origin, constant behind the last one.
+/// Interpolates linearly between samples and from the origin to the first one; constant beyond the last one.
 [[nodiscard]] double value_at(const Curve& curve, double warps);
-/// Linear between samples, constant before the first and behind the last one. The curve has a sample.
+/// Interpolates linearly between samples; constant before the first and beyond the last one. The curve must have a
+/// sample.
 [[nodiscard]] double value_near(const Curve& curve, double x);
 
 struct Parameters {
@@ -58,42 +59,43 @@ struct Parameters {
     Access access = Access::global;
     int sms = 1;
     int schedulers = 1;  ///< of an SM
-    int max_warps = 0;   ///< of an SM; 0 where unknown
+    int max_warps = 0;   ///< of an SM; 0 if unknown
     double clock_ghz = 1;
-    Rate
-        arithmetic;  ///< floating-point adds; the rate of instructions that depend on each other, so without dual issue
-    Rate memory;     ///< the other instruction of the mix; 0 what descriptions lack (rates of caches, all of products),
-                     ///< for who measured it to fill in
-    double latency_spread =
-        0;  ///< part of its latency by which answers come sooner or later; none from what an SM has to itself
+    Rate arithmetic;  ///< floating-point adds; the rate of dependent instructions, so without dual issue
+    /// The other instruction of the mix. Values that the description lacks are 0 (rates of caches, all of MMA), for the
+    /// caller to fill in from measurements.
+    Rate memory;
+    /// Relative spread of single latencies around `memory.latency`; 0 for units that belong to one SM.
+    double latency_spread = 0;
     double access_slots = 1;  ///< issue slots that the other instruction takes (Volkov 2016, 4.7)
-    /// Latency of the other instruction where an add depends on it, if that differs (Volkov 2016, 4.7).
+    /// Latency of the other instruction to a dependent add, if it differs (Volkov 2016, 4.7).
     std::optional<double> latency_to_arithmetic;
     double issue_throughput = 1;  ///< issues per cycle and SM
     double ilp_latency = 1;       ///< cycles between independent instructions of a warp
     double access_bytes = 128;    ///< that one memory instruction of a warp moves
-    double transactions = 1;      ///< of a memory instruction
-    double pin_bandwidth = 0;     ///< GB/s; 0 where unknown
+    double transactions = 1;      ///< of one memory instruction
+    double pin_bandwidth = 0;     ///< GB/s; 0 if unknown
     std::optional<Contention> contention;
-    /// Measured with one kind of instruction alone, for Zhang and Owens 2011; empty: the latency and throughput bound
-    /// stand in.
+    /// Measured throughput of one kind of instruction alone, for Zhang and Owens 2011. If empty, the latency and the
+    /// throughput bound take its place.
     Curve arithmetic_curve;
     Curve memory_curve;
-    /// Mean latency of memory instructions, cycles, by their number per cycle and SM, from measurements of them alone.
+    /// Mean latency of memory instructions in cycles by memory instructions per cycle and SM, measured with them alone.
     Curve loaded_latency;
 
-    /// GB/s of all SMs at `accesses` memory instructions per cycle and SM, and back.
+    /// GB/s of all SMs at `accesses` memory instructions per cycle and SM.
     [[nodiscard]] double bandwidth(double accesses) const { return accesses * access_bytes * sms * clock_ghz; }
+    /// Memory instructions per cycle and SM at `gigabytes_per_second` of all SMs.
     [[nodiscard]] double accesses(double gigabytes_per_second) const {
         return gigabytes_per_second / (access_bytes * sms * clock_ghz);
     }
 };
 
-/// The number; where several are left, the middle of them.
+/// The value of a decided field, or the middle of the candidates of an undecided one.
 [[nodiscard]] std::optional<double> middle(const machine::Integer& field);
 
-/// Reads them from a description (a scan's, or a shipped one); `origin` starts error messages.
-/// Throws InputError naming the leaf that is missing.
+/// Reads the parameters from a description; `origin` (a file name) starts error messages. Throws InputError that names
+/// the missing leaf.
 [[nodiscard]] Parameters parameters_of(const machine::Machine& machine, Access access = Access::global,
                                        std::string_view origin = "machine");
 

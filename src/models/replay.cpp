@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -13,14 +14,15 @@
 namespace gputomo::models {
 namespace {
 
-/// Groups of each warp before throughput is looked at: warps that start together need some until they no longer meet.
+/// Groups of each warp before counting starts: warps that start together collide more often than in the steady state.
+/// Chosen by hand; fewer bias the throughput, more take longer.
 constexpr int kSettling = 14;
-/// Groups of each warp in which it is, and of all together: of few warps more, so that latencies that differ are met in
-/// the mean.
+/// Groups of each warp that count: about `kAllCounted` over all warps, so that few warps run longer and random
+/// latencies average out. Chosen by hand as a compromise between sampling error and time.
 constexpr int kLeastCounted = 6, kMostCounted = 150, kAllCounted = 1200;
-/// SMs start this part of their time apart, at random. Started together to the cycle, identical SMs would stay in
-/// step for ever and ask the memory in turns; far apart, each would find it free. Nothing measured says which; between
-/// them lies what GPUs do.
+/// SMs start at random within this share of a lone group's time. Identical SMs that start in the same cycle would stay
+/// in step for ever and access memory in turns. SMs that start far apart would each find it free. Real GPUs lie
+/// between the two; no measurement says where.
 constexpr double kStartSpread = 0.1;
 
 class Replay {
@@ -34,7 +36,7 @@ public:
 
     Replayed run() {
         start();
-        // No access is answered sooner than its latency, so that schedulers know nothing of each other for so long.
+        // An access returns no sooner than its smallest latency, so schedulers do not affect each other within a step.
         const double step = std::max(1.0, s_.access_latency * (1 - s_.latency_spread));
         for (double now = 0; running_ > 0; now += step) {
             for (auto& scheduler : schedulers_) issue_until(scheduler, now + step);
@@ -48,19 +50,19 @@ public:
 private:
     struct Warp {
         int groups = 0;
-        int adds = 0;      ///< left of this group
-        double carry = 0;  ///< of the fraction of an add
+        int adds = 0;      ///< left in this group
+        double carry = 0;  ///< accumulated fraction of an add
         double first = 0, last = 0;
     };
     struct Ready {
         double time = 0;
         std::uint32_t warp = 0;
-        bool operator<(const Ready& other) const { return time > other.time; }  // the first on top of a heap
+        bool operator<(const Ready& other) const { return time > other.time; }  // the earliest on top of a heap
     };
     struct Scheduler {
-        std::deque<Ready> adding;  ///< who waits for an add, which takes as long for all: in the order of their times
-        std::vector<Ready> answered;                                            ///< who waited for an access: a heap
-        std::priority_queue<double, std::vector<double>, std::greater<>> held;  ///< cycles in which nothing is added
+        std::deque<Ready> adding;     ///< warps that wait for an add, in order of time: all adds take equally long
+        std::vector<Ready> answered;  ///< warps that wait for an access: a heap by time
+        std::priority_queue<double, std::vector<double>, std::greater<>> held;  ///< cycles without adds
         double free = 0;
     };
 
@@ -78,7 +80,7 @@ private:
     }
 
     double any() { return std::uniform_real_distribution<double>(0, 1)(random_); }
-    /// A whole number of cycles, in the mean as many as it says.
+    /// A random whole number of cycles whose mean is `cycles`.
     double whole(double cycles) {
         const double least = std::floor(cycles);
         return cycles > least && any() < cycles - least ? least + 1 : least;
@@ -93,7 +95,7 @@ private:
         answered.push_back({time, warp});
         std::push_heap(answered.begin(), answered.end());
     }
-    /// The warp that can be issued first, if that is before `end`.
+    /// Removes and returns the warp that is ready first, if that is before `end`.
     static std::optional<Ready> first(Scheduler& scheduler, double end) {
         auto& adding = scheduler.adding;
         auto& answered = scheduler.answered;
@@ -118,7 +120,7 @@ private:
     void hold(Scheduler& scheduler, double from) {
         for (double cycles = whole(s_.access_holds / 2); cycles > 0; --cycles) scheduler.held.push(from++);
     }
-    /// The first cycle from `at` on that is not held.
+    /// The first cycle from `at` on in which adds may issue.
     static double not_held(Scheduler& scheduler, double at) {
         auto& held = scheduler.held;
         for (; !held.empty() && held.top() <= at; held.pop())
@@ -126,7 +128,7 @@ private:
         return at;
     }
 
-    /// First come, first served.
+    /// Issues in the order in which warps are ready.
     void issue_until(Scheduler& scheduler, double end) {
         while (const auto next = first(scheduler, end)) {
             double at = std::max(std::ceil(next->time), scheduler.free);
@@ -175,11 +177,11 @@ private:
     const ReplayStations& s_;
     std::vector<Scheduler> schedulers_;
     std::vector<Warp> warps_;
-    std::vector<double> free_;  ///< when each server is
-    int counted_ = 0;           ///< groups of a warp
-    std::vector<Ready> asked_;  ///< accesses that wait to be served
-    double waited_ = 0;         ///< for servers, by accesses that count
-    double waits_ = 0;
+    std::vector<double> free_;  ///< cycle from which each server is free
+    int counted_ = 0;           ///< groups of each warp that count
+    std::vector<Ready> asked_;  ///< accesses issued in this step
+    double waited_ = 0;         ///< cycles for which counted accesses waited for a server
+    double waits_ = 0;          ///< counted accesses
     std::size_t running_ = 0;
     std::mt19937 random_{1};
 };

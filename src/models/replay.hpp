@@ -1,35 +1,33 @@
-// Warps of several SMs that take turns at issue, slot by slot, and wait in a queue for memory: what an exact simulation
-// of nothing but these two gives.
+// Simulates warps of several SMs that share issue slots and queue for memory, and nothing else.
 #pragma once
 
 namespace gputomo::models {
 
-/// What of a GPU and of the repeating group of a mix takes time: arithmetic, each instruction waiting for the last one,
-/// then one access. Cycles.
+/// The simulated SMs and the repeating group of a mix: a chain of dependent adds, then one access. Times are in cycles.
 struct ReplayStations {
-    int sms = 1;             ///< of which each stands for several
+    int sms = 1;             ///< simulated SMs, each of which stands for several
     int schedulers = 1;      ///< of an SM
-    int warps = 1;           ///< of an SM, dealt out to its schedulers in turn
-    int servers = 1;         ///< of accesses; schedulers have equal shares of them
-    double adds = 0;         ///< arithmetic instructions of a group; a fraction: in so many of the groups one more
-    double accesses = 1;     ///< of a group: 1, or 0 for arithmetic alone
-    double add_latency = 1;  ///< from an add to the next one of its warp
-    double add_slot =
-        1;  ///< that the scheduler issues nothing else because of an add; a fraction: one more for so many of them
-    double access_slot = 1;   ///< the same of an access
-    double access_holds = 0;  ///< further cycles in which nothing is added, one half when an access has been issued and
-                              ///< one when it is answered: the registers' ports are its own
-    double access_latency = 1;  ///< from an access that doesn't queue to the next instruction of its warp
-    double latency_spread = 0;  ///< part of it by which it differs from time to time
-    double service = 0;         ///< that its server can do nothing else
+    int warps = 1;           ///< of an SM, assigned to its schedulers in turn
+    int servers = 1;         ///< that serve accesses; each serves an equal share of the schedulers
+    double adds = 0;         ///< per group; with a fraction f, a share f of the groups has one add more
+    double accesses = 1;     ///< per group: 1, or 0 for arithmetic alone
+    double add_latency = 1;  ///< from an add to the next instruction of its warp
+    double add_slot = 1;     ///< for which an add occupies its scheduler; with a fraction f, a share f takes one more
+    double access_slot = 1;  ///< for which an access occupies its scheduler; fractions as above
+    /// Further cycles without adds, half of them after an access is issued and half when its data return: it then uses
+    /// the register ports.
+    double access_holds = 0;
+    double access_latency = 1;  ///< from an access that does not queue to the next instruction of its warp
+    double latency_spread = 0;  ///< single access latencies are uniformly distributed within this share of the mean
+    double service = 0;         ///< for which an access occupies its server
 };
 
 struct Replayed {
     double throughput = 0;  ///< groups per cycle and SM
-    double waiting = 0;     ///< mean cycles from an access to the time that its server begins with it
+    double waiting = 0;     ///< mean cycles for which an access waits for its server
 };
 
-/// In the long run; the same every time: what is random comes from one seed.
+/// Steady-state throughput. Deterministic: random numbers come from a fixed seed.
 [[nodiscard]] Replayed replayed(const ReplayStations& stations);
 
 }  // namespace gputomo::models

@@ -1,4 +1,4 @@
-// Williams et al. 2009: the roofline, throughput bounds without any latency, the same at all occupancies.
+// Williams et al. 2009: the roofline model, whose throughput bounds know no latency and no occupancy.
 #include "models/models.hpp"
 
 #include <algorithm>

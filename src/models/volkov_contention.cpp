@@ -2,11 +2,12 @@
 #include "models/models.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace gputomo::models {
 namespace {
 
-/// Bisection halves an interval of at most the limits' throughput this often; what is left is below rounding.
+/// Steps of bisection, enough to exhaust the precision of a double.
 constexpr int kHalvings = 100;
 
 /// Mean latency of a group when memory instructions run at `accesses` per cycle and SM: a + b lambda / (c - lambda) +
@@ -37,8 +38,8 @@ Solution solve_contention(const Parameters& p, const Group& group, double warps)
              {"throughput_bound", bound, "groups/cycle"}}};
 }
 
-/// Little's law at the throughput bound, with the latency that is found there. Where the fit's pole lies below the
-/// bound, as that of the closer G80 fit does (6.4), no number of warps reaches it.
+/// Little's law at the throughput bound, with the latency under that load. If the fit's pole lies below the bound, as
+/// that of the closer G80 fit does (6.4), no number of warps reaches the bound.
 double needed_contention(const Parameters& p, const Group& group) {
     const double groups = group_throughput(p, group);
     if (p.contention && group.memory > 0 && p.bandwidth(groups) >= p.contention->lowest_limit())

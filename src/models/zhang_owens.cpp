@@ -1,5 +1,5 @@
-// Zhang and Owens 2011: times of each kind of instruction alone at the same occupancy, of which the longest counts (or
-// the sum).
+// Zhang and Owens 2011: the longest, or the sum, of the times that each kind of instruction takes alone at the same
+// occupancy.
 #include "models/models.hpp"
 
 #include <algorithm>

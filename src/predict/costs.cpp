@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 
@@ -16,10 +18,10 @@ namespace gputomo::predict {
 namespace {
 
 constexpr int kWarp = 32;
-constexpr double kLineBytes = 128;   ///< what one transaction moves at most
-constexpr double kSectorBytes = 32;  ///< where a description names no transaction sizes
+constexpr double kLineBytes = 128;   ///< the most that one transaction moves
+constexpr double kSectorBytes = 32;  ///< the least, unless the description has transaction sizes
 
-/// Operations of special function units by how their mnemonics start.
+/// Prefixes of the mnemonics that special function units execute.
 constexpr std::array<std::string_view, 8> kSpecial{"rsqrt", "rcp", "sqrt", "sin", "cos", "lg2", "ex2", "tanh"};
 
 Resource resource_of(const std::string& operation) {
@@ -36,14 +38,14 @@ std::vector<std::int64_t> strided(std::int64_t lanes, std::int64_t stride) {
     return addresses;
 }
 
-/// Issue slots of an instruction that takes `slots` where its registers share a bank with those around it. Since
-/// compute capability 7.0 there are two banks, and a kernel's registers lie in either as often.
+/// Mean issue slots of an instruction that takes `slots` if its registers share a bank with those of its neighbours,
+/// and one otherwise. Since compute capability 7.0 there are two banks, and a kernel's registers are spread evenly.
 double slots_among_others(const machine::Machine& machine, double slots) {
     constexpr std::int64_t kTwoBanksFrom = 7;
     return machine.identity.compute_capability_major.value_or(0) >= kTwoBanksFrom ? (1 + slots) / 2 : slots;
 }
 
-/// Of the first cache of the path that is an SM's own, or the whole GPU's; nothing where none is described.
+/// Hit latency of the first cache on the path that belongs to an SM, or to the whole GPU. nullptr if none is described.
 const machine::Integer* hit(const machine::Machine& machine, bool whole_gpu) {
     const auto path = machine.paths.find("global");
     if (path == machine.paths.end()) return nullptr;
@@ -128,7 +130,7 @@ Cost Costs::of(const Instruction& instruction, double memory_latency) {
 Cost Costs::arithmetic(const Instruction& instruction) {
     Resource resource = resource_of(instruction.operation);
     const auto* row = machine::nearest_operation(machine_, instruction.operation);
-    // Machines that a scan described without operations still have their pipelines.
+    // A scan may describe pipelines without operations.
     const auto latency = row == nullptr ? std::nullopt : models::middle(row->second.latency);
     if (!latency || !row->second.throughput) {
         const auto unit = machine_.pipelines.find(resource == Resource::sfu                ? "sfu"
@@ -146,11 +148,11 @@ Cost Costs::arithmetic(const Instruction& instruction) {
     }
     if (resource_of(row->first) != resource) {
         assumptions_.insert(
-            fmt::format("'{}' costs as much as {}, the nearest operation that the machine description has",
+            fmt::format("'{}' costs as much as {}, the most similar operation in the machine description",
                         instruction.operation, row->first));
         resource = resource_of(row->first);
     }
-    // Further machine instructions are further issues, and one of special functions may take more than a slot.
+    // Each further machine instruction is issued once more, and a special function may take more than one slot.
     const double slots = resource == Resource::sfu ? unit_slots("sfu") : 1;
     const double reissues = models::middle(row->second.instructions).value_or(1) + slots - 2;
     return {.latency = *latency,
@@ -165,7 +167,7 @@ double Costs::unit_slots(const std::string& unit) const {
     return found == machine_.pipelines.end() ? 1 : slots_among_others(machine_, found->second.issue_slots.value_or(1));
 }
 
-/// Bytes that one miss brings from memory into the last cache of the path, which may be more than a sector.
+/// Bytes that one miss of the last cache on the path fetches from memory, which may be more than a sector.
 double Costs::filled_by_memory() const {
     const auto path = machine_.paths.find("global");
     const auto names = path == machine_.paths.end() ? std::vector<std::string>{} : path->second.caches.value_or({});
@@ -175,7 +177,8 @@ double Costs::filled_by_memory() const {
                                           : std::min(kLineBytes, static_cast<double>(cache->second.sector.value_or(0)));
 }
 
-/// How many times as long a written byte keeps the memory busy as a read one: a copy is as many of both.
+/// Memory time of a written byte relative to a read one. A copy reads as many bytes as it writes, so its bandwidth
+/// and the read bandwidth give the ratio.
 double Costs::write_cost() const {
     const auto& memory = machine_.memory;
     if (!memory.copy_bandwidth || !memory.read_bandwidth) return 1;
@@ -191,8 +194,8 @@ Costs::Footprint Costs::footprint(const Instruction& instruction) {
     if (const auto given = choices_.transactions.find(instruction.line); given != choices_.transactions.end()) {
         if (!(given->second >= 1 && given->second <= kWarp))
             throw InputError(fmt::format("--transactions {}={}: expected 1 to 32", given->first, given->second));
-        // Where no sizes of transactions are described, pieces that lie anywhere take as long as what DRAM reads at
-        // once (Volkov 2016, 6.7).
+        // Without described transaction sizes, a scattered access takes as long as a whole DRAM fetch (Volkov
+        // 2016, 6.7).
         const double read =
             machine_.memory.transaction_sizes ? 0 : models::middle(machine_.memory.fetch_bytes).value_or(0);
         const double least = std::min(kLineBytes, std::max(sector, read));
@@ -227,7 +230,7 @@ Cost Costs::global(const Instruction& instruction, double memory_latency) {
     const double bytes_per_cycle = parameters_.memory.throughput * parameters_.access_bytes;
     const auto path = machine_.paths.find("global");
     const double further = path == machine_.paths.end() ? 0 : path->second.transaction_cost.value_or(0);
-    // A wide access of all threads is several transactions too, but none of them diverges.
+    // A wide coalesced access takes several transactions too, but they are no divergence.
     const double least = std::max(1.0, access.bytes * kWarp / kLineBytes);
     const double diverging = std::max(0.0, touched.transactions - least);
     const std::string what = access.place == Place::local ? "local" : access.load ? "loads" : "stores";

@@ -1,10 +1,11 @@
-// What an instruction costs on a GPU: latency, and the time that it keeps each resource busy, for a whole warp.
+// The cost of an instruction of a warp on a GPU: its latency, and for how long it occupies which resource.
 #pragma once
 
 #include "machine/machine.hpp"
 #include "models/parameters.hpp"
 #include "predict/code.hpp"
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -13,12 +14,12 @@
 
 namespace gputomo::predict {
 
-/// What the user knows of the kernel's memory accesses; by line of the file.
+/// What the user states about the kernel's memory accesses; maps are keyed by line of the file.
 struct AccessChoices {
     std::map<int, double> transactions;  ///< lines of 128 bytes that one access of a warp touches
     std::map<int, double> ways;          ///< bank-conflict ways of one access of a warp
     double l1_hit_rate = 0;
-    double l2_hit_rate = 0;  ///< of what misses in the L1
+    double l2_hit_rate = 0;  ///< of the accesses that miss in the L1
 };
 
 /// Groups of instructions that share a throughput limit (Volkov 2016, 3.6).
@@ -27,27 +28,27 @@ enum class Resource : std::uint8_t { cores, sfu, double_precision, shared, memor
 
 struct Cost {
     double latency = 0;  ///< cycles from issue to the issue of a dependent instruction
-    double spread = 0;   ///< by which that is shorter or longer from time to time, all in between alike
+    double spread = 0;   ///< single latencies are uniformly distributed over latency +- spread, in cycles
     Resource resource = Resource::cores;
-    double cycles = 0;          ///< that the resource of one SM is busy
-    double reissues = 0;        ///< further issues of the same instruction
-    double bytes = 0;           ///< that it moves from and to DRAM
-    double lines = 0;           ///< of the first cache that wait for what it loads
-    bool scattered = false;     ///< and lie in any sets
+    double cycles = 0;          ///< for which it occupies the resource of one SM
+    double reissues = 0;        ///< further issue slots that the same instruction takes
+    double bytes = 0;           ///< moved from and to DRAM
+    double lines = 0;           ///< lines of the first-level cache that it allocates
+    bool scattered = false;     ///< whether these lines lie in random sets
     std::string worksheet_row;  ///< row of the worksheet
 
-    /// Cycles in which it is issued, further issues included; `throughput`: issues of an SM per cycle.
+    /// Cycles that its issue takes, reissues included; `throughput`: issues of an SM per cycle.
     [[nodiscard]] double issue_cycles(double throughput) const { return (1 + reissues) / throughput; }
-    /// Whether the resource takes it in the time of its issue: nobody waits there who has been issued.
+    /// Whether the resource is at least as fast as issue, so that no issued instruction waits for it.
     [[nodiscard]] bool uncontended(double throughput) const { return cycles <= issue_cycles(throughput); }
 };
 
-/// Reads a description. Throws InputError naming the leaf that is missing.
+/// Costs on the GPU of a machine description. Throws InputError that names the missing leaf.
 class Costs {
 public:
     Costs(const machine::Machine& machine, const AccessChoices& choices, std::string_view origin);
 
-    /// `memory_latency` is the DRAM latency under the load at hand; unloaded_latency() without any.
+    /// `memory_latency`: DRAM latency in cycles under the current load; unloaded_latency() without load.
     [[nodiscard]] Cost of(const Instruction& instruction, double memory_latency);
 
     [[nodiscard]] const models::Parameters& parameters() const { return parameters_; }
@@ -56,21 +57,21 @@ public:
     /// Cycles from a branch to the next instruction; 0 where unknown.
     [[nodiscard]] double branch_latency(bool taken) const;
     [[nodiscard]] double block_replacement() const;  ///< 0 where unknown
-    /// Cycles of one SM for each warp of blocks of so many that start; 0 where unknown.
+    /// Cycles of an SM that starting one warp takes, for blocks of `warps_of_block` warps; 0 if unknown.
     [[nodiscard]] double start_cycles(int warps_of_block) const;
-    /// Cycles by which reads take longer, for each share of the memory's time that writes take; 0 where unknown.
+    /// Cycles that writes add to a read's latency, per unit share of the memory's time that writes take; 0 if unknown.
     [[nodiscard]] double write_delay() const;
     [[nodiscard]] bool dual_issue() const;
-    [[nodiscard]] std::int64_t max_outstanding_loads() const;  ///< outstanding of one warp; 0: not limited
-    /// Bytes that a block which asks for so many takes of its SM's shared memory.
+    [[nodiscard]] std::int64_t max_outstanding_loads() const;  ///< of one warp; 0: not limited
+    /// Bytes of shared memory that a block which asks for `asked` bytes occupies on its SM.
     [[nodiscard]] std::int64_t shared_allocated(std::int64_t asked) const;
     [[nodiscard]] const machine::Machine& machine() const { return machine_; }
 
-    /// What was taken for granted so far.
+    /// Assumptions that costs so far rest on, one sentence each.
     [[nodiscard]] const std::set<std::string>& assumptions() const { return assumptions_; }
 
 private:
-    /// Of one warp access to global or local memory.
+    /// The memory that one access of a warp to global or local memory touches.
     struct Footprint {
         double transactions = 1;  ///< lines touched
         double bytes = 0;         ///< in whole sectors

@@ -1,6 +1,7 @@
 #include "predict/lane_accesses.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 
 namespace gputomo::predict {

@@ -1,6 +1,9 @@
 #include "predict/lane_stride.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <variant>
 
 namespace gputomo::predict {
 namespace {
@@ -12,7 +15,7 @@ constexpr LaneValue kUniform{.stride = 0, .constant = {}};
 
 LaneValue constant_of(std::int64_t value) { return {.stride = 0, .constant = value}; }
 
-/// A register that nothing has written yet has no value, which agrees with all; nullopt stands for it.
+/// By register; nullopt for a register that no instruction has written yet, which agrees with any value.
 using Known = std::vector<std::optional<LaneValue>>;
 
 LaneValue value_of(const ptx::Operand& operand, const Known& known) {
@@ -36,7 +39,7 @@ std::optional<std::int64_t> both(std::optional<std::int64_t> a, std::optional<st
     return combine(*a, *b);
 }
 
-/// Sums and products wrap as those of the GPU do.
+// Sums and products wrap around as those of the GPU do.
 std::int64_t plus(std::int64_t a, std::int64_t b) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -108,13 +111,13 @@ LaneValue result_of(const ptx::Instruction& instruction, const Known& known) {
     }
 }
 
-/// What two writers of a register agree on.
+/// The facts that two writers of a register agree on.
 LaneValue agreed(const LaneValue& a, const LaneValue& b) {
     return {.stride = a.stride == b.stride ? a.stride : std::nullopt,
             .constant = a.constant == b.constant ? a.constant : std::nullopt};
 }
 
-/// What differs between threads decides which of them write: a guarded result is known only if the guard is uniform.
+/// A guard that differs between threads lets only some of them write, so the result is known only if it is uniform.
 LaneValue guarded(const ptx::Instruction& instruction, const LaneValue& value, const Known& known) {
     if (!instruction.guard) return value;
     const bool uniform = known[instruction.guard->predicate.index].value_or(kUnknown).stride == 0;
@@ -141,7 +144,7 @@ bool write(const ptx::Operand& operand, const LaneValue& value, Known& known) {
 
 std::vector<LaneValue> lane_values(const ptx::Kernel& kernel) {
     Known known(kernel.registers.size());
-    // Values only lose what is known of them (a first value, then fewer facts), so this ends.
+    // Each change removes a fact about a register after its first write, so the iteration ends.
     for (bool changed = true; changed;) {
         changed = false;
         for (const auto& instruction : kernel.body) {

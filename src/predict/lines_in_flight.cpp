@@ -1,19 +1,21 @@
 #include "predict/lines_in_flight.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <random>
 #include <vector>
 
 namespace gputomo::predict {
 namespace {
 
-/// Turns of all lines that are followed; the first half of them fills the cache.
-constexpr std::int64_t kTurns = 60;
+/// Loads that are simulated, per line of the cache; the first half of them fills the cache and is not counted. More
+/// loads reduce the sampling error of the mean.
+constexpr std::int64_t kLoadsPerLine = 60;
 
-/// One scheduler's loads, in order.
+/// The next load of one scheduler, which issues loads in order.
 struct Queue {
-    double at = 0;
-    std::size_t set = 0;
+    double at = 0;        ///< when the load before it was issued
+    std::size_t set = 0;  ///< of its line
 };
 
 }  // namespace
@@ -34,7 +36,7 @@ std::optional<CacheLines> lines_beside(const machine::Machine& machine, std::int
 double mean_lines_in_flight(const CacheLines& cache, int schedulers) {
     if (cache.ways < 1 || cache.lines < cache.ways) return static_cast<double>(cache.lines);
     const auto sets = static_cast<std::size_t>(cache.lines / cache.ways), ways = static_cast<std::size_t>(cache.ways);
-    // Times are in latencies. The oldest line of a set is the next one that its data come to.
+    // Times are in units of the latency. The oldest line of a set is the next one whose data arrive.
     std::vector<double> done(sets * ways, 0.0);
     std::vector<std::size_t> oldest(sets, 0);
     std::mt19937 random;
@@ -43,7 +45,7 @@ double mean_lines_in_flight(const CacheLines& cache, int schedulers) {
     const auto starts = [&](const Queue& queue) {
         return std::max(queue.at, done[queue.set * ways + oldest[queue.set]]);
     };
-    const std::int64_t loads = kTurns * cache.lines;
+    const std::int64_t loads = kLoadsPerLine * cache.lines;
     double half_time = 0, now = 0;
     for (std::int64_t load = 0; load < loads; ++load) {
         auto& queue = *std::ranges::min_element(queues, {}, starts);

@@ -1,4 +1,4 @@
-// How many lines of an SM's first cache can be under way at once.
+// The number of lines of an SM's first-level cache that can be in flight at once.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -8,19 +8,19 @@
 
 namespace gputomo::predict {
 
-/// What a launch leaves of the first cache.
+/// The first-level cache beside the shared memory of the resident blocks.
 struct CacheLines {
     std::int64_t lines = 0;
-    std::int64_t ways = 0;  ///< of a set; 0: not known
+    std::int64_t ways = 0;  ///< of a set; 0: unknown
 };
 
-/// The cache that shares its storage with shared memory, beside blocks that take `shared_bytes` of an SM: of the
-/// described splits the smallest that holds them is in force. Nothing where the description has no splits.
+/// The cache that shares its storage with shared memory, if the resident blocks take `shared_bytes` of an SM. The
+/// smallest described split that holds them applies. Returns nullopt if the description has no splits.
 [[nodiscard]] std::optional<CacheLines> lines_beside(const machine::Machine& machine, std::int64_t shared_bytes);
 
-/// Mean number of lines under way where loads that miss never end and lie anywhere. A load needs a place in the set of
-/// its line until its data come; where all of them are under way it waits, and what its scheduler issued behind it
-/// waits too. As many as there are lines where sets are not known.
+/// Mean number of lines in flight under an endless stream of misses to random lines. A load occupies a way of its set
+/// until its data arrive. If all ways of the set are in flight it waits, and so do the later loads of its scheduler.
+/// Returns all lines of the cache if its ways are unknown.
 [[nodiscard]] double mean_lines_in_flight(const CacheLines& cache, int schedulers);
 
 }  // namespace gputomo::predict

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstddef>
+#include <utility>
 
 namespace gputomo::predict {
 namespace {
@@ -24,7 +26,7 @@ bool all_digits(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// "R12", "UR4", "P0", "UP1": prefix and number.
+/// Whether the text is the prefix followed by a number: "R12", "UR4", "P0", "UP1".
 bool is_numbered(std::string_view text, std::string_view prefix) {
     return text.starts_with(prefix) && all_digits(text.substr(prefix.size()));
 }
@@ -33,7 +35,7 @@ bool is_predicate(std::string_view text) { return is_numbered(text, "P") || is_n
 bool is_constant_register(std::string_view text) { return text == "RZ" || text == "URZ"; }
 bool is_constant_predicate(std::string_view text) { return text == "PT" || text == "UPT"; }
 
-/// The name at the start of an operand, up to ".64", ".reuse" and the like.
+/// The name at the start of an operand, without suffixes such as ".64" and ".reuse".
 std::string_view base_name(std::string_view text) { return text.substr(0, std::min(text.find('.'), text.size())); }
 
 ListedOperand memory_operand(std::string_view text) {
@@ -53,7 +55,7 @@ ListedOperand memory_operand(std::string_view text) {
         }
         i = end;
     }
-    // The last register that is not uniform holds the address; others add to it.
+    // The last register that is not uniform holds the base address; the others are added to it.
     for (auto& name : names) {
         if (operand.reg.empty() || (operand.reg.front() == 'U' && name.front() == 'R')) std::swap(operand.reg, name);
         if (!name.empty()) operand.also.push_back(name);
@@ -78,7 +80,7 @@ ListedOperand operand_from(std::string_view text) {
     return operand;
 }
 
-/// Parts between commas that are in no brackets.
+/// Splits the text at commas outside brackets.
 std::vector<std::string_view> split_operands(std::string_view text) {
     std::vector<std::string_view> parts;
     int depth = 0;
@@ -126,7 +128,7 @@ private:
         if (line.empty()) return;
         if (const auto at = line.find("Function :"); at != std::string_view::npos)
             return start(trimmed(line.substr(at + 10)));
-        // Headings and the fields of the ELF are no code.
+        // Headings and ELF fields ("host = linux") are no code.
         if (line.starts_with("code for") || line.starts_with("Fatbin") || line.starts_with("//") ||
             line.find('=') != std::string_view::npos)
             return;
@@ -139,7 +141,7 @@ private:
         if (!line.empty()) add_instruction(line, address, raw);
     }
 
-    /// The line without its comments; a comment that is an address is read.
+    /// The line without its comments. A leading comment that holds a number in hexadecimal sets `address`.
     [[nodiscard]] static std::string without_comments(std::string_view line, std::optional<std::uint64_t>& address) {
         std::string left;
         while (!line.empty()) {
@@ -203,9 +205,10 @@ private:
                               return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
                           });
         if (!fits)
-            fail(fmt::format("found '{}'; expected an instruction of machine code, a label, or a function's heading",
-                             text),
-                 raw);
+            fail(
+                fmt::format(
+                    "found '{}'; expected an instruction of machine code, a label, or the heading of a function", text),
+                raw);
         for (auto at = dot; at < text.size();) {
             const auto next = std::min(text.find('.', at + 1), text.size());
             to.modifiers.emplace_back(text.substr(at + 1, next - at - 1));

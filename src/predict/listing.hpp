@@ -1,6 +1,7 @@
-// Listings of machine code as cuobjdump -sass and nvdisasm print them, and plain lists of instructions.
+// Parses listings of machine code as cuobjdump -sass and nvdisasm print them, and plain lists of instructions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,14 +11,14 @@
 
 namespace gputomo::predict {
 
-/// One operand, split into what matters for dependencies and costs.
+/// An operand, with the parts that matter for dependencies and costs.
 struct ListedOperand {
     enum class Kind : std::uint8_t { reg, predicate, memory, other };
     Kind kind = Kind::other;
     std::string text;
-    std::string reg;                ///< "R2", "UR4", "P0", "UP1"; of memory: the base; empty for RZ, PT and none
-    std::vector<std::string> also;  ///< further registers of a memory operand: desc[UR4][R2.64]
-    bool wide = false;              ///< ".64"
+    std::string reg;                ///< "R2", "UR4", "P0", "UP1", or a memory operand's base; empty for RZ, PT and none
+    std::vector<std::string> also;  ///< further registers of a memory operand, as in desc[UR4][R2.64]
+    bool wide = false;              ///< has the suffix ".64"
 };
 
 struct ListedInstruction {
@@ -33,10 +34,10 @@ struct ListedInstruction {
 struct ListedFunction {
     std::string name;  ///< empty for instructions before any function
     std::vector<ListedInstruction> instructions;
-    std::map<std::string, std::size_t> labels;  ///< label -> index of the instruction behind it
+    std::map<std::string, std::size_t> labels;  ///< label -> index of the instruction that follows it
 };
 
-/// Throws InputError "ORIGIN:LINE: what is wrong; expected ..." where a line of code can't be read.
+/// Throws InputError "ORIGIN:LINE: what was found; expected ..." for a line of code that can't be read.
 [[nodiscard]] std::vector<ListedFunction> parse_listing(std::string_view text, std::string_view origin = "listing");
 
 /// Whether the text looks like a listing rather than PTX.

@@ -1,6 +1,9 @@
 #include "predict/load_order.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace gputomo::predict {
 namespace {
@@ -14,7 +17,7 @@ bool shares(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t
     return std::ranges::any_of(a, [&](auto reg) { return std::ranges::find(b, reg) != b.end(); });
 }
 
-/// Whether the load may come ahead of `earlier`.
+/// Whether the load may move ahead of `earlier`.
 bool passes(const Instruction& load, const Instruction& earlier) {
     const bool plain = earlier.kind == Kind::arithmetic || earlier.kind == Kind::free;
     return plain && !shares(load.reads, earlier.writes) && !shares(load.writes, earlier.writes) &&

@@ -6,14 +6,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace gputomo::predict {
 namespace {
 
+/// The largest trip count that is accepted; a larger one is taken for a typing error.
 constexpr double kMostTrips = 1e12;
-/// Deeper nests are no kernel anybody writes; the limit keeps recursion off the stack's end.
+/// Deepest nest of loops. No real kernel nests deeper; the limit protects the stack from recursion on damaged input.
 constexpr int kMostDepth = 64;
 
 class Walker {
@@ -29,7 +33,7 @@ public:
         Path path;
         path.steps = steps(0, code_.instructions.size(), 0);
         if (!unknown_.empty())
-            throw InputError(fmt::format("{}: kernel '{}': no trip count of {}; expected {}", code_.origin,
+            throw InputError(fmt::format("{}: kernel '{}': no trip count for {}; expected {}", code_.origin,
                                          code_.kernel, fmt::join(unknown_, ", "), fmt::join(wanted_, " ")));
         path.assumptions = std::move(assumptions_);
         return path;
@@ -41,9 +45,10 @@ private:
         for (const auto& [index, label] : code_.labels) known.push_back(label);
         const auto check = [&](const std::string& label, std::string_view option) {
             if (std::find(known.begin(), known.end(), label) == known.end())
-                throw InputError(fmt::format(
-                    "{} {}: kernel '{}' has no such label; expected {}", option, label, code_.kernel,
-                    known.empty() ? "none, it has none" : fmt::format("one of {}", fmt::join(known, ", "))));
+                throw InputError(fmt::format("{} {}: kernel '{}' has no such label; expected {}", option, label,
+                                             code_.kernel,
+                                             known.empty() ? "no such option, the kernel has no labels"
+                                                           : fmt::format("one of {}", fmt::join(known, ", "))));
         };
         for (const auto& [label, trips] : choices_.trip_counts) {
             check(label, "--trip-count");
@@ -90,7 +95,7 @@ private:
         return false;
     }
 
-    /// From `begin` to `end`, or to the end of the thread, or to a jump that leaves the range.
+    /// The steps from `begin` up to `end`, to the end of the thread, or to a jump that leaves the range.
     std::vector<Step> steps(std::size_t begin, std::size_t end, int depth) {
         if (depth > kMostDepth)
             throw InputError(fmt::format("{}: kernel '{}': loops nest more than {} deep; expected fewer", code_.origin,
@@ -116,9 +121,9 @@ private:
                 continue;
             }
             if (instruction.target <= i)
-                throw InputError(fmt::format(
-                    "{}:{}: this branch goes back into the middle of something that is no loop; expected nested loops",
-                    code_.origin, instruction.line));
+                throw InputError(
+                    fmt::format("{}:{}: this branch goes back to code that no loop starts with; expected nested loops",
+                                code_.origin, instruction.line));
             i = instruction.target;
         }
         return found;

@@ -1,8 +1,9 @@
-// The way of a warp through a kernel: straight runs of instructions, and loops with their trip counts.
+// The path of a warp through a kernel: straight-line code and nested loops with trip counts.
 #pragma once
 
 #include "predict/code.hpp"
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,11 +14,11 @@
 namespace gputomo::predict {
 
 struct Loop;
-/// One instruction by its index, or a loop.
+/// An instruction, by its index, or a loop.
 using Step = std::variant<std::size_t, std::shared_ptr<const Loop>>;
 
 struct Loop {
-    std::size_t head = 0;  ///< first instruction
+    std::size_t head = 0;  ///< index of its first instruction
     double trips = 1;
     std::vector<Step> body;
 };
@@ -29,15 +30,15 @@ struct PathChoices {
 
 struct Path {
     std::vector<Step> steps;
-    std::vector<std::string> assumptions;  ///< branches that were taken to fall through
+    std::vector<std::string> assumptions;  ///< branches that are assumed to fall through, one sentence each
 };
 
-/// Conditional forward branches fall through unless chosen otherwise: most kernels leave early only where there is no
-/// work. Throws InputError naming each loop without a trip count and the option that gives one, a choice that names no
-/// label, and control flow that is no nest of loops.
+/// Conditional forward branches fall through unless chosen otherwise, because most kernels leave early only if there is
+/// no work. Throws InputError for a choice of an unknown label and for control flow that is no nest of loops. For loops
+/// without a trip count it names the option that gives one.
 [[nodiscard]] Path path_of(const Code& code, const PathChoices& choices);
 
-/// How often each instruction is executed.
+/// Executions of each instruction by one warp.
 [[nodiscard]] std::vector<double> executions(const Code& code, const Path& path);
 
 }  // namespace gputomo::predict

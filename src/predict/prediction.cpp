@@ -9,18 +9,24 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 
 namespace gputomo::predict {
 namespace {
 
-constexpr int kDefaultWarps =
-    64;  ///< occupancies to tell of where a description does not say how many warps an SM holds
+/// Largest occupancy that is predicted if the description lacks the warps that an SM holds.
+constexpr int kDefaultWarps = 64;
+/// Bisection steps at most; they exhaust the precision of a double.
 constexpr int kHalvings = 60;
-constexpr double kLonger = 100;  ///< cycles of memory latency, to see by how many times as much a block's grows
+/// Cycles added to the memory latency to find how strongly a warp's latency depends on it.
+constexpr double kLonger = 100;
 const std::string kScheduler = "warp scheduler";
 const std::string kStarts = "starts of blocks";
 
@@ -64,7 +70,7 @@ public:
     }
 
 private:
-    /// A choice for a line that accesses nothing is a mistake.
+    /// Refuses choices for lines without a matching access.
     void check_lines(const AccessChoices& choices) const {
         const auto check = [&](const std::map<int, double>& given, bool shared, std::string_view option) {
             for (const auto& [line, value] : given) {
@@ -94,7 +100,7 @@ private:
             if (cost.resource == Resource::memory && !to_.code.instructions[i].access->load)
                 written_ += cost.cycles * executions_[i];
             if (cost.uncontended(p.issue_throughput))
-                fed_[std::string(name_of(cost.resource))] += cost.cycles * executions_[i];
+                uncontended_[std::string(name_of(cost.resource))] += cost.cycles * executions_[i];
         }
         const double each = 1 / p.issue_throughput;
         sheet.add(kScheduler, "single issue", each, to_.work.single_issues);
@@ -114,7 +120,7 @@ private:
         return warp_timing(to_.code, path_, costs_, {memory_latency, warps_of_block_}).latency;
     }
 
-    /// Latency of a warp when warps finish at this rate; nullopt where memory can't carry that.
+    /// Latency of a warp if warps finish at this rate; nullopt if memory can't carry that load.
     [[nodiscard]] std::optional<double> loaded_latency(double warps_per_cycle) {
         const auto& contention = costs_.parameters().contention;
         if (!contention || to_.bytes == 0) return to_.latency;
@@ -128,7 +134,7 @@ private:
         return latency ? *latency / to_.bound : std::numeric_limits<double>::infinity();
     }
 
-    /// The rate at which n warps are in flight, by bisection (6.5).
+    /// The rate at which `warps` warps are in flight, by bisection (6.5).
     [[nodiscard]] double contended(int warps) {
         double low = 0, high = 1 / to_.bound;
         for (int i = 0; i < kHalvings && high - low > 1e-6 * high; ++i) {
@@ -139,24 +145,24 @@ private:
         return low;
     }
 
-    /// Where blocks wait for each other. A block's warps come to a resource together, so that blocks are what waits.
-    /// Blocks start at regular times. For a unit that takes an instruction in the time that it takes to issue one
-    /// nobody waits who has been issued.
+    /// The resources at which blocks queue. The warps of a block arrive at a resource together, so blocks are the
+    /// customers of the queues. Blocks start at regular times. No issued instruction waits for a unit that is at least
+    /// as fast as issue.
     [[nodiscard]] std::vector<Station> stations() const {
         const double size = std::max(1, warps_of_block_);
         std::vector<Station> found;
         for (const auto& resource : to_.worksheet.resources) {
-            const auto fed = fed_.find(resource.resource);
+            const auto uncontended = uncontended_.find(resource.resource);
             const auto jitter = resource.resource == kStarts ? std::optional(spread_.deviation) : std::nullopt;
             found.push_back({.cycles = resource.total() * size,
-                             .uncontended = fed == fed_.end() ? 0 : fed->second * size,
+                             .uncontended = uncontended == uncontended_.end() ? 0 : uncontended->second * size,
                              .jitter = jitter});
         }
         return found;
     }
 
-    /// The more is written, the longer do reads take, as long as copies showed (memory.write_delay). What copies wait
-    /// for in the memory's queue is a part of that, so that only what this queue does not give already is added.
+    /// Writes delay reads by memory.write_delay, which copies showed. The delay includes the copies' waiting in the
+    /// memory queue, so only what the queue here does not account for is added.
     [[nodiscard]] double queued(int warps) const {
         const double size = std::max(1, warps_of_block_);
         const auto places = stations();
@@ -182,19 +188,17 @@ private:
         return size * found.throughput;
     }
 
-    /// What the first cache keeps beside the shared memory of the blocks that so many warps are; nothing where that is
-    /// not known.
+    /// The first-level cache beside the shared memory of `warps` warps; nullopt if it is unknown.
     [[nodiscard]] std::optional<CacheLines> cache_beside(int warps) const {
         if (warps_of_block_ <= 0) return std::nullopt;
         const int blocks = (warps + warps_of_block_ - 1) / warps_of_block_;
         return lines_beside(costs_.machine(), blocks * costs_.shared_allocated(holding_(blocks)));
     }
 
-    /// Warps per cycle at which as many lines are under way as the cache can have: its loads, and no others, go round
-    /// for ever.
+    /// The warps per cycle at which the lines in flight fill the cache: a closed queueing network of its loads alone.
     [[nodiscard]] double with_lines(const CacheLines& cache) {
         if (fetched_.lines == 0) return 1 / to_.bound;
-        const auto [known, is_new] = under_way_.try_emplace(cache.lines, 0);
+        const auto [known, is_new] = in_flight_.try_emplace(cache.lines, 0);
         if (is_new) known->second = mean_lines_in_flight(cache, costs_.parameters().schedulers);
         const double scattered = fetched_.scattered / fetched_.lines;
         const double lines = scattered * known->second + (1 - scattered) * static_cast<double>(cache.lines);
@@ -221,9 +225,10 @@ private:
             if (const auto cache = cache_beside(warps)) {
                 point.cache_lines = cache->lines;
                 const double limit = with_lines(*cache);
-                if (limit < point.queued_warps_per_cycle && lines_told_.insert(cache->lines).second)
+                if (limit < point.queued_warps_per_cycle && lines_reported_.insert(cache->lines).second)
                     to_.code.assumptions.push_back(fmt::format(
-                        "from {} warps on shared memory leaves the first cache {} lines, and no more can be under way",
+                        "from {} warps on, shared memory leaves the first-level cache {} lines, which limits the loads "
+                        "in flight",
                         warps, cache->lines));
                 point.queued_warps_per_cycle = std::min(point.queued_warps_per_cycle, limit);
             }
@@ -248,12 +253,12 @@ private:
             change("no block replacement", to_.latency - costs_.block_replacement(), to_.bound);
     }
 
-    /// Loads from global memory of one warp, each counted as often as it has lines.
+    /// Sums over the lines that one warp loads from global memory.
     struct Fetched {
         double lines = 0;
-        double scattered = 0;  ///< of them lie in any sets
-        double latency = 0;    ///< cycles
-        double squares = 0;
+        double scattered = 0;  ///< lines that lie in random sets
+        double latency = 0;    ///< cycles of their loads
+        double squares = 0;    ///< lines of their loads
 
         void add(const Cost& cost, double executions) {
             lines += executions * cost.lines;
@@ -261,6 +266,7 @@ private:
             latency += executions * cost.lines * cost.latency;
             squares += executions * cost.lines * cost.lines;
         }
+        /// Lines of a load, averaged over lines.
         [[nodiscard]] double lines_of_load() const { return squares / lines; }
     };
 
@@ -271,13 +277,13 @@ private:
     int warps_of_block_ = 0;
     std::function<std::int64_t(int)> holding_;
     Fetched fetched_;
-    SpreadLatency spread_;  ///< of a warp whose loads' latencies spread
-    double reads_ = 0;      ///< by how many cycles that grows with each cycle of the memory's latency
-    double written_ = 0;    ///< cycles of the memory that a warp's writes take
-    std::map<std::string, double>
-        fed_;  ///< cycles of a warp, by resource, of instructions that it takes in the time of their issue
-    std::map<std::int64_t, double> under_way_;  ///< scattered lines, by those of the cache
-    std::set<std::int64_t> lines_told_;         ///< of caches that limit
+    SpreadLatency spread_;  ///< latency of a warp whose loads vary in latency
+    double reads_ = 0;      ///< cycles by which that mean grows per cycle of memory latency
+    double written_ = 0;    ///< cycles for which a warp's writes occupy the memory
+    /// Cycles of a warp by resource, of instructions that are executed at least as fast as they are issued.
+    std::map<std::string, double> uncontended_;
+    std::map<std::int64_t, double> in_flight_;  ///< scattered lines in flight, by the lines of the cache
+    std::set<std::int64_t> lines_reported_;     ///< lines of the caches whose limit was reported
 };
 
 }  // namespace

@@ -13,13 +13,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
 
 namespace gputomo::predict {
 namespace {
 
 using ptx::Opcode;
 
-/// Nothing in a machine description says what these take.
+/// Instructions whose cost no machine description holds.
 constexpr std::array kUnpredictable = {Opcode::brx,      Opcode::call,     Opcode::tex,
                                        Opcode::mma,      Opcode::wgmma,    Opcode::ldmatrix,
                                        Opcode::cp_async, Opcode::mbarrier, Opcode::nanosleep};
@@ -55,8 +60,8 @@ public:
         for (const auto& [name, index] : kernel_.labels) code.labels.insert({index, name});
         hoist_loads(code);
         code.assumptions.emplace_back(
-            "PTX is not machine code: loads of parameters, moves and address conversions take nothing; a listing of "
-            "the machine code says more");
+            "loads of parameters, moves and address conversions take no time, because the compiler removes most of "
+            "them; a listing of the machine code is more exact than PTX");
         code.assumptions.emplace_back("the compiler issues loads as soon as their addresses are known");
         return code;
     }
@@ -64,9 +69,9 @@ public:
 private:
     [[nodiscard]] Instruction translated(const ptx::Instruction& from) const {
         if (std::find(kUnpredictable.begin(), kUnpredictable.end(), from.opcode) != kUnpredictable.end())
-            throw InputError(fmt::format(
-                "{}:{}: '{}' can't be predicted, because nothing says what it takes; expected a kernel without it",
-                origin_, from.line, ptx::mnemonic_of(from)));
+            throw InputError(
+                fmt::format("{}:{}: '{}' can't be predicted, because its cost is unknown; expected a kernel without it",
+                            origin_, from.line, ptx::mnemonic_of(from)));
         Instruction to{.kind = kind_of(from),
                        .text = text_of(from),
                        .line = from.line,
@@ -126,7 +131,7 @@ private:
         return access;
     }
 
-    /// Generic addresses are taken for global ones.
+    /// Generic addresses are assumed to be global.
     [[nodiscard]] Place place_of(const ptx::Instruction& from) const {
         if (from.space == ptx::Space::shared) return Place::shared;
         return from.space == ptx::Space::local ? Place::local : Place::global;

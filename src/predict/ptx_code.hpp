@@ -1,4 +1,4 @@
-// PTX kernel -> Code.
+// Translates a PTX kernel into the Code that prediction works on.
 #pragma once
 
 #include "predict/code.hpp"
@@ -8,8 +8,8 @@
 
 namespace gputomo::predict {
 
-/// `origin` (a file name) starts messages. Throws InputError where the module has no such kernel, or naming the line of
-/// an instruction that prediction has no cost for (calls, matrix instructions, indirect branches, textures).
+/// `origin` (a file name) starts messages. Throws InputError if the module has no such kernel, and for an instruction
+/// without a known cost (calls, MMA, indirect branches, textures), naming its line.
 [[nodiscard]] Code code_from_ptx(const ptx::Module& module, std::string_view kernel, std::string_view origin);
 
 }  // namespace gputomo::predict

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string_view>
+#include <variant>
 
 namespace gputomo::predict {
 namespace {
 
 using ptx::Opcode;
 
-/// A counter that is run longer than this is not followed.
-constexpr std::int64_t kMostTurns = 1 << 24;
+/// Longest loop whose counter is run to its end; longer ones need a trip count from the user.
+constexpr std::int64_t kMostTrips = 1 << 24;
 
 const ptx::Register* register_of(const ptx::Operand& operand) { return std::get_if<ptx::Register>(&operand.value); }
 
@@ -27,10 +29,10 @@ bool writes(const ptx::Instruction& instruction, ptx::Register reg) {
 }
 
 struct Range {
-    std::size_t first = 0, last = 0;  ///< indices into the body, both within
+    std::size_t first = 0, last = 0;  ///< indices into the kernel's body; both are part of the range
 };
 
-/// The only instruction of the range that writes the register; nullptr where there are more or none.
+/// The only instruction of the range that writes the register; nullptr if there are several or none.
 const ptx::Instruction* only_writer(const ptx::Kernel& kernel, Range range, ptx::Register reg) {
     const ptx::Instruction* found = nullptr;
     for (std::size_t i = range.first; i <= range.last; ++i) {
@@ -41,7 +43,7 @@ const ptx::Instruction* only_writer(const ptx::Kernel& kernel, Range range, ptx:
     return found;
 }
 
-/// The literal that the register holds when the loop is entered: the last write before it, if that is a move.
+/// The literal that the register holds when the loop is entered, if the last write before it is an unguarded move.
 std::optional<std::int64_t> start_of(const ptx::Kernel& kernel, std::size_t head, ptx::Register reg) {
     for (std::size_t i = head; i-- > 0;) {
         const auto& instruction = kernel.body[i];
@@ -68,17 +70,17 @@ struct Counter {
     bool tested_before_step = false;
 };
 
-std::optional<double> turns_of(const Counter& counter) {
+std::optional<double> trips_of(const Counter& counter) {
     std::int64_t value = counter.start;
-    for (std::int64_t turns = 1; turns <= kMostTurns; ++turns) {
+    for (std::int64_t trips = 1; trips <= kMostTrips; ++trips) {
         const std::int64_t tested = counter.tested_before_step ? value : value + counter.step;
         value += counter.step;
-        if (holds(counter.comparison, tested, counter.end) == counter.negated) return static_cast<double>(turns);
+        if (holds(counter.comparison, tested, counter.end) == counter.negated) return static_cast<double>(trips);
     }
     return std::nullopt;
 }
 
-std::optional<double> turns_of_loop(const ptx::Kernel& kernel, Range loop) {
+std::optional<double> trips_of_loop(const ptx::Kernel& kernel, Range loop) {
     const auto& branch = kernel.body[loop.last];
     const auto* test = only_writer(kernel, loop, branch.guard->predicate);
     if (test == nullptr || test->opcode != Opcode::setp || test->guard || test->sources.size() != 2 ||
@@ -97,7 +99,7 @@ std::optional<double> turns_of_loop(const ptx::Kernel& kernel, Range loop) {
                                                                     "ge", "lo", "ls", "hi", "hs"};
     const std::string_view comparison = test->modifiers.front();
     if (std::find(kIntegerTests.begin(), kIntegerTests.end(), comparison) == kIntegerTests.end()) return std::nullopt;
-    return turns_of(
+    return trips_of(
         {*start, step->opcode == Opcode::add ? *by : -*by, *end, comparison, branch.guard->negated, test < step});
 }
 
@@ -112,7 +114,7 @@ std::map<std::size_t, double> trip_counts(const ptx::Kernel& kernel) {
         if (label == nullptr) continue;
         const auto target = kernel.labels.find(label->name);
         if (target == kernel.labels.end() || target->second > i) continue;
-        if (const auto turns = turns_of_loop(kernel, {target->second, i})) found.insert({target->second, *turns});
+        if (const auto trips = trips_of_loop(kernel, {target->second, i})) found.insert({target->second, *trips});
     }
     return found;
 }

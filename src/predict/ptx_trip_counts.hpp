@@ -1,4 +1,4 @@
-// Trip counts of loops that PTX spells out: a counter that starts, steps and ends at literals.
+// Finds trip counts that PTX spells out: those of loops whose counter starts, steps and ends at literals.
 #pragma once
 
 #include "ptx/ir.hpp"
@@ -8,7 +8,8 @@
 
 namespace gputomo::predict {
 
-/// By the first instruction of the loop, for loops whose conditional backward branch tests such a counter.
+/// Trip counts by the index of a loop's first instruction, for loops whose conditional backward branch tests such a
+/// counter.
 [[nodiscard]] std::map<std::size_t, double> trip_counts(const ptx::Kernel& kernel);
 
 }  // namespace gputomo::predict

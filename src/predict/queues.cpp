@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 namespace gputomo::predict {
 
 namespace {
 
-/// Waiting by how irregularly blocks come, of that of blocks that come by chance: the squared coefficient of variation
-/// of the times between them (Kingman 1961). Two that left one after the other come back with the jitter of both
-/// between them.
+/// Waiting time relative to that of random (Poisson) arrivals: the squared coefficient of variation of the times
+/// between arrivals (Kingman 1961). The time between two blocks that left one after the other has the jitter of both.
 double irregularity(const Station& station, double rate) {
     return station.jitter ? std::min(1.0, 2 * std::pow(*station.jitter * rate, 2)) : 1;
 }
@@ -21,10 +21,9 @@ Queued queued(std::span<const Station> stations, double latency, double blocks) 
     double served = 0, longest = 0;
     for (const auto& station : stations) served += station.cycles, longest = std::max(longest, station.cycles);
     const double elsewhere = std::max(0.0, latency - served);
-    // The parts of a block are served at several stations at a time where all of them together take longer than it
-    // needs alone.
+    // If the services of a lone block add up to more than its latency, several stations serve parts of it at a time.
     const double alone = served > latency ? std::max(latency, longest) / served : 1;
-    std::vector<double> at(stations.size(), 0);  // blocks at each station
+    std::vector<double> at(stations.size(), 0);  // mean number of blocks at each station
     Queued before{.waiting = at}, found = before;
     const int whole = static_cast<int>(std::ceil(blocks));
     for (int count = 1; count <= whole; ++count) {

@@ -8,16 +8,22 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace gputomo::predict {
 namespace {
 
-/// How an opcode of machine code costs, by how its name starts; the first row that fits counts, so longer names come
-/// first.
+/// The cost of an opcode of machine code. The first matching row counts: an opcode matches its own name, and rows
+/// without an operation match every opcode with that prefix.
 struct Row {
     std::string_view opcode;
-    std::string_view operation;  ///< PTX mnemonic; empty: nothing says what it takes
+    std::string_view operation;  ///< PTX mnemonic whose cost applies; empty: the cost is unknown
     Kind kind = Kind::arithmetic;
     Place place = Place::global;
     bool load = false;
@@ -92,10 +98,10 @@ constexpr Row kRows[] = {
     {"UTMA", ""},
     {"SYNCS", ""},
     {"UCGABAR", ""},
-    {"", "add.s32"},  // integer, logic, moves, conversions, shuffles, convergence: the plain integer pipeline
+    {"", "add.s32"},  // the integer pipeline: integer, logic, moves, conversions, shuffles, convergence
 };
 
-/// Instructions without a result in their first operand, besides stores and branches.
+/// Instructions besides stores and branches whose first operand is no result.
 constexpr std::array<std::string_view, 14> kWithoutResult{"NOP",    "SSY",    "BSSY",   "BSYNC", "SYNC",
                                                           "PBK",    "BRK",    "PCNT",   "CONT",  "WARPSYNC",
                                                           "MEMBAR", "DEPBAR", "ERRBAR", "CCTL"};
@@ -111,7 +117,7 @@ bool has(const ListedInstruction& instruction, std::string_view modifier) {
            instruction.modifiers.end();
 }
 
-/// "MUFU.EX2" and the like by name.
+/// The PTX operation; that of MUFU depends on its modifier ("MUFU.EX2").
 std::string operation_of(const ListedInstruction& from, const Row& row) {
     if (from.opcode != "MUFU") return std::string(row.operation);
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFunctions{
@@ -163,9 +169,8 @@ private:
     Instruction translated(const ListedInstruction& from, Code& code) {
         const Row& row = row_of(from.opcode);
         if (row.operation.empty())
-            fail(from, fmt::format(
-                           "'{}' can't be predicted, because nothing says what it takes; expected a kernel without it",
-                           from.opcode));
+            fail(from, fmt::format("'{}' can't be predicted, because its cost is unknown; expected a kernel without it",
+                                   from.opcode));
         Instruction to{.kind = row.kind,
                        .text = from.text,
                        .line = from.line,
@@ -181,7 +186,7 @@ private:
         if (row.place == Place::local && to.access) to.access->stride = to.access->bytes;
         registers(from, to);
         if (to.kind == Kind::branch) to.target = target_of(from, code);
-        // A predicate beside the target decides too: BRA P0, `(.L_x_1).
+        // A predicate operand also makes the branch conditional: BRA P0, `(.L_x_1).
         if (to.kind == Kind::branch)
             for (const auto& operand : from.operands)
                 to.guarded = to.guarded || (operand.kind == ListedOperand::Kind::predicate && !operand.reg.empty());
@@ -192,7 +197,7 @@ private:
         return numbers_.emplace(name, static_cast<std::uint32_t>(numbers_.size())).first->second;
     }
 
-    /// R2 with its width in words: R2, R3, ...
+    /// Adds a register of `words` words: R2, R3, ...
     void add(const std::string& name, int words, std::vector<std::uint32_t>& into) {
         if (name.empty()) return;
         into.push_back(number(name));
@@ -204,7 +209,8 @@ private:
                                               static_cast<std::uint64_t>(first) + static_cast<std::uint64_t>(i))));
     }
 
-    /// The first operand is the result, with the predicates beside it; all others are read.
+    /// Sets the registers that the instruction writes (the first operand and the predicates beside it) and reads (the
+    /// other operands).
     void registers(const ListedInstruction& from, Instruction& to) {
         const bool results = has_result(from, to);
         const int words = to.access                                         ? std::max(1, to.access->bytes / 4)

@@ -1,16 +1,16 @@
-// Listing of machine code -> Code.
+// Translates a listing of machine code into the Code that prediction works on.
 #pragma once
 
 #include "predict/code.hpp"
 #include "predict/listing.hpp"
 
 #include <string_view>
+#include <vector>
 
 namespace gputomo::predict {
 
-/// The function of that name; of a listing without headings, its only one whatever the name. Throws InputError where
-/// there is none, or naming the line of an instruction that prediction has no cost for or a branch whose target isn't
-/// there.
+/// Translates the function of that name, or the only function of a listing without headings. Throws InputError if there
+/// is none; for an instruction of unknown cost and a branch to an unknown target it names the line.
 [[nodiscard]] Code code_from_listing(const std::vector<ListedFunction>& functions, std::string_view kernel,
                                      std::string_view origin);
 

@@ -5,29 +5,34 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <optional>
+#include <utility>
+#include <variant>
 
 namespace gputomo::predict {
 namespace {
 
-/// Samples of a warp whose loads' latencies spread; a prime, so that loads of different number differ in another order.
+/// Samples of a warp with varying load latencies. A prime, so that every load of a warp draws the same latencies in an
+/// order of its own. More samples reduce the error of the mean and take proportionally longer.
 constexpr int kSamples = 61;
 
-/// From -1 to 1, in `sample` of kSamples, for load number `load`: in all samples together each of as many even steps
-/// once.
+/// Deviation from -1 to 1 of load number `load` in `sample`. Over all samples, a load draws each of kSamples evenly
+/// spaced deviations once.
 double deviation(int sample, int load) {
     constexpr int kOrder = 17, kShift = 23;
     const int step = ((1 + load * kOrder % (kSamples - 1)) * sample + load * kShift) % kSamples;
     return (2 * step + 1) / static_cast<double>(kSamples) - 1;
 }
 
-/// Turns of a loop that are followed one by one; the period is taken from the second half.
+/// Iterations of a loop that are simulated one by one. The second half gives the period, and the first half settles it.
 constexpr int kFollowed = 16, kHalf = kFollowed / 2;
 
 class Issue {
 public:
-    /// `sample`: of latencies that spread; none for their means.
+    /// `sample`: which sample of varying latencies to use; nullopt for mean latencies.
     Issue(const Code& code, Costs& costs, const WarpConditions& conditions, std::optional<int> sample = std::nullopt)
         : code_(code),
           costs_(costs),
@@ -50,11 +55,11 @@ private:
             if (const auto* index = std::get_if<std::size_t>(&step))
                 issue(*index);
             else
-                turn(*std::get<1>(step));
+                iterate(*std::get<1>(step));
         }
     }
 
-    void turn(const Loop& loop) {
+    void iterate(const Loop& loop) {
         double half_time = 0;
         Work half_work;
         const int followed = static_cast<int>(std::min<double>(loop.trips, kFollowed));
@@ -69,7 +74,7 @@ private:
         advance(periods * (last_issue_ - half_time));
     }
 
-    /// All that is under way happens `cycles` later.
+    /// Postpones everything in flight by `cycles`.
     void advance(double cycles) {
         last_issue_ += cycles;
         next_ += cycles;
@@ -107,7 +112,7 @@ private:
         if (instruction.kind == Kind::branch) branch_ = index;
     }
 
-    /// Where the way goes on behind a branch tells whether it was taken.
+    /// Adds the latency of the branch before; the instruction that follows it tells whether it was taken.
     void behind_branch(std::size_t index) {
         if (!branch_) return;
         const bool taken = index != *branch_ + 1 || !code_.instructions[*branch_].guarded;
@@ -123,8 +128,8 @@ private:
         phase_.back().cycles += cost.issue_cycles(issues);
     }
 
-    /// When the block's last warp comes to the barrier that this one, alone, reaches at `own`: on the way from one
-    /// barrier to the next its warps wait for each other.
+    /// The cycle at which the block's last warp arrives at a barrier that this warp, if alone, reaches at `own`.
+    /// Between two barriers the warps of the block queue for the resources.
     double meeting(double own) {
         const double alone = own - phase_start_;
         if (conditions_.warps_of_block > 1 && alone > 0)
@@ -135,20 +140,20 @@ private:
         return own;
     }
 
-    /// Latencies don't change during a run, so each instruction is looked up once.
+    /// Costs do not change during a run, so each instruction is looked up once.
     const Cost& cost_of(std::size_t index) {
         if (!known_[index]) known_[index] = costs_.of(code_.instructions[index], conditions_.memory_latency);
         return *known_[index];
     }
 
-    /// Cycles until the warp issues again, whatever the next instruction is; behind a branch more.
+    /// Cycles until the warp can issue any next instruction. Branches add more (behind_branch).
     [[nodiscard]] double gap_behind(const Instruction& instruction) const {
         const double ilp = costs_.parameters().ilp_latency;
         if (instruction.kind == Kind::barrier) return std::max(ilp, costs_.barrier_latency());
         return ilp;
     }
 
-    /// Two neighbours that don't depend on each other issue at once; loads don't pair with loads (Volkov 2016, 3.8).
+    /// Two independent neighbours issue in one slot, but not two memory instructions (Volkov 2016, 3.8).
     [[nodiscard]] bool pairs(const Instruction& instruction, double operands, const Cost& cost) const {
         if (!costs_.dual_issue() || last_.instruction == nullptr || last_.paired) return false;
         if (last_.instruction->kind == Kind::branch || last_.instruction->kind == Kind::barrier) return false;
@@ -175,7 +180,7 @@ private:
         if (cores && !(paired && last_.resource == Resource::cores)) work.core_issues += 1;
     }
 
-    /// When the oldest of as many loads as a warp may have in flight is done.
+    /// The cycle at which the warp may issue a further load: when the oldest one completes, if it is at its limit.
     double room_for_load() {
         const auto most = static_cast<std::size_t>(costs_.max_outstanding_loads());
         if (most == 0 || loads_.size() < most) return 0;
@@ -194,14 +199,14 @@ private:
     Costs& costs_;
     WarpConditions conditions_;
     std::optional<int> sample_;
-    int drawn_ = 0;                   ///< loads whose latency was
-    double phase_start_ = 0;          ///< of what lies behind the last barrier
-    std::array<Station, 6> phase_{};  ///< each resource in it, issues last
-    std::vector<double> ready_;       ///< by register
+    int drawn_ = 0;                   ///< loads whose latency was drawn
+    double phase_start_ = 0;          ///< cycle of the last barrier
+    std::array<Station, 6> phase_{};  ///< use of each resource since then, issue last
+    std::vector<double> ready_;       ///< by register, cycle at which its value is available
     std::vector<std::optional<Cost>> known_;
-    std::deque<double> loads_;  ///< when loads in flight are done, oldest first
+    std::deque<double> loads_;  ///< completion of the loads in flight, oldest first
     Last last_;
-    std::optional<std::size_t> branch_;  ///< that was issued last
+    std::optional<std::size_t> branch_;  ///< index of the branch, if one was issued last
     double last_issue_ = 0;
     double next_ = 0;
     WarpTiming timing_;

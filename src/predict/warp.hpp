@@ -1,5 +1,4 @@
-// Latency bound of one warp: its instructions issued in order, with nothing but latencies in the way (Volkov
-// 2016, 3.7).
+// Latency bound of one warp: its instructions issue in order and wait for nothing but latencies (Volkov 2016, 3.7).
 #pragma once
 
 #include "predict/costs.hpp"
@@ -9,12 +8,12 @@
 
 namespace gputomo::predict {
 
-/// What a warp uses; per warp, over all its instructions.
+/// Issue slots that one warp takes, over all its instructions.
 struct Work {
     double single_issues = 0;
     double dual_issues = 0;
     double reissues = 0;
-    double core_issues = 0;  ///< issues with at least one instruction of the CUDA cores
+    double core_issues = 0;  ///< issue slots with at least one instruction for the CUDA cores
     [[nodiscard]] double issues() const { return single_issues + dual_issues + reissues; }
 
     Work& operator+=(const Work& other);
@@ -22,27 +21,27 @@ struct Work {
     friend Work operator*(double factor, Work work);
 };
 
-/// What a warp meets.
+/// The conditions under which a warp runs.
 struct WarpConditions {
-    double memory_latency = 0;
-    /// Warps that it waits for at a barrier: the slower of itself and of what all of them use of a resource since the
-    /// last one. 0: not known, none.
+    double memory_latency = 0;  ///< cycles
+    /// Warps that it waits for at a barrier. All of them queue at the resources since the barrier before. 0: unknown,
+    /// and it waits for none.
     int warps_of_block = 0;
 };
 
 struct WarpTiming {
-    double latency = 0;  ///< cycles from the first issue of a warp to the first of the warp that takes its place
+    double latency = 0;  ///< cycles from a warp's first issue to the first issue of the warp that replaces it
     Work work;
-    std::vector<double> issue_times;  ///< by instruction, when it was first issued; negative: never
+    std::vector<double> issue_times;  ///< by instruction, cycle of its first issue; negative: never issued
 };
 
-/// The longest path through the program execution graph (Volkov 2016, Fig. 3.5), found by issuing in order. Loops of
-/// many turns are followed until their period is known, then skipped over. Latencies are means.
+/// The longest path through the program execution graph (Volkov 2016, Fig. 3.5), found by issuing in order. Long loops
+/// are simulated until their period is known and then extrapolated. Latencies are means.
 [[nodiscard]] WarpTiming warp_timing(const Code& code, const Path& path, Costs& costs,
                                      const WarpConditions& conditions);
 
-/// A warp's latency where those of single loads spread (Cost::spread), each as it comes: a warp waits for the last of
-/// those that it has under way together.
+/// The latency of a warp if the latencies of single loads vary (Cost::spread). It waits for the slowest of the loads
+/// that are in flight together.
 struct SpreadLatency {
     double mean = 0;
     double deviation = 0;  ///< standard deviation, cycles

@@ -30,7 +30,8 @@ void Worksheet::add(const std::string& resource_name, const std::string& by, dou
 }
 
 const ResourceUse& Worksheet::tightest() const {
-    if (resources.empty()) throw std::logic_error("a worksheet without rows has no bound");
+    if (resources.empty())
+        throw std::logic_error("Worksheet::tightest: the worksheet has no rows; expected at least one resource");
     return *std::max_element(resources.begin(), resources.end(),
                              [](const auto& a, const auto& b) { return a.total() < b.total(); });
 }

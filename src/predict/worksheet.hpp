@@ -1,4 +1,4 @@
-// Throughput bound: for how many cycles a warp keeps each resource of an SM to itself (Volkov 2016, 3.6, Table 3.4).
+// Throughput bound: for how many cycles a warp occupies each resource of an SM (Volkov 2016, 3.6, Table 3.4).
 #pragma once
 
 #include <string>
@@ -16,20 +16,20 @@ struct Use {
 struct ResourceUse {
     std::string resource;
     std::vector<Use> uses;
-    /// A bound on the total that counting uses does not show, such as that cores take one instruction of a pair every
-    /// second cycle; 0: none.
+    /// A lower bound on the total from other rules than the sum of uses; 0: none. An example: the CUDA cores take a
+    /// pair of instructions every second cycle.
     double at_least = 0;
     [[nodiscard]] double total() const;
 };
 
-/// Rows by resource; the largest total is the bound.
+/// The uses of all resources; the largest total is the bound.
 struct Worksheet {
     std::vector<ResourceUse> resources;
 
-    /// Adds `count` uses of `cycles_each`; uses of one name and cost are one row.
+    /// Adds `count` uses of `cycles_each` cycles. Uses with the same name and cycles share a row.
     void add(const std::string& resource, const std::string& by, double cycles_each, double count);
     [[nodiscard]] ResourceUse& resource(const std::string& name);
-    /// Throws std::logic_error where there is none.
+    /// The resource with the largest total. Throws std::logic_error if there is no resource.
     [[nodiscard]] const ResourceUse& tightest() const;
 };
 

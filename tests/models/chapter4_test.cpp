@@ -23,7 +23,7 @@ constexpr Table41Row kTable41[] = {
     {"gtx680", 301, 0.1338, 9, 4, 4},        {"gtx980", 368, 0.0814, 6, 4, 4},
 };
 
-TEST(Volkov, Table41IsReadFromTheDescriptions) {
+TEST(Volkov, ReadsTable41FromTheDescriptions) {
     for (const auto& row : kTable41) {
         const auto p = gpu(row.gpu);
         EXPECT_EQ(p.memory.latency, row.memory_latency) << row.gpu;
@@ -34,7 +34,7 @@ TEST(Volkov, Table41IsReadFromTheDescriptions) {
     }
 }
 
-TEST(Volkov, Table42IsTheBasicModel) {
+TEST(Volkov, BasicModelGivesTable42) {
     const auto bound = [](const Table41Row& row,
                           double alpha) {  // G80 and GT200 are bound by CUDA cores, the others by issue
         return row.add_throughput < row.issue_throughput ? row.add_throughput / alpha
@@ -51,7 +51,7 @@ TEST(Volkov, Table42IsTheBasicModel) {
             }
 }
 
-TEST(Volkov, Table31NeedsAsManyWarpsForArithmeticAsForMemory) {
+TEST(Volkov, ArithmeticNeedsAsManyWarpsAsMemoryInTable31) {
     const auto p = gpu("gtx980");
     EXPECT_DOUBLE_EQ(*needed_warps(find_model("volkov-basic"), p, {kOnlyAdds}), 24);
     EXPECT_NEAR(*needed_warps(find_model("volkov-basic"), p, {0}), 30, 0.1);
@@ -107,7 +107,7 @@ TEST(Volkov, MaxwellForwardsToCudaCoresSooner) {  // 4.7
     EXPECT_EQ(term("volkov-basic", shared, 4, 1, "latency"), 22 + 24);
 }
 
-TEST(Volkov, Table61IsReadForTheOtherUnits) {
+TEST(Volkov, ReadsTable61ForOtherUnits) {
     struct Row {
         const char* gpu;
         double sfu, sfu_latency, shared, shared_latency;
@@ -125,7 +125,7 @@ TEST(Volkov, Table61IsReadForTheOtherUnits) {
     }
 }
 
-TEST(CudaGuide, AboutFiveWarps) {  // 4.8
+TEST(CudaGuide, NeedsAboutFiveWarps) {  // 4.8
     Parameters p;
     p.memory.latency = 600;
     p.arithmetic.throughput = 0.25;
@@ -133,7 +133,7 @@ TEST(CudaGuide, AboutFiveWarps) {  // 4.8
     EXPECT_NEAR(*needed_warps(find_model("cuda-guide-refined"), p, {30}), 5.84, 0.005);
 }
 
-TEST(CudaGuide, Table43) {
+TEST(CudaGuide, GivesTable43) {
     struct Row {
         const char* gpu;
         double alpha, estimate, tolerance, better;
@@ -158,7 +158,7 @@ TEST(CudaGuide, FailsWithoutOrWithOnlyArithmetic) {
     EXPECT_EQ(*needed_warps(find_model("cuda-guide"), p, {kOnlyAdds}), 0);
 }
 
-TEST(Multithreading, EarlierModelsSayWhatTheGuideSays) {  // 4.9
+TEST(Multithreading, EarlierModelsAgreeWithTheGuide) {  // 4.9
     for (const auto* name : kGpus)
         for (const double alpha : {0.0, 5.0, 32.0}) {
             const auto p = gpu(name);
@@ -188,7 +188,7 @@ TEST(ZhangOwens, AddedTimesAreRightAtSmallOccupancyOnly) {  // 4.12
     EXPECT_LT(ipc("zhang-owens-add", p, 16, 32) / ipc("volkov-basic", p, 16, 32), 0.7);
 }
 
-TEST(ZhangOwens, TakesMeasuredCurvesWhereThereAreSome) {
+TEST(ZhangOwens, PrefersMeasuredCurves) {
     auto p = gpu("gtx280");
     p.arithmetic_curve = {{8, 0.2}, {16, 0.24}};
     p.memory_curve = {{8, 0.01}, {16, 0.02}};
@@ -207,7 +207,7 @@ TEST(ChenAamodt, ClosedFormsOfThreeModels) {  // 4.13
     EXPECT_LT(ipc("chen-aamodt-3", p, 32, 48), 1);
 }
 
-TEST(Roofline, KnowsNoOccupancy) {
+TEST(Roofline, DoesNotDependOnOccupancy) {
     const auto p = gpu("gtx980");
     EXPECT_DOUBLE_EQ(adds("roofline", p, 512, 1), 128);
     EXPECT_DOUBLE_EQ(ipc("roofline", p, 4, 1), ipc("roofline", p, 4, 64));
@@ -227,7 +227,7 @@ TEST(Contention, SolvesTheEquationOfTheKeplerGpu) {  // 6.5
         }
 }
 
-TEST(Contention, NearlyTheBasicModelWhereArithmeticPrevails) {
+TEST(Contention, IsNearTheBasicModelIfArithmeticDominates) {
     for (const auto* name : kGpus) {
         const auto p = gpu(name);
         EXPECT_DOUBLE_EQ(ipc("volkov-contention", p, kOnlyAdds, 4), ipc("volkov-basic", p, kOnlyAdds, 4));
@@ -237,7 +237,7 @@ TEST(Contention, NearlyTheBasicModelWhereArithmeticPrevails) {
     }
 }
 
-TEST(Contention, TheCloserFitOfTheG80HasItsPoleBelowThePeak) {  // 6.4
+TEST(Contention, CloserFitOfTheG80HasItsPoleBelowThePeak) {  // 6.4
     auto p = gpu("8800gtx");
     p.contention = Contention{441, {{4, 71}, {156, 121}}};
     EXPECT_TRUE(std::isinf(*needed_warps(find_model("volkov-contention"), p, {0})));

@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace gputomo::models::testing {
 namespace {
 
 constexpr double kOnlyAdds = Mix::kArithmeticOnly;
 
-TEST(HongKim, MwpAndCwpOfTheGtx280) {  // 7.1
+TEST(HongKim, GivesMwpAndCwpOfTheGtx280) {  // 7.1
     const auto p = gpu("gtx280");
     EXPECT_NEAR(term("hong-kim", p, 32, 20, "MWP"), 12.4, 0.05);
     EXPECT_NEAR(term("hong-kim", p, 32, 20, "CWP"), 4.3, 0.05);
@@ -79,7 +80,7 @@ TEST(ZhangOwens, TakesTheSmallerOfTheTwoThroughputs) {  // 7.3
     EXPECT_NEAR(largest_ratio("zhang-owens", "volkov-basic", p, 16), 1.9, 0.05);
 }
 
-TEST(Sim, Table71) {
+TEST(Sim, GivesTable71) {
     struct Row {
         const char* gpu;
         double latency, cpi, memory_latency, mwp;
@@ -95,7 +96,7 @@ TEST(Sim, Table71) {
     }
 }
 
-TEST(Sim, FermiFormulas) {  // 7.4
+TEST(Sim, GivesTheFermiFormulas) {  // 7.4
     const auto p = gpu("gtx480");
     for (const double n : {4.0, 16.0, 48.0}) {
         const double cpi = std::max(18 / n, 1.0);
@@ -178,7 +179,7 @@ double cusp(std::string_view model, const Parameters& p) {
     return highest / std::max(needed(0), needed(kOnlyAdds));
 }
 
-TEST(Cusp, OnlyVolkovsModelsHaveIt) {  // 7.10
+TEST(Cusp, AppearsInVolkovsModelsOnly) {  // 7.10
     EXPECT_GT(cusp("volkov-basic", gpu("8800gtx")), 1.25);
     EXPECT_GT(cusp("volkov-basic", gpu("gtx480")), 1.4);
     EXPECT_GT(cusp("volkov-contention", gpu("gtx480")), 1.3);

@@ -1,9 +1,11 @@
-// The cusp on surfaces whose shape is known: those of models with and without one.
+// Finds the cusp on surfaces that models with and without a cusp made.
 #include "gpus.hpp"
 
 #include "models/cusp.hpp"
 
 #include <gtest/gtest.h>
+
+#include <string_view>
 
 namespace gputomo::models::testing {
 namespace {
@@ -20,7 +22,7 @@ std::vector<MeasuredMix> as_if(std::string_view model, const Parameters& p, int 
     return surface;
 }
 
-TEST(Cusp, IsWhereBothPeaksMeet) {  // 4.5: 54 warps at alpha 49; nine tenths of them have 90% of the peak
+TEST(Cusp, LiesWhereBothPeaksMeet) {  // 4.5: 54 warps at alpha 49; nine tenths of them have 90% of the peak
     const auto p = gpu("gtx980");
     const auto cusp = cusp_of(measured_needs(p, as_if("volkov-basic", p, p.max_warps)));
     ASSERT_TRUE(cusp);
@@ -31,7 +33,7 @@ TEST(Cusp, IsWhereBothPeaksMeet) {  // 4.5: 54 warps at alpha 49; nine tenths of
     EXPECT_TRUE(cusp->above_both_ends);
 }
 
-TEST(Cusp, IsBeyondTheWarpsThatFitWhereNoOccupancyHasThePeak) {
+TEST(Cusp, HasNoWarpsIfNoOccupancyReachesThePeak) {
     const auto p = gpu("gtx980");
     const auto needs = measured_needs(p, as_if("volkov-basic", p, 40));
     const auto cusp = cusp_of(needs);
@@ -45,7 +47,7 @@ TEST(Cusp, IsBeyondTheWarpsThatFitWhereNoOccupancyHasThePeak) {
     EXPECT_NEAR(needs.at(512).attained, 1, 1e-9);
 }
 
-TEST(Cusp, ShowsInWhatIsAttainedWhereNothingIsEnough) {  // as on an H200, whose streams reach no 90% either
+TEST(Cusp, ShowsInTheAttainedShareIfNoOccupancyIsEnough) {  // as on an H200, whose streams reach no 90% either
     const Needs cusp{{1, {{}, 0.6}}, {8, {{}, 0.5}}, {64, {{}, 0.7}}},
         no_cusp{{1, {{}, 0.6}}, {8, {{}, 0.595}}, {64, {30, 0.95}}};
     EXPECT_EQ(cusp_of(cusp)->alpha, 8);
@@ -54,14 +56,14 @@ TEST(Cusp, ShowsInWhatIsAttainedWhereNothingIsEnough) {  // as on an H200, whose
     EXPECT_EQ(cusp_of(no_cusp)->last_alpha, 8);
 }
 
-TEST(Cusp, IsNotThereForAModelThatTakesTheLongerLatency) {  // 7.10
+TEST(Cusp, IsAbsentFromAModelThatTakesTheLongerLatency) {  // 7.10
     const auto p = gpu("8800gtx");
     const auto cusp = cusp_of(measured_needs(p, as_if("baghsorkhi", p, kEnough)));
     ASSERT_TRUE(cusp);
     EXPECT_FALSE(cusp->above_both_ends);
 }
 
-TEST(Cusp, HasOneKindOfInstructionAloneAtItsEnds) {
+TEST(Cusp, ComparesWithOneKindOfInstructionAlone) {
     auto p = gpu("gtx980");
     EXPECT_FALSE(measured_needs(p, as_if("volkov-basic", p, 8)).contains(0));
     for (int warps = 1; warps <= p.max_warps; ++warps) {
@@ -74,7 +76,7 @@ TEST(Cusp, HasOneKindOfInstructionAloneAtItsEnds) {
     EXPECT_FALSE(cusp_of({}));
 }
 
-TEST(Cusp, OfAModelIsNotBoundedByAnSm) {  // 4.5: more than the 64 warps of a GTX 680
+TEST(Cusp, OfAModelMayNeedMoreWarpsThanAnSmHolds) {  // 4.5: more than the 64 warps of a GTX 680
     const auto p = gpu("gtx680");
     const auto measured = measured_needs(p, as_if("volkov-basic", p, p.max_warps));
     EXPECT_FALSE(measured.at(32).warps);

@@ -1,4 +1,4 @@
-// Evaluation against surfaces that are known: those of other models.
+// Evaluates models on surfaces that other models made.
 #include "gpus.hpp"
 
 #include "models/evaluation.hpp"
@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace gputomo::models::testing {
 namespace {
@@ -22,7 +23,7 @@ const Evaluation& row(const std::vector<Evaluation>& rows, std::string_view mode
                          [&](const auto& e) { return e.model == model && e.mix.alpha == alpha; });
 }
 
-TEST(Evaluation, AModelIsRightAboutItself) {
+TEST(Evaluation, ModelAgreesWithItself) {
     const auto p = gpu("gtx280");
     const auto rows = evaluate(p, {as_if("volkov-basic", p, 1), as_if("volkov-basic", p, 32)});
     EXPECT_EQ(rows.size(), 2 * catalogue().size());
@@ -38,7 +39,7 @@ TEST(Evaluation, AModelIsRightAboutItself) {
     }
 }
 
-TEST(Evaluation, NeededOccupancyIsTheFirstThatHas90PercentOfThePeak) {
+TEST(Evaluation, NeededOccupancyIsTheFirstWith90PercentOfThePeak) {
     const auto p = gpu("gtx980");
     const auto rows = evaluate(p, {as_if("volkov-contention", p, 1), as_if("volkov-contention", p, 48)});
     const auto& basic = row(rows, "volkov-basic", 1);
@@ -47,7 +48,7 @@ TEST(Evaluation, NeededOccupancyIsTheFirstThatHas90PercentOfThePeak) {
     EXPECT_FALSE(row(rows, "chen-aamodt-1", 1).needed_estimated.has_value());
 }
 
-TEST(Evaluation, MixesWithoutSamplesAreLeftOut) { EXPECT_TRUE(evaluate(gpu("gtx980"), {{{1}, {}}}).empty()); }
+TEST(Evaluation, SkipsMixesWithoutSamples) { EXPECT_TRUE(evaluate(gpu("gtx980"), {{{1}, {}}}).empty()); }
 
 }  // namespace
 }  // namespace gputomo::models::testing

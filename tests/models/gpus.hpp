@@ -1,11 +1,13 @@
-// The five GPUs of Volkov 2016 as models see them, and Huang et al.'s synthetic one.
+// Model parameters of the five GPUs of Volkov 2016, and of the synthetic GPU of Huang et al.
 #pragma once
 
 #include "machine/json.hpp"
 #include "models/model.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 
 namespace gputomo::models::testing {
 

@@ -1,4 +1,4 @@
-// The model of our own against what is known without it, and against simulated GPUs, which it doesn't know.
+// gputomo's own model against results that are known without it, and against simulated GPUs.
 #include "gpus.hpp"
 
 #include "models/replay.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 double throughput_of(const ReplayStations& stations) { return replayed(stations).throughput; }
 
-TEST(Replay, AloneAWarpHasItsLatency) {
+TEST(Replay, LoneWarpTakesItsLatency) {
     ReplayStations stations{.adds = 10, .add_latency = 6, .access_latency = 400, .service = 15};
     EXPECT_NEAR(throughput_of(stations), 1.0 / 460, 1e-9);
     stations.latency_spread = 0.3;
@@ -19,7 +19,7 @@ TEST(Replay, AloneAWarpHasItsLatency) {
     EXPECT_NEAR(throughput_of(stations), 1.0 / 60, 1e-9);
 }
 
-TEST(Replay, WhatNeverWaitsAddsUp) {
+TEST(Replay, WarpsThatNeverWaitAddUp) {
     const ReplayStations stations{.schedulers = 4,
                                   .warps = 24,
                                   .adds = 10,
@@ -30,7 +30,7 @@ TEST(Replay, WhatNeverWaitsAddsUp) {
     EXPECT_LT(replayed(stations).waiting, 1);
 }
 
-TEST(Replay, NoMoreThanTheServerAndTheSlotsAllow) {
+TEST(Replay, NeverExceedsServerAndIssueSlots) {
     ReplayStations stations{
         .sms = 4, .warps = 48, .adds = 20, .add_latency = 20, .add_slot = 4, .access_latency = 100, .service = 50};
     EXPECT_NEAR(throughput_of(stations), 1.0 / 200, 0.01 / 200);  // four SMs, one access every 50 cycles
@@ -39,7 +39,7 @@ TEST(Replay, NoMoreThanTheServerAndTheSlotsAllow) {
     EXPECT_NEAR(throughput_of(stations), 1.0 / 81, 0.01 / 81);
 }
 
-TEST(Replay, FractionsOfSlotsAndOfGroupsCountInTheMean) {
+TEST(Replay, FractionalSlotsAndGroupsHoldOnAverage) {
     ReplayStations stations{
         .warps = 32, .adds = 20, .add_latency = 4, .add_slot = 1.25, .access_latency = 20, .service = 1};
     EXPECT_NEAR(throughput_of(stations), 1.0 / 26, 0.02 / 26);
@@ -51,7 +51,7 @@ TEST(Replay, FractionsOfSlotsAndOfGroupsCountInTheMean) {
     EXPECT_NEAR(throughput_of(stations), 1.0 / 21, 0.06 / 21);
 }
 
-TEST(Replay, HeldCyclesAreLostToAddsButNotToAccesses) {
+TEST(Replay, HeldCyclesDelayAddsButNotAccesses) {
     ReplayStations stations{
         .warps = 16, .adds = 20, .add_latency = 4, .access_holds = 4, .access_latency = 20, .service = 0.01};
     EXPECT_GT(throughput_of(stations),
@@ -61,7 +61,7 @@ TEST(Replay, HeldCyclesAreLostToAddsButNotToAccesses) {
     EXPECT_NEAR(throughput_of(stations), 16.0 / 20, 0.02);
 }
 
-TEST(SharedTurns, BetweenTheBasicModelAndItsSum) {
+TEST(GputomoReplay, LiesBetweenTheBasicModelAndTheSumOfTimes) {
     for (const auto* name : kGpus) {
         const auto p = gpu(name);
         for (const double alpha : {1.0, 8.0, 32.0, 64.0, 256.0})
@@ -73,7 +73,7 @@ TEST(SharedTurns, BetweenTheBasicModelAndItsSum) {
     }
 }
 
-TEST(SharedTurns, SevenWarpsForSixSlotsLoseWhatTheBasicModelGivesThem) {
+TEST(GputomoReplay, SevenWarpsForSixSlotsFallShortOfTheBasicModel) {
     // Simulated GTX 980, 28 warps, `gputomo evaluate`: the basic model is 13.2% and 9.9% too high.
     const auto p = gpu("gtx980");
     for (const auto& [alpha, basic_over_measured] : {std::pair{362.0, 1.132}, {181.0, 1.099}}) {
@@ -82,7 +82,7 @@ TEST(SharedTurns, SevenWarpsForSixSlotsLoseWhatTheBasicModelGivesThem) {
     }
 }
 
-TEST(SharedTurns, LatenciesSpreadAsSingleLoadsOfTheGpuDo) {
+TEST(GputomoReplay, LatenciesSpreadAsSingleLoadsDo) {
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/h200.json");
     const auto spread = [&](Access access) { return parameters_of(machine, access).latency_spread; };
     auto& memory = machine.paths.at("global").memory_latency;
@@ -93,7 +93,7 @@ TEST(SharedTurns, LatenciesSpreadAsSingleLoadsOfTheGpuDo) {
     EXPECT_NEAR(spread(Access::global), 0.5, 1e-12);
     EXPECT_NEAR(spread(Access::l2), 0.1, 1e-12);
     EXPECT_EQ(spread(Access::shared), 0);
-    // A memory that answers evenly while it is idle does not when it is busy.
+    // A memory whose latency is constant while it is idle varies when it is busy.
     memory.set(600, {.interval = {{599, 601}}});
     EXPECT_NEAR(spread(Access::global), loaded, 1e-12);
     memory.set(600, {});
@@ -102,7 +102,7 @@ TEST(SharedTurns, LatenciesSpreadAsSingleLoadsOfTheGpuDo) {
     EXPECT_EQ(spread(Access::l2), 0);
 }
 
-TEST(SharedTurns, LatencyUnderLoadCounts) {
+TEST(GputomoReplay, UsesLatencyUnderLoad) {
     auto p = gpu("gtx980");
     p.loaded_latency = {{0.001, 368}, {0.05, 368}, {0.06, 500}};
     EXPECT_NEAR(ipc("gputomo-replay", p, 4, 8), ipc("gputomo-replay", gpu("gtx980"), 4, 8), 1e-3);

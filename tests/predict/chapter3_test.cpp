@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <stdexcept>
+
 namespace gputomo::predict::testing {
 namespace {
 
 using ::testing::ElementsAre;
 
-TEST(Worksheet, Table34) {  // 3.6: instruction mix of Table 3.2, limits of Table 3.3
+TEST(Worksheet, GivesTable34) {  // 3.6: instruction mix of Table 3.2, limits of Table 3.3
     constexpr double kCores = 32.0 / 128, kSfu = 32.0 / 32, kBytesPerCycle = 10.4, kIssue = 0.25;
     Worksheet sheet;
     sheet.add("CUDA cores", "CUDA core instruct.", kCores, 100);
@@ -30,7 +33,7 @@ TEST(Worksheet, Table34) {  // 3.6: instruction mix of Table 3.2, limits of Tabl
     EXPECT_NEAR(1 / sheet.tightest().total(), 0.00542, 0.00001);
 }
 
-TEST(Worksheet, UsesOfOneKindAreOneRow) {
+TEST(Worksheet, MergesUsesOfOneKind) {
     Worksheet sheet;
     sheet.add("a", "x", 2, 1);
     sheet.add("a", "x", 2, 3);
@@ -42,13 +45,13 @@ TEST(Worksheet, UsesOfOneKindAreOneRow) {
     EXPECT_THROW((void)Worksheet{}.tightest(), std::logic_error);
 }
 
-TEST(LatencyBound, Listing31) {  // register dependencies on the Kepler GPU
+TEST(LatencyBound, OfListing31) {  // register dependencies on the Kepler GPU
     const auto p =
         predicted(listed("LD R1, [R1]\nLDS R1, [R1]\nFADD R1, R1, R2\nMUFU.RSQ R1, R1\nST [R3], R1\n"), "gtx680");
     EXPECT_THAT(p.issue_times, ElementsAre(0, 301, 325, 334, 343));
 }
 
-TEST(LatencyBound, Listing32) {  // ILP latency on the Fermi GPU
+TEST(LatencyBound, OfListing32) {  // ILP latency on the Fermi GPU
     const auto p = predicted(listed("FADD R1, R1, R1\nFADD R2, R2, R2\nFADD R3, R3, R3\nFADD R4, R4, R4\n"), "gtx480");
     EXPECT_THAT(p.issue_times, ElementsAre(0, 6, 12, 18));
 }

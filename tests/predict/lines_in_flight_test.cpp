@@ -1,15 +1,16 @@
-// What shared memory leaves of the first cache, and how many loads that lets be under way.
+// The first-level cache beside shared memory, and the loads in flight that it allows.
 #include "predict/lines_in_flight.hpp"
 #include "predicting.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace gputomo::predict::testing {
 namespace {
 
-/// A GTX 980 with an L1 of 96 lines in sets of four that shared memory can take all of but two sets.
+/// A GTX 980 with an L1 of 96 lines in sets of four ways, of which shared memory may take all but two sets.
 machine::Machine splitting() {
     auto machine = machine_named("gtx980");
     const auto set = [](auto& leaf, auto value) {
@@ -23,7 +24,7 @@ machine::Machine splitting() {
     return machine;
 }
 
-TEST(LinesUnderWay, TheSmallestSplitThatHoldsTheBlocksIsInForce) {
+TEST(LinesInFlight, SmallestSplitThatHoldsTheBlocksApplies) {
     const auto machine = splitting();
     EXPECT_EQ(lines_beside(machine, 0)->lines, 96);
     EXPECT_EQ(lines_beside(machine, 16384)->lines, 96);
@@ -32,9 +33,9 @@ TEST(LinesUnderWay, TheSmallestSplitThatHoldsTheBlocksIsInForce) {
     EXPECT_FALSE(lines_beside(machine_named("gtx980"), 0));
 }
 
-TEST(LinesUnderWay, FewSetsAreFullBeforeTheCacheIs) {
-    // One set is as good as its lines; of many sets one is full long before the others. A queue more, and others go on
-    // meanwhile.
+TEST(LinesInFlight, SetsFillUpBeforeTheCacheDoes) {
+    // One set fills all its lines. With many sets, one is full long before the others; with more queues, the others
+    // proceed meanwhile.
     EXPECT_NEAR(mean_lines_in_flight({.lines = 64, .ways = 64}, 1), 64, 0.5);
     EXPECT_EQ(mean_lines_in_flight({.lines = 64, .ways = 0}, 4), 64);
     const double one = mean_lines_in_flight({.lines = 256, .ways = 4}, 1),
@@ -45,11 +46,11 @@ TEST(LinesUnderWay, FewSetsAreFullBeforeTheCacheIs) {
     EXPECT_GT(mean_lines_in_flight({.lines = 256, .ways = 8}, 4), four);
 }
 
-TEST(LinesUnderWay, OneSetOfTwoWaysAndTwoQueuesIsAlwaysFull) {
+TEST(LinesInFlight, OneSetOfTwoWaysAndTwoQueuesIsAlwaysFull) {
     EXPECT_NEAR(mean_lines_in_flight({.lines = 2, .ways = 2}, 2), 2, 0.1);
 }
 
-TEST(LinesUnderWay, ScatteredLoadsSlowDownWhereSharedMemoryHoldsTheOccupancy) {
+TEST(LinesInFlight, ScatteredLoadsSlowDownIfSharedMemoryLimitsOccupancy) {
     const auto code = [] { return compiled(ptx_of("ld.global.f32 %f1, [%rd1]; st.global.f32 [%rd1], %f1;")); };
     Choices choices{.path = {},
                     .access = {.transactions = {{9, 32}}, .ways = {}},
@@ -62,7 +63,7 @@ TEST(LinesUnderWay, ScatteredLoadsSlowDownWhereSharedMemoryHoldsTheOccupancy) {
     EXPECT_EQ(held.points[7].warps, 32);
     EXPECT_EQ(held.points[7].cache_lines, 8);
     EXPECT_EQ(held.points.back().cache_lines, 48) << "16 blocks of the 4096 bytes that the code declares";
-    // Eight lines under way are a quarter of a load; Little's law with no less than the unloaded latency.
+    // Eight lines in flight are a quarter of a load. Little's law with at least the unloaded latency gives the rate.
     const double latency = machine_named("gtx980").paths.at("global").memory_latency.value;
     EXPECT_LT(warps_per_cycle_at(held, 32), 8.0 / 32 / latency);
     EXPECT_LT(warps_per_cycle_at(held, 32), warps_per_cycle_at(free, 32) / 2);
@@ -74,7 +75,7 @@ TEST(LinesUnderWay, ScatteredLoadsSlowDownWhereSharedMemoryHoldsTheOccupancy) {
     EXPECT_FALSE(says(free));
 }
 
-TEST(LinesUnderWay, LoadsOfNeighboursFillAllSetsAlike) {
+TEST(LinesInFlight, LoadsOfNeighboursFillAllSetsEvenly) {
     const auto code = [] {
         return compiled(
             ptx_of("mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2; ld.global.f32 %f1, "
@@ -82,7 +83,7 @@ TEST(LinesUnderWay, LoadsOfNeighboursFillAllSetsAlike) {
     };
     Choices choices{.path = {}, .access = {}, .warps_of_block = 4, .dynamic_shared = 98304 / 8, .holding = {}};
     const auto held = predict(code(), splitting(), choices, "test");
-    // A line for each warp: eight warps and no more are under way, at 368 cycles each.
+    // With a line per warp, eight warps are in flight at 368 cycles each.
     EXPECT_LE(warps_per_cycle_at(held, 32), 8.0 / 368 + 1e-9);
     EXPECT_GT(warps_per_cycle_at(held, 32), 0.8 * 8 / 400);
 }

@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(Listing, OfCuobjdumpHasFunctionsAndAddresses) {
+TEST(Listing, ReadsFunctionsAndAddressesOfCuobjdump) {
     const auto functions = parse_listing(text_of("sass/sum_sm_90.sass"));
     ASSERT_EQ(functions.size(), 2U);
     EXPECT_EQ(functions[0].name, "sum");
@@ -27,7 +27,7 @@ TEST(Listing, OfCuobjdumpHasFunctionsAndAddresses) {
     EXPECT_EQ(functions[0].instructions[9].operands[1].reg, "R6");
 }
 
-TEST(Listing, OfNvdisasmHasLabels) {
+TEST(Listing, ReadsLabelsOfNvdisasm) {
     const auto functions = parse_listing(text_of("sass/loop_nvdisasm.sass"));
     const auto& tile = functions.back();
     EXPECT_EQ(tile.name, "tile");
@@ -68,11 +68,11 @@ TEST(Listing, ResultsAreTheFirstOperands) {
     EXPECT_EQ(listed("STG.E.64 desc[UR4][R2.64], R6").instructions[0].reads.size(), 5U);
 }
 
-TEST(Listing, DualIssueMarksOfOldGpusAreRead) {
+TEST(Listing, ReadsDualIssueMarksOfOldGpus) {
     EXPECT_EQ(listed("   {  FADD R1, R1, R2;\n      MOV R4, R5;  }\n EXIT;\n").instructions.size(), 3U);
 }
 
-TEST(Listing, RefusalsNameTheLine) {
+TEST(Listing, ErrorsNameTheLine) {
     EXPECT_THAT(message_of([] { (void)parse_listing("MOV R1, R2\nhello world\n", "f.sass"); }),
                 HasSubstr("f.sass:2: found 'hello'; expected an instruction of machine code"));
     EXPECT_THAT(message_of([] { (void)parse_listing("@X MOV R1, R2\n", "f.sass"); }),
@@ -91,7 +91,7 @@ TEST(Listing, RefusalsNameTheLine) {
                 HasSubstr("expected a listing with code"));
 }
 
-TEST(Listing, GoingBackIntoTheMiddleOfALoopIsRefused) {
+TEST(Listing, RefusesBranchesIntoTheMiddleOfALoop) {
     const auto code = listed("a:\nMOV R1, R2\nb:\nMOV R1, R2\n@P0 BRA `(a)\nMOV R1, R2\nBRA `(b)\nEXIT\n");
     EXPECT_THAT(message_of([&] {
                     (void)path_of(code, {.trip_counts = {{"a", 2}, {"b", 3}}, .taken = {}});

@@ -1,4 +1,4 @@
-// Predictions of kernels that lie in tests/data, or of text, on the shipped machines.
+// Predicts kernels in tests/data, or in a text, on the shipped machines.
 #pragma once
 
 #include "machine/json.hpp"
@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 
 namespace gputomo::predict::testing {
 
@@ -37,7 +38,7 @@ inline Prediction predicted(Code code, const std::string& machine, const Choices
     return predict(std::move(code), machine_named(machine), choices, machine);
 }
 
-/// A kernel of one pointer parameter around `body`.
+/// PTX of a kernel with one pointer parameter and this body.
 inline std::string ptx_of(const std::string& body) {
     return ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n.reg .pred %p<9>; .reg "
            ".b32 %r<40>; .reg .f32 %f<40>; .reg "

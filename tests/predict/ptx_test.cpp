@@ -1,9 +1,12 @@
-// From PTX: strides of addresses, trip counts, ways through branches, and what is refused.
+// Predictions from PTX: strides of addresses, trip counts, paths through branches, and refusals.
 #include "predict/lane_stride.hpp"
 #include "predicting.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
 
 namespace gputomo::predict::testing {
 namespace {
@@ -79,7 +82,7 @@ TEST(Coalescing, StridesCostSectorsAndTransactions) {
     EXPECT_EQ(predicted(compiled(ptx_of("ld.global.f32 %f1, [%rd1];")), "gtx980").bytes, 32);
 }
 
-TEST(BankConflicts, ComeFromStrides) {
+TEST(BankConflicts, FollowFromStrides) {
     const auto with_stride = [](int bytes, const std::string& machine) {
         auto p = predicted(
             compiled(ptx_of("mov.u32 %r1, s; mov.u32 %r2, %tid.x; mad.lo.s32 %r3, %r2, " + std::to_string(bytes) +
@@ -100,19 +103,19 @@ std::string counted(const std::string& start, const std::string& step, const std
     return ptx_of("mov.u32 %r1, " + start + ";\nL: add.f32 %f1, %f1, %f2; " + step + " setp." + test + "; @%p1 bra L;");
 }
 
-TEST(TripCounts, OfLiteralCountersAreFound) {
+TEST(TripCounts, FollowFromLiteralCounters) {
     const auto adds = [](const std::string& text) { return predicted(compiled(text), "gtx980").executions.at(2); };
     EXPECT_EQ(adds(counted("0", "add.s32 %r1, %r1, 1;", "lt.s32 %p1, %r1, 1000")), 1000);
     EXPECT_EQ(adds(counted("64", "add.s32 %r1, %r1, -4;", "ne.s32 %p1, %r1, 0")), 16);
     EXPECT_EQ(adds(counted("0", "add.s32 %r1, %r1, 3;", "le.u32 %p1, %r1, 9")), 4);
 }
 
-TEST(TripCounts, OthersAreAskedForByLabel) {
+TEST(TripCounts, OtherwiseErrorsAskForThemByLabel) {
     const std::string text = ptx_of(
         "ld.global.u32 %r9, [%rd1]; mov.u32 %r1, 0;\nL: add.f32 %f1, %f1, %f2; add.s32 %r1, %r1, 1; setp.lt.s32 %p1, "
         "%r1, %r9; @%p1 bra L;");
     EXPECT_THAT(message_of([&] { (void)predicted(compiled(text), "gtx980"); }),
-                HasSubstr("no trip count of the loop at L (line 10); expected --trip-count L=N"));
+                HasSubstr("no trip count for the loop at L (line 10); expected --trip-count L=N"));
     EXPECT_EQ(predicted(compiled(text), "gtx980", {.path = {.trip_counts = {{"L", 7}}, .taken = {}}, .access = {}})
                   .executions.at(3),
               7);
@@ -128,7 +131,7 @@ TEST(TripCounts, OthersAreAskedForByLabel) {
         HasSubstr("expected a number from 1 to 1e12"));
 }
 
-TEST(Loops, LongOnesAreExtrapolatedExactly) {
+TEST(Loops, LongLoopsAreExtrapolatedExactly) {
     const auto latency = [](int turns) {
         const auto text = ptx_of(
             "mov.u32 %r1, 0;\nL: add.f32 %f1, %f1, %f2; add.f32 %f1, %f1, %f2; add.s32 %r1, %r1, 1; setp.lt.s32 %p1, "
@@ -163,7 +166,7 @@ TEST(Branches, FallThroughUnlessChosen) {
     EXPECT_EQ(taken.executions.at(7), 1);
 }
 
-TEST(Refusals, NameTheLineAndTheReason) {
+TEST(Refusals, NameLineAndReason) {
     EXPECT_THAT(message_of([] { (void)compiled(ptx_of("nanosleep.u32 %r1;")); }),
                 HasSubstr("ptx:9: 'nanosleep.u32' can't be predicted"));
     EXPECT_THAT(message_of([] { (void)compiled(ptx_of(""), "other"); }),
@@ -191,7 +194,7 @@ TEST(Refusals, NameTheLineAndTheReason) {
                 HasSubstr("describes no cache of the SM"));
 }
 
-TEST(NvccKernels, ArePredictedOrSaidWhyNot) {
+TEST(NvccKernels, ArePredictedOrRefusedWithAReason) {
     for (const auto& [file, counts] :
          std::map<std::string, std::map<std::string, double>>{{"vector_add", {}},
                                                               {"histogram", {{"$L__BB0_5", 100}, {"$L__BB0_8", 3}}},
@@ -209,12 +212,12 @@ TEST(NvccKernels, ArePredictedOrSaidWhyNot) {
                 HasSubstr("'tex.1d.v4.s32.s32' can't be predicted"));
 }
 
-/// As nvcc 11 and 12 write it: a local depot, vector stores, shared memory with a mangled name, predicates that are
-/// combined, a call of printf.
-TEST(NvccKernels, WithWhatRealKernelsHave) {
+/// Features of the PTX that nvcc 11 and 12 write: a local depot, vector stores, shared memory with a mangled name,
+/// combined predicates, a call of printf.
+TEST(NvccKernels, MayHaveFeaturesOfRealKernels) {
     const auto local = text_of("ptx/local_array.ptx");
     EXPECT_THAT(message_of([&] { (void)predicted(compiled(local, "_Z9histogramPKhPji"), "gtx980"); }),
-                HasSubstr("no trip count of the loop at $L__BB0_2 (line 44)"));
+                HasSubstr("no trip count for the loop at $L__BB0_2 (line 44)"));
     const auto turns = [&](double count) {
         return predicted(compiled(local, "_Z9histogramPKhPji"), "gtx980",
                          {.path = {.trip_counts = {{"$L__BB0_2", count}}, .taken = {}}, .access = {}});
@@ -227,9 +230,9 @@ TEST(NvccKernels, WithWhatRealKernelsHave) {
                 HasSubstr("ptx:39: 'call.uni' can't be predicted"));
 }
 
-/// typical.cu, which nothing in predict was written for: shuffles, shared tiles, indirect loads, double precision,
-/// packed halves, and a kernel of matrix instructions beside them.
-TEST(NvccKernels, OfManyKindsFromOneFile) {
+/// typical.cu holds kernels that predict was not written for: shuffles, shared tiles, indirect loads, double precision,
+/// packed halves, and one with MMA instructions.
+TEST(NvccKernels, OfOneFileArePredictedOneByOne) {
     const auto text = text_of("ptx/typical.ptx");
     const auto of = [&](const std::string& kernel, std::map<std::string, double> trips = {},
                         std::map<int, double> transactions = {}) {
@@ -256,14 +259,12 @@ TEST(NvccKernels, OfManyKindsFromOneFile) {
     EXPECT_GT(sums(32) - sums(1), 8 * 31 * 10);  // x[col[j]] anywhere: fifteen cycles for each further line
     EXPECT_GT(of("dot_double", {{"$L__BB4_2", 20}}).worksheet.resource("double precision units").total(), 20 * 32 / 64);
     EXPECT_GT(of("scan_block").latency, 20 * 14);  // twenty barriers
-    EXPECT_THAT(
-        message_of([&] { (void)of("collatz"); }),
-        HasSubstr(
-            "ptx:787: this branch goes back into the middle of something that is no loop; expected nested loops"));
+    EXPECT_THAT(message_of([&] { (void)of("collatz"); }),
+                HasSubstr("ptx:787: this branch goes back to code that no loop starts with; expected nested loops"));
     EXPECT_THAT(message_of([&] { (void)of("wmma_tile"); }), HasSubstr("ptx:1028: unknown instruction 'wmma.load.a"));
 }
 
-TEST(ScatteredLoads, ReadWhatMemoryReadsAtOnceAlsoWhereAScanLeftTwoNeighbours) {
+TEST(ScatteredLoads, ReadWholeMemoryBurstsEvenIfAScanLeftTwoCandidates) {
     auto machine = machine_named("gtx980");
     const auto code = compiled(ptx_of("ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, %f1;"));
     auto& read = machine.memory.fetch_bytes;
@@ -277,7 +278,7 @@ TEST(ScatteredLoads, ReadWhatMemoryReadsAtOnceAlsoWhereAScanLeftTwoNeighbours) {
     EXPECT_EQ(bytes(), 32 * 103);
 }
 
-TEST(CacheHits, LowerTrafficAndLatency) {
+TEST(CacheHits, ReduceTrafficAndLatency) {
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/tests/data/machines/kepler_like.json");
     const auto code = compiled(ptx_of(
         kIndex +

@@ -1,4 +1,4 @@
-// Queues of blocks, the order of loads, barriers at which a block meets, and blocks that start one after the other.
+// Queues of blocks, the order of loads, barriers, and serial starts of blocks.
 #include "predict/queues.hpp"
 #include "predicting.hpp"
 
@@ -11,15 +11,15 @@
 namespace gputomo::predict::testing {
 namespace {
 
-TEST(Queues, OneBlockNeverWaits) {
+TEST(Queues, LoneBlockNeverWaits) {
     EXPECT_NEAR(queued_throughput(std::array<Station, 2>{{{100}, {20}}}, 1000, 1), 1 / 1000.0, 1e-12);
     EXPECT_NEAR(queued_throughput(std::array<Station, 2>{{{100}, {20}}}, 50, 1), 1 / 100.0,
                 1e-12);  // no less than its longest service
-    // Warps of a block use one resource while others of it use another: what they use is more than the block takes.
+    // Warps of a block use several resources at once, so that their services add up to more than the block's latency.
     EXPECT_NEAR(queued_throughput(std::array<Station, 3>{{{100}, {70}, {50}}}, 150, 1), 1 / 150.0, 1e-12);
 }
 
-TEST(Queues, ManyBlocksReachTheBusiestStationAndNeverPassIt) {
+TEST(Queues, ManyBlocksReachTheRateOfTheBusiestStation) {
     double before = 0;
     for (int blocks = 1; blocks <= 64; ++blocks) {
         const double rate = queued_throughput(std::array<Station, 2>{{{100}, {20}}}, 1000, blocks);
@@ -31,14 +31,14 @@ TEST(Queues, ManyBlocksReachTheBusiestStationAndNeverPassIt) {
     EXPECT_GT(before, 0.99 / 100);
 }
 
-TEST(Queues, TwoEqualStationsAndTwoBlocksShareAsTheFormulaSays) {
-    // Balanced network of two stations: n / (n + 1) of the rate of each.
+TEST(Queues, TwoBlocksAtTwoEqualStationsFollowTheFormula) {
+    // A balanced network of two stations reaches n / (n + 1) of the rate of each.
     for (const int blocks : {1, 2, 5})
         EXPECT_NEAR(queued_throughput(std::array<Station, 2>{{{10}, {10}}}, 20, blocks), blocks / (10.0 * (blocks + 1)),
                     1e-12);
 }
 
-TEST(Queues, PartsOfABlockAreInBetween) {
+TEST(Queues, InterpolatesFractionalBlocks) {
     const std::array stations{Station{100}};
     EXPECT_NEAR(queued_throughput(stations, 1000, 2.5),
                 (queued_throughput(stations, 1000, 2) + queued_throughput(stations, 1000, 3)) / 2, 1e-12);
@@ -46,7 +46,7 @@ TEST(Queues, PartsOfABlockAreInBetween) {
 }
 
 TEST(Queues, BlocksWaitLessForRegularServices) {
-    // Two blocks, one of which is served for a tenth of the time: the other finds it half done.
+    // One of two blocks is in service for a tenth of the time. The other finds that service half over.
     const auto rate = [](std::optional<double> jitter, double blocks) {
         return queued_throughput(std::array{Station{.cycles = 100, .jitter = jitter}}, 1000, blocks);
     };
@@ -59,14 +59,14 @@ TEST(Queues, BlocksWaitLessForRegularServices) {
     }
 }
 
-TEST(Queues, BlocksThatComeBackAsRegularlyAsTheyLeftHardlyWait) {
+TEST(Queues, BlocksHardlyWaitIfTheyReturnRegularly) {
     const auto rate = [](double jitter, double blocks) {
         return queued_throughput(std::array{Station{.cycles = 100, .jitter = jitter}}, 1000, blocks);
     };
     for (const double blocks : {2.0, 7.0}) EXPECT_NEAR(rate(0, blocks), blocks / 1000, 1e-12);
     EXPECT_NEAR(rate(0, 12), 0.01, 1e-12);
-    // One block a thousand cycles, 200 cycles sooner or later: twice the square of a fifth of what blocks that come by
-    // chance wait.
+    // A block returns every 1000 cycles with a deviation of 200. It waits twice the square of a fifth of what blocks
+    // that arrive at random wait.
     EXPECT_NEAR(2 / rate(200, 2), 1000 + 100 * 0.05 * 2 * 0.04, 1e-9);
     double before = rate(0, 9);
     for (const double jitter : {20.0, 60.0, 200.0, 1000.0}) {
@@ -75,7 +75,7 @@ TEST(Queues, BlocksThatComeBackAsRegularlyAsTheyLeftHardlyWait) {
     }
 }
 
-TEST(Queues, NobodyWaitsForAUnitThatIsFed) {
+TEST(Queues, BlocksDoNotWaitForUncontendedCycles) {
     const auto fed = [](double cycles) {
         return std::array<Station, 2>{{{.cycles = 100}, {.cycles = 100, .uncontended = cycles}}};
     };
@@ -89,7 +89,7 @@ TEST(Queues, NobodyWaitsForAUnitThatIsFed) {
         EXPECT_NEAR(8 / found.throughput, 1000 + found.waiting[0] + found.waiting[1], 1e-9);
 }
 
-TEST(Spread, AWarpWaitsForTheLastOfItsLoads) {
+TEST(Spread, WarpWaitsForItsSlowestLoad) {
     const auto one_warp = [](const std::string& body) {
         const auto found = predicted(compiled(ptx_of(body + "st.global.f32 [%rd1], %f9;")), "gtx980");
         return found.points.front().warps / found.points.front().queued_warps_per_cycle - found.latency;
@@ -97,13 +97,13 @@ TEST(Spread, AWarpWaitsForTheLastOfItsLoads) {
     const double one = one_warp("ld.global.f32 %f1, [%rd1]; add.f32 %f9, %f1, %f1;");
     const double two = one_warp("ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd1+65536]; add.f32 %f9, %f1, %f2;");
     const double chained = one_warp("ld.global.u64 %rd2, [%rd1]; ld.global.f32 %f3, [%rd2]; add.f32 %f9, %f3, %f3;");
-    // The larger of two numbers that are all alike between -1 and 1 is 1/3 on average; sums keep their mean.
+    // The larger of two uniform random numbers between -1 and 1 is 1/3 on average; sums keep their mean.
     const double spread = (476 - 300) / 2 / 350.0;  // Volkov 2016, Table 6.6
     EXPECT_NEAR(two - one, spread * 368 / 3, 6);
     EXPECT_NEAR(chained, one, 6);
 }
 
-TEST(Writes, DelayReadsInProportionToTheTimeThatTheyTakeOfTheMemory) {
+TEST(Writes, DelayReadsInProportionToTheirMemoryTime) {
     auto machine = machine_named("gtx980");
     const auto copy = compiled(ptx_of("ld.global.f32 %f1, [%rd1]; st.global.f32 [%rd1+65536], %f1;"));
     const auto read = compiled(ptx_of("ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f1, %f1;"));
@@ -124,9 +124,9 @@ TEST(Writes, DelayReadsInProportionToTheTimeThatTheyTakeOfTheMemory) {
     EXPECT_GT(after, before + 50);
 }
 
-TEST(Writes, AreWaitedForOnceWhereTheMemoryIsBusyAnyway) {
-    // Copies of a memory that is nearly full wait in its queue: a delay that is no more than that adds nothing, a
-    // longer one what is missing.
+TEST(Writes, DelayReadsOnceIfTheMemoryIsSaturated) {
+    // Copies wait in the queue of a nearly saturated memory. A described delay up to that wait adds nothing, and a
+    // longer one adds the difference.
     auto machine = machine_named("gtx980");
     machine.launch.block_interval = {};
     const auto copy =
@@ -144,7 +144,7 @@ TEST(Writes, AreWaitedForOnceWhereTheMemoryIsBusyAnyway) {
     EXPECT_GT(larger, large + 20);
 }
 
-TEST(LoadOrder, IndependentLoadsOverlapAlthoughEachIsUsedAtOnce) {
+TEST(LoadOrder, IndependentLoadsOverlapEvenIfEachIsUsedAtOnce) {
     const auto latency = [](const std::string& body) {
         return predicted(compiled(ptx_of(body + "st.global.f32 [%rd1], %f9;")), "gtx980").latency;
     };
@@ -160,7 +160,7 @@ TEST(LoadOrder, IndependentLoadsOverlapAlthoughEachIsUsedAtOnce) {
     EXPECT_GT(chased, one + 300);
 }
 
-TEST(Barriers, ABlockMeetsWhenItsWarpsHaveHadTheirTurnAtTheBanks) {
+TEST(Barriers, WaitForAllWarpsOfTheBlockAtTheBanks) {
     std::string body;
     for (int i = 0; i < 32; ++i) body += "ld.shared.f32 %f1, [s+" + std::to_string(4 * i) + "];";
     const auto code = compiled(ptx_of("mov.u32 %r1, %tid.x;" + body + "bar.sync 0; st.global.f32 [%rd1], %f1;"));
@@ -171,8 +171,8 @@ TEST(Barriers, ABlockMeetsWhenItsWarpsHaveHadTheirTurnAtTheBanks) {
     EXPECT_GT(many, 32 * 31);  // a load of a warp takes the banks a cycle
 }
 
-TEST(Barriers, WarpsOfABlockWaitForEachOtherLongBeforeAResourceIsFull) {
-    // 32 loads behind each other, of which the banks could take many times as many.
+TEST(Barriers, DelayWarpsLongBeforeAResourceIsSaturated) {
+    // 32 dependent loads; the banks could serve many times as many.
     std::string body = "mov.u32 %r1, s;";
     for (int i = 0; i < 32; ++i) body += "ld.shared.u32 %r1, [%r1];";
     const auto code = compiled(ptx_of(body + "add.u32 %r1, %r1, 4; bar.sync 0; st.global.u32 [%rd1], %r1;"));
@@ -184,7 +184,7 @@ TEST(Barriers, WarpsOfABlockWaitForEachOtherLongBeforeAResourceIsFull) {
     EXPECT_LT(sixteen, alone + 16 * 32 * 2);  // all at the banks, and at the scheduler, one after the other
 }
 
-TEST(Starts, BlocksThatStartOneAfterTheOtherBoundSmallKernels) {
+TEST(Starts, SerialBlockStartsBoundSmallKernels) {
     auto machine = machine_named("gtx980");
     machine.launch.block_interval.set(10);
     const auto code = compiled(ptx_of("st.global.f32 [%rd1], %f1;"));
