@@ -1,4 +1,4 @@
-// The one seam between gputomo and a GPU, real or simulated: what the CUDA driver API offers, and nothing more.
+// The interface between gputomo and a GPU, real or simulated: what the CUDA driver API offers, and nothing more.
 #pragma once
 
 #include "units/quantity.hpp"
@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace gputomo::device {
@@ -20,8 +21,8 @@ namespace gputomo::device {
 /// An address in the device's virtual address space.
 using Address = std::uint64_t;
 
-/// What a GPU tells about itself: the attributes of cuDeviceGetAttribute that gputomo reads.
-/// An experiment may rely on these, and on nothing else that it did not measure.
+/// The attributes of cuDeviceGetAttribute that gputomo reads. Experiments rely on these and on their own measurements,
+/// and on nothing else.
 enum class Attribute {
     compute_capability_major,
     compute_capability_minor,
@@ -42,7 +43,7 @@ enum class Attribute {
     total_memory_bytes,
     max_grid_x,
     concurrent_kernels,
-    virtual_memory_management,  ///< 1 where map_aliased() works
+    virtual_memory_management,  ///< 1 if map_aliased() works
 };
 
 struct Dim3 {
@@ -53,7 +54,7 @@ struct Dim3 {
     constexpr bool operator==(const Dim3&) const = default;
 };
 
-/// Kernel parameters, packed in order with their natural alignment as PTX .param space wants them.
+/// Kernel parameters, packed in order with their natural alignment as the PTX .param space requires.
 class Arguments {
 public:
     template <class T>
@@ -81,20 +82,19 @@ struct Launch {
     Dim3 block;
     Bytes dynamic_shared{0};
     Arguments arguments;
-    /// Ask for the smallest shared-memory carve-out that holds one block, so that the L1 keeps the rest (where L1 and
-    /// shared memory share an array; left to itself the driver sizes the carve-out for as many blocks as fit, and the
-    /// L1 shrinks).
+    /// Requests the smallest shared-memory carve-out that holds one block, so that the L1 keeps the rest of a storage
+    /// that both share. By default the driver sizes the carve-out for as many blocks as fit, which shrinks the L1.
     bool prefer_l1 = false;
-    /// The host gives up (TimeLimitError) when the kernel has not ended by then.
+    /// If the kernel has not ended by then, the host gives up with a TimeLimitError.
     std::chrono::milliseconds time_limit{30'000};
 };
 
 struct LaunchResult {
-    /// Time on the device from start to end of the kernel, by events (simulated: cycles over the clock).
+    /// Device time from start to end of the kernel, by events (simulated: cycles over the clock).
     Nanoseconds elapsed{0};
 };
 
-/// What the driver or the simulator says of a loaded kernel.
+/// Properties of a loaded kernel, as the driver or the simulator reports them.
 struct KernelProperties {
     int registers_per_thread = 0;
     Bytes static_shared{0};
@@ -112,7 +112,7 @@ public:
     virtual LaunchResult launch(const Launch& launch) = 0;
 };
 
-/// Machine code of one kernel, when the device has any (a simulated GPU executes PTX and has none).
+/// Machine code of a module. A simulated GPU executes PTX and has none.
 struct MachineCode {
     /// The cubin, an ELF file.
     std::vector<std::byte> cubin;
@@ -122,7 +122,7 @@ struct MachineCode {
 class Module {
 public:
     virtual ~Module() = default;
-    /// Throws InputError when the module has no such entry.
+    /// Throws InputError if the module has no such entry.
     virtual Kernel& kernel(std::string_view name) = 0;
     [[nodiscard]] virtual const std::optional<MachineCode>& machine_code() const = 0;
     /// Address and size of a module-scope .global or .const variable.
@@ -133,13 +133,13 @@ public:
     virtual Symbol symbol(std::string_view name) = 0;
 };
 
-/// A texture object over linear memory; freed with the device.
+/// A texture object over linear memory. It is freed with the device.
 using Texture = std::uint64_t;
 
-/// How texture elements of one channel are read.
+/// The type of one-channel texture elements.
 enum class TexelFormat { u32, s32, f32 };
 
-/// SM clock and company during a measurement, where the device can tell (NVML).
+/// Clocks, power, temperature and other processes on the GPU during a measurement, as far as the device (NVML) knows.
 struct ClockState {
     std::optional<double> sm_mhz;
     std::optional<double> memory_mhz;
@@ -148,9 +148,6 @@ struct ClockState {
     std::optional<double> temperature_celsius;
     std::optional<double> power_watt;
 };
-
-/// Device memory that frees itself. Movable.
-class Buffer;
 
 /// Compute capability that introduced mma.sync.m16n8k16 of half precision, 80 for 8.0 (PTX ISA 9.7.14.4).
 inline constexpr int kMmaFromSm = 80;
@@ -166,9 +163,9 @@ public:
     [[nodiscard]] virtual std::string name() const = 0;
     /// "cuda:0" or "sim:gtx280".
     [[nodiscard]] virtual std::string id() const = 0;
-    /// Whether this is no hardware: what a GPU does in a second may take minutes.
+    /// Whether this is a simulation: what a GPU does in a second may take minutes.
     [[nodiscard]] virtual bool simulated() const { return false; }
-    /// What tells this GPU from others of its kind, "GPU-12345678-..."; empty where there is no such thing.
+    /// Unique identifier of this GPU ("GPU-12345678-..."); empty if it has none.
     [[nodiscard]] virtual std::string uuid() const { return {}; }
     /// PTX ISA version and target that load() accepts and that kernels should be written for.
     struct PtxTarget {
@@ -179,7 +176,7 @@ public:
     [[nodiscard]] virtual PtxTarget ptx_target() const = 0;
     /// Whether it executes matrix multiply-accumulate: mma.sync.m16n8k16 of half precision.
     [[nodiscard]] virtual bool executes_mma() const { return ptx_target().sm >= kMmaFromSm; }
-    /// nullopt where this device does not know the attribute.
+    /// nullopt if this device does not know the attribute.
     [[nodiscard]] virtual std::optional<std::int64_t> attribute(Attribute attribute) const = 0;
 
     [[nodiscard]] virtual Address allocate(Bytes size) = 0;
@@ -188,28 +185,29 @@ public:
     virtual void copy_to_host(std::span<std::byte> to, Address from) = 0;
     virtual void fill_u32(Address to, std::uint32_t value, std::size_t count) = 0;
 
-    /// Smallest physical allocation and mapping granularity of map_aliased(); 0 where it is not supported.
+    /// Smallest physical allocation and mapping granularity of map_aliased(); 0 if it is not supported.
     [[nodiscard]] virtual Bytes mapping_granularity() const = 0;
-    /// Reserves `window` bytes of virtual addresses and maps one physical allocation of `physical` bytes into it again
-    /// and again, `stride` bytes apart (stride >= physical; both multiples of the granularity), so that data stay in a
-    /// cache while translations vary. Returns the first address; free() releases all of it.
+    /// Reserves `window` bytes of virtual addresses and maps one physical allocation of `physical` bytes into it every
+    /// `stride` bytes (stride >= physical; both are multiples of the granularity). Data then stay in a cache while
+    /// translations vary. Returns the first address; free() releases all of it.
     [[nodiscard]] virtual Address map_aliased(Bytes physical, Bytes stride, Bytes window) = 0;
 
-    /// A texture object that reads `size` bytes at `address` as a 1D array of 32-bit texels (tex.1d with integer
-    /// coordinates).
+    /// Creates a texture object that reads `size` bytes at `address` as a 1D array of 32-bit texels (tex.1d with
+    /// integer coordinates).
     [[nodiscard]] virtual Texture linear_texture(Address address, Bytes size, TexelFormat format) = 0;
 
     /// Compiles and loads PTX. Throws DeviceError with the compiler's log and the quoted line.
     [[nodiscard]] virtual std::unique_ptr<Module> load(std::string_view ptx) = 0;
 
-    /// Whether compile_ahead() does anything: then kernels that will be loaded are worth writing beforehand.
+    /// Whether compile_ahead() has an effect, so that it is worth generating kernels before they are needed.
     [[nodiscard]] virtual bool compiles_ahead() const { return false; }
-    /// May compile PTX that load() will get, on other threads. Says nothing of errors: load() does.
+    /// May start to compile PTX on other threads that load() will need. Errors are reported by load() only.
     virtual void compile_ahead(std::string_view) {}
 
     [[nodiscard]] virtual ClockState clock_state() const = 0;
 };
 
+/// Device memory that frees itself. Movable.
 class Buffer {
 public:
     Buffer() = default;

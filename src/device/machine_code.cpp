@@ -5,13 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 
 namespace gputomo::device {
 namespace {
 
 constexpr int kFirstSm = 70;
 constexpr int kLastSm = 121;
-/// From here on a branch keeps the low 8 bits of its distance in a field of their own.
+/// From this compute capability on, a branch has the low 8 bits of its distance in a separate field.
 constexpr int kSplitDistanceSm = 90;
 constexpr std::size_t kInstructionBytes = 16;
 constexpr std::uint64_t kAlways = 7;  // predicate PT
@@ -24,8 +25,8 @@ std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t offset) {
     return word;
 }
 
-/// Bytes from the end of a branch to its target. The distance is a number of 4-byte words in bits 34 to 81; newer code
-/// has its low byte in bits 16 to 23.
+/// Bytes from the end of a branch to its target. The encoded distance is a number of 4-byte words in bits 34 to 81;
+/// newer code has its low byte in bits 16 to 23.
 std::int64_t branch_distance(const MachineInstruction& branch, int sm) {
     const std::uint64_t raw = branch.low >> 34 | (branch.high & 0x3ffff) << 30;
     const auto high = static_cast<std::int64_t>(raw << 16) >> 16;
@@ -153,10 +154,10 @@ std::string KernelCode::listing(CodeRange range) const {
 }
 
 std::string not_supported(const Cubin& cubin) {
-    if (!cubin.sm()) return fmt::format("not supported: {} isn't a format that is known", cubin.abi());
+    if (!cubin.sm()) return fmt::format("not supported: {} is an unknown format", cubin.abi());
     const int sm = *cubin.sm();
     if (sm < kFirstSm)
-        return fmt::format("not supported: sm_{} encodes instructions otherwise than sm_{} and newer", sm, kFirstSm);
+        return fmt::format("not supported: sm_{} has another instruction encoding than sm_{} and newer", sm, kFirstSm);
     if (sm > kLastSm)
         return fmt::format("not supported: sm_{} is newer than sm_{}, the last that was checked", sm, kLastSm);
     return {};

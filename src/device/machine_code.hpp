@@ -1,10 +1,10 @@
-// The instructions that the driver's compiler made of a kernel: enough of them to tell whether what is timed is what
-// was written.
+// Decodes the machine code of a kernel far enough to check that the timed instructions are those that were written.
 #pragma once
 
 #include "device/cubin.hpp"
 #include "device/machine_opcodes.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,10 +17,9 @@ namespace gputomo::device {
 
 /// A general register that an instruction reads.
 struct RegisterOperand {
-    int slot = 0;  ///< 0 to 2, the place among the operands
+    int slot = 0;  ///< 0 to 2, the position among the operands
     std::uint8_t number = 0;
-    bool reuse = false;  ///< the compiler marked it to be kept at its place for a later instruction (bits 122 to 124 of
-                         ///< the instruction)
+    bool reuse = false;  ///< the compiler marked it for the operand reuse cache (bits 122 to 124 of the instruction)
     constexpr bool operator==(const RegisterOperand&) const = default;
 };
 
@@ -28,17 +27,17 @@ struct RegisterOperand {
 struct MachineInstruction {
     std::uint64_t low = 0;  ///< its first 8 bytes
     std::uint64_t high = 0;
-    std::optional<std::size_t> target;  ///< index of the instruction that a branch goes to, where that is in the kernel
+    std::optional<std::size_t> target;  ///< index of the instruction that a branch goes to, if it is in the kernel
 
-    /// The lowest 12 bits: what it does, and where it gets its operands.
+    /// The lowest 12 bits: the operation, and where its operands come from.
     [[nodiscard]] std::uint16_t opcode() const { return static_cast<std::uint16_t>(low & 0xfff); }
-    /// "FADD"; "0x1fe" where the opcode isn't known.
+    /// "FADD"; "0x1fe" for an unknown opcode.
     [[nodiscard]] std::string name() const;
     [[nodiscard]] bool is(std::string_view opcode_name) const;
-    /// OpcodeRow::slow; false where the opcode isn't known.
+    /// OpcodeRow::slow; false for an unknown opcode.
     [[nodiscard]] bool slow() const;
-    /// Whether it is issued only once what earlier instructions load has come, as the compiler wrote into its control
-    /// bits (bits 116 to 121), or by DEPBAR.
+    /// Whether it waits for the results of earlier variable-latency instructions, by the dependence barriers in its
+    /// control bits (bits 116 to 121) or because it is DEPBAR.
     [[nodiscard]] bool waits() const;
     /// Bytes that a load or store of global, shared, local or generic memory moves for each thread; 0 for other
     /// instructions.
@@ -46,10 +45,10 @@ struct MachineInstruction {
     /// The register that CS2R, CS2UR, S2R and S2UR read.
     [[nodiscard]] std::optional<std::uint8_t> special_register() const;
     [[nodiscard]] bool reads_clock() const;
-    /// General registers that an instruction of three such operands (FFMA, IMAD) reads, without the zero register;
-    /// empty where one of the operands is something else.
+    /// General registers that an instruction with three register operands (FFMA, IMAD) reads, without the zero
+    /// register. Empty if one of its operands is no register.
     [[nodiscard]] std::vector<RegisterOperand> three_operands() const;
-    /// "@!P0 "; empty for an instruction that is always carried out.
+    /// "@!P0 "; empty for an instruction that is always executed.
     [[nodiscard]] std::string guard() const;
     /// "@!P0 BRA 0x40", "LDG.64"
     [[nodiscard]] std::string text() const;
@@ -70,15 +69,15 @@ public:
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] std::span<const MachineInstruction> instructions() const { return instructions_; }
     [[nodiscard]] CodeRange all() const { return {0, instructions_.size()}; }
-    /// How often each opcode stands in a range.
+    /// How often each opcode occurs in a range.
     [[nodiscard]] OpcodeCounts counts(CodeRange range) const;
-    /// The code between each clock read and the next one, neither included, in the order of the code. A clock read
-    /// whose result is thrown away counts too.
+    /// The code between each clock read and the next one, in code order and without the reads. A clock read whose
+    /// result is unused counts too.
     [[nodiscard]] std::vector<CodeRange> between_clock_reads() const;
-    /// Loops: from where a backward branch goes to the branch itself, included. The branch to itself that ends every
-    /// kernel is none.
+    /// Loops: each from the target of a backward branch up to and including the branch. The branch to itself that ends
+    /// every kernel does not count.
     [[nodiscard]] std::vector<CodeRange> loops() const;
-    /// One line an instruction: offset, text, bytes. Equal instructions that follow each other share one line.
+    /// One line per instruction: offset, text, bytes. Three or more equal neighbours share a line.
     [[nodiscard]] std::string listing(CodeRange range) const;
 
 private:
@@ -87,11 +86,12 @@ private:
     std::vector<MachineInstruction> instructions_;
 };
 
-/// Why decode() can't read this cubin's instructions; empty where it can. Compute capability 7.0 brought the encoding,
-/// and it was checked up to 12.1.
+/// The reason why decode() can't read this cubin's instructions; empty if it can. Compute capability 7.0 introduced the
+/// encoding, and it was checked up to 12.1.
 [[nodiscard]] std::string not_supported(const Cubin& cubin);
 
-/// Throws InputError when the kernel isn't there, its code isn't whole instructions, or not_supported() says so.
+/// Throws InputError if there is no such kernel, if its code ends within an instruction, or if not_supported() has a
+/// reason.
 [[nodiscard]] KernelCode decode(const Cubin& cubin, std::string_view kernel);
 
 }  // namespace gputomo::device

@@ -1,4 +1,4 @@
-// Names of machine instructions and of the registers that they can read, for compute capability 7.0 and newer.
+// Names of machine instructions and special registers, for compute capability 7.0 and newer.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ struct OpcodeRow {
     bool slow = false;
 };
 
-/// The row of an instruction whose lowest 12 bits are `opcode`; nullptr where it isn't known.
+/// The row of an instruction whose lowest 12 bits are `opcode`; nullptr if it is unknown.
 [[nodiscard]] const OpcodeRow* opcode_row(std::uint16_t opcode);
 
-/// "SR_CLOCKLO"; empty where the number isn't known.
+/// The name of a special register ("SR_CLOCKLO"); empty if it is unknown.
 [[nodiscard]] std::string_view special_register_name(std::uint8_t number);
 
-/// True for the SM's clock: its low half, its high half.
+/// Whether the special register is the low or the high half of the SM's clock.
 [[nodiscard]] bool is_clock(std::uint8_t special_register);
 
 }  // namespace gputomo::device

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <stdexcept>
 
@@ -15,8 +17,8 @@ namespace gputomo::ptx {
 namespace {
 
 constexpr std::string_view kDynamicShared = "dynamic_shared";
-/// First of the values that clock_after compares results with: any value will do, one that chains rarely reach is
-/// better.
+/// The first value that clock_after compares results with. Any value works; one that chains rarely reach avoids
+/// pmevents.
 constexpr std::uint32_t kClockGuard = 0x7fdeadb0;
 
 bool equal(const Variable& a, const Variable& b) {
@@ -24,7 +26,7 @@ bool equal(const Variable& a, const Variable& b) {
            a.is_extern == b.is_extern && a.initial == b.initial;
 }
 
-/// Adds a module variable unless it is there already. False where another one has its name.
+/// Adds a module variable unless an equal one exists. Returns false if a different one has its name.
 bool merge(std::vector<Variable>& variables, const Variable& variable) {
     const auto same_name = std::ranges::find(variables, variable.name, &Variable::name);
     if (same_name == variables.end()) {
@@ -70,7 +72,7 @@ void sort_registers(Kernel& kernel) {
     }
 }
 
-/// Integers written where the form wants floating point mean the floating-point number; for f32 it is rounded to one.
+/// Converts integers in place of floating-point operands to floating point, and rounds f32 operands to float.
 void convert_literals(const Form& form, Instruction& instruction) {
     std::size_t source = 0;
     for (const OperandRule& rule : operand_rules(form)) {
@@ -86,7 +88,7 @@ void convert_literals(const Form& form, Instruction& instruction) {
     }
 }
 
-/// How many of `given` operands are destinations in this form.
+/// The number of destinations in this form if it has `given` operands.
 std::size_t destination_count(const Form& form, std::size_t given) {
     const auto rules = operand_rules(form);
     const auto destinations = static_cast<std::size_t>(std::ranges::count_if(rules, &OperandRule::destination));
@@ -122,7 +124,7 @@ void KernelBuilder::misuse(std::string_view mnemonic, const std::string& what) c
 
 Reg KernelBuilder::reg(Type type) {
     if (type == Type::none || size_of(type) == Bytes{1} || type == Type::b128)
-        misuse("reg", fmt::format("no register has type '{}'", name_of(type)));
+        misuse("reg", fmt::format("no register can have type '{}'", name_of(type)));
     const auto index = static_cast<std::uint32_t>(kernel_.registers.size());
     kernel_.registers.push_back({fmt::format("register {}", index), type});  // build() names them
     return {index, type};
@@ -138,7 +140,7 @@ void KernelBuilder::declare(std::string_view name) {
     const auto taken = [name](const Variable& v) { return v.name == name; };
     if (name.empty() || std::ranges::any_of(kernel_.parameters, taken) ||
         std::ranges::any_of(kernel_.variables, taken) || std::ranges::any_of(module_variables_, taken))
-        misuse(name, "a variable needs a name that no other variable of the kernel has");
+        misuse(name, "another variable of the kernel has this name; expected a name of its own");
 }
 
 void KernelBuilder::prologue(std::string_view mnemonic, const std::vector<Arg>& args) {
@@ -182,7 +184,7 @@ Reg KernelBuilder::local(std::string_view name, Bytes size, Bytes alignment) {
 
 Reg KernelBuilder::array(const ModuleArray& array) {
     if (array.space != Space::constant && array.space != Space::global)
-        misuse(array.name, "a module array is constant or global");
+        misuse(array.name, "the space of a module array must be constant or global");
     const Bytes element = size_of(array.type);
     if (element == Bytes{0} || array.size % element != Bytes{0} ||
         static_cast<std::int64_t>(array.initial.size()) > array.size.count())
@@ -261,7 +263,7 @@ Label KernelBuilder::label() {
 
 void KernelBuilder::place(Label label) {
     if (label.index >= labels_.size() || labels_[label.index])
-        misuse(label_name(label.index), "a label is placed once, in the kernel that made it");
+        misuse(label_name(label.index), "a label must be placed once, in the kernel that made it");
     labels_[label.index] = kernel_.body.size();
 }
 

@@ -18,6 +18,8 @@
 #include "ptx/ir.hpp"
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -30,7 +32,7 @@
 
 namespace gputomo::ptx {
 
-/// What a module is written for: PTX ISA version and the lowest compute capability (sm = 30 for 3.0).
+/// The PTX ISA version and the lowest compute capability (sm = 30 for 3.0) that a module is written for.
 struct Target {
     int version_major = 6;
     int version_minor = 0;
@@ -53,7 +55,7 @@ struct Condition {
 [[nodiscard]] inline Condition operator!(Reg p) { return {p, true}; }
 [[nodiscard]] inline Condition operator!(Condition c) { return {c.predicate, !c.negated}; }
 
-/// A branch target; place() says where it is.
+/// A branch target; place() sets its position.
 struct Label {
     std::uint32_t index = 0;
 };
@@ -70,7 +72,7 @@ struct Mem {
     explicit Mem(const Symbol& base, std::int64_t offset = 0) : address{SymbolRef{base.name}, offset} {}
 };
 
-/// `_`: a result that is dropped.
+/// `_`: a result that is discarded.
 struct Sink {};
 
 /// One operand as it is written in k("add.s32", d, a, 1): registers, numbers, Mem{...}, special registers, labels,
@@ -115,8 +117,9 @@ struct ModuleArray {
     std::vector<std::uint8_t> initial;  ///< little-endian bytes; empty: zero
 };
 
-/// Builds one kernel. Misuse (unknown mnemonic, wrong operand count or type, a label placed twice or never) throws
-/// std::logic_error naming kernel and instruction: it is a fault of the program, not of its input.
+/// Builds one kernel. Misuse throws std::logic_error that names kernel and instruction, because it is a fault of the
+/// program and not of its input. Examples are an unknown mnemonic, a wrong number or type of operands, and a label that
+/// is placed twice or never.
 class KernelBuilder {
 public:
     KernelBuilder(std::string name, Target target);
@@ -171,7 +174,7 @@ public:
     [[nodiscard]] Guarded when(Condition condition) { return {*this, condition}; }
     [[nodiscard]] Guarded unless(Condition condition) { return {*this, !condition}; }
 
-    /// The same as operator(), for operand lists made at run time.
+    /// Appends an instruction as operator() does, for operand lists made at run time.
     void emit(std::string_view mnemonic, const std::vector<Arg>& args, std::optional<Condition> guard = std::nullopt);
 
     /// A fresh register holding a special register's value (u64 for clock64 and globaltimer, else u32).
@@ -187,8 +190,8 @@ public:
     void place(Label label);
     /// `count` unrolled copies; the argument counts them from 0.
     void repeat(int count, const std::function<void(int)>& body);
-    /// A real loop of `count` (u32) turns, a register or a number, that the compiler is told not to unroll. The body
-    /// may take the turn's index (a u32 register that counts from 0). Costs one add, one setp and one bra a turn.
+    /// A loop of `count` (u32; a register or a number) iterations that the compiler must not unroll. The body may take
+    /// the index of the iteration (a u32 register that counts from 0). Costs one add, setp and bra per iteration.
     void loop(const Arg& count, const std::function<void()>& body);
     void loop(const Arg& count, const std::function<void(Reg)>& body);
     /// while (condition()) body(): `condition` appends the instructions that compute the predicate it returns.
@@ -200,30 +203,35 @@ public:
 
     // ---- time --------------------------------------------------------------------------------------------------
 
-    /// The SM's clock, in a fresh u32 (u64) register. ptxas keeps clock reads in order with each other, with volatile
-    /// memory operations, barriers and pmevent, but not with arithmetic and ordinary loads: a bare read at the end of a
-    /// chain is issued as soon as the last *issue* of the chain, before its result. Use clock_after at both ends: on
-    /// what the chain starts from (else the load of a kernel parameter falls into the timed part) and on what it ends
-    /// with.
+    /// Reads the SM's clock into a fresh u32 (u64) register. The compiler ptxas keeps clock reads in order with each
+    /// other, with volatile memory operations, barriers and pmevent, but not with arithmetic and ordinary loads. A bare
+    /// read at the end of a chain is therefore issued after the last *issue* of the chain, before its result is
+    /// available.
+    /// Use clock_after at both ends. At the start, apply it to the value that the chain starts from, or else the load
+    /// of a kernel parameter falls into the timed part.
     Reg clock32();
-    /// The clock before the parameters declared after this call are loaded.
+    /// Reads the clock before the parameters are loaded that are declared after this call.
     [[nodiscard]] Reg entry_clock32();
     Reg clock64();
-    /// A clock read (u32, u64) that is issued only once `result` (any type but predicate) is available. It is
+    /// A clock read (u32, u64) that is issued only once `result` (any type but predicate) is available:
+    ///
     ///     setp.eq.b32 p, result, MAGIC;   @p pmevent 0;   mov.u32 t, %clock;
-    /// ptxas (13.0, sm_80 and sm_90) keeps this order: the setp waits for the result, the guarded pmevent for the setp,
+    ///
+    /// ptxas (13.0, sm_80 and sm_90) keeps this order. The setp waits for the result, the guarded pmevent for the setp,
     /// and the clock read stays behind the pmevent. MAGIC differs between calls, so that two setp are not merged into
-    /// one; where the result happens to be MAGIC, a pmevent is issued and nothing else changes. The cost after the
-    /// result, one setp (two for 64-bit values) until its predicate can be used and one issue slot, is the same at both
-    /// ends: time a chain of n and one of 2n, or one of no operations, and it cancels. If both times are only
-    /// subtracted on the GPU, ptxas may read the second clock by another instruction (S2UR, for CS2R); store both
-    /// reads, or compare n with 2n.
+    /// one. If the result happens to be MAGIC, a pmevent is issued and nothing else changes.
+    ///
+    /// The cost after the result is the same at both ends: one setp (two for 64-bit values) until its predicate can be
+    /// used, and one issue slot. It cancels if a chain of n is compared with one of 2n or of no operations.
+    ///
+    /// If both times are only subtracted on the GPU, ptxas may read the second clock by another instruction (S2UR, for
+    /// CS2R). Store both reads, or compare n with 2n.
     Reg clock_after(Reg result);
     Reg clock64_after(Reg result);
 
     // ---- result ------------------------------------------------------------------------------------------------
 
-    /// The kernel alone in a module. A final `ret` is added where there is none.
+    /// A module with this kernel alone. A final `ret` is added if it is missing.
     [[nodiscard]] Module build() const;
     [[nodiscard]] std::string text() const;
 
@@ -250,7 +258,7 @@ private:
 class ModuleBuilder {
 public:
     explicit ModuleBuilder(Target target);
-    /// Throws std::logic_error for a kernel of another target, a name used twice, or arrays that contradict.
+    /// Throws std::logic_error for a kernel of another target, a duplicate name, or arrays of one name that differ.
     void add(const KernelBuilder& kernel);
     [[nodiscard]] Module build() const;
     [[nodiscard]] std::string text() const;

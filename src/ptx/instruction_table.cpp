@@ -2,6 +2,7 @@
 #include "ptx/instructions.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace gputomo::ptx {
 namespace {

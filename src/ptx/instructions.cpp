@@ -4,11 +4,15 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <variant>
 
 namespace gputomo::ptx {
 namespace {
 
-/// Cuts at `separator`; no empty pieces at the ends of an empty text.
+/// Splits at `separator`; an empty text has no pieces.
 std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> parts;
     while (!text.empty()) {
@@ -57,7 +61,7 @@ std::uint8_t vector_width_named(std::string_view suffix) {
     return 1;
 }
 
-/// Takes `suffix` for `slot` into the instruction; false where it does not belong there.
+/// Stores `suffix` in the instruction if it matches `slot`; otherwise returns false.
 bool accept(const Form& form, const Slot& slot, std::string_view suffix, Instruction& instruction) {
     if (slot.choices == "T" || slot.choices == "S") {
         const bool first = slot.choices == "T";
@@ -97,7 +101,7 @@ std::optional<Instruction> match(const Form& form, std::span<const std::string_v
     return instruction;
 }
 
-/// The suffixes of `instruction` in this form, or nothing where it does not belong to the form.
+/// The suffixes of `instruction` in this form; nullopt if it does not match the form.
 std::optional<std::string> render(const Form& form, const Instruction& instruction) {
     std::string text{name_of(instruction.opcode)};
     std::size_t next = 0;
@@ -132,8 +136,9 @@ std::optional<std::string> render(const Form& form, const Instruction& instructi
     return text;
 }
 
-/// PTX ISA 9.2, table of operand agreement: bits agree with anything of their size, integers of one size with each
-/// other. 8-bit data live in wider registers, and loads, stores and conversions may use wider ones (9.4.1).
+/// Whether a register may hold an operand, by the table of operand agreement (PTX ISA 9.2). Bit types agree with any
+/// type of their size, and integers of one size with each other. Data of 8 bits live in wider registers, which loads,
+/// stores and conversions may use (9.4.1).
 bool agree(Type asked, Type have, bool may_be_wider) {
     if (asked == Type::pred || have == Type::pred) return asked == have;
     const auto asked_size = size_of(asked);

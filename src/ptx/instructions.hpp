@@ -1,4 +1,4 @@
-// The table of instruction forms: what mnemonics exist, with which suffixes, types and operands.
+// The table of PTX instruction forms: mnemonics with their suffixes, types and operands.
 #pragma once
 
 #include "ptx/ir.hpp"
@@ -11,14 +11,15 @@
 
 namespace gputomo::ptx {
 
-/// One row of the table. To add an instruction, add a row (instruction_table.cpp) and say in the simulator what it
-/// does.
+/// One row of the table. To add an instruction, add a row (instruction_table.cpp) and its meaning in the simulator.
 ///
-/// `suffixes`, in PTX's order, separated by spaces; each is a choice `a|b|c`, and one that ends in `?` may be left out:
-///   T first type, S second type, SP state space, V vector width (v2, v4, v8); anything else is a modifier, kept as
-///   text.
-/// `operands`, separated by spaces; `>` marks a destination, a final `?` one that may be left out, a final `~` a
+/// `suffixes` are separated by spaces, in PTX's order. Each is a choice `a|b|c`; a final `?` makes it optional:
+///
+///   T first type, S second type, SP state space, V vector width (v2, v4, v8); any other suffix is a modifier.
+///
+/// `operands` are separated by spaces. `>` marks a destination, a final `?` an optional operand, and a final `~` a
 /// register that may be wider than the type (loads, stores, conversions):
+///
 ///   T S  of that type             W    of T's double width       b32 u64 ...  of that very type
 ///   P    predicate (source: !p)   []   address                   L            label, list of labels
 ///   V    T, or vector if there is a width                        M            T, {…}, symbol or special register
@@ -27,13 +28,13 @@ namespace gputomo::ptx {
 struct Form {
     Opcode opcode{};
     std::string_view suffixes;
-    std::string_view types;         ///< what T may be, separated by spaces
-    std::string_view source_types;  ///< what S may be
+    std::string_view types;         ///< allowed types T, separated by spaces
+    std::string_view source_types;  ///< allowed types S
     std::string_view operands;
     std::string_view section;  ///< of the PTX ISA
 };
 
-/// All rows; rows of one opcode are neighbours and the first that fits is meant.
+/// All rows. Rows of one opcode are neighbours, and the first that matches applies.
 [[nodiscard]] std::span<const Form> instruction_table();
 [[nodiscard]] std::span<const Form> forms_of(Opcode opcode);
 
@@ -52,23 +53,23 @@ struct Lookup {
     const Form* form = nullptr;
     Instruction instruction;
 };
-/// Nothing where no row fits; why_unknown() then says what is wrong.
+/// Returns nullopt if no row matches; why_unknown() gives the reason.
 [[nodiscard]] std::optional<Lookup> look_up(std::string_view mnemonic);
 [[nodiscard]] std::string why_unknown(std::string_view mnemonic);
 
-/// The row that an instruction in memory belongs to; nullptr where it fits none.
+/// The row of an instruction; nullptr if no row matches.
 [[nodiscard]] const Form* form_of(const Instruction& instruction);
-/// "ld.global.ca.v2.f32"; the opcode alone where it fits no row.
+/// The mnemonic of an instruction ("ld.global.ca.v2.f32"); its opcode alone if no row matches.
 [[nodiscard]] std::string mnemonic_of(const Instruction& instruction);
 
-/// The type that a rule asks for in this instruction; Type::none where it is not a matter of type.
+/// The type that a rule requires in this instruction; Type::none if the rule is not about a type.
 [[nodiscard]] Type required_type(const OperandRule& rule, const Instruction& instruction);
 
-/// What is wrong with the operands ("operand 2 is %f1 of type f32; expected s32"); nothing where they fit.
+/// The error in the operands ("operand 2 is %f1 of type f32; expected s32"); nullopt if they match the form.
 [[nodiscard]] std::optional<std::string> operand_fault(const Form& form, const Instruction& instruction,
                                                        std::span<const RegisterInfo> registers);
 
-/// Several forms may differ in their operands only (bar.red); tries each that shares the suffixes.
+/// The error in the operands for the best of the forms that share the suffixes; some differ in operands only (bar.red).
 [[nodiscard]] std::optional<std::string> operand_fault(const Instruction& instruction,
                                                        std::span<const RegisterInfo> registers);
 

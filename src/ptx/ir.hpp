@@ -1,8 +1,9 @@
-// PTX in memory: what the builder makes, the parser reads, the printer writes and the simulated GPU executes.
+// The in-memory form of PTX, which builder and parser make, the printer prints and the simulated GPU executes.
 #pragma once
 
 #include "units/quantity.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -212,26 +213,29 @@ struct Guard {
     bool negated = false;
 };
 
-/// Suffixes: ".lo.s32", ".global.ca.v2.f32", ".lt.and.u32". The first two types, the state space and the vector width
-/// are taken out into fields; what is left stays as text in `modifiers`, in PTX's order
-/// ("lo", "wide", "rn", "approx", "ftz", "lt", "uni", "sync", "volatile", "ca", "1d", ...).
+/// Fields hold the first two types, the state space and the vector width of suffixes such as ".global.ca.v2.f32". The
+/// other suffixes stay in `modifiers` as text, in PTX's order ("lo", "rn", "ftz", "lt", "sync", "volatile", "ca", ...).
 ///
-/// Operands: a predicate is a Register, and a PredicateRef only as the source `!p`. `p|q` and `d|p` are two
-/// destinations. st and red have no destination: sources are {address, values...}. bra: {SymbolRef label}. brx.idx:
-/// {index, SymbolRef list}. tex: {AddressRef texture, coordinates}. mov from a special register: {SpecialRegister}; of
-/// a variable's address: {SymbolRef}. call: destinations are the return parameters, sources {function, arguments...},
-/// all SymbolRef or Register.
+/// A predicate operand is a Register, and a PredicateRef only as the source `!p`. `p|q` and `d|p` are two destinations.
+/// Sources of instructions with special operands:
+///
+///   st, red   {address, values...}, without a destination
+///   bra       {SymbolRef label}
+///   brx.idx   {index, SymbolRef list}
+///   tex       {AddressRef texture, coordinates}
+///   mov       {SpecialRegister} or, for a variable's address, {SymbolRef}
+///   call      {function, arguments...}; destinations are the return parameters, all SymbolRef or Register
 struct Instruction {
     Opcode opcode{};
     std::vector<std::string> modifiers;
     Space space = Space::none;
-    Type type = Type::none;         ///< the first type suffix: what the result has, mostly
+    Type type = Type::none;         ///< the first type suffix, mostly the type of the result
     Type source_type = Type::none;  ///< the second type suffix (cvt, set, tex), else equal to `type`
     std::uint8_t vector_width = 1;  ///< 2 or 4 for .v2 and .v4
     std::optional<Guard> guard;
     std::vector<Operand> destinations;
     std::vector<Operand> sources;  ///< in PTX's order; the address operand of ld, st, atom and red is among them
-    int line = 0;                  ///< line in the text it came from; 0 when built
+    int line = 0;                  ///< line in the parsed text; 0 if it was built
 
     [[nodiscard]] bool has(std::string_view modifier) const {
         for (const auto& m : modifiers)
@@ -242,7 +246,7 @@ struct Instruction {
 
 /// Declared virtual register.
 struct RegisterInfo {
-    std::string name;  ///< with the percent sign, e.g. "%r1"
+    std::string name;  ///< with the percent sign: "%r1"
     Type type = Type::none;
 };
 
@@ -277,7 +281,7 @@ struct Module {
     int address_size = 64;
     std::vector<Variable> variables;  ///< module scope: .global, .const, .shared
     std::vector<Kernel> kernels;
-    /// Names of .func functions that were seen and can't be executed; calling one is the error, not declaring it.
+    /// Names of declared .func functions. They can't be executed, so a call is an error, but a declaration is not.
     std::vector<std::string> functions;
 };
 

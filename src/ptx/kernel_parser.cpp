@@ -5,11 +5,16 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <variant>
 
 namespace gputomo::ptx {
 namespace {
 
-// Limits against texts that are small and ask for much. Compilers stay far below them.
+// Limits that keep small damaged texts from taking much memory or stack. Compilers stay far below them.
 constexpr std::size_t kMostRegisters = 1u << 20;
 constexpr std::size_t kDeepestScope = 256;
 constexpr std::size_t kLongestVector = 16;
@@ -74,7 +79,7 @@ void KernelParser::registers() {
     in_.next();
     const auto type = in_.peek().kind == TokenKind::dot_word ? type_named(in_.peek().text.substr(1)) : std::nullopt;
     if (!type || *type == Type::b8 || *type == Type::u8 || *type == Type::s8)
-        in_.fail("unknown type of register; expected .pred, .b32, .u32, .f32, ...");
+        in_.fail(fmt::format("unknown register type '{}'; expected .pred, .b32, .u32, .f32, ...", in_.peek().text));
     in_.next();
     do {
         const std::string name = in_.name("a register's name");
@@ -233,7 +238,8 @@ void KernelParser::operands(const Form& form, Instruction& instruction) {
         }
         while (in_.take(",")) {
             all.push_back(operand(takes_label));
-            if (all.size() > 2 * kLongestVector) in_.fail_last("too many operands");
+            if (all.size() > 2 * kLongestVector)
+                in_.fail_last(fmt::format("too many operands; expected at most {}", 2 * kLongestVector));
         }
     }
     divide(form, instruction, std::move(all), second_destination);
@@ -250,7 +256,7 @@ void KernelParser::divide(const Form& form, Instruction& instruction, std::vecto
     if (second_destination && !may_have_second) in_.fail("unexpected '|'; expected one destination");
     for (std::size_t i = 0; i < all.size(); ++i) {
         auto* fetch = std::get_if<VectorRef>(&all[i].value);
-        // A texture's address comes as {address, coordinates} (address()).
+        // address() returns the address of a texture as the vector {address, coordinates}.
         if (fetch && !fetch->elements.empty() && std::holds_alternative<AddressRef>(fetch->elements[0].value)) {
             if (instruction.opcode != Opcode::tex) in_.fail("unexpected ',' in an address; expected ']'");
             for (Operand& part : fetch->elements) instruction.sources.push_back(std::move(part));
@@ -358,7 +364,7 @@ Operand KernelParser::number() {
     return {minus ? negated(*value) : *value};
 }
 
-/// A decimal fraction in an f32 instruction is the nearest float.
+/// Rounds decimal fractions in f32 instructions to the nearest float.
 void KernelParser::round_literals(Instruction& instruction) const {
     if (size_of(literal_type(instruction)) != Bytes{4}) return;
     for (Operand& source : instruction.sources) {

@@ -1,4 +1,4 @@
-// The inside of a kernel: declarations, labels, scopes and instructions. Used by parser.cpp only.
+// Parses the body of a kernel: declarations, labels, scopes and instructions. Only parser.cpp uses it.
 #pragma once
 
 #include "ptx/instructions.hpp"
@@ -6,16 +6,19 @@
 #include "ptx/lexer.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 namespace gputomo::ptx {
 
-/// The tokens and a position in them.
+/// A position in the tokens of a text.
 class TokenStream {
 public:
     TokenStream(const Source& source, std::span<const Token> tokens) : source_(source), tokens_(tokens) {}
@@ -29,19 +32,18 @@ public:
     bool take(std::string_view text);
     void expect(std::string_view text);
     std::string name(std::string_view what);
-    /// A whole number from 0 to `largest`.
+    /// Takes a whole number from 0 to `largest`.
     std::int64_t whole_number(std::string_view what, std::int64_t largest);
-    /// About the next token.
+    /// Throws InputError for the line of the next token.
     [[noreturn]] void fail(const std::string& what) const { source_.fail(peek().line, what); }
-    /// About the token that was taken last.
+    /// Throws InputError for the line of the token that was taken last.
     [[noreturn]] void fail_last(const std::string& what) const {
         source_.fail(tokens_[at_ == 0 ? 0 : at_ - 1].line, what);
     }
     [[noreturn]] void fail_at(int line, const std::string& what) const { source_.fail(line, what); }
-    /// Skips the rest of this line (.loc, .file), or up to and with the next `;`, or a balanced { }.
-    void skip_line();
-    void skip_statement();
-    void skip_block();
+    void skip_line();       ///< the rest of this line (.loc, .file)
+    void skip_statement();  ///< up to and including the next `;`
+    void skip_block();      ///< a balanced { }
 
 private:
     const Source& source_;
@@ -49,9 +51,9 @@ private:
     std::size_t at_ = 0;
 };
 
-/// `.space .align N .type name[N] = {...}, name2 ...;` without the linkage directives; the space is the next token.
+/// Parses `.space .align N .type name[N] = {...}, name2 ...;` from the space on, behind the linkage directives.
 [[nodiscard]] std::vector<Variable> parse_variables(TokenStream& in, bool is_extern);
-/// One kernel parameter, from `.param` on.
+/// Parses one kernel parameter, from `.param` on.
 [[nodiscard]] Variable parse_parameter(TokenStream& in);
 
 /// Parses from `{` to the matching `}`.

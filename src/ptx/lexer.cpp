@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cstddef>
 
 namespace gputomo::ptx {
 namespace {
@@ -49,7 +50,7 @@ private:
 
     void skip_comment() {
         const std::size_t end = text_.find("*/", at_ + 2);
-        if (end == std::string_view::npos) source_.fail(line_, "comment without end; expected '*/'");
+        if (end == std::string_view::npos) source_.fail(line_, "a comment does not end; expected '*/'");
         line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(at_),
                                              text_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
         at_ = end + 2;
@@ -91,7 +92,7 @@ private:
     Token quoted() {
         const std::size_t end = text_.find_first_of("\"\n", at_ + 1);
         if (end == std::string_view::npos || text_[end] == '\n')
-            source_.fail(line_, "string without end; expected '\"' on the same line");
+            source_.fail(line_, "a string does not end; expected '\"' on the same line");
         const Token token{TokenKind::string, text_.substr(at_ + 1, end - at_ - 1), line_};
         at_ = end + 1;
         return token;

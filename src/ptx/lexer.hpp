@@ -1,4 +1,4 @@
-// PTX text cut into tokens.
+// Splits PTX text into tokens.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ struct Token {
     int line = 0;           ///< from 1
 };
 
-/// A text with a name, to complain about.
+/// A text and its origin, for error messages.
 struct Source {
     std::string_view text;
     std::string_view origin;
 
-    /// Throws InputError "ORIGIN:LINE: what\n    the line".
+    /// Throws InputError "ORIGIN:LINE: what" with the line itself below.
     [[noreturn]] void fail(int line, const std::string& what) const;
 };
 
-/// Ends with a TokenKind::end token. Comments are left out. Throws InputError (Source::fail).
+/// The tokens of a text, without comments, followed by a TokenKind::end token. Throws InputError (Source::fail).
 [[nodiscard]] std::vector<Token> tokenize(const Source& source);
 
 }  // namespace gputomo::ptx

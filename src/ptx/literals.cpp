@@ -4,11 +4,12 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 
 namespace gputomo::ptx {
 
-// A conversion in hardware would make a signalling NaN quiet, so NaNs are moved bit by bit: a float's 23 fraction bits
-// are the upper ones of a double's 52.
+// Hardware conversion would make a signalling NaN quiet, so NaNs are converted bit by bit: the 23 fraction bits of a
+// float are the upper ones of a double's 52.
 std::uint64_t widen_float_bits(std::uint32_t bits) {
     const float value = std::bit_cast<float>(bits);
     if (!std::isnan(value)) return std::bit_cast<std::uint64_t>(static_cast<double>(value));

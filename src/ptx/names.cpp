@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 
@@ -31,7 +32,7 @@ constexpr TypeFacts kTypes[] = {
     {"bf16x2", Type::bf16x2, 4, 'f'}, {"f32", Type::f32, 4, 'f'},     {"f64", Type::f64, 8, 'f'},
 };
 
-// The first name of a value is the one that is printed.
+// A value may have several names; the first one is printed.
 constexpr Named<Space> kSpaces[] = {
     {"", Space::none},
     {"", Space::generic},

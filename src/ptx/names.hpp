@@ -1,4 +1,4 @@
-// How PTX spells types, state spaces, opcodes and special registers.
+// PTX spellings of types, state spaces, opcodes and special registers.
 #pragma once
 
 #include "ptx/ir.hpp"
@@ -18,7 +18,7 @@ namespace gputomo::ptx {
 [[nodiscard]] std::string_view name_of(SpecialRegister reg);
 
 [[nodiscard]] std::optional<Type> type_named(std::string_view name);
-/// Also knows "shared::cta" and "param::entry".
+/// Accepts "shared::cta" and "param::entry", too.
 [[nodiscard]] std::optional<Space> space_named(std::string_view name);
 [[nodiscard]] std::optional<Opcode> opcode_named(std::string_view name);
 [[nodiscard]] std::optional<SpecialRegister> special_register_named(std::string_view name);

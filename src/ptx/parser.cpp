@@ -6,6 +6,14 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 namespace gputomo::ptx {
 namespace {
@@ -14,7 +22,7 @@ constexpr std::size_t kLongestText = std::size_t{64} << 20;
 constexpr std::int64_t kLargestVariable = std::int64_t{1} << 40;
 constexpr std::int64_t kLargestInitial = std::int64_t{64} << 20;
 
-/// {1, 2, {3, 4}}: the values in order, whatever the nesting.
+/// Reads "{1, 2, {3, 4}}": the values in order, regardless of nesting.
 void initial_values(TokenStream& in, Type type, std::size_t limit, std::vector<std::uint8_t>& bytes) {
     int depth = 0;
     do {
@@ -35,12 +43,14 @@ void initial_values(TokenStream& in, Type type, std::size_t limit, std::vector<s
         in.next();
         if (minus) value = negated(*value);
         if (value->is_float != (type == Type::f32 || type == Type::f64))
-            in.fail_last(
-                "the initial value is not of the variable's type; expected integers, or fractions for f32 and f64");
+            in.fail_last(fmt::format("the initial value does not fit the type .{}; expected {}", name_of(type),
+                                     value->is_float ? "an integer" : "a fraction"));
         const std::uint64_t bits = type == Type::f32 ? narrow_float_bits(value->bits) : value->bits;
         for (std::int64_t i = 0; i < size_of(type).count(); ++i)
             bytes.push_back(i < 8 ? static_cast<std::uint8_t>(bits >> (8 * i)) : 0);
-        if (bytes.size() > limit) in.fail_last("too many initial values; expected no more than the variable holds");
+        if (bytes.size() > limit)
+            in.fail_last(
+                fmt::format("too many initial values; expected at most {} bytes, the size of the variable", limit));
     } while (depth > 0);
 }
 
@@ -56,11 +66,12 @@ Type element_type(TokenStream& in) {
 
 Bytes alignment(TokenStream& in) {
     const std::int64_t bytes = in.whole_number("the alignment", std::int64_t{1} << 20);
-    if (bytes == 0 || (bytes & (bytes - 1)) != 0) in.fail_last("the alignment is no power of two");
+    if (bytes == 0 || (bytes & (bytes - 1)) != 0)
+        in.fail_last(fmt::format("unexpected alignment {}; expected a power of two", bytes));
     return Bytes{bytes};
 }
 
-/// [2][3]: how many elements; nothing for []. 1 where there are no brackets.
+/// The number of elements that "[2][3]" declares; 1 without brackets, nullopt for "[]".
 std::optional<std::int64_t> dimensions(TokenStream& in) {
     std::int64_t elements = 1;
     bool open = false;
@@ -96,7 +107,7 @@ void size_variable(TokenStream& in, Variable& variable, std::optional<std::int64
     variable.initial.resize(static_cast<std::size_t>(variable.size.count()));
 }
 
-/// 0 to 99, or -1.
+/// Reads a number from 0 to 99; returns -1 for any other text.
 int version_part(std::string_view text) {
     const bool digits =
         !text.empty() && text.size() <= 2 && text.find_first_not_of("0123456789") == std::string_view::npos;
@@ -129,7 +140,8 @@ private:
         if (name == ".target") return target();
         if (name == ".address_size") return address_size();
         if (!has_version_)
-            in_.fail("unexpected directive before .version; expected .version, .target and .address_size first");
+            in_.fail(fmt::format("unexpected '{}' before .version; expected .version, .target and .address_size first",
+                                 name));
         if (name == ".entry") return entry();
         if (name == ".func") return function();
         if (name == ".global" || name == ".const" || name == ".shared") return variables(is_extern);
@@ -152,7 +164,7 @@ private:
         const int major = version_part(text.substr(0, dot));
         const int minor = version_part(text.substr(std::min(dot + 1, text.size())));
         if (in_.peek().kind != TokenKind::number || major < 0 || minor < 0)
-            in_.fail("unknown version; expected MAJOR.MINOR");
+            in_.fail(fmt::format("unknown version '{}'; expected MAJOR.MINOR", text));
         in_.next();
         module_.version_major = major;
         module_.version_minor = minor;
@@ -175,7 +187,7 @@ private:
         in_.next();
         module_.address_size = static_cast<int>(in_.whole_number("the address size", 64));
         if (module_.address_size != 32 && module_.address_size != 64)
-            in_.fail_last("unknown address size; expected 32 or 64");
+            in_.fail_last(fmt::format("unknown address size {}; expected 32 or 64", module_.address_size));
     }
 
     void variables(bool is_extern) {
@@ -237,7 +249,8 @@ private:
     void performance_directive(Kernel& kernel) {
         const std::string_view name = in_.next().text;
         if (name == ".pragma") {
-            if (in_.peek().kind != TokenKind::string) in_.fail("unexpected pragma; expected a string");
+            if (in_.peek().kind != TokenKind::string)
+                in_.fail(fmt::format("unexpected '{}' after .pragma; expected a string", in_.peek().text));
             kernel.pragmas.emplace_back(in_.next().text);
             in_.expect(";");
             return;
@@ -258,7 +271,7 @@ private:
     }
 
     TokenStream in_;
-    std::optional<std::string_view> only_;  ///< the kernel whose body is read; none: all
+    std::optional<std::string_view> only_;  ///< the kernel whose body is read; nullopt: all bodies are read
     Module module_;
     bool has_version_ = false;
     std::unordered_set<std::string> names_;

@@ -6,8 +6,12 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
+#include <string_view>
+#include <variant>
 
 namespace gputomo::ptx {
 namespace {

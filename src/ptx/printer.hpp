@@ -1,4 +1,4 @@
-// Module -> PTX text.
+// Prints a Module as PTX text.
 #pragma once
 
 #include "ptx/ir.hpp"
@@ -7,7 +7,7 @@
 
 namespace gputomo::ptx {
 
-/// PTX that parse() reads back to the same Module (up to lines) and that the driver compiles.
+/// PTX that the driver compiles and that parse() reads back to the same Module, up to line numbers.
 [[nodiscard]] std::string to_text(const Module& module);
 [[nodiscard]] std::string to_text(const Kernel& kernel, const Instruction& instruction);
 

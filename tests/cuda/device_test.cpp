@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace gputomo::device::cuda {
@@ -15,7 +17,7 @@ using testing::said;
 
 class CudaDeviceTest : public testing::FakeDriverTest {};
 
-TEST_F(CudaDeviceTest, TellsWhatTheDriverTells) {
+TEST_F(CudaDeviceTest, ReportsTheDriversAttributes) {
     const auto device = open_fake();
     EXPECT_EQ(device->name(), "Fake GPU 0");
     EXPECT_EQ(device->id(), "cuda:0");
@@ -36,7 +38,7 @@ TEST_F(CudaDeviceTest, MemoryKeepsWhatIsWritten) {
     expect_all_closed();
 }
 
-TEST_F(CudaDeviceTest, AFailureNamesCallAndSizeAndTheDeviceGoesOn) {
+TEST_F(CudaDeviceTest, FailureNamesCallAndSizeAndTheDeviceStaysUsable) {
     const auto device = open_fake();
     EXPECT_THAT(
         said([&] { (void)device->allocate(Bytes{std::int64_t{1} << 40}); }),
@@ -69,7 +71,7 @@ TEST_F(CudaDeviceTest, AliasesMapOneAllocationManyTimes) {
     expect_all_closed();
 }
 
-TEST_F(CudaDeviceTest, AWindowThatWasGivenBackIsMappedOnce) {
+TEST_F(CudaDeviceTest, ReusesAFreedWindowWithoutMappingAgain) {
     {
         const auto device = open_fake();
         const auto map = [&](std::int64_t pages) {
@@ -86,7 +88,7 @@ TEST_F(CudaDeviceTest, AWindowThatWasGivenBackIsMappedOnce) {
     expect_all_closed();
 }
 
-TEST_F(CudaDeviceTest, TwoWindowsAreKeptTheOldestGoesFirst) {
+TEST_F(CudaDeviceTest, KeepsTwoFreedWindowsAndUnmapsTheOldest) {
     const auto device = open_fake();
     Address windows[3];
     for (std::int64_t i = 0; i < 3; ++i)
@@ -98,7 +100,7 @@ TEST_F(CudaDeviceTest, TwoWindowsAreKeptTheOldestGoesFirst) {
     EXPECT_EQ(state().mappings, 4 + 16) << "it had been given back";
 }
 
-TEST_F(CudaDeviceTest, AliasesOfOddSizesAreRefused) {
+TEST_F(CudaDeviceTest, RefusesAliasesOfOddSizes) {
     const auto device = open_fake();
     const auto refusal = [&](std::int64_t physical, std::int64_t stride, std::int64_t window) {
         return said([&] { (void)device->map_aliased(Bytes{physical}, Bytes{stride}, Bytes{window}); });
@@ -110,7 +112,7 @@ TEST_F(CudaDeviceTest, AliasesOfOddSizesAreRefused) {
     EXPECT_THAT(refusal(8192, 8192, 4096), HasSubstr("physical <= window"));
 }
 
-TEST_F(CudaDeviceTest, AnAliasThatFailsHalfWayIsTakenBack) {
+TEST_F(CudaDeviceTest, UndoesAnAliasThatFailsHalfway) {
     const auto device = open_fake();
     for (const char* call : {"cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess"}) {
         fail(call, 2);
@@ -119,7 +121,7 @@ TEST_F(CudaDeviceTest, AnAliasThatFailsHalfWayIsTakenBack) {
     }
 }
 
-TEST_F(CudaDeviceTest, TexturesGoWithTheDevice) {
+TEST_F(CudaDeviceTest, FreesTexturesWithTheDevice) {
     {
         const auto device = open_fake();
         const Buffer buffer(*device, Bytes{64});
@@ -146,7 +148,7 @@ protected:
     static ClockState clock_state() { return open(0, {GPUTOMO_FAKE_CUDA, GPUTOMO_FAKE_CUDA})->clock_state(); }
 };
 
-TEST_F(NvmlTest, ClocksPowerTemperatureAndCompany) {
+TEST_F(NvmlTest, ReportsClocksPowerTemperatureAndOtherProcesses) {
     const auto now = clock_state();
     EXPECT_EQ(now.sm_mhz, 1980);
     EXPECT_EQ(now.memory_mhz, 2619);
@@ -155,14 +157,14 @@ TEST_F(NvmlTest, ClocksPowerTemperatureAndCompany) {
     EXPECT_EQ(now.other_processes, 1);
 }
 
-TEST_F(NvmlTest, ThisProcessUnderAnotherNumberIsTheOneThatCameWithTheContext) {
+TEST_F(NvmlTest, RecognisesThisProcessUnderAnotherPid) {
     list(state().processes_after, state().count_after, {500001, 700007});
     EXPECT_EQ(clock_state().other_processes, 1);
     list(state().processes_after, state().count_after, {500001, 700007, 700008});
     EXPECT_EQ(clock_state().other_processes, 3) << "which of two newcomers it is can't be told";
 }
 
-TEST_F(NvmlTest, WhatFailsIsUnknown) {
+TEST_F(NvmlTest, FailedCallsGiveUnknownValues) {
     fail("nvmlDeviceGetClockInfo", 3);
     EXPECT_EQ(clock_state().sm_mhz, std::nullopt);
     EXPECT_EQ(clock_state().power_watt, 123.5);

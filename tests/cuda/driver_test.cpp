@@ -1,6 +1,9 @@
 // Loading the driver and opening a GPU: what can be missing, and what is said then.
 #include "fake_device.hpp"
 
+#include <cstdint>
+#include <tuple>
+
 namespace gputomo::device::cuda {
 namespace {
 
@@ -10,7 +13,7 @@ using testing::said;
 
 class DriverTest : public testing::FakeDriverTest {};
 
-TEST_F(DriverTest, AMissingLibraryIsNamed) {
+TEST_F(DriverTest, NamesAMissingLibrary) {
     const Libraries none{testing::kNoLibrary, testing::kNoLibrary};
     EXPECT_THAT(said([&] { (void)open(0, none); }), AllOf(HasSubstr("no CUDA driver"), HasSubstr(testing::kNoLibrary),
                                                           HasSubstr("expected an installed NVIDIA driver")));
@@ -18,13 +21,13 @@ TEST_F(DriverTest, AMissingLibraryIsNamed) {
     EXPECT_THAT(presence(none).reason, HasSubstr(testing::kNoLibrary));
 }
 
-TEST_F(DriverTest, AMissingCallIsNamed) {
+TEST_F(DriverTest, NamesAMissingCall) {
     const Libraries incomplete{GPUTOMO_FAKE_CUDA_INCOMPLETE, testing::kNoLibrary};
     EXPECT_THAT(said([&] { (void)open(0, incomplete); }),
                 AllOf(HasSubstr(GPUTOMO_FAKE_CUDA_INCOMPLETE), HasSubstr("has no cuLinkComplete")));
 }
 
-TEST_F(DriverTest, AFailingInitIsNamedWithTheDriversText) {
+TEST_F(DriverTest, QuotesTheDriverIfInitFails) {
     fail("cuInit", 2);
     EXPECT_THAT(said([] { (void)open_fake(); }),
                 AllOf(HasSubstr("cuInit"), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY (2): out of memory")));
@@ -33,14 +36,14 @@ TEST_F(DriverTest, AFailingInitIsNamedWithTheDriversText) {
                 HasSubstr("unknown CUDA error (12345): the driver has no text for it"));
 }
 
-TEST_F(DriverTest, WithoutAGpuThereIsNoneToOpen) {
+TEST_F(DriverTest, OpensNothingWithoutAGpu) {
     state().devices = 0;
     EXPECT_EQ(presence(testing::kFake).count, 0);
     EXPECT_THAT(presence(testing::kFake).reason, HasSubstr("finds no GPU"));
     EXPECT_THAT(said([] { (void)open_fake(); }), AllOf(HasSubstr("cuda:0"), HasSubstr("finds no GPU")));
 }
 
-TEST_F(DriverTest, AnIndexThatIsNoneSaysWhichThereAre) {
+TEST_F(DriverTest, InvalidIndexListsTheValidOnes) {
     EXPECT_THAT(said([] { (void)open(1, testing::kFake); }),
                 AllOf(HasSubstr("cuda:1: no such GPU"), HasSubstr("cuda:0, the only GPU")));
     state().devices = 2;
@@ -51,7 +54,7 @@ TEST_F(DriverTest, AnIndexThatIsNoneSaysWhichThereAre) {
     EXPECT_EQ(name(1, testing::kFake), "Fake GPU 1");
 }
 
-TEST_F(DriverTest, AFailureWhileOpeningLeavesNothingOpen) {
+TEST_F(DriverTest, FailureWhileOpeningLeavesNothingOpen) {
     for (const char* call : {"cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuStreamCreate"}) {
         fail(call, 2);
         EXPECT_THAT(said([] { (void)open_fake(); }), HasSubstr(call));
@@ -59,7 +62,7 @@ TEST_F(DriverTest, AFailureWhileOpeningLeavesNothingOpen) {
     }
 }
 
-TEST_F(DriverTest, TheTargetFollowsDriverAndGpu) {
+TEST_F(DriverTest, PtxTargetFollowsDriverAndGpu) {
     const auto target = [](int driver, int major, int minor) {
         const auto found = ptx_target(driver, major, minor);
         return std::tuple(found.version_major, found.version_minor, found.sm);
@@ -75,7 +78,7 @@ TEST_F(DriverTest, TheTargetFollowsDriverAndGpu) {
     EXPECT_EQ(open_fake()->ptx_target().sm, 86);
 }
 
-TEST_F(DriverTest, AnOlderDriverLacksSomeCallsAndWorksAllTheSame) {
+TEST_F(DriverTest, WorksWithAnOlderDriverThatLacksSomeCalls) {
     auto& old = testing::state_of(GPUTOMO_FAKE_CUDA_OLD);
     old = {};
     {

@@ -4,6 +4,8 @@
 #include "device/cuda/compiler.hpp"
 
 #include <chrono>
+#include <cstdint>
+#include <string>
 
 namespace gputomo::device::cuda {
 namespace {
@@ -24,7 +26,7 @@ protected:
     }
 };
 
-TEST_F(LaunchTest, AKernelRunsAndIsTimed) {
+TEST_F(LaunchTest, RunsAndTimesAKernel) {
     {
         const auto device = open_fake();
         const auto module = device->load(kPtx);
@@ -40,7 +42,7 @@ TEST_F(LaunchTest, AKernelRunsAndIsTimed) {
     expect_all_closed();
 }
 
-TEST_F(LaunchTest, AModuleHasTheCodeThatTheLinkerMade) {
+TEST_F(LaunchTest, ModuleHasTheCodeOfTheLinker) {
     const auto module = open_fake()->load(kPtx);
     ASSERT_TRUE(module->machine_code().has_value());
     const auto& cubin = module->machine_code()->cubin;
@@ -57,14 +59,14 @@ TEST_F(LaunchTest, ModulesOutliveTheDeviceTheyCameFrom) {
     expect_all_closed();
 }
 
-TEST_F(LaunchTest, KernelsAndVariablesThatAreMissingAreNamed) {
+TEST_F(LaunchTest, NamesMissingKernelsAndVariables) {
     const auto module = open_fake()->load(kPtx);
     EXPECT_THAT(said<InputError>([&] { (void)module->kernel("walk"); }), HasSubstr("no kernel 'walk'"));
     EXPECT_THAT(said<InputError>([&] { (void)module->symbol("list"); }), HasSubstr("no variable 'list'"));
     EXPECT_EQ(module->symbol("table").size, Bytes{64});
 }
 
-TEST_F(LaunchTest, AFailingCallIsNamedWithKernelAndLaunch) {
+TEST_F(LaunchTest, FailingCallIsNamedWithKernelAndLaunch) {
     const auto module = open_fake()->load(kPtx);
     auto& kernel = module->kernel("chase");
     for (const char* call : {"cuEventRecord", "cuLaunchKernel", "cuEventElapsedTime"}) {
@@ -82,7 +84,7 @@ TEST_F(LaunchTest, AFailingCallIsNamedWithKernelAndLaunch) {
     EXPECT_NO_THROW(kernel.launch(two_blocks()));
 }
 
-TEST_F(LaunchTest, ArgumentsThatDoNotFitAreRefused) {
+TEST_F(LaunchTest, RefusesArgumentsThatDoNotFit) {
     const auto module = open_fake()->load(kPtx);
     auto& kernel = module->kernel("chase");
     Launch one;
@@ -96,7 +98,7 @@ TEST_F(LaunchTest, ArgumentsThatDoNotFitAreRefused) {
     EXPECT_EQ(state().events, 0);
 }
 
-TEST_F(LaunchTest, MuchDynamicSharedMemoryIsAskedForFirst) {
+TEST_F(LaunchTest, OptsInToLargeDynamicSharedMemory) {
     const auto module = open_fake()->load(kPtx);
     auto& kernel = module->kernel("chase");
     auto launch = two_blocks();
@@ -112,7 +114,7 @@ TEST_F(LaunchTest, MuchDynamicSharedMemoryIsAskedForFirst) {
                 AllOf(HasSubstr("cuFuncSetAttribute"), HasSubstr("70000 B dynamic shared memory")));
 }
 
-TEST_F(LaunchTest, TheSmallestCarveOutHoldsOneBlock) {
+TEST_F(LaunchTest, SmallestCarveOutHoldsOneBlock) {
     const auto module = open_fake()->load(kPtx);
     auto& kernel = module->kernel("chase");
     auto launch = two_blocks();
@@ -127,7 +129,7 @@ TEST_F(LaunchTest, TheSmallestCarveOutHoldsOneBlock) {
     EXPECT_EQ(state().carveout, -1);
 }
 
-TEST_F(LaunchTest, AKernelThatDoesNotEndHitsItsLimitAndTheDeviceIsGone) {
+TEST_F(LaunchTest, EndlessKernelHitsItsTimeLimitAndEndsTheDevice) {
     state().kernels_end = false;
     auto device = open_fake();
     auto module = device->load(kPtx);
@@ -151,7 +153,7 @@ TEST_F(LaunchTest, AKernelThatDoesNotEndHitsItsLimitAndTheDeviceIsGone) {
     EXPECT_EQ(state().calls, calls) << "a driver that waits for the kernel would never come back";
 }
 
-TEST_F(LaunchTest, AnErrorThatTheContextDoesNotSurviveEndsTheDevice) {
+TEST_F(LaunchTest, FatalContextErrorEndsTheDevice) {
     const auto device = open_fake();
     const auto module = device->load(kPtx);
     auto& kernel = module->kernel("chase");
@@ -165,7 +167,7 @@ TEST_F(LaunchTest, AnErrorThatTheContextDoesNotSurviveEndsTheDevice) {
     EXPECT_THAT(said([&] { (void)device->load(kPtx); }), HasSubstr("compiling PTX refused"));
 }
 
-TEST_F(LaunchTest, PtxThatDoesNotCompileIsQuotedWithTheLog) {
+TEST_F(LaunchTest, QuotesPtxThatDoesNotCompileWithTheLog) {
     const auto device = open_fake();
     EXPECT_THAT(said([&] { (void)device->load(".version 7.0\n.entry chase()\n  nonsense %r1;\n"); }),
                 AllOf(HasSubstr("cuLinkAddData_v2 failed: CUDA_ERROR_INVALID_PTX (218)"),
@@ -180,7 +182,7 @@ TEST_F(LaunchTest, PtxThatDoesNotCompileIsQuotedWithTheLog) {
     EXPECT_EQ(state().links + state().modules, 0);
 }
 
-TEST_F(LaunchTest, WhatIsCompiledAheadIsCompiledOnce) {
+TEST_F(LaunchTest, CompilesAheadOnlyOnce) {
     constexpr int kPrograms = 40;
     const auto ptx = [](int i) { return kPtx + std::string(") // ") + std::to_string(i); };
     {
@@ -196,7 +198,7 @@ TEST_F(LaunchTest, WhatIsCompiledAheadIsCompiledOnce) {
     expect_all_closed();
 }
 
-TEST_F(LaunchTest, WhatDoesNotCompileAheadIsAnErrorOfItsLoad) {
+TEST_F(LaunchTest, CompileAheadErrorsAppearAtLoad) {
     const std::string wrong = ".version 7.0\n.entry chase()\n  nonsense %r1;\n";
     const auto device = open_fake();
     device->compile_ahead(wrong);
@@ -205,7 +207,7 @@ TEST_F(LaunchTest, WhatDoesNotCompileAheadIsAnErrorOfItsLoad) {
     EXPECT_NO_THROW((void)device->load(kPtx));
 }
 
-TEST(QuoteLinesTest, AHandfulOfLinesThatTheLogNames) {
+TEST(QuoteLinesTest, QuotesTheLinesThatTheLogNames) {
     EXPECT_EQ(quote_lines("line 2; error", "a\nb\nc"), "  line 2: b\n");
     EXPECT_EQ(quote_lines("line 9 and line 0 and line x", "a\nb\nc"), "");
     EXPECT_EQ(quote_lines("", "a"), "");

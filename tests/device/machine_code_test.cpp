@@ -5,6 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+
 namespace gputomo::device {
 namespace {
 
@@ -46,7 +50,7 @@ TEST(MachineCodeTest, UnknownOpcodesAreShownAsNumbers) {
     EXPECT_EQ(unknown.special_register(), std::nullopt);
 }
 
-TEST(MachineCodeTest, OnlyTheClockIsAClock) {
+TEST(MachineCodeTest, RecognisesClockReads) {
     for (const int sm : {75, 90, 120}) {
         const auto code = kernel("opcodes", sm);
         EXPECT_EQ(first(code, "S2R").special_register(), 0x43) << "%smid";
@@ -58,7 +62,7 @@ TEST(MachineCodeTest, OnlyTheClockIsAClock) {
     }
 }
 
-TEST(MachineCodeTest, AClockMayBeReadIntoAUniformRegister) {
+TEST(MachineCodeTest, RecognisesClockReadsIntoUniformRegisters) {
     const auto code = kernel("clock_readings", 120);
     EXPECT_EQ(code.counts(code.all()).count("CS2UR"), 1U);
     EXPECT_TRUE(first(code, "CS2UR").reads_clock());
@@ -79,7 +83,7 @@ TEST(MachineCodeTest, AccessesHaveTheirWidth) {
     }
 }
 
-TEST(MachineCodeTest, OperandsOfAMultiplyAddAreThoseOfItsListing) {
+TEST(MachineCodeTest, ReadsTheOperandsOfAMultiplyAdd) {
     using Operands = std::vector<RegisterOperand>;
     EXPECT_EQ(first(kernel("opcodes", 90), "FFMA").three_operands(),
               (Operands{{0, 7}, {1, 5}, {2, 0}}));  // FFMA R0, R7, R5, R0
@@ -92,7 +96,7 @@ TEST(MachineCodeTest, OperandsOfAMultiplyAddAreThoseOfItsListing) {
     EXPECT_TRUE(with_literal.three_operands().empty());
 }
 
-TEST(MachineCodeTest, SlowInstructionsAreThoseThatWait) {
+TEST(MachineCodeTest, VariableLatencyInstructionsAreSlow) {
     const auto code = kernel("opcodes", 90);
     for (const auto* name : {"LDG", "STS", "MUFU", "DADD", "BAR", "ATOMG", "POPC"})
         EXPECT_TRUE(first(code, name).slow()) << name;
@@ -100,7 +104,7 @@ TEST(MachineCodeTest, SlowInstructionsAreThoseThatWait) {
         EXPECT_FALSE(first(code, name).slow()) << name;
 }
 
-TEST(MachineCodeTest, ABackwardBranchMakesALoop) {
+TEST(MachineCodeTest, BackwardBranchMakesALoop) {
     for (const int sm : {75, 90, 120}) {
         const auto code = kernel("opcodes", sm);
         const auto loops = code.loops();
@@ -122,7 +126,7 @@ TEST(MachineCodeTest, ListingsShowOffsetsNamesAndTargets) {
     EXPECT_EQ(code.listing({0, 0}), "");
 }
 
-TEST(MachineCodeTest, WaitsBetweenDoublePrecisionOperationsAreSeen) {
+TEST(MachineCodeTest, CountsNopsBetweenDoublePrecisionOperations) {
     const auto code = kernel("chain_add_f64_ilp1", 120);
     const auto sections = code.between_clock_reads();
     ASSERT_EQ(sections.size(), 3U);

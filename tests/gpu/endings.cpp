@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <string>
 #include <thread>
 
 extern char** environ;

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <stdexcept>
 
 namespace gputomo::ptx {
@@ -201,7 +202,7 @@ TEST(Builder, MisuseNamesKernelAndInstruction) {
                     k.place(l);
                     k.place(l);
                 }),
-                HasSubstr("a label is placed once"));
+                HasSubstr("a label must be placed once"));
     EXPECT_THAT(misuse_of([](auto& k) {
                     k.param(Type::u32, "a");
                     k.shared("a", Bytes{4});

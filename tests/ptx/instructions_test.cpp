@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <algorithm>
+#include <string_view>
 
 namespace gputomo::ptx {
 namespace {
@@ -74,7 +75,7 @@ TEST(InstructionTable, TypesAndOperandsAreWellFormed) {
     }
 }
 
-TEST(InstructionTable, HoldsEveryOpcode) {
+TEST(InstructionTable, HasEveryOpcode) {
     for (int i = 0; i <= static_cast<int>(Opcode::pmevent); ++i) {
         const auto opcode = static_cast<Opcode>(i);
         EXPECT_FALSE(forms_of(opcode).empty()) << name_of(opcode);

@@ -5,9 +5,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <variant>
 
 namespace gputomo::ptx {
 namespace {
@@ -181,7 +183,7 @@ struct Broken {
     const char* message;
 };
 class BrokenBody : public testing::TestWithParam<Broken> {};
-TEST_P(BrokenBody, SaysWhatIsWrong) {
+TEST_P(BrokenBody, NamesTheError) {
     EXPECT_THAT(error_of(kernel_text(GetParam().body)), testing::HasSubstr(GetParam().message));
 }
 
@@ -209,13 +211,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{"mov.u32 %r1, \"s\";", "expected an operand"},
                     Broken{"{ ret;", "the text ends inside kernel 'k'"}));
 
-TEST(ParserErrors, NeedAHeader) {
+TEST(ParserErrors, RequireAHeader) {
     EXPECT_THAT(error_of(""), testing::HasSubstr("x.ptx:1: no .version directive"));
     EXPECT_THAT(error_of(".version 7.0\n.target compute_80\n"),
                 testing::HasSubstr("x.ptx:2: unknown target 'compute_80'; expected sm_XX"));
     EXPECT_THAT(error_of(kHeader + ".global .texref t;"), testing::HasSubstr("x.ptx:4: unknown type '.texref'"));
     EXPECT_THAT(error_of(kHeader + ".global .b8 a[99999999999999];"), testing::HasSubstr("x.ptx:4: "));
-    EXPECT_THAT(error_of(kHeader + "/* open"), testing::HasSubstr("comment without end"));
+    EXPECT_THAT(error_of(kHeader + "/* open"), testing::HasSubstr("a comment does not end"));
 }
 
 }  // namespace

@@ -5,9 +5,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
 
 namespace gputomo::ptxas_check {
 namespace {

@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace gputomo::ptxas_check {
 namespace {

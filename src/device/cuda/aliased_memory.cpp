@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace gputomo::device::cuda {
 namespace {
 
-/// Windows that are kept when given back: what one experiment maps, the next one may want again.
+/// Returned windows that stay mapped, because the next experiment may need the same. More would hold address space and
+/// memory that other allocations may need.
 constexpr std::size_t kMostKept = 2;
 
 }  // namespace
@@ -101,7 +103,7 @@ void AliasedMemory::fill(Window& window, Address base, std::size_t stride) {
 
 void AliasedMemory::allow_access(const Window& window, Address base, std::size_t stride) {
     const abi::AccessDescription access{{abi::kLocationDevice, session_.device()}, abi::kAccessReadWrite};
-    // Without holes one call serves the whole window, which matters for windows of many thousand mappings.
+    // Without holes, one call covers the whole window, which saves time for windows of many thousand mappings.
     if (stride == window.physical) {
         session_.check(session_.call().mem_set_access(base, window.mapped.size() * stride, &access, 1),
                        "cuMemSetAccess", fmt::format("{} mappings", window.mapped.size()));

@@ -1,9 +1,10 @@
-// Virtual address windows in which one physical allocation appears again and again.
+// Windows of virtual addresses that map one physical allocation many times.
 #pragma once
 
 #include "device/cuda/session.hpp"
 #include "device/device.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -19,10 +20,10 @@ public:
 
     /// As Device::mapping_granularity.
     [[nodiscard]] Bytes granularity() const;
-    /// As Device::map_aliased. A window like one that was given back is that one again: to map 32,768 pages takes a
-    /// second, and to unmap them half of one.
+    /// As Device::map_aliased. Reuses a window of the same shape that was given back, because mapping 32,768 pages
+    /// takes a second and unmapping them half a second.
     [[nodiscard]] Address map(Bytes physical, Bytes stride, Bytes window);
-    /// Gives a window back; a few are kept mapped. False when `address` is not the start of a window.
+    /// Gives a window back; the last few stay mapped for reuse. Returns false if `address` is no start of a window.
     bool give_back(Address address) noexcept;
 
 private:
@@ -30,7 +31,7 @@ private:
         std::size_t size = 0;          ///< bytes of address space
         std::size_t physical = 0;      ///< bytes of each mapping
         std::size_t stride = 0;        ///< bytes from one mapping to the next
-        std::uint64_t given_back = 0;  ///< which one of all that were; 0: in use
+        std::uint64_t given_back = 0;  ///< serial number of its return; 0: in use
         abi::AllocationHandle handle = 0;
         bool has_handle = false;
         std::vector<Address> mapped;

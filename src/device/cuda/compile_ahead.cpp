@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -28,7 +29,7 @@ struct CompileAhead::Jobs {
 
     explicit Jobs(std::shared_ptr<Session> session) : session(std::move(session)) {}
 
-    /// Until there is nothing to do for ever.
+    /// Thread function: compiles jobs until the queue is closed.
     void work() {
         std::unique_lock lock(mutex);
         for (;;) {
@@ -71,7 +72,7 @@ CompileAhead::~CompileAhead() {
         jobs_->stopping = true;
     }
     jobs_->changed.notify_all();
-    // A driver whose GPU has failed may never come back from a call.
+    // A driver whose GPU has failed may never return from a call.
     for (auto& thread : threads_) jobs_->session->alive() ? thread.join() : thread.detach();
 }
 

@@ -1,5 +1,5 @@
-// PTX that will be loaded soon is compiled on other threads meanwhile: a scan of a GPU whose driver has none of the
-// kernels in its cache spends a third of its time in the compiler otherwise.
+// Compiles PTX on other threads before it is loaded. Without this, a scan spends a third of its time in the compiler if
+// the driver's cache holds none of the kernels.
 #pragma once
 
 #include "device/cuda/session.hpp"
@@ -18,12 +18,12 @@ public:
     explicit CompileAhead(std::shared_ptr<Session> session);
     CompileAhead(const CompileAhead&) = delete;
     CompileAhead& operator=(const CompileAhead&) = delete;
-    /// Waits for what is being compiled, unless the device has failed.
+    /// Waits for compilations in progress, unless the device has failed.
     ~CompileAhead();
 
     void add(std::string ptx);
-    /// Machine code of PTX that was added, once: waits for it if a thread is at work on it. Empty if no thread has
-    /// begun, or if it could not be compiled: whoever compiles it again gets the error.
+    /// Hands over the machine code of PTX that was added, once; waits for it if a thread is compiling it. Empty if no
+    /// thread has begun or if it does not compile: the caller compiles it again and gets the error.
     [[nodiscard]] std::vector<std::byte> take(std::string_view ptx);
 
 private:

@@ -17,13 +17,13 @@ constexpr std::size_t kLogBytes = 16 * 1024;
 constexpr std::size_t kMostQuotedLines = 5;
 constexpr std::size_t kMostQuotedCharacters = 160;
 
-/// The link state with the buffers that it writes to until it is destroyed.
+/// The driver's link state, with the log buffers that it writes to until it is destroyed.
 class Link {
 public:
     explicit Link(Session& session) : session_(session) {
         std::array options{abi::kJitInfoLogBuffer, abi::kJitInfoLogBufferSize, abi::kJitErrorLogBuffer,
                            abi::kJitErrorLogBufferSize, abi::kJitLogVerbose};
-        // Values that are numbers travel in the pointers themselves. The driver may write sizes back into the array.
+        // Numeric option values are passed in the pointers themselves. The driver may write sizes back into the array.
         values_ = {info_.data(), as_pointer(info_.size()), error_.data(), as_pointer(error_.size()), as_pointer(1)};
         session_.check(
             session_.call().link_create(static_cast<unsigned>(options.size()), options.data(), values_.data(), &state_),
@@ -36,7 +36,7 @@ public:
     }
 
     void add_ptx(std::string_view ptx) {
-        std::string text(ptx);  // the driver wants a zero at the end, counted
+        std::string text(ptx);  // the driver expects a terminating zero and counts it
         const abi::Result result = session_.call().link_add_data(state_, abi::kJitInputPtx, text.data(),
                                                                  text.size() + 1, "kernel.ptx", 0, nullptr, nullptr);
         check(result, "cuLinkAddData_v2", ptx);

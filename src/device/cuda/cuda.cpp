@@ -12,13 +12,20 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace gputomo::device::cuda {
 namespace {
 
-/// A copy that takes longer than this has met a device that no longer answers: 140 GB over a slow PCIe link take less.
+/// Time limit of a copy. A longer one means that the device no longer answers: even 140 GB over a slow PCIe link take
+/// less.
 constexpr auto kCopyLimit = std::chrono::milliseconds(60'000);
 
 struct AttributeRow {
@@ -107,7 +114,8 @@ CudaDevice::CudaDevice(std::shared_ptr<const Driver> driver, std::shared_ptr<con
     const auto major = attribute(Attribute::compute_capability_major);
     const auto minor = attribute(Attribute::compute_capability_minor);
     if (!major || !minor)
-        throw DeviceError(fmt::format("{}: the driver does not tell the GPU's compute capability", id()));
+        throw DeviceError(
+            fmt::format("{}: the driver does not report the compute capability of the GPU; expected one", id()));
     target_ = cuda::ptx_target(session_->driver().version(), static_cast<int>(*major), static_cast<int>(*minor));
     if (processes_before_) find_own_pid(*processes_before_);
 }
@@ -140,8 +148,8 @@ NvmlGpu CudaDevice::find_in_nvml(const Driver& driver, std::shared_ptr<const Nvm
     return {std::move(nvml), uuids, bus.data()};
 }
 
-/// In a container NVML may list this process under a number that it doesn't know itself by: then it is the one that
-/// came with our context.
+/// In a container, NVML may list this process under another pid than its own. Then it is the process that appeared when
+/// the context was created.
 void CudaDevice::find_own_pid(const std::vector<unsigned>& before) {
     const auto after = nvml_.compute_processes();
     if (!after) return;

@@ -1,4 +1,4 @@
-// Real GPUs as devices: how many there are, and opening one.
+// Lists and opens real GPUs.
 #pragma once
 
 #include "device/cuda/driver.hpp"
@@ -10,17 +10,18 @@
 
 namespace gputomo::device::cuda {
 
-/// Which libraries to load; tests name others.
+/// The libraries to load; tests replace them.
 struct Libraries {
     std::string driver = kDriverLibrary;
     std::string nvml = kNvmlLibrary;
 };
 
-/// What there is on this machine. Never throws for a missing driver or GPU.
+/// The GPUs of this machine.
 struct Presence {
     int count = 0;
-    std::string reason;  ///< why there is none, as a sentence; empty when count > 0
+    std::string reason;  ///< why there is none, as a sentence; empty if count > 0
 };
+/// Does not throw for a missing driver or GPU.
 [[nodiscard]] Presence presence(const Libraries& libraries = {});
 
 /// Number of GPUs that can be opened; 0 without a driver.
@@ -29,11 +30,11 @@ struct Presence {
 /// Marketing name of GPU `index`. Throws DeviceError as open().
 [[nodiscard]] std::string name(int index, const Libraries& libraries = {});
 
-/// GPU `index`, in the driver's order (CUDA_VISIBLE_DEVICES applies). Throws DeviceError when there is no driver (names
-/// the library and the loader's message), no GPU, or no GPU of that index (says how many there are).
+/// Opens GPU `index` in the driver's order (CUDA_VISIBLE_DEVICES applies). Throws DeviceError if there is no driver
+/// (with the library and the loader's message), no GPU, or no GPU with that index (with the number of GPUs).
 [[nodiscard]] std::unique_ptr<Device> open(int index, const Libraries& libraries = {});
 
-/// The same with libraries loaded before. `nvml` may be null.
+/// Opens GPU `index` with libraries that are already loaded. `nvml` may be null.
 [[nodiscard]] std::unique_ptr<Device> open(int index, std::shared_ptr<const Driver> driver,
                                            std::shared_ptr<const Nvml> nvml);
 

@@ -15,7 +15,7 @@ namespace {
 template <class Pointer>
 bool find(void* handle, const char* symbol, Pointer& pointer) {
     void* const address = dlsym(handle, symbol);
-    // A function pointer can't portably be cast from void*; copying the bits is what POSIX sanctions.
+    // C++ does not define a cast from void* to a function pointer; POSIX guarantees that copying the bits works.
     static_assert(sizeof(pointer) == sizeof(address));
     std::memcpy(&pointer, &address, sizeof(pointer));
     return address != nullptr;

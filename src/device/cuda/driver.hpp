@@ -1,4 +1,4 @@
-// libcuda.so.1, opened at run time: its entry points and its error texts.
+// The CUDA driver library (libcuda.so.1), opened at run time: its entry points and error texts.
 #pragma once
 
 #include "device/cuda/abi.hpp"
@@ -11,12 +11,12 @@ namespace gputomo::device::cuda {
 
 inline constexpr const char* kDriverLibrary = "libcuda.so.1";
 
-/// The loaded and initialised driver. The library stays loaded until the process ends: the driver runs threads of its
-/// own, and a kernel that never ends must not keep the process from exiting.
+/// The loaded and initialised driver. The library stays loaded until the process ends, because the driver runs threads
+/// of its own and an endless kernel must not keep the process from exiting.
 class Driver {
 public:
     /// Loads `library` (a file name for the loader's search path, or a path) and calls cuInit.
-    /// Throws DeviceError that names the library and the loader's or the driver's message.
+    /// Throws DeviceError with the library and the message of the loader or the driver.
     explicit Driver(std::string library = kDriverLibrary);
 
     [[nodiscard]] const abi::Functions& functions() const { return functions_; }
@@ -26,7 +26,7 @@ public:
 
     /// Number of GPUs; 0 when there is none.
     [[nodiscard]] int count() const;
-    /// Throws DeviceError when there is no such GPU, and says how many there are.
+    /// Throws DeviceError with the number of GPUs if there is no such GPU.
     [[nodiscard]] abi::DeviceOrdinal device(int index) const;
     [[nodiscard]] std::string device_name(int index) const;
 

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace gputomo::device::cuda {
@@ -16,7 +18,7 @@ std::string describe(const std::string& kernel, const Launch& launch) {
                        launch.dynamic_shared.count());
 }
 
-/// Start and end of one launch.
+/// Events at the start and the end of one launch.
 class EventPair {
 public:
     explicit EventPair(Session& session) : session_(session) {
@@ -66,7 +68,7 @@ void CudaKernel::read_parameters() {
         std::size_t size = 0;
         const abi::Result result = info(function_, parameters_.size(), &offset, &size);
         if (result == abi::kInvalidValue) break;  // past the last parameter
-        if (result != abi::kSuccess) return;      // this driver can't tell
+        if (result != abi::kSuccess) return;      // this driver does not support the call
         parameters_.emplace_back(offset, size);
     }
     parameters_known_ = true;
@@ -95,7 +97,7 @@ int CudaKernel::carveout_for(Bytes shared) {
     int reserved = 0;
     int capacity = 0;
     const auto& call = session_->call();
-    // An older driver doesn't know this attribute, and on the GPUs of its time nothing is reserved.
+    // An older driver does not know this attribute, and the GPUs that it supports reserve nothing.
     if (call.device_get_attribute(&reserved, abi::kAttributeReservedSharedPerBlock, session_->device()) !=
         abi::kSuccess)
         reserved = 0;
@@ -123,8 +125,8 @@ void CudaKernel::prepare_shared_memory(const Launch& launch) {
 }
 
 void CudaKernel::enqueue(const Launch& launch, const std::string& context) {
-    // One packed buffer instead of a pointer per parameter: a missing argument is then an error of the driver and not a
-    // read beyond an array.
+    // With one packed buffer instead of a pointer per parameter, a missing argument is an error that the driver reports
+    // and not a read beyond an array.
     const auto bytes = launch.arguments.bytes();
     std::size_t size = bytes.size();
     void* extra[] = {abi::kLaunchParamBufferPointer, const_cast<std::byte*>(bytes.data()), abi::kLaunchParamBufferSize,

@@ -4,8 +4,11 @@
 #include "device/cuda/session.hpp"
 #include "device/device.hpp"
 
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,7 +36,7 @@ private:
     abi::Function function_;
     std::string name_;
     KernelProperties properties_;
-    /// Offset and size of each parameter; only where the driver tells (CUDA 12.4 and later).
+    /// Offset and size in bytes of each parameter, if the driver reports them (CUDA 12.4 and later).
     std::vector<std::pair<std::size_t, std::size_t>> parameters_;
     bool parameters_known_ = false;
     int dynamic_shared_allowed_ = 0;
@@ -42,7 +45,7 @@ private:
 
 class CudaModule final : public Module {
 public:
-    /// Loads machine code.
+    /// Loads the machine code into the session's context.
     CudaModule(std::shared_ptr<Session> session, std::vector<std::byte> cubin);
     CudaModule(const CudaModule&) = delete;
     CudaModule& operator=(const CudaModule&) = delete;

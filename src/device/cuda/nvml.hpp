@@ -1,5 +1,4 @@
-// NVML (libnvidia-ml.so.1), opened at run time: clocks, temperature, power and other processes of one GPU. All of it
-// optional.
+// NVML (libnvidia-ml.so.1), opened at run time if it exists: clocks, temperature, power and processes of one GPU.
 #pragma once
 
 #include "device/cuda/abi.hpp"
@@ -14,7 +13,7 @@ namespace gputomo::device::cuda {
 
 inline constexpr const char* kNvmlLibrary = "libnvidia-ml.so.1";
 
-/// NVML, as far as this machine has it: without the library, or with a call missing, every answer is nullopt.
+/// The NVML library. Without it, or if it lacks a call, every answer is nullopt.
 class Nvml {
 public:
     explicit Nvml(const std::string& library = kNvmlLibrary);
@@ -30,16 +29,16 @@ private:
     bool available_ = false;
 };
 
-/// One GPU as NVML sees it. NVML numbers GPUs differently from CUDA, so it is found by its identifier.
+/// One GPU in NVML. NVML numbers GPUs differently from CUDA, so the GPU is found by its identifier.
 class NvmlGpu {
 public:
     /// `uuids` ("GPU-...") and `pci_bus_id` ("0000:3b:00.0") are tried in order; empty ones are skipped.
     NvmlGpu(std::shared_ptr<const Nvml> nvml, const std::vector<std::string>& uuids, const std::string& pci_bus_id);
 
-    /// Process ids with a compute context on this GPU, as NVML counts them; nullopt when it can't tell.
+    /// Process ids, as NVML lists them, with a compute context on this GPU; nullopt if they are unknown.
     [[nodiscard]] std::optional<std::vector<unsigned>> compute_processes() const;
-    /// `own_pid`: how NVML names this process, so that it isn't counted among the others; nullopt where it doesn't list
-    /// it.
+    /// `own_pid`: NVML's process id of this process, which does not count among the others; nullopt if it is not
+    /// listed.
     [[nodiscard]] ClockState state(std::optional<unsigned> own_pid) const;
 
 private:
@@ -49,7 +48,7 @@ private:
     abi::NvmlDevice device_ = nullptr;
 };
 
-/// "GPU-12345678-1234-1234-1234-123456789abc" with the given prefix instead of "GPU".
+/// Text of an identifier with the given prefix: "GPU-12345678-1234-1234-1234-123456789abc" for "GPU".
 [[nodiscard]] std::string uuid_text(const abi::Uuid& uuid, const std::string& prefix);
 
 }  // namespace gputomo::device::cuda

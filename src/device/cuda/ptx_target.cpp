@@ -1,4 +1,4 @@
-// Which PTX a driver accepts: facts of the PTX ISA manual's release notes, as tables.
+// The PTX versions that drivers accept, from the release notes in the PTX ISA manual.
 #include "device/cuda/driver.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace gputomo::device::cuda {
 namespace {
 
 struct IsaRow {
-    int driver;  // smallest version of the driver, as cuDriverGetVersion gives it
+    int driver;  // smallest driver version, as cuDriverGetVersion returns it
     int isa;     // major * 10 + minor
 };
 constexpr std::array kIsaOfDriver{
@@ -21,7 +21,7 @@ constexpr std::array kIsaOfDriver{
 
 struct TargetRow {
     int sm;
-    int isa;  // first version that knows the target
+    int isa;  // first version with the target
 };
 constexpr std::array kTargets{
     TargetRow{30, 30},  TargetRow{32, 40},  TargetRow{35, 31},  TargetRow{37, 41},  TargetRow{50, 40},
@@ -43,8 +43,8 @@ int isa_of(int driver_version) {
 Device::PtxTarget ptx_target(int driver_version, int compute_major, int compute_minor) {
     const int isa = isa_of(driver_version);
     const int wanted = compute_major * 10 + compute_minor;
-    // A plain target runs on every later GPU, so for a GPU that this PTX version doesn't know the nearest older one
-    // serves.
+    // PTX for a plain target runs on every later GPU, so the nearest older target serves a GPU that is newer than this
+    // PTX version.
     int sm = kTargets.front().sm;
     for (const TargetRow& row : kTargets)
         if (row.sm <= wanted && row.isa <= isa) sm = std::max(sm, row.sm);

@@ -12,13 +12,13 @@
 namespace gputomo::device::cuda {
 namespace {
 
-/// Errors that the driver's manual says leave the context unusable: uncorrectable ECC (214), NVLink (220), contained
-/// (226), illegal address (700), launch timeout (702), destroyed context (709), assert (710), hardware stack, illegal
-/// instruction, misaligned address, address space, PC, launch failure (714 to 719), and unknown (999).
+/// Errors after which the context is unusable, by the driver's manual: uncorrectable ECC (214), NVLink (220), contained
+/// (226), illegal address (700), launch timeout (702), destroyed context (709), assert (710), unknown (999). Errors 714
+/// to 719 are hardware stack, illegal instruction, misaligned address, address space, PC, launch failure.
 constexpr std::array kFatal{214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999};
 
-/// Short kernels are waited for by spinning (sleeping would add its own 50 us to every launch); longer ones by
-/// sleeping.
+/// The host spins for short kernels, because sleeping would add its own 50 us to every launch, and sleeps for longer
+/// ones.
 constexpr auto kSpin = std::chrono::milliseconds(5);
 constexpr auto kNap = std::chrono::microseconds(50);
 

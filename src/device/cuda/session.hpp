@@ -1,4 +1,4 @@
-// One GPU's context and stream, and the one rule of its life: once the device has failed, nothing more is asked of it.
+// The context and stream of one GPU. Once the device has failed, no further call reaches it.
 #pragma once
 
 #include "device/cuda/driver.hpp"
@@ -13,8 +13,8 @@
 
 namespace gputomo::device::cuda {
 
-/// Shared by the device, its modules and kernels, so that they can be destroyed in any order. Threads may enter it
-/// together, but only one of them waits.
+/// Shared by the device, its modules and kernels, so that they can be destroyed in any order. Several threads may enter
+/// it, but only one of them may wait.
 class Session {
 public:
     Session(std::shared_ptr<const Driver> driver, int index);
@@ -29,29 +29,28 @@ public:
     [[nodiscard]] int index() const { return index_; }
     [[nodiscard]] std::string id() const;
 
-    /// False once the device has failed or a kernel didn't end; what is left is then leaked, since freeing it could
-    /// wait for ever.
+    /// False once the device has failed or a kernel did not end. Remaining resources are then leaked, because freeing
+    /// them could block for ever.
     [[nodiscard]] bool alive() const noexcept { return !failed_; }
-    /// Makes the context current to this thread. Throws DeviceError "the device has failed" when the session isn't
+    /// Makes the context current for this thread. Throws DeviceError "the device has failed" if the session is not
     /// alive.
     void enter(std::string_view call) const;
-    /// As enter(), without a throw: for destructors.
+    /// As enter(), but returns false instead of throwing: for destructors.
     [[nodiscard]] bool try_enter() const noexcept;
-    /// Throws DeviceError (device, call, context, driver's text) unless success; remembers an error that the context
-    /// doesn't survive.
+    /// Throws DeviceError (device, call, context, driver's text) unless `result` is success. An error that destroys the
+    /// context ends the session.
     void check(abi::Result result, std::string_view call, std::string_view context = {});
-    /// The first reason is kept.
+    /// Ends the session. Only the first reason is kept.
     void fail(std::string reason);
 
     struct Wait {
-        std::string_view call;  ///< what is waited for, in the driver's words
-        std::string context;    ///< kernel or copy
+        std::string_view call;  ///< the driver's name of the call that is waited for
+        std::string context;    ///< the kernel or copy, for messages
         std::chrono::milliseconds limit;
     };
-    /// Polls `event` until it is done. Throws TimeLimitError when the limit has passed; the session is then no longer
-    /// alive.
+    /// Polls `event` until it is done. Throws TimeLimitError once the limit has passed and ends the session.
     void wait(abi::Event event, const Wait& wait);
-    /// The same for all that the stream holds (copies).
+    /// Waits for everything in the stream (copies) in the same way.
     void wait_for_stream(const Wait& wait);
 
 private:

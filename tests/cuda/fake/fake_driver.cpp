@@ -6,6 +6,8 @@
 
 #include "device/cuda/abi.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
