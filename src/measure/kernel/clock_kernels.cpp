@@ -16,11 +16,11 @@ constexpr int kReads = 16;  ///< back to back
 constexpr int kLoads = 16;  ///< loads, each followed by a read
 constexpr std::int64_t kLoadStride = 4096;
 constexpr int kReadings = kReads + kLoads;
-constexpr int kWords = kReadings + 1;  ///< the SM as well
-/// Launches start at moments that have nothing to do with the clock's step.
+constexpr int kWords = kReadings + 1;  ///< and one word for the SM
+/// Launches start at moments that are unrelated to the clock's step, so several of them meet all phases of it.
 constexpr int kLaunches = 12;
 
-/// Two passes; the second one's readings are kept.
+/// Two passes; the readings of the second one are kept.
 ptx::KernelBuilder readings_kernel(ptx::Target target) {
     ptx::KernelBuilder k("clock_readings", target);
     const Reg results = k.param(Type::u64, "results");
@@ -75,7 +75,8 @@ ClockReadings read_clocks(device::Device& device) {
     const std::uint32_t blocks = sms_of(device);
     const device::Buffer results(device, Bytes{std::int64_t{4} * kWords * blocks});
     const device::Buffer data(device, Bytes{kLoadStride * kLoads});
-    // Some of the reads may be by another instruction, with a wait behind it: half of them without are enough.
+    // The compiler may read the clock by another instruction, followed by a wait. It is enough if half of the reads
+    // follow each other directly.
     CompiledKernel kernel(
         device, readings_kernel(target_of(device)),
         {ReadsBackToBack{kReads / 2}, TimedCode{.operation = {"LDG"}, .counts = std::vector<int>(kLoads, 1)}});
@@ -103,7 +104,7 @@ std::vector<BlockStart> block_starts(device::Device& device, std::uint32_t per_s
     CompiledKernel kernel(device, starts_kernel(target_of(device)));
     device::Arguments arguments;
     arguments.add(results.address());
-    kernel.launch({blocks}, {1}, arguments);  // compiled and fetched
+    kernel.launch({blocks}, {1}, arguments);  // compiles and fetches the code
     kernel.launch({blocks}, {1}, arguments);
     return results.read<BlockStart>(blocks);
 }

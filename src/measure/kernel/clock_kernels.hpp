@@ -9,15 +9,15 @@
 namespace gputomo::measure {
 
 struct ClockReadings {
-    std::vector<std::int64_t> back_to_back;  ///< differences of neighbouring reads, warm
+    std::vector<std::int64_t> back_to_back;  ///< differences of neighbouring reads, after a warm-up
     std::vector<std::int64_t> all;  ///< differences of every reading to its SM's first one, over several launches
     std::vector<results::CodeCheck> code_checks;
 };
 
-/// One thread on every SM.
+/// Runs one thread on every SM.
 [[nodiscard]] ClockReadings read_clocks(device::Device& device);
 
-/// A block's SM and the clock there when it started.
+/// A block's SM and that SM's clock when the block started.
 struct BlockStart {
     std::uint32_t sm = 0;
     std::uint32_t clock = 0;

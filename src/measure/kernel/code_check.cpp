@@ -16,15 +16,15 @@ using device::CodeRange;
 using device::KernelCode;
 using device::MachineInstruction;
 
-/// Instructions between two clock reads that aren't the operation: the waits for first and last result, a loop's
-/// control, copies of registers. 13 at most were seen from ptxas 13.0 for sm_75 to sm_120; a fault in the code (spills,
-/// split or converted operands) adds one to each operation.
+/// Most instructions between two clock reads besides the operation: waits for the first and last result, loop control,
+/// register copies. ptxas 13.0 had at most 13 of them for sm_75 to sm_120. A fault in the code (spills, split or
+/// converted operands) adds one for each operation, which is far more.
 constexpr int kMostOthers = 20;
 
-/// Copies of registers that a compiler has in one piece of code and not in the other.
+/// Register copies that a compiler may have in one piece of code and not in the other.
 constexpr int kMostMoved = 4;
 
-/// Differences of so few instructions between n and 2n operations are none of the operation.
+/// Instructions whose count differs by at most this between n and 2n operations do not belong to the operation.
 constexpr double kStray = kMostMoved + 0.5;
 
 struct Verdict {
@@ -71,7 +71,7 @@ std::string text_of(const std::vector<int>& counts) {
     return fmt::format("{}", fmt::join(counts, ", "));
 }
 
-/// Equal texts that follow each other share one entry: "A; 3 times B".
+/// Successive equal texts share one entry: "A; 3 times B".
 std::string joined(const std::vector<std::string>& texts) {
     std::vector<std::string> parts;
     for (auto at = texts.begin(); at != texts.end();) {
@@ -82,7 +82,7 @@ std::string joined(const std::vector<std::string>& texts) {
     return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// From the first one to the last, nothing waits for a result or takes long.
+/// From the first operation to the last, no instruction waits for a result or takes long.
 bool stand_together(std::span<const MachineInstruction> section, const MachineOperation& operation) {
     const auto is_operation = [&](const MachineInstruction& instruction) { return matches(instruction, operation); };
     const auto first = std::ranges::find_if(section, is_operation);
@@ -127,7 +127,7 @@ Verdict judge(const KernelCode& code, const TimedCode& timed) {
     return verdict;
 }
 
-/// Each `count` of the operation, one after the other.
+/// Each group of `count` operations stands together, one group after the other.
 bool groups_stand_together(std::span<const MachineInstruction> loop, const LoopedCode& looped) {
     for (auto first = loop.begin(); first != loop.end(); ++first) {
         if (!matches(*first, looped.operation)) continue;
@@ -156,7 +156,7 @@ Verdict judge(const KernelCode& code, const LoopedCode& looped) {
     return verdict;
 }
 
-/// The two longest pieces of code between clock reads, in the order of the code.
+/// The two longest pieces of code between clock reads, in code order.
 std::optional<std::array<CodeRange, 2>> longest_sections(const KernelCode& code) {
     auto sections = code.between_clock_reads();
     if (sections.size() < 2) return std::nullopt;
@@ -225,7 +225,7 @@ results::CodeCheck check_code(const std::optional<device::MachineCode>& code, st
         check.found = verdict.found;
         if (!verdict.passed) check.listing = decoded.listing(decoded.all());
     } catch (const InputError& error) {
-        // A format that a new driver brings is no reason not to measure.
+        // An unknown format, as a new driver may bring, must not prevent measuring.
         check.found = error.what();
     }
     return check;

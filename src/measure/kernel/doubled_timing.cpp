@@ -10,7 +10,7 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
-constexpr int kStamps = 4;  ///< start and end of n or the one turn, start and end of 2n or the many turns
+constexpr int kStamps = 4;  ///< start and end of the shorter run, start and end of the longer one
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void append_timed_loop(ptx::KernelBuilder& k, const DoubledBody& body, Reg itera
     const Reg last = k.reg(Type::pred);
     k("mov.u32", now, 1);
     k("mov.u64", slot, mine);
-    // The first pass's stamps are overwritten by the second's.
+    // The last pass overwrites the stamps of the passes before.
     k.loop(kTimedPasses, [&](Reg pass) {
         k("setp.eq.u32", last, pass, kTimedPasses - 1);
         k.when(last)("add.u32", now, iterations, now);
@@ -54,7 +54,7 @@ Stamps::Stamps(device::Device& device, int max_threads)
 
 double Stamps::cycles_of_n(int threads) const {
     const auto raw = buffer_.read<std::uint32_t>(static_cast<std::size_t>(threads) * kStamps);
-    // Differences against one reading survive the wrap of the 32-bit clock.
+    // Differences to one reading survive the wrap of the 32-bit clock.
     const std::uint32_t origin = raw.at(0);
     std::array<std::int64_t, kStamps> extreme{};
     for (std::size_t i = 0; i < raw.size(); ++i) {

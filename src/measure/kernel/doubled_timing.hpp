@@ -1,5 +1,5 @@
-// n against 2n: a body is timed once with n and once with 2n copies, so that all that does not grow with n (clock
-// reads, waiting for the result, filling and draining of pipelines, skew between warps) cancels.
+// Timing n against 2n copies of a body. All that does not grow with n cancels: clock reads, waiting for the result,
+// filling and draining of pipelines, skew between warps.
 #pragma once
 
 #include "device/device.hpp"
@@ -9,7 +9,7 @@
 
 namespace gputomo::measure {
 
-/// Passes over the timed code; the first ones warm the instruction caches and are dropped (Wong 2010, III-A).
+/// Passes over the timed code. All but the last one warm the instruction caches and are dropped (Wong 2010, III-A).
 inline constexpr int kTimedPasses = 3;
 
 struct DoubledBody {
@@ -19,13 +19,13 @@ struct DoubledBody {
     std::function<void(int count)> append;  ///< appends `count` copies
 };
 
-/// Appends the passes; each starts n, and 2n, with a barrier of the block.
+/// Appends the passes. A barrier of the block precedes n copies and 2n copies.
 void append_doubled(ptx::KernelBuilder& kernel, const DoubledBody& body);
 
-/// For rates: `length` copies are the body of a loop that runs once and then 1 + `turns` times. The code is the same
-/// for both, so instruction fetch is too; what is left in the difference is the loop's own three instructions. (n turns
-/// against 2n shows up to 5% more than an H200 can: the warps of a loop drift apart, the last ones finish alone, and
-/// they need not do so to the same extent twice. One turn leaves little room for it.)
+/// For rates: `length` copies are the body of a loop that runs once and then 1 + `turns` times. Both runs execute the
+/// same code, so instruction fetch cancels; only the loop's own three instructions remain in the difference. (n
+/// iterations against 2n can show up to 5% more than an H200's true rate. The warps of a loop drift apart, the last
+/// ones finish alone, and they need not do so to the same extent twice. One iteration leaves little room for that.)
 void append_timed_loop(ptx::KernelBuilder& kernel, const DoubledBody& body, ptx::Reg iterations);
 
 /// The clock readings of a block.
@@ -33,8 +33,8 @@ class Stamps {
 public:
     Stamps(device::Device& device, int max_threads);
     [[nodiscard]] device::Address address() const { return buffer_.address(); }
-    /// Cycles that the n further copies, or the further turns, took: last end less first start of the longer run, less
-    /// that of the shorter one.
+    /// Cycles that the n further copies or the further iterations took: last end less first start of the longer run,
+    /// less that of the shorter one.
     [[nodiscard]] double cycles_of_n(int threads) const;
 
 private:

@@ -1,4 +1,4 @@
-// Accesses that are under way at once: what a compiler must not move between them.
+// Keeps the compiler from moving uses in between accesses that must be in flight together.
 #pragma once
 
 #include "ptx/builder.hpp"
@@ -7,13 +7,13 @@
 
 namespace gputomo::measure {
 
-/// A predicate that is never true, which no compiler knows. A branch on it parts accesses from what waits for them:
-/// together with append_joint_use it keeps ptxas from using, and so waiting for, the first results before it issues the
-/// last access (13.0, sm_75 to sm_120, from some 15 accesses on).
+/// A predicate that is never true, which no compiler can know. A branch on it separates accesses from the code that
+/// waits for them. Together with append_joint_use it keeps ptxas from using the first results, and so waiting for
+/// them, before it issues the last access (ptxas 13.0, sm_75 to sm_120, from about 15 accesses on).
 [[nodiscard]] ptx::Reg append_false_predicate(ptx::KernelBuilder& k, ptx::Reg pointer);
 
-/// Makes `sum` depend on all results (32 bits each), which they don't survive. A tree: a chain of as many dependent
-/// operations could take longer than the accesses.
+/// Makes `sum` depend on all results (32 bits each), and overwrites them. It builds a tree, because a chain of
+/// dependent operations could take longer than the accesses.
 void append_joint_use(ptx::KernelBuilder& k, std::span<const ptx::Reg> results, ptx::Reg sum);
 
 }  // namespace gputomo::measure

@@ -10,13 +10,14 @@
 namespace gputomo::measure {
 namespace {
 
-/// A turn is as much shorter than the one before; the last one is about a quarter of the first.
+/// Each candidate is shorter than the one before by a quarter of it; the last one is about a quarter of the first.
 constexpr int kShorterBy = 4;
 constexpr std::size_t kLengths = 6;
-/// Parts of the most warps: code comes late where warps just cover the latency of adds; with many more of them the
-/// others hide it.
+/// Occupancies at which loops are compared, as divisors of the most warps. Fetching shows where warps just cover the
+/// latency of adds; with many more warps the others hide it.
 constexpr int kParts[] = {4, 2};
-/// Shorter turns lose more to their loop; one that is faster by more than this waits for code less.
+/// A shorter loop that is faster than a longer one by more than this factor waits less for instructions. Its loop
+/// overhead alone would make it slower.
 constexpr double kFaster = 1.01;
 
 std::vector<int> lengths() {
@@ -25,7 +26,7 @@ std::vector<int> lengths() {
     return all;
 }
 
-/// Adds per cycle by occupancy; 0 where it was not attained.
+/// Adds per cycle at each occupancy; 0 if it was not attained.
 std::vector<double> rates(device::Device& device, int loop_length) {
     MixArrays arrays(device);
     MixThroughput adds(device, {.arithmetic_only = true, .loop_length = loop_length}, arrays.of(MixAccess::sfu));

@@ -15,7 +15,7 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 constexpr int kWarp = 32;
-/// What loads from shared memory need.
+/// Loads from shared memory need this much.
 constexpr Bytes kLeastShared{256};
 
 }  // namespace
@@ -56,8 +56,8 @@ std::vector<WarpLifetime> FixedWorkMix::run(const Work& work) {
     device::Arguments arguments;
     array_.add_to(arguments, first_line, lines);
     arguments.add(work.iterations).add(kMixZero).add(records.address());
-    // Where warps are as many as fit, nothing else has to hold them back: granules of shared memory would hold back
-    // more than that.
+    // If the SM's warps are as many as fit, shared memory need not limit the blocks. Its allocation units might
+    // exclude one more block than intended.
     const bool full = work.blocks.per_sm * work.blocks.warps >= max_warps_of(device_);
     kernel_.launch({grid}, {static_cast<std::uint32_t>(work.blocks.warps * kWarp)}, arguments,
                    full ? kLeastShared : shared_for(device_, work.blocks.per_sm));

@@ -12,23 +12,23 @@
 namespace gputomo::measure {
 namespace {
 
-/// As floating-point numbers these are infinite or no numbers, and don't come out of an add as they went in.
+/// As floating-point numbers, bit patterns from here on are infinite or NaN, and an add may change them.
 constexpr std::uint32_t kInfinity = 0x7f800000;
 constexpr std::uint32_t kSign = 0x80000000;
 constexpr int kMostTries = 8;
-/// Addresses that are no numbers lie together: 8 MiB of each 2 GiB. Another small allocation would lie beside the one
-/// that failed, in the same piece of a driver's.
+/// Addresses that are NaN lie together: 8 MiB of each 2 GiB. A small allocation would again lie beside the one that
+/// failed, in the same piece of the driver's memory.
 constexpr std::int64_t kFartherApart = std::int64_t{8} << 20;
-/// 2^this chains of a stream read lines side by side, as the threads of a block do (Volkov 2016, 5.10): 2 KiB.
+/// 2^this chains of a stream read adjacent lines (2 KiB), as the threads of a block do (Volkov 2016, 5.10).
 constexpr std::uint32_t kStreamShift = 4;
 
-/// Groups are scattered by a multiplicative hash (Knuth 1973, 6.4): the bits of g times this, divided by the golden
-/// ratio of 2^32, from bit 16 on.
+/// A multiplicative hash scatters the groups (Knuth 1973, 6.4): bits from bit 16 on of g times 2^32 divided by the
+/// golden ratio.
 constexpr std::uint32_t kHash = 0x9E3779B1;
 constexpr std::uint32_t kHashShift = 16;
 
-/// Of groups of 2^shift chains, a number of bits that are all ones: none of a ring, whose chains are groups of their
-/// own.
+/// The mask of a group's scatter for groups of 2^shift chains: all ones below 2^(shift + 1). It leaves a ring nothing
+/// to scatter between its chains, which are groups of one.
 std::uint32_t scatter_mask(std::uint32_t shift) {
     const std::uint32_t side = (std::uint32_t{1} << shift) - 1;
     return side << 1 | side;
@@ -57,7 +57,7 @@ LinkedArray LinkedArray::ring(device::Device& device, std::int64_t lines) { retu
 LinkedArray::LinkedArray(device::Device& device, std::int64_t lines, std::uint32_t shift, bool ring)
     : lines_(lines), shift_(shift), ring_(ring) {
     const std::int64_t step = std::int64_t{1} << shift,
-                       bytes = (lines_ + (ring ? 0 : step)) * kLineBytes;  // the last links have to point somewhere
+                       bytes = (lines_ + (ring ? 0 : step)) * kLineBytes;  // the last links need a target
     buffer_ = device::Buffer(device, Bytes{bytes});
     for (int i = 0; !survives_adding(buffer_.address(), bytes); ++i) {
         if (i == kMostTries)

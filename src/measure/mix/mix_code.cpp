@@ -10,7 +10,7 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-/// Registers of a thread for the sums and both factors of a product (PTX ISA 9.7.14.4).
+/// Registers of a thread for the accumulators and both factors of an MMA (PTX ISA 9.7.14.4).
 constexpr int kSums = 4, kFactorsLeft = 4, kFactorsRight = 2;
 
 }  // namespace
@@ -53,8 +53,8 @@ void MixCode::append_iteration(Reg zero) {
     }
 }
 
-/// ptxas takes a register that was added to for a number and would convert it, were it itself an address in shared
-/// memory.
+/// ptxas takes a register that was added to for a number. If that register itself were an address in shared memory,
+/// ptxas would convert it.
 void MixCode::append_access(std::size_t i, bool wide) {
     const std::string_view narrow =
         shape_.access == MixAccess::sfu && k_.target().sm < 20 ? "rsqrt.approx.f32" : shape_.instruction();
@@ -75,7 +75,7 @@ void MixCode::append_product(std::size_t i) {
     k_(shape_.instruction(), sums, ptx::Vec(left), ptx::Vec(right), sums);
 }
 
-/// The word that a thread of a mix of shared loads reads again and again points to itself.
+/// The word that a thread of a mix of shared loads reads repeatedly points to itself.
 void MixCode::start_in_shared() {
     Reg word = k_.dynamic_shared();
     if (shape_.access == MixAccess::shared_conflict) {
@@ -99,8 +99,8 @@ void MixCode::start_at_lines(const LineArguments& lines) {
     }
 }
 
-/// Zeros that ptxas does not know to be the same: it would use the registers of all but one in between, and move that
-/// one there again and again.
+/// Zeros that ptxas does not recognise as equal. Otherwise it would use one register for all factors, and copy it
+/// again and again.
 void MixCode::start_products(Reg zero) {
     for (std::size_t i = 0; i < factors_.size(); ++i) {
         k_("mul.lo.u32", factors_[i], k_.special(SpecialRegister::laneid), static_cast<int>(i) + 3);

@@ -1,4 +1,4 @@
-// The code of a mix in one warp: its chains, how they begin, a turn of them, and what is left at the end.
+// The code of a mix in one warp: its chains, their start, one loop iteration, and a checksum of their ends.
 #pragma once
 
 #include "measure/mix/linked_array.hpp"
@@ -9,24 +9,23 @@
 
 namespace gputomo::measure {
 
-/// x + -0 is x for every x that is a number, zeros of both signs and denormal ones included. The kernel's argument
-/// `zero`.
+/// The kernel's argument `zero`. x + -0 is x for every number x, including zeros of both signs and denormals.
 inline constexpr std::uint32_t kMixZero = 0x80000000;
-/// What chains without pointers start at and keep: 1.
+/// The value 1.0F, which chains without pointers start with and keep.
 inline constexpr std::uint32_t kMixOne = 0x3f800000;
 
 class MixCode {
 public:
     MixCode(ptx::KernelBuilder& k, const MixShape& shape);
 
-    /// `zero` (f32) is kMixZero, which the compiler does not know.
+    /// `zero` (f32) holds kMixZero, which the compiler does not know.
     void start(const LineArguments& lines, ptx::Reg zero);
-    /// The chains side by side, one instruction of each at a time. Accesses come last: what the loop costs is hidden
-    /// behind them.
+    /// Appends one loop iteration: the chains side by side, one instruction of each at a time. Accesses come last and
+    /// hide the loop's own instructions.
     void append_iteration(ptx::Reg zero);
-    /// Of what the chains end with (u32).
+    /// The sum (u32) of the chains' last values.
     [[nodiscard]] ptx::Reg sum();
-    /// Of the last chain: who waits for it waits for the start.
+    /// The value of the last chain. Waiting for it means waiting for the start of all chains.
     [[nodiscard]] ptx::Reg last() const { return values_.back(); }
 
 private:
@@ -38,12 +37,12 @@ private:
 
     ptx::KernelBuilder& k_;
     MixShape shape_;
-    std::vector<ptx::Reg> values_;     ///< b32, of each chain
-    std::vector<ptx::Reg> addresses_;  ///< b64, where lines are read
-    ptx::Reg upper_;                   ///< b32, of all addresses
+    std::vector<ptx::Reg> values_;     ///< b32, one for each chain
+    std::vector<ptx::Reg> addresses_;  ///< b64, one for each chain if lines are read
+    ptx::Reg upper_;                   ///< b32, upper half of all addresses
     ptx::Reg word_;                    ///< u32, an address in shared memory
-    std::vector<ptx::Reg> sums_;       ///< b32, of products of matrices: three of each chain besides its value
-    std::vector<ptx::Reg> factors_;    ///< b32, of matrices of zeros: products leave sums as they are
+    std::vector<ptx::Reg> sums_;       ///< b32, for MMA: three accumulators of each chain besides its value
+    std::vector<ptx::Reg> factors_;    ///< b32, for MMA: factors that are zero, so that accumulators keep their values
 };
 
 }  // namespace gputomo::measure

@@ -10,19 +10,19 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-/// To settle, to count, and for others to count.
+/// Settling, counting, and running on while others count.
 constexpr int kPhases = 3;
-/// Compute capability from which on all GPUs have atomic operations on global memory. On older ones no scheduler
-/// prefers old warps.
+/// Compute capability from which on all GPUs have atomic operations on global memory. On older GPUs no scheduler
+/// prefers old warps, so they need no gate.
 constexpr int kAtomicsFrom = 20;
 
 struct Gate {
-    Reg word, goal;  ///< blocks that have come, and what that is when all have
-    Reg origins;     ///< by SM; 0 for none yet
+    Reg word, goal;  ///< number of blocks that have arrived, and its value when all have
+    Reg origins;     ///< by SM; 0: not set yet
 };
 
-/// The time that the first block of the SM comes here with. One thread of a block asks: many atomic operations on a
-/// word take longer than a turn.
+/// The time at which the first block of the SM comes here. One thread of a block asks: many atomic operations on one
+/// word would take longer than a loop iteration.
 Reg append_origin(ptx::KernelBuilder& k, const Gate& gate) {
     const Reg mine = k.reg(Type::b32), set = k.reg(Type::b32), first = k.reg(Type::pred);
     k("or.b32", mine, k.clock32(), 1);
@@ -32,7 +32,7 @@ Reg append_origin(ptx::KernelBuilder& k, const Gate& gate) {
     return set;
 }
 
-/// All blocks come, then all go on; the origin of the SM's times.
+/// Waits until all blocks have arrived. Returns the origin of the SM's times.
 Reg append_gate(ptx::KernelBuilder& k, const Gate& gate, Reg arrival) {
     const Reg first = k.reg(Type::pred), origin = k.reg(Type::u32), shared = k.shared("origin", Bytes{4});
     k("setp.eq.u32", first, k.special(SpecialRegister::tid_x), 0);
@@ -56,12 +56,12 @@ Reg append_gate(ptx::KernelBuilder& k, const Gate& gate, Reg arrival) {
     return origin;
 }
 
-/// A warp's turns so far, and when the last one began and ended.
+/// A warp's loop iterations so far, and when the last one began and ended.
 struct Iterations {
     Reg done, most, begin, end;
 };
 
-/// Turns until the clock has reached `limit`.
+/// Loop iterations until the clock reaches `limit`.
 void append_iterations(ptx::KernelBuilder& k, const MixShape& shape, MixCode& code, Reg zero, Reg limit,
                        const Iterations& iterations) {
     const ptx::Label top = k.label();
@@ -107,7 +107,7 @@ ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape) {
     const Reg common = gated ? append_gate(k, gate, arrival) : arrival;
     const Iterations iterations{k.reg(Type::u32), most, k.reg(Type::u32), k.clock_after(common)};
     const Reg origin = gated ? common : iterations.end;
-    // What is stored at once takes no register in the loop: many chains on many warps leave few.
+    // Values are stored at once, so that they take no register in the loop: many chains on many warps leave few.
     store(offsetof(MixRecord, arrival), arrival);
     store(offsetof(MixRecord, start), iterations.end);
     store(offsetof(MixRecord, origin), origin);

@@ -1,4 +1,4 @@
-// The kernel of a mix: all warps together, for a window of time.
+// The kernel of a mix: all warps run together for a window of time.
 #pragma once
 
 #include "measure/mix/mix_code.hpp"
@@ -7,35 +7,36 @@
 
 namespace gputomo::measure {
 
-/// What one warp stores; times are those of its SM's clock.
+/// What one warp stores. Times are those of its SM's clock.
 struct MixRecord {
     struct Mark {
         std::uint32_t time = 0;
-        std::uint32_t iterations = 0;  ///< done until then
+        std::uint32_t iterations = 0;  ///< completed by then
         std::uint32_t begin = 0;       ///< when the last of them began
     };
-    Mark settled;                ///< the first end of a turn behind the time to settle
-    Mark counted;                ///< and behind the window that counts
-    Mark ended;                  ///< and behind the time in which others count
+    Mark settled;                ///< the first end of an iteration after the settling time
+    Mark counted;                ///< the same after the window that counts
+    Mark ended;                  ///< the same after the time in which others count
     std::uint32_t pointers = 0;  ///< sum over the chains
     std::uint32_t sm = 0;
     std::uint32_t arrival = 0;  ///< at the gate
-    std::uint32_t start = 0;    ///< of the first turn
+    std::uint32_t start = 0;    ///< of the first iteration
     std::uint32_t origin =
-        0;  ///< of the times to settle and to count: the same for all warps of an SM that come through a gate
+        0;  ///< Zero of the settling and counting times: the same for all warps of an SM that come through a gate.
     std::uint32_t iterations = 0;  ///< in all
 };
 
+/// The gate opens after these cycles even if blocks are missing, so that no grid hangs that exceeds the GPU.
 inline constexpr std::uint32_t kGateCycles = 1'000'000;
 
-/// A gate that opens when all blocks of the grid have come to it, or after kGateCycles; so all of them are on their SMs
-/// together, and where a scheduler prefers old warps, young ones have come before the old ones take all of its time.
-/// Behind it the first block of an SM sets the origin of its times, so that what all did in one window of time can be
-/// counted, however unevenly they went on. Then turns of a loop until `settle` cycles are over, until `settle` +
-/// `window` are, and until `settle` + `window` + `after` are; at most `most_turns`. Below compute capability 2.0 there
-/// is no gate, and each warp's times begin at its own start. Arguments: those of the lines, most_turns, settle, window,
-/// after (u32), zero (f32), records, gate (u64), goal (u32): what the word at `gate` has when all have come, origins
-/// (u64): a zero for each SM.
+/// All blocks wait at a gate, which opens when the whole grid has arrived or after kGateCycles. So all of them are
+/// resident together. Where a scheduler prefers old warps, young ones have arrived before the old ones take all of its
+/// time. Behind the gate the first block of an SM sets the origin of its times, so that the work of all warps in one
+/// window of time can be counted, however unevenly they progress. Then each warp iterates until `settle`, `settle` +
+/// `window` and `settle` + `window` + `after` cycles are over, for at most `most_turns` iterations. Below compute
+/// capability 2.0 there is no gate, and each warp's times begin at its own start.
+/// Arguments: those of line_parameters(), most_turns, settle, window, after (u32), zero (f32), records, gate (u64),
+/// goal (u32: value of the word at `gate` when all have arrived), origins (u64: a zero for each SM).
 [[nodiscard]] ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape);
 
 }  // namespace gputomo::measure

@@ -14,18 +14,18 @@ struct AccessFacts {
     MixAccess access;
     std::string_view name;
     std::string_view narrow;  ///< of 32 bits
-    std::string_view wide;    ///< of a whole pointer; where there is one, lines are read
+    std::string_view wide;    ///< of a whole pointer; the kinds that have one read lines
     std::string_view opcode;
     int bytes;
-    /// Accesses of a chain in a turn. They are slow, so that few of them hide what the loop costs, and the last turn
-    /// ends soon. Where lines are used up, of all chains: turns are then so short that the lines which there are last
-    /// for a window of many turns, however many chains share them.
+    /// Most accesses of a chain in a loop iteration. Accesses are slow, so that few of them hide the loop's cost, and
+    /// few let the last iteration end soon. For streams the limit applies to all chains together. Iterations are then
+    /// so short that the available lines last for a window of many iterations, however many chains share them.
     int most_in_loop;
 };
 
 constexpr int kAny = std::numeric_limits<int>::max();
-/// What waits for a product waits longer than one instruction can say (15 cycles), so that the compiler adds one that
-/// does nothing behind each (`NOP`).
+/// A dependent MMA waits for longer than the 15 cycles that one instruction can encode. The compiler therefore adds an
+/// instruction that only waits (`NOP`) behind each.
 constexpr int kMostProducts = kLoopLength / 2;
 constexpr std::array kFacts{
     AccessFacts{MixAccess::global, "global", "ld.global.b32", "ld.global.b64", "LDG", 4, 16},

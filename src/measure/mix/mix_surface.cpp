@@ -15,14 +15,14 @@
 namespace gputomo::measure {
 namespace {
 
-/// Longer turns don't fit the instruction caches.
+/// Longer loops exceed the instruction caches.
 constexpr int kMostInstructions = 1100;
-/// NVML reports the clock in steps of 15 MHz; a change below 1% is one step at most.
+/// NVML reports the clock in steps of 15 MHz; a change below 1% is at most one step.
 constexpr double kSteadyClock = 0.01;
-/// Least time for which streams are counted. An H200's memory stands still for 0.85 us every 100 us, which takes 2% of
-/// a window of 35 us that it falls into and nothing of others.
+/// Least time in us for which streams are counted. An H200's memory pauses for 0.85 us every 100 us. A pause takes 2%
+/// of a window of 35 us that it falls into, and nothing of others; in 200 us there are always two.
 constexpr double kWindowUs = 200;
-/// Two kinds of load are of the same level where their latencies differ by less.
+/// Two kinds of load hit the same level if their latencies differ by less than this share.
 constexpr double kSameLevel = 0.1;
 
 class Surveyor {
@@ -59,7 +59,7 @@ private:
         return plan_.window_us.value_or(budget == Budget::full ? kWindowUs : 0);
     }
 
-    /// Cycles from load to dependent load, by one warp on each SM.
+    /// Cycles from a load to a dependent load, with one warp on each SM.
     double latency(MixAccess access) {
         const auto found = latencies_.find(access);
         if (found != latencies_.end()) return found->second;
@@ -102,7 +102,7 @@ private:
                     const bool fits = shape.instructions() <= kMostInstructions,
                                conflicts = access == MixAccess::shared_conflict;
                     if (fits && !(conflicts && shape.alpha > 0))
-                        shapes.push_back(shape);  // conflicts: loads alone (Volkov 2016, 6.2)
+                        shapes.push_back(shape);  // loads alone (Volkov 2016, 6.2)
                 }
             }
         }

@@ -1,5 +1,5 @@
-// Throughput over occupancy, arithmetic intensity, instruction-level parallelism and kind of access: the whole workload
-// family of Volkov 2016, 4.1 and 4.7.
+// Throughput over occupancy, arithmetic intensity, instruction-level parallelism and kind of access: the whole
+// workload family of Volkov 2016, 4.1 and 4.7.
 #pragma once
 
 #include "measure/mix/mix_throughput.hpp"
@@ -15,8 +15,8 @@ namespace gputomo::measure {
 /// One mix over occupancy.
 struct MixCurve {
     MixShape shape;
-    std::optional<double> sm_mhz;    ///< while it was measured, where the device tells
-    std::vector<MixSample> samples;  ///< by occupancy; only those that were attained
+    std::optional<double> sm_mhz;    ///< while it was measured, if the device tells
+    std::vector<MixSample> samples;  ///< by occupancy; only occupancies that were attained
 };
 
 struct MixSurface {
@@ -25,7 +25,7 @@ struct MixSurface {
     int max_warps = 0;             ///< of an SM
     std::optional<double> sm_mhz;  ///< the driver's clock rate
     std::vector<MixCurve> curves;
-    int checked_kernels = 0;  ///< whose machine code was found to be as written
+    int checked_kernels = 0;  ///< kernels whose machine code passed its check
     std::vector<std::string> warnings;
 };
 
@@ -39,7 +39,7 @@ struct MixPlan {
     std::vector<MixAccess> accesses;
     std::vector<MixIntensity> intensities;
     std::vector<int> chains;  ///< instruction-level parallelism
-    std::vector<int> warps;   ///< of an SM
+    std::vector<int> warps;   ///< on an SM
     bool adds_alone = true;
     /// Least time in us for which streams are counted (MixThroughput::set_least_window). Not given: 200 within a full
     /// budget and none within a small one.
@@ -47,18 +47,18 @@ struct MixPlan {
     /// Not given: the device's usual budget.
     std::optional<Budget> budget = {};
     std::optional<int> loop_length =
-        {};              ///< instructions of a turn; as many as fit (fitting_loop_length.hpp) where not given
-    double seconds = 0;  ///< curves that don't begin within this time are left out; 0: none
+        {};              ///< Instructions of a loop iteration. Not given: as many as fit (fitting_loop_length()).
+    double seconds = 0;  ///< mixes that do not begin within this time are left out; 0: no limit
 };
 
-/// 1/8 to 512 in steps of the square root of 2 from 1 on, of 2 below, and none at all.
+/// Alpha over accesses: none at all, 1/8 to 1/2 in steps of 2, and 1 to 512 in steps of the square root of 2.
 [[nodiscard]] std::vector<MixIntensity> mix_intensities();
 
-/// Curve by curve; one during which the clock moved is measured again. Kinds of access that this GPU has not (caches)
-/// are left out, and mixes that don't fit a turn. `progress` as Context::progress.
+/// Measures curve by curve, and repeats a curve during which the clock moved. Leaves out kinds of access that this GPU
+/// does not have (caches) and mixes that exceed a loop iteration. `progress` as Run::progress.
 [[nodiscard]] MixSurface measure_surface(device::Device& device, const MixPlan& plan,
                                          const std::function<void(double, std::string_view)>& progress);
-/// The same, curve by curve into `surface`, which keeps what was measured when the device fails or the user stops.
+/// The same into `surface`, which keeps what was measured if the device fails or the user stops.
 void add_to_surface(device::Device& device, const MixPlan& plan,
                     const std::function<void(double, std::string_view)>& progress, MixSurface& surface);
 

@@ -15,38 +15,38 @@ namespace gputomo::measure {
 namespace {
 
 constexpr int kWarp = 32;
-/// Turns of a typical warp in the first window that is tried, and loads of a chain from memory; each next window is as
-/// many times longer.
+/// The first window that is tried: iterations of a typical warp, or loads of a chain from memory if those take longer.
+/// Each next window is kLonger times longer.
 constexpr double kFirstTurns = 3;
 constexpr double kFirstLines = 96;
 constexpr double kLonger = 3;
 constexpr int kTries = 7;
-/// Windows of a sample at most, and the part of one that may be missing from the time that they should have together.
+/// Most windows of a sample. A total time that is shorter than requested by up to this share of a window is accepted.
 constexpr double kMostWindows = 6;
 constexpr double kNearlyWhole = 0.1;
-/// Turns for which all warps go on while slower ones still count.
+/// Iterations for which all warps run on while slower ones still count.
 constexpr double kTurnsAfter = 2;
-/// Before the window: turns of a typical warp, and cycles in which code and translations come into their caches.
+/// Before the window: iterations of a typical warp, and cycles in which code and translations enter their caches.
 constexpr double kSettleTurns = 1;
 constexpr double kCold = 5'000;
-/// A typical turn is longer by more than what it was expected to be: the warps had not settled.
+/// If a typical iteration takes longer than expected by more than this factor, the warps had not settled.
 constexpr double kMuchLonger = 1.5;
-/// Some warp ran out of lines: its turns are shorter by about as much than the shortest known mean.
+/// If a warp ran out of lines, its iterations are expected to be shorter than the shortest known mean by this factor.
 constexpr double kShorter = 0.8;
-/// Turns more than those that are meant to be done: the ones under way at the ends of phases.
+/// Iterations beyond the intended ones: those in progress at the ends of phases.
 constexpr std::int64_t kBehind = 4;
-/// SMs are numbered below this.
+/// SM numbers are below this.
 constexpr std::int64_t kMostSmNumbers = 1024;
-/// Part of the work that may be turns of warps that waited for most of the window. A scheduler that prefers old warps
-/// lets young ones wait for as long as there is work, and when in the window their turns were is not known.
+/// Share of the work that may come from warps that waited for most of the window. A scheduler that prefers old warps
+/// lets young ones wait while there is work, so it is unknown when in the window they ran.
 constexpr double kUncertain = 0.004;
-/// Where the window cannot grow, because the warps would run out of lines.
+/// The same limit where the window cannot grow because the warps would run out of lines.
 constexpr double kMostUncertain = 0.02;
 
 std::uint32_t whole(double cycles) { return static_cast<std::uint32_t>(std::ceil(cycles)); }
 
-/// Whether the loop with the mix holds little else: what a loop takes, and a move for few of the addresses (many chains
-/// crowd the registers). Without machine code there is no compiler that leaves anything out.
+/// Whether the loop holds little besides the mix: the loop's own instructions, and moves for few of the addresses
+/// (many chains need many registers). False without machine code, because no compiler removes moves then.
 bool moves_vanished(const CompiledKernel& kernel, const MixShape& shape) {
     const int others = 16 + shape.lines() * shape.chains / 4;
     const auto& machine_code = kernel.module().machine_code();
@@ -61,14 +61,14 @@ bool moves_vanished(const CompiledKernel& kernel, const MixShape& shape) {
     return std::ranges::any_of(code.loops(), fits);
 }
 
-/// Sets shape.moves_vanish as the compiler has it.
+/// Sets shape.moves_vanish to what the compiler does.
 CompiledKernel compile(device::Device& device, MixShape& shape) {
     shape.moves_vanish = true;
     try {
         CompiledKernel kernel(device, mix_kernel(target_of(device), shape), expected_code(shape));
         if (moves_vanished(kernel, shape)) return kernel;
     } catch (const CodeMismatch&) {
-        if (!shape.reads_lines()) throw;  // else as written
+        if (!shape.reads_lines()) throw;  // otherwise compile as written
     }
     shape.moves_vanish = false;
     return {device, mix_kernel(target_of(device), shape), expected_code(shape)};
@@ -85,7 +85,7 @@ MixThroughput::MixThroughput(device::Device& device, const MixShape& shape, Link
     device.fill_u32(gate_.address(), 0, 1);
 }
 
-/// Turns of a warp that goes on as fast as one alone, and those that end behind a limit.
+/// Iterations of a warp that runs as fast as one alone, and those that end after a limit.
 std::int64_t MixThroughput::iterations_for(const Window& window) const {
     const std::int64_t wanted =
         shortest_iteration_ > 0
@@ -111,7 +111,7 @@ std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window
     device::Arguments arguments;
     array_.add_to(arguments, first_line, lines);
     arguments.add(bounded ? static_cast<std::uint32_t>(iterations - 2)
-                          : ~std::uint32_t{0});  // two more are done where the first phase reaches it
+                          : ~std::uint32_t{0});  // the last phases add two more
     device_.fill_u32(origins_.address(), 0, kMostSmNumbers);
     gate_goal_ += static_cast<std::uint32_t>(grid);
     arguments.add(whole(window.settle))
@@ -128,7 +128,7 @@ std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window
     for (std::size_t warp = 0; warp < records.size(); ++warp) {
         if (!shape_.arithmetic_only &&
             (shape_.access == MixAccess::shared || shape_.access == MixAccess::shared_conflict))
-            continue;  // addresses that the host does not know
+            continue;  // the host does not know these addresses
         std::uint32_t expected = 0;
         for (int chain = 0; chain < shape_.chains; ++chain)
             expected += shape_.reads_lines()
@@ -173,7 +173,7 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
         }
         skew_ = std::max(skew_, line.skew);
         iteration_cycles_ = static_cast<double>(sms_ * warps) / line.iterations_per_cycle;
-        // At this occupancy: among more warps the fastest is slower, and its lines last for a longer window.
+        // At this occupancy: with more warps even the fastest one is slower, and its lines last for a longer window.
         shortest_iteration_ = line.shortest_iteration;
         if (iteration_cycles_ > kMuchLonger * expected) continue;
         if (longest && window.cycles < iteration_cycles_) return std::nullopt;

@@ -115,7 +115,7 @@ void append_step(ptx::KernelBuilder& k, const TimedOperation& operation, const C
     };
     for (const auto instruction : words(operation.code, "; ")) {
         auto parts = words(instruction, " ");
-        // Operands alone belong to the operation itself.
+        // Operands without a mnemonic belong to the operation's own name.
         const bool whole = parts.front().size() > 1;
         std::vector<ptx::Arg> args;
         for (const auto word : std::span(parts).subspan(whole ? 1 : 0)) args.push_back(operand(word));

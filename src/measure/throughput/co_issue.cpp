@@ -16,9 +16,9 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 constexpr int kWarp = 32;
-/// Far longer than a turn of any warp, so that it matters little when a warp's last one ends.
+/// Cycles; far longer than a loop iteration of any warp, so that the end of a warp's last one matters little.
 constexpr std::uint32_t kWindow = 100'000;
-/// Two threads read one pointer, so that a warp reads a line of 128 bytes.
+/// Two threads read one pointer, so a warp reads a line of 128 bytes.
 constexpr int kPointers = 16;
 constexpr int kPointerBytes = 8;
 
@@ -53,7 +53,7 @@ void append_window(ptx::KernelBuilder& k, Reg record, Reg window, const std::fun
 
 namespace {
 
-/// The other instruction, again and again; `record` keeps the results alive.
+/// Repeats the other instruction. Storing to `record` keeps the results alive.
 void append_others(ptx::KernelBuilder& k, CoIssued other, Reg record, Reg line, Reg window, Reg seed) {
     const Reg result = k.reg(Type::u32);
     if (other == CoIssued::sfu) {

@@ -12,11 +12,11 @@
 
 namespace gputomo::measure {
 
-/// What runs beside the adds, each instruction waiting for the one before.
+/// The instruction that runs beside the adds. Each one depends on the one before.
 enum class CoIssued : std::uint8_t {
     sfu,     ///< powers of two
     shared,  ///< loads of one word of shared memory
-    global,  ///< loads of one line of global memory, which the nearest cache that there is answers
+    global,  ///< loads of one line of global memory, which the nearest cache answers
 };
 
 /// What a warp stores.
@@ -31,24 +31,24 @@ struct CoIssueRates {
     double others = 0;
 };
 
-/// One block on one SM: its first warps execute the other instruction, or nothing, the rest adds, until a window of
-/// time is over.
+/// One block on one SM. Until a window of time is over, its first warps execute the other instruction or nothing, and
+/// the rest execute adds.
 class CoIssueLoop {
 public:
     CoIssueLoop(device::Device& device, CoIssued other);
 
-    /// `busy` of the groups of kGroup warps do not add: they execute the other instruction where `others`, else end at
+    /// `busy` groups of kGroup warps do not add. They execute the other instruction if `others`, otherwise they end at
     /// once.
     [[nodiscard]] CoIssueRates rates(int busy, bool others);
     [[nodiscard]] int groups() const { return warps_ / kGroup; }
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
-    /// register_bank_overlap() of the adds and the other instruction; nothing where there is no machine code.
+    /// register_bank_overlap() of the adds and the other instruction; nullopt without machine code.
     [[nodiscard]] std::optional<double> bank_overlap() const;
 
-    /// Warps side by side, as many for each scheduler of an SM with 1, 2 or 4.
+    /// Warps of a group: the same number for each scheduler of an SM with 1, 2 or 4 of them.
     static constexpr int kGroup = 4;
-    /// Instructions of a turn, beside a handful of the loop's own.
-    /// Both loops fit the smallest instruction cache that an H200 shows, 4 KiB.
+    /// Instructions of a loop iteration besides a few of the loop itself. Both loops fit the smallest instruction
+    /// cache that an H200 shows, 4 KiB.
     static constexpr int kLoopLength = 64;
 
 private:
@@ -59,12 +59,12 @@ private:
     device::Buffer line_;
 };
 
-/// Turns of `append` until `window` cycles are over; stores what the warp did in `record`, a CoIssueRecord. The clock
-/// is read in each turn.
+/// Repeats `append` until `window` cycles are over and stores the result in `record`, a CoIssueRecord. It reads the
+/// clock in each iteration.
 void append_window(ptx::KernelBuilder& k, ptx::Reg record, ptx::Reg window, const std::function<void()>& append);
 
-/// Arguments: records (u64), line (u64, each word of which holds its own address), busy (u32, warps that don't add),
-/// others (u32, 0: those end at once), window (u32, cycles), seed (f32).
+/// Arguments: records (u64), line (u64; each of its words holds its own address), busy (u32, warps that do not add),
+/// others (u32; 0: those end at once), window (u32, cycles), seed (f32).
 [[nodiscard]] ptx::KernelBuilder co_issue_kernel(ptx::Target target, CoIssued other);
 
 }  // namespace gputomo::measure

@@ -11,11 +11,12 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
-/// The latencies that this is put beside are one thread's; of a GPU that runs halves of warps a whole one's are longer.
+/// The latencies that this is compared with are one thread's. A whole warp takes longer on a GPU that executes
+/// half-warps.
 constexpr int kThreads = 1;
 constexpr int kLength = 64;
 constexpr int kLaunches = 3;
-/// x + -0 is x for every number, also for one that is an address.
+/// x + -0 is x for every number, and so for an address too.
 constexpr std::uint32_t kMinusZero = 0x80000000;
 
 }  // namespace
@@ -32,7 +33,8 @@ ptx::KernelBuilder forwarding_kernel(ptx::Target target, CoIssued other, bool mo
     const auto step = [&] {
         if (shared) {
             if (moves_vanish)
-                k("mov.b32", address, value);  // one that was added to is a number for ptxas, which would convert it
+                // ptxas takes a register that was added to for a number and would convert it
+                k("mov.b32", address, value);
             k("ld.shared.b32", value, Mem{moves_vanish ? address : value});
         } else {
             k(target.sm < 20 ? "rsqrt.approx.f32" : "ex2.approx.ftz.f32", value,
@@ -51,8 +53,8 @@ ptx::KernelBuilder forwarding_kernel(ptx::Target target, CoIssued other, bool mo
 ForwardingChain::ForwardingChain(device::Device& device, CoIssued other)
     : kernel_(compile(device, other)), stamps_(device, kThreads) {}
 
-/// A compiler forwards the move of an address. Where there is no machine code, there may be no compiler that does, and
-/// none that would convert anything.
+/// A compiler removes the move of an address. Without machine code there is no compiler that removes or converts
+/// anything, so the moves are left out.
 CompiledKernel ForwardingChain::compile(device::Device& device, CoIssued other) {
     const std::vector<CodeExpectation> expected = {GrowingCode{.operations = 2 * kLength}};
     CompiledKernel kernel(device, forwarding_kernel(target_of(device), other, true), expected);

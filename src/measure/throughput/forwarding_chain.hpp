@@ -1,4 +1,4 @@
-// Latency of special functions and loads from shared memory to an add that waits for them (Volkov 2016, 4.7).
+// Latency from a special function or a shared-memory load to a dependent add (Volkov 2016, 4.7).
 #pragma once
 
 #include "measure/kernel/compiled_kernel.hpp"
@@ -7,13 +7,13 @@
 
 namespace gputomo::measure {
 
-/// A chain by one thread in which each of the instruction's results is added to, and each sum is the next one's
-/// operand.
+/// A chain by one thread: each result of the instruction is an operand of an add, and each sum is the next
+/// instruction's operand.
 class ForwardingChain {
 public:
-    /// `beside` is sfu or shared.
+    /// `other` is sfu or shared.
     ForwardingChain(device::Device& device, CoIssued other);
-    /// Cycles of both together.
+    /// Cycles of one instruction and one add together.
     [[nodiscard]] double cycles();
     [[nodiscard]] const CompiledKernel& kernel() const { return kernel_; }
 
@@ -25,7 +25,7 @@ private:
 };
 
 /// Arguments: stamps (u64), zero (f32, which is -0). `moves_vanish`: addresses in shared memory are moved to registers
-/// of their own, which a compiler undoes.
+/// of their own, which a compiler removes again.
 [[nodiscard]] ptx::KernelBuilder forwarding_kernel(ptx::Target target, CoIssued other, bool moves_vanish);
 
 }  // namespace gputomo::measure

@@ -14,15 +14,15 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
-/// Registers are loaded and stored by four: a compiler has to give them numbers that follow each other from a multiple
-/// of four on, and what each instruction reads modulo four is as written. Left to itself, ptxas chooses numbers such
-/// that no operands wait for each other.
+/// Registers are loaded and stored in fours. So the compiler must give them successive numbers from a multiple of four
+/// on, and the numbers that each instruction reads, modulo four, are as written. Left to itself, ptxas chooses numbers
+/// with which no operands wait for each other.
 constexpr int kQuad = 4, kQuads = 12, kRegisters = kQuad * kQuads;
 constexpr int kInstructions = 24;
-/// Eight warps for each of four schedulers, where so many registers allow them.
+/// Eight warps for each of four schedulers, if the registers allow them.
 constexpr std::uint32_t kMostThreads = 1024;
 constexpr std::uint32_t kWarp = 32;
-/// A loop's two clock reads of each warp.
+/// Two clock reads of each warp for a loop.
 constexpr std::int64_t kStampBytes = 8 * kMostThreads / kWarp;
 constexpr std::uint32_t kFewTurns = 4, kManyTurns = 12;
 constexpr int kLaunches = 3;
@@ -30,8 +30,8 @@ constexpr std::string_view kOpcode = "FFMA";
 
 int register_in(int quad, int lane) { return quad % kQuads * kQuad + lane % kQuad; }
 
-/// Instructions whose operands have the same distances from each other, in all four lanes: in whichever bank one finds
-/// its operands, another finds them in the next one.
+/// Instructions whose operands have the same distances from each other, in all four lanes: if one instruction finds
+/// its operands in some banks, another finds them in the next banks.
 OperandLoopChoice in_turn(const OperandChoice& quads, const OperandChoice& lanes) {
     OperandLoopChoice loop{};
     for (int i = 0; i < kQuad; ++i)
@@ -39,8 +39,8 @@ OperandLoopChoice in_turn(const OperandChoice& quads, const OperandChoice& lanes
     return loop;
 }
 
-/// Instructions whose operands are in these lanes of quads that the dice choose: all four read the same banks, if there
-/// are no more than four.
+/// Instructions whose operands are in these lanes of randomly chosen quads. All four instructions read the same banks
+/// if there are at most four banks.
 OperandLoopChoice in_lanes(const OperandChoice& lanes, std::mt19937& dice) {
     std::vector<int> quads(kQuads);
     for (int i = 0; i < kQuads; ++i) quads[static_cast<std::size_t>(i)] = i;
@@ -51,9 +51,9 @@ OperandLoopChoice in_lanes(const OperandChoice& lanes, std::mt19937& dice) {
     return loop;
 }
 
-/// One register, twice because the first loop also waits for all of them to be loaded; two of each distance modulo 16,
-/// three of each distance modulo four, three in each set of lanes, and such that have one in common, which a compiler
-/// may mark to be kept.
+/// All loops: one register for all operands, twice, because the first loop also waits for all registers to be loaded.
+/// Two loops of each distance modulo 16, three of each distance modulo four, three in each set of lanes. Further loops
+/// have an operand in common, which a compiler may mark to be kept in its operand cache.
 std::vector<OperandLoopChoice> all_choices() {
     std::mt19937 dice(1);
     std::vector<OperandLoopChoice> choices(2, in_turn({0, 0, 0}, {0, 0, 0}));
@@ -77,8 +77,8 @@ std::vector<OperandLoopChoice> all_choices() {
     return choices;
 }
 
-/// From the first begin to the last end of a loop; a scheduler that prefers one warp lets others begin when it is done.
-/// `stamps`: begin and end of each warp.
+/// Cycles from the first begin to the last end of a loop, because a scheduler that prefers one warp lets others begin
+/// when that is done. `stamps`: begin and end of each warp.
 double first_to_last(std::span<const std::uint32_t> stamps) {
     std::int32_t first = 0, last = 0;
     for (std::size_t i = 0; i < stamps.size(); i += 2) {
@@ -109,7 +109,7 @@ std::vector<LoopCode> loops_in(const device::KernelCode& code) {
     return loops;
 }
 
-/// PTX itself is executed: its registers are the device's.
+/// Without a compiler the PTX itself is executed, and its registers are the device's.
 std::vector<LoopCode> loops_of(const std::vector<OperandLoopChoice>& choices) {
     std::vector<LoopCode> loops(choices.size());
     for (std::size_t i = 0; i < choices.size(); ++i)
@@ -147,8 +147,8 @@ ptx::KernelBuilder operand_loops_kernel(ptx::Target target) {
             k.when(first)("st.volatile.global.u32", Mem{stamps, kStampBytes * static_cast<std::int64_t>(c) + which},
                           k.clock32());
         };
-        stamp(0);  // stored before the loop: a register more, and ptxas takes eight more, with which it renames what
-                   // the loop writes
+        // stored before the loop: with one more live register ptxas takes eight more and renames what the loop writes
+        stamp(0);
         k.loop(iterations, [&] {
             k.repeat(kInstructions, [&](int i) {
                 const auto& [a, b, sum] = choices[c][static_cast<std::size_t>(i) % choices[c].size()];

@@ -9,19 +9,18 @@
 
 namespace gputomo::measure {
 
-/// Of the registers of the kernel, those that an instruction multiplies and the one that it adds the product to.
+/// Numbers of the kernel's registers: the two factors of an instruction, and the addend.
 using OperandChoice = std::array<int, 3>;
 
-/// Instructions of a loop, over and over; each adds to a register of its own, so that they need not wait for each
-/// other.
+/// Instructions of a loop. Each adds to a register of its own, so that they need not wait for each other.
 using OperandLoopChoice = std::array<OperandChoice, 4>;
 
-/// One kernel with a loop for each choice of registers. Enough warps run it to fill the issue slots, so that what an
-/// instruction waits for its operands shows in the time of all.
+/// One kernel with a loop for each choice of registers. Its warps fill the issue slots, so that the time for which an
+/// instruction waits for its operands adds to the total.
 class OperandLoops {
 public:
     explicit OperandLoops(device::Device& device);
-    /// Without the loops in which the compiler added instructions; empty where the machine code does not show which
+    /// Leaves out loops to which the compiler added instructions. Empty if the machine code does not show which
     /// registers each loop reads.
     [[nodiscard]] std::vector<deduce::OperandLoop> run();
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }

@@ -7,13 +7,14 @@ namespace {
 
 using ptx::Type;
 
-/// The first rows are timed at length also in a quick scan.
+/// Rows at the begin that a quick scan times too.
 constexpr std::size_t kBasicOperations = 10;
 
-// Integer division by a variable and double-precision division are routines of some dozens of instructions everywhere.
+// Integer division by a variable and double-precision division are routines of some dozens of instructions on all
+// GPUs.
 constexpr int kRoutine = 16;
 
-/// From compute capability 5.0 on compilers merge chains of logic; lop3.b32 stands for it there.
+/// From compute capability 5.0 on compilers merge chains of logic operations; lop3.b32 replaces these rows there.
 constexpr int kLastWithoutLop3 = 37;
 
 constexpr TimedOperation kOperations[] = {
@@ -27,12 +28,11 @@ constexpr TimedOperation kOperations[] = {
     {"add.f64", Type::f64, "d a b", "dpu", "DADD"},
     {"mul.f64", Type::f64, "d a b", "dpu", "DMUL"},
     {"fma.rn.f64", Type::f64, "d a b b", "dpu", "DFMA"},
-    // A comparison and two products, with which denormals are scaled.
+    // A comparison and two multiplications scale denormals.
     {"rsqrt.approx.f32", Type::f32, "d a", "sfu", "MUFU", 3},
 
-    // Wong 2010, Table III: integers. The differences keep a chain of subtractions from folding; minima take turns with
-    // a maximum
-    // of their own results, or every further one would be the same value.
+    // Wong 2010, Table III: integers. The differences keep a chain of subtractions from folding. Minima alternate with
+    // a maximum of their own results, because otherwise every further one would be the same value.
     {"add.u32", Type::u32, "d a b", "int"},
     {"sub.u32", Type::u32, "d b a", "int"},
     {"sub.s32", Type::s32, "d b a", "int"},
@@ -51,7 +51,7 @@ constexpr TimedOperation kOperations[] = {
     {"xor.b32", Type::b32, "d a b", "int", {}, 0, 1, 0, kLastWithoutLop3},
     {"shl.b32", Type::b32, "d b a", "int"},
     {"shr.u32", Type::u32, "d b a", "int"},
-    // Table III: floating point. sqrt and division keep their values in range with the chain's two operands.
+    // Wong 2010, Table III: floating point. The chain's two operands keep the values of sqrt and division in range.
     {"sub.f32", Type::f32, "d a b", "sp"},
     {"min.f32", Type::f32, "d a b", "sp"},
     {"max.f32", Type::f32, "d a b", "sp"},
@@ -60,8 +60,8 @@ constexpr TimedOperation kOperations[] = {
     {"min.f64", Type::f64, "d a b", "dpu", {}, 0, 4},
     {"max.f64", Type::f64, "d a b", "dpu", {}, 0, 4},
     {"div.rn.f64", Type::f64, "d a b", "dpu", {}, 0, kRoutine},
-    // Table IV: intrinsics. Those of several PTX instructions are CUDA's sequences for them (CUDA C Programming Guide,
-    // intrinsics).
+    // Wong 2010, Table IV: intrinsics. Those of several PTX instructions are CUDA's sequences for them (CUDA C
+    // Programming Guide, intrinsics).
     {"mul24.lo.u32", Type::u32, "d a b", "imul", {}, 0, 3},
     {"mul24.lo.s32", Type::s32, "d a b", "imul", {}, 0, 3},
     {"sad.u32", Type::u32, "d a b b", "int", {}, 0, 3},
@@ -85,10 +85,11 @@ constexpr TimedOperation kOperations[] = {
     {"__exp10f", Type::f32, "mul.f32 t a 3.3219280948873623; ex2.approx.f32 d t", "sfu", {}, 0, 5},
     {"__logf", Type::f32, "lg2.approx.f32 t a; mul.f32 d t 0.6931471805599453", "sfu", {}, 0, 5},
     {"__log10f", Type::f32, "lg2.approx.f32 t a; mul.f32 d t 0.3010299956639812", "sfu", {}, 0, 5},
-    // The power's base is the older operand, so that only product and ex2 are in the chain (t2 = __powf(t2, t1)).
+    // The base of the power is the older operand, so that only the product and ex2 are in the chain (t2 = __powf(t2,
+    // t1)).
     {"__powf", Type::f32, "lg2.approx.f32 t b; mul.f32 u t a; ex2.approx.f32 d u", "sfu", {}, 0, 8},
 
-    // What later GPUs have.
+    // Operations of later GPUs.
     {"rcp.rn.f32", Type::f32, "d a", "sfu", {}, 0, kRoutine, 20},
     {"sqrt.rn.f32", Type::f32, "d a", "sfu", {}, 0, kRoutine, 20},
     {"div.rn.f32", Type::f32, "d a b", "sp", {}, 0, kRoutine, 20},
@@ -106,10 +107,10 @@ constexpr TimedOperation kOperations[] = {
     {"popc.b32", Type::b32, "d a", "bits", {}, 0, 1, 20},
     {"clz.b32", Type::b32, "d a", "bits", {}, 0, 2, 20},
     {"bfind.u32", Type::u32, "d a", "bits", {}, 0, 1, 20},
-    // A predicate has to come back into a register.
+    // The predicate has to return to a register.
     {"setp.lt.s32:selp.b32", Type::s32, "setp.lt.s32 q a x; selp.b32 d a b q", "int", {}, 0, 2, 20},
     {"setp.lt.f32:selp.f32", Type::f32, "setp.lt.f32 q a b; selp.f32 d a b q", "int", {}, 0, 2, 20},
-    // The low word of a register pair is a register, which takes no instruction.
+    // The low word of a register pair is itself a register, which takes no instruction.
     {"mad.wide.u32", Type::u64, "cvt.u32.u64 l a; mad.wide.u32 d l y b", "imul", {}, 0, 1, 20},
     {"mad.hi.u32", Type::u32, "d a b b", "imul", {}, 0, 2, 20},
     {"add.s64", Type::s64, "d a b", "int", {}, 0, 2, 20},
@@ -188,7 +189,7 @@ TimedOperation idle_operation() { return {"ld.volatile.shared.u32", Type::u32, "
 std::vector<TimedPipeline> timed_pipelines(const ptx::Target& target) {
     const TimedOperation rsqrt{target.sm >= 20 ? "rsqrt.approx.ftz.f32" : "rsqrt.approx.f32", Type::f32, "d a", "sfu",
                                "MUFU"};
-    // With a literal they read one register only, so that pairs with others don't wait for ports of the register file.
+    // With a literal they read one register only, so that pairs with others do not compete for register-file ports.
     return {{"sp", {"add.f32", Type::f32, "d a 1.5", "sp", "FADD"}},
             {"sfu", rsqrt},
             {"dpu", {"add.f64", Type::f64, "d a 1.5", "dpu", "DADD"}}};

@@ -5,17 +5,17 @@
 namespace gputomo::measure {
 namespace {
 
-constexpr int kNone = 255;  ///< RZ: no register
+constexpr int kNone = 255;  ///< RZ, which occupies no bank
 constexpr int kWord = 4;
 
-/// Operands by bank, even and odd: how many of each.
+/// Number of operands in the even and in the odd bank.
 using Banks = std::array<double, 2>;
 
 int field(const device::MachineInstruction& instruction, int bit) {
     return static_cast<int>(instruction.low >> bit & 0xff);
 }
 int destination(const device::MachineInstruction& instruction) { return field(instruction, 16); }
-/// Of arithmetic and addresses the first source; MUFU reads its second.
+/// The first source, of arithmetic and of addresses. MUFU has its source in the second field.
 int source(const device::MachineInstruction& instruction) {
     return field(instruction, instruction.is("MUFU") ? 32 : 24);
 }

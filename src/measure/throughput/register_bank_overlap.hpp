@@ -1,4 +1,4 @@
-// Registers that instructions compete for: whose lie in one bank cannot be read or written at once.
+// How often two kinds of instruction use the same register bank, whose registers cannot be read or written at once.
 #pragma once
 
 #include "device/machine_code.hpp"
@@ -8,9 +8,9 @@
 
 namespace gputomo::measure {
 
-/// How often an operand of `other` lies in the bank of an operand of `arithmetic`, where any of the one kind meets any
-/// of the other: the mean over what is read and what is written, of the instructions inside loops. Banks are even and
-/// odd registers, as since compute capability 7.0; a wide operand lies in both. Nothing where either kind is missing.
+/// The probability that an operand of `other` lies in the bank of an operand of `arithmetic`, over all pairs of such
+/// instructions inside loops: the mean of that for reads and that for writes. Banks are the even and the odd
+/// registers, as since compute capability 7.0; a wide operand lies in both. nullopt if the code lacks either kind.
 [[nodiscard]] std::optional<double> register_bank_overlap(const device::KernelCode& code, std::string_view arithmetic,
                                                           std::string_view other);
 

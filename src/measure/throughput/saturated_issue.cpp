@@ -18,16 +18,16 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 constexpr int kWarp = 32;
-/// Cycles; far longer than a turn of any warp.
+/// Cycles; far longer than a loop iteration of any warp.
 constexpr std::uint32_t kWindow = 100'000;
-/// A turn's count, clock, difference, comparison and branch.
+/// Instructions of the loop itself: count, clock, difference, comparison and branch.
 constexpr int kLoop = 5;
 constexpr int kLineBytes = 128, kWordBytes = 4;
-/// Loads from memory that a warp has under way.
+/// Loads from memory that a warp has in flight.
 constexpr int kLoads = 8;
 constexpr std::uint32_t kIdle = SaturatedIssue::kKinds;
-/// Kinds of a scheduler's warps, in their turn: adds, functions, loads from shared memory, loads from global memory;
-/// these take longest and need most warps.
+/// The kinds of a scheduler's successive warps: 0 adds, 1 special functions, 2 shared-memory loads, 3 global loads.
+/// The last ones take longest and need most warps.
 constexpr std::array<std::uint32_t, 16> kRoles{0, 2, 1, 3, 3, 2, 0, 3, 3, 2, 0, 3, 3, 2, 3, 3};
 
 using Chains = std::vector<Reg>;
@@ -38,7 +38,8 @@ Chains registers(ptx::KernelBuilder& k, Type type, int count = SaturatedIssue::k
     return chains;
 }
 
-/// Turns of `step` for one chain after the other; what they end with is used.
+/// Iterations of `step` for one chain after the other. The final values are used, so that the compiler keeps the
+/// chains.
 void append_iterations(ptx::KernelBuilder& k, Reg record, Reg window, const Chains& chains,
                        const std::function<void(Reg)>& step) {
     append_window(k, record, window, [&] {
@@ -56,7 +57,7 @@ void append_iterations(ptx::KernelBuilder& k, Reg record, Reg window, const Chai
     k.when(never)("st.global.u32", Mem{record}, sum);
 }
 
-/// Chains that begin differently, so that no compiler takes two for one.
+/// Chains with different initial values, so that no compiler merges two of them.
 Chains numbers(ptx::KernelBuilder& k, Reg seed) {
     Chains chains = registers(k, Type::f32);
     for (std::size_t i = 0; i < chains.size(); ++i) k("add.rn.f32", chains[i], seed, static_cast<double>(i));
@@ -81,7 +82,7 @@ void append_kind(ptx::KernelBuilder& k, std::uint32_t kind, Reg record, Reg line
         }
         return iterations(words, [&](Reg at) { k("ld.shared.u32", at, Mem{at}); });
     }
-    // Each waits for the register that an earlier one loads.
+    // Each load waits for the register that an earlier one writes.
     const Reg word = k.element(line, k.special(SpecialRegister::laneid), Bytes{kWordBytes});
     const Chains words = registers(k, Type::u32, kLoads);
     for (const Reg x : words) k("mov.u32", x, 0);

@@ -1,5 +1,5 @@
-// Warps of one block that do one kind of work each, all kinds at once: what an SM issues when no warp waits for several
-// units in turn.
+// Warps of one block that each execute one kind of instruction, all kinds at once: what an SM issues if no warp
+// alternates between units.
 #pragma once
 
 #include "measure/kernel/compiled_kernel.hpp"
@@ -12,28 +12,28 @@ namespace gputomo::measure {
 /// Instructions of one SM per cycle.
 struct SaturatedIssueRates {
     double adds = 0, functions = 0, shared_loads = 0, global_loads = 0;
-    double loops = 0;  ///< what the loops of all of them take besides
+    double loops = 0;  ///< the loops' own instructions
     [[nodiscard]] double units() const { return adds + functions + shared_loads; }
     [[nodiscard]] double all() const { return units() + global_loads + loops; }
 };
 
-/// One block on one SM, as large as it can be. Of each scheduler's warps some add, some compute special functions and
-/// some load from shared memory, in kChains independent chains each, and up to half load from global memory, until a
-/// window of time is over.
+/// One block on one SM, as large as possible, for a window of time. Of each scheduler's warps some add, some compute
+/// special functions and some load from shared memory, in kChains independent chains each; up to half of them load
+/// from global memory.
 class SaturatedIssue {
 public:
-    /// `schedulers` of an SM, to which warps are dealt in turn.
+    /// `schedulers`: number of an SM's schedulers, to which warps are assigned in turn.
     SaturatedIssue(device::Device& device, int schedulers);
 
     /// Whether each scheduler has a warp of each kind.
     [[nodiscard]] bool fits() const { return warps_ >= kKinds * schedulers_; }
-    /// With the loads from global memory, or with their warps gone.
+    /// With the loads from global memory, or without their warps.
     [[nodiscard]] SaturatedIssueRates rates(bool global_loads);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
-    /// Kinds of work, and chains of a warp's adds, functions and loads from shared memory: few warps then fill a unit.
+    /// Kinds of instruction, and independent chains of a warp. With several chains few warps fill a unit.
     static constexpr int kKinds = 4, kChains = 4;
-    /// Instructions of a turn, in all chains together.
+    /// Instructions of a loop iteration, all chains together.
     static constexpr int kLoopLength = 192;
 
 private:
@@ -43,8 +43,8 @@ private:
     device::Buffer records_, line_, roles_;
 };
 
-/// Arguments: records (u64), line (u64, a word for each lane), roles (u64, by warp: 0 to 3 for the kinds, else it ends
-/// at once), window (u32, cycles), seed (f32).
+/// Arguments: records (u64), line (u64, a word for each lane), roles (u64, by warp: 0 to 3 for the kinds; other
+/// values: it ends at once), window (u32, cycles), seed (f32).
 [[nodiscard]] ptx::KernelBuilder saturated_issue_kernel(ptx::Target target);
 
 }  // namespace gputomo::measure

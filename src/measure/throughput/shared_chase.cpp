@@ -14,7 +14,7 @@ using ptx::Type;
 
 constexpr int kMaxThreads = 1024;
 
-/// The threads of the block share the work of writing the links; `turns` is how many each writes, at most.
+/// The threads of the block share the work of writing the links. `turns` is the most that each writes.
 void append_links(ptx::KernelBuilder& k, Reg memory, Reg links, Reg count, Reg iterations) {
     const Reg i = k.special(ptx::SpecialRegister::tid_x);
     const Reg threads = k.special(ptx::SpecialRegister::ntid_x);
@@ -34,7 +34,8 @@ void append_links(ptx::KernelBuilder& k, Reg memory, Reg links, Reg count, Reg i
     k("bar.sync", 0);
 }
 
-/// p = the first word at p; volatile, so that it stays between the clock reads and no word of a vector is dropped.
+/// p = the first word at p. The load is volatile, so that it stays between the clock reads and no word of a vector is
+/// dropped.
 void append_load(ptx::KernelBuilder& k, Reg p, std::span<const Reg> others, int width) {
     if (width == 1) return k("ld.volatile.shared.u32", p, Mem{p});
     std::vector<ptx::Arg> words{p};
@@ -70,7 +71,7 @@ ptx::KernelBuilder shared_chase_kernel(ptx::Target target, SharedChase::Shape sh
                 append_load(k, chains[i], std::span(others).subspan(3 * i, 3), shape.width);
         });
     };
-    // Shared memory answers in order: who waits for the last chain waits for all.
+    // Shared memory answers in order, so waiting for the last chain means waiting for all.
     append_doubled(k, {.stamps = stamps, .waited = chains.back(), .length = shape.length, .append = append_loads});
     k("st.global.u32", Mem{results}, chains.back());
     return k;

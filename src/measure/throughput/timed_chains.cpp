@@ -17,7 +17,7 @@ using ptx::Type;
 
 constexpr int kMaxThreads = 1024;
 constexpr int kLaunches = 3;
-/// Warps that finish one turn late are less than a percent of such a run.
+/// Cycles of a run. Warps that finish one iteration late are then less than a percent of it.
 constexpr double kSteadyCycles = 60'000;
 constexpr double kMostTurns = 4096;
 
@@ -44,8 +44,8 @@ std::vector<std::uint64_t> operands_of(std::span<const LoopPart> parts) {
     return values;
 }
 
-/// All lanes read the same operands, which the compiler must not know: it has instructions for what is uniform, and
-/// shuffles of that are nothing.
+/// All lanes read the same operands, but the compiler must not know that: it has instructions for uniform values, and
+/// it removes shuffles of them.
 constexpr std::uint32_t kStride = 0;
 
 Reg operands_of_lane(ptx::KernelBuilder& k, Reg base, Reg stride) {
@@ -54,8 +54,8 @@ Reg operands_of_lane(ptx::KernelBuilder& k, Reg base, Reg stride) {
     return operands;
 }
 
-/// What the machine code between clock reads must hold: n and 2n operations, or of one whose machine instruction isn't
-/// said at least as many.
+/// What the machine code between clock reads must hold: n and 2n operations, or at least as many instructions if the
+/// operation's machine instruction is unknown.
 std::vector<CodeExpectation> doubled_code(const TimedOperation& operation, int n) {
     if (operation.opcodes.empty()) return {GrowingCode{.operations = n}};
     return {TimedCode{.operation = {operation.opcodes}, .counts = {n, 2 * n}, .companions = operation.companions}};
@@ -149,7 +149,7 @@ ptx::KernelBuilder chain_loop_kernel(ptx::Target target, std::span<const LoopPar
     const auto append = [&](int) {
         for (int slot = 0; slot < most; ++slot)
             for (std::size_t p = 0; p < parts.size(); ++p) {
-                // Operation number i of a part stands at the i-th of `count` equal pieces of the body.
+                // Operation number i of a part comes in the i-th of `count` equal pieces of the body.
                 const int i = slot * parts[p].count / most;
                 if ((slot + 1) * parts[p].count / most == i) continue;
                 const int chain = i % parts[p].chains;

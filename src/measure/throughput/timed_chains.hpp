@@ -1,5 +1,5 @@
-// The kernels behind arithmetic latency, throughput and units: n and 2n operations between clock reads, several warps,
-// several passes.
+// The kernels behind arithmetic latency, throughput and units: chains of n and 2n operations between clock reads, and
+// loops of chains.
 #pragma once
 
 #include "measure/kernel/compiled_kernel.hpp"
@@ -8,7 +8,7 @@
 
 namespace gputomo::measure {
 
-/// Operands of chains on the device, and room for their results.
+/// Initial operands of chains on the device, and room for their results.
 class ChainMemory {
 public:
     ChainMemory(device::Device& device, std::span<const std::uint64_t> operands);
@@ -23,14 +23,15 @@ private:
 /// One or several dependent chains of one operation in every thread, timed as n against 2n.
 class DoubledChain {
 public:
-    /// `length` is n per chain, even; `chains` independent chains a thread.
+    /// `length` is n for each chain, an even number; `chains` are the independent chains of a thread.
     struct Shape {
         int length = 128;
         int chains = 1;
     };
     DoubledChain(device::Device& device, const TimedOperation& operation, Shape shape);
 
-    /// Cycles that n further operations of every chain and warp took: last end to first start of 2n less that of n.
+    /// Cycles that n further operations of every chain and warp took: last end less first start for 2n, less the same
+    /// for n.
     [[nodiscard]] double cycles_of_n(int threads);
     /// Cycles per dependent operation of a single thread.
     [[nodiscard]] double latency();
@@ -50,21 +51,21 @@ private:
 /// Operations of one kind in the body of a loop.
 struct LoopPart {
     TimedOperation operation;
-    int count = 0;  ///< a thread and turn, in all chains together; an even multiple of `chains`
+    int count = 0;  ///< in a thread and loop iteration, all chains together; an even multiple of `chains`
     int chains = 1;
 };
 
 /// Chains of one or several operations as the body of a loop, for rates.
 class ChainLoop {
 public:
-    /// The parts are mixed evenly.
+    /// The parts are interleaved evenly.
     ChainLoop(device::Device& device, std::vector<LoopPart> parts);
-    /// Cycles of an SM for one turn of one warp, with `warps` warps of `warp_size` threads on one SM.
+    /// SM cycles of one loop iteration of one warp, with `warps` warps of `warp_size` threads on one SM.
     [[nodiscard]] double cycles_per_iteration(int warps, int warp_size);
     /// Thread operations of the first part per cycle.
     [[nodiscard]] double throughput(int warps, int warp_size);
-    /// Whether all loads of idle_operation() are in the machine code, where there is some: compilers drop loads of what
-    /// they loaded before.
+    /// Whether the machine code, if there is any, has all loads of idle_operation(). Compilers may drop loads of what
+    /// was loaded before.
     [[nodiscard]] bool keeps_idle_loads() const;
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
 
