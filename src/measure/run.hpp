@@ -15,7 +15,7 @@ enum class Budget : std::uint8_t {
     small,  ///< as little as the method needs
 };
 
-/// The budget that suits the device if nobody asks for another one.
+/// The budget of a run that does not name one.
 [[nodiscard]] inline Budget usual_budget(const device::Device& device) {
     return device.simulated() ? Budget::small : Budget::full;
 }

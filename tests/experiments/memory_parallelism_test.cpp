@@ -59,7 +59,7 @@ TEST(MemoryParallelism, OneSmGetsWhatItsPortGivesOnceEnoughBytesAreInFlight) {
             << kind;
 }
 
-TEST(AccessLoop, GpuWithoutThatManyThreadsIsNotAsked) {
+TEST(AccessLoop, SkipsShapesThatExceedTheThreadsOfAnSm) {
     auto machine = small_gpu(24, 264);
     machine.topology.max_threads_per_block.set(256);
     const auto device = sim::make_device(machine, {.id = "sim:small"});
@@ -74,7 +74,7 @@ TEST(AccessLoop, GpuWithoutThatManyThreadsIsNotAsked) {
 }
 
 /// Half of a warp's loads from far away: they are waited for as long as if all were, and both areas are read.
-TEST(AccessLoop, MixedOnesTakeAsLongAsTheSlowerHalf) {
+TEST(AccessLoop, MixedAccessesTakeAsLongAsTheSlowerHalf) {
     auto machine = small_gpu(24, 200);
     for (auto& [name, path] : machine.paths)
         if (path.memory_latency) path.memory_latency.set(600), path.memory_latency_range = {};

@@ -1,4 +1,4 @@
-// What experiments expect of machine code, against what ptxas makes of their kernels.
+// The code checks of the instruments, against cubins that ptxas compiled from their kernels.
 #include "scripted_device.hpp"
 
 #include "measure/bandwidth/streaming.hpp"
@@ -39,7 +39,7 @@ const TimedOperation& operation(std::string_view mnemonic) {
     return *std::ranges::find(all_operations(), mnemonic, &TimedOperation::name);
 }
 
-/// Compiles nothing but has the cubin of one kernel.
+/// A device that compiles nothing: it has the cubin of one kernel.
 class Compiled : public testing::ScriptedDevice {
 public:
     explicit Compiled(const std::string& kernel, int sm = 90) { compile(kernel, cubin(kernel, sm)); }
@@ -59,7 +59,7 @@ TEST(CodeCheckTest, ChainsAreCompiledAsWritten) {
     }
 }
 
-TEST(CodeCheckTest, WaitsThatACompilerAddsAreNoMismatch) {
+TEST(CodeCheckTest, AcceptsWaitsThatTheCompilerAdds) {
     Compiled device("chain_add_f64_ilp1", 120);
     expect_passed(DoubledChain(device, operation("add.f64"), {}).compiled().code_checks());
 }
@@ -90,7 +90,7 @@ TEST(CodeCheckTest, StreamsAreCompiledAsWritten) {
     expect_passed(streaming.compiled().code_checks());
 }
 
-TEST(CodeCheckTest, AChainThatTheCompilerShortenedFailsWithItsListing) {
+TEST(CodeCheckTest, AShortenedChainFailsWithItsListing) {
     const auto check = check_code(code("folded"), "folded", TimedCode{{"IADD3|IMAD|VIADD"}, {16}});
     EXPECT_EQ(check.result, CodeResult::failed);
     EXPECT_EQ(check.expected, "between clock reads 16 x IADD3|IMAD|VIADD, nothing else that is slow");
@@ -105,7 +105,7 @@ TEST(CodeCheckTest, AChainThatTheCompilerShortenedFailsWithItsListing) {
     }
 }
 
-TEST(CodeCheckTest, AMismatchFailsWhoeverBuildsTheKernel) {
+TEST(CodeCheckTest, AMismatchThrowsFromTheInstrument) {
     Compiled device("chain_add_f64_ilp1");
     const TimedOperation wrong{"add.f64", ptx::Type::f64, "d a b", "dpu", "FADD"};
     EXPECT_THROW(DoubledChain(device, wrong, {}), CodeMismatch);
@@ -139,8 +139,8 @@ TEST(CodeCheckTest, NarrowerAccessesFail) {
     EXPECT_EQ(check_code(stream, "stream_copy_x4", LoopedCode{{"LDG", 16}, 3}).result, CodeResult::failed);
 }
 
-/// ptxas 13.0 uses the first results of 32 loads before it issues the last ones, where each may be used on its own.
-TEST(CodeCheckTest, LoadsThatACompilerPartsByWaitsAreNotTogether) {
+/// If each of 32 loads may be used on its own, ptxas 13.0 uses the first results before it issues the last loads.
+TEST(CodeCheckTest, LoadsSeparatedByWaitsAreNotTogether) {
     constexpr std::string_view kName = "load_32x4_span128";
     EXPECT_EQ(check_code(code("load_32x4_span128"), kName, LoopedCode{{"LDG", 4}, 32, true}).result,
               CodeResult::passed);
@@ -152,7 +152,7 @@ TEST(CodeCheckTest, LoadsThatACompilerPartsByWaitsAreNotTogether) {
         << "the first 8 stand together, later ones don't";
 }
 
-TEST(CodeCheckTest, LoopsAndPairsOfReadsThatAreMissingFail) {
+TEST(CodeCheckTest, MissingLoopsAndPairsOfReadsFail) {
     EXPECT_EQ(check_code(code("folded"), "folded", ReadInLoop{}).found, "0 of 0 loops");
     EXPECT_EQ(check_code(code("folded"), "folded", LoopedCode{{"STG"}, 1}).found, "no loop");
     EXPECT_EQ(check_code(code("folded"), "folded", ReadsBackToBack{1}).result, CodeResult::failed);

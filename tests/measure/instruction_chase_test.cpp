@@ -1,4 +1,4 @@
-// The order of the jumps' table: tours of few slots read few of its lines, whatever their steps.
+// The order of the jump table: access sequences of few slots read few of its lines, whatever their steps.
 #include "measure/code_fetch/instruction_chase_layout.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::size_t lines_of(std::uint64_t count, std::uint32_t step) {
     return lines.size();
 }
 
-TEST(JumpTable, ToursOfEachStepReadFewOfItsLines) {
+TEST(JumpTable, SequencesOfEveryStepReadFewLines) {
     for (const std::uint64_t lines : {8, 28, 32}) {
         const auto visits = visits_of_lines(lines);
         EXPECT_GT(visits, 14 * (lines - 8));

@@ -1,4 +1,4 @@
-// Every kernel is PTX that the parser, and so the simulated GPU, reads.
+// The PTX of each kernel is readable for the parser, and so for the simulated GPU.
 #include "measure/bandwidth/streaming.hpp"
 #include "measure/chase/pointer_chase_kernels.hpp"
 #include "measure/throughput/shared_chase.hpp"
@@ -22,7 +22,7 @@ std::ptrdiff_t count(const ptx::KernelBuilder& kernel, ptx::Opcode opcode) {
 
 TEST(KernelsTest, ChainsHoldNAndTwiceNOperations) {
     for (const auto& operation : all_operations()) {
-        if (operation.code.find(';') != std::string_view::npos) continue;  // of several instructions
+        if (operation.code.find(';') != std::string_view::npos) continue;  // has several instructions
         const auto wanted = ptx::look_up(operation.name)->instruction.opcode;
         EXPECT_NEAR(
             static_cast<double>(count(doubled_chain_kernel(kTarget, operation, {.length = 32, .chains = 1}), wanted)),
@@ -51,7 +51,7 @@ TEST(KernelsTest, LoopsMixTheirPartsEvenly) {
         EXPECT_EQ(std::ranges::count(order.substr(at, 4), 'i'), 1) << order;
 }
 
-TEST(KernelsTest, OnlyOperationsThatATargetHasAreOffered) {
+TEST(KernelsTest, OperationsMatchTheTarget) {
     const auto offered = [](ptx::Target target, std::string_view name) {
         const auto operations = timed_operations(target);
         return std::ranges::find(operations, name, &TimedOperation::name) != operations.end();
@@ -69,7 +69,7 @@ TEST(KernelsTest, LatencyKernelsKeepTheClockReadsOfEachPart) {
     EXPECT_EQ(count(kernel, ptx::Opcode::bar), 2);
 }
 
-TEST(KernelsTest, SharedLoadsAreAsWideAsAsked) {
+TEST(KernelsTest, SharedLoadsHaveTheRequestedWidth) {
     for (const int width : {1, 2, 4}) {
         const auto module = ptx::parse(shared_chase_kernel(kTarget, {.width = width, .length = 64}).text());
         const auto loads = std::ranges::count_if(module.kernels.at(0).body, [&](const ptx::Instruction& i) {
@@ -96,7 +96,7 @@ TEST(KernelsTest, ChaseLoadsCarryTheirCacheHint) {
     }
 }
 
-TEST(KernelsTest, StreamsKeepTheirAccessesInFlight) {
+TEST(KernelsTest, StreamsKeepAllAccessesInFlight) {
     EXPECT_EQ(count(streaming_kernel(kTarget, StreamKind::copy, 8), ptx::Opcode::st), 8 + 1);
     EXPECT_EQ(count(streaming_kernel(kTarget, StreamKind::read, 8), ptx::Opcode::xor_), 8 * 4);
 }

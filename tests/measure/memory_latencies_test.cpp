@@ -1,5 +1,5 @@
-// Queues at the DRAM banks of simulated GPUs give the distributions and means of latency that Volkov 2016, 6.4 and 6.6,
-// measured.
+// Queues at the DRAM banks of simulated GPUs reproduce the latency distributions and means of Volkov 2016, 6.4 and
+// 6.6.
 #include "machine/json.hpp"
 #include "measure/chase/latency_samples.hpp"
 #include "sim/simulator.hpp"
@@ -50,8 +50,8 @@ TEST(MemoryLatencies, NearlyIdleMemoryAnswersInTheDescribedTime) {
     EXPECT_NEAR(gigabytes, 3.8, 0.2);
 }
 
-TEST(MemoryLatencies, OfLinesAtDifferentDistancesBesidePausesAreThoseOfTheThesis) {
-    // Table 6.6 at 3.8 GB/s: 280 at least, 5% below 292, half below 300, 95% below 324, 536 at most.
+TEST(MemoryLatencies, DistantLinesAndPausesGiveTheDistributionOfTheThesis) {
+    // Table 6.6 at 3.8 GB/s, in cycles: at least 280, 5% below 292, half below 300, 95% below 324, at most 536.
     const auto [histogram, gigabytes] = sampled(machine_of("gtx680"), 1);
     EXPECT_NEAR(gigabytes, 3.8, 0.2);
     EXPECT_NEAR(static_cast<double>(histogram.begin()->first), 280, 14);
@@ -65,7 +65,8 @@ TEST(MemoryLatencies, OfLinesAtDifferentDistancesBesidePausesAreThoseOfTheThesis
 }
 
 TEST(MemoryLatencies, BusyMemoryHasTheDistributionOfTheThesis) {
-    // Table 6.6 at 144 GB/s: 5% below 340, half below 488, 95% below 708 cycles; percentiles within 10%.
+    // Table 6.6 at 144 GB/s, in cycles: 5% below 340, half below 488, 95% below 708. Percentiles must agree within
+    // 10%.
     const auto [histogram, gigabytes] = sampled(machine_of("gtx680"), 64);
     EXPECT_NEAR(gigabytes, 144, 7);
     for (const auto& [share, cycles] :
@@ -75,7 +76,7 @@ TEST(MemoryLatencies, BusyMemoryHasTheDistributionOfTheThesis) {
     }
 }
 
-TEST(MemoryLatencies, WithoutBanksOnlyTheRateLimits) {
+TEST(MemoryLatencies, WithoutBanksOnlyTheBandwidthDelaysLoads) {
     auto machine = machine_of("gtx680");
     machine.memory.channel_banks = {};
     const auto banked = sampled(machine_of("gtx680"), 32), plain = sampled(machine, 32);

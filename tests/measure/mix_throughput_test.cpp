@@ -1,4 +1,4 @@
-// Mixes on simulated GPUs: limits that the description sets, pointers that come back, occupancies.
+// Mixes on simulated GPUs: the limits that the description sets, the ends of their pointers, their occupancies.
 #include "measure/mix/mix_throughput.hpp"
 #include "measure/mix/fitting_loop_length.hpp"
 #include "measure/mix/mix_surface.hpp"
@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 
 std::unique_ptr<sim::SimulatedDevice> simulated(const std::string& name) {
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json");
-    // A quarter of a GPU takes a quarter of the time, and is the same for each SM.
+    // A quarter of a GPU takes a quarter of the time and is the same for each SM.
     machine.topology.sms.set(*machine.topology.sms / 4);
     machine.memory.read_bandwidth.set(*machine.memory.read_bandwidth / 4);
     machine.memory.peak_bandwidth.set(*machine.memory.peak_bandwidth / 4);
@@ -44,7 +44,7 @@ TEST(MixThroughput, OneWarpTakesTheLatenciesOfItsInstructions) {
     EXPECT_NEAR(5 / ipc(*kepler, {.access = MixAccess::shared, .alpha = 4}, 1), 24 + 4 * 9, 0.5);
 }
 
-TEST(MixThroughput, StreamsOfWholeWarpsTakeWhatIsDescribedOfThem) {
+TEST(MixThroughput, StreamsOfWarpsHaveTheDescribedLatency) {
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx280.json");
     machine.topology.sms.set(6);
     for (const std::int64_t latency : {434, 460}) {
@@ -54,7 +54,7 @@ TEST(MixThroughput, StreamsOfWholeWarpsTakeWhatIsDescribedOfThem) {
     }
 }
 
-TEST(MixThroughput, StreamsAreCountedForAsLongAsAskedOrAsLinesLast) {
+TEST(MixThroughput, StreamsAreCountedForTheLeastWindowOrWhileLinesLast) {
     const auto gpu = simulated("gtx680");
     LinkedArray array(*gpu, 4, MixThroughput::kMostLines);
     constexpr double kWindow = 90'000;
@@ -74,17 +74,16 @@ TEST(MixThroughput, StreamsAreCountedForAsLongAsAskedOrAsLinesLast) {
     EXPECT_NEAR(eight.instructions_per_cycle(2).value() / together, 1, 0.02);
 }
 
-TEST(MixThroughput, ManyWarpsReachWhatLimitsThem) {
+TEST(MixThroughput, ManyWarpsReachTheDescribedLimit) {
     const auto fermi = simulated("gtx480");
     EXPECT_NEAR(ipc(*fermi, {.arithmetic_only = true}, 40), 1, 0.02);
-    // As many SMs as a quarter has, rounded down. Two chains: 95% of the peak are not reached with one (Volkov
-    // 2016, 6.3).
+    // The quarter of 15 SMs is rounded down to 3. One chain does not reach 95% of the peak, two do (Volkov 2016, 6.3).
     EXPECT_NEAR(ipc(*fermi, {.alpha = 1, .chains = 2}, 32) / 2, 0.0599 * (15 / 4.0) / (15 / 4), 0.004);
 }
 
 TEST(MixThroughput, OccupancyThatWasNotAttainedGivesNoSample) {
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/8800gtx.json");
-    machine.topology.registers_per_sm.set(4096);  // room for one block of 12 warps, not for two
+    machine.topology.registers_per_sm.set(4096);  // for one block of 12 warps, not for two
     const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
     LinkedArray array(*gpu, 24, MixThroughput::kMostLines);
     MixThroughput mix(*gpu, {.alpha = 32}, array);
@@ -92,14 +91,14 @@ TEST(MixThroughput, OccupancyThatWasNotAttainedGivesNoSample) {
     EXPECT_TRUE(mix.instructions_per_cycle(4).has_value());
 }
 
-TEST(MixThroughput, WarpsThatFillAGpuHaveRegistersForStreams) {
-    // 8,192 registers of 768 threads: ten for each (Volkov 2016, Table 6.4, has 24 warps).
+TEST(MixThroughput, StreamsFitTheRegistersAtFullOccupancy) {
+    // 8,192 registers of 768 threads are ten for each (Volkov 2016, Table 6.4, has 24 warps).
     const auto g80 = simulated("8800gtx");
     LinkedArray array(*g80, 24, MixThroughput::kMostLines);
     EXPECT_TRUE(MixThroughput(*g80, {.alpha = 0}, array).instructions_per_cycle(24).has_value());
 }
 
-TEST(MixThroughput, ManyChainsOfManyWarpsReadNoFasterThanTheMemoryGives) {
+TEST(MixThroughput, ManyChainsOfManyWarpsDoNotExceedTheMemoryBandwidth) {
     // Four SMs with a quarter of the memory: each line that they read takes its time there, however few lines a chain
     // has.
     const auto maxwell = simulated("gtx980");
@@ -109,10 +108,10 @@ TEST(MixThroughput, ManyChainsOfManyWarpsReadNoFasterThanTheMemoryGives) {
     EXPECT_GT(found, 0.96 * most);
 }
 
-TEST(FittingTurn, IsShorterThanTheCodeThatAnInstructionCacheKeeps) {
+TEST(FittingLoopLength, FitsTheInstructionCache) {
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx280.json");
     machine.topology.sms.set(3);
-    for (auto& [name, path] : machine.paths) path.memory_latency_range = {};  // of ten places
+    for (auto& [name, path] : machine.paths) path.memory_latency_range = {};  // of ten placements
     for (auto& [name, cache] : machine.caches) cache.latency_range = {};
     EXPECT_EQ(fitting_loop_length(*sim::make_device(machine, {.id = "sim", .seed = 1})),
               405);  // 512 instructions of 8 bytes fit
@@ -127,12 +126,12 @@ TEST(FittingTurn, IsShorterThanTheCodeThatAnInstructionCacheKeeps) {
     EXPECT_EQ(fitting_loop_length(*sim::make_device(machine, {.id = "sim", .seed = 1})), kLoopLength);
 }
 
-TEST(MixThroughput, ChainsCountAsWarps) {
+TEST(MixThroughput, ChainsHideLatencyLikeWarps) {
     const auto maxwell = simulated("gtx980");
     EXPECT_NEAR(ipc(*maxwell, {.alpha = 4, .chains = 2}, 4) / ipc(*maxwell, {.alpha = 4}, 8), 1, 0.03);
 }
 
-TEST(MixThroughput, TurnsOfTheLoopHave500To1000Instructions) {
+TEST(MixThroughput, LoopIterationsHave500To1000Instructions) {
     for (const int alpha : {0, 1, 2, 11, 63, 181, 512}) {
         const MixShape shape{.access = MixAccess::shared, .alpha = alpha};
         EXPECT_GE(shape.instructions(), 500) << alpha;
@@ -141,7 +140,7 @@ TEST(MixThroughput, TurnsOfTheLoopHave500To1000Instructions) {
     EXPECT_EQ((MixShape{.alpha = 1}.lines()), 16);  // slow loads
 }
 
-TEST(MixThroughput, OccupanciesAndIntensities) {
+TEST(MixSweeps, SampleOccupanciesAndIntensities) {
     EXPECT_THAT(mix_occupancies(4, 64), ElementsAre(4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64));
     EXPECT_THAT(mix_occupancies(1, 24), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24));
     EXPECT_THAT(mix_alphas(true), ElementsAre(1, 4, 16, 64, 256));
@@ -167,7 +166,7 @@ TEST(LinkedArray, GroupsOfChainsReadLinesOfTheirOwnAtUnequalDistances) {
     EXPECT_EQ(ring.after(0, 1, 37, 0) - ring.after(0, 0, 37, 0), 37 * LinkedArray::kLineBytes);
 }
 
-TEST(MixThroughput, AddsToOneOfTheSumsOfAProduct) {
+TEST(MixThroughput, TensorMixesAddToOneAccumulatorOfEachMma) {
     const MixShape shape{.access = MixAccess::tensor, .alpha = 3, .chains = 2};
     ptx::ModuleBuilder builder({7, 0, device::kMmaFromSm});
     builder.add(mix_kernel({7, 0, device::kMmaFromSm}, shape));
@@ -175,25 +174,25 @@ TEST(MixThroughput, AddsToOneOfTheSumsOfAProduct) {
     const auto first_of = [](const ptx::Operand& vector) {
         return std::get<ptx::Register>(std::get<ptx::VectorRef>(vector.value).elements.front().value);
     };
-    std::map<std::uint32_t, int> products, adds;  // by the register of the sum
+    std::map<std::uint32_t, int> mmas, adds;  // by the register of the accumulator
     for (const auto& instruction : module.kernels.front().body) {
         if (instruction.opcode == ptx::Opcode::mma) {
             const auto sum = first_of(instruction.destinations.front());
             EXPECT_EQ(sum.index, first_of(instruction.sources.back()).index) << "each adds to what the one before left";
-            ++products[sum.index];
+            ++mmas[sum.index];
         } else if (instruction.opcode == ptx::Opcode::add && instruction.type == ptx::Type::f32) {
             ++adds[std::get<ptx::Register>(instruction.destinations.front().value).index];
         }
     }
-    ASSERT_EQ(products.size(), 2U);
+    ASSERT_EQ(mmas.size(), 2U);
     ASSERT_EQ(adds.size(), 2U);
-    for (const auto& [sum, times] : products) {
+    for (const auto& [sum, times] : mmas) {
         EXPECT_EQ(times, shape.groups());
         EXPECT_EQ(adds[sum], shape.groups() * shape.alpha);
     }
 }
 
-TEST(MixThroughput, SurfacesSayWhichMixesTheDeviceDoesNotHave) {
+TEST(MixThroughput, SurfacesWarnOfMixesThatTheDeviceLacks) {
     const auto gpu = simulated("gtx680");
     const auto surface = measure_surface(*gpu,
                                          {.accesses = {MixAccess::tensor, MixAccess::sfu},
@@ -207,7 +206,7 @@ TEST(MixThroughput, SurfacesSayWhichMixesTheDeviceDoesNotHave) {
     EXPECT_EQ(surface.curves.front().shape.access, MixAccess::sfu);
 }
 
-/// Gives memory in pieces of 2 MiB, as drivers do: small allocations out of one, others from its end on.
+/// Allocates memory in pieces of 2 MiB, as drivers do: small allocations share a piece, others come after it.
 class PooledDevice : public testing::ScriptedDevice {
 public:
     explicit PooledDevice(device::Address begin) : small_(begin), next_(begin + kPiece) {}
@@ -225,7 +224,7 @@ private:
     device::Address small_, next_;
 };
 
-TEST(LinkedArray, LeavesAPieceOfMemoryWhoseAddressesAreNoNumbers) {
+TEST(LinkedArray, AvoidsMemoryWhoseAddressesAreNan) {
     for (const device::Address begin : {0x7f1234800000, 0x7f12ff800000, 0x7f127f800000, 0x7f127fe00000}) {
         PooledDevice gpu(begin);
         const auto ring = LinkedArray::ring(gpu, 1);
@@ -234,9 +233,9 @@ TEST(LinkedArray, LeavesAPieceOfMemoryWhoseAddressesAreNoNumbers) {
     }
 }
 
-TEST(LinkedArray, GivesLinesThatWereNotReadForLong) {
+TEST(LinkedArray, ReusesTheLinesThatWereReadLongestAgo) {
     const auto gpu = simulated("gtx980");
-    LinkedArray array(*gpu, 4, 100);  // 4 SMs: 16 chains side by side
+    LinkedArray array(*gpu, 4, 100);  // 4 SMs: 16 adjacent chains
     EXPECT_EQ(array.take(16, 60), 0);
     EXPECT_EQ(array.take(10, 40), 16 * array.distance(60));
     EXPECT_EQ(array.take(1, 100), 16 * (array.distance(60) + array.distance(40)));

@@ -1,4 +1,5 @@
-// Every timed operation computes, on the simulated GPU, what PTX says: one step of its chain with known operands.
+// On the simulated GPU every timed operation computes what the PTX manual says: one step of its chain with known
+// operands.
 #include "machine/json.hpp"
 #include "measure/kernel/compiled_kernel.hpp"
 #include "measure/throughput/chain_code.hpp"
@@ -15,7 +16,7 @@
 namespace gputomo::measure {
 namespace {
 
-/// A GTX 280 that says it has all instructions, or those before the compute capabilities that took some away.
+/// A GTX 280 that claims to have all instructions, or those that later compute capabilities removed.
 std::unique_ptr<sim::SimulatedDevice> device_of(int major, int minor) {
     auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json");
     machine.identity.compute_capability_major.value = major;
@@ -23,7 +24,7 @@ std::unique_ptr<sim::SimulatedDevice> device_of(int major, int minor) {
     return sim::make_device(machine, {.id = "sim:values"});
 }
 
-/// The result of a step from a = the last and b = the older result, as bits.
+/// The result of a step as bits, from a = the last and b = the older result.
 std::uint64_t step(device::Device& device, const TimedOperation& operation) {
     ptx::KernelBuilder k("step", target_of(device));
     const auto operands = k.param(ptx::Type::u64, "operands");
@@ -44,8 +45,8 @@ std::uint64_t step(device::Device& device, const TimedOperation& operation) {
     return buffer.read<std::uint64_t>(2 * values.size())[values.size() + 2];
 }
 
-// Integers: a = 5, b = 3, x = 5, y = 12, p holds. Floating point: a = 1.125, b = 1. Half precision: the bits 5 and 3,
-// which are subnormal.
+// Integers: a = 5, b = 3, x = 5, y = 12, p is true. Floating point: a = 1.125, b = 1. Half precision: the bits 5 and
+// 3, which are subnormal.
 constexpr std::uint64_t kMinusTwo = 0xFFFFFFFE;
 const std::map<std::string_view, std::uint64_t> kIntegers{
     {"add.s32", 8},
@@ -182,13 +183,13 @@ void expect_value(device::Device& device, const TimedOperation& operation) {
     EXPECT_NEAR(value, real->second, (twice ? 1e-15 : 1e-6) * std::abs(real->second)) << operation.name;
 }
 
-TEST(OperationValues, AreWhatPtxSays) {
+TEST(OperationValues, MatchThePtxManual) {
     const auto device = device_of(9, 0), before_lop3 = device_of(3, 5);
     for (const auto& operation : all_operations())
         expect_value(operation.until_sm < 90 ? *before_lop3 : *device, operation);
 }
 
-TEST(OperationValues, ChainsReadAndWriteByTurns) {
+TEST(OperationValues, ChainsAlternateTheirRegisters) {
     const auto device = device_of(9, 0);
     const auto& add = all_operations()[0];
     ptx::KernelBuilder k("two", target_of(*device));

@@ -15,11 +15,11 @@ using testing::ScriptedDevice;
 
 constexpr std::uint32_t kAverageOverhead = 46;
 constexpr std::uint32_t kRecordOverhead = 19;
-constexpr std::uint32_t kStartToStart = 83;  ///< from the start of a load to the next one's, without its latency
-constexpr std::uint32_t kTurnOverhead = 7;   ///< of the averaging loops
+constexpr std::uint32_t kStartToStart = 83;      ///< from the start of a load to the next one's, without its latency
+constexpr std::uint32_t kIterationOverhead = 7;  ///< of the averaging loops
 
-/// Loads take 30 cycles, those of an address that 24 divides 300, and a turn of an averaging loop some more; the
-/// kernels do what the PTX does.
+/// Loads take 30 cycles, or 300 if 24 divides the address, and an iteration of an averaging loop takes some more. The
+/// kernels do what their PTX does.
 class ChaseDevice : public ScriptedDevice {
 public:
     explicit ChaseDevice(std::uint32_t unroll = 8, bool start_to_start = false) : start_to_start_(start_to_start) {
@@ -36,23 +36,23 @@ public:
         script("fine_chase", [this](ScriptedDevice& d, const device::Launch& launch) { chase(d, launch, 1, true); });
     }
     std::uint32_t sm_of_lone_block = 0;
-    std::uint32_t wrong_by = 0;  ///< of the sum of where the loads went
+    std::uint32_t wrong_by = 0;  ///< added to the checksum of the returned addresses
 
 private:
     bool start_to_start_;
-    void chase(ScriptedDevice& d, const device::Launch& launch, std::uint32_t loads_a_turn, bool fine) const {
+    void chase(ScriptedDevice& d, const device::Launch& launch, std::uint32_t loads_per_iteration, bool fine) const {
         ArgumentReader arguments(launch.arguments);
         auto p = arguments.next<device::Address>();
         const auto warm = arguments.next<std::uint32_t>();
-        const auto turns = arguments.next<std::uint32_t>();
+        const auto iterations = arguments.next<std::uint32_t>();
         const auto wanted = arguments.next<std::uint32_t>();
         const auto results = arguments.next<device::Address>();
         if (wanted != kAnySm && wanted >= launch.grid.x / 8) return;  // too small a grid reaches only the first SMs
         d.store(results, std::uint32_t{1});
         for (std::uint32_t i = 0; i < warm; ++i) p = d.load<device::Address>(p);
         std::uint32_t start = 0xffff'fff0, before = 0, sum = 0;  // the clock wraps within a reading
-        std::uint32_t cycles = kAverageOverhead + turns * kTurnOverhead;
-        for (std::uint32_t i = 0; i < turns * loads_a_turn; ++i) {
+        std::uint32_t cycles = kAverageOverhead + iterations * kIterationOverhead;
+        for (std::uint32_t i = 0; i < iterations * loads_per_iteration; ++i) {
             const std::uint32_t latency = p % 24 == 0 ? 300 : 30;
             p = d.load<device::Address>(p);
             cycles += latency;
@@ -70,7 +70,7 @@ private:
     }
 };
 
-/// 100 elements, 8 bytes apart, of which some are slow.
+/// 100 elements, 8 bytes apart; every third one is slow.
 std::vector<device::Address> elements(device::Address base) {
     std::vector<device::Address> order;
     for (int i = 0; i < 100; ++i) order.push_back(base + static_cast<device::Address>(8 * i));
@@ -83,7 +83,7 @@ double mean(const std::vector<double>& values) {
     return sum / static_cast<double>(values.size());
 }
 
-TEST(PointerChaseTest, CalibrationFindsWhatClockReadsAndRecordsCost) {
+TEST(PointerChase, CalibrationMeasuresTheOverheadOfClockReadsAndRecords) {
     ChaseDevice device;
     PointerChase chase(device, {});
     const device::Buffer memory(device, Bytes{8});
@@ -93,7 +93,7 @@ TEST(PointerChaseTest, CalibrationFindsWhatClockReadsAndRecordsCost) {
     EXPECT_EQ(chase.record_overhead(), kRecordOverhead);
 }
 
-TEST(PointerChaseTest, AveragedAndFineGrainedLatencyAgreeForEveryUnrollFactor) {
+TEST(PointerChase, AveragedAndFineGrainedLatencyAgreeForEveryUnrollFactor) {
     for (const int unroll : {1, 4, 16}) {
         ChaseDevice device(static_cast<std::uint32_t>(unroll));
         PointerChase chase(device, {.unroll = unroll});
@@ -109,7 +109,7 @@ TEST(PointerChaseTest, AveragedAndFineGrainedLatencyAgreeForEveryUnrollFactor) {
     }
 }
 
-TEST(PointerChaseTest, ReadingsFromStartToStartAreFreeOfTheRecordsCost) {
+TEST(PointerChase, StartToStartReadingsExcludeTheRecordingOverhead) {
     ChaseDevice device(8, true);
     PointerChase chase(device, {.start_to_start = true});
     const device::Buffer memory(device, Bytes{4096});
@@ -121,7 +121,7 @@ TEST(PointerChaseTest, ReadingsFromStartToStartAreFreeOfTheRecordsCost) {
     EXPECT_NEAR(mean(chase.latencies(run)), chase.average(run).value(), 1e-9);
 }
 
-TEST(PointerChaseTest, TracesLongerThanTheRecordsContinueOverLaunches) {
+TEST(PointerChase, LongTracesContinueOverSeveralLaunches) {
     ChaseDevice device;
     PointerChase chase(device, {.records = 64});
     const device::Buffer memory(device, Bytes{4096});
@@ -135,7 +135,7 @@ TEST(PointerChaseTest, TracesLongerThanTheRecordsContinueOverLaunches) {
         EXPECT_EQ(loads[i], kRecordOverhead + (order[(7 + i) % 100] % 24 == 0 ? 300U : 30U));
 }
 
-TEST(PointerChaseTest, LoadsThatLeaveTheirListAreNoReading) {
+TEST(PointerChase, ThrowsWhenTheLoadsLeaveTheirCycle) {
     ChaseDevice device;
     PointerChase chase(device, {.records = 64});
     const device::Buffer memory(device, Bytes{4096});
@@ -146,7 +146,7 @@ TEST(PointerChaseTest, LoadsThatLeaveTheirListAreNoReading) {
     EXPECT_THROW(static_cast<void>(chase.latencies_of_cycle(order, 7, 250, 0)), DeviceError);
 }
 
-TEST(PointerChaseTest, LargerGridsAreTriedUntilABlockComesToTheWantedSm) {
+TEST(PointerChase, TriesLargerGridsUntilABlockReachesTheWantedSm) {
     ChaseDevice device;
     PointerChase chase(device, {});
     const device::Buffer memory(device, Bytes{8});
@@ -157,7 +157,7 @@ TEST(PointerChaseTest, LargerGridsAreTriedUntilABlockComesToTheWantedSm) {
     EXPECT_FALSE(chase.average({.start = memory.address(), .loads = 24, .sm = 99}).has_value());
 }
 
-TEST(PointerChaseTest, LoadsThatDoNotFillTheUnrolledLoopAreRefused) {
+TEST(PointerChase, RefusesLoadsThatDoNotFillTheUnrolledLoop) {
     ChaseDevice device;
     PointerChase chase(device, {.unroll = 8});
     EXPECT_THROW((void)chase.average({.start = 0, .loads = 8}), std::logic_error);

@@ -1,4 +1,4 @@
-// Who shares a cache, found on simulated GPUs whose caches keep what has been used, or belong to a scheduler.
+// Which SMs or schedulers share a cache, on simulated GPUs with SLRU and LRU caches and with caches of a scheduler.
 #include "machine/json.hpp"
 #include "measure/chase/interference_chase.hpp"
 #include "measure/code_fetch/instruction_chase.hpp"
@@ -24,43 +24,44 @@ void set(Leaf& leaf, Value value) {
     leaf.knowledge = machine::Knowledge::known;
 }
 
-/// Both arrays fit a GTX 560 Ti's L1 alone, but not together: three lines of each for a set of four ways.
-std::optional<InterferenceChase::Cycles> compete(std::string_view policy, InterferenceChase::Setup walk) {
+/// Each array fits a GTX 560 Ti's L1 alone, but not both together: three lines of each fall into a set of four ways.
+std::optional<InterferenceChase::Cycles> chase_together(std::string_view policy, InterferenceChase::Setup setup) {
     auto machine = shipped("gtx560ti");
     set(machine.caches.at("l1").policy, std::string(policy));
     machine.caches.at("l1").way_odds = {};
     const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
     const device::Buffer memory(*gpu, Bytes{1 << 20});
-    InterferenceChase competition(*gpu, LoadHint::all);
+    InterferenceChase chase(*gpu, LoadHint::all);
     std::vector<device::Address> own, rivals;
     for (std::uint64_t offset = 0; offset < 12288; offset += 128)
         own.push_back(memory.address() + offset), rivals.push_back(memory.address() + 16384 + offset);
-    competition.set_arrays(own, rivals);
-    return competition.cycles(walk);
+    chase.set_arrays(own, rivals);
+    return chase.cycles(setup);
 }
 
-TEST(Scopes, ACacheThatKeepsWhatWasUsedLeavesASecondBlockNothing) {
-    const auto alone = compete("slru", {}), rival_alone = compete("slru", {.passes = 3, .own = false}),
-               both = compete("slru", {.passes = 3}), elsewhere = compete("slru", {.rival = 5, .passes = 3});
+TEST(Scopes, AnSlruCacheProtectsUsedLinesFromASecondBlock) {
+    const auto alone = chase_together("slru", {}), rival_alone = chase_together("slru", {.passes = 3, .own = false}),
+               both = chase_together("slru", {.passes = 3}),
+               elsewhere = chase_together("slru", {.rival = 5, .passes = 3});
     ASSERT_TRUE(alone && rival_alone && both && elsewhere);
     EXPECT_DOUBLE_EQ(rival_alone->rival, alone->own);
     EXPECT_DOUBLE_EQ(elsewhere->own, alone->own);
     EXPECT_DOUBLE_EQ(elsewhere->rival, alone->own);
-    const auto memory = compete("slru", {.passes = 1})->rival;  // its first lap
+    const auto memory = chase_together("slru", {.passes = 1})->rival;  // in its first pass
     EXPECT_NEAR(both->own, alone->own + (memory - alone->own) / 3, 0.1 * memory)
         << "of three lines two are kept for ever";
     EXPECT_DOUBLE_EQ(both->rival, memory);
 }
 
-TEST(Scopes, ACacheByAgeLosesAllToASecondBlock) {
-    const auto alone = compete("lru", {}), both = compete("lru", {.passes = 1});
+TEST(Scopes, AnLruCacheLosesAllLinesToASecondBlock) {
+    const auto alone = chase_together("lru", {}), both = chase_together("lru", {.passes = 1});
     ASSERT_TRUE(alone && both);
     EXPECT_DOUBLE_EQ(both->own, both->rival);
     EXPECT_GT(both->own, 2 * alone->own);
 }
 
-/// Of as many warps of another block on SM 0 as it has schedulers, those whose code pushes out that of the first
-/// block's first warp.
+/// Another block on SM 0 has as many warps as the SM has schedulers. Counts those whose code evicts the code of the
+/// first block's first warp.
 struct Taking {
     int warps = 0, of_its_scheduler = 0;
 };
@@ -85,7 +86,7 @@ Taking warps_that_take(const std::string& scope, std::uint32_t schedulers) {
     return taking;
 }
 
-TEST(Scopes, AnInstructionCacheOfASchedulerIsToldFromOneOfTheSm) {
+TEST(Scopes, DistinguishesInstructionCachesOfASchedulerAndOfAnSm) {
     for (const std::uint32_t schedulers : {2, 4}) {
         const auto taking = warps_that_take("scheduler", schedulers);
         EXPECT_EQ(taking.warps, 1);

@@ -1,5 +1,5 @@
-// A device whose memory is the host's and whose kernels are C++ functions: to test how experiments drive a device and
-// what they make of its answers.
+// A device whose memory is the host's and whose kernels are C++ functions, to test how instruments drive a device and
+// what they conclude from its answers.
 #pragma once
 
 #include "device/device.hpp"
@@ -14,7 +14,7 @@
 
 namespace gputomo::measure::testing {
 
-/// Arguments of a launch, read back in the order they were added.
+/// Reads the arguments of a launch in the order in which they were added.
 class ArgumentReader {
 public:
     explicit ArgumentReader(const device::Arguments& arguments) : arguments_(arguments) {}
@@ -33,9 +33,9 @@ private:
 class ScriptedDevice : public device::Device {
 public:
     using Body = std::function<void(ScriptedDevice&, const device::Launch&)>;
-    /// What runs for a kernel of this name (`prefix` of it).
+    /// Sets what runs for kernels whose name begins with `prefix`.
     void script(std::string prefix, Body body) { bodies_[std::move(prefix)] = std::move(body); }
-    /// The cubin that load() has for a kernel.
+    /// Sets the cubin that load() has for a kernel.
     void compile(std::string kernel, std::vector<std::byte> cubin) { cubins_[std::move(kernel)] = {std::move(cubin)}; }
     std::map<device::Attribute, std::int64_t> attributes{{device::Attribute::multiprocessor_count, 4}};
     int launches = 0;

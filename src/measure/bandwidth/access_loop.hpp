@@ -52,9 +52,9 @@ public:
     /// other accesses.
     AccessLoop(device::Device& device, AccessForm form, const std::function<std::uint32_t(int)>& offset_of);
 
-    /// Cycles in which each warp of a block makes `iterations` iterations, the mean over blocks. nullopt if two blocks
-    /// ran on one SM or a block does not fit. `other`: the area of every second access of a mixed form, at the same
-    /// offsets.
+    /// Cycles in which each warp of a block makes `iterations` iterations: the mean over blocks. The result is nullopt
+    /// if two blocks ran on one SM or a block does not fit. `other`: the area of every second access of a mixed form,
+    /// at the same offsets.
     std::optional<double> cycles(AccessShape shape, int iterations, AccessArea& area,
                                  const AccessArea* other = nullptr);
     /// Cycles of one iteration: the difference of a launch of `iterations` and one of twice as many. The fastest of at

@@ -16,7 +16,7 @@ constexpr std::int64_t kMostShared = 48 * 1024;
 constexpr std::int64_t kSharedLeftFree = 1024;
 /// Most loads that a launch replays before it records, where launches empty a cache. A launch replays what the first
 /// launch walked, and at least two passes. No L1 so far holds more than 32,768 words of 8 bytes.
-constexpr std::uint32_t kMostRewalk = 32768;
+constexpr std::uint32_t kMostReplayed = 32768;
 /// Elements of the calibration ring: few enough lines for any cache.
 constexpr std::uint32_t kRing = 16;
 /// If loads are slower by more than these cycles than when warm, their data had left the cache.
@@ -50,10 +50,10 @@ ChaseArray::ChaseArray(const Run& run, ArrayPlace place, LoadHint hint)
     for (std::uint64_t i = 0; i < kRing; ++i) ring.push_back(place_.base + i * place_.ring_stride);
     chase_.write_cycle(ring);
     chase_.calibrate(ring.front(), kRing);
-    find_out_whether_launches_empty_caches(ring);
+    detect_emptied_caches(ring);
 }
 
-void ChaseArray::find_out_whether_launches_empty_caches(const std::vector<device::Address>& ring) {
+void ChaseArray::detect_emptied_caches(const std::vector<device::Address>& ring) {
     const auto warm = chase_.latencies_of_cycle(ring, 4 * kRing, kRing, 0);
     const auto next = chase_.latencies_of_cycle(ring, 0, kRing, 0);
     launches_empty_caches_ = summarise(next).value > summarise(warm).value + kEmptied;
@@ -86,12 +86,12 @@ std::vector<device::Address> ChaseArray::place_elements(const std::vector<std::u
     return order;
 }
 
-std::uint32_t ChaseArray::rewalk_for(std::size_t elements, std::uint64_t warm) const {
+std::uint32_t ChaseArray::replayed_for(std::size_t elements, std::uint64_t warm) const {
     // Storing the records of the previous launch may have pushed some of the array out of a cache. One pass brings it
     // back.
-    if (!launches_empty_caches_) return elements <= kMostRewalk ? static_cast<std::uint32_t>(elements) : 0;
+    if (!launches_empty_caches_) return elements <= kMostReplayed ? static_cast<std::uint32_t>(elements) : 0;
     return static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(warm, std::min<std::uint64_t>(2 * elements, kMostRewalk), kMostRewalk));
+        std::clamp<std::uint64_t>(warm, std::min<std::uint64_t>(2 * elements, kMostReplayed), kMostReplayed));
 }
 
 deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
@@ -99,7 +99,7 @@ deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
     const auto order = write(request.offsets);
     return {chase_.latencies_of_cycle(order, std::uint64_t{request.warm_passes} * order.size(),
                                       std::uint64_t{request.recorded_passes} * order.size(),
-                                      rewalk_for(order.size(), std::uint64_t{request.warm_passes} * order.size())),
+                                      replayed_for(order.size(), std::uint64_t{request.warm_passes} * order.size())),
             chase_.loads_a_launch()};
 }
 
@@ -112,13 +112,13 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
     const std::uint64_t granularity = chase_.average_granularity();
     const std::uint64_t timed = (loads + granularity - 1) / granularity * granularity;
     // No run starts where an earlier run left its traces in a cache.
-    const auto walk_start = [&](int walk) {
+    const auto run_start = [&](int walk) {
         return order[(first + static_cast<std::uint64_t>(walk) * (warm + timed)) % order.size()];
     };
     std::vector<double> means;
     for (int i = 0; i < kRuns; ++i) {
-        const auto mean = chase_.average({.start = walk_start(2 * i),
-                                          .start_again = walk_start(2 * i + 1),
+        const auto mean = chase_.average({.start = run_start(2 * i),
+                                          .start_again = run_start(2 * i + 1),
                                           .warm = static_cast<std::uint32_t>(warm),
                                           .loads = static_cast<std::uint32_t>(timed),
                                           .sm = sm});
@@ -132,7 +132,9 @@ std::optional<double> ChaseArray::disturbed_mean(std::vector<device::Address> or
                                                  std::uint64_t warm, std::uint64_t loads,
                                                  std::optional<std::uint32_t> sm) {
     std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first % order.size()), order.end());
-    const auto walk = [&] { return chase_.latencies_of_cycle(order, warm, loads, rewalk_for(order.size(), warm), sm); };
+    const auto walk = [&] {
+        return chase_.latencies_of_cycle(order, warm, loads, replayed_for(order.size(), warm), sm);
+    };
     const auto settled = settled_latency(walk, run_.clock_step);
     return settled ? std::optional(settled->mean) : std::nullopt;
 }
@@ -141,7 +143,7 @@ std::vector<double> ChaseArray::latencies(const std::vector<std::uint64_t>& offs
                                           std::uint64_t loads, std::optional<std::uint32_t> sm) {
     run_.progress(fraction_, what_);
     const auto order = write(offsets);
-    return chase_.latencies_of_cycle(order, warm, loads, rewalk_for(order.size(), warm), sm);
+    return chase_.latencies_of_cycle(order, warm, loads, replayed_for(order.size(), warm), sm);
 }
 
 std::vector<device::Address> ChaseArray::write(const std::vector<std::uint64_t>& offsets) {
@@ -160,7 +162,7 @@ std::vector<double> ChaseArray::on_sm(const std::vector<device::Address>& writte
         return chase_.latencies_of_cycle(std::span(written).subspan(begin), warm, loads, 0, sm);
     auto order = written;
     std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(begin));
-    return chase_.latencies_of_cycle(order, warm, loads, rewalk_for(order.size(), warm), sm);
+    return chase_.latencies_of_cycle(order, warm, loads, replayed_for(order.size(), warm), sm);
 }
 
 }  // namespace gputomo::measure

@@ -11,8 +11,8 @@ namespace gputomo::measure {
 struct ArrayPlace {
     device::Address base = 0;
     /// Displaces each element within its page by a multiple of this many bytes, modulo the page. Elements that are a
-    /// page apart then lie in different lines, so that caches hold them, and each visit of a page gets a word of its
-    /// own. 0: elements lie where deduction puts them.
+    /// page apart then lie in different lines, so that caches hold them. Each visit of a page gets a word of its own.
+    /// With 0 elements lie where deduction puts them.
     std::uint64_t spread = 0;
     std::uint64_t page = 1;
     bool by_page = true;   ///< the displacement depends on the page number; if false, it is the same for every page
@@ -56,11 +56,11 @@ private:
     std::vector<device::Address> place_elements(const std::vector<std::uint64_t>& offsets) const;
     /// Number of loads that a later launch repeats before it records, for an array of `elements` whose first launch
     /// made `warm` loads.
-    [[nodiscard]] std::uint32_t rewalk_for(std::size_t elements, std::uint64_t warm) const;
+    [[nodiscard]] std::uint32_t replayed_for(std::size_t elements, std::uint64_t warm) const;
     /// As mean(), but from the latencies of single loads, without outliers.
     std::optional<double> disturbed_mean(std::vector<device::Address> order, std::uint64_t first, std::uint64_t warm,
                                          std::uint64_t loads, std::optional<std::uint32_t> sm);
-    void find_out_whether_launches_empty_caches(const std::vector<device::Address>& ring);
+    void detect_emptied_caches(const std::vector<device::Address>& ring);
 
     Run run_;
     ArrayPlace place_;

@@ -19,8 +19,8 @@ public:
 
     /// Writes both arrays as cycles. They must not share a word.
     void set_arrays(std::span<const device::Address> own, std::span<const device::Address> rivals);
-    /// Who runs: the block on SM `sm` chases through the own array (if `own`), and between its passes the block on SM
-    /// `rival` makes `passes` passes through the rival's array. With `passes` = 0 the rival only waits.
+    /// The block on SM `sm` warms its own array and later times a pass through it, if `own`. In between the block on
+    /// SM `rival` makes `passes` passes through the rival's array. With `passes` = 0 the rival only waits.
     struct Setup {
         std::uint32_t sm = 0, rival = 0;
         std::uint32_t passes = 0;

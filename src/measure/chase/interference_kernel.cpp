@@ -37,8 +37,8 @@ void append_timed_pass(ptx::KernelBuilder& k, ChaseFollower& follower, Reg itera
 ptx::KernelBuilder interference_kernel(ptx::Target target, LoadHint hint) {
     ptx::KernelBuilder k(fmt::format("competition_{}", short_name_of(hint)), target);
     const Reg own_start = k.param(Type::u64, "own_start"), rival_start = k.param(Type::u64, "rival_start");
-    const Reg own_turns = k.param(Type::u32, "own_turns"), rival_turns = k.param(Type::u32, "rival_turns"),
-              rival_laps = k.param(Type::u32, "rival_laps");
+    const Reg own_iterations = k.param(Type::u32, "own_turns"), rival_iterations = k.param(Type::u32, "rival_turns"),
+              rival_passes = k.param(Type::u32, "rival_laps");
     const Reg sm = k.param(Type::u32, "sm"), rival_sm = k.param(Type::u32, "rival_sm");
     const Reg results = k.param(Type::u64, "results");
     if (hint == LoadHint::constant) static_cast<void>(k.array(constant_array()));
@@ -80,7 +80,7 @@ ptx::KernelBuilder interference_kernel(ptx::Target target, LoadHint hint) {
             enter(1);
             wait_for(2);
         });
-        append_timed_pass(k, own, own_turns, Mem{results, offsetof(InterferenceResults, begin)},
+        append_timed_pass(k, own, own_iterations, Mem{results, offsetof(InterferenceResults, begin)},
                           Mem{results, offsetof(InterferenceResults, end)});
     });
     own.store(Mem{results, sizeof(InterferenceResults)});
@@ -92,8 +92,8 @@ ptx::KernelBuilder interference_kernel(ptx::Target target, LoadHint hint) {
     claim(rival_sm, offsetof(InterferenceResults, rival_claim), leave);
     ChaseFollower other(k, hint, rival_start, texture);
     wait_for(1);
-    k.loop(rival_laps, [&] {
-        append_timed_pass(k, other, rival_turns, Mem{results, offsetof(InterferenceResults, rival_begin)},
+    k.loop(rival_passes, [&] {
+        append_timed_pass(k, other, rival_iterations, Mem{results, offsetof(InterferenceResults, rival_begin)},
                           Mem{results, offsetof(InterferenceResults, rival_end)});
     });
     other.store(Mem{results, sizeof(InterferenceResults) + 8});

@@ -109,21 +109,21 @@ LatencySamples::LatencySamples(device::Device& device, LinkedArray& array)
       kernel_(device, latency_samples_kernel(target_of(device)), {LoopedCode{{"LDG", 8}, kSampledOf}}),
       sms_(sms_of(device)),
       records_(device, Bytes{sms_ * max_warps_of(device) * static_cast<std::int64_t>(sizeof(WarpRecord))}),
-      samples_(device, Bytes{sms_ * kTurns * static_cast<std::int64_t>(sizeof(Sample))}) {}
+      samples_(device, Bytes{sms_ * kSamples * static_cast<std::int64_t>(sizeof(Sample))}) {}
 
 std::optional<double> LatencySamples::launch(int warps, std::map<std::int64_t, std::int64_t>& histogram) {
     const auto blocks = blocks_for(device_, warps, kernel_.properties().max_threads_per_block);
     if (!blocks) return std::nullopt;
-    const std::int64_t grid = sms_ * blocks->per_sm, all = grid * blocks->warps, steps = kTurns * kSampledOf;
+    const std::int64_t grid = sms_ * blocks->per_sm, all = grid * blocks->warps, steps = kSamples * kSampledOf;
     const std::int64_t first_line = array_.take(all, kLines);
     device::Arguments arguments;
     array_.add_to(arguments, first_line, kLines);
-    arguments.add(static_cast<std::uint32_t>(kTurns))
+    arguments.add(static_cast<std::uint32_t>(kSamples))
         .add(static_cast<std::uint32_t>(sms_))
         .add(records_.address())
         .add(samples_.address());
     const Bytes shared{std::max<std::int64_t>(shared_for(device_, blocks->per_sm).count(),
-                                              kTurns * static_cast<std::int64_t>(sizeof(Sample)))};
+                                              kSamples * static_cast<std::int64_t>(sizeof(Sample)))};
     kernel_.launch({static_cast<std::uint32_t>(grid)}, {static_cast<std::uint32_t>(blocks->warps * kWarp)}, arguments,
                    shared);
 
@@ -140,10 +140,10 @@ std::optional<double> LatencySamples::launch(int warps, std::map<std::int64_t, s
     }
     if (std::ranges::any_of(warps_of, [&](const auto& entry) { return entry.second != warps; })) return std::nullopt;
 
-    const auto samples = samples_.read<Sample>(static_cast<std::size_t>(sms_ * kTurns));
+    const auto samples = samples_.read<Sample>(static_cast<std::size_t>(sms_ * kSamples));
     for (std::int64_t sm = 0; sm < sms_; ++sm) {
-        for (std::int64_t turn = kTurns / 4; turn < 3 * kTurns / 4; ++turn) {
-            const Sample& sample = samples[static_cast<std::size_t>(sm * kTurns + turn)];
+        for (std::int64_t turn = kSamples / 4; turn < 3 * kSamples / 4; ++turn) {
+            const Sample& sample = samples[static_cast<std::size_t>(sm * kSamples + turn)];
             ++histogram[static_cast<std::int64_t>(cycles_between(sample.start, sample.end) -
                                                   cycles_between(sample.before, sample.start))];
         }

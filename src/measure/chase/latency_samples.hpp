@@ -11,10 +11,10 @@
 
 namespace gputomo::measure {
 
-/// All warps follow chains of pointers, so each load waits for the one before. As many blocks as there are SMs are
-/// samplers. The first warp of a sampler times one load in kSampledOf, keeps the times in shared memory and writes
-/// them out at its end. Arguments: those of line_parameters(), iterations (u32), samplers (u32, blocks), records
-/// (u64), samples (u64).
+/// All warps follow chains of pointers, so each load waits for the one before. There are as many sampler blocks as
+/// SMs. The first warp of a sampler times one load in kSampledOf, keeps the times in shared memory and writes them out
+/// at its end. Arguments: those of line_parameters(), iterations (u32), samplers (u32, blocks), records (u64), samples
+/// (u64).
 [[nodiscard]] ptx::KernelBuilder latency_samples_kernel(ptx::Target target);
 
 class LatencySamples {
@@ -32,9 +32,9 @@ public:
     /// launches.
     static constexpr int kSampledOf = 8;
     /// Samples of a warp; each loop iteration takes one.
-    static constexpr std::int64_t kTurns = 127;
+    static constexpr std::int64_t kSamples = 127;
     /// Lines that a warp reads.
-    static constexpr std::int64_t kLines = (kTurns + 1) * kSampledOf;
+    static constexpr std::int64_t kLines = (kSamples + 1) * kSampledOf;
 
 private:
     device::Device& device_;

@@ -63,7 +63,7 @@ LinkWriter::LinkWriter(device::Device& device)
     : device_(device), kernel_(device, link_writer_kernel(target_of(device))) {}
 
 void LinkWriter::write(std::span<const device::Address> order, device::Address texels) {
-    if (order.empty()) throw std::logic_error("write_cycle: a cycle has at least one element");
+    if (order.empty()) throw std::logic_error("write_cycle: expected at least one element");
     std::vector<device::Address> closed(order.begin(), order.end());
     closed.push_back(order.front());
     device::Buffer list(device_, Bytes{static_cast<std::int64_t>(closed.size() * sizeof(device::Address))});

@@ -95,7 +95,7 @@ bool PointerChase::launch(CompiledKernel& kernel, const ChaseRun& run, std::uint
 
 std::optional<double> PointerChase::cycles_of(CompiledKernel& kernel, const ChaseRun& run, std::uint32_t unroll) {
     if (run.loads % unroll != 0)
-        throw std::logic_error("PointerChase: the loads must be a multiple of the unroll factor");
+        throw std::logic_error("PointerChase: expected a number of loads that is a multiple of the unroll factor");
     if (!launch(kernel, run, run.loads / unroll)) return std::nullopt;
     const auto header = results_.read<Header>(1).front();
     return static_cast<double>(header.end - header.begin);
@@ -159,20 +159,20 @@ PointerChase::Recorded PointerChase::record_cycle(std::span<const device::Addres
     for (std::uint32_t i = 0; i < loads; ++i)
         sum += static_cast<std::uint32_t>(link_to(order[(at + i + 1) % order.size()]));
     if (recorded.sum != sum)
-        throw DeviceError(
-            fmt::format("{}: loads {} to {} of a list returned addresses whose sum is not that of its next elements",
-                        fine_.name(), at, at + loads - 1));
+        throw DeviceError(fmt::format(
+            "{}: loads {} to {} left their list: the sum of the returned addresses is not that of its next elements",
+            fine_.name(), at, at + loads - 1));
     return recorded;
 }
 
 std::vector<double> PointerChase::latencies_of_cycle(std::span<const device::Address> order, std::uint64_t warm,
-                                                     std::uint64_t loads, std::uint32_t rewalk,
+                                                     std::uint64_t loads, std::uint32_t replayed,
                                                      std::optional<std::uint32_t> sm) {
     std::vector<double> latencies;
     latencies.reserve(loads);
     while (latencies.size() < loads) {
         const std::uint64_t at = warm + latencies.size();
-        const std::uint64_t back = latencies.empty() ? warm : std::min<std::uint64_t>(at, rewalk);
+        const std::uint64_t back = latencies.empty() ? warm : std::min<std::uint64_t>(at, replayed);
         const ChaseRun part{
             .start = order[(at - back) % order.size()],
             .warm = static_cast<std::uint32_t>(back),

@@ -33,17 +33,17 @@ struct ChaseRun {
 };
 
 /// Chases pointers with one thread in two ways that must agree. average() times many loads together, fine() times each
-/// load (Mei 2014, Listing 4). That listing also records where each load went; here a checksum verifies it.
-/// calibrate() measures the overhead of clock reads, records and loop control, which latencies() and average()
-/// subtract.
+/// load (Mei 2014, Listing 4). The listing also records where each load went; here a checksum verifies it. The
+/// overhead of clock reads, records and loop control, which calibrate() measures, is subtracted by latencies() and
+/// average().
 class PointerChase {
 public:
     struct Shape {
         LoadHint hint = LoadHint::all;
         /// loads in an iteration of average()'s shorter loop; the longer loop has kLonger times as many
         int unroll = 8;
-        /// Loads that one launch of fine() records. 7 KiB of records and the 1 KiB that the system takes are the
-        /// smallest shared-memory carve-out of current GPUs, so the L1 keeps nearly all of its memory.
+        /// Number of loads that one launch of fine() records: 7 KiB. Together with the 1 KiB that the system takes
+        /// they fill the smallest shared-memory carve-out of current GPUs, so the L1 keeps nearly all of its memory.
         std::uint32_t records = 3584;
         /// For clocks that step in several cycles: a reading goes from one load's start to the next one's. What a step
         /// adds to one reading it takes from its neighbour, so the mean of many readings is free of steps.
@@ -68,15 +68,15 @@ public:
         return static_cast<std::uint32_t>(kLonger * shape_.unroll);
     }
     /// Cycles of each load, recording overhead included. If one launch cannot record all loads, each further launch
-    /// repeats the loads from the start on, so that caches that a launch empties are in the same state.
+    /// repeats the loads from the start on. Caches that a launch empties are then in the same state.
     [[nodiscard]] std::vector<std::uint16_t> fine(const ChaseRun& run);
     /// As fine(), with the recording overhead subtracted from each reading.
     [[nodiscard]] std::vector<double> latencies(const ChaseRun& run);
     /// Latencies in cycles of `loads` loads of the written cycle `order`, after `warm` untimed ones. A later launch
-    /// repeats at most `rewalk` loads before it records: as many as bring back what a launch empties, or 0 if caches
+    /// repeats at most `replayed` loads before it records: as many as bring back what a launch empties, or 0 if caches
     /// outlive a launch. Throws DeviceError if the chase left the cycle.
     [[nodiscard]] std::vector<double> latencies_of_cycle(std::span<const device::Address> order, std::uint64_t warm,
-                                                         std::uint64_t loads, std::uint32_t rewalk,
+                                                         std::uint64_t loads, std::uint32_t replayed,
                                                          std::optional<std::uint32_t> sm = std::nullopt);
 
     /// Measures both overheads on a small cycle of `elements` elements, which must fit any cache. They should lie in

@@ -20,10 +20,10 @@ constexpr std::uint32_t kCalibrationWarm = 16;
 constexpr int kCalibrationRuns = 3;
 /// Largest difference between runs, in cycles per load, at which single runs are trusted. Beyond it single loads are
 /// compared with pairs of loads, so that outliers can be left out.
-constexpr double kQuiet = 0.5;
+constexpr double kQuietCycles = 0.5;
 /// Uncertainty in cycles that the recording overhead must reach. Ranges over SMs are rounded to whole cycles, and an
 /// error of the overhead shifts all of them.
-constexpr double kSure = 0.06;
+constexpr double kRequiredUncertainty = 0.06;
 /// Runs until the overhead is used however uncertain it is, and runs between two checks. They bound the time of
 /// calibration.
 constexpr int kMostDisturbedRuns = 512, kRunsAtOnce = 16;
@@ -84,23 +84,23 @@ void PointerChase::calibrate(device::Address start, std::uint32_t elements) {
                        .loads = std::max(1U, kCalibrationLoads / granularity) * granularity};
     const Totals totals = calibration_totals(run);
     average_overhead_ = 2 * totals.once - totals.twice;
-    disturbed_ = totals.spread > kQuiet;
+    disturbed_ = totals.spread > kQuietCycles;
     if (disturbed_) {
         record_overhead_ = disturbed_record_overhead({.start = start, .warm = kDisturbedWarm * elements}, elements);
         return;
     }
     // The first pass is dropped: its records contain the instruction fetches of the first loop iteration.
     const std::uint32_t passes = std::min(kCalibrationLoads, loads_a_launch() - elements) / elements;
-    std::vector<double> lap_means;
+    std::vector<double> pass_means;
     const auto cycles = record({.start = start, .warm = run.warm, .loads = (passes + 1) * elements}, fine_).cycles;
     for (std::uint32_t pass = 1; pass <= passes && !cycles.empty(); ++pass) {
         double sum = 0;
         for (std::uint32_t j = 0; j < elements; ++j) sum += cycles[pass * elements + j];
-        lap_means.push_back(sum / elements);
+        pass_means.push_back(sum / elements);
     }
-    const double reading = shape_.start_to_start ? std::accumulate(lap_means.begin(), lap_means.end(), 0.0) /
-                                                       static_cast<double>(lap_means.size())
-                                                 : summarise(lap_means).value;
+    const double reading = shape_.start_to_start ? std::accumulate(pass_means.begin(), pass_means.end(), 0.0) /
+                                                       static_cast<double>(pass_means.size())
+                                                 : summarise(pass_means).value;
     record_overhead_ = reading - (totals.twice - totals.once) / run.loads;
 }
 
@@ -133,7 +133,7 @@ double PointerChase::disturbed_record_overhead(ChaseRun run, std::uint32_t eleme
         add_records(twice, kLoadsOfPair, pairs);
         if (runs % kRunsAtOnce != 0) continue;
         single = mean_of(singles), pair = mean_of(pairs);
-        if (std::hypot(2 * single.uncertainty, pair.uncertainty) < kSure) break;
+        if (std::hypot(2 * single.uncertainty, pair.uncertainty) < kRequiredUncertainty) break;
     }
     // Jitter can only add to the smallest reading. It does not add twice as much to two loads as to one. Clock steps,
     // too, can make the smallest reading the most frequent one.

@@ -89,7 +89,7 @@ public:
         k_("add.u32", sum_, sum_, low_);
         k_("add.u32", at_, at_, kRecordBytes);
     }
-    /// The same, under a condition.
+    /// As above, if `when` holds.
     void go_on(Reg when) {
         k_.when(when)("add.u32", sum_, sum_, low_);
         k_.when(when)("add.u32", at_, at_, kRecordBytes);

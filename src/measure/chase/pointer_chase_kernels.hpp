@@ -7,8 +7,8 @@ namespace gputomo::measure {
 
 /// Value of `wanted_sm` for a chase that may run anywhere.
 inline constexpr std::uint32_t kAnySm = 0xffff'ffff;
-/// Results: u32 claim flag, u32 begin, u32 end, padding, u64 last address, u32 sum of the low halves of what the
-/// recorded loads returned, u32 unused; then the records.
+/// Results: u32 claim flag, u32 begin, u32 end, u32 padding, u64 last address, u32 checksum, u32 unused; then the
+/// records. The checksum is the sum of the low halves of what the recorded loads returned.
 inline constexpr std::int64_t kHeaderBytes = 32, kSumOffset = 24;
 /// A record: u16 cycles, at most kLongestReading. Records are small because caches that a launch empties must be
 /// filled again for each launch.

@@ -25,7 +25,7 @@ constexpr double kJitter = 7;
 /// Passes whose median replaces an element's readings, and the loads that bound them: short sequences have time for
 /// more passes. On an H200 an L2 load reads 2 cycles more or less (standard deviation), and a miss of the first TLB
 /// costs ten.
-constexpr std::uint64_t kFewestCalmLaps = 3, kCalmLaps = 9, kCalmLoads = 4096;
+constexpr std::uint64_t kFewestSmoothedPasses = 3, kSmoothedPasses = 9, kSmoothedLoads = 4096;
 /// Share and cycles by which the cost of a cache miss varies.
 constexpr double kMissCostSpread = 0.02, kMissCostCycles = 4;
 
@@ -57,10 +57,10 @@ deduce::ChaseTrace TranslationChase::operator()(const deduce::ChaseRequest& requ
 
 deduce::ChaseTrace TranslationChase::less_single_page(const deduce::ChaseRequest& request) {
     const std::size_t size = request.offsets.size();
-    const auto passes = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(kCalmLoads / std::max<std::size_t>(1, size) | 1, kFewestCalmLaps, kCalmLaps));
+    const auto passes = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+        kSmoothedLoads / std::max<std::size_t>(1, size) | 1, kFewestSmoothedPasses, kSmoothedPasses));
     deduce::ChaseRequest longer = request;
-    if (passes > kFewestCalmLaps) longer.recorded_passes = std::max(request.recorded_passes, passes);
+    if (passes > kFewestSmoothedPasses) longer.recorded_passes = std::max(request.recorded_passes, passes);
     auto trace = array_(longer);
     // ChaseArray gives each position of a sequence its own word of the page, whatever the offset.
     const deduce::ChaseRequest in_one_page{std::vector<std::uint64_t>(size, 0), 1, passes};
@@ -73,7 +73,7 @@ deduce::ChaseTrace TranslationChase::less_single_page(const deduce::ChaseRequest
 
 void TranslationChase::smooth_jitter(deduce::ChaseTrace& trace, std::size_t size) {
     const std::size_t passes = trace.latencies.size() / std::max<std::size_t>(1, size);
-    if (passes < kFewestCalmLaps) return;
+    if (passes < kFewestSmoothedPasses) return;
     std::vector<double> readings(passes);
     for (std::size_t i = 0; i < size; ++i) {
         for (std::size_t pass = 0; pass < passes; ++pass) readings[pass] = trace.latencies[pass * size + i];

@@ -15,24 +15,23 @@ struct DataCaches {
     double miss_cost = 0;        ///< cycles between the last cache's latency and memory's
 };
 
-/// Consecutive parts of a plain array of which only one is active at a time: `bytes` each; a load in another one than
-/// the previous load takes `penalty` cycles longer. 0: the whole array is active, or this is unknown.
+/// A plain array may consist of windows of `bytes` bytes, of which only one is active at a time. A load in another
+/// window than the previous load's takes `penalty` cycles longer. With 0 the whole array is active, or this is
+/// unknown.
 struct PageWindows {
     std::uint64_t bytes = 0;
     double penalty = 0;
 };
 
 /// Answers chases with the cost of translation in cycles: the latency less the latency of the same data without a
-/// translation miss.
-/// Aliased windows: the same words are chased a second time through one page, and each load's latency there is
-/// subtracted. So it does not matter in which cache slice a word lies.
-/// Plain arrays that fit the last cache: the latency of a few pages is subtracted.
-/// Larger plain arrays: so many lines of each page are visited that all of them miss. Only the first load of each page
-/// counts, and the latency of the others is subtracted.
-/// Plain arrays of both kinds: the cost of changing the page window is subtracted too. A single load that hits or
-/// misses unlike the others is recognised by the cost of a miss.
-/// Textures: their first cache is looked up before translation. Each page is visited at several lines that lie close
-/// together in that cache, and the mean latency of the page's other lines is subtracted.
+/// translation miss. Aliased windows: the same words are chased a second time through one page, and each load's
+/// latency there is subtracted. So it does not matter in which cache slice a word lies. Plain arrays that fit the last
+/// cache: the latency of a few pages is subtracted. Larger plain arrays: enough lines of each page are visited for all
+/// of them to miss. Only the first load of each page counts, and the latency of the others is subtracted. Plain arrays
+/// of both kinds: the cost of changing the page window is subtracted too. A single load that hits or misses unlike the
+/// others is recognised by the cost of a miss. Textures: their first cache is looked up before translation. Each page
+/// is visited at several lines that lie close together in that cache, and the mean latency of the page's other lines
+/// is subtracted.
 class TranslationChase {
 public:
     TranslationChase(const Run& run, const MappedWindow& mapped, DataCaches caches, LoadHint hint = LoadHint::l2_only,

@@ -9,10 +9,10 @@ namespace gputomo::measure {
 namespace {
 
 /// Passes before and during the recording. Chosen values: random policies need some passes until a line is gone.
-constexpr std::uint32_t kWarmLaps = 8, kRecordedLaps = 16;
+constexpr std::uint32_t kWarmPasses = 8, kRecordedPasses = 16;
 /// Share of loads that may look like hits although the line was evicted: outliers. A larger share stops the search too
 /// early.
-constexpr double kAccident = 0.02;
+constexpr double kOutlierShare = 0.02;
 /// No cache so far has longer lines.
 constexpr std::uint64_t kLongestLine = 512;
 
@@ -42,12 +42,12 @@ std::vector<std::uint64_t> lines_until_return(const std::vector<std::uint64_t>& 
 std::uint64_t lines_that_evict(const deduce::Chase& chase, double threshold, std::uint64_t way_bytes,
                                std::uint64_t ways, std::uint64_t most, std::uint64_t span) {
     for (std::uint64_t others = ways; others < std::min(most, span / way_bytes); ++others) {
-        deduce::ChaseRequest request{{}, kWarmLaps, kRecordedLaps};
+        deduce::ChaseRequest request{{}, kWarmPasses, kRecordedPasses};
         for (std::uint64_t i = 0; i <= others; ++i) request.offsets.push_back(i * way_bytes);
         const auto latencies = chase(request).latencies;
         const auto hits =
             std::ranges::count_if(latencies, [threshold](double latency) { return latency <= threshold; });
-        if (static_cast<double>(hits) < kAccident * static_cast<double>(latencies.size())) return others;
+        if (static_cast<double>(hits) < kOutlierShare * static_cast<double>(latencies.size())) return others;
     }
     return most;
 }

@@ -24,8 +24,8 @@ struct UpperCache {
                                                     double threshold, std::uint64_t span);
 
 /// Calls `enough` with odd numbers of ways, at most `most`, until it returns true: distances at which filler loads may
-/// lie. Distances that leave 3 or 5 modulo 8 come first. Such filler loads share no set of a lower cache with loads
-/// that were shifted by a power of two lines, either.
+/// lie. Distances that leave 3 or 5 modulo 8 come first. At these distances filler loads share no set of a lower cache
+/// with loads that were shifted by a power of two lines, either.
 template <class Enough>
 void for_each_filler_distance(std::uint64_t most, Enough enough) {
     for (const std::uint64_t first : {3, 7})
@@ -34,10 +34,10 @@ void for_each_filler_distance(std::uint64_t most, Enough enough) {
 }
 
 /// Passes a chase on with filler loads in between. Where a sequence would find a line still in an upper cache, filler
-/// lines of the same set of that cache come first (Wong 2010, IV-I1, takes 20 elements instead of 10 for this).
-/// Fillers lie an odd number of ways away, so they share no set of the cache under test with the load itself: that
-/// cache's ways are longer by a power of two. Lines that share the sets of all upper caches are used first. If the
-/// span has too few of them (an odd number of sets), each cache gets fillers of its own.
+/// lines of the same set come first. (For this Wong 2010, IV-I1, takes 20 elements instead of 10.) Fillers lie an odd
+/// number of ways away. The ways of the cache under test are longer by a power of two, so fillers share none of its
+/// sets with the load itself. Lines that share the sets of all upper caches are used first. If the span has too few of
+/// them (an odd number of sets), each cache gets fillers of its own.
 class UnfilteredLineChase {
 public:
     /// `span`: bytes that the chase may touch. `word`: smallest distance of two loads in bytes.

@@ -75,16 +75,16 @@ std::vector<UnfilteredTlbChase::Places> UnfilteredTlbChase::filler_loads(const P
 
 deduce::ChaseTrace UnfilteredTlbChase::operator()(const deduce::ChaseRequest& request) {
     const auto fillers = filler_loads(request.offsets);
-    deduce::ChaseRequest unhidden{{}, request.warm_passes, request.recorded_passes};
+    deduce::ChaseRequest with_fillers{{}, request.warm_passes, request.recorded_passes};
     std::vector<std::size_t> positions;
     for (std::size_t i = 0; i < request.offsets.size(); ++i) {
-        positions.push_back(unhidden.offsets.size());
-        unhidden.offsets.push_back(request.offsets[i]);
-        unhidden.offsets.insert(unhidden.offsets.end(), fillers[i].begin(), fillers[i].end());
+        positions.push_back(with_fillers.offsets.size());
+        with_fillers.offsets.push_back(request.offsets[i]);
+        with_fillers.offsets.insert(with_fillers.offsets.end(), fillers[i].begin(), fillers[i].end());
     }
-    const auto all = (*chase_)(unhidden).latencies;
+    const auto all = (*chase_)(with_fillers).latencies;
     deduce::ChaseTrace trace;
-    for (std::size_t pass = 0; pass < all.size(); pass += unhidden.offsets.size())
+    for (std::size_t pass = 0; pass < all.size(); pass += with_fillers.offsets.size())
         for (const auto position : positions) trace.latencies.push_back(all[pass + position]);
     return trace;
 }

@@ -17,9 +17,9 @@ struct UpperTlb {
 };
 
 /// A chase in which no upper TLB answers a lookup. Where the sequence returns to an entry of an upper TLB too soon,
-/// loads of other entries of the same set come in between (Wong 2010 takes 20 elements instead of 10 for this). They
-/// lie an odd number of that TLB's ways away, so they share no set of the TLB under test with the load itself: that
-/// TLB's ways are longer by a power of two.
+/// loads of other entries of the same set come in between. (For this Wong 2010 takes 20 elements instead of 10.) They
+/// lie an odd number of that TLB's ways away. The ways of the TLB under test are longer by a power of two, so fillers
+/// share none of its sets with the load itself.
 class UnfilteredTlbChase {
 public:
     /// Stays within the first `span` bytes of the chase's window.

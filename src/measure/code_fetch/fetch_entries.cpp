@@ -15,7 +15,7 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 constexpr std::uint32_t kReads = 10, kLater = kReads - 1;
-constexpr std::size_t kWarmLaps = 2;
+constexpr std::size_t kWarmPasses = 2;
 constexpr Bytes kRecord{std::int64_t{4} * kReads};
 
 /// A row of clock reads, and an operation that makes it unlike all others, so that no compiler merges two rows.
@@ -86,7 +86,7 @@ std::vector<FetchPlaceTimes> FetchEntries::run(std::uint32_t every, std::size_t 
     for (std::uint32_t i = 0; i < kEntries; i += every) pass.push_back(i);
     std::mt19937 random(1);
     std::ranges::shuffle(pass, random);
-    for (std::size_t i = 0; i < kWarmLaps + passes; ++i) order.insert(order.end(), pass.begin(), pass.end());
+    for (std::size_t i = 0; i < kWarmPasses + passes; ++i) order.insert(order.end(), pass.begin(), pass.end());
     const auto visits = static_cast<std::int64_t>(order.size());
     device::Buffer list(device_, Bytes{4 * visits}), results(device_, Bytes{kRecord.count() * visits + 4});
     list.write(order);
@@ -98,7 +98,7 @@ std::vector<FetchPlaceTimes> FetchEntries::run(std::uint32_t every, std::size_t 
     for (std::size_t i = 0; i < pass.size(); ++i)
         for (std::size_t later = 1; later < kReads; ++later) {
             FetchPlaceTimes place{offsets_[pass[i] * kLater + later - 1], {}};
-            for (std::size_t visit = kWarmLaps * pass.size() + i; visit < order.size(); visit += pass.size())
+            for (std::size_t visit = kWarmPasses * pass.size() + i; visit < order.size(); visit += pass.size())
                 place.cycles.push_back(words[visit * kReads + later] - words[visit * kReads + later - 1]);
             places.push_back(std::move(place));
         }

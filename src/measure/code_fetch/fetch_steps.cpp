@@ -44,7 +44,7 @@ void append_steps(ptx::KernelBuilder& k, Reg record, const std::vector<Reg>& sum
     }
 }
 
-/// As many barriers, each behind a run through the code that evicts.
+/// Appends the same number of barriers, each after a run through the code that evicts.
 void append_sweeps(ptx::KernelBuilder& k, Reg evicts, const std::vector<Reg>& sums, std::uint64_t instructions) {
     k.loop(kSteps, [&] {
         const ptx::Label rest = k.label();

@@ -24,8 +24,8 @@ constexpr double kTableShare = 0.875;
 constexpr std::uint32_t kLeastRecords = 256;
 constexpr std::uint32_t kCalibrationVisits = 256;
 
-/// The step of a dense sequence, one that goes on in equal steps of at most a line. Such a sequence is visited in
-/// another order, so that instruction prefetching does not hide misses. 0 for other sequences.
+/// The step of a dense sequence, one that goes on in equal steps of at most a line. A dense sequence is visited in
+/// another order, so that instruction prefetching does not hide misses. Other sequences have step 0.
 std::uint64_t dense_step(const std::vector<std::uint64_t>& offsets) {
     if (offsets.size() < 2 || offsets.front() != 0) return 0;
     const std::uint64_t step = offsets[1];
@@ -79,8 +79,8 @@ std::vector<double> InstructionChase::run(const std::vector<std::uint32_t>& orde
     std::vector<double> cycles;
     const auto count = static_cast<std::uint32_t>(order.size());
     if (count + kLeastRecords > words_)
-        throw DeviceError(fmt::format("{}: a tour of {} visits does not fit shared memory of {} words", kernel_.name(),
-                                      count, words_));
+        throw DeviceError(fmt::format("{}: a sequence of {} visits does not fit shared memory of {} words",
+                                      kernel_.name(), count, words_));
     const std::uint32_t most = words_ - count - 2;
     order_.write(order);
     while (cycles.size() < visits) {

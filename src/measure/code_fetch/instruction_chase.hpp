@@ -17,7 +17,7 @@ namespace gputomo::measure {
 
 /// The kernel is a dispatcher followed by slots of code_chase::kSlotInstructions instructions. The dispatcher reads
 /// the clock, takes the next slot's number from shared memory and jumps there; the slot jumps back. The time from one
-/// reading to the next is that of a visit. For the first cache, offset 0 is the begin of the dispatcher: it is part of
+/// reading to the next is that of a visit. For the first cache, offset 0 is the start of the dispatcher: it is part of
 /// the code under test, and visits to offsets within it are hits. Lower caches do not see it, and for them offset 0 is
 /// the first slot.
 class InstructionChase {
@@ -37,9 +37,9 @@ public:
     /// As latencies(), with `constants` bytes of constants read after each pass, a word every 64 bytes.
     [[nodiscard]] std::vector<double> latencies_beside_constants(const std::vector<std::uint64_t>& offsets,
                                                                  std::uint32_t constants, std::uint64_t passes);
-    /// The visits of `own` on SM `sm` are timed after two passes and after `passes` passes through `rivals` by another
-    /// block on SM `rival` (0 passes: that block only waits). nullopt if no two blocks reached these SMs (Wong 2010,
-    /// IV-J4).
+    /// One block makes two passes through `own` on SM `sm`. Then another block makes `passes` passes through `rivals`
+    /// on SM `rival` (0: it only waits). Then the visits of `own` are timed (Wong 2010, IV-J4). The result is nullopt
+    /// if no two blocks reached these SMs.
     struct Interference {
         std::vector<std::uint64_t> own, rivals;
         std::uint32_t sm = 0, rival = 0;

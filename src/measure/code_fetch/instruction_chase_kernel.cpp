@@ -50,8 +50,8 @@ ChaseRegisters declare_parameters(ptx::KernelBuilder& k) {
     return {order, count, warm, visits, wanted_sm, results, constants, rival_sm, rival_thread, k.reg(Type::u64)};
 }
 
-/// Lets the first thread of one block go on, and on the rival's SM the rival's thread of another block. That block's
-/// order and records lie behind the first one's.
+/// Lets the first thread of one block go on, and on the rival's SM the rival's thread of another block. The rival's
+/// order and records lie behind the first block's.
 void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
     const Reg any = k.reg(Type::pred), may = k.reg(Type::pred), free = k.reg(Type::pred), first = k.reg(Type::pred),
               other = k.reg(Type::pred), taken = k.reg(Type::u32), continues = k.reg(Type::u32),

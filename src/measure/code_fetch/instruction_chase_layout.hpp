@@ -10,7 +10,7 @@
 
 namespace gputomo::measure::code_chase {
 
-/// Where the parts of the code lie, in instructions from the begin of the kernel.
+/// Where the parts of the code lie, in instructions from the start of the kernel.
 struct Layout {
     std::size_t dispatcher = 0, length = 0;  ///< of the dispatcher, up to its jump
     std::size_t first_slot = 0;

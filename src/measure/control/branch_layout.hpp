@@ -16,7 +16,7 @@ void append_marked(ptx::KernelBuilder& kernel, ptx::Reg value, ptx::Reg addend, 
 
 /// Finds code by an immediate operand that no other code has. True if a conditional branch falls through to the code
 /// of every mark, and without machine code, where the PTX itself is executed. False if each is the target of a branch.
-/// nullopt if some are the one and some the other, or if a mark or its branch is not found.
+/// The result is nullopt if the marks differ in this, or if a mark or its branch is not found.
 [[nodiscard]] std::optional<bool> all_fall_through(const CompiledKernel& kernel, std::span<const std::uint32_t> marks);
 
 }  // namespace gputomo::measure

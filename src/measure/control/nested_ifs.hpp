@@ -6,7 +6,7 @@
 namespace gputomo::measure {
 
 /// Ifs nested kNests deep. Each thread enters as many levels as its number says and runs the rest of each level on its
-/// way out, so that all threads rejoin in the innermost if that they share.
+/// way out. So threads rejoin in the innermost if that they share.
 class NestedIfs {
 public:
     static constexpr int kNests = 16;

@@ -128,9 +128,9 @@ double UniformBranches::latency() { return (cycles_of(many_) - cycles_of(few_)) 
 results::CodeCheck UniformBranches::layout() const {
     results::CodeCheck check{many_.name(),
                              results::CodeResult::failed,
-                             fmt::format("{} conditional branches between the clock reads, {} fall through",
-                                         kGroups * kMany, taken_ ? "none to its end" : "all"),
-                             "another layout",
+                             fmt::format("{} conditional branches between the clock reads, of which {} fall through",
+                                         kGroups * kMany, taken_ ? "none" : "all"),
+                             "the compiler moved some of their targets",
                              {}};
     const auto code = device::decode(device::Cubin(many_.module().machine_code()->cubin), many_.name());
     check.listing = code.listing(code.all());

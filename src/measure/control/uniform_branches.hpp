@@ -5,7 +5,7 @@
 
 namespace gputomo::measure {
 
-/// Cycles of one branch that all threads of a warp take, or that none takes (Volkov 2016, 3.7).
+/// Cycles of one branch that all threads of a warp take, or that no thread takes (Volkov 2016, 3.7).
 class UniformBranches {
 public:
     UniformBranches(device::Device& device, bool taken);

@@ -17,8 +17,8 @@ using device::KernelCode;
 using device::MachineInstruction;
 
 /// Most instructions between two clock reads besides the operation: waits for the first and last result, loop control,
-/// register copies. ptxas 13.0 had at most 13 of them for sm_75 to sm_120. A fault in the code (spills, split or
-/// converted operands) adds one for each operation, which is far more.
+/// register copies. The most that ptxas 13.0 produced for sm_75 to sm_120 were 13. A fault in the code (spills, split
+/// or converted operands) adds one for each operation, which is far more.
 constexpr int kMostOthers = 20;
 
 /// Register copies that a compiler may have in one piece of code and not in the other.
@@ -169,7 +169,7 @@ Verdict judge(const KernelCode& code, const GrowingCode& growing) {
     Verdict verdict{.expected = fmt::format("between clock reads {0} operations and {0} more", growing.operations)};
     const auto sections = longest_sections(code);
     if (!sections) {
-        verdict.found = "less than two pieces of code between clock reads";
+        verdict.found = "fewer than two pieces of code between clock reads";
         return verdict;
     }
     const auto [shorter, longer] = *sections;
@@ -183,7 +183,7 @@ Verdict judge(const KernelCode& code, const ReadsBackToBack& reads) {
     const auto sections = code.between_clock_reads();
     const auto pairs = std::ranges::count(sections, 0U, &CodeRange::size);
     return {.passed = pairs >= reads.pairs,
-            .expected = fmt::format("{} clock reads or more that follow another one at once", reads.pairs),
+            .expected = fmt::format("at least {} clock reads that directly follow another one", reads.pairs),
             .found = fmt::format("{} of {}", pairs, sections.size())};
 }
 
@@ -255,9 +255,8 @@ std::optional<Expansion> expansion_of(const std::optional<device::MachineCode>& 
 }
 
 CodeMismatch::CodeMismatch(results::CodeCheck check)
-    : Error(
-          fmt::format("kernel {}: the driver compiled something else than what was written: expected {}; found {}\n{}",
-                      check.kernel, check.expected, check.found, check.listing)),
+    : Error(fmt::format("kernel {}: the driver's compiler changed the measured code: expected {}; found {}\n{}",
+                        check.kernel, check.expected, check.found, check.listing)),
       check_(std::move(check)) {}
 
 void require(const results::CodeCheck& check) {

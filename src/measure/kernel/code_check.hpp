@@ -45,7 +45,7 @@ struct GrowingCode {
     int operations = 1;
 };
 
-/// At least `pairs` clock reads that directly follow another one.
+/// Kernels with at least `pairs` clock reads that directly follow another one.
 struct ReadsBackToBack {
     int pairs = 1;
 };

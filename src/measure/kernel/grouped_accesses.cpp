@@ -13,7 +13,7 @@ Reg append_false_predicate(ptx::KernelBuilder& k, Reg pointer) {
 }
 
 void append_joint_use(ptx::KernelBuilder& k, std::span<const Reg> results, Reg sum) {
-    // Each result is first combined with the last one, so that none can be used before the last access is issued.
+    // Each result is first combined with the last one, so every use comes after the last access is issued.
     for (std::size_t i = 0; i + 1 < results.size(); ++i) k("add.u32", results[i], results[i], results.back());
     for (std::size_t apart = 1; apart < results.size(); apart *= 2)
         for (std::size_t i = 0; i + apart < results.size(); i += 2 * apart)

@@ -61,9 +61,10 @@ LinkedArray::LinkedArray(device::Device& device, std::int64_t lines, std::uint32
     buffer_ = device::Buffer(device, Bytes{bytes});
     for (int i = 0; !survives_adding(buffer_.address(), bytes); ++i) {
         if (i == kMostTries)
-            throw DeviceError(fmt::format(
-                "{}: {} allocations of {} bytes lie where addresses don't survive adding zero; expected one that does",
-                device.name(), i + 1, bytes));
+            throw DeviceError(
+                fmt::format("{}: {} allocations of {} bytes lie where addresses change when zero is added; expected "
+                            "one where they do not",
+                            device.name(), i + 1, bytes));
         set_aside_.push_back(std::move(buffer_));
         buffer_ = device::Buffer(device, Bytes{std::max(bytes, kFartherApart)});
     }
@@ -90,7 +91,8 @@ void LinkedArray::add_to(device::Arguments& arguments, std::int64_t first_line, 
 std::int64_t LinkedArray::take(std::int64_t chains, std::int64_t lines) {
     if (ring_) return 0;
     const std::int64_t step = std::int64_t{1} << shift_, taken = (chains + step - 1) / step * step * distance(lines);
-    if (taken > lines_) throw std::logic_error(fmt::format("{} lines of an array that has {}", taken, lines_));
+    if (taken > lines_)
+        throw std::logic_error(fmt::format("LinkedArray::take: expected at most {1} lines, got {0}", taken, lines_));
     if (next_ + taken > lines_) next_ = 0;
     return std::exchange(next_, next_ + taken);
 }

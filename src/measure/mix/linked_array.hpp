@@ -13,10 +13,10 @@ namespace gputomo::measure {
 /// Lines of 128 bytes. A word holds the address of the same word in the line that is 2^shift lines further on.
 class LinkedArray {
 public:
-    /// A stream for `warps` warps on each SM at once that read `lines` lines each, with up to kMostChains chains.
-    /// 2^shift successive chains are a group and read adjacent lines. Groups do not begin at equal distances. With a
-    /// distance that maps to few memory channels (256 KiB on an H200) all groups would use the same channels, and
-    /// streams would be up to 8% slower.
+    /// A stream for `warps` warps on each SM at once, which read `lines` lines each, with up to kMostChains chains.
+    /// Successive chains, 2^shift at a time, are a group and read adjacent lines. Groups do not begin at equal
+    /// distances. With a distance that maps to few memory channels (256 KiB on an H200) all groups would use the same
+    /// channels, and streams would be up to 8% slower.
     LinkedArray(device::Device& device, std::int64_t warps, std::int64_t lines);
     /// A ring of `lines` lines (a power of two), for loads that hit in a cache.
     [[nodiscard]] static LinkedArray ring(device::Device& device, std::int64_t lines);
@@ -24,7 +24,7 @@ public:
     [[nodiscard]] bool is_ring() const { return ring_; }
     /// Adds the arguments for line_parameters(): chains read `lines` lines each, from `first_line` on.
     void add_to(device::Arguments& arguments, std::int64_t first_line, std::int64_t lines) const;
-    /// Lines of each chain from the begin of one group's part of the array to the next group's, if chains read `lines`
+    /// Lines of each chain from the start of one group's part of the array to the next group's, if chains read `lines`
     /// lines each.
     [[nodiscard]] std::int64_t distance(std::int64_t lines) const { return lines + most_scattered(); }
     /// Reserves lines for `chains` chains that read `lines` lines each and returns the first one. These are the lines
@@ -60,10 +60,10 @@ struct LineArguments {
 
 /// Declares the parameters array (u64), first_line, lines, mask, shift.
 [[nodiscard]] LineArguments line_parameters(ptx::KernelBuilder& k);
-/// The address (b64) of the first pointer that this thread of chain number `chain` reads. With group g = chain /
-/// 2^shift, its line is first + (g x each + s(g)) x 2^shift + chain mod 2^shift, within the mask, so that the chains
-/// of a group read adjacent lines. s(g) is a scattered number from 0 to 2^(shift + 1) - 1 (0 in a ring). A pointer has
-/// 8 bytes and two threads read it, so a warp reads one line.
+/// The address (b64) of the first pointer that this thread of chain number `chain` reads. Its line is first + (g x
+/// each + s(g)) x 2^shift + chain mod 2^shift, within the mask. Here g = chain / 2^shift is the group, and s(g) is a
+/// scattered number from 0 to 2^(shift + 1) - 1 (0 in a ring). The chains of a group read adjacent lines. A pointer
+/// has 8 bytes and two threads read it, so a warp reads one line.
 [[nodiscard]] ptx::Reg line_address(ptx::KernelBuilder& k, const LineArguments& lines, ptx::Reg chain);
 
 }  // namespace gputomo::measure

@@ -22,11 +22,11 @@ MixCode::MixCode(ptx::KernelBuilder& k, const MixShape& shape)
       addresses_(k.regs(Type::b64, shape.reads_lines() ? shape.chains : 0)),
       upper_(k.reg(Type::b32)),
       word_(k.reg(Type::u32)),
-      sums_(k.regs(Type::b32, shape.multiplies() ? shape.chains * (kSums - 1) : 0)),
-      factors_(k.regs(Type::b32, shape.multiplies() ? kFactorsLeft + kFactorsRight : 0)) {}
+      sums_(k.regs(Type::b32, shape.uses_mma() ? shape.chains * (kSums - 1) : 0)),
+      factors_(k.regs(Type::b32, shape.uses_mma() ? kFactorsLeft + kFactorsRight : 0)) {}
 
 void MixCode::start(const LineArguments& lines, Reg zero) {
-    if (shape_.multiplies()) start_products(zero);
+    if (shape_.uses_mma()) start_factors(zero);
     if (shape_.reads_shared())
         start_in_shared();
     else
@@ -61,13 +61,13 @@ void MixCode::append_access(std::size_t i, bool wide) {
     const Reg value = values_[i];
     if (wide) return k_(shape_.wide_instruction(), addresses_[i], Mem{addresses_[i]});
     if (shape_.reads_lines()) return k_(narrow, value, Mem{addresses_[i]});
-    if (shape_.multiplies()) return append_product(i);
+    if (shape_.uses_mma()) return append_mma(i);
     if (!shape_.reads_shared()) return k_(narrow, value, value);
     if (shape_.moves_vanish) k_("mov.b32", word_, value);
     k_(narrow, value, Mem{shape_.moves_vanish ? word_ : value});
 }
 
-void MixCode::append_product(std::size_t i) {
+void MixCode::append_mma(std::size_t i) {
     constexpr std::size_t kOthers = kSums - 1;
     const auto others = std::span(sums_).subspan(i * kOthers, kOthers);
     const ptx::Vec sums{values_[i], others[0], others[1], others[2]};
@@ -101,7 +101,7 @@ void MixCode::start_at_lines(const LineArguments& lines) {
 
 /// Zeros that ptxas does not recognise as equal. Otherwise it would use one register for all factors, and copy it
 /// again and again.
-void MixCode::start_products(Reg zero) {
+void MixCode::start_factors(Reg zero) {
     for (std::size_t i = 0; i < factors_.size(); ++i) {
         k_("mul.lo.u32", factors_[i], k_.special(SpecialRegister::laneid), static_cast<int>(i) + 3);
         k_("and.b32", factors_[i], factors_[i], zero);

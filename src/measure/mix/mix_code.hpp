@@ -30,10 +30,10 @@ public:
 
 private:
     void append_access(std::size_t i, bool wide);
-    void append_product(std::size_t i);
+    void append_mma(std::size_t i);
     void start_in_shared();
     void start_at_lines(const LineArguments& lines);
-    void start_products(ptx::Reg zero);
+    void start_factors(ptx::Reg zero);
 
     ptx::KernelBuilder& k_;
     MixShape shape_;

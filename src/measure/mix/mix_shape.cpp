@@ -26,7 +26,7 @@ struct AccessFacts {
 constexpr int kAny = std::numeric_limits<int>::max();
 /// A dependent MMA waits for longer than the 15 cycles that one instruction can encode. The compiler therefore adds an
 /// instruction that only waits (`NOP`) behind each.
-constexpr int kMostProducts = kLoopLength / 2;
+constexpr int kMostMma = kLoopLength / 2;
 constexpr std::array kFacts{
     AccessFacts{MixAccess::global, "global", "ld.global.b32", "ld.global.b64", "LDG", 4, 16},
     AccessFacts{MixAccess::shared, "shared", "ld.shared.b32", "", "LDS", 4, kAny},
@@ -35,7 +35,7 @@ constexpr std::array kFacts{
     AccessFacts{MixAccess::l2, "l2", "ld.global.cg.b32", "ld.global.cg.b64", "LDG", 4, 64},
     AccessFacts{MixAccess::shared_conflict, "shared_conflict", "ld.shared.b32", "", "LDS", 4, kAny},
     AccessFacts{MixAccess::tensor, "tensor", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "", "HMMA", 0,
-                kMostProducts},
+                kMostMma},
 };
 
 const AccessFacts& facts_of(MixAccess access) { return kFacts[static_cast<std::size_t>(access)]; }

@@ -54,7 +54,7 @@ struct MixShape {
 
     [[nodiscard]] bool reads_lines() const;
     [[nodiscard]] bool reads_shared() const;
-    [[nodiscard]] bool multiplies() const { return !arithmetic_only && access == MixAccess::tensor; }
+    [[nodiscard]] bool uses_mma() const { return !arithmetic_only && access == MixAccess::tensor; }
     /// The PTX mnemonic of the other instruction, for words and for whole pointers.
     [[nodiscard]] std::string_view instruction() const;
     [[nodiscard]] std::string_view wide_instruction() const;

@@ -36,11 +36,11 @@ public:
         surface_.max_warps = max_warps_of(device_);
         if (const auto khz = device_.attribute(device::Attribute::clock_rate_khz))
             surface_.sm_mhz = static_cast<double>(*khz) / 1000;
-        progress(0, "turns that fit");
+        progress(0, "loop lengths");
         const auto shapes = shapes_of_plan(plan_.loop_length ? *plan_.loop_length : fitting_loop_length(device_));
         for (std::size_t i = 0; i < shapes.size(); ++i) {
             if (plan_.seconds > 0 && elapsed() > plan_.seconds) {
-                surface_.warnings.push_back(fmt::format("{} of {} mixes were left out, because {} s were over",
+                surface_.warnings.push_back(fmt::format("{} of {} mixes were left out: the time limit of {} s was over",
                                                         shapes.size() - i, shapes.size(), plan_.seconds));
                 break;
             }
@@ -85,9 +85,10 @@ private:
             if (exists(access))
                 accesses.push_back(access);
             else
-                surface_.warnings.push_back(fmt::format(
-                    "mixes with {} were left out: the device has none, or none that is faster than the next",
-                    name_of(access)));
+                surface_.warnings.push_back(
+                    fmt::format("mixes with {} were left out: the device has no such unit, or the cache is not faster "
+                                "than the next level",
+                                name_of(access)));
         }
         for (const int chains : plan_.chains) {
             if (plan_.adds_alone)
@@ -127,12 +128,14 @@ private:
             curve.sm_mhz = after.sm_mhz;
             if (!before.sm_mhz || !after.sm_mhz || std::abs(*after.sm_mhz / *before.sm_mhz - 1) < kSteadyClock) break;
             if (last)
-                surface_.warnings.push_back(fmt::format("{}: the SM clock moved from {:.0f} to {:.0f} MHz, twice",
-                                                        shape.name(), *before.sm_mhz, *after.sm_mhz));
+                surface_.warnings.push_back(
+                    fmt::format("{}: the SM clock moved from {:.0f} to {:.0f} MHz, in the repetition too", shape.name(),
+                                *before.sm_mhz, *after.sm_mhz));
         }
         surface_.curves.push_back(std::move(curve));
     } catch (const CodeMismatch& mismatch) {
-        surface_.warnings.emplace_back(fmt::format("{}: left out: {}", shape.name(), mismatch.check().found));
+        surface_.warnings.emplace_back(fmt::format("{}: left out: expected {}; found {}", shape.name(),
+                                                   mismatch.check().expected, mismatch.check().found));
     }
 
     device::Device& device_;

@@ -58,7 +58,7 @@ struct MixPlan {
 /// does not have (caches) and mixes that exceed a loop iteration. `progress` as Run::progress.
 [[nodiscard]] MixSurface measure_surface(device::Device& device, const MixPlan& plan,
                                          const std::function<void(double, std::string_view)>& progress);
-/// The same into `surface`, which keeps what was measured if the device fails or the user stops.
+/// Adds the curves to `surface`, which keeps what was measured if the device fails or the user stops.
 void add_to_surface(device::Device& device, const MixPlan& plan,
                     const std::function<void(double, std::string_view)>& progress, MixSurface& surface);
 

@@ -17,7 +17,7 @@ namespace {
 constexpr int kWarp = 32;
 /// The first window that is tried: iterations of a typical warp, or loads of a chain from memory if those take longer.
 /// Each next window is kLonger times longer.
-constexpr double kFirstTurns = 3;
+constexpr double kFirstIterations = 3;
 constexpr double kFirstLines = 96;
 constexpr double kLonger = 3;
 constexpr int kTries = 7;
@@ -25,9 +25,9 @@ constexpr int kTries = 7;
 constexpr double kMostWindows = 6;
 constexpr double kNearlyWhole = 0.1;
 /// Iterations for which all warps run on while slower ones still count.
-constexpr double kTurnsAfter = 2;
+constexpr double kIterationsAfter = 2;
 /// Before the window: iterations of a typical warp, and cycles in which code and translations enter their caches.
-constexpr double kSettleTurns = 1;
+constexpr double kSettleIterations = 1;
 constexpr double kCold = 5'000;
 /// If a typical iteration takes longer than expected by more than this factor, the warps had not settled.
 constexpr double kMuchLonger = 1.5;
@@ -40,7 +40,7 @@ constexpr std::int64_t kMostSmNumbers = 1024;
 /// Share of the work that may come from warps that waited for most of the window. A scheduler that prefers old warps
 /// lets young ones wait while there is work, so it is unknown when in the window they ran.
 constexpr double kUncertain = 0.004;
-/// The same limit where the window cannot grow because the warps would run out of lines.
+/// The share that is accepted where the window cannot grow, because the warps would run out of lines.
 constexpr double kMostUncertain = 0.02;
 
 std::uint32_t whole(double cycles) { return static_cast<std::uint32_t>(std::ceil(cycles)); }
@@ -151,11 +151,11 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
     if (!blocks) return std::nullopt;
     if (shortest_iteration_ == 0) probe();
     double iterations =
-        std::max({kFirstTurns, shape_.lines() > 0 ? kFirstLines / shape_.lines() : 0, iterations_ / kLonger});
+        std::max({kFirstIterations, shape_.lines() > 0 ? kFirstLines / shape_.lines() : 0, iterations_ / kLonger});
     for (int attempt = 0; attempt < kTries; ++attempt, iterations *= kLonger) {
         const double expected = iteration_cycles_;
-        Window window{skew_ + kSettleTurns * iteration_cycles_ + kCold, iterations * iteration_cycles_,
-                      kTurnsAfter * iteration_cycles_};
+        Window window{skew_ + kSettleIterations * iteration_cycles_ + kCold, iterations * iteration_cycles_,
+                      kIterationsAfter * iteration_cycles_};
         window.cycles = std::max(window.cycles, least_cycles(window));
         const bool longest = shape_.lines() > 0 && !array_.is_ring() &&
                              (iterations_for(window) + 1) * shape_.lines() * shape_.chains > kMostLines;

@@ -31,7 +31,8 @@ public:
     void set_least_window(double cycles) { least_window_ = std::max(cycles, kLeastWindow); }
 
     /// The work done in a window of time on every SM by `warps` warps that were all resident before it began and after
-    /// it ended. nullopt if that was not attained. Throws DeviceError if a pointer ends at the wrong place.
+    /// it ended. The result is nullopt if that was not attained. Throws DeviceError if a pointer ends at the wrong
+    /// place.
     [[nodiscard]] std::optional<MixSample> sample(int warps);
     [[nodiscard]] std::optional<double> instructions_per_cycle(int warps);
     /// Cycles per instruction with one warp on each SM. This is the latency if the mix is one chain of one kind of

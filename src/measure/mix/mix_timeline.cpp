@@ -18,9 +18,9 @@ struct Progress {
     bool known = true;
 };
 
-/// Both marks are the first iteration ends after the ends of the window. Such an iteration counts by the share of its
-/// time that lies before the end of the window. If other warps had left before it ended, that share is unknown: a warp
-/// that waits while others work becomes fast when they have gone.
+/// Both marks are the first iteration ends after the ends of the window. These two iterations count by the share of
+/// their time that lies before the end of the window. If other warps had left before it ended, that share is unknown:
+/// a warp that waits while others work becomes fast when they have gone.
 Progress progress_of(const MixRecord& warp, double settle, double window, double first_exit) {
     const auto since = [&](std::uint32_t time) { return cycles_between(warp.origin, time); };
     const double from = settle, to = settle + window;

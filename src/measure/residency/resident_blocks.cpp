@@ -22,7 +22,7 @@ constexpr int kOwnArguments = 3;
 constexpr std::int64_t kMostValues = 320;
 /// Cycles for which a block stays. It must be so long that the last block of an SM starts before the first one ends;
 /// longer only costs time.
-constexpr std::uint32_t kStay = 20'000;
+constexpr std::uint32_t kStayCycles = 20'000;
 /// No SM so far holds more than 32 blocks; the records have room for twice as many.
 constexpr std::uint32_t kMostBlocksPerSm = 64;
 
@@ -34,7 +34,7 @@ struct Record {
 
 /// Waits until the block's time is over. It reads the clock between loads from memory, so that the wait takes few
 /// iterations.
-void append_stay(ptx::KernelBuilder& k, Reg data, Reg start, Reg cycles) {
+void append_wait(ptx::KernelBuilder& k, Reg data, Reg start, Reg cycles) {
     const Reg spent = k.reg(Type::u32);
     const Reg word = k.reg(Type::u32);
     const Reg more = k.reg(Type::pred);
@@ -72,7 +72,7 @@ ptx::KernelBuilder residency_kernel(ptx::Target target, ResidencyProbe::Shape sh
         k("ld.volatile.global.u32", values[static_cast<std::size_t>(i)], Mem{data, 4 * i});
     const Reg first = k.reg(Type::pred);
     k("setp.eq.u32", first, k.special(SpecialRegister::tid_x), 0);
-    k.if_(first, [&] { append_stay(k, data, start, cycles); });
+    k.if_(first, [&] { append_wait(k, data, start, cycles); });
     k("bar.sync", 0);
     const Reg sum = k.reg(Type::u32);
     const Reg late = k.reg(Type::u32);
@@ -121,7 +121,7 @@ bool ResidencyProbe::can_launch(int threads) {
 
 int ResidencyProbe::blocks_per_sm(int threads, Bytes shared, int expected) {
     const std::uint32_t blocks = sms_of(device_) * std::min(kMostBlocksPerSm, static_cast<std::uint32_t>(expected) + 1);
-    launch(blocks, threads, shared, kStay);
+    launch(blocks, threads, shared, kStayCycles);
     std::map<std::uint32_t, std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>>> by_sm;
     std::map<std::uint32_t, std::uint32_t> origins;
     for (const Record& record : records_.read<Record>(blocks)) {

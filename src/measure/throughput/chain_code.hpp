@@ -15,7 +15,7 @@ struct Chain {
     std::map<char, ptx::Reg> scratch;  ///< by the letter of TimedOperation::code
 };
 
-/// Values that the chains of one kernel share and no compiler knows: `x`, `y` and the predicate `p` of
+/// Values that the chains of one kernel share and no compiler knows. They are `x`, `y` and the predicate `p` of
 /// TimedOperation::code, and the address of the word `m` if an operation reads one.
 struct SharedOperands {
     ptx::Reg x;

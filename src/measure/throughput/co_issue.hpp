@@ -63,8 +63,8 @@ private:
 /// clock in each iteration.
 void append_window(ptx::KernelBuilder& k, ptx::Reg record, ptx::Reg window, const std::function<void()>& append);
 
-/// Arguments: records (u64), line (u64; each of its words holds its own address), busy (u32, warps that do not add),
-/// others (u32; 0: those end at once), window (u32, cycles), seed (f32).
+/// Arguments: records (u64), line (u64), busy (u32, warps that do not add), others (u32), window (u32, cycles), seed
+/// (f32). Each word of `line` holds its own address. With `others` = 0 the busy warps end at once.
 [[nodiscard]] ptx::KernelBuilder co_issue_kernel(ptx::Target target, CoIssued other);
 
 }  // namespace gputomo::measure

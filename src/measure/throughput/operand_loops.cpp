@@ -30,7 +30,7 @@ constexpr std::string_view kOpcode = "FFMA";
 
 int register_in(int quad, int lane) { return quad % kQuads * kQuad + lane % kQuad; }
 
-/// Instructions whose operands have the same distances from each other, in all four lanes: if one instruction finds
+/// Instructions whose operands have the same distances from each other, in all four lanes. If one instruction finds
 /// its operands in some banks, another finds them in the next banks.
 OperandLoopChoice in_turn(const OperandChoice& quads, const OperandChoice& lanes) {
     OperandLoopChoice loop{};

@@ -13,7 +13,7 @@ namespace gputomo::measure {
 
 /// One row. A chain of an operation is x0 -> x1 -> x2 ...: each result is an operand of the next operation. Two
 /// registers alternate as the destination, so that a compiler finds no constant to fold and no pair of additions to
-/// merge (Wong 2010, IV-B, writes the same as t1 = f(t1, t2); t2 = f(t2, t1)).
+/// merge. (Wong 2010, IV-B, writes this as t1 = f(t1, t2); t2 = f(t2, t1).)
 struct TimedOperation {
     std::string_view name;  ///< key in `operations`: the PTX mnemonic, or CUDA's name of a sequence ("__expf")
     ptx::Type type;         ///< of the chain's registers

@@ -9,8 +9,8 @@
 namespace gputomo::measure {
 
 /// The probability that an operand of `other` lies in the bank of an operand of `arithmetic`, over all pairs of such
-/// instructions inside loops: the mean of that for reads and that for writes. Banks are the even and the odd
-/// registers, as since compute capability 7.0; a wide operand lies in both. nullopt if the code lacks either kind.
+/// instructions inside loops. It is the mean of the probabilities for reads and for writes. Banks are the even and the
+/// odd registers, as since compute capability 7.0; a wide operand lies in both. nullopt if the code lacks either kind.
 [[nodiscard]] std::optional<double> register_bank_overlap(const device::KernelCode& code, std::string_view arithmetic,
                                                           std::string_view other);
 

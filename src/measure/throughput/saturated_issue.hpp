@@ -17,9 +17,9 @@ struct SaturatedIssueRates {
     [[nodiscard]] double all() const { return units() + global_loads + loops; }
 };
 
-/// One block on one SM, as large as possible, for a window of time. Of each scheduler's warps some add, some compute
-/// special functions and some load from shared memory, in kChains independent chains each; up to half of them load
-/// from global memory.
+/// One block on one SM, as large as possible, for a window of time. Each scheduler has warps that add, warps that
+/// compute special functions and warps that load from shared memory, in kChains independent chains each. Up to half of
+/// its warps load from global memory.
 class SaturatedIssue {
 public:
     /// `schedulers`: number of an SM's schedulers, to which warps are assigned in turn.
@@ -43,8 +43,8 @@ private:
     device::Buffer records_, line_, roles_;
 };
 
-/// Arguments: records (u64), line (u64, a word for each lane), roles (u64, by warp: 0 to 3 for the kinds; other
-/// values: it ends at once), window (u32, cycles), seed (f32).
+/// Arguments: records (u64), line (u64, a word for each lane), roles (u64), window (u32, cycles), seed (f32). `roles`
+/// holds a number for each warp: 0 to 3 for the kinds; with any other number the warp ends at once.
 [[nodiscard]] ptx::KernelBuilder saturated_issue_kernel(ptx::Target target);
 
 }  // namespace gputomo::measure

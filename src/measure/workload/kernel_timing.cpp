@@ -19,7 +19,7 @@ constexpr int kWarp = 32;
 /// Launches after one that warms instruction caches and TLBs; the median counts.
 constexpr int kLaunches = 7;
 /// Beside a launch this long the first one's misses do not matter, so one launch is enough. Only a simulated GPU takes
-/// so long.
+/// that much time.
 constexpr std::chrono::milliseconds kSlow{50};
 /// Registers are allocated to warps in such units on all GPUs since Fermi (Volkov 2016, 5.7, and `register_file` for
 /// those in machines/).
@@ -64,8 +64,9 @@ KernelTiming::KernelTiming(device::Device& device, device::Kernel& kernel, const
     if (const auto shared = (properties_.static_shared + dynamic_shared).count(); shared > 0)
         blocks = std::min(blocks, limits.sm / (shared + limits.reserved));
     if (blocks < 1)
-        throw DeviceError(fmt::format("{}: an SM has no room for a block of {} threads of kernel {}", device.name(),
-                                      block.count(), kernel.name()));
+        throw DeviceError(
+            fmt::format("{}: a block of {} threads of kernel {} exceeds an SM's threads, registers or shared memory",
+                        device.name(), block.count(), kernel.name()));
     most_blocks_ = static_cast<int>(blocks);
 }
 

@@ -1,5 +1,5 @@
-// Throughput of any kernel against occupancy. The same launch gets as much dynamic shared memory as limits an SM to a
-// given number of blocks.
+// Throughput of any kernel against occupancy. Dynamic shared memory limits an SM to a given number of blocks of the
+// same launch.
 #pragma once
 
 #include "device/device.hpp"
@@ -45,7 +45,7 @@ public:
     /// Blocks that fit an SM by the driver's limits of threads, registers and shared memory.
     [[nodiscard]] int most_blocks() const { return most_blocks_; }
     [[nodiscard]] int warps_of_block() const { return warps_; }
-    /// Numbers of blocks on an SM from few to all, five if there are so many.
+    /// Up to five numbers of blocks on an SM, from few to all.
     [[nodiscard]] std::vector<int> occupancies() const;
 
     /// Time of one launch with at most `blocks` blocks on an SM. Errors as device::Kernel::launch.

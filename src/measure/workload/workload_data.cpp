@@ -58,7 +58,7 @@ std::function<void(std::int64_t)> checks(device::Device& device, device::Address
         for (std::size_t i = 0; i < found.size(); ++i)
             if (const auto at = first + static_cast<std::int64_t>(i); !right(at, found[i]))
                 throw DeviceError(
-                    fmt::format("{}: word {} of the result is {:#x}, which is wrong", device.name(), at, found[i]));
+                    fmt::format("{}: the kernel left a wrong result: word {} is {:#x}", device.name(), at, found[i]));
     };
 }
 

@@ -25,7 +25,7 @@ constexpr std::array kWorkloads{
              .bytes = 12,
              .data = vector_add},
     Workload{.id = "permute_identity",
-             .title = "permutation that leaves all in place",
+             .title = "identity permutation",
              .source = kVolkov,
              .file = "permute",
              .kernel = "permute",
@@ -40,7 +40,7 @@ constexpr std::array kWorkloads{
              .data = permute_random,
              .scattered_load = 1},
     Workload{.id = "vector_abs_positive",
-             .title = "absolute values, nothing to write",
+             .title = "absolute values of positive numbers, nothing to write",
              .source = kVolkov,
              .file = "vector_abs",
              .kernel = "vector_abs",
@@ -48,7 +48,7 @@ constexpr std::array kWorkloads{
              .data = vector_abs_positive,
              .branches = true},
     Workload{.id = "vector_abs_negative",
-             .title = "absolute values, all to be written",
+             .title = "absolute values of negative numbers, all written",
              .source = kVolkov,
              .file = "vector_abs",
              .kernel = "vector_abs",
@@ -71,7 +71,7 @@ constexpr std::array kWorkloads{
              .data = black_scholes,
              .branches = true},
     Workload{.id = "sgemm",
-             .title = "product of matrices",
+             .title = "matrix multiplication",
              .source = "gputomo",
              .file = "sgemm",
              .kernel = "sgemm",
@@ -107,7 +107,7 @@ const Workload& find_workload(std::string_view id) {
 std::string_view ptx_of(const Workload& workload) {
     for (const auto& file : embedded_kernels())
         if (file.name == workload.file) return file.text;
-    throw std::logic_error(fmt::format("kernels/{}.ptx is not there", workload.file));
+    throw std::logic_error(fmt::format("kernels/{}.ptx is not among the embedded files", workload.file));
 }
 
 }  // namespace gputomo::measure

@@ -1,4 +1,5 @@
-// Occupancy over time: from starts and ends, and on simulated GPUs whose schedulers have unequal numbers of warps.
+// Occupancy over time: from given starts and ends, and on simulated GPUs whose schedulers have unequal numbers of
+// warps.
 #include "measure/mix/fixed_work_mix.hpp"
 
 #include "machine/json.hpp"
@@ -16,8 +17,8 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 
 TEST(OccupancyHistory, FollowsStartsAndEndsOfEachSm) {
-    // SM 3: one warp from 10 to 110, another from 60 to 110; SM 5, whose clock is elsewhere and wraps round: one for 50
-    // cycles.
+    // SM 3 has one warp from 10 to 110 and another from 60 to 110. SM 5, whose clock differs and wraps round, has one
+    // for 50 cycles.
     const WarpLifetime warps[] = {{3, 60, 110}, {5, 0xfffffff0, 34}, {3, 10, 110}};
     const auto history = history_of(warps);
     EXPECT_EQ(history.attained, 1) << "SM 5 never had two";
@@ -38,14 +39,14 @@ TEST(OccupancyHistory, FollowsStartsAndEndsOfEachSm) {
     EXPECT_THROW((void)history_of({}), std::logic_error);
 }
 
-TEST(OccupancyHistory, SaysHowLongFewAreLeft) {
+TEST(OccupancyHistory, MeasuresTheTailWithFewWarps) {
     const WarpLifetime warps[] = {{0, 0, 60}, {0, 0, 60}, {0, 0, 60}, {0, 0, 100}};
     const auto history = history_of(warps);
     EXPECT_NEAR(history.tail, 0.4, 1e-9);
     EXPECT_NEAR(history.ended_early, 0.75, 1e-9);
 }
 
-TEST(OccupancyHistory, CountsAPlaceThatIsTakenAtOnceAsTaken) {
+TEST(OccupancyHistory, CountsAnImmediatelyReplacedWarpAsResident) {
     const WarpLifetime warps[] = {{0, 0, 40}, {0, 40, 90}};
     EXPECT_THAT(history_of(warps).shares, ElementsAre(0, 1));
 }
@@ -56,7 +57,7 @@ std::unique_ptr<sim::SimulatedDevice> quarter_of(const std::string& name) {
     return sim::make_device(machine, {.id = "sim:" + name, .seed = 1});
 }
 
-TEST(FixedWorkMix, OfUnequalSchedulersSomeWarpsEndEarly) {  // Volkov 2016, 5.8 and Fig. 5.2
+TEST(FixedWorkMix, WarpsEndEarlyOnSchedulersWithFewerWarps) {  // Volkov 2016, 5.8 and Fig. 5.2
     const auto gpu = quarter_of("gtx680");
     auto none = LinkedArray::ring(*gpu, 1);
     FixedWorkMix lives(*gpu, {.access = MixAccess::sfu, .alpha = 0, .loop_length = 120}, none);
@@ -88,7 +89,7 @@ TEST(FixedWorkMix, OversubscribedSmsTakeTheNextBlock) {
     EXPECT_GT(history.mean, 7);
 }
 
-TEST(FixedWorkMix, OfStreamsReadEveryLineOnce) {
+TEST(FixedWorkMix, StreamsReadEveryLineOnce) {
     const auto gpu = quarter_of("gtx680");
     LinkedArray stream(*gpu, 64, 32);
     FixedWorkMix lives(*gpu, {.access = MixAccess::global, .alpha = 0}, stream);

@@ -1,4 +1,4 @@
-// Which registers of two kinds of instruction share a bank, from machine code that ptxas made.
+// How often registers of two kinds of instruction share a bank, in machine code from ptxas.
 #include "measure/throughput/register_bank_overlap.hpp"
 
 #include "../device/cubin_files.hpp"
@@ -13,16 +13,17 @@ device::KernelCode code_of(const std::string& kernel) {
     return device::decode(device::Cubin(bytes), kernel);
 }
 
-TEST(RegisterBanks, AQuarterOfTheSpecialFunctionsMeetsTheAdds) {
-    // FADD R9, R9, ...; of 64 MUFU 16 read R9 or R11, and 16 write one of them. The others' registers are even.
+TEST(RegisterBankOverlap, IsAQuarterForSpecialFunctionsAndAdds) {
+    // The adds are FADD R9, R9, ... Of 64 MUFU, 16 read R9 or R11, and 16 write one of them. The others have even
+    // registers.
     EXPECT_DOUBLE_EQ(register_bank_overlap(code_of("beside_sfu"), "FADD", "MUFU").value_or(0), 0.25);
 }
 
-TEST(RegisterBanks, WideAddressesAndWordsLieInBothBanks) {
+TEST(RegisterBankOverlap, CountsWideOperandsInBothBanks) {
     EXPECT_DOUBLE_EQ(register_bank_overlap(code_of("beside_global"), "FADD", "LDG").value_or(0), 1);
 }
 
-TEST(RegisterBanks, NothingIsSaidOfWhatIsNotThere) {
+TEST(RegisterBankOverlap, IsNulloptForAMissingInstruction) {
     EXPECT_FALSE(register_bank_overlap(code_of("beside_sfu"), "FADD", "LDG").has_value());
 }
 
