@@ -15,6 +15,7 @@
 #include "scan/files.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -76,11 +77,10 @@ predict::Choices choices_from(const PredictOptions& options) {
                       .ways = by_line(options.ways, "--ways"),
                       .l1_hit_rate = options.l1_hit_rate,
                       .l2_hit_rate = options.l2_hit_rate};
-    constexpr int kWarp = 32;
     choices.dynamic_shared = options.measure.shared;
     if (!options.measure.block.empty())
         choices.warps_of_block =
-            static_cast<int>((dimensions(options.measure.block, "--block").count() + kWarp - 1) / kWarp);
+            static_cast<int>((dimensions(options.measure.block, "--block").count() + kWarpSize - 1) / kWarpSize);
     return choices;
 }
 

@@ -1,6 +1,7 @@
 #include "models/models.hpp"
 
 #include "units/error.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,7 +14,7 @@
 namespace gputomo::models {
 namespace {
 
-constexpr double kWarp = 32;
+constexpr double kWarp = kWarpSize;
 
 }  // namespace
 

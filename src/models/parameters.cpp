@@ -1,6 +1,7 @@
 #include "models/parameters.hpp"
 
 #include "units/error.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,7 +17,7 @@
 namespace gputomo::models {
 namespace {
 
-constexpr double kWarp = 32;
+constexpr double kWarp = kWarpSize;
 /// Two candidates that differ by at most this share count as one number, their mean: it is off by less than any model.
 constexpr double kNeighbours = 0.02;
 constexpr double kWordBytes = 4;

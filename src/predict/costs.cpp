@@ -3,6 +3,7 @@
 #include "machine/relatives.hpp"
 #include "predict/lane_accesses.hpp"
 #include "units/error.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +18,6 @@
 namespace gputomo::predict {
 namespace {
 
-constexpr int kWarp = 32;
 constexpr double kLineBytes = 128;   ///< the most that one transaction moves
 constexpr double kSectorBytes = 32;  ///< the least, unless the description has transaction sizes
 
@@ -143,7 +143,7 @@ Cost Costs::arithmetic(const Instruction& instruction) {
                             origin_, instruction.operation));
         return {.latency = static_cast<double>(*unit->second.latency),
                 .resource = resource,
-                .cycles = kWarp / *unit->second.lanes,
+                .cycles = kWarpSize / *unit->second.lanes,
                 .worksheet_row = instruction.operation};
     }
     if (resource_of(row->first) != resource) {
@@ -157,7 +157,7 @@ Cost Costs::arithmetic(const Instruction& instruction) {
     const double reissues = models::middle(row->second.instructions).value_or(1) + slots - 2;
     return {.latency = *latency,
             .resource = resource,
-            .cycles = kWarp / *row->second.throughput,
+            .cycles = kWarpSize / *row->second.throughput,
             .reissues = reissues,
             .worksheet_row = row->first};
 }
@@ -192,20 +192,20 @@ Costs::Footprint Costs::footprint(const Instruction& instruction) {
         sector = static_cast<double>(*std::min_element(machine_.memory.transaction_sizes.value.begin(),
                                                        machine_.memory.transaction_sizes.value.end()));
     if (const auto given = choices_.transactions.find(instruction.line); given != choices_.transactions.end()) {
-        if (!(given->second >= 1 && given->second <= kWarp))
+        if (!(given->second >= 1 && given->second <= kWarpSize))
             throw InputError(fmt::format("--transactions {}={}: expected 1 to 32", given->first, given->second));
         // Without described transaction sizes, a scattered access takes as long as a whole DRAM fetch (Volkov
         // 2016, 6.7).
         const double read =
             machine_.memory.transaction_sizes ? 0 : models::middle(machine_.memory.fetch_bytes).value_or(0);
         const double least = std::min(kLineBytes, std::max(sector, read));
-        return {given->second, given->second * std::clamp(access.bytes * kWarp / given->second, least, kLineBytes)};
+        return {given->second, given->second * std::clamp(access.bytes * kWarpSize / given->second, least, kLineBytes)};
     }
     if (!access.stride)
         assumptions_.insert(fmt::format("the access in line {} is coalesced (--transactions {}=N)", instruction.line,
                                         instruction.line));
     const std::int64_t stride = access.stride.value_or(access.bytes);
-    const auto addresses = strided(kWarp, stride);
+    const auto addresses = strided(kWarpSize, stride);
     const auto touched = [&](double block) {
         return static_cast<double>(blocks_touched(addresses, access.bytes, static_cast<std::int64_t>(block)).size());
     };
@@ -231,7 +231,7 @@ Cost Costs::global(const Instruction& instruction, double memory_latency) {
     const auto path = machine_.paths.find("global");
     const double further = path == machine_.paths.end() ? 0 : path->second.transaction_cost.value_or(0);
     // A wide coalesced access takes several transactions too, but they are no divergence.
-    const double least = std::max(1.0, access.bytes * kWarp / kLineBytes);
+    const double least = std::max(1.0, access.bytes * kWarpSize / kLineBytes);
     const double diverging = std::max(0.0, touched.transactions - least);
     const std::string what = access.place == Place::local ? "local" : access.load ? "loads" : "stores";
     return {
@@ -250,7 +250,7 @@ Cost Costs::global(const Instruction& instruction, double memory_latency) {
 }
 
 double Costs::conflict_ways(const Instruction& instruction) {
-    const auto banks = machine_.shared.banks.value_or(kWarp);
+    const auto banks = machine_.shared.banks.value_or(kWarpSize);
     if (const auto given = choices_.ways.find(instruction.line); given != choices_.ways.end()) {
         if (!(given->second >= 1 && given->second <= static_cast<double>(banks)))
             throw InputError(fmt::format("--ways {}={}: expected 1 to {}", given->first, given->second, banks));
@@ -262,7 +262,7 @@ double Costs::conflict_ways(const Instruction& instruction) {
                                         instruction.line, instruction.line));
     const std::int64_t width = machine_.shared.bank_width.value_or(4);
     const std::int64_t stride = std::abs(access.stride.value_or(access.bytes));
-    const auto group = machine_.shared.access_group.value_or(kWarp) * std::min<std::int64_t>(4, access.bytes) /
+    const auto group = machine_.shared.access_group.value_or(kWarpSize) * std::min<std::int64_t>(4, access.bytes) /
                        std::max(1, access.bytes);  // wide accesses go in parts
     return static_cast<double>(
         predict::conflict_ways(strided(std::max<std::int64_t>(1, group), stride), access.bytes, banks, width));
@@ -277,7 +277,7 @@ Cost Costs::shared(const Instruction& instruction) {
     const double ways = conflict_ways(instruction);
     const double latency = static_cast<double>(
         (machine_.shared.warp_latency ? machine_.shared.warp_latency : machine_.shared.latency).value);
-    const double cycles = std::max(4, instruction.access->bytes) * kWarp / *machine_.shared.bytes_per_cycle;
+    const double cycles = std::max(4, instruction.access->bytes) * kWarpSize / *machine_.shared.bytes_per_cycle;
     return {.latency = instruction.access->load
                            ? latency + (ways - 1) * static_cast<double>(machine_.shared.conflict_cost.value_or(0))
                            : 0,

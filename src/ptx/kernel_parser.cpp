@@ -2,6 +2,7 @@
 
 #include "ptx/literals.hpp"
 #include "ptx/names.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -18,7 +19,6 @@ namespace {
 constexpr std::size_t kMostRegisters = 1u << 20;
 constexpr std::size_t kDeepestScope = 256;
 constexpr std::size_t kLongestVector = 16;
-constexpr std::uint64_t kWarpSize = 32;
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "sim/completion.hpp"
 
 #include "sim/memory/description.hpp"
+#include "units/warp.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kLine = 128;
 constexpr std::int64_t kSpan = std::int64_t{2} << 20;
-constexpr double kWarp = 32;
+constexpr double kWarp = kWarpSize;
 constexpr std::int64_t kWays = 16;
 /// Of current GPUs; a cluster has 16 or 18 SMs of which some may be switched off.
 constexpr std::int64_t kSmsPerGpc = 16;

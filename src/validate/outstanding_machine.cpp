@@ -1,5 +1,6 @@
 #include "validate/outstanding_machine.hpp"
 
+#include "units/warp.hpp"
 #include "validate/dice.hpp"
 #include "validate/random_machine.hpp"
 
@@ -15,7 +16,7 @@ using machine::Machine;
 
 constexpr std::int64_t kLine = 128;
 constexpr std::int64_t kThreads = 1024;
-constexpr std::int64_t kWarps = kThreads / 32;
+constexpr std::int64_t kWarps = kThreads / kWarpSize;
 constexpr std::int64_t kFewestEntries = 16, kMostEntries = 512;
 constexpr std::int64_t kMostLoads = 63;
 /// Of the time that a load takes, this share is enough to issue what fills a table or a warp's limit.

@@ -1,5 +1,6 @@
 #include "validate/random_machine.hpp"
 
+#include "units/warp.hpp"
 #include "validate/dice.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ constexpr std::int64_t kKiB = 1 << 10;
 constexpr std::int64_t kMiB = 1 << 20;
 /// Smallest step of latency from one level to the next.
 constexpr std::int64_t kLevelStep = 8;
-constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kWarp = kWarpSize;
 /// Compute capability with virtual memory management.
 constexpr std::int64_t kMappingSince = 6;
 /// Of the first TLB, where the caches leave the choice: a scan has to run through several times the second one's reach.

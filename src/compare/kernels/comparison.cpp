@@ -4,6 +4,7 @@
 #include "predict/ptx_code.hpp"
 #include "ptx/parser.hpp"
 #include "units/error.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -20,7 +21,7 @@ using Json = nlohmann::ordered_json;
 /// Warps per SM and throughput in warps per cycle, from few warps to many.
 using Points = std::vector<std::pair<double, double>>;
 
-constexpr double kWarp = 32;
+constexpr double kWarp = kWarpSize;
 
 /// The warps at which the throughput reaches kHidden of the last point's for good. Below the first point it rises from
 /// 0.

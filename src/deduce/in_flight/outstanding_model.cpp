@@ -1,17 +1,17 @@
 #include "deduce/in_flight/outstanding_model.hpp"
 
+#include "units/warp.hpp"
+
 #include <algorithm>
 #include <cstddef>
 
 namespace gputomo::deduce {
 namespace {
 
-constexpr int kWarp = 32;
-
 int divided(int value, int by) { return (value + by - 1) / by; }
 
 int active_threads(const OutstandingLaunch& launch, int warp) {
-    return std::min(launch.active_lanes, launch.threads - warp * kWarp);
+    return std::min(launch.active_lanes, launch.threads - warp * kWarpSize);
 }
 int lines_of(const OutstandingLaunch& launch, int active) { return divided(active, launch.threads_per_line); }
 int sectors_of(const OutstandingLaunch& launch, int active) {
@@ -72,7 +72,7 @@ class Run {
 public:
     Run(const OutstandingModel& model, const OutstandingLaunch& launch)
         : model_(model), launch_(launch), table_(table_capacity(model, launch)) {
-        warps_.resize(static_cast<std::size_t>(divided(launch.threads, kWarp)));
+        warps_.resize(static_cast<std::size_t>(divided(launch.threads, kWarpSize)));
     }
 
     double latest() {
@@ -156,7 +156,7 @@ std::string_view name_of(OutstandingUnit unit) {
 
 int units_of(const OutstandingLaunch& launch, OutstandingUnit unit) {
     int units = 0;
-    for (int warp = 0; warp * kWarp < launch.threads; ++warp)
+    for (int warp = 0; warp * kWarpSize < launch.threads; ++warp)
         units += units_of_warp(launch, unit, active_threads(launch, warp));
     return units * launch.loads;
 }

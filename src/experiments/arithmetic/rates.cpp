@@ -1,5 +1,7 @@
 #include "experiments/arithmetic/rates.hpp"
 
+#include "units/warp.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +17,7 @@ constexpr double kMostGained = 0.002;
 }  // namespace
 
 int warp_size_of(const device::Device& device) {
-    return static_cast<int>(device.attribute(device::Attribute::warp_size).value_or(32));
+    return static_cast<int>(device.attribute(device::Attribute::warp_size).value_or(kWarpSize));
 }
 
 int size_of(const Findings& findings, const TimedOperation& operation) {

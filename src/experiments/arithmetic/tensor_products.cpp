@@ -7,6 +7,7 @@
 #include "measure/mix/mix_arrays.hpp"
 #include "measure/mix/mix_throughput.hpp"
 #include "results/estimates.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.9;
-constexpr double kWarp = 32;
+constexpr double kWarp = kWarpSize;
 /// A rate of a loop, whose own instructions take up to 1%.
 constexpr double kLoop = 0.01;
 /// Chains that need no instruction between them that only waits, and adds for each product that are the limit beside

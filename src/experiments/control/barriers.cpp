@@ -5,6 +5,7 @@
 #include "measure/control/barrier_kernels.hpp"
 #include "measure/kernel/doubled_timing.hpp"
 #include "results/estimates.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,7 +19,7 @@ using ptx::Reg;
 using ptx::Type;
 
 constexpr double kConfidence = 0.98;
-constexpr std::size_t kWarp = 32;
+constexpr std::size_t kWarp = kWarpSize;
 constexpr std::size_t kHalf = 16;
 constexpr int kLaunches = 5;
 constexpr int kLength = 32;

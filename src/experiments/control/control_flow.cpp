@@ -8,6 +8,7 @@
 #include "measure/control/uniform_branches.hpp"
 #include "results/estimates.hpp"
 #include "units/statistics.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -21,7 +22,6 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.97;
-constexpr int kWarp = 32;
 
 /// From the first start to the last end of the threads that took a path.
 struct Interval {
@@ -67,12 +67,12 @@ struct Case {
 
 /// Wong 2010, IV-C2: neither thread numbers nor how many threads take a path matter, or else these don't agree.
 constexpr Case kCases[] = {
-    {"32 paths, rising", [](int t) { return t % kWarp; }},
-    {"32 paths, falling", [](int t) { return kWarp - 1 - t % kWarp; }},
-    {"lower half 7, upper half 21", [](int t) { return t % kWarp < 16 ? 7 : 21; }},
-    {"lower half 21, upper half 7", [](int t) { return t % kWarp < 16 ? 21 : 7; }},
-    {"one thread 7, others 21", [](int t) { return t % kWarp == 5 ? 7 : 21; }},
-    {"one thread 21, others 7", [](int t) { return t % kWarp == 5 ? 21 : 7; }},
+    {"32 paths, rising", [](int t) { return t % kWarpSize; }},
+    {"32 paths, falling", [](int t) { return kWarpSize - 1 - t % kWarpSize; }},
+    {"lower half 7, upper half 21", [](int t) { return t % kWarpSize < 16 ? 7 : 21; }},
+    {"lower half 21, upper half 7", [](int t) { return t % kWarpSize < 16 ? 21 : 7; }},
+    {"one thread 7, others 21", [](int t) { return t % kWarpSize == 5 ? 7 : 21; }},
+    {"one thread 21, others 7", [](int t) { return t % kWarpSize == 5 ? 21 : 7; }},
 };
 
 struct Seen {
@@ -129,7 +129,7 @@ results::Trace timeline(DivergentPaths& kernel, Outcome& outcome) {
     trace.columns = {{"warp", "", {}}, {"path", "", {}}, {"begin", "cycles", {}}, {"end", "cycles", {}}};
     std::array<Paths, 2> warps;
     for (std::size_t w = 0; w < 2; ++w) {
-        warps[w] = paths_of(std::span(times).subspan(w * kWarp, kWarp), key);
+        warps[w] = paths_of(std::span(times).subspan(w * kWarpSize, kWarpSize), key);
         for (const auto& [path, when] : warps[w]) {
             const double row[] = {static_cast<double>(w), static_cast<double>(path), static_cast<double>(when.begin),
                                   static_cast<double>(when.end)};
@@ -211,13 +211,13 @@ void spin(Context& context, Outcome& outcome) {
     const int through = loop.threads_that_leave();
     const Evidence evidence{
         fmt::format("control_flow: {} of {} threads of a warp leave a loop in which each waits for the one before",
-                    through, kWarp),
+                    through, kWarpSize),
         kConfidence};
-    if (through == kWarp || through <= 1) {
+    if (through == kWarpSize || through <= 1) {
         outcome.estimates.push_back(
-            decided("issue.spin_within_warp", std::string(through == kWarp ? "completes" : "deadlocks"), evidence));
+            decided("issue.spin_within_warp", std::string(through == kWarpSize ? "completes" : "deadlocks"), evidence));
         outcome.estimates.push_back(
-            decided("issue.divergence", std::string(through == kWarp ? "independent" : "stack"), evidence));
+            decided("issue.divergence", std::string(through == kWarpSize ? "independent" : "stack"), evidence));
         return;
     }
     outcome.estimates.push_back(

@@ -6,6 +6,7 @@
 #include "measure/kernel/device_facts.hpp"
 #include "measure/residency/resident_blocks.hpp"
 #include "results/estimates.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -28,7 +29,6 @@ constexpr int kDroppedLaunches = 5;
 constexpr std::uint32_t kBlocksPerSm = 8;
 /// A block lives this long, so that all first blocks have started when the first ends.
 constexpr std::uint32_t kBlockCycles = 20'000;
-constexpr int kWarp = 32;
 /// Empty blocks on each SM of a grid: simulated, and on hardware.
 constexpr std::int64_t kFewBlocks = 64, kManyBlocks = 8192;
 constexpr int kStartLaunches = 3;
@@ -147,7 +147,7 @@ double cycles_of_block(device::Device& device, CompiledKernel& kernel, int warps
         std::vector<double> samples;
         for (int i = 0; i < kStartLaunches; ++i)
             samples.push_back(
-                kernel.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarp)}, {})
+                kernel.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarpSize)}, {})
                     .elapsed.count());
         return std::ranges::min(samples);
     };
@@ -169,10 +169,10 @@ void add_starts(Context& context, double replacement, Outcome& outcome) {
     const auto most_blocks = device.attribute(device::Attribute::max_blocks_per_multiprocessor).value_or(8);
     results::Trace trace{.name = "launch/starts", .experiment = "launch"};
     trace.columns = {{"warps", "warp/block", {}}, {"cycles", "cycles/block/SM", {}}, {"own", "cycles/block/SM", {}}};
-    for (int warps = 1; warps * kWarp <= kernel.properties().max_threads_per_block; warps *= 2) {
+    for (int warps = 1; warps * kWarpSize <= kernel.properties().max_threads_per_block; warps *= 2) {
         context.progress(0.9, fmt::format("empty blocks of {} warps", warps));
         const auto resident =
-            static_cast<double>(std::max<std::int64_t>(1, std::min(most_blocks, most_threads / (warps * kWarp))));
+            static_cast<double>(std::max<std::int64_t>(1, std::min(most_blocks, most_threads / (warps * kWarpSize))));
         const double row[] = {static_cast<double>(warps), cycles_of_block(device, kernel, warps),
                               replacement / resident};
         for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);

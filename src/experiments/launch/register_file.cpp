@@ -5,6 +5,7 @@
 #include "measure/residency/resident_blocks.hpp"
 #include "results/estimates.hpp"
 #include "units/error.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +19,7 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.97;
-constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kWarp = kWarpSize;
 /// More values than any GPU has registers for a thread.
 constexpr int kTooMany = 300;
 /// So few that every GPU can launch a warp that holds them.

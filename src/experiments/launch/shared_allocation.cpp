@@ -4,6 +4,7 @@
 
 #include "measure/residency/resident_blocks.hpp"
 #include "results/estimates.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +16,6 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.97;
-constexpr int kWarp = 32;
 /// Numbers of blocks whose shares of a capacity lie differently between its units.
 constexpr int kBlocks[] = {2, 3, 5, 6, 7, 9, 11, 13};
 /// A unit and what is taken besides are together less than this.
@@ -60,7 +60,9 @@ private:
 
 std::optional<std::int64_t> SharedAllocation::most_bytes(ResidencyProbe& kernel, int blocks, std::int64_t low,
                                                          std::int64_t high) {
-    const auto fits = [&](std::int64_t bytes) { return kernel.blocks_per_sm(kWarp, Bytes{bytes}, blocks) >= blocks; };
+    const auto fits = [&](std::int64_t bytes) {
+        return kernel.blocks_per_sm(kWarpSize, Bytes{bytes}, blocks) >= blocks;
+    };
     if (!fits(low)) return std::nullopt;
     while (high - low > 1) {
         const auto middle = (low + high) / 2;

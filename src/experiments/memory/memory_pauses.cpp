@@ -8,6 +8,7 @@
 #include "measure/kernel/compiled_kernel.hpp"
 #include "measure/residency/occupancy_control.hpp"
 #include "results/estimates.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -26,7 +27,7 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 constexpr double kConfidence = 0.9;
-constexpr std::uint32_t kWarp = 32, kWarps = 8;
+constexpr std::uint32_t kWarp = kWarpSize, kWarps = 8;
 /// Loads of each warp: a pause every 100 us shows fifty times in the last number on a GPU whose loads take 0.4 us.
 constexpr std::array<std::uint32_t, 2> kTurns{2048, 12288};
 /// The length of a pause is known well enough where its interval is that part of it.

@@ -9,6 +9,7 @@
 #include "measure/residency/occupancy_control.hpp"
 #include "results/estimates.hpp"
 #include "units/error.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -28,7 +29,6 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
-constexpr int kWarp = 32;
 constexpr double kConfidence = 0.85;
 constexpr std::int64_t kPointerBytes = 8;
 constexpr int kLoads = 8;  // of a turn
@@ -53,7 +53,7 @@ struct Record {
 
 /// Lines between two loads of the warp whose loads are coalesced: no neighbours, which a cache may fetch together.
 constexpr std::int64_t kLinesApart = 37;
-constexpr std::int64_t kLineBytes = 128, kThreadsOfPointer = kWarp * kPointerBytes / kLineBytes;
+constexpr std::int64_t kLineBytes = 128, kThreadsOfPointer = kWarpSize * kPointerBytes / kLineBytes;
 constexpr std::uint32_t kLinePointers = kLineBytes / kPointerBytes;
 /// Walks of one warp alone: where its transactions meet at a bank is chance.
 constexpr std::uint32_t kLoneWalks = 4;
@@ -144,10 +144,10 @@ public:
     /// One block of `warps` on as many SMs as there are blocks, the mean of as many `walks`; nullopt where two blocks
     /// came to one SM.
     std::optional<Rate> walk(std::int64_t blocks, int warps, std::uint32_t walks = 1) {
-        if (warps * kWarp > kernel_.properties().max_threads_per_block) return std::nullopt;
+        if (warps * kWarpSize > kernel_.properties().max_threads_per_block) return std::nullopt;
         const std::int64_t all = blocks * warps;
         const bool coalesced = order_ == Order::coalesced;
-        const auto stride = coalesced ? 1 : static_cast<std::uint32_t>(bytes_ / kPointerBytes / (all * kWarp));
+        const auto stride = coalesced ? 1 : static_cast<std::uint32_t>(bytes_ / kPointerBytes / (all * kWarpSize));
         const auto other = coalesced ? static_cast<std::uint32_t>(kLinesApart * kLineBytes / kPointerBytes)
                                      : stride;  // pointers to where another load begins
         const auto shift =
@@ -164,7 +164,7 @@ public:
                 .add(shift)
                 .add(static_cast<std::uint32_t>(kTurns))
                 .add(records_.address());
-            kernel_.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarp)},
+            kernel_.launch({static_cast<std::uint32_t>(blocks)}, {static_cast<std::uint32_t>(warps * kWarpSize)},
                            arguments);
             if (i > 0 && !add_walk(rate, all, warps, walks)) return std::nullopt;
         }
@@ -216,7 +216,7 @@ public:
 
 private:
     [[nodiscard]] double per_sm(const Walker& walker, const Walker::Rate& rate) const {
-        return rate.loads * kWarp / static_cast<double>(walker.sms());
+        return rate.loads * kWarpSize / static_cast<double>(walker.sms());
     }
 
     /// Whether an array of sizes_[i] is one at which warps vary.
@@ -265,7 +265,7 @@ private:
         Walker lines(context_.device, bytes, Walker::Order::coalesced);
         const auto coalesced = lines.walk(1, 1, kLoneWalks);
         if (!coalesced) return;
-        const int transactions = kWarp - coalesced_transactions(context_.device);
+        const int transactions = kWarpSize - coalesced_transactions(context_.device);
         const double cost = (latency - coalesced->latency) / transactions;
         outcome_.estimates.push_back(decided_real(
             "paths.global.transaction_cost", {cost, cost, cost},
@@ -280,7 +280,7 @@ private:
         const auto bandwidth = context_.findings.number("memory.read_bandwidth");
         const std::size_t last = warps.size() - 1;
         if (!bandwidth || warps.size() < 2) return;
-        const double words = static_cast<double>(kWarp * sms) * sm_mhz_of(context_.findings, context_.device) /
+        const double words = static_cast<double>(kWarpSize * sms) * sm_mhz_of(context_.findings, context_.device) /
                              1000;  // a nanosecond, of one warp a cycle on each SM
         const double least = words * std::max(warps[last] / latencies[last], warps[last - 1] / latencies[last - 1]);
         const double longer = latencies[last] - latencies[last - 1];

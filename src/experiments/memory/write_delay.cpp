@@ -9,6 +9,7 @@
 #include "measure/residency/occupancy_control.hpp"
 #include "results/estimates.hpp"
 #include "units/statistics.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -21,7 +22,6 @@
 namespace gputomo::experiments {
 namespace {
 
-constexpr int kWarp = 32;
 constexpr double kConfidence = 0.8;
 /// Warps by SM, one access of each under way; below one, so many of the SMs have one.
 constexpr std::array kWarps{0.25, 0.5, 0.75, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0};
@@ -70,8 +70,9 @@ public:
 private:
     [[nodiscard]] StreamShape shape_of(double warps) const {
         const double blocks = std::ceil(sms_of(context_.device) * std::min(1.0, warps));
-        return {
-            .threads = static_cast<int>(std::max(1.0, warps)) * kWarp, .blocks = static_cast<int>(blocks), .unroll = 1};
+        return {.threads = static_cast<int>(std::max(1.0, warps)) * kWarpSize,
+                .blocks = static_cast<int>(blocks),
+                .unroll = 1};
     }
 
     /// Of what is read.
@@ -87,7 +88,7 @@ private:
         const double sms = sms_of(context_.device);
         const auto shape = shape_of(warps);
         const double cycles_per_ns = sm_mhz_of(context_.findings, context_.device) / 1000;
-        const int all_warps = shape.threads / kWarp * shape.blocks;
+        const int all_warps = shape.threads / kWarpSize * shape.blocks;
         Beside beside{.warps = all_warps / sms,
                       .read = turn(StreamKind::read, shape) * cycles_per_ns,
                       .copy = turn(StreamKind::copy, shape) * cycles_per_ns};

@@ -7,6 +7,7 @@
 #include "measure/kernel/device_facts.hpp"
 #include "measure/mix/mix_surface.hpp"
 #include "results/estimates.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@
 namespace gputomo::experiments {
 namespace {
 
-constexpr double kWarp = 32;
+constexpr double kWarp = kWarpSize;
 constexpr double kConfidence = 0.9;
 /// Occupancies that are tried first; between the last that falls short of a share of the peak and the first that
 /// reaches it, all are.

@@ -10,6 +10,7 @@
 #include "experiments/clock/clock_watch.hpp"
 #include "experiments/outstanding/surface.hpp"
 #include "results/estimates.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,7 +29,6 @@ using deduce::OutstandingLaunch;
 using deduce::OutstandingPoint;
 using deduce::OutstandingUnit;
 
-constexpr int kWarp = 32;
 constexpr double kConfidence = 0.95;
 /// Loads of a warp that a limit is looked for up to; GPUs of compute capability 2.0 to 3.1 have registers for fewer.
 constexpr int kMostLoads = 64, kMostLoadsOf63Registers = 40;
@@ -160,9 +160,10 @@ std::vector<OutstandingPoint> Study::loads_of(int warps, InFlightSurface& surfac
     trace.plot = {
         fmt::format("Loads of each of {} warps, each of one line", warps), "loads", {"complete"}, false, false};
     for (int loads = 1; loads <= most_loads_; ++loads) {
-        const auto point = surface.measure({.count = loads}, {.share = kWarp}, warps * kWarp);
+        const auto point = surface.measure({.count = loads}, {.share = kWarpSize}, warps * kWarpSize);
         if (!point) break;
-        points.push_back({{.threads = warps * kWarp, .loads = loads, .threads_per_line = kWarp}, point->complete});
+        points.push_back(
+            {{.threads = warps * kWarpSize, .loads = loads, .threads_per_line = kWarpSize}, point->complete});
         trace.columns[0].values.push_back(loads);
         trace.columns[1].values.push_back(point->complete);
     }
@@ -196,10 +197,10 @@ InFlightSurface& Study::memory() {
 Seen Study::launches_from_memory() {
     std::vector<OutstandingPoint> points;
     double lone = std::numeric_limits<double>::infinity();
-    for (const int share : {kWarp, 1})
+    for (const int share : {kWarpSize, 1})
         for (const int loads : {1, 8, 16, 32, 48})
-            for (int warps = 1; warps <= kWarp; warps += warps < 4 ? 1 : 4) {
-                const OutstandingLaunch launch{.threads = warps * kWarp, .loads = loads, .threads_per_line = share};
+            for (int warps = 1; warps <= kWarpSize; warps += warps < 4 ? 1 : 4) {
+                const OutstandingLaunch launch{.threads = warps * kWarpSize, .loads = loads, .threads_per_line = share};
                 if (loads > most_loads_ || deduce::units_of(launch, OutstandingUnit::lines) > kMostFromMemory) break;
                 const auto point = memory().measure({.count = loads}, {.share = share}, launch.threads);
                 if (!point) break;
@@ -286,10 +287,10 @@ bool Study::add_point(int loads, const InFlightPattern& pattern, int threads) {
 
 void Study::sweep_curve(int loads, const InFlightPattern& pattern, int most_warps) {
     if (loads > most_loads_ || (warp_loads_ > 0 && loads > warp_loads_)) return;
-    if (pattern.share < kWarp && pattern.lanes == kWarp)
+    if (pattern.share < kWarpSize && pattern.lanes == kWarpSize)
         for (const int threads : {2, 4, 8, 16, 24}) add_point(loads, pattern, threads);
     for (int warps = 1; warps <= most_warps; ++warps)
-        if (!add_point(loads, pattern, warps * kWarp)) return;
+        if (!add_point(loads, pattern, warps * kWarpSize)) return;
 }
 
 void Study::sweep() {
@@ -297,7 +298,7 @@ void Study::sweep() {
     int done = 0;
     for (const int loads : {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32}) {
         context_.progress(0.1 + 0.04 * done++, fmt::format("{} loads a thread", loads));
-        sweep_curve(loads, {.share = kWarp}, kWarps);
+        sweep_curve(loads, {.share = kWarpSize}, kWarps);
         if (loads > 8) continue;
         sweep_curve(loads, {.share = 8}, kWarps);
         if (loads > 4) continue;
@@ -365,7 +366,7 @@ results::Trace Study::thread_latency() const {
                   .y = {"latency"},
                   .split = "loads"};
     for (const auto& [launch, cycles] : points_) {
-        if (launch.threads_per_line != 1 || launch.sectors_per_line != 1 || launch.active_lanes != kWarp) continue;
+        if (launch.threads_per_line != 1 || launch.sectors_per_line != 1 || launch.active_lanes != kWarpSize) continue;
         const double row[] = {static_cast<double>(launch.threads), static_cast<double>(launch.loads), cycles};
         for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
     }
@@ -399,10 +400,10 @@ void Study::try_step(Prediction& prediction, int loads, const InFlightPattern& p
     };
     int full = 1;
     while (full < kMostThreads && units(full) < prediction.entries) ++full;
-    const bool whole = prediction.unit == OutstandingUnit::instructions || pattern.lanes < kWarp;
+    const bool whole = prediction.unit == OutstandingUnit::instructions || pattern.lanes < kWarpSize;
     const int step =
-        whole ? kWarp : pattern.share * std::max(1, static_cast<int>(kPredicted / 2 * full / pattern.share));
-    if (whole) full = full / kWarp * kWarp;
+        whole ? kWarpSize : pattern.share * std::max(1, static_cast<int>(kPredicted / 2 * full / pattern.share));
+    if (whole) full = full / kWarpSize * kWarpSize;
     std::vector<double> counts, cycles;
     for (int i = -kStepsAround; i <= kStepsAround; ++i) {
         const int threads = full + i * step;
@@ -430,12 +431,13 @@ void Study::try_step(Prediction& prediction, int loads, const InFlightPattern& p
 Prediction Study::predict(OutstandingUnit unit, int entries) {
     const InFlightPattern of_lines[] = {{.share = 1}, {.share = 2}, {.share = 4}, {.share = 4, .sectors = 4}};
     const InFlightPattern of_instructions[] = {
-        {.share = kWarp}, {.share = kWarp, .lanes = 8}, {.share = 8}, {.share = 4, .sectors = 4}};
+        {.share = kWarpSize}, {.share = kWarpSize, .lanes = 8}, {.share = 8}, {.share = 4, .sectors = 4}};
     Prediction prediction{.unit = unit, .entries = entries};
     for (const auto& pattern : unit == OutstandingUnit::lines ? of_lines : of_instructions) {
-        const int of_warp = deduce::units_of({kWarp, 1, pattern.share, pattern.sectors, pattern.lanes}, unit);
+        const int of_warp = deduce::units_of({kWarpSize, 1, pattern.share, pattern.sectors, pattern.lanes}, unit);
         const int most = std::min(warp_loads_ > 0 ? warp_loads_ : most_loads_ / 2, std::max(1, entries / of_warp));
-        const int least = std::max(1, entries / (of_warp * (kWarp - 2)) + (entries > of_warp * (kWarp - 2) ? 1 : 0));
+        const int least =
+            std::max(1, entries / (of_warp * (kWarpSize - 2)) + (entries > of_warp * (kWarpSize - 2) ? 1 : 0));
         const int apart = std::max(1, (most - least) / (kLoadsOfPattern - 1));
         for (int loads = least, done = 0; loads <= most && done < kLoadsOfPattern; loads += apart, ++done)
             try_step(prediction, loads, pattern);
@@ -505,9 +507,10 @@ void Study::find_merging() {
         results::Trace trace{.name = fmt::format("outstanding/merging_x{}", loads), .experiment = "outstanding"};
         trace.columns = {{"requests", "count", {}}, {"complete", "cycles", {}}};
         trace.plot = {"Requests of several warps for one line", "requests", {"complete"}, false, false};
-        for (int warps = 1; warps <= kWarp; ++warps) {
-            const auto point = surface_.measure({.count = loads, .step = 4},
-                                                {.share = kWarp, .lanes = kOneThread, .one_line = true}, warps * kWarp);
+        for (int warps = 1; warps <= kWarpSize; ++warps) {
+            const auto point =
+                surface_.measure({.count = loads, .step = 4},
+                                 {.share = kWarpSize, .lanes = kOneThread, .one_line = true}, warps * kWarpSize);
             if (!point) break;
             trace.columns[0].values.push_back(warps * loads);
             trace.columns[1].values.push_back(point->complete);
@@ -605,16 +608,16 @@ void Study::plot_other_accesses() {
     // Where hundreds of loads can be under way, what of them is it that holds them up? As many loads, of which each
     // differs in one thing.
     constexpr int kMany = 32, kManyStep = 64;
-    plot("many", {.count = kMany}, {.share = kWarp}, kManyStep);
-    plot("many_far", {.access = InFlightAccess::load_far, .count = kMany}, {.share = kWarp}, kManyStep);
-    plot("many_of_one_place", {.count = kMany}, {.share = kWarp, .one_line = true}, kManyStep);
-    plot("many_half_the_lines", {.count = kMany}, {.share = 2 * kWarp}, kManyStep);
-    plot("many_sectors_of_lines", {.count = kMany, .step = kInFlightLine / 4}, {.share = kWarp}, kManyStep);
-    plot("many_far_apart", {.count = kMany, .step = 4 * kInFlightLine}, {.share = kWarp}, kManyStep);
+    plot("many", {.count = kMany}, {.share = kWarpSize}, kManyStep);
+    plot("many_far", {.access = InFlightAccess::load_far, .count = kMany}, {.share = kWarpSize}, kManyStep);
+    plot("many_of_one_place", {.count = kMany}, {.share = kWarpSize, .one_line = true}, kManyStep);
+    plot("many_half_the_lines", {.count = kMany}, {.share = 2 * kWarpSize}, kManyStep);
+    plot("many_sectors_of_lines", {.count = kMany, .step = kInFlightLine / 4}, {.share = kWarpSize}, kManyStep);
+    plot("many_far_apart", {.count = kMany, .step = 4 * kInFlightLine}, {.share = kWarpSize}, kManyStep);
     const auto shared =
         static_cast<int>(context_.device.attribute(device::Attribute::max_shared_memory_per_block).value_or(0));
-    plot("many_with_shared", {.count = kMany}, {.share = kWarp, .shared_bytes = shared}, kManyStep);
-    plot("many_half_as_often", {.count = kMany / 2}, {.share = kWarp}, kManyStep);
+    plot("many_with_shared", {.count = kMany}, {.share = kWarpSize, .shared_bytes = shared}, kManyStep);
+    plot("many_half_as_often", {.count = kMany / 2}, {.share = kWarpSize}, kManyStep);
 }
 
 Outcome measure(Context& context) {

@@ -1,5 +1,7 @@
 #include "experiments/outstanding/surface.hpp"
 
+#include "units/warp.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 namespace gputomo::experiments {
 namespace {
 
-constexpr int kWarp = 32;
 constexpr int kMostThreads = 1024;
 constexpr std::int64_t kLine = kInFlightLine;
 constexpr std::int64_t kSector = 32;
@@ -116,7 +117,7 @@ void InFlightSurface::write_offsets(InFlightShape shape, const InFlightPattern& 
     for (int thread = 0; thread < kMostThreads; ++thread) {
         const std::int64_t sector = thread % pattern.share % pattern.sectors;
         const auto offset = line_of(pattern, thread) * bytes_of_place(shape) + sector * kSector;
-        offsets.push_back(thread % kWarp < pattern.lanes ? static_cast<std::uint32_t>(offset) : kIdleThread);
+        offsets.push_back(thread % kWarpSize < pattern.lanes ? static_cast<std::uint32_t>(offset) : kIdleThread);
     }
     offsets_.write(offsets);
     written_ = std::move(name);
@@ -179,7 +180,7 @@ double InFlightSurface::of_one_place(InFlightShape shape) {
     const auto warm = array_.address() + static_cast<device::Address>(size_);
     std::vector<double> all;
     for (int run = 0; run < kRuns; ++run)
-        all.push_back(kernel(shape).run(kWarp, warm, warm, offsets_.address()).warps.front());
+        all.push_back(kernel(shape).run(kWarpSize, warm, warm, offsets_.address()).warps.front());
     return *std::min_element(all.begin(), all.end());
 }
 

@@ -5,6 +5,7 @@
 #include "deduce/in_flight/outstanding_model.hpp"
 #include "experiments/experiment.hpp"
 #include "measure/in_flight/in_flight.hpp"
+#include "units/warp.hpp"
 
 #include <map>
 #include <memory>
@@ -19,7 +20,7 @@ namespace gputomo::experiments {
 struct InFlightPattern {
     int share = 1;          ///< neighbours that ask for one line (Merger2 to Merger32 of the paper)
     int sectors = 1;        ///< of those, neighbours ask for this many sectors of the line in turn
-    int lanes = 32;         ///< threads of each warp that take part
+    int lanes = kWarpSize;  ///< threads of each warp that take part
     bool shuffled = false;  ///< lines in random order
     bool one_line = false;  ///< all warps ask for the same lines
     int shared_bytes = 0;   ///< of shared memory that the block takes, and so from the L1 where both are one array

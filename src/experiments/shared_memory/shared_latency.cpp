@@ -6,6 +6,7 @@
 #include "experiments/shared_memory/shared_conflicts.hpp"
 #include "measure/throughput/shared_chase.hpp"
 #include "results/estimates.hpp"
+#include "units/warp.hpp"
 
 namespace gputomo::experiments {
 namespace {
@@ -40,7 +41,8 @@ void add_latency(Context& context, SharedChase& chase, Outcome& outcome) {
 }
 
 void add_banks(Context& context, SharedChase& chase, Outcome& outcome) {
-    const auto warp = static_cast<std::uint32_t>(context.device.attribute(device::Attribute::warp_size).value_or(32));
+    const auto warp =
+        static_cast<std::uint32_t>(context.device.attribute(device::Attribute::warp_size).value_or(kWarpSize));
     const PatternLatency latency = [&](const std::vector<std::uint32_t>& offsets) {
         context.progress(0.5, "bank conflicts");
         std::vector<SharedLink> links;

@@ -4,6 +4,7 @@
 #include "experiments/clock/clock_watch.hpp"
 #include "measure/throughput/shared_chase.hpp"
 #include "results/estimates.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -45,7 +46,7 @@ double rate_of(SharedChase& chase, int threads) {
 }
 
 std::vector<int> thread_counts(const device::Device& device, int most) {
-    const auto warp = static_cast<int>(device.attribute(device::Attribute::warp_size).value_or(32));
+    const auto warp = static_cast<int>(device.attribute(device::Attribute::warp_size).value_or(kWarpSize));
     std::vector<int> counts;
     for (int threads = warp; threads < most; threads *= 2) counts.push_back(threads);
     counts.push_back(most / warp * warp);

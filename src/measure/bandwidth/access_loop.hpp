@@ -3,6 +3,7 @@
 #pragma once
 
 #include "measure/kernel/compiled_kernel.hpp"
+#include "units/warp.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -46,7 +47,7 @@ struct AccessArea {
 
 class AccessLoop {
 public:
-    static constexpr int kWarp = 32, kMostWarps = 32;
+    static constexpr int kWarp = kWarpSize, kMostWarps = 32;
 
     /// `offset_of(lane)`: bytes from a warp's position to the lane's. Throws CodeMismatch if the machine code has
     /// other accesses.

@@ -2,6 +2,7 @@
 
 #include "measure/kernel/device_facts.hpp"
 #include "units/error.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -17,8 +18,6 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
-
-constexpr int kWarp = 32;
 
 /// What a warp stores at its end.
 struct WarpRecord {
@@ -77,7 +76,7 @@ ptx::KernelBuilder latency_samples_kernel(ptx::Target target) {
     k("shr.u32", warp, k.thread_index(), 5);
     k("setp.eq.u32", first_lane, k.special(SpecialRegister::laneid), 0);
     k("setp.lt.u32", early, k.special(SpecialRegister::ctaid_x), samplers);
-    k("setp.lt.u32", sampling, k.special(SpecialRegister::tid_x), kWarp);
+    k("setp.lt.u32", sampling, k.special(SpecialRegister::tid_x), kWarpSize);
     k("and.pred", sampling, sampling, early);
     k("mov.u32", slot, shared);
     const Reg at = line_address(k, lines, warp);
@@ -124,8 +123,8 @@ std::optional<double> LatencySamples::launch(int warps, std::map<std::int64_t, s
         .add(samples_.address());
     const Bytes shared{std::max<std::int64_t>(shared_for(device_, blocks->per_sm).count(),
                                               kSamples * static_cast<std::int64_t>(sizeof(Sample)))};
-    kernel_.launch({static_cast<std::uint32_t>(grid)}, {static_cast<std::uint32_t>(blocks->warps * kWarp)}, arguments,
-                   shared);
+    kernel_.launch({static_cast<std::uint32_t>(grid)}, {static_cast<std::uint32_t>(blocks->warps * kWarpSize)},
+                   arguments, shared);
 
     const auto records = records_.read<WarpRecord>(static_cast<std::size_t>(all));
     double loads_per_cycle = 0;

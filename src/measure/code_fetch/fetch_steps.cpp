@@ -3,6 +3,7 @@
 #include "device/machine_code.hpp"
 #include "units/error.hpp"
 #include "units/statistics.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,6 @@ constexpr int kSteps = 64;
 constexpr int kReads = 4;
 constexpr int kStepBytes = 4 * kReads;
 constexpr int kPlaces = kSteps * (kReads - 1);
-constexpr int kWarp = 32;
 /// Schedulers get warps in turn, so with five warps the last one shares the first one's scheduler if an SM has one,
 /// two or four of them. It then also shares an instruction cache that a scheduler may have of its own. The other warps
 /// only take part in the barriers.
@@ -101,8 +101,8 @@ ptx::KernelBuilder fetch_steps_kernel(ptx::Target target, const FetchSteps::Shap
     const Reg measures = k.reg(Type::pred), evicts = k.reg(Type::pred);
     const std::vector<Reg> sums = k.regs(Type::f32, kSums + 2);
     for (const Reg sum : sums) k("cvt.rn.f32.u32", sum, thread);
-    k("setp.lt.u32", measures, thread, kWarp);
-    k("setp.ge.u32", evicts, thread, kWarp * (kWarps - 1));
+    k("setp.lt.u32", measures, thread, kWarpSize);
+    k("setp.ge.u32", evicts, thread, kWarpSize * (kWarps - 1));
     k.if_(
         measures, [&] { append_steps(k, record, sums, shape.filling); },
         [&] { append_sweeps(k, evicts, sums, shape.sweep / instruction_bytes); });
@@ -128,9 +128,9 @@ FetchSteps::FetchSteps(device::Device& device, Shape shape, const ptx::KernelBui
     : kernel_(device, written,
               {ReadsBackToBack{kPlaces},
                LoopedCode{{kFillingOpcode}, static_cast<int>(shape.sweep / bytes_of_instruction(device))}}),
-      results_(device, Bytes{kStepBytes * kSteps + 4 * kWarp * kWarps}),
+      results_(device, Bytes{kStepBytes * kSteps + 4 * kWarpSize * kWarps}),
       offsets_(offsets_of_later_reads(kernel_, written, bytes_of_instruction(device))),
-      threads_(kWarp * kWarps) {}
+      threads_(kWarpSize * kWarps) {}
 
 std::vector<FetchStep> FetchSteps::run() {
     if (offsets_.size() != kPlaces) return {};

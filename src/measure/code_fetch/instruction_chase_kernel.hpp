@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ptx/builder.hpp"
+#include "units/warp.hpp"
 
 #include <cstdint>
 
@@ -12,7 +13,7 @@ inline constexpr std::uint32_t kSlotInstructions = 8;
 /// Bytes of the dispatcher, padded, if it lies in front of the slots. The first slot's address is a multiple of
 /// kAlignment.
 inline constexpr std::uint64_t kHead = 256, kAlignment = 512;
-inline constexpr std::uint32_t kWarp = 32;
+inline constexpr std::uint32_t kWarp = kWarpSize;
 /// Parameters `wanted_sm` and `rival_sm`: any SM will do, or there is no rival.
 inline constexpr std::uint32_t kAnySm = 0xffff'ffff, kNoSm = 0xffff'fffe;
 /// Results: u32 claim flag, unused word, rival's claim flag, number of arrivals at the meeting point, hardware slots

@@ -1,6 +1,7 @@
 #include "measure/control/barrier_kernels.hpp"
 
 #include "measure/control/branch_layout.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -14,9 +15,8 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-constexpr int kWarp = 32;
-constexpr int kHalf = kWarp / 2;
-constexpr int kBothWarps = 2 * kWarp;
+constexpr int kHalf = kWarpSize / 2;
+constexpr int kBothWarps = 2 * kWarpSize;
 constexpr int kWords = 6;  ///< start, two arrivals, two departures, the value seen
 /// Warp 1 arrives this often in place of threads that do not come. If the barrier counts threads, it needs four of
 /// these arrivals; more do no harm.
@@ -54,7 +54,7 @@ struct Body {
         k("mov.u32", value, thread);
         k("mad.lo.u32", slot, thread, 4, words);
         k("st.volatile.shared.u32", Mem{slot}, 0);
-        first_warp = below(kWarp);
+        first_warp = below(kWarpSize);
         first_half = below(kHalf);
         k("bar.sync", 0);
         k("mov.u32", times[0], SpecialRegister::clock);
@@ -124,7 +124,7 @@ void halves(Body& b) {
         },
         [&] {
             k(b.arrive(), 1, kBothWarps);
-            const Reg half = b.below(kWarp + kHalf);
+            const Reg half = b.below(kWarpSize + kHalf);
             const Reg stuck = k.reg(Type::pred);
             k.loop(kRescues, [&] {
                 b.wait_for_flag();
@@ -217,7 +217,7 @@ ptx::KernelBuilder barrier_case_kernel(ptx::Target target, BarrierCase which) {
 
 std::vector<BarrierRecord> run_barrier_case(device::Device& device, BarrierCase which) {
     CompiledKernel kernel(device, barrier_case_kernel(target_of(device), which));
-    const std::size_t threads = which == BarrierCase::listing_5 ? kWarp : kBothWarps;
+    const std::size_t threads = which == BarrierCase::listing_5 ? kWarpSize : kBothWarps;
     const device::Buffer results(device, Bytes{4 * kWords * kBothWarps});
     device.fill_u32(results.address(), 0, kWords * kBothWarps);
     device::Arguments arguments;
@@ -225,7 +225,7 @@ std::vector<BarrierRecord> run_barrier_case(device::Device& device, BarrierCase 
     kernel.launch({1}, {static_cast<std::uint32_t>(threads)}, arguments);
     const auto raw = results.read<std::uint32_t>(kWords * threads);
     // A thread that ended early wrote nothing. The last thread of warp 0 writes in all cases where others end early.
-    const std::uint32_t origin = raw[kWords * (kWarp - 1)];
+    const std::uint32_t origin = raw[kWords * (kWarpSize - 1)];
     std::vector<BarrierRecord> records;
     for (std::size_t t = 0; t < threads; ++t) {
         const auto since = [&](std::size_t i) -> std::int64_t {

@@ -1,6 +1,7 @@
 #include "measure/control/divergent_paths.hpp"
 
 #include "measure/control/branch_layout.hpp"
+#include "units/warp.hpp"
 
 namespace gputomo::measure {
 namespace {
@@ -10,7 +11,6 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-constexpr int kWarp = 32;
 constexpr int kMostWarps = 4;
 /// Pairs of dependent operations of a path. A chosen value: with few of them the compiler uses predicates instead of
 /// branches.
@@ -56,11 +56,11 @@ ptx::KernelBuilder divergent_paths_kernel(ptx::Target target) {
 
 DivergentPaths::DivergentPaths(device::Device& device)
     : kernel_(device, divergent_paths_kernel(target_of(device))),
-      keys_(device, Bytes{4 * kWarp * kMostWarps}),
-      times_(device, Bytes{20 * kWarp * kMostWarps}) {}
+      keys_(device, Bytes{4 * kWarpSize * kMostWarps}),
+      times_(device, Bytes{20 * kWarpSize * kMostWarps}) {}
 
 std::vector<ThreadTimes> DivergentPaths::run(int warps, const std::function<int(int)>& key) {
-    const auto threads = static_cast<std::size_t>(warps * kWarp);
+    const auto threads = static_cast<std::size_t>(warps * kWarpSize);
     std::vector<std::uint32_t> keys;
     for (std::size_t t = 0; t < threads; ++t) keys.push_back(static_cast<std::uint32_t>(key(static_cast<int>(t))));
     keys_.write(keys);

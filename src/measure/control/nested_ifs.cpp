@@ -2,6 +2,7 @@
 
 #include "measure/control/branch_layout.hpp"
 #include "units/statistics.hpp"
+#include "units/warp.hpp"
 
 namespace gputomo::measure {
 namespace {
@@ -11,7 +12,6 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-constexpr int kWarp = 32;
 constexpr int kLaunches = 5;
 /// With fewer pairs a compiler would use predicates instead of a branch. With more, the nest exceeds an instruction
 /// cache of 4 KiB.
@@ -54,21 +54,21 @@ ptx::KernelBuilder nested_ifs_kernel(ptx::Target target) {
 
 NestedIfs::NestedIfs(device::Device& device)
     : kernel_(device, nested_ifs_kernel(target_of(device))),
-      depths_(device, Bytes{4 * kWarp}),
-      stamps_(device, Bytes{12 * kWarp}) {}
+      depths_(device, Bytes{4 * kWarpSize}),
+      stamps_(device, Bytes{12 * kWarpSize}) {}
 
 double NestedIfs::cycles(int splits) {
-    std::vector<std::uint32_t> depths(kWarp, kNests);
+    std::vector<std::uint32_t> depths(kWarpSize, kNests);
     for (int t = 0; t < splits; ++t) depths[static_cast<std::size_t>(t)] = static_cast<std::uint32_t>(t);
     depths_.write(depths);
     device::Arguments arguments;
     arguments.add(depths_.address()).add(stamps_.address());
     std::vector<double> samples;
     for (int i = 0; i < kLaunches; ++i) {
-        kernel_.launch({1}, {kWarp}, arguments);
-        const auto raw = stamps_.read<std::uint32_t>(3 * kWarp);
+        kernel_.launch({1}, {kWarpSize}, arguments);
+        const auto raw = stamps_.read<std::uint32_t>(3 * kWarpSize);
         std::uint32_t longest = 0;
-        for (std::size_t t = 0; t < kWarp; ++t) longest = std::max(longest, raw[3 * t + 1] - raw[3 * t]);
+        for (std::size_t t = 0; t < kWarpSize; ++t) longest = std::max(longest, raw[3 * t + 1] - raw[3 * t]);
         samples.push_back(longest);
     }
     return summarise(samples).value;

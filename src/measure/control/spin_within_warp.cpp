@@ -1,5 +1,7 @@
 #include "measure/control/spin_within_warp.hpp"
 
+#include "units/warp.hpp"
+
 namespace gputomo::measure {
 namespace {
 
@@ -8,7 +10,6 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-constexpr int kWarp = 32;
 /// On a GPU with a SIMT stack the warp would otherwise spin for ever. Waiting for all threads takes far fewer
 /// iterations.
 constexpr std::uint32_t kMostIterations = 20'000;
@@ -46,14 +47,14 @@ ptx::KernelBuilder spin_within_warp_kernel(ptx::Target target) {
 }
 
 SpinWithinWarp::SpinWithinWarp(device::Device& device)
-    : kernel_(device, spin_within_warp_kernel(target_of(device))), results_(device, Bytes{4 * kWarp}) {}
+    : kernel_(device, spin_within_warp_kernel(target_of(device))), results_(device, Bytes{4 * kWarpSize}) {}
 
 int SpinWithinWarp::threads_that_leave() {
     device::Arguments arguments;
     arguments.add(results_.address());
-    kernel_.launch({1}, {kWarp}, arguments);
+    kernel_.launch({1}, {kWarpSize}, arguments);
     int through = 0;
-    for (const auto one : results_.read<std::uint32_t>(kWarp)) through += static_cast<int>(one);
+    for (const auto one : results_.read<std::uint32_t>(kWarpSize)) through += static_cast<int>(one);
     return through;
 }
 

@@ -4,6 +4,7 @@
 #include "measure/control/branch_layout.hpp"
 #include "measure/kernel/doubled_timing.hpp"
 #include "units/statistics.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +18,6 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-constexpr int kWarp = 32;
 /// Groups of kFew and of kMany branches behind four comparisons; the difference is the time of the further ones. Five
 /// groups of four branches, with the code that they skip, fit an instruction cache of 4 KiB.
 constexpr int kGroups = 5;
@@ -109,14 +109,14 @@ UniformBranches::UniformBranches(device::Device& device, bool taken)
     : taken_(taken),
       few_(device, uniform_branches_kernel(target_of(device), taken, kFew)),
       many_(device, uniform_branches_kernel(target_of(device), taken, kMany)),
-      stamps_(device, Bytes{12 * kWarp}) {}
+      stamps_(device, Bytes{12 * kWarpSize}) {}
 
 double UniformBranches::cycles_of(CompiledKernel& kernel) {
     device::Arguments arguments;
     arguments.add(stamps_.address()).add(std::uint32_t{0});
     std::vector<double> samples;
     for (int i = 0; i < kLaunches; ++i) {
-        kernel.launch({1}, {kWarp}, arguments);
+        kernel.launch({1}, {kWarpSize}, arguments);
         const auto raw = stamps_.read<std::uint32_t>(kTimes);
         samples.push_back(raw[1] - raw[0]);
     }

@@ -1,6 +1,7 @@
 #include "measure/in_flight/in_flight.hpp"
 
 #include "measure/kernel/grouped_accesses.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +18,6 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 constexpr int kMostThreads = 1024;
-constexpr int kWarp = 32;
 /// GPUs allocate registers for this many threads at once (Wong 2010, Fig. 9), or for fewer.
 constexpr int kRegisterThreads = 64;
 constexpr int kPasses = 2;
@@ -128,7 +128,7 @@ ptx::KernelBuilder in_flight_kernel(ptx::Target target, InFlightShape shape) {
     const Stamped stamped = append_passes(k, shape, warm, address, idle, sum);
     // One lane of each warp reports. The sum is stored too, so that the compiler drops no load.
     const Reg lane = k.reg(Type::u32);
-    k("and.b32", lane, thread, kWarp - 1);
+    k("and.b32", lane, thread, kWarpSize - 1);
     const Reg first = k.reg(Type::pred);
     k("setp.eq.u32", first, lane, 0);
     const Reg warp = k.reg(Type::u32);
@@ -144,12 +144,12 @@ ptx::KernelBuilder in_flight_kernel(ptx::Target target, InFlightShape shape) {
 
 InFlight::InFlight(device::Device& device, InFlightShape shape)
     : kernel_(device, in_flight_kernel(target_of(device), shape), expected_code(shape)),
-      results_(device, Bytes{kMostThreads / kWarp * static_cast<std::int64_t>(sizeof(Stamp))}),
+      results_(device, Bytes{kMostThreads / kWarpSize * static_cast<std::int64_t>(sizeof(Stamp))}),
       ordered_(!kernel_.module().machine_code()) {}
 
 int InFlight::most_threads() const {
     const int most = kernel_.properties().max_threads_per_block;
-    return most < kMostThreads ? std::max(kWarp, most / kRegisterThreads * kRegisterThreads) : most;
+    return most < kMostThreads ? std::max(kWarpSize, most / kRegisterThreads * kRegisterThreads) : most;
 }
 
 InFlightTime InFlight::run(int threads, device::Address base, device::Address warm, device::Address offsets,
@@ -157,7 +157,7 @@ InFlightTime InFlight::run(int threads, device::Address base, device::Address wa
     device::Arguments arguments;
     arguments.add(base).add(warm).add(offsets).add(results_.address());
     kernel_.launch({1}, {static_cast<std::uint32_t>(threads)}, arguments, shared);
-    const auto stamps = results_.read<Stamp>(static_cast<std::size_t>((threads + kWarp - 1) / kWarp));
+    const auto stamps = results_.read<Stamp>(static_cast<std::size_t>((threads + kWarpSize - 1) / kWarpSize));
     // Differences to one reading survive the wrap of the 32-bit clock.
     const auto since = [&](std::uint32_t when) {
         return static_cast<double>(static_cast<std::int32_t>(when - stamps.front().begin));

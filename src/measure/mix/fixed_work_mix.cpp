@@ -2,6 +2,7 @@
 
 #include "measure/kernel/device_facts.hpp"
 #include "measure/mix/mix_code.hpp"
+#include "units/warp.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -14,7 +15,6 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-constexpr int kWarp = 32;
 /// Loads from shared memory need this much.
 constexpr Bytes kLeastShared{256};
 
@@ -59,7 +59,7 @@ std::vector<WarpLifetime> FixedWorkMix::run(const Work& work) {
     // If the SM's warps are as many as fit, shared memory need not limit the blocks. Its allocation units might
     // exclude one more block than intended.
     const bool full = work.blocks.per_sm * work.blocks.warps >= max_warps_of(device_);
-    kernel_.launch({grid}, {static_cast<std::uint32_t>(work.blocks.warps * kWarp)}, arguments,
+    kernel_.launch({grid}, {static_cast<std::uint32_t>(work.blocks.warps * kWarpSize)}, arguments,
                    full ? kLeastShared : shared_for(device_, work.blocks.per_sm));
     return records.read<WarpLifetime>(static_cast<std::size_t>(warps));
 }

@@ -4,6 +4,7 @@
 #include "measure/kernel/device_facts.hpp"
 #include "measure/mix/mix_timeline.hpp"
 #include "units/error.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +15,6 @@
 namespace gputomo::measure {
 namespace {
 
-constexpr int kWarp = 32;
 /// The first window that is tried: iterations of a typical warp, or loads of a chain from memory if those take longer.
 /// Each next window is kLonger times longer.
 constexpr double kFirstIterations = 3;
@@ -78,7 +78,7 @@ CompiledKernel compile(device::Device& device, MixShape& shape) {
 
 MixThroughput::MixThroughput(device::Device& device, const MixShape& shape, LinkedArray& array)
     : device_(device), shape_(shape), array_(array), kernel_(compile(device, shape_)), sms_(sms_of(device)) {
-    const auto most = device.attribute(device::Attribute::max_threads_per_multiprocessor).value_or(1024) / kWarp;
+    const auto most = device.attribute(device::Attribute::max_threads_per_multiprocessor).value_or(1024) / kWarpSize;
     records_ = device::Buffer(device, Bytes{sms_ * most * static_cast<std::int64_t>(sizeof(MixRecord))});
     gate_ = device::Buffer(device, Bytes{sizeof(std::uint32_t)});
     origins_ = device::Buffer(device, Bytes{kMostSmNumbers * static_cast<std::int64_t>(sizeof(std::uint32_t))});
@@ -122,8 +122,8 @@ std::vector<MixRecord> MixThroughput::run(const BlockShape& blocks, const Window
         .add(gate_.address())
         .add(gate_goal_)
         .add(origins_.address());
-    kernel_.launch({static_cast<std::uint32_t>(grid)}, {static_cast<std::uint32_t>(blocks.warps * kWarp)}, arguments,
-                   shared_for(device_, blocks.per_sm));
+    kernel_.launch({static_cast<std::uint32_t>(grid)}, {static_cast<std::uint32_t>(blocks.warps * kWarpSize)},
+                   arguments, shared_for(device_, blocks.per_sm));
     auto records = records_.read<MixRecord>(static_cast<std::size_t>(warps));
     for (std::size_t warp = 0; warp < records.size(); ++warp) {
         if (!shape_.arithmetic_only &&

@@ -1,18 +1,19 @@
 #include "measure/residency/occupancy_control.hpp"
 
+#include "units/warp.hpp"
+
 #include <algorithm>
 
 namespace gputomo::measure {
 namespace {
 
 using enum device::Attribute;
-constexpr int kWarp = 32;
 
 }  // namespace
 
 std::optional<BlockShape> blocks_for(const device::Device& device, int warps, int max_threads_per_block) {
     const auto most_blocks = device.attribute(max_blocks_per_multiprocessor).value_or(warps);
-    const int most = std::max(1, max_threads_per_block / kWarp);
+    const int most = std::max(1, max_threads_per_block / kWarpSize);
     for (int blocks = 1; blocks <= std::min<std::int64_t>(warps, most_blocks); ++blocks)
         if (warps % blocks == 0 && warps / blocks <= most) return BlockShape{blocks, warps / blocks};
     return std::nullopt;
@@ -26,7 +27,7 @@ Bytes shared_for(const device::Device& device, int blocks) {
 }
 
 int max_warps_of(const device::Device& device) {
-    return static_cast<int>(device.attribute(max_threads_per_multiprocessor).value_or(1024)) / kWarp;
+    return static_cast<int>(device.attribute(max_threads_per_multiprocessor).value_or(1024)) / kWarpSize;
 }
 
 }  // namespace gputomo::measure

@@ -2,6 +2,7 @@
 
 #include "measure/kernel/device_facts.hpp"
 #include "units/error.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +17,6 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-constexpr int kWarp = 32;
 constexpr int kOwnArguments = 3;
 /// More values than any GPU has registers for a thread (255).
 constexpr std::int64_t kMostValues = 320;
@@ -114,7 +114,7 @@ bool ResidencyProbe::can_launch(int threads) {
         launch(1, threads, Bytes{0}, 0);
         return true;
     } catch (const DeviceError&) {
-        launch(1, kWarp, Bytes{0}, 0);
+        launch(1, kWarpSize, Bytes{0}, 0);
         return false;
     }
 }

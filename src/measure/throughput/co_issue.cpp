@@ -1,6 +1,7 @@
 #include "measure/throughput/co_issue.hpp"
 
 #include "measure/throughput/register_bank_overlap.hpp"
+#include "units/warp.hpp"
 
 #include <array>
 #include <cstddef>
@@ -15,7 +16,6 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-constexpr int kWarp = 32;
 /// Cycles; far longer than a loop iteration of any warp, so that the end of a warp's last one matters little.
 constexpr std::uint32_t kWindow = 100'000;
 /// Two threads read one pointer, so a warp reads a line of 128 bytes.
@@ -118,7 +118,7 @@ CoIssueLoop::CoIssueLoop(device::Device& device, CoIssued other)
       kernel_(device, co_issue_kernel(target_of(device), other),
               {LoopedCode{{"FADD"}, kLoopLength},
                LoopedCode{{facts_of(other).opcode, facts_of(other).bytes}, kLoopLength}}) {
-    warps_ = kernel_.properties().max_threads_per_block / kWarp / kGroup * kGroup;
+    warps_ = kernel_.properties().max_threads_per_block / kWarpSize / kGroup * kGroup;
     records_ = device::Buffer(device, Bytes{warps_ * static_cast<std::int64_t>(sizeof(CoIssueRecord))});
     line_ = device::Buffer(device, Bytes{kPointers * kPointerBytes});
     std::vector<std::uint64_t> pointers(kPointers);
@@ -142,7 +142,7 @@ CoIssueRates CoIssueLoop::rates(int busy, bool others) {
         .add(static_cast<std::uint32_t>(others))
         .add(kWindow)
         .add(1.0F);
-    kernel_.launch({1}, {static_cast<std::uint32_t>(warps_ * kWarp)}, arguments, Bytes{kWarp * 4});
+    kernel_.launch({1}, {static_cast<std::uint32_t>(warps_ * kWarpSize)}, arguments, Bytes{kWarpSize * 4});
     const auto records = records_.read<CoIssueRecord>(static_cast<std::size_t>(warps_));
     CoIssueRates sum;
     for (int warp = others ? 0 : busy * kGroup; warp < warps_; ++warp) {

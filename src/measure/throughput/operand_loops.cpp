@@ -2,6 +2,7 @@
 
 #include "device/machine_code.hpp"
 #include "units/error.hpp"
+#include "units/warp.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -21,7 +22,7 @@ constexpr int kQuad = 4, kQuads = 12, kRegisters = kQuad * kQuads;
 constexpr int kInstructions = 24;
 /// Eight warps for each of four schedulers, if the registers allow them.
 constexpr std::uint32_t kMostThreads = 1024;
-constexpr std::uint32_t kWarp = 32;
+constexpr std::uint32_t kWarp = kWarpSize;
 /// Two clock reads of each warp for a loop.
 constexpr std::int64_t kStampBytes = 8 * kMostThreads / kWarp;
 constexpr std::uint32_t kFewTurns = 4, kManyTurns = 12;

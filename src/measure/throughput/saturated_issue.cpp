@@ -2,6 +2,7 @@
 
 #include "measure/throughput/co_issue.hpp"
 #include "measure/throughput/operations.hpp"
+#include "units/warp.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -17,7 +18,6 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-constexpr int kWarp = 32;
 /// Cycles; far longer than a loop iteration of any warp.
 constexpr std::uint32_t kWindow = 100'000;
 /// Instructions of the loop itself: count, clock, difference, comparison and branch.
@@ -113,7 +113,7 @@ SaturatedIssue::SaturatedIssue(device::Device& device, int schedulers)
               {LoopedCode{{"FADD"}, kLoopLength}, LoopedCode{{"MUFU"}, kLoopLength},
                LoopedCode{{"LDS", kWordBytes}, kLoopLength}, LoopedCode{{"LDG", kWordBytes}, kLoopLength}}),
       schedulers_(schedulers),
-      warps_(std::max(1, kernel_.properties().max_threads_per_block / kWarp)),
+      warps_(std::max(1, kernel_.properties().max_threads_per_block / kWarpSize)),
       records_(device, Bytes{warps_ * static_cast<std::int64_t>(sizeof(CoIssueRecord))}),
       line_(device, Bytes{kLineBytes}),
       roles_(device, Bytes{warps_ * kWordBytes}) {
@@ -128,7 +128,7 @@ SaturatedIssueRates SaturatedIssue::rates(bool global_loads) {
     }
     roles_.write(roles);
     kernel_.launch(
-        {1}, {static_cast<std::uint32_t>(warps_ * kWarp)},
+        {1}, {static_cast<std::uint32_t>(warps_ * kWarpSize)},
         device::Arguments().add(records_.address()).add(line_.address()).add(roles_.address()).add(kWindow).add(1.0F),
         Bytes{kChains * kWordBytes});
     const auto records = records_.read<CoIssueRecord>(static_cast<std::size_t>(warps_));

@@ -2,6 +2,7 @@
 
 #include "measure/kernel/device_facts.hpp"
 #include "units/error.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -15,7 +16,6 @@ namespace {
 
 using enum device::Attribute;
 
-constexpr int kWarp = 32;
 /// Launches after one that warms instruction caches and TLBs; the median counts.
 constexpr int kLaunches = 7;
 /// Beside a launch this long the first one's misses do not matter, so one launch is enough. Only a simulated GPU takes
@@ -52,11 +52,11 @@ std::int64_t shared_that_holds(const SharedLimits& limits, int blocks) {
 KernelTiming::KernelTiming(device::Device& device, device::Kernel& kernel, const device::Dim3& block,
                            Bytes dynamic_shared)
     : device_(device), kernel_(kernel), properties_(kernel.properties()), sms_(sms_of(device)) {
-    warps_ = static_cast<int>((block.count() + kWarp - 1) / kWarp);
+    warps_ = static_cast<int>((block.count() + kWarpSize - 1) / kWarpSize);
     std::int64_t blocks =
-        device.attribute(max_threads_per_multiprocessor).value_or(1024) / (std::int64_t{warps_} * kWarp);
+        device.attribute(max_threads_per_multiprocessor).value_or(1024) / (std::int64_t{warps_} * kWarpSize);
     blocks = std::min(blocks, device.attribute(max_blocks_per_multiprocessor).value_or(blocks));
-    const std::int64_t registers = (std::int64_t{properties_.registers_per_thread} * kWarp + kRegisterUnit - 1) /
+    const std::int64_t registers = (std::int64_t{properties_.registers_per_thread} * kWarpSize + kRegisterUnit - 1) /
                                    kRegisterUnit * kRegisterUnit * warps_;
     if (const auto file = device.attribute(max_registers_per_multiprocessor); file && registers > 0)
         blocks = std::min(blocks, *file / registers);

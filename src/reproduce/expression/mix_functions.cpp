@@ -2,6 +2,7 @@
 
 #include "models/cusp.hpp"
 #include "models/evaluation.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -17,7 +18,7 @@ namespace {
 using Arguments = std::span<const Value>;
 using Numbers = std::vector<double>;
 
-constexpr double kWarp = 32;
+constexpr double kWarp = kWarpSize;
 /// A model may need more warps than an SM holds; the search for them ends here. A larger limit only takes longer.
 constexpr int kMostWarps = 256;
 

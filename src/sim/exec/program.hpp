@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ptx/ir.hpp"
+#include "units/warp.hpp"
 
 #include <array>
 #include <cstdint>
@@ -10,8 +11,6 @@
 #include <vector>
 
 namespace gputomo::sim {
-
-inline constexpr int kWarpSize = 32;
 
 /// One register (or constant) of a warp: 64 bits for each lane.
 using LaneValues = std::array<std::uint64_t, kWarpSize>;

@@ -2,6 +2,7 @@
 
 #include "sim/memory/description.hpp"
 #include "sim/memory/dram.hpp"
+#include "units/warp.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +16,7 @@
 namespace gputomo::sim {
 namespace {
 
-constexpr std::int64_t kWarp = 32, kWordBytes = 4;
+constexpr std::int64_t kWarp = kWarpSize, kWordBytes = 4;
 /// Transactions of one instruction leave the SM one after the other.
 constexpr double kLeastSpacing = 1;
 /// Loads of one warp alone whose waiting is averaged; each finds the memory idle.

@@ -2,13 +2,14 @@
 
 #include "machine/relatives.hpp"
 #include "sim/memory/description.hpp"
+#include "units/warp.hpp"
 
 #include <algorithm>
 
 namespace gputomo::sim {
 namespace {
 
-constexpr double kWarp = 32;
+constexpr double kWarp = kWarpSize;
 constexpr std::int64_t kMostSchedulers = 64;
 constexpr std::int64_t kMostSteps = 1000;
 

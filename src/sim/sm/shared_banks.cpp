@@ -1,6 +1,7 @@
 #include "sim/sm/shared_banks.hpp"
 
 #include "sim/memory/description.hpp"
+#include "units/warp.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +10,7 @@ namespace gputomo::sim {
 namespace {
 
 constexpr std::int64_t kMostBanks = 64;
-constexpr std::uint32_t kWarpThreads = 32;
+constexpr std::uint32_t kWarpThreads = kWarpSize;
 
 std::uint32_t count_of(const machine::Integer& field, const std::string& path, std::int64_t most) {
     return static_cast<std::uint32_t>(need_count(field, path, most));
