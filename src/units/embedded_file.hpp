@@ -1,4 +1,4 @@
-// A file of the project that is built into the executable (cmake/EmbedFiles.cmake makes the source).
+// A file of the project that is built into the executable; cmake/EmbedFiles.cmake generates the source.
 #pragma once
 
 #include <string_view>

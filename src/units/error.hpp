@@ -1,4 +1,4 @@
-// Errors that say what went wrong, where, and what was expected; one type for each exit code of the command line.
+// The exceptions of gputomo: one type for each exit code of the command line.
 #pragma once
 
 #include <stdexcept>
@@ -6,7 +6,7 @@
 
 namespace gputomo {
 
-/// Base of every error that gputomo throws on purpose. `what()` is a complete sentence for the user.
+/// Base of the errors that users see. `what()` is a complete message: what happened, where, and what was expected.
 class Error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -19,13 +19,13 @@ public:
     using Error::Error;
 };
 
-/// The device failed (exit code 3). The message names the call and the kernel.
+/// The device failed (exit code 3). The message names the driver call and the kernel.
 class DeviceError : public Error {
 public:
     using Error::Error;
 };
 
-/// A time limit ran out (exit code 4). The message names the kernel and the limit.
+/// A kernel exceeded its time limit (exit code 4). The message names the kernel and the limit.
 class TimeLimitError : public DeviceError {
 public:
     using DeviceError::DeviceError;

@@ -1,4 +1,4 @@
-// Reads a whole text file.
+// Reads a whole file into a string.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,12 @@
 
 namespace gputomo {
 
-/// More than any description, scan or kernel has; what is endless (/dev/zero) is refused before it takes all memory.
+/// The largest file that is read, in bytes: more than any description, scan or kernel has. The limit refuses endless
+/// files such as /dev/zero before they fill the memory.
 inline constexpr std::size_t kLargestFile = std::size_t{256} << 20;
 
-/// Throws InputError naming the file and what was expected of it.
+/// The content of `file`. Throws InputError naming the file, the reason and `expected` ("a machine description") when
+/// the file cannot be opened or is larger than `largest` bytes.
 [[nodiscard]] std::string read_file(const std::filesystem::path& file, std::string_view expected,
                                     std::size_t largest = kLargestFile);
 

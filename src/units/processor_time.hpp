@@ -1,5 +1,5 @@
-// How long this thread has computed. On a busy host that is less than the time that passes, and on an idle one what a
-// simulation takes.
+// The processor time of the calling thread. Unlike wall-clock time, it does not grow while other processes use the
+// host, so it says what a simulation costs.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Quantities are types: a Cycles is not a Bytes, and unwrapping one is explicit.
+// Quantities with a unit as types: Bytes and Nanoseconds do not mix, and unwrapping one is explicit.
 #pragma once
 
 #include <compare>
@@ -16,11 +16,11 @@ public:
     constexpr Quantity() = default;
     constexpr explicit Quantity(Rep value) : value_(value) {}
 
-    /// The bare number. Calling this leaves the unit behind, so do it at the edge (formatting, JSON, kernel arguments).
+    /// The bare number. It has no unit any more, so call this only at the edge: formatting, JSON, kernel arguments.
     [[nodiscard]] constexpr Rep count() const { return value_; }
 
-    constexpr auto operator<=>(const Quantity&) const =
-        default;  // NOLINT(modernize-use-nullptr): clang-tidy takes <=> for a comparison with 0
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy mistakes <=> for a comparison with 0
+    constexpr auto operator<=>(const Quantity&) const = default;
 
     constexpr Quantity& operator+=(Quantity other) {
         value_ += other.value_;
@@ -35,7 +35,7 @@ public:
     friend constexpr Quantity operator*(Quantity a, Rep scale) { return Quantity(a.value_ * scale); }
     friend constexpr Quantity operator*(Rep scale, Quantity a) { return a * scale; }
     friend constexpr Quantity operator/(Quantity a, Rep scale) { return Quantity(a.value_ / scale); }
-    /// A ratio of two quantities of one unit has no unit.
+    /// The ratio of two quantities of the same unit is a bare number.
     friend constexpr Rep operator/(Quantity a, Quantity b) { return a.value_ / b.value_; }
     friend constexpr Quantity operator%(Quantity a, Quantity b) requires std::is_integral_v<Rep> {
         return Quantity(a.value_ % b.value_);
@@ -45,8 +45,6 @@ private:
     Rep value_{};
 };
 
-/// SM clock cycles.
-using Cycles = Quantity<struct CyclesTag, std::int64_t>;
 /// A size or an offset in bytes.
 using Bytes = Quantity<struct BytesTag, std::int64_t>;
 /// Wall-clock time in nanoseconds.

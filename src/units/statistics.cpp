@@ -9,10 +9,11 @@
 namespace gputomo {
 namespace {
 
-/// Standard deviation of a normal distribution, in median deviations.
-constexpr double kDeviation = 1.4826;
-/// Jitter keeps within so many standard deviations but for one reading in fifteen thousand.
-constexpr double kJitterReach = 4;
+/// The standard deviation of a normal distribution, in units of its median absolute deviation.
+constexpr double kSigmaOfMad = 1.4826;
+/// Readings beyond this many standard deviations are outliers. Normally distributed jitter exceeds four of them once in
+/// 15,000 readings; a smaller number would discard jitter, a larger one keeps delays that are no jitter.
+constexpr double kJitterSigmas = 4;
 
 }  // namespace
 
@@ -34,11 +35,11 @@ double share_above(const std::vector<double>& values, double border) {
 
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
-std::vector<double> medians_of_elements(const std::vector<double>& readings, std::size_t laps) {
-    const std::size_t size = readings.size() / laps;
-    std::vector<double> medians, of_one(laps);
+std::vector<double> medians_of_elements(const std::vector<double>& readings, std::size_t passes) {
+    const std::size_t size = readings.size() / passes;
+    std::vector<double> medians, of_one(passes);
     for (std::size_t i = 0; i < size; ++i) {
-        for (std::size_t lap = 0; lap < laps; ++lap) of_one[lap] = readings[lap * size + i];
+        for (std::size_t pass = 0; pass < passes; ++pass) of_one[pass] = readings[pass * size + i];
         medians.push_back(median(of_one));
     }
     return medians;
@@ -68,22 +69,23 @@ double median_of_steps(const std::vector<double>& values, double step) {
            step * (static_cast<double>(values.size()) / 2 - static_cast<double>(below)) / static_cast<double>(within);
 }
 
-std::vector<double> without_accidents(const std::vector<double>& values, double step) {
-    const double middle = median(values), reach = std::max(step, kJitterReach * kDeviation * median_deviation(values));
-    std::vector<double> together;
-    std::ranges::copy_if(values, std::back_inserter(together),
+std::vector<double> without_outliers(const std::vector<double>& values, double step) {
+    const double middle = median(values),
+                 reach = std::max(step, kJitterSigmas * kSigmaOfMad * median_deviation(values));
+    std::vector<double> kept;
+    std::ranges::copy_if(values, std::back_inserter(kept),
                          [&](double value) { return std::abs(value - middle) <= reach; });
-    return together;
+    return kept;
 }
 
 Location location(const std::vector<double>& values, double step) {
-    const auto together = without_accidents(values, step);
-    if (together.empty()) return {};
-    const auto count = static_cast<double>(together.size());
-    const double mean = std::accumulate(together.begin(), together.end(), 0.0) / count;
-    const double squares = std::accumulate(together.begin(), together.end(), 0.0,
+    const auto kept = without_outliers(values, step);
+    if (kept.empty()) return {};
+    const auto count = static_cast<double>(kept.size());
+    const double mean = std::accumulate(kept.begin(), kept.end(), 0.0) / count;
+    const double squares = std::accumulate(kept.begin(), kept.end(), 0.0,
                                            [mean](double sum, double v) { return sum + (v - mean) * (v - mean); });
-    return {mean, median_of_steps(together, step), std::sqrt(squares) / count};
+    return {mean, median_of_steps(kept, step), std::sqrt(squares) / count};
 }
 
 double median_deviation(const std::vector<double>& values) {
@@ -101,9 +103,9 @@ StraightLine least_squares(std::span<const double> x, std::span<const double> y)
         sum_x += x[i], sum_y += y[i], sum_xx += x[i] * x[i], sum_xy += x[i] * y[i];
     const double slope = (n * sum_xy - sum_x * sum_y) / (n * sum_xx - sum_x * sum_x);
     const double at_zero = (sum_y - slope * sum_x) / n;
-    double distances = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) distances += std::pow(y[i] - at_zero - slope * x[i], 2);
-    return {at_zero, slope, n > 2 ? std::sqrt(distances / (n - 2) / (sum_xx - sum_x * sum_x / n)) : 0};
+    double squares = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) squares += std::pow(y[i] - at_zero - slope * x[i], 2);
+    return {at_zero, slope, n > 2 ? std::sqrt(squares / (n - 2) / (sum_xx - sum_x * sum_x / n)) : 0};
 }
 
 Measured summarise(std::span<const double> samples) {

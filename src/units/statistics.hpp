@@ -1,4 +1,4 @@
-// Robust statistics of latencies.
+// Robust statistics of latency samples: medians, trimmed means, least squares.
 #pragma once
 
 #include <array>
@@ -9,42 +9,47 @@
 
 namespace gputomo {
 
-/// Quantile q in 0..1 by linear interpolation; 0 for no values.
+/// Quantile `q` in 0..1, by linear interpolation between neighbouring values; 0 for no values.
 [[nodiscard]] double quantile(std::vector<double> values, double q);
+/// The middle value, or the mean of the two middle ones; 0 for no values.
 [[nodiscard]] double median(std::vector<double> values);
-/// Part of the values that are larger than `border`; 0 where there are none.
+/// The share of the values, 0..1, that are larger than `border`; 0 for no values.
 [[nodiscard]] double share_above(const std::vector<double>& values, double border);
-/// Of readings of the same elements, `laps` times one after the other: the median of each element.
-[[nodiscard]] std::vector<double> medians_of_elements(const std::vector<double>& readings, std::size_t laps);
-/// Mean of the values within `reach` of the median: free of outliers, and exact where readings are quantised to steps
-/// of `reach`.
+/// The median of each element over several passes. `readings` holds the passes one after the other, each with all
+/// elements in the same order.
+[[nodiscard]] std::vector<double> medians_of_elements(const std::vector<double>& readings, std::size_t passes);
+/// The mean of the values within `reach` of the median. Outliers do not change it, and it is exact where readings are
+/// quantised to steps of `reach`.
 [[nodiscard]] double mean_near_median(const std::vector<double>& values, double reach);
-/// Median of values that were rounded to steps, as if each lay anywhere within its step.
+/// The median of values that were rounded to multiples of `step`, as if the values of each step were spread evenly
+/// over it.
 [[nodiscard]] double median_of_steps(const std::vector<double>& values, double step);
-/// Where readings lie that have one true value in common, jitter and steps of the clock aside.
+
+/// Where readings of one true value lie, free of jitter and of the steps of the clock.
 struct Location {
     double mean = 0;
-    double median =
-        0;  ///< as if each reading lay anywhere within its step; less than the mean where delays add to jitter
-    double uncertainty =
-        0;  ///< standard deviation of the mean, and four fifths of the median's; 0 where no two readings differ
+    /// As if the readings of each clock step were spread evenly over it. It is less than the mean where delays add to
+    /// the jitter.
+    double median = 0;
+    /// Standard deviation of the mean, which is 4/5 of the median's; 0 where no two readings differ.
+    double uncertainty = 0;
 };
-/// Readings that belong together: those farther from the median than jitter reaches, or than a step of the clock, are
-/// accidents. Where one reading in fifty is one, all of them on the slow side, the median of all readings lies a
-/// hundredth of the distribution too high.
-[[nodiscard]] std::vector<double> without_accidents(const std::vector<double>& values, double step);
-/// Of the readings that belong together; 0 for none.
+/// The readings without outliers: those whose distance to the median exceeds both `step`, a step of the clock, and four
+/// standard deviations of the jitter. Outliers are nearly always slow, so they shift the median of all readings: where
+/// 2% of the readings are outliers, that median is the 51% quantile of the others.
+[[nodiscard]] std::vector<double> without_outliers(const std::vector<double>& values, double step);
+/// The location of the readings that are no outliers; zeros for no readings.
 [[nodiscard]] Location location(const std::vector<double>& values, double step);
-/// Median absolute deviation from the median.
+/// The median absolute deviation from the median.
 [[nodiscard]] double median_deviation(const std::vector<double>& values);
 
 /// y = at_zero + slope x.
 struct StraightLine {
     double at_zero = 0;
     double slope = 0;
-    double slope_uncertainty = 0;  ///< standard deviation, from the distances; 0 of two points
+    double slope_uncertainty = 0;  ///< standard deviation, from the residuals; 0 for a line through two points
 };
-/// Least squares of the distances along y. As many y as x, and two different x at least.
+/// Fits a line by the least squares of the residuals in y. Needs as many y as x, and two different x at least.
 [[nodiscard]] StraightLine least_squares(std::span<const double> x, std::span<const double> y);
 
 /// A number with its spread over repetitions.
