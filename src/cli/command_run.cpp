@@ -55,8 +55,8 @@ std::string csv_of(const scan::Scan& scan) {
 }
 
 std::string verdict_text(const results::Estimate& estimate) {
-    if (estimate.verdict == results::Verdict::absent) return "absent";
-    if (estimate.verdict == results::Verdict::decided) return machine::value_text(estimate.value);
+    if (estimate.knowledge == results::Knowledge::absent) return "absent";
+    if (estimate.knowledge == results::Knowledge::known) return machine::value_text(estimate.value);
     std::vector<std::string> candidates;
     for (const auto& candidate : estimate.candidates) candidates.push_back(machine::value_text(candidate));
     return fmt::format("undecided: {}", fmt::join(candidates, " or "));

@@ -1,6 +1,7 @@
 #include "history/fleet.hpp"
 
 #include "machine/diff.hpp"
+#include "units/statistics.hpp"
 
 #include <fmt/format.h>
 
@@ -16,22 +17,13 @@ using machine::Leaf;
 
 std::optional<double> number(const Leaf& leaf) {
     if (leaf.knowledge != machine::Knowledge::known) return std::nullopt;
-    if (const auto* integer = std::get_if<std::int64_t>(&leaf.value)) return static_cast<double>(*integer);
-    if (const auto* real = std::get_if<double>(&leaf.value)) return *real;
-    return std::nullopt;
+    return results::as_number(leaf.value);
 }
 
 std::array<double, 2> interval(const Leaf& leaf) {
     const double value = *number(leaf);
     auto [low, high] = leaf.provenance.interval.value_or(std::array{value, value});
     return {std::min(low, value), std::max(high, value)};
-}
-
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2 == 1) return *middle;
-    return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 /// Compares numbers. The spread of the others is the larger of their median interval and three of their standard

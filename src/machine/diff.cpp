@@ -9,12 +9,6 @@
 namespace gputomo::machine {
 namespace {
 
-std::optional<double> as_number(const Value& value) {
-    if (const auto* i = std::get_if<std::int64_t>(&value)) return static_cast<double>(*i);
-    if (const auto* r = std::get_if<double>(&value)) return *r;
-    return std::nullopt;
-}
-
 std::optional<std::vector<double>> as_numbers(const Value& value) {
     if (const auto* v = std::get_if<std::vector<std::int64_t>>(&value))
         return std::vector<double>(v->begin(), v->end());
@@ -59,7 +53,7 @@ bool weaker_policy(const NamedLeaf& mine, const Leaf& theirs) {
 bool same_value(const Leaf& a, const Leaf& b, double tolerance) {
     if (a.knowledge != b.knowledge) return false;
     if (a.knowledge == Knowledge::absent) return true;
-    const auto x = as_number(a.value), y = as_number(b.value);
+    const auto x = results::as_number(a.value), y = results::as_number(b.value);
     if (x && y) {
         const auto ia = interval_of(a, *x), ib = interval_of(b, *y);
         return within(*x, *y, tolerance) || (ia[0] <= ib[1] && ib[0] <= ia[1]);

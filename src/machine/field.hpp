@@ -1,6 +1,8 @@
 // One leaf of a machine description: a value, where it comes from, and what is known when there is no value.
 #pragma once
 
+#include "results/value.hpp"
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -33,13 +35,8 @@ struct Provenance {
     std::string note;
 };
 
-/// How far a leaf is known.
-enum class Knowledge {
-    unknown,    ///< never looked for; not written to JSON
-    known,      ///< `value` holds
-    absent,     ///< looked for and not there
-    undecided,  ///< looked for; `candidates` are left
-};
+/// How far a leaf is known: a scan's estimates and a description's fields say it with the same words.
+using results::Knowledge;
 
 /// T is one of std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<double>,
 /// std::vector<std::string>.

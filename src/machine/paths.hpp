@@ -7,14 +7,11 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
 namespace gputomo::machine {
 
-/// The value of any leaf.
-using Value = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<double>,
-                           std::vector<std::string>>;
+using results::Value;
 
 /// "section.key.leaf", the key in brackets where it has dots itself: operations[add.s32].latency.
 [[nodiscard]] std::string join_path(std::string_view section, std::string_view key, std::string_view leaf);

@@ -5,7 +5,7 @@
 #include "machine/machine.hpp"
 #include "report/modelled.hpp"
 #include "report/parts/text.hpp"
-#include "results/estimate.hpp"
+#include "results/trace.hpp"
 
 #include <map>
 #include <optional>

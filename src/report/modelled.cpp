@@ -3,7 +3,7 @@
 #include "report/parts/text.hpp"
 #include "report/plot/element.hpp"
 #include "report/plot/vega.hpp"
-#include "results/estimate.hpp"
+#include "results/trace.hpp"
 
 #include <fmt/format.h>
 

@@ -6,10 +6,12 @@
 namespace gputomo::results {
 namespace {
 
-/// A median this near to the middle between two integers does not choose between them.
+/// A median within this distance of the middle between two integers does not choose between them. A larger zone leaves
+/// more leaves undecided; a smaller one lets jitter round to the wrong neighbour. A chosen value.
 constexpr double kMiddleZone = 0.1;
-/// Samples that spread over more have no integer behind them, only a mean.
-constexpr double kWide = 8;
+/// Samples that spread over more integers than this have no integer behind them, only a mean, which is rounded. A
+/// chosen value: below it a median in the middle zone stays undecided.
+constexpr double kWideSpread = 8;
 
 }  // namespace
 
@@ -25,13 +27,13 @@ Estimate decided(std::string path, Value value, const Evidence& evidence) {
 
 Estimate absent(std::string path, const Evidence& evidence) {
     auto estimate = decided(std::move(path), std::int64_t{0}, evidence);
-    estimate.verdict = Verdict::absent;
+    estimate.knowledge = Knowledge::absent;
     return estimate;
 }
 
 Estimate undecided(std::string path, std::vector<Value> candidates, const Evidence& evidence) {
     auto estimate = decided(std::move(path), std::int64_t{0}, evidence);
-    estimate.verdict = Verdict::undecided;
+    estimate.knowledge = Knowledge::undecided;
     if (!candidates.empty()) estimate.value = candidates.front();
     estimate.candidates = std::move(candidates);
     return estimate;
@@ -39,7 +41,7 @@ Estimate undecided(std::string path, std::vector<Value> candidates, const Eviden
 
 Estimate decided_integer(std::string path, const Measured& measured, const Evidence& evidence) {
     const double below = std::floor(measured.value);
-    const bool in_the_middle = std::abs(measured.value - below - 0.5) < kMiddleZone && measured.spread() < kWide;
+    const bool in_the_middle = std::abs(measured.value - below - 0.5) < kMiddleZone && measured.spread() < kWideSpread;
     auto estimate = in_the_middle
                         ? undecided(std::move(path),
                                     {static_cast<std::int64_t>(below), static_cast<std::int64_t>(below) + 1}, evidence)

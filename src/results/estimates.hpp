@@ -1,4 +1,4 @@
-// Short ways to say what was found.
+// Makes estimates of each kind: known, absent, undecided, and numbers with the spread of their samples.
 #pragma once
 
 #include "results/estimate.hpp"
@@ -8,13 +8,14 @@
 
 namespace gputomo::results {
 
-/// How sure a number is that was read from the driver, not measured.
+/// Confidence of a number that the driver states and no kernel measures. A chosen value just below 1; only the
+/// confidence that reports show for such leaves depends on it.
 inline constexpr double kAttributeConfidence = 0.99;
 
-/// How a value was found and how sure it is.
+/// How a value was found and how sure it is: what an Estimate says beside the value itself.
 struct Evidence {
-    std::string method;
-    double confidence = 0;
+    std::string method;     ///< the experiment and the rule, in words
+    double confidence = 0;  ///< probability that the value is right, 0..1
     std::string note = {};
 };
 
@@ -22,11 +23,11 @@ struct Evidence {
 [[nodiscard]] Estimate absent(std::string path, const Evidence& evidence);
 [[nodiscard]] Estimate undecided(std::string path, std::vector<Value> candidates, const Evidence& evidence);
 
-/// The nearest integer, with the interval of the samples; undecided between two neighbours where the interval holds
-/// both of them equally (the median is within a tenth of the middle between two integers and the samples spread over
-/// both, but not over many more).
+/// The integer nearest to the median, with the interval of the samples. The estimate is undecided between two
+/// neighbouring integers when the median lies within 0.1 of the middle between them and the samples spread over fewer
+/// than 8 integers; a wider spread has no integer behind it, only a mean.
 [[nodiscard]] Estimate decided_integer(std::string path, const Measured& measured, const Evidence& evidence);
-/// The number itself, with the interval of the samples.
+/// The median itself, with the interval of the samples.
 [[nodiscard]] Estimate decided_real(std::string path, const Measured& measured, const Evidence& evidence);
 
 }  // namespace gputomo::results

@@ -1,5 +1,7 @@
 #include "results/findings.hpp"
 
+#include <utility>
+
 namespace gputomo::results {
 
 void Findings::add(Estimate estimate) {
@@ -8,16 +10,20 @@ void Findings::add(Estimate estimate) {
 }
 
 const Estimate* Findings::find(std::string_view path) const {
+    if (check_) check_(path);
     const auto found = by_path_.find(path);
     return found == by_path_.end() ? nullptr : &found->second;
 }
 
 std::optional<double> Findings::number(std::string_view path) const {
     const auto* estimate = find(path);
-    if (estimate == nullptr || estimate->verdict != Verdict::decided) return std::nullopt;
-    if (const auto* integer = std::get_if<std::int64_t>(&estimate->value)) return static_cast<double>(*integer);
-    if (const auto* real = std::get_if<double>(&estimate->value)) return *real;
-    return std::nullopt;
+    return estimate != nullptr && estimate->known() ? as_number(estimate->value) : std::nullopt;
+}
+
+Findings Findings::checked(ReadCheck check) const {
+    Findings handle = *this;
+    handle.check_ = std::move(check);
+    return handle;
 }
 
 }  // namespace gputomo::results

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "results/estimate.hpp"
+#include "results/trace.hpp"
 
 #include <cstdint>
 #include <string>
@@ -12,17 +13,18 @@ namespace gputomo::results {
 
 enum class CodeResult : std::uint8_t { passed, failed, unavailable };
 
-/// Machine-code check of one kernel: did the driver compile what was written?
+/// "passed", "failed" or "unavailable".
+[[nodiscard]] std::string_view name_of(CodeResult result);
+
+/// Whether the machine code of one kernel is what its PTX asked for: the driver's compiler may unroll, merge or move
+/// instructions.
 struct CodeCheck {
     std::string kernel;
     CodeResult result = CodeResult::unavailable;
     std::string expected;  ///< "256 x FADD between the clock reads"
-    std::string found;     ///< why there is nothing to check, where the result is unavailable
-    std::string listing;   ///< only where it failed
+    std::string found;     ///< what the machine code has; for an unavailable result, why it could not be read
+    std::string listing;   ///< the disassembled kernel, only where the check failed
 };
-
-/// "passed", "failed", "unavailable"
-[[nodiscard]] std::string_view name_of(CodeResult result);
 
 struct Outcome {
     std::vector<Estimate> estimates;

@@ -10,17 +10,8 @@
 namespace gputomo::scan {
 namespace {
 
-machine::Knowledge knowledge(results::Verdict verdict) {
-    switch (verdict) {
-        case results::Verdict::decided: return machine::Knowledge::known;
-        case results::Verdict::absent: return machine::Knowledge::absent;
-        case results::Verdict::undecided: return machine::Knowledge::undecided;
-    }
-    return machine::Knowledge::unknown;
-}
-
 machine::Leaf leaf_of(const results::Estimate& estimate) {
-    machine::Leaf leaf{knowledge(estimate.verdict), estimate.value, estimate.candidates, {}};
+    machine::Leaf leaf{estimate.knowledge, estimate.value, estimate.candidates, {}};
     leaf.provenance.method = estimate.method.empty() ? "measured" : estimate.method;
     leaf.provenance.confidence = std::clamp(estimate.confidence, 0.0, 1.0);
     leaf.provenance.interval = estimate.interval;

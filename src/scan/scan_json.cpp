@@ -4,11 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <stdexcept>
 
 namespace gputomo::scan {
 namespace {
 
-constexpr std::array<std::string_view, 3> kVerdicts{"decided", "absent", "undecided"};
+/// How the file spells a verdict. An unknown leaf has no estimate.
+struct Verdict {
+    results::Knowledge knowledge;
+    std::string_view name;
+};
+constexpr Verdict kVerdicts[] = {{results::Knowledge::known, "decided"},
+                                 {results::Knowledge::absent, "absent"},
+                                 {results::Knowledge::undecided, "undecided"}};
 constexpr std::array kStatuses{Status::done,      Status::failed,  Status::device_failed,
                                Status::timed_out, Status::skipped, Status::interrupted};
 
@@ -56,9 +65,17 @@ results::Value value_from(const JsonNode& node) {
     node.fail("a number, a string, true, false, or a list of numbers or strings");
 }
 
+std::string_view verdict_name(const results::Estimate& estimate) {
+    const auto verdict = std::ranges::find(kVerdicts, estimate.knowledge, &Verdict::knowledge);
+    if (verdict == std::end(kVerdicts))
+        throw std::logic_error(
+            fmt::format("the estimate of {} is unknown; expected known, absent or undecided", estimate.path));
+    return verdict->name;
+}
+
 Json estimate_json(const results::Estimate& e) {
-    Json json = {{"path", e.path}, {"verdict", kVerdicts.at(static_cast<std::size_t>(e.verdict))}};
-    if (e.verdict == results::Verdict::decided) json["value"] = any_value_json(e.value);
+    Json json = {{"path", e.path}, {"verdict", verdict_name(e)}};
+    if (e.known()) json["value"] = any_value_json(e.value);
     for (const auto& candidate : e.candidates) json["candidates"].push_back(any_value_json(candidate));
     json["method"] = e.method;
     json["confidence"] = e.confidence;
@@ -67,10 +84,10 @@ Json estimate_json(const results::Estimate& e) {
     return json;
 }
 
-results::Verdict verdict_from(const JsonNode& node) {
-    const auto verdict = std::find(kVerdicts.begin(), kVerdicts.end(), node.text());
-    if (verdict == kVerdicts.end()) node.fail("decided, absent or undecided");
-    return static_cast<results::Verdict>(verdict - kVerdicts.begin());
+results::Knowledge knowledge_from(const JsonNode& node) {
+    const auto verdict = std::ranges::find(kVerdicts, node.text(), &Verdict::name);
+    if (verdict == std::end(kVerdicts)) node.fail("decided, absent or undecided");
+    return verdict->knowledge;
 }
 
 std::array<double, 2> interval_from(const JsonNode& node) {
@@ -82,8 +99,8 @@ std::array<double, 2> interval_from(const JsonNode& node) {
 results::Estimate estimate_from(const JsonNode& node) {
     results::Estimate e;
     e.path = node.at("path").text();
-    e.verdict = verdict_from(node.at("verdict"));
-    if (e.verdict == results::Verdict::decided) e.value = value_from(node.at("value"));
+    e.knowledge = knowledge_from(node.at("verdict"));
+    if (e.known()) e.value = value_from(node.at("value"));
     if (const auto candidates = node.find("candidates"))
         for (const auto& candidate : candidates->elements()) e.candidates.push_back(value_from(candidate));
     e.method = node.at("method").text();

@@ -29,7 +29,7 @@ public:
     }
     std::vector<std::string> units(const std::string& operation) const {
         const auto* found = findings.find("operations[" + operation + "].units");
-        if (found == nullptr || found->verdict != results::Verdict::decided) return {"not decided"};
+        if (found == nullptr || found->knowledge != results::Knowledge::known) return {"not decided"};
         return std::get<std::vector<std::string>>(found->value);
     }
     std::optional<double> number(const std::string& path) const { return findings.number(path); }
@@ -93,7 +93,7 @@ TEST(ArithmeticUnits, AnOperationAtHalfRateIsNoUnitOfItsOwn) {
     // One latency but two turns: one slow instruction or two independent ones.
     const auto* instructions = scan.findings.find("operations[mad.lo.s32].instructions");
     ASSERT_NE(instructions, nullptr);
-    EXPECT_EQ(instructions->verdict, results::Verdict::undecided);
+    EXPECT_EQ(instructions->knowledge, results::Knowledge::undecided);
     EXPECT_THAT(instructions->candidates,
                 ElementsAre(results::Value(std::int64_t{1}), results::Value(std::int64_t{2})));
 }

@@ -74,10 +74,10 @@ TEST(EstimatesTest, SummariesAreMedianSmallestAndLargest) {
 
 TEST(EstimatesTest, AMedianInTheMiddleOfTwoIntegersDecidesNeither) {
     const auto near = decided_integer("x", {24.1, 24, 24.3}, {"m", 0.9});
-    EXPECT_EQ(near.verdict, results::Verdict::decided);
+    EXPECT_EQ(near.knowledge, results::Knowledge::known);
     EXPECT_EQ(std::get<std::int64_t>(near.value), 24);
     const auto middle = decided_integer("x", {24.5, 24, 25}, {"m", 0.9});
-    EXPECT_EQ(middle.verdict, results::Verdict::undecided);
+    EXPECT_EQ(middle.knowledge, results::Knowledge::undecided);
     EXPECT_EQ(middle.candidates.size(), 2U);
 }
 

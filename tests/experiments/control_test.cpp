@@ -49,8 +49,8 @@ public:
     }
     [[nodiscard]] std::string text(std::string_view path) const {
         const auto* found = findings.find(path);
-        EXPECT_TRUE(found != nullptr && found->verdict == results::Verdict::decided) << path << " was not decided";
-        return found == nullptr || found->verdict != results::Verdict::decided ? ""
+        EXPECT_TRUE(found != nullptr && found->knowledge == results::Knowledge::known) << path << " was not decided";
+        return found == nullptr || found->knowledge != results::Knowledge::known ? ""
                                                                                : std::get<std::string>(found->value);
     }
     [[nodiscard]] const std::vector<double>& column(std::string_view trace, std::string_view name) const {
@@ -138,7 +138,7 @@ TEST(Barriers, OfAGtx280CountWarpsAndTake20Cycles) {
                   "Listing 5: no deadlock, 16 of 16 threads read old values; Listing 7: 1 with 4, 2 with 3; Listing 6: "
                   "deadlocks; "
                   "warps and threads that ended are not waited for");
-        EXPECT_EQ(found.findings.find("issue.warp_barrier_latency")->verdict, results::Verdict::absent);
+        EXPECT_EQ(found.findings.find("issue.warp_barrier_latency")->knowledge, results::Knowledge::absent);
     }
 }
 

@@ -46,7 +46,7 @@ TEST(LatencyMap, OfACacheWithoutPartitionsSaysOne) {
     EXPECT_EQ(mapped.findings.number("caches.l2.partitions"), 1);
     const auto* far = mapped.findings.find("caches.l2.far_latency");
     ASSERT_NE(far, nullptr);
-    EXPECT_EQ(far->verdict, results::Verdict::absent);
+    EXPECT_EQ(far->knowledge, results::Knowledge::absent);
 }
 
 TEST(LatencyMap, WithoutACacheOfTheWholeGpuIsOnlyAMap) {

@@ -44,7 +44,7 @@ TEST(MemoryParallelism, OneSmGetsWhatItsPortGivesOnceEnoughBytesAreInFlight) {
     constexpr std::int64_t latency = 431;
     const auto outcome = parallelism_of(small_gpu(port, latency));
     const auto& rate = estimate(outcome, "caches.l2.sm_bytes_per_cycle");
-    ASSERT_EQ(rate.verdict, results::Verdict::decided) << rate.note;
+    ASSERT_EQ(rate.knowledge, results::Knowledge::known) << rate.note;
     EXPECT_NEAR(std::get<double>(rate.value), port, 0.03 * port);
     const auto& needed = estimate(outcome, "caches.l2.sm_bytes_in_flight");
     ASSERT_TRUE(needed.interval.has_value());
@@ -106,7 +106,7 @@ TEST(L2Copy, GainsGrowUpToTheSizeOfTheCache) {
     Context context{*device, none, 1, true, [](double, std::string_view) {}};
     const auto outcome = l2_copy_experiment().run(context);
     ASSERT_EQ(outcome.estimates.size(), 1U);
-    ASSERT_EQ(outcome.estimates.front().verdict, results::Verdict::decided) << outcome.estimates.front().note;
+    ASSERT_EQ(outcome.estimates.front().knowledge, results::Knowledge::known) << outcome.estimates.front().note;
     EXPECT_EQ(std::get<std::int64_t>(outcome.estimates.front().value), bytes);
 }
 

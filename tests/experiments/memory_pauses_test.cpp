@@ -33,7 +33,7 @@ void expect_found(machine::Machine machine, double interval, double time,
     for (const auto& estimate : outcome.estimates) found[estimate.path] = estimate;
     for (const auto& [path, truth] :
          {std::pair{"memory.pause_interval", interval}, std::pair{"memory.pause_time", time}}) {
-        ASSERT_EQ(found[path].verdict, results::Verdict::decided) << path << ": " << found[path].note;
+        ASSERT_EQ(found[path].knowledge, results::Knowledge::known) << path << ": " << found[path].note;
         EXPECT_NEAR(std::get<double>(found[path].value), truth, part * truth) << path;
     }
 }
@@ -64,7 +64,7 @@ TEST(MemoryPausesExperiment, SaysThatThereAreNone) {
     const auto outcome = outcome_of(machine);
     ASSERT_EQ(outcome.estimates.size(), 2U);
     for (const auto& estimate : outcome.estimates)
-        EXPECT_EQ(estimate.verdict, results::Verdict::absent) << estimate.path << ": " << estimate.note;
+        EXPECT_EQ(estimate.knowledge, results::Knowledge::absent) << estimate.path << ": " << estimate.note;
 }
 
 }  // namespace

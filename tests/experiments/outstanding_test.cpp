@@ -85,8 +85,8 @@ TEST(SimulatedM2070, WithoutATableAndWithASmallL2TellsWhatWasUnderWayAtOnce) {
     l1.outstanding_design = {}, l1.outstanding_entries = {}, l1.outstanding_merge = {};
     machine.issue.scoreboard_loads = {};
     const auto outcome = outstanding_of(machine, true);
-    EXPECT_EQ(estimate(outcome, "caches.l1.outstanding_design").verdict, results::Verdict::undecided);
-    EXPECT_EQ(estimate(outcome, "issue.scoreboard_loads").verdict, results::Verdict::undecided);
+    EXPECT_EQ(estimate(outcome, "caches.l1.outstanding_design").knowledge, results::Knowledge::undecided);
+    EXPECT_EQ(estimate(outcome, "issue.scoreboard_loads").knowledge, results::Knowledge::undecided);
     EXPECT_GE(std::get<std::int64_t>(estimate(outcome, "caches.l1.outstanding_at_least").value), 64);
     EXPECT_GE(std::get<std::int64_t>(estimate(outcome, "issue.scoreboard_at_least").value), 8);
 }

@@ -49,11 +49,11 @@ TEST_F(ScopeReport, WhatABlockOnTheSameSmTakesIsTheMeasure) {
 }
 
 TEST_F(ScopeReport, StaysOpenWhereEvenTheSameSmTakesNothingOrSomeTakeHalf) {
-    EXPECT_EQ(scope_of(losses_of(8, 0, 0)).verdict, results::Verdict::undecided);
-    EXPECT_EQ(scope_of(losses_of(8, 8, 0.1)).verdict, results::Verdict::undecided);
+    EXPECT_EQ(scope_of(losses_of(8, 0, 0)).knowledge, results::Knowledge::undecided);
+    EXPECT_EQ(scope_of(losses_of(8, 8, 0.1)).knowledge, results::Knowledge::undecided);
     auto unclear = losses_of(8, 2, 0.8);
     unclear[5] = 0.3;
-    EXPECT_EQ(scope_of(unclear).verdict, results::Verdict::undecided);
+    EXPECT_EQ(scope_of(unclear).knowledge, results::Knowledge::undecided);
 }
 
 TEST_F(ScopeReport, SomeTpcsOfAClusterAreNoCluster) {

@@ -31,7 +31,7 @@ const results::Estimate* find(const Outcome& outcome, std::string_view path) {
 
 std::int64_t number(const Outcome& outcome, std::string_view path) {
     const auto* found = find(outcome, path);
-    const bool known = found != nullptr && found->verdict == results::Verdict::decided;
+    const bool known = found != nullptr && found->knowledge == results::Knowledge::known;
     EXPECT_TRUE(known) << path << " was not decided";
     return known ? std::get<std::int64_t>(found->value) : -1;
 }
@@ -96,7 +96,7 @@ TEST(OperandBanks, OfAGtx280DoNotShow) {
     for (const auto* path : {"topology.operand_banks", "topology.operand_ports"}) {
         const auto* found = find(outcome, path);
         ASSERT_NE(found, nullptr);
-        EXPECT_EQ(found->verdict, results::Verdict::absent);
+        EXPECT_EQ(found->knowledge, results::Knowledge::absent);
     }
 }
 

@@ -18,9 +18,9 @@ scan::Scan measured() {
                            decided("clock.scope", std::string("tpc")),
                            decided("paths.global.caches", std::vector<std::string>{"l1", "l2"}),
                            decided("operations[add.f32].throughput", 7.96),
-                           {.path = "shared.conflict_cost", .verdict = results::Verdict::absent},
+                           {.path = "shared.conflict_cost", .knowledge = results::Knowledge::absent},
                            {.path = "shared.access_group",
-                            .verdict = results::Verdict::undecided,
+                            .knowledge = results::Knowledge::undecided,
                             .candidates = {std::int64_t{16}, std::int64_t{32}}}});
     scan::Record record{.id = "chase", .status = scan::Status::done};
     record.outcome.traces.push_back(

@@ -78,9 +78,9 @@ bool can_fail(const Entry& entry, Findings findings) {
         }
         finding.value = truth;
         if (entry.recipe->expression.text().find("known(") == std::string::npos) continue;
-        finding.verdict = results::Verdict::undecided;
+        finding.knowledge = results::Knowledge::undecided;
         if (!agrees_with(entry, findings)) return true;
-        finding.verdict = results::Verdict::decided;
+        finding.knowledge = results::Knowledge::known;
     }
     return false;
 }

@@ -53,7 +53,7 @@ class WriteFile : public FolderTest {};
 
 results::Estimate undecided(std::string path, std::vector<results::Value> candidates) {
     auto e = decided(std::move(path), std::int64_t{});
-    e.verdict = results::Verdict::undecided;
+    e.knowledge = results::Knowledge::undecided;
     e.candidates = std::move(candidates);
     return e;
 }
@@ -75,7 +75,7 @@ Record measured() {
     out.estimates.front().interval = {37.5, 38.5};
     out.estimates.front().note = "by one warp";
     auto& gone = out.estimates.emplace_back(decided("caches.l3.capacity", std::int64_t{}));
-    gone.verdict = results::Verdict::absent;
+    gone.knowledge = results::Knowledge::absent;
     out.traces = {{"a/levels",
                    "a",
                    {{"size", "bytes", {1, 2, 3}}, {"latency", "cycles", {0.1, 1.0 / 3, 1e300}}},
@@ -117,8 +117,8 @@ TEST(ScanJson, ComesBackAsItWas) {
     for (std::size_t i = 0; i < was.size(); ++i) {
         SCOPED_TRACE(was[i].path);
         EXPECT_EQ(is[i].path, was[i].path);
-        EXPECT_EQ(is[i].verdict, was[i].verdict);
-        EXPECT_TRUE(was[i].verdict != results::Verdict::decided || is[i].value == was[i].value);
+        EXPECT_EQ(is[i].knowledge, was[i].knowledge);
+        EXPECT_TRUE(was[i].knowledge != results::Knowledge::known || is[i].value == was[i].value);
         EXPECT_EQ(is[i].candidates, was[i].candidates);
         EXPECT_EQ(is[i].method, was[i].method);
         EXPECT_EQ(is[i].confidence, was[i].confidence);

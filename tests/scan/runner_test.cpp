@@ -185,11 +185,11 @@ TEST(Describe, AnEstimateBecomesALeafWithItsProvenance) {
     latency.note = "of 12 repetitions";
     scan.findings.add(latency);
     auto ways = decided("caches.l1.ways", std::int64_t{});
-    ways.verdict = results::Verdict::undecided;
+    ways.knowledge = results::Knowledge::undecided;
     ways.candidates = {std::int64_t{4}, std::int64_t{8}};
     scan.findings.add(ways);
     auto l2 = decided("caches.l2.capacity", std::int64_t{});
-    l2.verdict = results::Verdict::absent;
+    l2.knowledge = results::Knowledge::absent;
     scan.findings.add(l2);
     scan.findings.add(decided("clock.sm_mhz", std::int64_t{1300}));
     const auto machine = describe(scan);

@@ -18,9 +18,9 @@ void add(std::vector<results::Estimate>& to, const std::string& path, const Find
     estimate.confidence = finding.confidence;
     estimate.value = finding.value;
     estimate.interval = {static_cast<double>(finding.bracket[0]), static_cast<double>(finding.bracket[1])};
-    if (finding.confidence <= kOpen) estimate.verdict = results::Verdict::undecided;
+    if (finding.confidence <= kOpen) estimate.knowledge = results::Knowledge::undecided;
     if (!finding.candidates.empty()) {
-        estimate.verdict = results::Verdict::undecided;
+        estimate.knowledge = results::Knowledge::undecided;
         estimate.candidates.assign(finding.candidates.begin(), finding.candidates.end());
     }
     to.push_back(std::move(estimate));
@@ -46,7 +46,7 @@ void add_policy(std::vector<results::Estimate>& to, const PolicyFinding& policy,
                                .confidence = policy.confidence,
                                .note = policy_note(policy)};
     if (policy.name.empty()) {
-        estimate.verdict = results::Verdict::undecided;
+        estimate.knowledge = results::Knowledge::undecided;
         estimate.candidates.assign(policy.candidates.begin(), policy.candidates.end());
     } else {
         estimate.value = policy.name;

@@ -23,7 +23,7 @@ int warp_size_of(const device::Device& device) {
 int size_of(const Findings& findings, const TimedOperation& operation) {
     const auto* counted = findings.find(fmt::format("operations[{}].instructions", operation.name));
     if (counted != nullptr) {
-        const auto& value = counted->verdict == results::Verdict::decided || counted->candidates.empty()
+        const auto& value = counted->knowledge == results::Knowledge::known || counted->candidates.empty()
                                 ? counted->value
                                 : counted->candidates.front();
         if (const auto* whole = std::get_if<std::int64_t>(&value); whole != nullptr)

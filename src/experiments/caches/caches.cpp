@@ -296,7 +296,7 @@ void add_memory(Context& context, const Hierarchy& hierarchy, ChaseArray& far, s
 void add_trace_maps(const Hierarchy& hierarchy, std::uint64_t room, Outcome& outcome) {
     const auto number = [&](const std::string& path) {
         const auto found = std::ranges::find(outcome.estimates, path, &results::Estimate::path);
-        const auto* value = found == outcome.estimates.end() || found->verdict != results::Verdict::decided
+        const auto* value = found == outcome.estimates.end() || found->knowledge != results::Knowledge::known
                                 ? nullptr
                                 : std::get_if<std::int64_t>(&found->value);
         return value == nullptr ? std::uint64_t{0} : static_cast<std::uint64_t>(*value);

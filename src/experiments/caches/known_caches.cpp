@@ -36,7 +36,7 @@ std::int64_t largest_cache(const Context& context) {
 
 std::string last_cache(const Findings& findings) {
     const auto* list = findings.find("paths.global.caches");
-    if (list == nullptr || list->verdict != results::Verdict::decided) return "l2";
+    if (list == nullptr || list->knowledge != results::Knowledge::known) return "l2";
     const auto& names = std::get<std::vector<std::string>>(list->value);
     return names.empty() ? "l2" : names.back();
 }

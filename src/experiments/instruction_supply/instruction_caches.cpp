@@ -198,9 +198,9 @@ void find_scopes(Context& context, InstructionChase& chase, const PathQuestion& 
 /// Levels that were not shown to be the constants' may still be: what is said of them is a candidate.
 void leave_open_behind_the_first(Outcome& outcome) {
     for (auto& estimate : outcome.estimates) {
-        if (estimate.verdict != results::Verdict::decided || estimate.path.starts_with("caches.instruction_l1."))
+        if (estimate.knowledge != results::Knowledge::known || estimate.path.starts_with("caches.instruction_l1."))
             continue;
-        estimate.verdict = results::Verdict::undecided;
+        estimate.knowledge = results::Knowledge::undecided;
         estimate.candidates = {estimate.value};
     }
     outcome.warnings.emplace_back(

@@ -109,7 +109,7 @@ struct Subject {
 /// The last cache of the path, where all SMs share it and others come before it.
 std::optional<Subject> subject_of(const Findings& findings) {
     const auto* list = findings.find("paths.constant.caches");
-    if (list == nullptr || list->verdict != results::Verdict::decided) return std::nullopt;
+    if (list == nullptr || list->knowledge != results::Knowledge::known) return std::nullopt;
     const auto& names = std::get<std::vector<std::string>>(list->value);
     if (names.size() < 2) return std::nullopt;
     const auto leaf = [&](const std::string& name, std::string_view what) {
@@ -117,7 +117,7 @@ std::optional<Subject> subject_of(const Findings& findings) {
     };
     const auto scope = [&](const std::string& name) {
         const auto* found = findings.find(fmt::format("caches.{}.scope", name));
-        return found == nullptr || found->verdict != results::Verdict::decided ? std::string()
+        return found == nullptr || found->knowledge != results::Knowledge::known ? std::string()
                                                                                : std::get<std::string>(found->value);
     };
     const auto &last = names.back(), &before = names[names.size() - 2];

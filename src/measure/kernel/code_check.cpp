@@ -203,11 +203,6 @@ std::string expected_text(const CodeExpectation& expectation) {
 
 }  // namespace
 
-std::string_view name_of(results::CodeResult result) {
-    constexpr std::string_view kNames[] = {"passed", "failed", "unavailable"};
-    return kNames[static_cast<std::size_t>(result)];
-}
-
 results::CodeCheck check_code(const std::optional<device::MachineCode>& code, std::string_view kernel,
                               const CodeExpectation& expectation) {
     results::CodeCheck check{.kernel = std::string(kernel),

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "machine/machine.hpp"
-#include "results/estimate.hpp"
+#include "results/trace.hpp"
 
 #include <string>
 #include <utility>

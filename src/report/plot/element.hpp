@@ -1,7 +1,7 @@
 // A plot in a page: a static picture, which a script replaces with one that zooms where the build has the scripts.
 #pragma once
 
-#include "results/estimate.hpp"
+#include "results/trace.hpp"
 
 #include <string>
 #include <string_view>

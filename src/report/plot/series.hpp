@@ -1,7 +1,7 @@
 // Selects the points of a trace that a plot draws.
 #pragma once
 
-#include "results/estimate.hpp"
+#include "results/trace.hpp"
 
 #include <cstddef>
 #include <string>

@@ -1,7 +1,7 @@
 // Draws a trace as an inline SVG picture.
 #pragma once
 
-#include "results/estimate.hpp"
+#include "results/trace.hpp"
 
 #include <string>
 #include <vector>

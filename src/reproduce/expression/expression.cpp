@@ -16,9 +16,9 @@ namespace {
 Value leaf_value(const scan::Scan& scan, const std::string& path) {
     const auto* estimate = scan.findings.find(path);
     if (estimate == nullptr) throw NotMeasured(fmt::format("not measured: {}", path));
-    if (estimate->verdict == results::Verdict::absent)
+    if (estimate->knowledge == results::Knowledge::absent)
         throw NotMeasured(fmt::format("{} was looked for and is absent", path));
-    if (estimate->verdict == results::Verdict::undecided) {
+    if (estimate->knowledge == results::Knowledge::undecided) {
         std::string candidates;
         for (const auto& candidate : estimate->candidates)
             candidates += (candidates.empty() ? ": one of " : ", ") + text_of(value_of(candidate));
@@ -32,9 +32,10 @@ Value leaf_test(const scan::Scan& scan, const Node& node) {
     const auto& path = node.arguments.front().name;
     const auto* estimate = scan.findings.find(path);
     if (estimate == nullptr) throw NotMeasured(fmt::format("not measured: {}", path));
-    if (node.name == "known") return estimate->verdict == results::Verdict::decided;
-    if (estimate->verdict == results::Verdict::undecided) throw NotMeasured(fmt::format("{} was left undecided", path));
-    return estimate->verdict == results::Verdict::absent;
+    if (node.name == "known") return estimate->knowledge == results::Knowledge::known;
+    if (estimate->knowledge == results::Knowledge::undecided)
+        throw NotMeasured(fmt::format("{} was left undecided", path));
+    return estimate->knowledge == results::Knowledge::absent;
 }
 
 Value column_values(const scan::Scan& scan, std::string_view experiment, std::string_view name,
