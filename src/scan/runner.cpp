@@ -1,5 +1,6 @@
 #include "scan/runner.hpp"
 
+#include "scan/declared_findings.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -16,10 +17,10 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// After some errors a CUDA context refuses everything; after others (out of memory, a kernel that does not load) it
-/// goes on.
+/// Whether the device still works after an error: whether it stores a word and returns it. A CUDA context refuses
+/// every call after some errors, and goes on after others (out of memory, a kernel that does not load).
 bool answers(device::Device& device) {
-    constexpr std::uint32_t kWord = 0x600d600d;
+    constexpr std::uint32_t kWord = 0x600d600d;  // any value that uninitialised memory is unlikely to hold
     try {
         const device::Buffer buffer(device, Bytes(sizeof kWord));
         device.fill_u32(buffer.address(), kWord, 1);
@@ -29,8 +30,9 @@ bool answers(device::Device& device) {
     }
 }
 
-/// Of a faulty experiment only its own outcome is lost; found when all is described, the fault would cost the whole
-/// scan.
+/// The outcome, if a description can hold all of its estimates; throws std::logic_error otherwise. The check comes here
+/// so that a faulty experiment loses its own outcome only. Later, when describe() finds the fault, the whole scan is
+/// lost.
 results::Outcome describable(results::Outcome outcome) {
     machine::Machine scratch;
     for (const auto& estimate : outcome.estimates) add_estimate(scratch, estimate);
@@ -48,7 +50,7 @@ public:
     }
 
     Scan run() {
-        compile_ahead({});
+        compile_ahead({}, 0);
         for (std::size_t i = 0; i < plan_.size(); ++i) {
             const auto& experiment = *plan_[i];
             Record& record = scan_.records.emplace_back();
@@ -60,26 +62,29 @@ public:
                 for (const auto& estimate : record.outcome.estimates) scan_.findings.add(estimate);
             }
             if (record.status != Status::done) unusable_.insert(record.id);
-            compile_ahead(experiment.id);
+            compile_ahead(experiment.id, i + 1);
             if (options_.save) options_.save(scan_);
         }
         return std::move(scan_);
     }
 
 private:
-    /// What can be compiled once the experiment `done` has run; empty: before the first.
-    void compile_ahead(std::string_view done) {
+    /// Hands the device the kernels that can be compiled once the experiment `done` has run, for the experiments of
+    /// the plan from `next` on. An empty `done` stands for the start of the scan.
+    void compile_ahead(std::string_view done, std::size_t next) {
         if (!device_.compiles_ahead() || !stopped_.empty()) return;
-        for (const auto* experiment : plan_) {
-            if (experiment->compile_ahead == nullptr || experiment->compile_after != done) continue;
+        for (std::size_t i = next; i < plan_.size(); ++i) {
+            const auto& experiment = *plan_[i];
+            if (experiment.compile_ahead == nullptr || experiment.compile_after != done) continue;
+            const auto findings = declared_findings(experiment, plan_, scan_.records);
             try {
-                experiment->compile_ahead({.device = device_,
-                                           .findings = scan_.findings,
-                                           .seed = options_.seed,
-                                           .quick = options_.quick,
-                                           .budget = budget()});
+                experiment.compile_ahead({.device = device_,
+                                          .findings = findings,
+                                          .seed = options_.seed,
+                                          .quick = options_.quick,
+                                          .budget = budget()});
             } catch (const DeviceError&) {
-                return;  // the experiment itself will say so
+                return;  // the experiment itself meets the same error and reports it
             }
         }
     }
@@ -102,7 +107,8 @@ private:
             const double left = whole > 0.02 ? passed / whole * (1 - whole) : -1;
             if (options_.progress) options_.progress(whole, left, fmt::format("{}: {}", experiment.id, what));
         };
-        experiments::Context context{device_, scan_.findings, options_.seed, options_.quick, progress, budget()};
+        const auto findings = declared_findings(experiment, plan_, scan_.records);
+        experiments::Context context{device_, findings, options_.seed, options_.quick, progress, budget()};
         try {
             progress(0, experiment.title);
             record.outcome = describable(experiment.run(context));

@@ -1,7 +1,7 @@
-// Experiments that do as a test says, and a device that can be lost.
+// Experiments whose runs a test defines, and a device that can be lost.
 #pragma once
 
-#include "../experiments/scripted_device.hpp"
+#include "../measure/scripted_device.hpp"
 #include "experiments/experiment.hpp"
 #include "units/error.hpp"
 
@@ -24,7 +24,8 @@ inline results::Estimate decided(std::string path, results::Value value) {
     return e;
 }
 
-/// Experiment::run is a plain function, so what each of these does is kept in a static place by its letter.
+/// Up to four experiments, "a" to "d". Experiment::run is a plain function, so what each of them does is kept in a
+/// static table by its letter. Each declares that it provides shared.latency and shared.banks.
 class FakeExperiments {
 public:
     using Body = std::function<results::Outcome(experiments::Context&)>;
@@ -45,7 +46,8 @@ public:
         static constexpr std::array<results::Outcome (*)(experiments::Context&), 4> kRuns{run<0>, run<1>, run<2>,
                                                                                           run<3>};
         const auto index = static_cast<std::size_t>(letter - 'a');
-        return {kIds.at(index), "A fake", "nobody", std::move(needs), {}, {}, kRuns.at(index)};
+        return {kIds.at(index), "A fake", "no paper", std::move(needs), {}, {"shared.latency", "shared.banks"},
+                kRuns.at(index)};
     }
 
 private:
@@ -59,8 +61,8 @@ private:
     }
 };
 
-/// Once lost it refuses everything, as a CUDA context does after an illegal address.
-class LosableDevice : public experiments::testing::ScriptedDevice {
+/// After `lost` is set it refuses every allocation, as a CUDA context does after an illegal address.
+class LosableDevice : public measure::testing::ScriptedDevice {
 public:
     bool lost = false;
     device::Address allocate(Bytes size) override {

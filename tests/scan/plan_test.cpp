@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <set>
 #include <stdexcept>
 
@@ -76,6 +77,29 @@ TEST(Plan, TheCatalogueIsPlannedInOrderAndWholeButForWhatComesOnRequest) {
         EXPECT_EQ(before.contains("random_access"), !simulated);
     }
     EXPECT_EQ(plan(experiments::catalogue(), {"occupancy"}).back()->id, "occupancy");
+}
+
+TEST(Plan, TheCatalogueMayBeInAnyOrder) {
+    const auto catalogue = experiments::catalogue();
+    const auto in_order = ids(plan_of_all(catalogue, true));
+    const std::set<std::string_view> wanted(in_order.begin(), in_order.end());
+    std::mt19937_64 dice(1);
+    for (int shuffle = 0; shuffle < 50; ++shuffle) {
+        std::vector<experiments::Experiment> shuffled(catalogue.begin(), catalogue.end());
+        std::ranges::shuffle(shuffled, dice);
+        const auto plan = plan_of_all(shuffled, true);
+        std::set<std::string_view> before;
+        for (const auto* experiment : plan) {
+            for (const auto* declared : {&experiment->needs, &experiment->after})
+                for (const auto id : *declared)
+                    EXPECT_TRUE(before.contains(id)) << experiment->id << " runs before " << id;
+            before.insert(experiment->id);
+        }
+        EXPECT_EQ(before, wanted);
+        EXPECT_EQ(ids(plan_of_all(shuffled, true)), ids(plan)) << "the same catalogue gives the same plan";
+        EXPECT_EQ(ids(scan::plan(shuffled, {"tlb"})), ids(scan::plan(catalogue, {"tlb"})))
+            << "what one experiment takes does not depend on the order of the catalogue";
+    }
 }
 
 }  // namespace

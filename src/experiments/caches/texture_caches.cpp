@@ -61,8 +61,9 @@ Experiment texture_caches_experiment() {
             .needs = {},
             .after = {"clock", "caches"},
             .provides = {"caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line",
-                         "caches.*.sector", "caches.*.ways", "caches.*.sets", "caches.*.index", "caches.*.policy",
-                         "paths.texture.caches", "paths.texture.memory_latency", "paths.texture.memory_latency_range"},
+                         "caches.*.sector", "caches.*.ways", "caches.*.sets", "caches.*.index", "caches.*.index_hash",
+                         "caches.*.policy", "paths.texture.caches", "paths.texture.memory_latency",
+                         "paths.texture.memory_latency_range"},
             .run = run};
 }
 

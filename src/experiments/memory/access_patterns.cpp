@@ -372,7 +372,7 @@ Experiment access_patterns_experiment() {
             "A limit that gives the same rate at both latencies is a throughput. A limit whose rate falls as "
             "the latency grows is a number of entries, which is rate times latency.",
         .needs = {},
-        .after = {},
+        .after = {"caches"},
         .provides = {"patterns.*.first_limit", "patterns.*.loads_per_cycle", "patterns.*.memory_loads_per_cycle",
                      "patterns.*.outstanding_loads", "patterns.*.outstanding_lines", "patterns.*.outstanding_sectors",
                      "patterns.*.partition_loads", "patterns.*.warp_loads"},

@@ -216,7 +216,7 @@ Experiment l2_copy_experiment() {
                 "from the caches. What the first gains over the second grows with the size until the cache is "
                 "full.",
             .needs = {},
-            .after = {},
+            .after = {"caches"},
             .provides = {"caches.*.copy_capacity"},
             .run = run,
             .part_of_scan = PartOfScan::on_request};

@@ -247,7 +247,7 @@ Experiment memory_parallelism_experiment() {
                 "known number of bytes is in flight. The rates of one SM and of all SMs rise with it up to a peak. "
                 "The report draws Little's law, bytes in flight over latency, beside them.",
             .needs = {},
-            .after = {},
+            .after = {"caches"},
             .provides = {"caches.*.sm_bytes_per_cycle", "caches.*.sm_bytes_in_flight", "caches.*.bytes_in_flight",
                          "caches.*.bytes_per_cycle", "memory.sm_bytes_per_cycle", "memory.sm_bytes_in_flight",
                          "memory.bytes_in_flight", "accesses.*.sm_bytes_per_cycle", "accesses.*.sm_bytes_in_flight",
