@@ -24,7 +24,8 @@ std::array<double, 2> interval_of(const Leaf& leaf, double value) {
     return leaf.provenance.interval.value_or(std::array<double, 2>{value, value});
 }
 
-/// Whether the candidates of an undecided leaf leave room for the other leaf; no candidates at all rule nothing out.
+/// Whether the candidates of an undecided leaf allow the value of the other leaf. A leaf without candidates allows
+/// every value.
 bool compatible(const Leaf& undecided, const Leaf& other, double tolerance) {
     const auto matches = [&](const Value& candidate) {
         Leaf as_known{Knowledge::known, candidate, {}, {}};
@@ -39,7 +40,7 @@ bool compatible(const Leaf& undecided, const Leaf& other, double tolerance) {
            std::any_of(undecided.candidates.begin(), undecided.candidates.end(), matches);
 }
 
-/// A policy known only not to be LRU leaves room for every other one.
+/// Whether one policy is "not-lru" and the other one any policy but LRU, which "not-lru" allows.
 bool weaker_policy(const NamedLeaf& mine, const Leaf& theirs) {
     if (mine.info.name != "policy" || mine.leaf.knowledge != Knowledge::known || theirs.knowledge != Knowledge::known)
         return false;

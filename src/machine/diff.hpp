@@ -1,4 +1,4 @@
-// What differs between two machine descriptions.
+// Compares two machine descriptions, leaf by leaf.
 #pragma once
 
 #include "machine/paths.hpp"
@@ -9,7 +9,7 @@
 namespace gputomo::machine {
 
 struct DiffOptions {
-    /// Relative tolerance for numbers, on top of their intervals.
+    /// Relative tolerance of numbers, in addition to their intervals.
     double tolerance = 0;
 };
 
@@ -21,23 +21,24 @@ struct Difference {
 };
 
 struct DiffResult {
-    std::vector<Difference> differing;   ///< both have it, and it differs
-    std::vector<std::string> undecided;  ///< one has candidates that do not exclude the other's value
-    std::vector<std::string> only_a;
+    std::vector<Difference> differing;   ///< leaves that both have with different values
+    std::vector<std::string> undecided;  ///< leaves for which one has candidates that allow the other's value
+    std::vector<std::string> only_a;     ///< leaves that only one has, by path
     std::vector<std::string> only_b;
     std::size_t equal = 0;
 };
 
-/// Compares leaf by leaf. Leaves that the schema marks internal are skipped. Numbers are equal when their intervals
-/// overlap or they are within the tolerance; "absent" equals "absent" only. The policy "not-lru" against any policy but
-/// "lru" is undecided.
+/// Compares the leaves that the schema does not mark internal. Numbers are equal when their intervals overlap or they
+/// are within the tolerance. An absent leaf equals an absent one only. The policy "not-lru" leaves every policy but
+/// "lru" possible, so the two are undecided.
 [[nodiscard]] DiffResult diff(const Machine& a, const Machine& b, const DiffOptions& options = {});
 
-/// How two leaves that are not unknown stand to each other, by the rules of diff().
+/// How two leaves compare by the rules of diff(); `open` means that one has candidates that allow the other's value.
+/// Neither leaf may be Knowledge::unknown.
 enum class Relation { same, different, open };
 [[nodiscard]] Relation relation(const NamedLeaf& mine, const Leaf& theirs, double tolerance = 0);
 
-/// Whether two known or absent leaves are the same.
+/// Whether two leaves, each known or absent, are equal.
 [[nodiscard]] bool same_value(const Leaf& a, const Leaf& b, double tolerance);
 
 /// A leaf's value as text: "24", "[436, 443]", "absent", "one of 42, 44".

@@ -1,4 +1,4 @@
-// One leaf of a machine description: a value, where it comes from, and what is known when there is no value.
+// One leaf of a machine description: how far it is known, its value or candidates, and where they come from.
 #pragma once
 
 #include "results/value.hpp"
@@ -13,7 +13,7 @@
 
 namespace gputomo::machine {
 
-/// Units a leaf may carry; the JSON spelling is in unit_name().
+/// The unit of a leaf. unit_name() gives the spelling in JSON.
 enum class Unit {
     none,
     bytes,
@@ -29,17 +29,16 @@ enum class Unit {
 /// Where a value comes from: a citation, or a measurement.
 struct Provenance {
     std::string source;                             ///< "Wong 2010, Table III"; empty for a measurement
-    std::string method;                             ///< experiment and method; empty for a citation
-    std::optional<double> confidence;               ///< 0..1, measurements only
-    std::optional<std::array<double, 2>> interval;  ///< [low, high] in the leaf's unit, measurements of numbers only
+    std::string method;                             ///< experiment and rule; empty for a citation
+    std::optional<double> confidence;               ///< 0..1; measurements only
+    std::optional<std::array<double, 2>> interval;  ///< [low, high] in the unit of the leaf; measured numbers only
     std::string note;
 };
 
 /// How far a leaf is known: a scan's estimates and a description's fields say it with the same words.
 using results::Knowledge;
 
-/// T is one of std::int64_t, double, bool, std::string, std::vector<std::int64_t>, std::vector<double>,
-/// std::vector<std::string>.
+/// A leaf whose value is a T: one of the alternatives of results::Value.
 template <class T>
 struct Field {
     using value_type = T;
@@ -51,8 +50,9 @@ struct Field {
 
     [[nodiscard]] bool known() const { return knowledge == Knowledge::known; }
     explicit operator bool() const { return known(); }
+    /// The value. Throws std::logic_error if it is not known.
     const T& operator*() const {
-        if (!known()) throw std::logic_error("read of an unknown machine field");
+        if (!known()) throw std::logic_error("a machine field was read whose value is not known; check known() first");
         return value;
     }
     [[nodiscard]] T value_or(T fallback) const { return known() ? value : fallback; }
@@ -66,15 +66,24 @@ struct Field {
     }
 };
 
-/// What the schema says of a leaf; each struct lists its leaves once, in its fields() function, and JSON in and out,
-/// the schema, validation, diff and access by path all follow from that list.
+using Integer = Field<std::int64_t>;
+using Real = Field<double>;
+using Flag = Field<bool>;
+using Text = Field<std::string>;
+using Integers = Field<std::vector<std::int64_t>>;
+using Reals = Field<std::vector<double>>;
+using Texts = Field<std::vector<std::string>>;
+
+/// What the schema says about a leaf. Each struct lists its leaves once, in fields(); JSON in and out, the schema,
+/// validation, diff and access by path all follow from that list.
 struct FieldInfo {
     std::string_view name;
     Unit unit = Unit::none;
     std::string_view doc;
-    /// Why timing cannot determine it from outside; empty for a field that a scan must fill.
+    /// Why a scan does not fill the leaf: timing cannot see it, or no experiment of a scan measures it. Empty for the
+    /// leaves that a scan fills.
     std::string_view internal = {};
-    /// Allowed values, for string leaves that are choices.
+    /// The allowed values of a text leaf; empty if any text is allowed.
     std::vector<std::string_view> choices = {};
 };
 

@@ -31,8 +31,8 @@ Json leaf_json(const FieldInfo& info, const Field<T>& field) {
     return leaf;
 }
 
-/// Objects that hold leaves are broken into lines; a leaf is one line, so that a change of one value is a change of one
-/// line.
+/// Appends `json` with line breaks in the objects above the leaves, which lie `leaf_depth` levels down. A leaf is one
+/// line, so that a change of one value changes one line of the file.
 void append_lines(const Json& json, int leaf_depth, const std::string& indent, std::string& text) {
     if (leaf_depth == 0 || !json.is_object()) {
         text += json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -91,7 +91,9 @@ void save(const Machine& machine, const std::filesystem::path& file) {
     std::ofstream out(file, std::ios::binary);
     out << to_json(machine);
     out.flush();
-    if (!out) throw InputError(fmt::format("{}: cannot be written", file.string()));
+    if (!out)
+        throw InputError(
+            fmt::format("{}: cannot be written; expected a file name in an existing, writable folder", file.string()));
 }
 
 }  // namespace gputomo::machine

@@ -1,4 +1,4 @@
-// Machine descriptions as JSON text and files; docs/machine.schema.json is the same format as a schema.
+// Reads, writes and checks machine descriptions as JSON. docs/machine.schema.json describes the format.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -9,27 +9,29 @@
 
 namespace gputomo::machine {
 
-/// Value of the top-level `schema` field.
+/// The value of the top-level field `schema`, which names the version of the format.
 inline constexpr std::string_view kSchemaName = "gputomo-machine-1";
 
-/// Reads and validates a description. `origin` (a file name) starts error messages.
-/// Throws InputError: "ORIGIN: FIELD: what is wrong; expected ...".
+/// Reads and validates a description. Throws InputError "ORIGIN: FIELD: found ...; expected ..."; `origin` is the name
+/// of the file.
 [[nodiscard]] Machine from_json(std::string_view text, std::string_view origin = "machine");
 
-/// Indented JSON; leaves that are Knowledge::unknown are left out.
+/// Indented JSON with one line per leaf. Leaves that are Knowledge::unknown are left out.
 [[nodiscard]] std::string to_json(const Machine& machine);
 
-/// Throws InputError when the file cannot be read, is not JSON, or is not a valid description.
+/// Reads a file. Throws InputError when it cannot be read, is not JSON, or is not a valid description.
 [[nodiscard]] Machine load(const std::filesystem::path& file);
+/// Throws InputError when the file cannot be written.
 void save(const Machine& machine, const std::filesystem::path& file);
 
-/// Checks that leaves agree with each other (sizes that multiply, names that exist). Throws InputError naming the
-/// field.
+/// Checks that leaves agree with each other: sizes multiply to the capacity, names of caches and pipelines exist,
+/// ranges are in order. Throws InputError naming the field.
 void validate(const Machine& machine, std::string_view origin = "machine");
 
-/// JSON Schema (draft 2020-12) of the format, made from the fields() lists.
+/// The JSON Schema (draft 2020-12) of the format, made from the fields() lists.
 [[nodiscard]] std::string json_schema();
 
+/// The spelling of a unit in JSON: "bytes/cycle"; empty for Unit::none.
 [[nodiscard]] std::string_view unit_name(Unit unit);
 
 }  // namespace gputomo::machine

@@ -1,5 +1,4 @@
-// Reading a machine description: JSON text -> Machine, every complaint with file, field, what was found and what was
-// expected.
+// Reads machine descriptions from JSON. Every error names the file, the field, what was found and what was expected.
 #include "machine/json.hpp"
 
 #include "machine/paths.hpp"
@@ -19,7 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Deeper input is no description; the limit keeps the parser's recursion off the stack's end.
+/// Descriptions nest 4 levels deep. The limit stops hostile input before the recursion of the parser overflows the
+/// stack; any value between 4 and some thousands would do.
 constexpr int kMaxDepth = 16;
 
 [[noreturn]] void fail(std::string_view origin, std::string_view path, std::string_view what) {
@@ -63,7 +63,7 @@ bool is_negative(const Value& value) {
     return false;
 }
 
-/// Reads one leaf object of a file, whose name starts the error messages.
+/// Reads one leaf object. Errors start with `origin`, the name of the file, and `path`, the leaf.
 class LeafReader {
 public:
     LeafReader(std::string_view origin, std::string path, const FieldInfo& info)
@@ -109,7 +109,9 @@ private:
     void check_unit(const Json& json) const {
         const auto expected = unit_name(info_.unit);
         if (info_.unit == Unit::none) {
-            if (json.contains("unit")) error("unit: this field has none");
+            if (json.contains("unit"))
+                error(
+                    fmt::format("unit: found {}; expected none, since this field has no unit", json.at("unit").dump()));
         } else if (json.contains("absent") && !json.contains("unit")) {
             return;
         } else if (!json.contains("unit") || json.at("unit") != std::string(expected)) {
@@ -120,7 +122,8 @@ private:
 
     std::string text(const Json& json, const char* name) const {
         if (!json.contains(name)) return {};
-        if (!json.at(name).is_string()) error(fmt::format("{}: expected a string", name));
+        if (!json.at(name).is_string())
+            error(fmt::format("{}: found {}; expected a string", name, json.at(name).type_name()));
         return json.at(name).get<std::string>();
     }
 
@@ -154,7 +157,7 @@ private:
                               json.dump(-1, ' ', false, Json::error_handler_t::replace), type_name<T>()));
         T value = json.get<T>();
         if (is_negative(Value(value)))
-            error(fmt::format("{}: found {}; expected nothing negative", member, json.dump()));
+            error(fmt::format("{}: found {}; expected no negative number", member, json.dump()));
         if constexpr (std::is_same_v<T, std::string>) {
             const auto& choices = info_.choices;
             if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end())
@@ -185,13 +188,16 @@ void read_struct(const Json& json, Struct& to, std::string_view origin, std::str
                  fmt::format("unknown field; expected one of {}", fmt::join(known, ", ")));
 }
 
-/// Refuses what the parser would let pass: input nested too deep, and a name given twice (where the last would win).
+/// Refuses input that the parser accepts: objects nested too deep, and a name that is given twice in one object (the
+/// parser would silently keep the last).
 class StructureCheck {
 public:
     explicit StructureCheck(std::string_view origin) : origin_(origin) {}
 
     bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
-        if (depth > kMaxDepth) throw InputError(fmt::format("{}: nested deeper than {} levels", origin_, kMaxDepth));
+        if (depth > kMaxDepth)
+            throw InputError(fmt::format("{}: found more than {} nested levels; expected a machine description",
+                                         origin_, kMaxDepth));
         const auto level = static_cast<std::size_t>(depth);
         if (event == Json::parse_event_t::object_start) names_.at(level + 1).clear();
         if (event == Json::parse_event_t::key && !names_.at(level).insert(parsed.get<std::string>()).second)
@@ -202,7 +208,7 @@ public:
 
 private:
     std::string_view origin_;
-    std::array<std::set<std::string>, kMaxDepth + 2> names_;  ///< of the object open at each depth
+    std::array<std::set<std::string>, kMaxDepth + 2> names_;  ///< names in the object that is open at each depth
 };
 
 Json parse_text(std::string_view text, std::string_view origin) {
@@ -214,7 +220,7 @@ Json parse_text(std::string_view text, std::string_view origin) {
     }
 }
 
-/// Keys are part of paths such as operations[add.s32].latency, so brackets and blanks are kept out of them.
+/// Keys are parts of paths such as operations[add.s32].latency, so they must not contain brackets or blanks.
 void check_key(std::string_view origin, std::string_view section, std::string_view key) {
     const auto allowed = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||

@@ -14,7 +14,9 @@ struct SplitPath {
 };
 
 SplitPath split(std::string_view path) {
-    const auto fail = [&] { throw std::logic_error(fmt::format("malformed machine path '{}'", path)); };
+    const auto fail = [&] {
+        throw std::logic_error(fmt::format("malformed machine path '{}'; expected section.key.leaf", path));
+    };
     SplitPath parts;
     const auto section_end = path.find_first_of(".[");
     if (section_end == std::string_view::npos) fail();
@@ -37,7 +39,8 @@ SplitPath split(std::string_view path) {
     return parts;
 }
 
-/// Calls use(FieldInfo, field) on the leaf at `path`; false where there is none. `create` makes missing map entries.
+/// Calls use(FieldInfo, field) on the leaf at `path`; returns false if there is none. `create` adds missing map
+/// entries.
 template <class M, class Use>
 bool with_leaf(M& machine, std::string_view path, bool create, Use&& use) {
     const auto parts = split(path);
@@ -83,7 +86,9 @@ std::optional<T> convert(const Value& value) {
 template <class T>
 T require(const Value& value, std::string_view path) {
     auto converted = convert<T>(value);
-    if (!converted) throw std::logic_error(fmt::format("value of another type for machine path '{}'", path));
+    if (!converted)
+        throw std::logic_error(
+            fmt::format("machine path '{}' was given a value of another type than its leaf has", path));
     return *std::move(converted);
 }
 

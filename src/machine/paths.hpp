@@ -1,4 +1,4 @@
-// Access to the leaves of a machine description by path, and a walk over all of them.
+// Access to the leaves of a machine description: by path, and all of them in order.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -13,11 +13,10 @@ namespace gputomo::machine {
 
 using results::Value;
 
-/// "section.key.leaf", the key in brackets where it has dots itself: operations[add.s32].latency.
+/// "section.key.leaf"; a key that has dots itself is put in brackets: operations[add.s32].latency.
 [[nodiscard]] std::string join_path(std::string_view section, std::string_view key, std::string_view leaf);
 
-/// Calls visit(path, FieldInfo, field) for every leaf that exists, in the order of the description. `machine` may be
-/// const.
+/// Calls visit(path, FieldInfo, field) for every leaf, in the order of the description. `machine` may be const.
 template <class M, class Visitor>
 void visit_leaves(M& machine, Visitor&& visit) {
     Machine::sections(machine, [&](std::string_view section, auto& content) {
@@ -35,7 +34,7 @@ void visit_leaves(M& machine, Visitor&& visit) {
     });
 }
 
-/// A leaf without its static type, for merging and comparing.
+/// A leaf of any type, for comparing and merging.
 struct Leaf {
     Knowledge knowledge = Knowledge::unknown;
     Value value;
@@ -43,12 +42,11 @@ struct Leaf {
     Provenance provenance;
 };
 
-/// Sets the leaf at `path`, creating the map entry it belongs to. An integer sets a real leaf, and a real that is a
-/// whole number an integer leaf; any other mismatch of types, or an unknown path, throws std::logic_error naming the
-/// path.
+/// Sets the leaf at `path` and creates the map entry that it belongs to. A real leaf accepts an integer, and an integer
+/// leaf a real that is a whole number. Any other type, or an unknown path, throws std::logic_error naming the path.
 void set_leaf(Machine& machine, std::string_view path, const Leaf& leaf);
 
-/// The leaf at `path`; nullopt where the path or its map entry does not exist.
+/// The leaf at `path`; nullopt if the path or its map entry does not exist.
 [[nodiscard]] std::optional<Leaf> get_leaf(const Machine& machine, std::string_view path);
 
 /// All leaves that are not Knowledge::unknown, with their FieldInfo.

@@ -6,7 +6,8 @@
 namespace gputomo::machine {
 namespace {
 
-/// Families of mnemonics: what starts so costs as the first described key of the list. "*" closes the table.
+/// A family of mnemonics, by prefix and suffix. A member without an entry of its own costs as much as the first of
+/// `keys` that is described.
 struct Family {
     std::string_view prefix;
     std::string_view suffix;
@@ -43,7 +44,7 @@ constexpr Family kFamilies[] = {
     {"m", "f64", {"add.f64", "", "", ""}},
     {"add", "f32", {"add.f32", "", "", ""}},
     {"sub", "f32", {"add.f32", "", "", ""}},
-    // Moves, logic, comparisons, conversions, shuffles, addresses of memory instructions: the plain integer pipeline.
+    // All others run on the integer pipeline: moves, logic, comparisons, conversions, shuffles, addresses.
     {"", "", {"add.s32", "add.u32", "add.f32", ""}},
 };
 

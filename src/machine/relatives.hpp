@@ -1,4 +1,4 @@
-// What an operation costs that a description lacks: as much as the nearest relative that it has.
+// Stands in for operations that a description lacks: the most similar operation that it has.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -8,8 +8,8 @@
 
 namespace gputomo::machine {
 
-/// The row of machine.operations for a PTX mnemonic: its own, else the nearest described one of its family
-/// (relatives.cpp lists them); nullptr where none is described.
+/// The entry of machine.operations for a PTX mnemonic: its own, or else the first described one of its family in the
+/// table of relatives.cpp; null if the description has no operation of the family.
 [[nodiscard]] const std::pair<const std::string, Operation>* nearest_operation(const Machine& machine,
                                                                                const std::string& mnemonic);
 

@@ -1,4 +1,4 @@
-// The JSON Schema of the format, made from the fields() lists.
+// Makes the JSON Schema of machine descriptions from the fields() lists.
 #include "machine/json.hpp"
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What a value of T looks like; numbers are never negative.
+/// The schema of a value of type T. Numbers are never negative.
 template <class T>
 Json value_schema(const FieldInfo& info) {
     if constexpr (std::is_same_v<T, std::int64_t>)
@@ -53,7 +53,7 @@ Json struct_schema() {
     return {{"type", "object"}, {"properties", leaves}, {"additionalProperties", false}};
 }
 
-/// What all leaves share: one of three kinds of knowledge, and where it comes from.
+/// What all leaves have in common: exactly one of value, absent and candidates, and either a citation or a measurement.
 Json common_leaf_schema() {
     const Json text = {{"type", "string"}, {"minLength", 1}};
     Json measured = {{"required", {"method"}}, {"properties", {{"source", false}}}};
@@ -93,8 +93,8 @@ std::string json_schema() {
     const Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                          {"title", "gputomo machine description"},
                          {"description",
-                          "Leaves marked internal cannot be determined by timing, for the reason given: a scan never "
-                          "fills them and a diff skips them."},
+                          "A scan does not fill leaves that are marked internal, for the reason given there, and a "
+                          "diff skips them."},
                          {"type", "object"},
                          {"required", {"schema"}},
                          {"additionalProperties", false},

@@ -1,4 +1,4 @@
-// Whether the leaves of a description agree with each other.
+// Checks that the leaves of a description agree with each other and lie in a sensible range.
 #include "machine/json.hpp"
 
 #include "machine/paths.hpp"
@@ -17,7 +17,7 @@
 namespace gputomo::machine {
 namespace {
 
-/// Leaves for which 0 makes no sense: sizes and counts that others are divided by, and rates.
+/// Leaves that must not be 0: sizes, counts that others are divided by, and rates.
 constexpr std::array<std::string_view, 27> kPositive{"sms",
                                                      "sms_per_tpc",
                                                      "sms_per_cpc",
@@ -46,7 +46,8 @@ constexpr std::array<std::string_view, 27> kPositive{"sms",
                                                      "read_bandwidth",
                                                      "peak_bandwidth"};
 
-/// Far beyond what was or will be built, and near enough for arithmetic with them to stay exact and simulations to end.
+/// Ranges far wider than any GPU needs. Within them arithmetic with 64-bit integers and doubles stays exact and
+/// simulations end; wider ranges would admit descriptions that hang the simulator.
 struct Range {
     Unit unit;
     double least, most;
@@ -58,10 +59,10 @@ constexpr Range kSensible[] = {{Unit::cycles, 0, 1e9},
                                {Unit::bytes_per_cycle, 1e-6, 1e9},
                                {Unit::operations_per_cycle, 1e-6, 1e9}};
 
-/// Probabilities are written with few digits, so their sum is 1 only about.
+/// Tolerance of the sum of probabilities: they are written with few digits, so that their sum is only about 1.
 constexpr double kOddsTolerance = 0.01;
 
-/// nullopt where the product does not fit.
+/// The product; nullopt if it overflows.
 std::optional<std::int64_t> product(std::int64_t a, std::int64_t b) {
     std::int64_t result = 0;
     if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
@@ -93,7 +94,7 @@ public:
         if (integer == nullptr && real == nullptr) return;
         const double value = integer != nullptr ? static_cast<double>(*integer) : *real;
         for (const auto& [unit, least, most] : kSensible)
-            // Where 0 makes no sense positive() says so.
+            // positive() reports a 0 where it is not allowed.
             if (unit == info.unit && value != 0 && !(value >= least && value <= most))
                 fail(path, fmt::format("found {} {}; expected {} to {}", value, unit_name(unit), least, most));
     }
@@ -109,7 +110,7 @@ public:
             fail(path, fmt::format("found [{}]; expected [smallest, largest]", fmt::join(range.value, ", ")));
     }
 
-    /// Total ways of all sets: the sum of set_ways, or ways x sets; nullopt where the leaves don't tell.
+    /// Ways of all sets together: the sum of set_ways, or ways x sets; nullopt if these leaves are not known.
     template <class Part>
     std::optional<std::int64_t> total_ways(const std::string& where, const Part& part) const {
         if (!part.set_ways) {
@@ -133,7 +134,7 @@ public:
         return total;
     }
 
-    /// `whole` = `parts` x `size`, where all three are known.
+    /// The equation `whole` = `parts` x `size`, which must hold if all three are known.
     struct Product {
         std::string path;
         const Integer& whole;
@@ -182,7 +183,7 @@ public:
             fail(where + ".way_odds", fmt::format("found a sum of {}; expected 1", sum));
     }
 
-    /// There may be tags for more lines than there is room for.
+    /// The capacity must not exceed the tags. There may be more tags than data.
     void tags_suffice(const std::string& where, const Cache& cache) const {
         const auto lines = total_ways(where, cache);
         if (!cache.capacity || !lines || !cache.line) return;

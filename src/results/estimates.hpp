@@ -23,9 +23,9 @@ struct Evidence {
 [[nodiscard]] Estimate absent(std::string path, const Evidence& evidence);
 [[nodiscard]] Estimate undecided(std::string path, std::vector<Value> candidates, const Evidence& evidence);
 
-/// The integer nearest to the median, with the interval of the samples. The estimate is undecided between two
-/// neighbouring integers when the median lies within 0.1 of the middle between them and the samples spread over fewer
-/// than 8 integers; a wider spread has no integer behind it, only a mean.
+/// The integer nearest to the median, with the interval of the samples. A median within 0.1 of the middle between two
+/// integers leaves the estimate undecided between them. Samples that spread over 8 or more are a mean, not an integer,
+/// and are always rounded.
 [[nodiscard]] Estimate decided_integer(std::string path, const Measured& measured, const Evidence& evidence);
 /// The median itself, with the interval of the samples.
 [[nodiscard]] Estimate decided_real(std::string path, const Measured& measured, const Evidence& evidence);

@@ -9,12 +9,9 @@
 
 namespace gputomo::results {
 
-/// Named columns of equal length. Name the columns first, then add the samples row by row:
-///
-///     Trace trace{.name = "shared_split/lines", .experiment = "shared_split"};
-///     trace.columns = {{"carveout", "bytes"}, {"lines", "count"}};
+/// Named columns of equal length. First name the columns, then add the samples row by row:
+///     trace.columns = {{"shared", "bytes"}, {"lines", "count"}};
 ///     for (const auto& sample : samples) trace.add_row(sample.bytes, sample.lines);
-///     trace.plot = {.title = "...", .x = "carveout", .y = {"lines"}};
 struct Trace {
     std::string name;        ///< unique within a scan: "caches/near"
     std::string experiment;  ///< id of the experiment that measured it
@@ -41,7 +38,7 @@ struct Trace {
     /// Throws std::logic_error naming the trace when the count of numbers is not the count of columns.
     void add_row(std::span<const double> row);
 
-    /// The same for numbers of any arithmetic types: trace.add_row(warps, rate).
+    /// This form takes numbers of any arithmetic types: trace.add_row(warps, rate).
     template <class... Numbers>
     requires(sizeof...(Numbers) > 0 && (std::is_arithmetic_v<Numbers> && ...)) void add_row(Numbers... numbers) {
         const double row[] = {static_cast<double>(numbers)...};

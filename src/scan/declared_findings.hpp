@@ -13,11 +13,11 @@ namespace gputomo::scan {
 [[nodiscard]] bool provides(const experiments::Experiment& experiment, std::string_view path);
 
 /// A handle on the findings in `records` for `reader`. It holds the estimates of the experiments that the reader needs
-/// or comes after, directly or through others, so that the reader finds the same in a scan of everything and in a run
-/// of its own. Two kinds of estimates are there whichever experiment made them: clock.*, which calibrates all
-/// instruments, and paths that the reader itself provides. Looking up a path that none of these experiments provides
-/// throws std::logic_error naming the reader and the path. `plan` holds the experiments that the reader declares, as
-/// scan::plan() returns it, and must outlive the handle.
+/// or comes after, directly or through others. So the reader finds the same in a scan of everything and when it runs
+/// alone. Two kinds of estimates are there whichever experiment made them: clock.*, which calibrates all instruments,
+/// and paths that the reader itself provides.
+/// Looking up any other path throws std::logic_error naming the reader and the path. `plan` holds the experiments that
+/// the reader declares, as scan::plan() returns it, and must outlive the handle.
 [[nodiscard]] results::Findings declared_findings(const experiments::Experiment& reader,
                                                   std::span<const experiments::Experiment* const> plan,
                                                   std::span<const Record> records);

@@ -1,0 +1,142 @@
+// What the whole chip has: its identity, clock, counts and limits, and the cost of a launch.
+#pragma once
+
+#include "machine/field.hpp"
+
+namespace gputomo::machine {
+
+// Tables of leaves, one entry a leaf.
+// clang-format off
+
+/// What the driver calls the GPU.
+struct Identity {
+    Text name;
+    Text architecture;
+    Integer compute_capability_major;
+    Integer compute_capability_minor;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "name", .doc = "marketing name, as the driver reports it"}, self.name);
+        visit({.name = "architecture", .doc = "generation: g80, gt200, fermi, kepler, maxwell, hopper, ...",
+               .internal = "the vendor's code name; timing does not reveal it"}, self.architecture);
+        visit({.name = "compute_capability_major", .doc = "major number of the compute capability"},
+              self.compute_capability_major);
+        visit({.name = "compute_capability_minor", .doc = "minor number of the compute capability"},
+              self.compute_capability_minor);
+    }
+};
+
+/// The clock register that kernels read, and the clock that drives it.
+struct Clock {
+    Real sm_mhz;
+    Integer read_cost;
+    Integer resolution;
+    Text scope;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "sm_mhz", .unit = Unit::megahertz, .doc = "SM (shader) clock during the measurements"},
+              self.sm_mhz);
+        visit({.name = "read_cost", .unit = Unit::cycles,
+               .doc = "cycles between two back-to-back reads of the clock register"}, self.read_cost);
+        visit({.name = "resolution", .unit = Unit::cycles,
+               .doc = "smallest difference between two readings of the clock register"}, self.resolution);
+        visit({.name = "scope", .doc = "the group of SMs that shares one clock register",
+               .choices = {"sm", "tpc", "gpc", "gpu"}}, self.scope);
+    }
+};
+
+/// Counts and limits of one SM and of the whole chip.
+struct Topology {
+    Integer sms;
+    Integer sms_per_tpc;
+    Integer warp_size;
+    Integer max_threads_per_block;
+    Integer max_threads_per_sm;
+    Integer max_blocks_per_sm;
+    Integer registers_per_sm;
+    Integer register_allocation_unit;
+    Integer max_registers_per_thread;
+    Integer thread_allocation_unit;
+    Integer register_partitions;
+    Integer register_banks;
+    Integer operand_banks;
+    Integer operand_ports;
+    Integer sms_per_cpc;
+    Integer sms_per_gpc;
+    Integer max_blocks_per_cluster;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "sms", .unit = Unit::count, .doc = "SMs of the GPU"}, self.sms);
+        visit({.name = "sms_per_tpc", .unit = Unit::count,
+               .doc = "SMs of a texture processing cluster (TPC); depending on the generation they share a clock "
+                      "register, a texture L1 and more"}, self.sms_per_tpc);
+        visit({.name = "warp_size", .unit = Unit::count, .doc = "threads of a warp"}, self.warp_size);
+        visit({.name = "max_threads_per_block", .unit = Unit::count,
+               .doc = "most threads that a launch may give a block"}, self.max_threads_per_block);
+        visit({.name = "max_threads_per_sm", .unit = Unit::count, .doc = "most threads resident on an SM"},
+              self.max_threads_per_sm);
+        visit({.name = "max_blocks_per_sm", .unit = Unit::count, .doc = "most blocks resident on an SM"},
+              self.max_blocks_per_sm);
+        visit({.name = "registers_per_sm", .unit = Unit::count, .doc = "32-bit registers of an SM"},
+              self.registers_per_sm);
+        visit({.name = "register_allocation_unit", .unit = Unit::count,
+               .doc = "the registers per thread are rounded up to a multiple of this"}, self.register_allocation_unit);
+        visit({.name = "max_registers_per_thread", .unit = Unit::count,
+               .doc = "most registers that a kernel may use per thread"}, self.max_registers_per_thread);
+        visit({.name = "thread_allocation_unit", .unit = Unit::count,
+               .doc = "the threads of a block are rounded up to a multiple of this when registers are allocated "
+                      "(Wong 2010, Fig. 9)"}, self.thread_allocation_unit);
+        visit({.name = "register_partitions", .unit = Unit::count,
+               .doc = "equal parts of the register file; all registers of a warp lie in one part"},
+              self.register_partitions);
+        visit({.name = "register_banks", .unit = Unit::count,
+               .doc = "logical banks of the register file, over which threads are distributed (Wong 2010, IV-E)",
+               .internal = "Wong 2010 infers it from thread_allocation_unit; all operands of a thread lie in one "
+                           "such bank, so timing shows none of them"}, self.register_banks);
+        visit({.name = "operand_banks", .unit = Unit::count,
+               .doc = "banks over which the registers of a thread are distributed by register number; operands of "
+                      "one instruction in the same bank may have to be read one after the other"}, self.operand_banks);
+        visit({.name = "operand_ports", .unit = Unit::count,
+               .doc = "different registers of one operand bank that an instruction reads at once; each further one "
+                      "costs another issue slot"}, self.operand_ports);
+        visit({.name = "sms_per_cpc", .unit = Unit::count,
+               .doc = "SMs of a group of TPCs (CPC) that shares a TLB, for the group of SM 0; other groups may be "
+                      "smaller because faulty SMs are switched off"}, self.sms_per_cpc);
+        visit({.name = "sms_per_gpc", .unit = Unit::count,
+               .doc = "SMs of a graphics processing cluster (GPC), for the largest one; others may be smaller "
+                      "because faulty SMs are switched off"}, self.sms_per_gpc);
+        visit({.name = "max_blocks_per_cluster", .unit = Unit::count, .doc = "most blocks of a thread block cluster",
+               .internal = "no experiment measures it yet; it would take launches that fail"},
+              self.max_blocks_per_cluster);
+    }
+};
+
+/// What it costs to start kernels, blocks and warps.
+struct LaunchCost {
+    Real empty_kernel;
+    Integer block_replacement;
+    Real block_interval;
+    Real warp_interval;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "empty_kernel", .unit = Unit::nanoseconds,
+               .doc = "time per launch of an empty kernel when launches follow each other back to back"},
+              self.empty_kernel);
+        visit({.name = "block_replacement", .unit = Unit::cycles,
+               .doc = "cycles from the end of a block to the start of the next block in its place (Volkov 2016, "
+                      "3.7)"}, self.block_replacement);
+        visit({.name = "block_interval", .unit = Unit::cycles,
+               .doc = "SM cycles between the starts of two blocks on the whole GPU, however small the blocks are"},
+              self.block_interval);
+        visit({.name = "warp_interval", .unit = Unit::cycles,
+               .doc = "cycles between the starts of two warps on one SM"}, self.warp_interval);
+    }
+};
+
+// clang-format on
+
+}  // namespace gputomo::machine
