@@ -10,6 +10,7 @@
 namespace gputomo::scan {
 namespace {
 
+/// The one conversion of an estimate into a leaf of a description.
 machine::Leaf leaf_of(const results::Estimate& estimate) {
     machine::Leaf leaf{estimate.knowledge, estimate.value, estimate.candidates, {}};
     leaf.provenance.method = estimate.method.empty() ? "measured" : estimate.method;
@@ -25,7 +26,8 @@ bool is_finite(const results::Value& value) {
     return reals == nullptr || std::all_of(reals->begin(), reals->end(), [](double x) { return std::isfinite(x); });
 }
 
-/// JSON has no word for what is not finite, so a description that holds such a value could not be read back.
+/// Whether all numbers are finite. JSON has no infinity and no NaN, so a description with such a value could not be
+/// read back.
 bool is_finite(const results::Estimate& e) {
     return is_finite(e.value) && std::isfinite(e.confidence) &&
            (!e.interval || (std::isfinite((*e.interval)[0]) && std::isfinite((*e.interval)[1]))) &&
@@ -36,7 +38,9 @@ bool is_finite(const results::Estimate& e) {
 }  // namespace
 
 void add_estimate(machine::Machine& machine, const results::Estimate& estimate) {
-    if (!is_finite(estimate)) throw std::logic_error(fmt::format("the estimate of {} is not finite", estimate.path));
+    if (!is_finite(estimate))
+        throw std::logic_error(
+            fmt::format("the estimate of {} holds an infinity or NaN; expected finite numbers", estimate.path));
     machine::set_leaf(machine, estimate.path, leaf_of(estimate));
 }
 

@@ -17,7 +17,8 @@ namespace {
     throw InputError(fmt::format("{}: cannot be written: {}", file.string(), why));
 }
 
-/// A device such as /dev/stdout or /dev/null is written to; a file renamed to its name would take its place.
+/// Whether the file is a device such as /dev/stdout or /dev/null. Renaming a temporary file to that name would replace
+/// the device, so it is written directly.
 bool is_special(const fs::path& file) {
     std::error_code error;
     const auto status = fs::status(file, error);
@@ -51,7 +52,7 @@ Scan load_scan(const fs::path& file) { return scan_from_json(read_file(file, "a 
 
 void write_file(const fs::path& file, std::string_view content) {
     if (is_special(file)) {
-        if (!write_to(file, content)) cannot_write(file, "it takes no more");
+        if (!write_to(file, content)) cannot_write(file, "the device accepts no more data");
         return;
     }
     write_temporary(file, content);
@@ -71,7 +72,8 @@ void check_writable(const fs::path& folder) {
     std::error_code error;
     fs::create_directories(folder, error);
     if (error || !fs::is_directory(folder, error))
-        throw InputError(fmt::format("{}: cannot be made a folder; expected one to write results to", folder.string()));
+        throw InputError(
+            fmt::format("{}: cannot be created as a folder; expected a folder for the results", folder.string()));
     check_writable_file(folder / "scan.json");
 }
 

@@ -1,4 +1,4 @@
-// scan.json: everything a scan measured, and back.
+// Reads and writes scan.json, which holds everything that a scan measured, and writes result files safely.
 #pragma once
 
 #include "scan/runner.hpp"
@@ -12,16 +12,17 @@ namespace gputomo::scan {
 inline constexpr std::string_view kScanSchema = "gputomo-scan-1";
 
 [[nodiscard]] std::string to_json(const Scan& scan);
-/// Throws InputError naming origin and field.
+/// Throws InputError naming `origin`, the name of the file, and the field.
 [[nodiscard]] Scan scan_from_json(std::string_view text, std::string_view origin = "scan");
 [[nodiscard]] Scan load_scan(const std::filesystem::path& file);
 
-/// Writes by way of a temporary file, so that a file is whole or not there; to a device (/dev/stdout) directly. Throws
-/// InputError naming the file.
+/// Writes a temporary file and renames it, so that the file is complete or not there. A device such as /dev/stdout is
+/// written directly. Throws InputError naming the file.
 void write_file(const std::filesystem::path& file, std::string_view content);
-/// Makes the folder and tries to write there, before anything is measured. Throws InputError naming it.
+/// Creates the folder and tries to write in it, so that a scan fails before it measures anything. Throws InputError
+/// naming the folder.
 void check_writable(const std::filesystem::path& folder);
-/// Tries to write beside the file, leaving what it holds. Throws InputError naming it.
+/// Tries to write beside the file and leaves its content alone. Throws InputError naming the file.
 void check_writable_file(const std::filesystem::path& file);
 
 }  // namespace gputomo::scan

@@ -12,14 +12,16 @@
 namespace gputomo::scan {
 namespace {
 
-/// zlib's number for gzip's header and trailer around the largest window.
+/// The window size that makes zlib write the header and trailer of gzip (zlib.h, deflateInit2), with the largest
+/// window.
 constexpr int kGzipWindow = MAX_WBITS + 16;
+/// The default of zlib (zlib.h, deflateInit2): more memory compresses slightly faster.
 constexpr int kMemoryLevel = 8;
 constexpr std::string_view kMagic = "\x1f\x8b";
 
 z_stream stream_over(std::string_view data) {
     z_stream stream{};
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));  // zlib does not write there
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));  // zlib does not write to its input
     stream.avail_in = static_cast<uInt>(data.size());
     return stream;
 }
@@ -57,7 +59,7 @@ std::string gunzip(std::string_view data, std::string_view origin) {
     inflateEnd(&stream);
     if (result != Z_STREAM_END)
         throw InputError(fmt::format(
-            "{}: found compressed data that are damaged, cut off or too large; expected a whole gzip file", origin));
+            "{}: found compressed data that are damaged, cut off or too large; expected a complete gzip file", origin));
     return out;
 }
 

@@ -1,4 +1,4 @@
-// Compression of recordings, in the form of gzip.
+// Compresses and decompresses recordings in the gzip format.
 #pragma once
 
 #include <string>
@@ -6,9 +6,11 @@
 
 namespace gputomo::scan {
 
+/// Whether the data start with the magic number of gzip.
 [[nodiscard]] bool is_gzip(std::string_view data);
 [[nodiscard]] std::string gzip(std::string_view data);
-/// Throws InputError naming origin where the data are cut off or damaged, or hold more than a recording may.
+/// Throws InputError naming `origin`, the name of the file, when the data are damaged or cut off, or expand to more
+/// than kLargestFile bytes.
 [[nodiscard]] std::string gunzip(std::string_view data, std::string_view origin);
 
 }  // namespace gputomo::scan

@@ -1,4 +1,4 @@
-// One value of a JSON file together with its place in the file, so that every complaint names the field.
+// One value of a JSON file together with its path in the file, so that every error names the field.
 #pragma once
 
 #include "units/error.hpp"
@@ -18,25 +18,28 @@ namespace gputomo::scan {
 
 using Json = nlohmann::ordered_json;
 
+/// The accessors throw InputError "PATH: found ...; expected ..." when the value has another type.
 class JsonNode {
 public:
     JsonNode(const Json& json, std::string path) : json_(&json), path_(std::move(path)) {}
 
     [[nodiscard]] const Json& json() const { return *json_; }
 
-    /// Throws InputError "PATH: found ...; expected ...".
+    /// Throws InputError "PATH: found ...; expected EXPECTED".
     [[noreturn]] void fail(std::string_view expected) const {
         const std::string found =
             json_->is_structured() ? json_->type_name() : json_->dump(-1, ' ', false, Json::error_handler_t::replace);
         throw InputError(fmt::format("{}: found {}; expected {}", path_.empty() ? "the file" : path_, found, expected));
     }
 
+    /// A member that must be there.
     [[nodiscard]] JsonNode at(const std::string& name) const {
         auto member = find(name);
-        if (!member) throw InputError(fmt::format("{}: missing", member_path(name)));
+        if (!member) throw InputError(fmt::format("{}: missing; expected this field", member_path(name)));
         return *std::move(member);
     }
 
+    /// A member that may be missing.
     [[nodiscard]] std::optional<JsonNode> find(const std::string& name) const {
         if (!json_->is_object()) fail("an object");
         const auto member = json_->find(name);
@@ -74,7 +77,7 @@ public:
         for (const auto& element : elements()) all.push_back(element.text());
         return all;
     }
-    /// JSON has no NaN and no infinity; they are written as null and come back as NaN.
+    /// A list of numbers. JSON has no NaN and no infinity: both are written as null and read back as NaN.
     [[nodiscard]] std::vector<double> samples() const {
         if (!json_->is_array()) fail("a list of numbers");
         std::vector<double> all;

@@ -1,4 +1,5 @@
-// gputomo-kernels-1: throughputs of real kernels over occupancy, as `gputomo predict --device` writes them.
+// Reads and writes gputomo-kernels-1 files: the throughputs of real kernels over occupancy that `gputomo predict
+// --device` measures.
 #pragma once
 
 #include "measure/workload/kernel_timing.hpp"
@@ -13,9 +14,9 @@ namespace gputomo::scan {
 inline constexpr std::string_view kKernelsSchema = "gputomo-kernels-1";
 
 struct MeasuredKernel {
-    std::string id;     ///< of a workload, or the entry's name
-    int threads = 0;    ///< of a block
-    int registers = 0;  ///< of a thread
+    std::string id;     ///< id of a workload, or name of the kernel's entry
+    int threads = 0;    ///< threads of a block
+    int registers = 0;  ///< registers of a thread
     std::vector<measure::KernelSample> samples;
 };
 
@@ -26,7 +27,7 @@ struct MeasuredKernels {
 };
 
 [[nodiscard]] std::string to_json(const MeasuredKernels& measured);
-/// Throws InputError naming origin and field.
+/// Throws InputError naming `origin`, the name of the file, and the field.
 [[nodiscard]] MeasuredKernels kernels_from_json(std::string_view text, std::string_view origin = "kernels");
 [[nodiscard]] MeasuredKernels load_kernels(const std::filesystem::path& file);
 

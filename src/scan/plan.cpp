@@ -14,6 +14,7 @@ namespace {
 
 using experiments::Experiment;
 
+/// A depth-first topological sort.
 class Planner {
 public:
     explicit Planner(std::span<const Experiment> catalogue) : catalogue_(catalogue) {}
@@ -28,7 +29,10 @@ public:
         }
         auto& state = states_[found->id];
         if (state == State::done) return;
-        if (state == State::open) throw std::logic_error(fmt::format("experiment '{}' needs itself", id));
+        if (state == State::open)
+            throw std::logic_error(fmt::format(
+                "experiment '{}' needs itself, directly or through others; expected no cycle of `needs` and `after`",
+                id));
         state = State::open;
         for (const auto need : found->needs) add(need);
         for (const auto id_before : found->after) add(id_before);

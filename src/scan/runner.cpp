@@ -164,10 +164,9 @@ const std::vector<double>* Scan::column(std::string_view experiment, std::string
                                         std::string_view name) const {
     for (const auto& record : records) {
         if (record.id != experiment) continue;
-        for (const auto& of_experiment : record.outcome.traces) {
-            if (of_experiment.name != trace) continue;
-            for (const auto& held : of_experiment.columns)
-                if (held.name == name) return &held.values;
+        for (const auto& candidate : record.outcome.traces) {
+            const auto* column = candidate.name == trace ? candidate.column(name) : nullptr;
+            if (column != nullptr) return &column->values;
         }
     }
     return nullptr;

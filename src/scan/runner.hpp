@@ -1,4 +1,4 @@
-// Runs a plan on a device and keeps whatever was measured, also when something fails half-way.
+// Runs the experiments of a plan on a device, and keeps what they measured even if some of them fail.
 #pragma once
 
 #include "experiments/experiment.hpp"
@@ -14,14 +14,14 @@ namespace gputomo::scan {
 /// How an experiment ended.
 enum class Status {
     done,
-    failed,         ///< what it measured makes no sense to it, or it has a fault
+    failed,         ///< it could not explain its measurements, or it has a bug
     device_failed,  ///< DeviceError
     timed_out,      ///< TimeLimitError
-    skipped,        ///< not started: something it needs is not done, or the device is lost
+    skipped,        ///< not started: an experiment that it needs is not done, or the device is lost
     interrupted,    ///< the user stopped it
 };
 [[nodiscard]] std::string_view status_name(Status status);
-/// Of an experiment that threw this.
+/// The status of an experiment that threw this exception.
 [[nodiscard]] Status status_of(const std::exception& thrown);
 
 /// One experiment of a scan.
@@ -29,7 +29,7 @@ struct Record {
     std::string id;
     Status status = Status::skipped;
     double seconds = 0;
-    std::string error;  ///< of one that is not done: why
+    std::string error;  ///< the reason if the status is not `done`
     results::Outcome outcome;
 };
 
@@ -38,16 +38,16 @@ struct Scan;
 struct Options {
     std::uint64_t seed = 1;
     bool quick = false;
-    /// How much the experiments may measure; not given: the device's usual budget.
+    /// How much the experiments may measure; nullopt stands for the usual budget of the device.
     std::optional<measure::Budget> budget = {};
-    /// Share of the whole plan that is done, seconds left (negative: unknown), what is being done. Throws Interrupted
-    /// to stop.
+    /// Reports the share of the plan that is done, 0..1, the seconds left (negative if unknown) and the current step.
+    /// Throws Interrupted to stop the scan.
     std::function<void(double fraction, double seconds_left, std::string_view what)> progress;
-    /// Called after each experiment, for saving what there is.
+    /// Is called after each experiment, so that the caller can save the scan so far.
     std::function<void(const Scan&)> save;
 };
 
-/// Everything a scan measured.
+/// Everything that a scan measured.
 struct Scan {
     std::string device_name;
     std::string device_id;
@@ -57,23 +57,25 @@ struct Scan {
     results::Findings findings;
 
     [[nodiscard]] bool interrupted() const;
-    /// The first experiment that started and failed; null where there is none.
+    /// The first experiment that started and failed; null if there is none.
     [[nodiscard]] const Record* first_failure() const;
-    /// A column of a trace; null where there is none.
+    /// The values of a column of a trace; null if there is none of these names.
     [[nodiscard]] const std::vector<double>* column(std::string_view experiment, std::string_view trace,
                                                     std::string_view name) const;
 };
 
-/// Never throws what an experiment threw: a failure is recorded, what needs the experiment is skipped, and the rest
-/// goes on unless the device is lost: after a device failure it must still store and return a word. An outcome that
-/// fits no description is a failure too.
+/// Runs the plan. An experiment that throws is recorded as a failure, experiments that need it are skipped, and the
+/// others run. After a device failure the device must still store and return a word; otherwise it is lost and the scan
+/// ends. An outcome that no description can hold counts as a failure, and so does reading a finding that the experiment
+/// does not declare.
 [[nodiscard]] Scan run(device::Device& device, const std::vector<const experiments::Experiment*>& plan,
                        const Options& options);
 
-/// The machine description that the findings make. Throws std::logic_error for an estimate that fits no description.
+/// The machine description that the findings make up. Throws std::logic_error for an estimate that no description can
+/// hold.
 [[nodiscard]] machine::Machine describe(const Scan& scan);
-/// Adds one finding. Throws std::logic_error for a path that no description has, a value of another type or one that is
-/// not finite.
+/// Adds one estimate to a description. Throws std::logic_error for an unknown path, a value of another type, and an
+/// infinity or NaN.
 void add_estimate(machine::Machine& machine, const results::Estimate& estimate);
 
 }  // namespace gputomo::scan

@@ -1,4 +1,4 @@
-// scan.json as text: written, and read with complaints that name the field.
+// Converts scans to the text of scan.json and back. Errors name the field.
 #include "scan/files.hpp"
 #include "scan/json_node.hpp"
 
@@ -21,8 +21,8 @@ constexpr Verdict kVerdicts[] = {{results::Knowledge::known, "decided"},
 constexpr std::array kStatuses{Status::done,      Status::failed,  Status::device_failed,
                                Status::timed_out, Status::skipped, Status::interrupted};
 
-/// [] does not say what it is a list of, and a description takes only the right kind; so it is written as {"empty":
-/// "strings"}.
+/// An empty list has no element that shows its type, which a description needs. So it is written as
+/// {"empty": "strings"}.
 Json empty_list(std::string_view of) { return {{"empty", of}}; }
 
 Json value_json(const std::vector<std::int64_t>& list) { return list.empty() ? empty_list("integers") : Json(list); }
@@ -110,7 +110,7 @@ results::Estimate estimate_from(const JsonNode& node) {
     return e;
 }
 
-/// The columns that make another form of a plot than points and lines, by their names in the file.
+/// The columns that select another form of plot than points and lines, by their names in the file.
 template <class Plot>
 auto form_columns(Plot& plot) {
     return std::array{std::pair{"split", &plot.split}, std::pair{"shade", &plot.shade},
@@ -188,7 +188,7 @@ Status status_from(const JsonNode& node) {
     const auto name = node.text();
     const auto found =
         std::find_if(kStatuses.begin(), kStatuses.end(), [&](Status status) { return status_name(status) == name; });
-    if (found == kStatuses.end()) node.fail("one that a scan writes, such as \"done\"");
+    if (found == kStatuses.end()) node.fail("done, failed, device failed, time limit, skipped or interrupted");
     return *found;
 }
 
@@ -234,7 +234,7 @@ std::string to_json(const Scan& scan) {
 
 Scan scan_from_json(std::string_view text, std::string_view origin) {
     try {
-        const Json json = Json::parse(text);  // outlives the nodes that point into it
+        const Json json = Json::parse(text);  // must outlive the nodes, which point into it
         return scan_from({json, {}});
     } catch (const Json::exception& e) {
         throw InputError(fmt::format("{}: not valid JSON: {}", origin, e.what()));

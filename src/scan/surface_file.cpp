@@ -21,7 +21,7 @@ using measure::MixSurface;
 
 constexpr std::string_view kAddsAlone = "none";
 
-/// Five digits: repeated measurements differ in the third.
+/// Rounds to five decimal places. Repeated measurements differ in the third, so more digits would only be noise.
 double rounded(double value) { return std::round(value * 1e5) / 1e5; }
 
 template <class Value>

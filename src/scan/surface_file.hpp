@@ -1,4 +1,5 @@
-// gputomo-surface-1: throughputs of a workload family, as `gputomo surface` writes them (docs/surface.md).
+// Reads and writes gputomo-surface-1 files: the throughputs of a workload family that `gputomo surface` measures
+// (docs/surface.md).
 #pragma once
 
 #include "measure/mix/mix_surface.hpp"
@@ -12,11 +13,11 @@ namespace gputomo::scan {
 inline constexpr std::string_view kSurfaceSchema = "gputomo-surface-1";
 
 [[nodiscard]] std::string to_json(const measure::MixSurface& surface);
-/// Throws InputError naming origin and field.
+/// Throws InputError naming `origin`, the name of the file, and the field.
 [[nodiscard]] measure::MixSurface surface_from_json(std::string_view text, std::string_view origin = "surface");
-/// Plain or compressed with gzip.
+/// Reads a file, which may be compressed with gzip. Throws InputError naming the file and the field.
 [[nodiscard]] measure::MixSurface load_surface(const std::filesystem::path& file);
-/// Compressed where the name ends in .gz.
+/// Writes a file, compressed with gzip if its name ends in .gz. Throws InputError naming the file.
 void save_surface(const measure::MixSurface& surface, const std::filesystem::path& file);
 
 }  // namespace gputomo::scan

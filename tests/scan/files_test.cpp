@@ -185,7 +185,7 @@ TEST(ScanJson, ABrokenFileNamesTheField) {
         {R"("id":"cuda:0")", R"("id":0)", "device.id: ", "a string"},
         {R"("seed":18446744073709551615)", R"("seed":-1)", "options.seed: ", "not negative"},
         {R"("quick":true)", R"("quick":"yes")", "options.quick: ", "true or false"},
-        {R"("status":"done")", R"("status":"finished")", "experiments[0].status: ", "\"done\""},
+        {R"("status":"done")", R"("status":"finished")", "experiments[0].status: ", "done, failed"},
         {R"("seconds":1.25)", R"("seconds":null)", "experiments[0].seconds: ", "a number"},
         {R"("error":"cuLaunchKernel: no")", R"("error":[])", "experiments[1].error: ", "a string"},
         {R"("path":"shared.latency",)", "", "experiments[0].estimates[0].path: ", "missing"},
