@@ -15,11 +15,14 @@
 namespace gputomo::validate {
 namespace {
 
-/// What a scan has for arrays.
-constexpr std::uint64_t kRoom = std::uint64_t{64} << 20;
-/// More than a scan spends: what deduction can do, not what it does within a scan's time.
+/// Bytes of the array that the deduction may use, as in a scan.
+constexpr std::uint64_t kArrayBytes = std::uint64_t{64} << 20;
+/// The budget of loads, which is larger than that of a scan. A campaign shows what the deduction can do, not what it
+/// does within the time of a scan.
 constexpr std::uint64_t kGroupTestLoads = std::uint64_t{128} << 20;
-constexpr double kSure = 0.95, kOddsOff = 0.02;
+/// A result that is wrong with a higher confidence than this counts as surely wrong. A chosen value, as is the
+/// tolerance of the odds of a way: a campaign reports both and nothing else depends on them.
+constexpr double kSure = 0.95, kOddsTolerance = 0.02;
 
 struct Truth {
     explicit Truth(const machine::Cache& cache) {
@@ -45,7 +48,8 @@ struct Truth {
     std::vector<double> odds;
 };
 
-/// Row echelon form by lowest bits: the same for all masks that part addresses into the same sets.
+/// The reduced row echelon form over GF(2), by lowest bits. All sets of masks that divide addresses into the same
+/// groups have the same form.
 std::vector<std::uint64_t> reduced(std::vector<std::uint64_t> masks) {
     for (std::size_t i = 0; i < masks.size(); ++i) {
         std::swap(masks[i],
@@ -77,7 +81,7 @@ bool index_right(const Truth& truth, const deduce::CacheFindings& found) {
     return reduced(masks) == reduced(masks_of(found));
 }
 
-/// Whether the policy found is the cache's, or proven to be the same machine for its ways.
+/// Whether the policy is that of the cache, or one that behaves identically with its number of ways.
 bool policy_right(const Truth& truth, const deduce::PolicyFinding& found) {
     if (truth.ways == 1 || found.name == truth.policy) return true;
     const auto modelled = [](std::string_view name) {
@@ -89,7 +93,7 @@ bool policy_right(const Truth& truth, const deduce::PolicyFinding& found) {
 
 bool odds_right(const Truth& truth, const deduce::PolicyFinding& found) {
     return std::equal(truth.odds.begin(), truth.odds.end(), found.odds.begin(), found.odds.end(),
-                      [](double a, double b) { return std::abs(a - b) <= kOddsOff; });
+                      [](double a, double b) { return std::abs(a - b) <= kOddsTolerance; });
 }
 
 void judge(const Truth& truth, const deduce::CacheFindings& found, CacheCase& result) {
@@ -138,7 +142,7 @@ CacheCase deduce_random_cache(std::uint64_t seed, ReadingNoise noise) {
     const auto found = deduce::deduce_geometry(std::ref(path), {.threshold = path.threshold(),
                                                                 .fits = fits / (1 + seed % 2),
                                                                 .overflows = 2 * fits,
-                                                                .buffer_bytes = kRoom,
+                                                                .buffer_bytes = kArrayBytes,
                                                                 .group_test_loads = kGroupTestLoads,
                                                                 .seed = seed,
                                                                 .base = path.base()});

@@ -1,4 +1,5 @@
-// Random caches, each deduced blind from hits and misses, compared with what they are.
+// Validates the cache deduction: deduces random caches from hits and misses alone and compares the results with the
+// truth.
 #pragma once
 
 #include "deduce/cache/geometry.hpp"
@@ -16,24 +17,24 @@ struct CacheCampaign {
     std::uint64_t seed = 1;
     ReadingNoise noise;
     unsigned threads = 2;
-    /// Called with the number of caches done, one call at a time; throws Interrupted to stop.
+    /// Is called with the number of caches done, from one thread at a time; throws Interrupted to stop.
     std::function<void(int done)> progress;
 };
 
 struct CacheCase {
     std::uint64_t seed = 0;
     std::string truth, found;               ///< in words
-    bool geometry = false;                  ///< capacity, line, ways and sets are right, unequal sets included
-    bool index = false;                     ///< the sets are chosen as said
-    bool policy = false;                    ///< right, or left between policies that do the same with so few ways
-    bool odds = true;                       ///< of each way within 0.02, where ways differ
-    std::vector<std::string> surely_wrong;  ///< what is wrong with a confidence above 0.95
-    std::uint64_t loads = 0;
+    bool geometry = false;                  ///< capacity, line, ways and sets are right, also of unequal sets
+    bool index = false;                     ///< the rule that maps addresses to sets is right
+    bool policy = false;                    ///< right, or indistinguishable from the truth with that many ways
+    bool odds = true;                       ///< right within 0.02 for each way; true for other policies
+    std::vector<std::string> surely_wrong;  ///< names of the results that are wrong with a confidence above 0.95
+    std::uint64_t loads = 0;                ///< that the deduction used
 };
 
-/// What deduction finds on one random cache.
+/// Deduces the random cache of this seed.
 [[nodiscard]] CacheCase deduce_random_cache(std::uint64_t seed, ReadingNoise noise);
-/// The same for the same caches, seed and noise, whatever the number of threads.
+/// Deduces `caches` random caches. The result does not depend on the number of threads.
 [[nodiscard]] std::vector<CacheCase> run(const CacheCampaign& campaign);
 
 }  // namespace gputomo::validate

@@ -20,7 +20,7 @@ struct Scanned {
     std::vector<Comparison> comparisons;
 };
 
-/// nullopt where it was stopped.
+/// Scans the machine of this seed; nullopt if the campaign was stopped.
 std::optional<Scanned> scan_one(std::uint64_t seed, const Campaign& campaign) {
     const bool all = campaign.subject == Subject::everything;
     const auto truth = machine_of(campaign.subject, seed);
@@ -28,13 +28,13 @@ std::optional<Scanned> scan_one(std::uint64_t seed, const Campaign& campaign) {
     result.about.seed = seed;
     const auto device =
         sim::make_device(truth, {.id = fmt::format("sim:random-{}", seed), .seed = seed, .noise = campaign.noise});
-    // Quick: of the operations, only those are timed that random machines describe; plots of papers are left out.
+    // A quick scan times only the operations that random machines describe, and leaves out the plots of papers.
     scan::Options options{.seed = seed, .quick = true};
     options.progress = [&](double, double, std::string_view) {
         if (campaign.stop && campaign.stop()) throw Interrupted("stopped");
     };
-    // Alone, without what it could know from other experiments and without the plots of the paper. Other random
-    // machines don't describe what it measures.
+    // Subject::outstanding runs this experiment alone, without the findings of others. Subject::everything leaves it
+    // out, because random_machine() does not describe what it measures.
     const auto outstanding = experiments::outstanding_experiment();
     auto plan = all ? scan::plan_of_all(experiments::catalogue(), true)
                     : std::vector<const experiments::Experiment*>{&outstanding};

@@ -1,4 +1,4 @@
-// Random machines, simulated, scanned blind, compared.
+// Validates scans: simulates random machines, scans the simulations and compares what comes out with the truth.
 #pragma once
 
 #include "sim/simulator.hpp"
@@ -11,10 +11,10 @@
 
 namespace gputomo::validate {
 
-/// What machines are drawn, what is measured on them and what is compared.
+/// The machines that a campaign draws, the experiments it runs and the leaves it compares.
 enum class Subject : std::uint8_t {
     everything,   ///< random_machine(), all experiments
-    outstanding,  ///< random_outstanding_machine(), the experiment of outstanding loads alone
+    outstanding,  ///< random_outstanding_machine(), only the experiment `outstanding`
 };
 
 /// The machine that a campaign of this subject draws.
@@ -26,9 +26,9 @@ struct Campaign {
     sim::Noise noise;
     unsigned threads = 2;
     Subject subject = Subject::everything;
-    /// Called with the number of machines done, from any thread, one at a time.
+    /// Is called with the number of machines done, from one thread at a time.
     std::function<void(int done)> progress;
-    /// Asked often, from any thread: whether to stop. Machines that are not done then don't count.
+    /// Is called often, from any thread; true stops the campaign. Machines that are not done by then do not count.
     std::function<bool()> stop;
 };
 
@@ -37,12 +37,12 @@ struct Result {
     struct Case {
         std::uint64_t seed = 0;
         std::vector<Comparison> wrong;
-        std::vector<std::string> failures;  ///< experiments that did not finish, with the reason
+        std::vector<std::string> failures;  ///< experiments that did not finish, each with the reason
     };
-    std::vector<Case> cases;  ///< in order of the seeds; fewer than asked for where the campaign was stopped
+    std::vector<Case> cases;  ///< in order of the seeds; fewer than `machines` if the campaign was stopped
 };
 
-/// The same result for the same machines, seed and noise, whatever the number of threads.
+/// Runs the campaign. The result does not depend on the number of threads.
 [[nodiscard]] Result run(const Campaign& campaign);
 
 }  // namespace gputomo::validate

@@ -15,14 +15,14 @@ using machine::Knowledge;
 using machine::Leaf;
 using machine::Machine;
 
-/// Reals come from a measured time, which no scan gets better than this.
+/// Relative tolerance of reals. They come from measured times, and no scan measures those better than this.
 constexpr double kRealTolerance = 0.01;
-/// The ends of a range over SMs are single samples.
+/// Cycles that the ends of a range may be off: each end is the reading of a single SM or partition.
 constexpr std::int64_t kRangeTolerance = 1;
 
 using Names = std::map<std::string, std::string>;
 
-/// scanned name -> true name, by place on the paths that both describe.
+/// Maps scanned names to true names, by their place on the paths that both describe.
 Names align(const Machine& truth, const Machine& scanned, machine::Texts machine::Path::*list) {
     Names names;
     for (const auto& [key, path] : truth.paths) {
@@ -42,7 +42,7 @@ std::map<std::string, Part> renamed(const std::map<std::string, Part>& parts, co
     std::map<std::string, Part> result;
     for (const auto& [key, part] : parts) {
         const auto name = names.find(key);
-        // A further one must not take the place of an aligned one that the truth calls the same.
+        // A part that only the scan has must not replace a matched one that the truth calls by the same name.
         if (name != names.end())
             result.insert_or_assign(name->second, part);
         else
@@ -93,7 +93,8 @@ bool same(const machine::Value& truth, const machine::Value& scanned, std::strin
     return truth == scanned;
 }
 
-/// Cycles that a value may be off: half a step of the clock; a single interval between two blocks, a step or 1%.
+/// Cycles that a value may be off: half a step of the clock. The leaf launch.block_replacement may be off by a step or
+/// 1%, because it is a single interval between two clock readings.
 std::int64_t tolerance_of(const Machine& truth, const machine::NamedLeaf& leaf) {
     if (leaf.info.unit != machine::Unit::cycles || leaf.path.starts_with("clock.")) return 0;
     const std::int64_t step = truth.clock.resolution.value_or(1);
@@ -136,13 +137,13 @@ std::set<std::string> parts_of(const Machine& machine) {
     return parts;
 }
 
-/// Of a leaf of a cache or TLB that is not there.
+/// The verdict on a leaf of a cache or TLB that the truth does not have.
 Verdict verdict_of_surplus(const Leaf& scanned) {
     if (scanned.knowledge == Knowledge::absent) return Verdict::exact;
     return scanned.knowledge == Knowledge::undecided ? Verdict::undecided : Verdict::wrong;
 }
 
-/// A replacement policy without a choice of ways.
+/// Whether the leaf is the replacement policy of a single way, which has no choice.
 bool means_nothing(const Machine& truth, const machine::NamedLeaf& leaf) {
     if (leaf.info.name != "policy") return false;
     const auto ways = machine::get_leaf(truth, part_of(leaf.path) + ".ways");

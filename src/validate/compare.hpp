@@ -1,4 +1,4 @@
-// How well a blind scan recovered the machine that was simulated, leaf by leaf.
+// Compares a scan of a simulated machine with the truth, leaf by leaf.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -11,24 +11,25 @@
 namespace gputomo::validate {
 
 enum class Verdict {
-    exact,  ///< integers and names equal, cycles within half a step of the clock, reals within 1%, latency ranges
-            ///< within 1 cycle, a block's replacement within a step or 1%; absent where it is absent
-    undecided,  ///< the scan left candidates that do not exclude the truth
-    wrong,      ///< the scan decided otherwise, or excluded the truth, or found what does not exist
-    missing,    ///< the scan says nothing
+    /// Both are absent, or both are known and equal. Cycles are equal within half a step of the clock, reals within 1%,
+    /// the ends of latency ranges within 1 cycle, and launch.block_replacement within a step or 1%.
+    exact,
+    undecided,  ///< the scan left candidates, and the truth is one of them
+    wrong,      ///< the scan decided on another value, excluded the truth, or found a part that does not exist
+    missing,    ///< the scan has no estimate
 };
 
 struct Comparison {
-    std::string path;       ///< as the truth spells it: "caches.l1.ways"
+    std::string path;       ///< with the names of the truth: "caches.l1.ways"
     std::string parameter;  ///< the path with the map key as *: "caches.*.ways"
     Verdict verdict = Verdict::missing;
     std::string truth;  ///< values as text
     std::string scanned;
 };
 
-/// Every leaf that the truth has, or that the scan found in a cache or TLB that the truth does not have. Leaves that
-/// the schema marks internal are skipped. Caches and TLBs are aligned by their place on a path, whatever the scan calls
-/// them. "not-lru" is exact for every policy but "lru"; the policy of a single way means nothing and is skipped.
+/// Compares every leaf of the truth, and the leaves of caches and TLBs that only the scan has. Leaves that the schema
+/// marks internal are skipped. Caches and TLBs are matched by their place on a path, whatever the scan calls them. The
+/// policy "not-lru" is exact for every policy but "lru". The policy of a single way means nothing and is skipped.
 [[nodiscard]] std::vector<Comparison> compare(const machine::Machine& truth, const machine::Machine& scanned);
 
 struct Tally {
@@ -40,16 +41,16 @@ struct Tally {
     [[nodiscard]] std::size_t decided() const { return exact + wrong; }
 };
 
-/// By parameter.
+/// The tally of each parameter.
 using Tallies = std::map<std::string, Tally>;
 
 /// Adds the comparisons of one machine.
 void add(Tallies& tallies, const std::vector<Comparison>& comparisons);
 
-/// Without the parameters that were missing from every scan: those no experiment determines yet.
+/// The tallies without the parameters that every scan lacks, because no experiment determines them yet.
 [[nodiscard]] Tallies covered(const Tallies& tallies);
 
-/// All parameters together.
+/// The sum over all parameters.
 [[nodiscard]] Tally sum(const Tallies& tallies);
 
 }  // namespace gputomo::validate

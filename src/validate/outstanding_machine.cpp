@@ -17,13 +17,16 @@ using machine::Machine;
 constexpr std::int64_t kLine = 128;
 constexpr std::int64_t kThreads = 1024;
 constexpr std::int64_t kWarps = kThreads / kWarpSize;
+/// Entries of the tables that are drawn. Lashgar 2015 finds 44 to 128; the range goes beyond on both sides.
 constexpr std::int64_t kFewestEntries = 16, kMostEntries = 512;
+/// The most loads of a warp that are drawn.
 constexpr std::int64_t kMostLoads = 63;
-/// Of the time that a load takes, this share is enough to issue what fills a table or a warp's limit.
+/// The loads that fill a table or the limit of a warp can be issued within this share of the latency of a load. With a
+/// larger share the first load returns before the limit is reached, and no measurement can see it.
 constexpr double kTimeToFill = 0.5;
-/// A table of lines has at most as many entries as lines leave an SM in this share of a latency.
+/// A table of lines has at most as many entries as an SM requests lines, one a cycle, within this share of a latency.
 constexpr double kLatencyToFill = 0.9;
-/// Recovered entries may differ by this share.
+/// Entries that differ by at most this share count as exact.
 constexpr double kEntriesTolerance = 0.05;
 
 const machine::Provenance kDrawn{.source = "random machine with a table of outstanding loads"};
@@ -42,7 +45,7 @@ machine::Cache cache(std::string scope, std::int64_t ways, std::int64_t sets, st
     return made;
 }
 
-/// The table of a cache or a path.
+/// Describes the table of a cache or a path.
 template <class Part>
 void set_table(Part& part, bool lines, std::int64_t entries, std::int64_t merge) {
     part.outstanding_design.set(lines ? "mshr" : "prt", kDrawn);
@@ -50,7 +53,7 @@ void set_table(Part& part, bool lines, std::int64_t entries, std::int64_t merge)
     if (lines) part.outstanding_merge.set(merge, kDrawn);
 }
 
-/// A copy of the table wherever it is described.
+/// The leaves of a table, which a cache or a path may describe.
 struct TableLeaves {
     machine::Text design;
     machine::Integer entries;
@@ -132,16 +135,16 @@ Machine random_outstanding_machine(std::uint64_t seed) {
     path.memory_latency_range = {};
     path.tlb_position.set("before-caches", kDrawn);
 
-    // A warp issues a load each `gap` cycles, the SM one each `issue`; what takes longer to fill than a load takes is
-    // never full.
+    // A warp issues a load every `gap` cycles, and the SM one every `issue` cycles. A limit that takes longer to reach
+    // than a load takes to return is never reached.
     const double gap = std::max(*made.issue.issue_interval, static_cast<double>(made.issue.ilp_latency.value_or(1)));
     const double issue = *made.issue.issue_interval / static_cast<double>(*made.issue.schedulers_per_sm);
     const double time = kTimeToFill * static_cast<double>(latency);
     const auto most_loads =
         dice.logarithmic(2, std::clamp(static_cast<std::int64_t>(time / gap), std::int64_t{2}, kMostLoads));
     const bool lines = dice.between(0, 1) == 0;
-    // Loads of one line each are what instructions saturate with; what saturates lines is up to 32 of them, which leave
-    // an SM one a cycle.
+    // A table of instructions fills up with loads of one line each. A table of lines fills up with loads of up to 32
+    // lines, which leave the SM one a cycle.
     const auto reachable =
         static_cast<std::int64_t>(std::min(0.8 * static_cast<double>(kWarps * most_loads), time / issue));
     const auto most =
@@ -149,7 +152,7 @@ Machine random_outstanding_machine(std::uint64_t seed) {
                    kFewestEntries, kMostEntries);
     const auto entries = dice.logarithmic(kFewestEntries, most);
     const auto merge = dice.logarithmic(1, 32);
-    // Nor does anybody let one warp have more loads under way than the table takes.
+    // A warp never has more loads outstanding than the table has entries.
     made.issue.scoreboard_loads.set(std::min(most_loads, entries), kDrawn);
     if (of_cache)
         set_table(made.caches["l1"], lines, entries, merge);

@@ -1,5 +1,4 @@
-// Random machines whose SMs track outstanding loads in a table, and how well a blind measurement recovers it (Lashgar
-// 2015).
+// Random machines whose SMs track outstanding loads in a table (Lashgar 2015), and the comparison of a scan with them.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -10,12 +9,12 @@
 
 namespace gputomo::validate {
 
-/// A random machine with a table of either design, of 16 to 512 entries and 1 to 32 mergers, in a cache of its SMs or
-/// in none, and 2 to 63 loads of a warp under way. Tables and limits are no larger than what the machine's warps can
-/// fill: nobody builds them larger.
+/// A random machine with an MSHR file or a pending request table, in an L1 or on a path without one. The table has 16
+/// to 512 entries that merge 1 to 32 requests, and a warp can have 2 to 63 loads outstanding. Neither limit is larger
+/// than what the warps of the machine can fill, since a GPU would gain nothing from more.
 [[nodiscard]] machine::Machine random_outstanding_machine(std::uint64_t seed);
 
-/// Design, entries, mergers and loads of a warp. Entries within 5% count as exact.
+/// Compares the design, the entries, the merged requests and the loads of a warp. Entries within 5% count as exact.
 [[nodiscard]] std::vector<Comparison> compare_outstanding(const machine::Machine& truth,
                                                           const machine::Machine& scanned);
 

@@ -18,10 +18,13 @@
 namespace gputomo::validate {
 namespace {
 
+/// The capacities that are drawn, in bytes.
 constexpr std::int64_t kSmallest = 1 << 10, kLargest = std::int64_t{4} << 20;
-/// Ways whose odds differ, at most, and the smallest share of one.
+/// The most ways of a cache with policy way-odds. A chosen value: the smallest probability of a way is then 1/18. More
+/// ways take more loads to estimate.
 constexpr std::int64_t kMostOdds = 16;
-constexpr std::uint64_t kSlowestAccident = 2000;
+/// Outliers are up to this many cycles slower. A chosen value, a few times the latency of DRAM.
+constexpr std::uint64_t kSlowestOutlier = 2000;
 
 class Maker {
 public:
@@ -37,7 +40,7 @@ public:
                                       : dice_.between(1, dice_.one_of(std::array<std::int64_t, 4>{8, 16, 32, 128})),
                      lines);
         auto sets = static_cast<std::uint64_t>(lines / ways);
-        const auto kind = dice_.between(0, 14);  // 0 - 4: bits of the address, 5 - 7: unequal sets
+        const auto kind = dice_.between(0, 14);  // 0 to 4: sets by address bits; 5 to 7: unequal sets; others: neither
         const bool linear = kind < 5 && sets >= 2, unequal = kind >= 5 && kind < 8;
         if (linear || dice_.chance(60)) sets = std::bit_floor(sets);
         if (unequal)
@@ -68,7 +71,7 @@ private:
         set_ways.front() += 1;
         set(cache_.set_ways, std::move(set_ways));
     }
-    /// `shift`: address bits within a line.
+    /// Draws the rule that maps addresses to 2^bits sets. `shift` is the number of address bits within a line.
     void make_index(int shift, int bits) {
         std::vector<std::int64_t> masks, positions;
         const int top = std::min(shift + bits + 8, 24);
@@ -97,7 +100,7 @@ private:
         if (policy == "way-odds" && (unequal || ways < 2 || ways > kMostOdds)) policy = "random";
         set(cache_.policy, std::string(policy));
         if (policy != "way-odds") return;
-        // Fermi's kind: one way has more than its share (Mei 2014, 4.1).
+        // As on Fermi, one way is the victim three times as often as the others (Mei 2014, 4.1).
         std::vector<double> odds(static_cast<std::size_t>(ways), 1.0 / static_cast<double>(ways + 2));
         odds[static_cast<std::size_t>(dice_.between(0, ways - 1))] *= 3;
         set(cache_.way_odds, odds);
@@ -135,7 +138,7 @@ deduce::ChaseTrace CachePath::operator()(const deduce::ChaseRequest& request) {
             double latency = hit ? hit_ : miss_;
             if (noise_.jitter_cycles > 0) latency += std::abs(jitter_(random_));
             if (noise_.outlier_fraction > 0 && uniform() < noise_.outlier_fraction)
-                latency += static_cast<double>(random_() % kSlowestAccident);
+                latency += static_cast<double>(random_() % kSlowestOutlier);
             trace.latencies.push_back(latency);
         }
     loads_ += request.offsets.size() * (request.warm_passes + request.recorded_passes);

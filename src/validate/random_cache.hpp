@@ -1,4 +1,4 @@
-// Random single caches with a known geometry, and a fast memory path with nothing but such a cache in it.
+// Random caches with a known geometry, and a fast simulation of pointer chases through a single cache.
 #pragma once
 
 #include "deduce/cache/chase.hpp"
@@ -10,25 +10,27 @@
 
 namespace gputomo::validate {
 
-/// 1 KB to 4 MB, lines of 16 to 256 bytes, 1 to 128 ways, sets a power of two or not, unequal in a fifth of the cases,
-/// chosen by bits or XORs of address bits in a third; any policy that is simulated. The same for a seed on every
-/// platform.
+/// A cache of 1 KB to 4 MB with lines of 16 to 256 bytes, 1 to 128 ways and any policy that is simulated. The number of
+/// sets need not be a power of two. A fifth of the caches have unequal sets, and a third select the set by address bits
+/// or XORs of them. A seed gives the same cache on every platform.
 [[nodiscard]] machine::Cache random_cache(std::uint64_t seed);
 
 struct ReadingNoise {
-    double jitter_cycles = 0;     ///< standard deviation of what is added to each reading
-    double outlier_fraction = 0;  ///< share of readings that are slow by accident
+    double jitter_cycles = 0;     ///< standard deviation of the jitter, whose absolute value is added to each reading
+    double outlier_fraction = 0;  ///< share of readings that are outliers, up to 2000 cycles slower
 };
 
-/// Answers chases with hits and misses of one cache, which is simulated as in a whole GPU but without the GPU around
-/// it.
+/// Answers pointer chases with the hits and misses of one cache. The cache is simulated as in a whole GPU, without the
+/// rest of the GPU.
 class CachePath {
 public:
     CachePath(const machine::Cache& cache, ReadingNoise noise, std::uint64_t seed);
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
+    /// Latency in cycles between a hit and a miss.
     [[nodiscard]] double threshold() const { return (hit_ + miss_) / 2; }
-    /// Address of the array's start.
+    /// The address at which the array starts.
     [[nodiscard]] std::uint64_t base() const { return base_; }
+    /// The loads of all chases so far.
     [[nodiscard]] std::uint64_t loads() const { return loads_; }
 
 private:

@@ -22,24 +22,28 @@ using machine::Machine;
 
 constexpr std::int64_t kKiB = 1 << 10;
 constexpr std::int64_t kMiB = 1 << 20;
-/// Smallest step of latency from one level to the next.
+/// Smallest difference in latency between neighbouring levels, in cycles: two steps of the coarsest clock that is
+/// drawn.
 constexpr std::int64_t kLevelStep = 8;
 constexpr std::int64_t kWarp = kWarpSize;
-/// Compute capability with virtual memory management.
+/// First major compute capability with virtual memory management (cuMemMap), so with pages of 2 MiB.
 constexpr std::int64_t kMappingSince = 6;
-/// Of the first TLB, where the caches leave the choice: a scan has to run through several times the second one's reach.
+/// Largest reach of the first TLB, unless larger caches require more. A scan has to access several times the reach of
+/// the second TLB, so a larger value takes longer to simulate.
 constexpr std::int64_t kLargestFirstReach = 16 * kMiB;
 
-/// Draws for the paths of constants, textures and instructions differ from the others of a seed.
+/// Each group of leaves that was added later has dice of its own. So a seed kept the machine that it had before, apart
+/// from the new leaves. The constants make the dice differ. Any distinct numbers would do, but others would change the
+/// machine of every seed. Paths of constants, textures and instructions:
 constexpr std::uint64_t kOfPaths = 0x9e37'79b9'7f4a'7c15;
-/// The same of pauses of the memory.
+/// Pauses of the memory:
 constexpr std::uint64_t kOfPauses = 0xd6e8'feb8'6659'fd93;
-/// The same of what schedulers share.
+/// Pipelines that schedulers share:
 constexpr std::uint64_t kOfUnits = 0xbf58'476d'1ce4'e5b9;
-/// And of what is forwarded.
+/// Results that are forwarded:
 constexpr std::uint64_t kOfForwarding = 0x94d0'49bb'1331'11eb;
 
-/// Sets leaves, all with the seed as their source.
+/// Draws one machine. The source of all its leaves is the seed.
 class Maker {
 public:
     explicit Maker(std::uint64_t seed)
@@ -87,10 +91,10 @@ private:
     void constant_path();
     void texture_path();
     void instruction_path();
-    /// A cache of these paths with a latency of at least `latency`; `scope` as on GPUs so far.
+    /// Draws a cache of a path of constants, textures or instructions. `scope` is as on the GPUs so far.
     void path_cache(const std::string& key, const std::string& scope, std::int64_t low, std::int64_t high,
                     std::int64_t line, std::int64_t latency);
-    /// A path's caches and the memory behind them, which is as far as that of global loads or farther.
+    /// Describes a path with these caches. The latency of its memory is that of global loads or higher.
     void path(const std::string& name, const std::vector<std::string>& keys);
     [[nodiscard]] std::string near_scope();
     void tlbs();
@@ -109,8 +113,8 @@ private:
     }
 
     Dice dice_;
-    Dice later_dice_, path_dice_, unit_dice_, forward_dice_,
-        pause_dice_;  ///< for leaves that were added later, so that the others of a seed's machine stay what they were
+    /// For leaves that were added later, so that the other leaves of a seed stay what they were.
+    Dice later_dice_, path_dice_, unit_dice_, forward_dice_, pause_dice_;
     std::uint64_t seed_;
     std::string source_;
     Machine machine_;
@@ -158,7 +162,7 @@ void Maker::clock() {
     set(clock.sm_mhz, static_cast<double>(dice_.between(600, 2000)));
     set(clock.resolution, resolution);
     set(clock.read_cost, resolution * dice_.between(8 / resolution, 40 / resolution));
-    // A cluster of one SM is that SM, and one cluster the whole GPU.
+    // A cluster of a single SM counts as scope "sm", and a single cluster as scope "gpu".
     const auto scope = dice_.one_of(std::array<std::string_view, 3>{"sm", "tpc", "gpu"});
     const auto per_tpc = *machine_.topology.sms_per_tpc;
     const auto shared_by = scope == "sm" ? 1 : scope == "tpc" ? per_tpc : *machine_.topology.sms;
@@ -166,7 +170,7 @@ void Maker::clock() {
 }
 
 void Maker::issue_and_arithmetic() {
-    /// Lanes of the main pipeline with the schedulers that can feed them.
+    /// Lanes of the main pipeline, and the schedulers that feed them.
     struct Width {
         std::int64_t lanes, schedulers, interval, dual;
     };
@@ -181,14 +185,14 @@ void Maker::issue_and_arithmetic() {
     set(issue.first_path, std::string(dice_.chance(50) ? "taken" : "fall-through"));
     set(issue.barrier_latency, dice_.between(10, 50));
 
-    // Several instructions for one multiplication depend on each other, so that only warps hide their latency: those of
-    // one block.
+    // The instructions of a multiplication depend on each other, so only other warps hide their latency. Experiments
+    // run it in a single block, so the warps of one block must suffice.
     const std::int64_t multiply = dice_.chance(60) || width.dual > 1 ? 1 : dice_.between(2, 4);
     const auto warps =
         (multiply == 1 ? *machine_.topology.max_threads_per_sm : *machine_.topology.max_threads_per_block) / kWarp;
     std::int64_t shortest = 60;
     const auto pipeline = [&](const char* name, std::int64_t lanes) {
-        // Little's law: more latency than this could not be hidden by so many warps.
+        // Little's law: `warps` warps hide at most this latency.
         const auto longest = std::min<std::int64_t>(60, std::max<std::int64_t>(4, warps * kWarp * 4 / 5 / lanes));
         // The last thread of a warp enters the pipeline this many cycles after the first.
         const auto entering = (kWarp * width.schedulers + lanes - 1) / lanes;
@@ -212,7 +216,7 @@ void Maker::issue_and_arithmetic() {
     for (const char* key : {"add.f64", "mul.f64", "fma.rn.f64"}) operation(key, "dpu", 1);
     operation("rsqrt.approx.f32", "sfu", 1);
     auto& sfu = machine_.pipelines["sfu"];
-    // The last thread's result is the warp's.
+    // The result of a warp is ready when that of its last thread is.
     const auto entering =
         static_cast<std::int64_t>(std::ceil(kWarp * static_cast<double>(width.schedulers) / *sfu.lanes));
     set(sfu.forward_latency, std::max({entering, *issue.ilp_latency, *sfu.latency + forward_dice_.between(-6, 3)}));
@@ -221,7 +225,7 @@ void Maker::issue_and_arithmetic() {
 void Maker::control_flow() {
     auto& issue = machine_.issue;
     const bool independent = *issue.divergence == "independent";
-    // A warp that may not issue any sooner doesn't show less.
+    // A latency below the interval at which a warp may issue would not show.
     const auto least = std::max(*issue.ilp_latency, static_cast<std::int64_t>(*issue.issue_interval));
     set(issue.reconvergence, "post-dominator");
     set(issue.spin_within_warp, independent ? "completes" : "deadlocks");
@@ -257,14 +261,14 @@ void Maker::shared() {
     set(shared.banks, banks);
     set(shared.bank_width, width);
     set(shared.row_words, later_dice_.chance(20) ? 2 : 1);
-    // Of a group that is more words than there are banks some would always conflict, and the full rate never show.
+    // A group of more words than there are banks would always conflict, and no access would show the full rate.
     auto group = usual ? banks : later_dice_.one_of(std::array{8, 16, 32});
     while (group * 4 > banks * width) group /= 2;
     set(shared.access_group, group);
     set(shared.latency, dice_.between(15, 60));
     set(shared.forward_latency, std::max(*machine_.issue.ilp_latency, *shared.latency + forward_dice_.between(-6, 3)));
     set(shared.bytes_per_cycle, static_cast<double>(rate));
-    // A further way cannot cost a warp less than the banks are busy with it.
+    // A further way of a conflict costs a warp at least the time for which it occupies the banks.
     const auto busy = (kWarp * 4 + rate - 1) / rate;
     set(shared.conflict_cost, busy * dice_.one_of(std::array<std::int64_t, 4>{1, 2, 4, 8}));
 }
@@ -290,7 +294,7 @@ void Maker::cache(Dice& dice, const std::string& key, std::int64_t low, std::int
 
 void Maker::caches() {
     static constexpr std::array<std::int64_t, 5> kLines{16, 32, 64, 128, 256};
-    // What all SMs share has had at least 4 ways and lines of 32 bytes since Fermi's L2.
+    // Caches that all SMs share have had at least 4 ways and lines of at least 32 bytes since Fermi's L2.
     static constexpr std::array<std::int64_t, 4> kSharedLines{32, 64, 128, 256};
     constexpr std::int64_t kLeastSharedWays = 4;
     const auto levels = dice_.between(0, 2);
@@ -328,14 +332,13 @@ void Maker::tlb(const std::string& key, std::int64_t entries, std::int64_t ways,
 }
 
 void Maker::tlbs() {
-    // Where memory can be mapped by the program, it is mapped in pages of 2 MiB, and entries span one or several of
-    // them.
+    // GPUs with virtual memory management map memory in pages of 2 MiB, and a TLB entry spans one or several of them.
     static constexpr std::array<std::int64_t, 5> kSmallSpans{4 * kKiB, 64 * kKiB, 128 * kKiB, 512 * kKiB, 2 * kMiB};
     static constexpr std::array<std::int64_t, 5> kLargeSpans{2 * kMiB, 2 * kMiB, 4 * kMiB, 16 * kMiB, 32 * kMiB};
     const bool large_pages = *machine_.identity.compute_capability_major >= kMappingSince;
     std::int64_t largest_cache = 128 * kKiB;
     for (const auto& [key, cache] : machine_.caches) largest_cache = std::max(largest_cache, *cache.capacity);
-    // Translation reaches beyond the data caches, or its misses would drown in theirs.
+    // The first TLB reaches beyond the data caches; otherwise their misses would hide its misses.
     const bool fully_associative = dice_.chance(60);
     const auto ways = fully_associative ? dice_.between(8, 32) : dice_.one_of(std::array<std::int64_t, 3>{4, 8, 16});
     const auto entries = ways * (fully_associative ? 1 : std::int64_t{1} << dice_.between(1, 3));
@@ -359,7 +362,7 @@ void Maker::path_and_memory() {
     auto& path = machine_.paths["global"];
     std::int64_t last = 0;
     for (const auto& [key, cache] : machine_.caches) last = std::max(last, *cache.latency);
-    // Half the spread over SMs; with one or two clusters there is nothing to spread over or no middle.
+    // Half the spread of the latency over SMs. It takes three clusters: one has no spread, and two have no middle one.
     const auto spread = clusters_ < 3 ? 0 : dice_.between(0, 6);
     const auto latency = std::max(dice_.between(200, 900), last + kLevelStep + spread);
     set(path.memory_latency, latency);
@@ -372,7 +375,7 @@ void Maker::path_and_memory() {
     set(memory.coalescing_group, group);
     set(memory.transaction_sizes, {32, 64, 128});
     set(memory.channels, dice_.between(2, 8));
-    // 2 to 8 bytes a cycle for each SM: what resident warps can keep in flight over the latency above.
+    // 2 to 8 bytes a cycle for each SM, which the resident warps can keep in flight over the latency above.
     const double per_sm = dice_.share(2, 8);
     const double read =
         std::round(per_sm * static_cast<double>(*machine_.topology.sms) * *machine_.clock.sm_mhz / 100) / 10;
@@ -381,7 +384,8 @@ void Maker::path_and_memory() {
     set(memory.copy_bandwidth, std::round(read * dice_.share(0.85, 0.98) * 10) / 10);
 }
 
-/// Of the whole memory, in every second machine: from a quarter of a latency to two latencies, for 1 to 4% of the time.
+/// Every second machine has pauses of the whole memory. A pause lasts from a quarter of the memory latency to twice
+/// that, and pauses take 1 to 4% of the time.
 void Maker::pauses() {
     auto& memory = machine_.memory;
     if (pause_dice_.chance(50)) {
@@ -402,7 +406,7 @@ void Maker::pauses() {
 }
 
 std::string Maker::near_scope() {
-    // A cluster of one SM is that SM, and one cluster the whole GPU.
+    // With one cluster the scope is the whole GPU; with one SM per cluster it is the SM.
     if (clusters_ == 1) return "gpu";
     return *machine_.topology.sms_per_tpc > 1 && path_dice_.chance(50) ? "tpc" : "sm";
 }
@@ -414,8 +418,7 @@ void Maker::path_cache(const std::string& key, const std::string& scope, std::in
     auto& cache = machine_.caches.at(key);
     set(cache.scope, scope);
     set(cache.latency, latency);
-    // Behind another cache no piece shorter than that one's line is ever asked for, and fetches of instructions ask for
-    // whole lines.
+    // The cache before this one requests whole lines, and so does instruction fetch. Shorter sectors would never show.
     if (!key.ends_with("l1") || key == "instruction_l1") set(cache.sector, *cache.line);
 }
 
@@ -432,7 +435,7 @@ void Maker::constant_path() {
     static constexpr std::array<std::int64_t, 3> kLines{64, 128, 256};
     const auto levels = path_dice_.between(0, 3);
     std::vector<std::string> keys;
-    // Dependent loads come no sooner than a warp may issue.
+    // A dependent load cannot issue sooner than the next instruction of its warp.
     const auto soonest =
         std::max(*machine_.issue.ilp_latency, static_cast<std::int64_t>(*machine_.issue.issue_interval));
     std::int64_t latency = std::max(soonest, path_dice_.between(4, 60)), low = kKiB,
@@ -449,7 +452,7 @@ void Maker::constant_path() {
                    : level == 2 ? 12 * kKiB
                                 : 3 * kKiB,
                    line, latency);
-        // Of a cache of the whole GPU none follows that is less.
+        // No cache of a smaller scope follows one of the whole GPU.
         if (*machine_.caches.at(keys.back()).scope == "gpu") break;
         low = *machine_.caches.at(keys.back()).capacity * 2;
         line = std::max(line, path_dice_.one_of(kLines));
@@ -478,25 +481,25 @@ void Maker::texture_path() {
 }
 
 void Maker::instruction_path() {
-    // Two instructions of a warp are issued together only where both have been fetched, which costs such GPUs more than
-    // described here.
+    // Dual issue needs both instructions of a pair to be fetched. The simulator does not model what that costs, so
+    // these machines have no instruction caches.
     if (*machine_.issue.dual_issue > 1) return;
     static constexpr std::array<std::int64_t, 2> kLines{128, 256};
     constexpr std::int64_t kLongSince = 7;
     const std::int64_t instruction = *machine_.identity.compute_capability_major >= kLongSince ? 16 : 8;
-    // Fetches of a first cache are hidden by the pipeline. The unrolled loops of experiments fit it: behind it, fetches
-    // of straight code are not hidden here as prefetching hides them on a GPU.
+    // The pipeline hides fetches from the first cache. The unrolled loops of experiments fit it: the simulator does not
+    // prefetch, so fetches of straight code from farther levels show, which a GPU hides.
     path_cache("instruction_l1", clusters_ > 1 ? "sm" : "gpu", instruction * kKiB, 3 * instruction * kKiB,
                path_dice_.one_of(kLines), 0);
     std::vector<std::string> keys{"instruction_l1"};
-    // What lies behind is shared with constants, or there is nothing.
+    // The further levels are those of the constant path, or there are none.
     const auto& constant = *machine_.paths.at("constant").caches;
     if (path_dice_.chance(70) && *machine_.caches.at("instruction_l1").scope == "sm")
         for (std::size_t i = 1; i < constant.size(); ++i)
             if (*machine_.caches.at(constant[i]).capacity >= 2 * *machine_.caches.at("instruction_l1").capacity)
                 keys.push_back(constant[i]);
     path("instruction", keys);
-    // One memory lies behind a cache, whoever asks.
+    // A cache that two paths share misses to the same memory, so the latencies agree.
     set(machine_.paths["instruction"].memory_latency,
         std::max(*machine_.paths.at("instruction").memory_latency, *machine_.paths.at("constant").memory_latency));
     set(machine_.instruction_supply.instruction_bytes, instruction);
@@ -509,7 +512,7 @@ void Maker::launch() {
     set(machine_.launch.block_replacement, dice_.between(100, 400));
 }
 
-/// The last draw, so that the others of a seed's machine stay what they were.
+/// Draws last, so that the other leaves of a seed stay what they were.
 void Maker::divergence() { set(machine_.issue.divergence_latency, path_dice_.between(0, 60)); }
 
 }  // namespace
