@@ -1,7 +1,7 @@
 // A map of hits and misses by line and pass, over an array slightly larger than the cache (Mei 2014, 3.2).
 #pragma once
 
-#include "results/estimate.hpp"
+#include "results/trace.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -5,6 +5,7 @@
 #include "experiments/clock/clock_watch.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "measure/mix/fixed_work_mix.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -65,7 +66,7 @@ private:
         FixedWorkMix lives(context_.device, {.access = kind.access, .alpha = 0, .loop_length = kTurnOfLoop}, stream_);
         add_code_checks(lives.compiled(), outcome_);
         const auto turns = turns_of(lives);
-        const int most_of_block = lives.compiled().properties().max_threads_per_block / 32;
+        const int most_of_block = lives.compiled().properties().max_threads_per_block / kWarpSize;
         std::vector<BlockShape> one;  // of what schedulers have units for
         for (int warps = 1; warps <= std::min(most_of_block, most_warps_) && kind.access != MixAccess::global; ++warps)
             one.push_back({1, warps});
