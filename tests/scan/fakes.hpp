@@ -46,8 +46,12 @@ public:
         static constexpr std::array<results::Outcome (*)(experiments::Context&), 4> kRuns{run<0>, run<1>, run<2>,
                                                                                           run<3>};
         const auto index = static_cast<std::size_t>(letter - 'a');
-        return {kIds.at(index), "A fake", "no paper", std::move(needs), {}, {"shared.latency", "shared.banks"},
-                kRuns.at(index)};
+        return {.id = kIds.at(index),
+                .title = "A fake",
+                .source = "no paper",
+                .needs = std::move(needs),
+                .provides = {"shared.latency", "shared.banks"},
+                .run = kRuns.at(index)};
     }
 
 private:
