@@ -140,7 +140,7 @@ void KernelBuilder::declare(std::string_view name) {
     const auto taken = [name](const Variable& v) { return v.name == name; };
     if (name.empty() || std::ranges::any_of(kernel_.parameters, taken) ||
         std::ranges::any_of(kernel_.variables, taken) || std::ranges::any_of(module_variables_, taken))
-        misuse(name, "another variable of the kernel has this name; expected a name of its own");
+        misuse(name, "the name is empty or taken; expected a name that no other variable of the kernel has");
 }
 
 void KernelBuilder::prologue(std::string_view mnemonic, const std::vector<Arg>& args) {

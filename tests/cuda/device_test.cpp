@@ -161,7 +161,7 @@ TEST_F(NvmlTest, RecognisesThisProcessUnderAnotherPid) {
     list(state().processes_after, state().count_after, {500001, 700007});
     EXPECT_EQ(clock_state().other_processes, 1);
     list(state().processes_after, state().count_after, {500001, 700007, 700008});
-    EXPECT_EQ(clock_state().other_processes, 3) << "which of two newcomers it is can't be told";
+    EXPECT_EQ(clock_state().other_processes, 3) << "two new processes: it is unknown which one is this process";
 }
 
 TEST_F(NvmlTest, FailedCallsGiveUnknownValues) {

@@ -1,4 +1,4 @@
-// Loading the driver and opening a GPU: what can be missing, and what is said then.
+// Loads the driver and opens GPUs: missing parts and their error messages.
 #include "fake_device.hpp"
 
 #include <cstdint>
@@ -68,10 +68,9 @@ TEST_F(DriverTest, PtxTargetFollowsDriverAndGpu) {
         return std::tuple(found.version_major, found.version_minor, found.sm);
     };
     EXPECT_EQ(target(13000, 9, 0), std::tuple(9, 0, 90));
-    EXPECT_EQ(target(12040, 12, 0), std::tuple(8, 4, 90))
-        << "a driver that doesn't know the GPU compiles for an older one";
+    EXPECT_EQ(target(12040, 12, 0), std::tuple(8, 4, 90)) << "a driver older than the GPU compiles for an older one";
     EXPECT_EQ(target(11080, 7, 5), std::tuple(7, 8, 75));
-    EXPECT_EQ(target(99000, 8, 6), std::tuple(9, 0, 86)) << "a newer driver takes older PTX";
+    EXPECT_EQ(target(99000, 8, 6), std::tuple(9, 0, 86)) << "a newer driver accepts older PTX";
     state().driver_version = 11040;
     state().compute_major = 8;
     state().compute_minor = 6;

@@ -1,4 +1,4 @@
-// A CUDA device over the fake driver.
+// Test fixtures with a CUDA device on the fake driver.
 #pragma once
 
 #include "fake_state.hpp"
@@ -29,7 +29,7 @@ inline fake::State& state_of(const char* library) {
 
 inline const Libraries kFake{GPUTOMO_FAKE_CUDA, kNoLibrary};
 
-/// What an error says; a test failure when there is none.
+/// Returns the text of the DeviceError that `body` throws; without one, the test fails.
 template <class Expected = DeviceError, class Action>
 std::string said(Action action) {
     try {

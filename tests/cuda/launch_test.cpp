@@ -1,4 +1,4 @@
-// Compiling, loading and launching kernels: messages name call and kernel, and a device that has failed stays failed.
+// Compiles, loads and launches kernels: messages name call and kernel, and a failed device stays failed.
 #include "fake_device.hpp"
 
 #include "device/cuda/compiler.hpp"
@@ -104,7 +104,7 @@ TEST_F(LaunchTest, OptsInToLargeDynamicSharedMemory) {
     auto launch = two_blocks();
     launch.dynamic_shared = Bytes{1024};
     kernel.launch(launch);
-    EXPECT_EQ(state().dynamic_shared_allowed, 0) << "less than every kernel may have";
+    EXPECT_EQ(state().dynamic_shared_allowed, 0) << "a size that every kernel may use needs no opt-in";
     launch.dynamic_shared = 64_KiB;
     kernel.launch(launch);
     EXPECT_EQ(state().dynamic_shared_allowed, 65536);
@@ -123,7 +123,7 @@ TEST_F(LaunchTest, SmallestCarveOutHoldsOneBlock) {
     launch.prefer_l1 = true;
     launch.dynamic_shared = Bytes{7 * 1024};
     kernel.launch(launch);
-    EXPECT_EQ(state().carveout, 9) << "7.5 KiB and the system's 1 KiB of 100 KiB";
+    EXPECT_EQ(state().carveout, 9) << "7.5 KiB and the reserved 1 KiB of 100 KiB";
     launch.prefer_l1 = false;
     kernel.launch(launch);
     EXPECT_EQ(state().carveout, -1);
@@ -150,7 +150,7 @@ TEST_F(LaunchTest, EndlessKernelHitsItsTimeLimitAndEndsTheDevice) {
     EXPECT_EQ(device->mapping_granularity(), Bytes{0});
     module.reset();
     device.reset();
-    EXPECT_EQ(state().calls, calls) << "a driver that waits for the kernel would never come back";
+    EXPECT_EQ(state().calls, calls) << "a driver that waits for the kernel would never return";
 }
 
 TEST_F(LaunchTest, FatalContextErrorEndsTheDevice) {

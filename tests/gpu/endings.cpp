@@ -1,4 +1,4 @@
-// What a GPU doesn't survive is tried in a process of its own, so that the tester sees whether that process ends.
+// Runs checks that a context does not survive in processes of their own, and checks that each process ends.
 #include "smoke.hpp"
 
 #include "device/cuda/cuda.hpp"
@@ -20,7 +20,7 @@ extern char** environ;
 namespace gputomo::gpu_smoke {
 namespace {
 
-/// Every further call must fail at once, with the reason.
+/// Checks that every further call fails at once with the reason.
 int refuses_more(device::Device& device, const char* reason) {
     try {
         (void)device.allocate(Bytes(4));

@@ -19,7 +19,7 @@ constexpr std::string_view kKernels = R"(
 .const .align 4 .u32 table[4] = {10, 20, 30, 40};
 .extern .shared .align 4 .b8 dynamic[];
 
-// out[0..2] = a, b, low half of c; parameters of mixed alignment
+// out[0..2] = a, b, low half of c: parameters of different alignment
 .visible .entry store_arguments(.param .u64 out, .param .u32 a, .param .u64 c, .param .f32 b)
 {
   .reg .u64 %rd<4>; .reg .u32 %r<2>; .reg .f32 %f<2>;
@@ -34,7 +34,7 @@ constexpr std::string_view kKernels = R"(
   ret;
 }
 
-// Adds one to the module's counter and gives table[2].
+// Adds one to the module's counter and returns table[2].
 .visible .entry use_symbols(.param .u64 out)
 {
   .reg .u64 %rd<2>; .reg .u32 %r<3>;
@@ -48,7 +48,7 @@ constexpr std::string_view kKernels = R"(
   ret;
 }
 
-// Each thread writes a word at thread * stride of dynamic shared memory, and reads its neighbour's back.
+// Each thread writes a word at thread * stride of dynamic shared memory and reads that of its neighbour.
 .visible .entry use_dynamic_shared(.param .u64 out, .param .u32 stride)
 {
   .reg .u64 %rd<4>; .reg .u32 %r<8>; .reg .pred %p<2>;

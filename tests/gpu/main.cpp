@@ -1,5 +1,5 @@
-// gputomo_gpu_smoke [--dump DIR]: every call of device::Device on GPU 0. Prints PASS and FAIL lines; exit 0 when all
-// passed, 1 when not, 3 without a GPU.
+// gputomo_gpu_smoke [--dump DIR]: checks every call of device::Device on GPU 0. Prints PASS and FAIL lines. The exit
+// status is 0 if all passed, 1 if not, and 3 without a GPU.
 #include "smoke.hpp"
 
 #include "device/cuda/cuda.hpp"
@@ -18,7 +18,7 @@ int run(const std::vector<std::string>& arguments) {
     constexpr int kChildSeconds = 30;
     const bool dumps = arguments.size() == 3 && arguments[1] == "--dump";
     gpu_smoke::Report report;
-    // The children go first and last: a GPU on which a process died badly must serve the next one.
+    // Child processes run first and last, because a GPU must still work after a process died on it.
     gpu_smoke::check_child("/proc/self/exe", "--illegal-address", kChildSeconds, report);
     {
         const auto device = device::cuda::open(0);

@@ -1,4 +1,4 @@
-// The parts of the smoke program: kernels as PTX text, checks that leave the GPU well, and checks that end a process.
+// The parts of the smoke test: PTX kernels, checks that leave the GPU intact, and checks that end their process.
 #pragma once
 
 #include "device/device.hpp"
@@ -10,18 +10,18 @@
 
 namespace gputomo::gpu_smoke {
 
-/// Kernels of the checks, for the device's PTX version and target.
+/// PTX of the kernels for the checks, for the device's PTX version and target.
 [[nodiscard]] std::string kernels(const device::Device& device);
-/// A module with an instruction that doesn't exist: kBrokenText.
+/// PTX with an instruction that does not exist: kBrokenText.
 [[nodiscard]] std::string broken_kernel(const device::Device& device);
 inline constexpr std::string_view kBrokenText = "add.f32 %f1, %r1, %r1;";
 
-/// Prints PASS and FAIL lines, and counts.
+/// Prints PASS and FAIL lines and counts them.
 class Report {
 public:
     void note(const std::string& text) const;
     bool expect(const std::string& what, bool passed, const std::string& found = {});
-    /// Runs `body`; an exception is a FAIL of `what`.
+    /// Runs `body`; an exception counts as a FAIL of `what`.
     void run(const std::string& what, const std::function<void()>& body);
     [[nodiscard]] int failures() const { return failures_; }
     [[nodiscard]] int passes() const { return passes_; }
@@ -31,13 +31,13 @@ private:
     int passes_ = 0;
 };
 
-/// `dump`: a folder to which the cubin is written, or empty.
+/// `dump`: the folder that receives the cubin, or empty.
 void check_device(device::Device& device, const std::string& dump, Report& report);
 
-/// Run in a process of their own, since the context doesn't survive; each returns the exit code.
+/// Checks that the context does not survive, each for a process of its own. They return the exit code.
 int endless_kernel();
 int illegal_address();
-/// Starts this program again with `argument`, gives it `seconds`, and reports how it ended.
+/// Starts this program again with `argument`, waits for at most `seconds`, and reports how it ended.
 void check_child(const std::string& program, const std::string& argument, int seconds, Report& report);
 
 }  // namespace gputomo::gpu_smoke

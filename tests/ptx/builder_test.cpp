@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 constexpr Target kTarget{7, 0, 70};
 
-/// The body as text, one instruction a line, without the final ret.
+/// The body as text, one instruction per line, without the final ret.
 std::vector<std::string> lines(const KernelBuilder& builder) {
     const Kernel kernel = builder.build().kernels.at(0);
     std::vector<std::string> text;
@@ -207,7 +207,7 @@ TEST(Builder, MisuseNamesKernelAndInstruction) {
                     k.param(Type::u32, "a");
                     k.shared("a", Bytes{4});
                 }),
-                HasSubstr("'a': a variable needs a name"));
+                HasSubstr("'a': the name is empty or taken"));
     EXPECT_THAT(misuse_of([](auto& k) { k.clock_after(k.reg(Type::pred)); }), HasSubstr("16, 32 or 64 bits"));
 }
 

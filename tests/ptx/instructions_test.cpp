@@ -22,7 +22,7 @@ std::vector<std::string> words(std::string_view text, char separator) {
     return parts;
 }
 
-/// One mnemonic of the row: first choices; optional suffixes only where `with_options`.
+/// A mnemonic of the row with the first choice of each suffix; optional suffixes only if `with_options`.
 std::string example(const Form& form, const std::string& type, const std::string& source_type, bool with_options) {
     std::string mnemonic{name_of(form.opcode)};
     for (std::string slot : words(form.suffixes, ' ')) {
@@ -103,7 +103,7 @@ TEST(InstructionTable, RefusesWrongOrderAndUnknownSuffixes) {
         EXPECT_FALSE(look_up(wrong)) << wrong;
 }
 
-/// Text that reads back and prints as itself: one golden line for each kind of operands.
+/// Golden lines, one for each kind of operands, that are parsed and printed unchanged.
 class GoldenLine : public testing::TestWithParam<const char*> {};
 TEST_P(GoldenLine, PrintsAsItWasRead) {
     const std::string text =

@@ -23,7 +23,7 @@ std::string read_data(const std::string& name) {
     return text.str();
 }
 
-/// A kernel with registers of every kind around `body`, which starts on line 15.
+/// A kernel with registers of every type and this body, which starts on line 15.
 std::string kernel_text(const std::string& body) {
     return kHeader +
            ".global .align 4 .b8 table[64];\n"

@@ -1,5 +1,4 @@
-// The simulated GPU with a real compiler: kernels run as PTX, and the machine code that ptxas makes of them is there to
-// be checked.
+// A simulated GPU with a real compiler: kernels run as PTX, and their machine code from ptxas can be checked.
 #pragma once
 
 #include "device/device.hpp"
@@ -12,11 +11,11 @@ namespace gputomo::ptxas_check {
 
 struct Compiler {
     std::string ptxas;                 ///< path of the program
-    device::Device::PtxTarget target;  ///< what kernels are written for; compiled for the same compute capability
-    std::filesystem::path folder;      ///< keeps KERNEL.ptx and KERNEL.cubin
+    device::Device::PtxTarget target;  ///< PTX version and compute capability that kernels are written and compiled for
+    std::filesystem::path folder;      ///< where KERNEL.ptx and KERNEL.cubin are stored
 };
 
-/// `inner` runs the kernels. load() throws DeviceError with the compiler's output when it refuses a kernel.
+/// `inner` runs the kernels. load() throws DeviceError with the compiler's output if a kernel does not compile.
 [[nodiscard]] std::unique_ptr<device::Device> compiling_device(std::unique_ptr<device::Device> inner,
                                                                Compiler compiler);
 

@@ -19,7 +19,7 @@
 namespace gputomo::ptxas_check {
 namespace {
 
-/// PTX ISA 9.0 knows all targets up to sm_121.
+/// PTX ISA 9.0 has all targets up to sm_121.
 constexpr int kPtxMajor = 9;
 constexpr int kPtxMinor = 0;
 
@@ -28,7 +28,7 @@ std::string line_of(const results::CodeCheck& check) {
                        check.expected, check.found, check.listing);
 }
 
-/// `whole`: with every row of the experiment's tables, which takes longer.
+/// `whole`: runs every row of the experiment's tables, which takes longer.
 bool check(const experiments::Experiment& experiment, device::Device& device, bool whole) {
     const results::Findings none;
     experiments::Context context{device, none, 1, !whole, [](double, std::string_view) {}};

@@ -1,7 +1,7 @@
-// A CUDA driver and an NVML without a GPU: device memory is the host's, kernels do nothing. A kernel is there when the
-// PTX has
-// ".entry NAME(", a variable when it has ".global NAME;"; PTX with "nonsense" does not compile. Every kernel takes a
-// u64 and a u32.
+// A CUDA driver and an NVML without a GPU. Device memory is host memory, and kernels do nothing.
+//
+// PTX declares a kernel by ".entry NAME(" and a variable by ".global NAME;"; PTX with "nonsense" does not compile.
+// Every kernel takes a u64 and a u32.
 #include "fake_state.hpp"
 
 #include "device/cuda/abi.hpp"
@@ -19,7 +19,8 @@
 using namespace gputomo::device::cuda;
 using abi::Result;
 
-// FAKE_INCOMPLETE lacks a call that every driver has, FAKE_OLD those that only newer drivers have.
+// FAKE_INCOMPLETE builds a driver without a call that every driver has, FAKE_OLD one without the calls of newer
+// drivers.
 
 extern "C" {
 
@@ -36,10 +37,10 @@ constexpr std::uint64_t kReserved = 0x7000'0000'0000, kBetweenReserved = 0x1'000
 
 fake::State& state = gputomo_fake_state;
 
-/// Several threads may compile.
+/// Guards the state, because several threads may compile.
 std::recursive_mutex one_at_a_time;
 
-/// Notes a call; what it is to return when it fails.
+/// Records a call and returns its result: that of a requested failure, or success.
 Result called(const char* name) {
     const std::scoped_lock lock(one_at_a_time);
     ++state.calls;
@@ -53,7 +54,7 @@ struct Program {
     std::size_t error_log_size = 0;
 };
 
-/// All there are; those of a device that has failed stay, as they do in the real driver.
+/// All modules and links. Those of a failed device stay, as they do in the real driver.
 std::list<Program> programs;
 
 Program* add_program(Program program) { return &programs.emplace_back(std::move(program)); }
@@ -61,7 +62,7 @@ void remove_program(const void* which) {
     programs.remove_if([&](const Program& program) { return &program == which; });
 }
 
-/// The first line with "nonsense", counted from 1; 0 where there is none.
+/// The number of the first line with "nonsense", counted from 1; 0 if there is none.
 int wrong_line(const std::string& ptx) {
     const auto at = ptx.find("nonsense");
     if (at == std::string::npos) return 0;

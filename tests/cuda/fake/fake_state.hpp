@@ -1,4 +1,4 @@
-// What tests tell the fake driver to do, and what it counts. Lives in the fake library; tests find it by its symbol.
+// The settings and counters of the fake driver. They live in the fake library, where tests find them by symbol.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@ namespace gputomo::device::cuda::fake {
 inline constexpr const char* kStateSymbol = "gputomo_fake_state";
 
 struct State {
-    // What there is.
+    // The fake machine.
     int devices = 1;
     int driver_version = 13000;
     int compute_major = 9;
     int compute_minor = 0;
-    // What goes wrong: this call gives this result.
+    // A requested failure: this call returns this result.
     const char* failing_call = nullptr;
     int failure = 0;
     bool kernels_end = true;
-    // What has been opened and not closed.
+    // Resources that were opened and not closed.
     int contexts = 0;
     int streams = 0;
     int events = 0;
@@ -29,13 +29,13 @@ struct State {
     int reservations = 0;
     int mappings = 0;
     int physical = 0;
-    // What was asked for last.
+    // Arguments of the last calls.
     int calls = 0;
     int compiled = 0;
     int dynamic_shared_allowed = 0;
     int carveout = -2;
     std::size_t launched_bytes = 0;
-    // NVML: processes on the GPU before and after a context was made.
+    // NVML: processes on the GPU before and after a context is created.
     unsigned processes_before[4] = {};
     int count_before = 0;
     unsigned processes_after[4] = {};
