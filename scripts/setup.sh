@@ -6,6 +6,7 @@ packages=(
     g++ cmake ninja-build ccache
     libfmt-dev nlohmann-json3-dev libcli11-dev libsqlite3-dev zlib1g-dev
     libgtest-dev libgmock-dev
+    python3 python3-jsonschema
 )
 if [[ "${1:-}" == bench ]]; then packages+=(libbenchmark-dev); fi
 if [[ "${1:-}" == lint ]]; then packages+=(clang-format clang-tidy); fi
