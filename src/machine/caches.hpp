@@ -55,9 +55,9 @@ struct Cache {
         visit({.name = "set_ways", .unit = Unit::count,
                .doc = "ways of each set, if sets differ (Mei 2014: 17 and six times 8)"}, self.set_ways);
         visit({.name = "index",
-               .doc = "how an address selects its set. modulo: line number modulo sets; bits: the address bits in "
-                      "index_bits; hash: bit i of the set number is the XOR of the address bits under mask i of "
-                      "index_hash",
+               .doc = "how an address selects its set. Modulo: the line number modulo the sets. Bits: the address "
+                      "bits in index_bits. Hash: each bit of the set number is the XOR of the address bits under "
+                      "one mask of index_hash",
                .choices = {"modulo", "bits", "hash"}}, self.index);
         visit({.name = "index_bits",
                .doc = "with index 'bits': the address bits that form the set number, lowest bit of the set number "
@@ -66,8 +66,8 @@ struct Cache {
                .doc = "with index 'hash': one mask of address bits for each bit of the set number, lowest first"},
               self.index_hash);
         visit({.name = "policy",
-               .doc = "replacement policy. slru: half of the ways are protected and hold the lines that were "
-                      "reused last; not-lru: only known not to be LRU",
+               .doc = "replacement policy. With slru, half of the ways are protected and hold the lines that were "
+                      "reused last. The value not-lru means that only LRU is excluded",
                .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "slru",
                            "way-odds", "not-lru"}}, self.policy);
         visit({.name = "way_odds",
@@ -146,8 +146,8 @@ struct Tlb {
         visit({.name = "sets", .unit = Unit::count, .doc = "sets"}, self.sets);
         visit({.name = "set_ways", .unit = Unit::count, .doc = "ways of each set, if sets differ"}, self.set_ways);
         visit({.name = "index",
-               .doc = "how the number of an entry selects its set. modulo: number modulo sets; dealt: entries "
-                      "modulo all entries are dealt to the sets in turn, and full sets are skipped",
+               .doc = "how the number of an entry selects its set. Modulo: the number modulo the sets. Dealt: the "
+                      "number modulo all entries, which are dealt to the sets in turn, skipping full ones",
                .internal = "timing shows which entries share a set; in ranges that the TLB maps whole, both rules "
                            "look the same",
                .choices = {"modulo", "dealt"}}, self.index);
@@ -157,7 +157,7 @@ struct Tlb {
                .internal = "an entry may map several pages; timing sees the span of the entry"}, self.page);
         visit({.name = "miss_penalty", .unit = Unit::cycles,
                .doc = "cycles that a miss in this TLB adds to an access if the next level hits"}, self.miss_penalty);
-        visit({.name = "policy", .doc = "replacement policy; not-lru: only known not to be LRU",
+        visit({.name = "policy", .doc = "replacement policy. The value not-lru means that only LRU is excluded",
                .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "slru",
                            "way-odds", "not-lru"}}, self.policy);
     }

@@ -216,9 +216,9 @@ struct Pattern {
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "first_limit",
-               .doc = "what saturates first when an SM issues more and more loads of this shape: a rate that does "
-                      "not depend on latency, or places (table entries), which a load occupies for as long as it "
-                      "is outstanding",
+               .doc = "what saturates first when an SM issues more and more loads of this shape. Rate: a "
+                      "throughput that does not depend on latency. Places: table entries, each of which a load "
+                      "occupies while it is outstanding",
                .choices = {"rate", "places"}}, self.first_limit);
         visit({.name = "loads_per_cycle", .unit = Unit::operations_per_cycle,
                .doc = "warp-wide loads per cycle that one SM completes from the last cache"}, self.loads_per_cycle);

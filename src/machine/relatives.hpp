@@ -8,8 +8,8 @@
 
 namespace gputomo::machine {
 
-/// The entry of machine.operations for a PTX mnemonic: its own, or else the first described one of its family in the
-/// table of relatives.cpp; null if the description has no operation of the family.
+/// The entry of machine.operations for a PTX mnemonic. If it has none of its own, it gets the first described one of
+/// its family in the table of relatives.cpp, and null if there is none.
 [[nodiscard]] const std::pair<const std::string, Operation>* nearest_operation(const Machine& machine,
                                                                                const std::string& mnemonic);
 
