@@ -153,7 +153,7 @@ std::string KernelCode::listing(CodeRange range) const {
     return lines;
 }
 
-std::string not_supported(const Cubin& cubin) {
+std::string unsupported_reason(const Cubin& cubin) {
     if (!cubin.sm()) return fmt::format("not supported: {} is an unknown format", cubin.abi());
     const int sm = *cubin.sm();
     if (sm < kFirstSm)
@@ -164,7 +164,7 @@ std::string not_supported(const Cubin& cubin) {
 }
 
 KernelCode decode(const Cubin& cubin, std::string_view kernel) {
-    if (const auto reason = not_supported(cubin); !reason.empty()) throw InputError("cubin: " + reason);
+    if (const auto reason = unsupported_reason(cubin); !reason.empty()) throw InputError("cubin: " + reason);
     const auto text = cubin.text(kernel);
     if (text.bytes.size() % kInstructionBytes != 0)
         throw InputError(fmt::format(

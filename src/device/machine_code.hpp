@@ -88,10 +88,10 @@ private:
 
 /// The reason why decode() can't read this cubin's instructions; empty if it can. Compute capability 7.0 introduced the
 /// encoding, and it was checked up to 12.1.
-[[nodiscard]] std::string not_supported(const Cubin& cubin);
+[[nodiscard]] std::string unsupported_reason(const Cubin& cubin);
 
-/// Throws InputError if there is no such kernel, if its code ends within an instruction, or if not_supported() has a
-/// reason.
+/// Throws InputError if there is no such kernel, if its code ends within an instruction, or if unsupported_reason() has
+/// a reason.
 [[nodiscard]] KernelCode decode(const Cubin& cubin, std::string_view kernel);
 
 }  // namespace gputomo::device

@@ -19,10 +19,10 @@ enum class Kind : std::uint8_t {
     free,  ///< takes no issue slot, because the compiler turns it into an operand
 };
 
-enum class Place : std::uint8_t { global, local, shared, constant };
+enum class MemorySpace : std::uint8_t { global, local, shared, constant };
 
 struct Access {
-    Place place = Place::global;
+    MemorySpace space = MemorySpace::global;
     int bytes = 4;     ///< that one thread accesses
     bool load = true;  ///< true for atomics that return a value, too
     /// Bytes from the address of one thread to that of the next, if known; 0: all threads access one address.

@@ -123,8 +123,8 @@ std::int64_t Costs::max_outstanding_loads() const { return machine_.issue.scoreb
 
 Cost Costs::of(const Instruction& instruction, double memory_latency) {
     if (instruction.kind == Kind::free) return {};
-    if (!instruction.access || instruction.access->place == Place::constant) return arithmetic(instruction);
-    return instruction.access->place == Place::shared ? shared(instruction) : global(instruction, memory_latency);
+    if (!instruction.access || instruction.access->space == MemorySpace::constant) return arithmetic(instruction);
+    return instruction.access->space == MemorySpace::shared ? shared(instruction) : global(instruction, memory_latency);
 }
 
 Cost Costs::arithmetic(const Instruction& instruction) {
@@ -233,7 +233,7 @@ Cost Costs::global(const Instruction& instruction, double memory_latency) {
     // A wide coalesced access takes several transactions too, but they are no divergence.
     const double least = std::max(1.0, access.bytes * kWarpSize / kLineBytes);
     const double diverging = std::max(0.0, touched.transactions - least);
-    const std::string what = access.place == Place::local ? "local" : access.load ? "loads" : "stores";
+    const std::string what = access.space == MemorySpace::local ? "local" : access.load ? "loads" : "stores";
     return {
         .latency = access.load ? served_latency(memory_latency) + diverging * further : 0,
         .spread = access.load ? served_spread(memory_latency) : 0,
@@ -243,7 +243,8 @@ Cost Costs::global(const Instruction& instruction, double memory_latency) {
             diverging +
             (path == machine_.paths.end() ? 1 : slots_among_others(machine_, path->second.issue_slots.value_or(1))) - 1,
         .bytes = touched.bytes * missed,
-        .lines = access.load && access.place == Place::global ? touched.transactions * (1 - choices_.l1_hit_rate) : 0,
+        .lines =
+            access.load && access.space == MemorySpace::global ? touched.transactions * (1 - choices_.l1_hit_rate) : 0,
         .scattered = diverging > 0,
         .worksheet_row =
             fmt::format("{} of {:.0f} bytes in {:.3g} transactions", what, touched.bytes, touched.transactions)};

@@ -10,7 +10,7 @@ namespace {
 
 bool is_load(const Instruction& instruction) {
     return instruction.kind == Kind::memory && instruction.access && instruction.access->load &&
-           instruction.access->place == Place::global && !instruction.guarded;
+           instruction.access->space == MemorySpace::global && !instruction.guarded;
 }
 
 bool shares(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {

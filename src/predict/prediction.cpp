@@ -76,7 +76,7 @@ private:
             for (const auto& [line, value] : given) {
                 const bool fits = std::any_of(
                     to_.code.instructions.begin(), to_.code.instructions.end(), [&, wanted = line](const auto& i) {
-                        return i.line == wanted && i.access && (i.access->place == Place::shared) == shared;
+                        return i.line == wanted && i.access && (i.access->space == MemorySpace::shared) == shared;
                     });
                 if (!fits)
                     throw InputError(fmt::format(

@@ -81,7 +81,7 @@ private:
                        .writes = {},
                        .guarded = from.guard.has_value(),
                        .target = 0};
-        if (to.access && to.access->place == Place::constant) to.access.reset();
+        if (to.access && to.access->space == MemorySpace::constant) to.access.reset();
         if (from.guard) to.reads.push_back(from.guard->predicate.index);
         for (const auto& operand : from.sources) collect(operand, to.reads);
         for (const auto& operand : from.destinations) collect(operand, to.writes);
@@ -120,21 +120,21 @@ private:
     [[nodiscard]] std::optional<Access> access_of(const ptx::Instruction& from) const {
         const auto kind = kind_of(from);
         if (kind != Kind::memory) return std::nullopt;
-        Access access{.place = place_of(from),
+        Access access{.space = space_of(from),
                       .bytes = static_cast<int>(ptx::size_of(from.type).count()) * from.vector_width,
                       .load = from.opcode != Opcode::st && from.opcode != Opcode::red,
                       .stride = {}};
         for (const auto& source : from.sources)
             if (const auto* address = std::get_if<ptx::AddressRef>(&source.value))
                 access.stride = address_stride(*address, values_);
-        if (access.place == Place::local) access.stride = access.bytes;  // interleaved by thread
+        if (access.space == MemorySpace::local) access.stride = access.bytes;  // interleaved by thread
         return access;
     }
 
     /// Generic addresses are assumed to be global.
-    [[nodiscard]] Place place_of(const ptx::Instruction& from) const {
-        if (from.space == ptx::Space::shared) return Place::shared;
-        return from.space == ptx::Space::local ? Place::local : Place::global;
+    [[nodiscard]] MemorySpace space_of(const ptx::Instruction& from) const {
+        if (from.space == ptx::Space::shared) return MemorySpace::shared;
+        return from.space == ptx::Space::local ? MemorySpace::local : MemorySpace::global;
     }
 
     void collect(const ptx::Operand& operand, std::vector<std::uint32_t>& into) const {

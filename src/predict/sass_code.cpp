@@ -25,7 +25,7 @@ struct Row {
     std::string_view opcode;
     std::string_view operation;  ///< PTX mnemonic whose cost applies; empty: the cost is unknown
     Kind kind = Kind::arithmetic;
-    Place place = Place::global;
+    MemorySpace space = MemorySpace::global;
     bool load = false;
 };
 
@@ -60,21 +60,21 @@ constexpr Row kRows[] = {
     {"LDGSTS", ""},
     {"LDSM", ""},
     {"LDGDEPBAR", ""},
-    {"LDG", "ld", kMemory, Place::global, true},
-    {"LDS", "ld", kMemory, Place::shared, true},
-    {"LDL", "ld", kMemory, Place::local, true},
+    {"LDG", "ld", kMemory, MemorySpace::global, true},
+    {"LDS", "ld", kMemory, MemorySpace::shared, true},
+    {"LDL", "ld", kMemory, MemorySpace::local, true},
     {"LDC", "mov.b32"},
-    {"LDU", "ld", kMemory, Place::global, true},
+    {"LDU", "ld", kMemory, MemorySpace::global, true},
     {"ULDC", "mov.b32"},
-    {"LD", "ld", kMemory, Place::global, true},
-    {"STG", "st", kMemory, Place::global},
-    {"STS", "st", kMemory, Place::shared},
-    {"STL", "st", kMemory, Place::local},
-    {"ST", "st", kMemory, Place::global},
-    {"ATOMS", "atom", kMemory, Place::shared, true},
-    {"ATOM", "atom", kMemory, Place::global, true},
+    {"LD", "ld", kMemory, MemorySpace::global, true},
+    {"STG", "st", kMemory, MemorySpace::global},
+    {"STS", "st", kMemory, MemorySpace::shared},
+    {"STL", "st", kMemory, MemorySpace::local},
+    {"ST", "st", kMemory, MemorySpace::global},
+    {"ATOMS", "atom", kMemory, MemorySpace::shared, true},
+    {"ATOM", "atom", kMemory, MemorySpace::global, true},
     {"REDUX", "add.s32"},
-    {"RED", "red", kMemory, Place::global},
+    {"RED", "red", kMemory, MemorySpace::global},
     {"BAR", "bar.sync", Kind::barrier},
     {"BRA", "bra", Kind::branch},
     {"JMP", "bra", Kind::branch},
@@ -182,8 +182,8 @@ private:
                        .target = 0};
         if (!from.guard.empty()) to.reads.push_back(number(from.guard));
         if (row.kind == Kind::memory)
-            to.access = Access{.place = row.place, .bytes = access_bytes(from), .load = row.load, .stride = {}};
-        if (row.place == Place::local && to.access) to.access->stride = to.access->bytes;
+            to.access = Access{.space = row.space, .bytes = access_bytes(from), .load = row.load, .stride = {}};
+        if (row.space == MemorySpace::local && to.access) to.access->stride = to.access->bytes;
         registers(from, to);
         if (to.kind == Kind::branch) to.target = target_of(from, code);
         // A predicate operand also makes the branch conditional: BRA P0, `(.L_x_1).

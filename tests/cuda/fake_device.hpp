@@ -29,7 +29,7 @@ inline fake::State& state_of(const char* library) {
 
 inline const Libraries kFake{GPUTOMO_FAKE_CUDA, kNoLibrary};
 
-/// Returns the text of the DeviceError that `body` throws; without one, the test fails.
+/// Returns the text of the error that `action` throws; without one, the test fails.
 template <class Expected = DeviceError, class Action>
 std::string said(Action action) {
     try {

@@ -44,7 +44,7 @@ TEST(CubinTest, NamesItsKernelsAndItsTarget) {
         EXPECT_EQ(cubin.sm(), sm);
         EXPECT_THAT(cubin.kernels(), ElementsAre("opcodes"));
         EXPECT_EQ(cubin.text("opcodes").bytes.size() % 16, 0U);
-        EXPECT_EQ(not_supported(cubin), "");
+        EXPECT_EQ(unsupported_reason(cubin), "");
     }
 }
 

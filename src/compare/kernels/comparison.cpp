@@ -65,7 +65,7 @@ PredictedWorkload predicted_workload(const measure::Workload& workload) {
     int load = 0;
     for (const auto& instruction : predicted.code.instructions) {
         const bool loads =
-            instruction.access && instruction.access->place == predict::Place::global && instruction.access->load;
+            instruction.access && instruction.access->space == predict::MemorySpace::global && instruction.access->load;
         if (loads && load++ == workload.scattered_load) predicted.choices.access.transactions[instruction.line] = kWarp;
         if (instruction.kind != predict::Kind::branch) continue;
         const auto& label = predicted.code.labels.at(instruction.target);

@@ -108,7 +108,7 @@ double error_of(const OutstandingModel& model, const std::vector<Weighted>& poin
 }
 
 /// Moves the same time from latency to overhead or back: unsaturated launches show only their sum.
-void move_together(OutstandingFit& fit, double size, const std::vector<Weighted>& points) {
+void trade_latency_for_overhead(OutstandingFit& fit, double size, const std::vector<Weighted>& points) {
     for (const double direction : {size, -size}) {
         OutstandingModel tried = fit.model;
         tried.latency += direction;
@@ -120,7 +120,7 @@ void move_together(OutstandingFit& fit, double size, const std::vector<Weighted>
 }
 
 /// Moves one time as long as the error falls.
-void move(OutstandingFit& fit, Times time, double step, const std::vector<Weighted>& points) {
+void search_time(OutstandingFit& fit, Times time, double step, const std::vector<Weighted>& points) {
     // The lower bound of four cycles lets times near 0 move too.
     const double size = step * std::max(fit.model.*time, 4.0);
     for (const double direction : {size, -size}) {
@@ -133,15 +133,15 @@ void move(OutstandingFit& fit, Times time, double step, const std::vector<Weight
             fit.error = error;
         }
     }
-    move_together(fit, size, points);
+    trade_latency_for_overhead(fit, size, points);
 }
 
 /// Coordinate descent over the times of the model.
-void tune(OutstandingFit& fit, const std::vector<Weighted>& points) {
+void search_times(OutstandingFit& fit, const std::vector<Weighted>& points) {
     fit.error = error_of(fit.model, points);
     for (int round = 0; round < kRounds; ++round)
         for (const double step : kSteps)
-            for (const Times time : kTimes) move(fit, time, step, points);
+            for (const Times time : kTimes) search_time(fit, time, step, points);
 }
 
 class Fitter {
@@ -159,8 +159,8 @@ public:
         }
     }
 
-    /// The best model whose table counts `unit`. `about`: a number of entries to start from as well; 0 for none.
-    OutstandingFit fit(OutstandingUnit unit, int about) const {
+    /// The best model whose table counts `unit`. `hint`: a number of entries to start from as well; 0 for none.
+    OutstandingFit fit(OutstandingUnit unit, int hint) const {
         std::vector<OutstandingFit> candidates;
         for (const double share : kLatencyShares) {
             OutstandingModel start{.unit = unit,
@@ -173,38 +173,39 @@ public:
             }
         }
         keep_best(candidates);
-        if (about > 0) {
+        if (hint > 0) {
             for (const double share : kLatencyShares)
                 candidates.push_back({{.unit = unit,
-                                       .entries = about,
+                                       .entries = hint,
                                        .warp_loads = warp_loads_,
                                        .overhead = (1 - share) * fastest_,
                                        .latency = share * fastest_},
                                       0,
-                                      about,
-                                      about});
+                                      hint,
+                                      hint});
         }
-        for (auto& candidate : candidates) tune(candidate, thin_);
+        for (auto& candidate : candidates) search_times(candidate, thin_);
         keep_best(candidates);
         // Better times may call for other entries, and those for other times again: two rounds of both.
         for (int round = 0; round < 2 && unit != OutstandingUnit::none; ++round) {
             candidates.resize(1);
             candidates.front() = best_entries(candidates.front().model, coarse_entries(unit), thin_);
-            tune(candidates.front(), thin_);
+            search_times(candidates.front(), thin_);
         }
         candidates.front().error = error_of(candidates.front().model, all_);
         return candidates.front();
     }
 
     /// Repeats a fit from the times of another model, and returns the better of the two.
-    [[nodiscard]] OutstandingFit again(const OutstandingFit& fit, const OutstandingModel& times, int about) const {
+    [[nodiscard]] OutstandingFit restart_from(const OutstandingFit& fit, const OutstandingModel& times,
+                                              int hint) const {
         OutstandingFit best = fit;
-        for (const int entries : {fit.model.entries, about}) {
+        for (const int entries : {fit.model.entries, hint}) {
             OutstandingModel start = times;
             start.unit = fit.model.unit;
             start.entries = start.unit == OutstandingUnit::none ? 0 : entries;
             OutstandingFit tried{start, 0, start.entries, start.entries};
-            tune(tried, thin_);
+            search_times(tried, thin_);
             tried.error = error_of(tried.model, all_);
             if (tried.error < best.error) best = tried;
         }
@@ -212,7 +213,7 @@ public:
     }
 
     /// Tries the sizes near the fitted one on all points. Those with nearly the smallest error form the interval.
-    [[nodiscard]] OutstandingFit fine_entries(OutstandingModel model) const {
+    [[nodiscard]] OutstandingFit refine_entries(OutstandingModel model) const {
         if (model.unit == OutstandingUnit::none) return {model, error_of(model, all_), 0, 0};
         const int span = std::max(2, static_cast<int>(model.entries * (kCoarse - 1) * 1.5));
         const int step = std::max(1, span / kFineSteps);
@@ -297,7 +298,7 @@ int middle(const StepVotes& votes) { return (votes.least_entries + votes.most_en
 
 /// Runs the fits on threads of their own. One after the other they would take seconds of a scan in which the GPU idles.
 template <class Fit>
-std::vector<OutstandingFit> each_at_once(std::size_t count, const Fit& fit) {
+std::vector<OutstandingFit> fit_in_parallel(std::size_t count, const Fit& fit) {
     std::vector<std::future<OutstandingFit>> running;
     for (std::size_t i = 0; i < count; ++i) running.push_back(std::async(std::launch::async, fit, i));
     std::vector<OutstandingFit> fits;
@@ -311,20 +312,23 @@ std::vector<OutstandingFit> fit_outstanding(std::span<const OutstandingPoint> al
     const Fitter fitter(points, warp_loads);
     struct Start {
         OutstandingUnit unit = OutstandingUnit::none;
-        int about = 0;
+        int hint = 0;
     };
     std::vector<Start> starts(1);
     for (const auto& one : step_votes(points)) starts.push_back({one.unit, middle(one)});
-    auto fits = each_at_once(starts.size(), [&](std::size_t i) { return fitter.fit(starts[i].unit, starts[i].about); });
+    auto fits =
+        fit_in_parallel(starts.size(), [&](std::size_t i) { return fitter.fit(starts[i].unit, starts[i].hint); });
     // The times of the best model may suit the others, whose search may have ended in a local minimum.
     const auto times = std::ranges::min_element(fits, {}, &OutstandingFit::error)->model;
-    fits = each_at_once(starts.size(), [&](std::size_t i) { return fitter.again(fits[i], times, starts[i].about); });
+    fits = fit_in_parallel(starts.size(),
+                           [&](std::size_t i) { return fitter.restart_from(fits[i], times, starts[i].hint); });
     const auto sort = [&] {
         std::stable_sort(fits.begin(), fits.end(), [](const auto& a, const auto& b) { return a.error < b.error; });
     };
     sort();
     // The two best models decide, so only they are refined over all points and neighbouring sizes.
-    std::ranges::copy(each_at_once(2, [&](std::size_t i) { return fitter.fine_entries(fits[i].model); }), fits.begin());
+    std::ranges::copy(fit_in_parallel(2, [&](std::size_t i) { return fitter.refine_entries(fits[i].model); }),
+                      fits.begin());
     sort();
     return fits;
 }

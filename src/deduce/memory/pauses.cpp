@@ -75,14 +75,14 @@ std::vector<LateLoad> late_loads(std::span<const TimedLoad> loads, const std::ve
 }
 
 /// Latency of a load that nothing delays, cache hits left out.
-double quick_latency(std::vector<double> latencies, double median) {
+double undelayed_latency(std::vector<double> latencies, double median) {
     std::erase_if(latencies, [&](double latency) { return latency < kNoHit * median; });
     return quantile(std::move(latencies), kFirst);
 }
 
 /// Late loads of at least two chains that ended within `together` cycles of each other. `latency`: cycles of a load
 /// that nothing delays.
-std::vector<Group> groups_of(const std::vector<LateLoad>& late, double together, double latency) {
+std::vector<Group> group_late_loads(const std::vector<LateLoad>& late, double together, double latency) {
     std::vector<Group> groups;
     for (std::size_t from = 0, to = 0; from < late.size(); from = to) {
         std::set<std::uint32_t> chains;
@@ -108,7 +108,7 @@ struct Interval {
 };
 
 /// Refines `interval` with those of the `times` between stalls that are multiples of it.
-Interval fitted(const std::vector<double>& times, double interval) {
+Interval refined_interval(const std::vector<double>& times, double interval) {
     std::vector<double> single;
     double sum = 0;
     int intervals = 0;
@@ -137,9 +137,9 @@ std::optional<Interval> interval_of(const std::vector<Group>& groups) {
     for (std::size_t i = 1; i < groups.size(); ++i) times.push_back(groups[i].stall.end - groups[i - 1].stall.end);
     const double middle = median(times);
     for (int part = 1; part <= kMaxMedianMultiple; ++part) {
-        const auto coarse = fitted(times, middle / part);
+        const auto coarse = refined_interval(times, middle / part);
         if (coarse.regular < kRegular) continue;
-        return fitted(times, coarse.cycles);
+        return refined_interval(times, coarse.cycles);
     }
     return std::nullopt;
 }
@@ -171,7 +171,7 @@ std::vector<Witness> witnesses_of(std::vector<TimedLoad> loads, const std::vecto
 }
 
 /// Sets the duration that misclassifies the fewest witnesses, and the range that misclassifies hardly more.
-void add_time(std::span<const TimedLoad> loads, const std::vector<Group>& groups, MemoryPauses& found) {
+void set_duration(std::span<const TimedLoad> loads, const std::vector<Group>& groups, MemoryPauses& found) {
     const auto witnesses = witnesses_of({loads.begin(), loads.end()}, groups, found);
     // wrong[i]: witnesses misclassified if the pause began between witnesses i - 1 and i.
     std::vector<std::int64_t> wrong{std::ranges::count_if(witnesses, &Witness::waited)};
@@ -216,7 +216,7 @@ MemoryPauses find_pauses(std::span<const TimedLoad> loads) {
     const auto latencies = latencies_of(loads);
     const auto late = late_loads(loads, latencies, found);
     const double together = kTogether * found.median_latency;
-    auto groups = groups_of(late, together, quick_latency(latencies, found.median_latency));
+    auto groups = group_late_loads(late, together, undelayed_latency(latencies, found.median_latency));
     const auto keep_stalls = [&] {
         for (const auto& group : groups) found.stalls.push_back(group.stall);
     };
@@ -232,7 +232,7 @@ MemoryPauses find_pauses(std::span<const TimedLoad> loads) {
         groups = std::move(strong);
         found.verdict = MemoryPauses::Verdict::regular;
         found.interval = interval->cycles, found.interval_low = interval->low, found.interval_high = interval->high;
-        add_time(loads, groups, found);
+        set_duration(loads, groups, found);
         found.why = fmt::format(
             "{} stalls of at least {} chains; {:.0f}% of the times between them are multiples of one interval",
             groups.size(), least, 100 * interval->regular);

@@ -52,7 +52,7 @@ bool moves_vanished(const CompiledKernel& kernel, const MixShape& shape) {
     const auto& machine_code = kernel.module().machine_code();
     if (!machine_code) return false;
     const device::Cubin cubin(machine_code->cubin);
-    if (!device::not_supported(cubin).empty()) return false;
+    if (!device::unsupported_reason(cubin).empty()) return false;
     const auto code = device::decode(cubin, kernel.name());
     const auto fits = [&](device::CodeRange loop) {
         return static_cast<int>(loop.size()) >= shape.instructions() &&

@@ -130,7 +130,7 @@ std::optional<double> CoIssueLoop::bank_overlap() const {
     const auto& machine_code = kernel_.module().machine_code();
     if (!machine_code) return std::nullopt;
     const device::Cubin cubin(machine_code->cubin);
-    if (!device::not_supported(cubin).empty()) return std::nullopt;
+    if (!device::unsupported_reason(cubin).empty()) return std::nullopt;
     return register_bank_overlap(device::decode(cubin, kernel_.name()), "FADD", facts_of(other_).opcode);
 }
 

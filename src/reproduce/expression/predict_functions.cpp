@@ -40,7 +40,8 @@ const T& as(const Value& value, std::string_view expected) {
 
 bool accesses_shared(const predict::Code& code, int line) {
     return std::ranges::any_of(code.instructions, [&](const auto& instruction) {
-        return instruction.line == line && instruction.access && instruction.access->place == predict::Place::shared;
+        return instruction.line == line && instruction.access &&
+               instruction.access->space == predict::MemorySpace::shared;
     });
 }
 
