@@ -136,7 +136,7 @@ std::string memory_latencies(const Machine& machine) {
     return out + l2.line(fmt::format("{}", to_l2 - l2.integer(first)));
 }
 
-/// The operations that give the latencies of ADD, MAX, MUL, MAD and DIV. Of each, the first that is described counts.
+/// The operations that give the latencies of ADD, MAX, MUL, MAD and DIV. The first described one counts.
 struct OpcodeClass {
     std::string_view name;
     std::vector<std::vector<std::string>> operations;

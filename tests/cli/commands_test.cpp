@@ -1,4 +1,4 @@
-// What the commands do when nothing is wrong: exit code, results on stdout, progress on stderr, files.
+// Tests of commands that succeed: exit code, results on stdout, progress on stderr, and files.
 #include "program.hpp"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ using ::testing::StartsWith;
 
 class Commands : public testing::ProgramTest {
 protected:
-    /// A description with these lines in "shared".
+    /// Writes a description with these members in "shared".
     void write_machine(const std::string& name, const std::string& shared) const {
         write(name, R"({"schema":"gputomo-machine-1","shared":{)" + shared + "}}");
     }
@@ -59,7 +59,7 @@ TEST_F(Commands, ListsAreJsonWithASchema) {
     EXPECT_THAT(ids, IsSupersetOf({"sim:8800gtx", "sim:gtx280", "sim:gtx480", "sim:gtx680", "sim:gtx980"}));
 }
 
-TEST_F(Commands, ExportPrintsTheChosenForm) {
+TEST_F(Commands, ExportPrintsTheChosenFormat) {
     write_machine("m.json", R"("banks":{"value":48,"unit":"count","source":"made up"})");
     const auto accel = run({"export", "--to", "accel-sim", path("m.json")});
     EXPECT_EQ(accel.code, 0);
@@ -71,13 +71,13 @@ TEST_F(Commands, ExportPrintsTheChosenForm) {
               "shared.banks,known,48,count,,,,made up");
 }
 
-TEST_F(Commands, ExportRefusesWhatItDoesNotKnow) {
+TEST_F(Commands, ExportRefusesAnUnknownFormat) {
     write_machine("m.json", "");
     EXPECT_EQ(run({"export", "--to", "gem5", path("m.json")}).code, 2);
     EXPECT_EQ(run({"export", "--to", "csv", path("missing.json")}).code, 2);
 }
 
-TEST_F(Commands, HistoryNamesTheOddOne) {
+TEST_F(Commands, HistoryReportsTheOutlierOfAFleet) {
     const auto keep = [&](int banks, const std::string& specimen) {
         write_machine("m.json",
                       R"("banks":{"value":)" + std::to_string(banks) + R"(,"unit":"count","source":"made up"})");
@@ -96,14 +96,14 @@ TEST_F(Commands, HistoryNamesTheOddOne) {
     EXPECT_THAT(run({"history", "--db", path("h.sqlite"), "--leaf", "shared.banks"}).out, HasSubstr(" d"));
 }
 
-TEST_F(Commands, HistoryRefusesWhatIsNone) {
+TEST_F(Commands, HistoryRefusesAFileThatIsNoHistory) {
     EXPECT_EQ(run({"history", "--db", path("missing.sqlite")}).code, 2);
     write("text", std::string(2000, 'x'));
     EXPECT_EQ(run({"history", "--db", path("text")}).code, 2);
     EXPECT_EQ(run({"history", "--db", path("h.sqlite"), "--add", path("m.json")}).code, 2);
 }
 
-TEST_F(Commands, AScanIsKeptInAHistory) {
+TEST_F(Commands, ScanAddsItsDescriptionToAHistory) {
     const auto scan = [&] {
         return run({"scan", "--device", "sim:gtx280", "--only", "attributes", "--quiet", "--out", path("out"),
                     "--history", path("h.sqlite")})
@@ -116,7 +116,7 @@ TEST_F(Commands, AScanIsKeptInAHistory) {
     EXPECT_THAT(scans.at(0).at("specimen").get<std::string>(), HasSubstr("sim:gtx280"));
 }
 
-TEST_F(Commands, ListsAreLinesWithoutJson) {
+TEST_F(Commands, ListsAreLinesOfTextByDefault) {
     const auto ran = run({"list", "experiments"});
     EXPECT_EQ(ran.code, 0);
     EXPECT_THAT(lines(ran.out), Each(MatchesRegex("[a-z0-9_]+ +[^ ].+")));
@@ -125,7 +125,7 @@ TEST_F(Commands, ListsAreLinesWithoutJson) {
                 StartsWith("volkov-basic             latency bound and throughput bound, whichever is tighter\n"));
 }
 
-TEST_F(Commands, DiffSaysWhetherTwoDescriptionsAreTheSame) {
+TEST_F(Commands, DiffExitsWithOneWhereDescriptionsDiffer) {
     const std::string banks = R"("banks":{"value":16,"unit":"count","source":"s"})";
     write_machine("a.json", banks + R"(,"latency":{"value":38,"unit":"cycles","source":"s"})");
     write_machine("b.json", banks + R"(,"latency":{"value":39,"unit":"cycles","source":"s"})");
@@ -182,7 +182,7 @@ TEST_F(Commands, ScanReadsADescriptionFromAFile) {
     EXPECT_THAT(ran.out, HasSubstr("Fermi-like test GPU"));
 }
 
-TEST_F(Commands, ASeedMakesTheSameScanAgain) {
+TEST_F(Commands, EqualSeedsGiveEqualScans) {
     for (const char* out : {"one", "two"})
         EXPECT_EQ(
             run({"scan", "--device", "sim:gtx280", "--only", "clock", "--noise", "2", "--seed", "5", "--out", out})
@@ -254,7 +254,7 @@ TEST_F(Commands, OutputThatCannotBeWrittenIsAFailure) {
 
 class Interrupts : public testing::ProgramTest {};
 
-TEST_F(Interrupts, AScanKeepsWhatItMeasured) {
+TEST_F(Interrupts, AnInterruptedScanSavesWhatItMeasured) {
     const auto ran = run({"scan", "--device", "sim:gtx280", "--only", "clock,tlb,launch", "--out", "out"},
                          {.interrupt_at = "% tlb"});
     EXPECT_EQ(ran.code, 130);
@@ -269,7 +269,7 @@ TEST_F(Interrupts, AScanKeepsWhatItMeasured) {
     EXPECT_THAT(read("out/report.html"), AllOf(HasSubstr("clock.read_cost"), HasSubstr("tlb interrupted")));
 }
 
-TEST_F(Interrupts, ARunKeepsTheSamplesOfWhatWasDone) {
+TEST_F(Interrupts, AnInterruptedRunSavesTheSamplesOfFinishedExperiments) {
     const auto ran = run({"run", "tlb", "--device", "sim:gtx280", "--csv", "samples.csv"}, {.interrupt_at = "% tlb"});
     EXPECT_EQ(ran.code, 130);
     EXPECT_EQ(ran.out, "");

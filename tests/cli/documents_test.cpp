@@ -1,4 +1,4 @@
-// What the documents promise: commands that run, links that lead somewhere, paths that exist.
+// Tests of what the documents promise: commands run, links have targets, paths exist.
 #include "cli/terminal/exits.hpp"
 #include "experiments/experiment.hpp"
 #include "machine/machine.hpp"

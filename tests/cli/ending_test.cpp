@@ -33,17 +33,17 @@ void expect_throw(const std::vector<Status>& statuses, const char* id) {
                 ThrowsMessage<E>(AllOf(HasSubstr(id), HasSubstr("why"))));
 }
 
-TEST(Ending, NothingIsThrownWhereAllIsDone) {
+TEST(Ending, AFinishedScanThrowsNothing) {
     EXPECT_NO_THROW(throw_unless_done(ended({}), ""));
     EXPECT_NO_THROW(throw_unless_done(ended({Status::done, Status::done}), ""));
 }
 
-TEST(Ending, TheFirstFailureDecides) {
+TEST(Ending, TheFirstFailureDecidesTheError) {
     expect_throw<TimeLimitError>({Status::done, Status::timed_out, Status::skipped, Status::device_failed}, "e2");
     expect_throw<DeviceError>({Status::device_failed, Status::timed_out}, "e1");
 }
 
-TEST(Ending, AnExperimentsFaultIsNotTheDevices) {
+TEST(Ending, AFailedExperimentIsNoDeviceFailure) {
     expect_throw<Error>({Status::failed, Status::device_failed}, "e1");
     try {
         throw_unless_done(ended({Status::failed}), "");
@@ -53,7 +53,7 @@ TEST(Ending, AnExperimentsFaultIsNotTheDevices) {
     }
 }
 
-TEST(Ending, AnInterruptCountsMoreThanAFailure) {
+TEST(Ending, AnInterruptTakesPrecedenceOverAFailure) {
     EXPECT_THAT(
         [] {
             throw_unless_done(ended({Status::device_failed, Status::interrupted}), "stopped");

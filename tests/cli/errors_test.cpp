@@ -1,4 +1,4 @@
-// What is wrong with the command line or a file: exit code, and a message that names it and says what was expected.
+// Tests of faulty command lines and files: the exit code, and a message with the fault and what was expected.
 #include "program.hpp"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using ::testing::StartsWith;
 
 class Errors : public testing::ProgramTest {
 protected:
-    /// Runs, and expects `code`, a message with all of `parts`, and nothing on stdout.
+    /// Runs the command line and expects the exit code `code`, a message with all of `parts`, and nothing on stdout.
     void expect(int code, const std::vector<std::string>& arguments, const std::vector<std::string>& parts) const {
         SCOPED_TRACE(::testing::PrintToString(arguments));
         const auto ran = run(arguments);
@@ -25,7 +25,7 @@ protected:
         for (const auto& part : parts) EXPECT_THAT(ran.err, HasSubstr(part));
         EXPECT_THAT(ran.err, Not(HasSubstr("  0% "))) << "something was measured before";
     }
-    /// A module with one entry k(), of these lines.
+    /// Writes a PTX module whose one entry k() has these lines.
     void write_kernel(const std::string& name, const std::string& body, const std::string& parameters = "") const {
         write(name, ".version 6.0\n.target sm_30\n.address_size 64\n.visible .entry k(" + parameters + ") {\n" + body +
                         "}\n");
@@ -35,7 +35,7 @@ protected:
     }
 };
 
-TEST_F(Errors, CommandsAndOptions) {
+TEST_F(Errors, UnknownCommandsAndOptionsAreNamed) {
     expect(2, {}, {"no command given", "list, scan, report, run, diff"});
     expect(2, {"frobnicate"}, {"'frobnicate'", "list, scan, report, run, diff"});
     expect(2, {"list"}, {"no command given", "devices, experiments"});
@@ -50,13 +50,13 @@ TEST_F(Errors, CommandsAndOptions) {
     expect(2, {"simulate", "f.ptx", "--kernel", "k", "--time-limit", "0"}, {"--time-limit"});
 }
 
-TEST_F(Errors, NumbersThatAreNone) {
+TEST_F(Errors, TextWhereANumberIsExpectedIsRefused) {
     expect(2, {"scan", "--seed", "-1"}, {"--seed", "-1", "0 or more"});
     expect(2, {"validate", "--seed", "-1"}, {"--seed", "0 or more"});
     expect(2, {"diff", "a.json", "b.json", "--tolerance", "nan"}, {"--tolerance", "nan", "0 or more"});
 }
 
-TEST_F(Errors, FilesWithoutEnd) {
+TEST_F(Errors, EndlessFilesAreRefused) {
     expect(2, {"simulate", "/dev/zero", "--kernel", "k"}, {"/dev/zero", "64 MiB", "a PTX file"});
     expect(2, {"diff", "/dev/zero", "/dev/zero"}, {"/dev/zero", "larger than", "a machine description"});
 }
@@ -69,14 +69,14 @@ TEST_F(Errors, HelpAndVersionAreNoErrors) {
     EXPECT_EQ(run({"--version"}).code, 0);
 }
 
-TEST_F(Errors, ExperimentsThatDoNotExist) {
+TEST_F(Errors, UnknownExperimentsAreNamed) {
     expect(2, {"scan", "--only", "clok"}, {"'clok'", "attributes, clock"});
     expect(2, {"scan", "--only", "clock,clok"}, {"'clok'", "attributes, clock"});
     expect(2, {"run", "clok"}, {"'clok'", "attributes, clock"});
     EXPECT_FALSE(exists("scan"));
 }
 
-TEST_F(Errors, Devices) {
+TEST_F(Errors, UnknownDevicesAreNamed) {
     expect(3, {"scan", "--device", "cuda:0"}, {"CUDA"});
     expect(3, {"run", "clock", "--device", "cuda:0"}, {"CUDA"});
     expect(2, {"scan", "--device", "cuda:zero"}, {"'cuda:zero'", "a number"});
@@ -88,7 +88,7 @@ TEST_F(Errors, Devices) {
     expect(2, {"simulate", "x.ptx", "--kernel", "k", "--device", "cuda:0"}, {"'cuda:0'", "sim:NAME"});
 }
 
-TEST_F(Errors, MachineDescriptions) {
+TEST_F(Errors, FaultyMachineDescriptionsAreNamedWithTheField) {
     write("text.json", "GTX 280");
     write("type.json", machine(R"("clock":{"sm_mhz":{"value":"fast","unit":"MHz","source":"s"}})"));
     write("name.json", machine(R"("clock":{"sm_ghz":{"value":1,"unit":"MHz","source":"s"}})"));
@@ -120,7 +120,7 @@ TEST_F(Errors, FoldersAndFilesThatCannotBeWrittenAreFoundBeforeAnythingIsMeasure
     expect(2, {"run", "clock", "--device", "sim:gtx280", "--csv", "."}, {".: cannot be written"});
 }
 
-TEST_F(Errors, PtxFiles) {
+TEST_F(Errors, FaultyPtxFilesAreNamedWithTheLine) {
     write_kernel("broken.ptx", " .reg .u32 %r<2>;\n mov.u32 %r0, 1;\n add.q32 %r1, %r0, 2;\n ret;\n");
     expect(2, {"simulate", "broken.ptx", "--kernel", "k"},
            {"broken.ptx:7: ", "'add.q32'", "\n    add.q32 %r1, %r0, 2;"});
@@ -133,7 +133,7 @@ TEST_F(Errors, PtxFiles) {
     expect(2, {"simulate", "empty.ptx", "--kernel", "k"}, {"empty.ptx: ", "'k'", ".entry"});
 }
 
-TEST_F(Errors, KernelArguments) {
+TEST_F(Errors, ArgumentsThatDoNotFitTheKernelAreRefused) {
     write_kernel("k.ptx", " ret;\n", ".param .u64 to, .param .u32 n");
     write("nine", "123456789");
     const auto with = [](const std::vector<std::string>& arguments) {
@@ -156,7 +156,7 @@ TEST_F(Errors, KernelArguments) {
     expect(2, with({"buf:8:nine", "u32:1"}), {"--arg buf:8:nine", "9 bytes"});
 }
 
-TEST_F(Errors, LaunchesAndDumps) {
+TEST_F(Errors, ImpossibleLaunchesAndDumpsAreRefused) {
     write_kernel("k.ptx", " ret;\n");
     write("regular", "");
     const auto with = [](const std::vector<std::string>& options) {
@@ -177,12 +177,12 @@ TEST_F(Errors, LaunchesAndDumps) {
     expect(2, with({"--arg", "buf:8", "--dump", "0:regular/out"}), {"regular/out: cannot be written"});
 }
 
-TEST_F(Errors, AKernelThatNeverEndsMeetsTheTimeLimit) {
+TEST_F(Errors, AnEndlessKernelEndsAtTheTimeLimit) {
     write_kernel("k.ptx", "AGAIN:\n bra AGAIN;\n");
     expect(4, {"simulate", "k.ptx", "--kernel", "k", "--time-limit", "100"}, {"launch of k", "100 ms", "line 6"});
 }
 
-TEST_F(Errors, ADeadlockSaysWhichWarpWaitsWhere) {
+TEST_F(Errors, ADeadlockIsReportedWithWarpAndInstruction) {
     write_kernel("k.ptx",
                  " .reg .u32 %t; .reg .pred %p;\n mov.u32 %t, %tid.x;\n setp.lt.u32 %p, %t, 32;\n @%p bra DONE;\n"
                  " bar.sync 0, 64;\nDONE:\n ret;\n");
@@ -190,7 +190,7 @@ TEST_F(Errors, ADeadlockSaysWhichWarpWaitsWhere) {
            {"launch of k", "deadlock", "warp 1 waits at line 9: bar.sync 0, 64"});
 }
 
-TEST_F(Errors, AnIllegalAccessSaysWhichThread) {
+TEST_F(Errors, AnIllegalAccessIsReportedWithItsThread) {
     write_kernel(
         "k.ptx",
         " .reg .u64 %a; .reg .u32 %v;\n mov.u64 %a, 16;\n ld.global.u32 %v, [%a];\n st.global.u32 [%a], %v;\n ret;\n");

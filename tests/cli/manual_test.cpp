@@ -1,4 +1,4 @@
-// The manual page and the shell completion are made of the options that commands register.
+// Tests of the manual page and the shell completion, which are made from the options that commands register.
 #include "cli/manual/outline.hpp"
 #include "program.hpp"
 
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 class Manual : public testing::ProgramTest {
 protected:
-    /// What bash would offer at the end of a line. Runs the program's own script.
+    /// The completions that bash offers at the end of a line. Runs the program's own script.
     [[nodiscard]] std::vector<std::string> offered(const std::string& line, const std::string& breaks = " ") const {
         write("completion.bash", run({"manual", "bash"}).out);
         write("ask.bash", fmt::format("source '{}'\nCOMP_LINE='{}' COMP_POINT={} "
@@ -39,7 +39,7 @@ protected:
     }
 };
 
-/// A command line that is not gputomo's.
+/// A command line other than gputomo's.
 std::vector<OutlineCommand> made_up() {
     CLI::App app("made up", "app");
     auto* cook = app.add_subcommand("cook", "Make .a dish");
@@ -53,7 +53,7 @@ std::vector<OutlineCommand> made_up() {
     return outline(app);
 }
 
-TEST(Outline, HasWhatCommandsRegister) {
+TEST(Outline, HasEveryRegisteredCommandAndOption) {
     const auto commands = made_up();
     ASSERT_EQ(commands.size(), 2U);
     EXPECT_EQ(commands[1].name, "wash pots");
@@ -65,14 +65,14 @@ TEST(Outline, HasWhatCommandsRegister) {
     EXPECT_FALSE(options[3].takes_value) << "a flag";
 }
 
-TEST(Outline, TextIsSafeForRoff) {
+TEST(Outline, EscapesTextForRoff) {
     const auto page = man_page(made_up());
     EXPECT_THAT(page, AllOf(HasSubstr("\\fB\\-\\-lid\\fR\n\\-closed\\e\n"),
                             HasSubstr("\\fBgputomo cook\\fR \\fIDISH\\fR ... [\\fIoptions\\fR]"),
                             HasSubstr("how hot (default: low)")));
 }
 
-TEST_F(Manual, HasEveryCommandThatHelpNames) {
+TEST_F(Manual, HasEveryCommandOfTheHelp) {
     const auto page = run({"manual", "man"});
     EXPECT_EQ(page.code, 0);
     std::istringstream help(run({"--help"}).out.substr(run({"--help"}).out.find("Subcommands:")));

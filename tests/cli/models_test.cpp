@@ -1,4 +1,4 @@
-// `gputomo predict` and `gputomo evaluate` as a user runs them.
+// Runs `gputomo predict` and `gputomo evaluate` as a user does.
 #include "program.hpp"
 
 #include <gmock/gmock.h>
@@ -22,8 +22,8 @@ struct Errors {
 
 class Models : public testing::ProgramTest {
 protected:
-    /// Of a recorded surface with the parameters of a machine: "recordings/h200-surface-l2.json.gz",
-    /// "machines/h200.json".
+    /// Evaluates a recorded surface ("recordings/h200-surface-l2.json.gz") with the parameters of a machine
+    /// ("machines/h200.json").
     [[nodiscard]] json evaluation_of(const std::string& surface, const std::string& machine,
                                      const std::string& access) const {
         const auto ran =
@@ -31,11 +31,11 @@ protected:
         EXPECT_EQ(ran.code, 0) << ran.err;
         return json::parse(ran.out);
     }
-    /// Of an H200, with the parameters that a scan measured.
+    /// Evaluates the recorded surface of an H200 with the parameters that a scan measured.
     [[nodiscard]] json evaluation_of(const std::string& access) const {
         return evaluation_of("recordings/h200-surface-" + access + ".json.gz", "machines/h200.json", access);
     }
-    /// Of one model over all mixes.
+    /// The errors of one model over all mixes.
     static Errors errors_of(const json& evaluation, const std::string& model = "gputomo-replay") {
         Errors errors;
         double mixes = 0;
@@ -51,7 +51,7 @@ protected:
     }
 };
 
-TEST_F(Models, PredictOfAListing) {
+TEST_F(Models, PredictsAListing) {
     const auto file = source("tests/data/sass/vector_add_sm_30.sass");
     const auto ran = run({"predict", file, "--kernel", "add", "--machine", "sim:gtx680", "--json"});
     ASSERT_EQ(ran.code, 0) << ran.err;
@@ -76,7 +76,7 @@ TEST_F(Models, PredictOfPtxAsksForTripCounts) {
         0);
 }
 
-TEST_F(Models, PredictRefusesWhatIsWrong) {
+TEST_F(Models, PredictNamesFaultyOptionsAndFiles) {
     const auto file = source("tests/data/ptx/vector_add.ptx");
     const auto error = [&](std::vector<std::string> more) {
         std::vector<std::string> arguments{"predict", file, "--kernel", "vector_add", "--machine", "sim:gtx980"};
@@ -96,7 +96,7 @@ TEST_F(Models, PredictRefusesWhatIsWrong) {
     EXPECT_THAT(run({"predict", "bad.sass", "--kernel", "k", "--machine", "sim:gtx980"}).err, HasSubstr("bad.sass:2:"));
 }
 
-TEST_F(Models, EvaluateOfOneMix) {
+TEST_F(Models, EvaluatesOneMixOnASimulatedGpu) {
     const auto ran = run(
         {"evaluate", "--device", "sim:gtx680", "--machine", "sim:gtx680", "--access", "sfu", "--alpha", "4", "--json"});
     ASSERT_EQ(ran.code, 0) << ran.err;
@@ -110,7 +110,7 @@ TEST_F(Models, EvaluateOfOneMix) {
                 HasSubstr("expected one of global, shared, sfu, l2, l1, tensor"));
 }
 
-TEST_F(Models, WarpsThatShareTurnsExplainAnH200sStreams) {
+TEST_F(Models, ReplayModelFitsStreamsOfAnH200Within7Percent) {
     const auto evaluation = evaluation_of("global");
     const auto own = errors_of(evaluation);
     EXPECT_GT(own.smallest, 1 / 1.07);
@@ -119,8 +119,8 @@ TEST_F(Models, WarpsThatShareTurnsExplainAnH200sStreams) {
     EXPECT_GT(errors_of(evaluation, "volkov-basic").mean, own.mean);
 }
 
-TEST_F(Models, EvaluateSaysWhereTheCuspIs) {  // beyond the warps that fit an H200, and beyond the 16 that were tried on
-                                              // an 8800 GTX
+/// The cusp lies beyond the warps that fit an H200's SM, and beyond the 16 that were measured on an 8800 GTX.
+TEST_F(Models, EvaluateReportsTheCusp) {
     const auto ran = run({"evaluate", "--surface", source("recordings/h200-surface-global.json.gz"), "--machine",
                           source("machines/h200.json"), "--alpha", "11,23,64,512", "--json"});
     ASSERT_EQ(ran.code, 0) << ran.err;
@@ -142,7 +142,7 @@ TEST_F(Models, EvaluateSaysWhereTheCuspIs) {  // beyond the warps that fit an H2
                             HasSubstr("no tried number of warps is enough, alpha 8: ")));
 }
 
-TEST_F(Models, IssueSlotsAndForwardLatenciesExplainItsOtherMixes) {
+TEST_F(Models, ReplayModelFitsOtherMixesOfAnH200Within15Percent) {
     for (const std::string access : {"shared", "l2", "sfu", "l1"}) {
         const auto own = errors_of(evaluation_of(access));
         EXPECT_LT(own.largest, 1.15) << access;
@@ -151,14 +151,14 @@ TEST_F(Models, IssueSlotsAndForwardLatenciesExplainItsOtherMixes) {
     }
 }
 
-TEST_F(Models, ProductsOfMatricesKeepASchedulerFromAdds) {
+TEST_F(Models, MatrixMultiplyAccumulatesBlockASchedulersAdds) {
     const auto evaluation = evaluation_of("tensor");
     EXPECT_GT(errors_of(evaluation, "volkov-basic").largest, 1.8) << "which knows of no slots";
     EXPECT_LT(errors_of(evaluation, "zhang-owens-add").mean, 1.1) << "which has one after the other";
     EXPECT_LT(errors_of(evaluation).mean, errors_of(evaluation, "volkov-basic").mean);
 }
 
-TEST_F(Models, WarpsThatShareTurnsExplainSimulatedGpus) {  // tests/data/surfaces/README.md
+TEST_F(Models, ReplayModelFitsStreamsOfSimulatedGpusWithin9Percent) {  // tests/data/surfaces/README.md
     for (const std::string gpu : {"8800gtx", "gtx280"}) {
         const auto own =
             errors_of(evaluation_of("tests/data/surfaces/" + gpu + ".json.gz", "machines/" + gpu + ".json", "global"));

@@ -25,7 +25,7 @@ std::string content(const fs::path& file) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// In the child: from fork to exec only calls that are safe there.
+/// Runs in the child process. Between fork and exec it makes only calls that are async-signal-safe.
 [[noreturn]] void become_program(std::vector<char*>& argv, const char* folder, const char* out, const char* err) {
     const int out_file = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     const int err_file = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);

@@ -20,16 +20,16 @@ struct Ran {
     std::string err;
 };
 
-/// A folder of the test's own, in which the program runs.
+/// A test with a folder of its own, in which the program runs.
 class ProgramTest : public ::testing::Test {
 protected:
     void SetUp() override;
     void TearDown() override;
 
-    /// Waits for its end.
+    /// Runs the program and waits for its end.
     [[nodiscard]] Ran run(std::vector<std::string> arguments, const How& how = {}) const;
 
-    /// Where tests/data and machines are.
+    /// The absolute path of a file of the source tree.
     [[nodiscard]] static std::string source(const std::string& path) {
         return std::string(GPUTOMO_SOURCE_DIR) + "/" + path;
     }

@@ -1,4 +1,4 @@
-// `gputomo report`: reports of files, and what a scan passes to its report.
+// Tests of `gputomo report`, and of what a scan passes to its report.
 #include "cli/report_page.hpp"
 #include "experiments/experiment.hpp"
 #include "program.hpp"
@@ -36,7 +36,7 @@ TEST_F(Report, APageHasMethodsFindingsAndChecksOfAScan) {
     EXPECT_THAT(page.warnings, ::testing::ElementsAre("tlb skipped: needs caches"));
 }
 
-TEST_F(Report, OfAMachineDescriptionAlone) {
+TEST_F(Report, ADescriptionWithoutAScanHasNoEvidence) {
     write("m.json",
           R"({"schema":"gputomo-machine-1","shared":{"latency":{"value":31,"unit":"cycles","source":"made up"}}})");
     const auto result = run({"report", path("m.json"), "--out", path("r.html")});
@@ -44,7 +44,7 @@ TEST_F(Report, OfAMachineDescriptionAlone) {
     EXPECT_THAT(read("r.html"), AllOf(HasSubstr("<svg class=gpu"), HasSubstr("31 cycles"), Not(HasSubstr("<script"))));
 }
 
-TEST_F(Report, OfSeveralIsAComparison) {
+TEST_F(Report, SeveralMachinesMakeAComparison) {
     write("m.json",
           R"({"schema":"gputomo-machine-1","shared":{"latency":{"value":31,"unit":"cycles","source":"made up"}}})");
     const auto result =
@@ -59,7 +59,7 @@ TEST_F(Report, OfSeveralIsAComparison) {
     EXPECT_EQ(run(arguments).code, 2) << "ten at most";
 }
 
-TEST_F(Report, OfARecordedScanWithModelsOverASurface) {
+TEST_F(Report, ASurfaceIsDrawnWithModelsOverIt) {
     const auto result = run({"report", source("recordings/h200-scan-3.json.gz"), "--surface",
                              source("recordings/h200-surface-sfu.json.gz") + "," +
                                  source("recordings/h200-surface-shared_conflict.json.gz"),
@@ -72,7 +72,7 @@ TEST_F(Report, OfARecordedScanWithModelsOverASurface) {
     EXPECT_THAT(page, Not(HasSubstr("models/shared_conflict"))) << "that surface has no mixes";
 }
 
-TEST_F(Report, ASurfaceBelongsToTheGpu) {
+TEST_F(Report, ASurfaceOfAnotherGpuIsRefused) {
     const auto surface = source("recordings/h200-surface-sfu.json.gz");
     EXPECT_THAT(run({"report", "sim:gtx980", "--surface", surface, "--out", path("r.html")}).err,
                 HasSubstr("of NVIDIA H200; expected a surface of GeForce GTX 980"));

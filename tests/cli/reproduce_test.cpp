@@ -1,4 +1,4 @@
-// gputomo reproduce and list papers as a user meets them.
+// Runs `gputomo reproduce` and `gputomo list papers` as a user does.
 #include "program.hpp"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ TEST_F(Reproduce, PutsPublishedBesideReproduced) {
     EXPECT_THAT(ran.err, HasSubstr("gtx280, "));
 }
 
-TEST_F(Reproduce, EndsWithOneWhereAValueWasNotMeasured) {
+TEST_F(Reproduce, ExitsWithOneWhereAValueWasNotMeasured) {
     const auto ran = run({"reproduce", "volkov2016", "--only", "volkov2016.sec3_10.vabs.maxwell.positive", "--quiet"});
     EXPECT_EQ(ran.code, 1);
     EXPECT_THAT(ran.out, AllOf(HasSubstr("missing volkov2016.sec3_10.vabs.maxwell.positive"),
@@ -79,7 +79,7 @@ TEST_F(Reproduce, TheIndexHasEachPaperOfTheFolderAndWhatDiffers) {
                              HasSubstr("gputomo reproduce mei2014 --out .")));
 }
 
-TEST_F(Reproduce, RefusesWhatThereIsNot) {
+TEST_F(Reproduce, RefusesUnknownPapersAndIds) {
     const auto paper = run({"reproduce", "nobody1999"});
     EXPECT_EQ(paper.code, 2);
     EXPECT_THAT(paper.err, AllOf(HasSubstr("no paper 'nobody1999'; expected one of"), HasSubstr("wong2010")));

@@ -1,4 +1,4 @@
-// What is exported is read back and compared with the description it came from.
+// Reads exports back and compares them with the description that they come from.
 #include "exports/exports.hpp"
 
 #include "machine/json.hpp"
@@ -22,7 +22,7 @@ using testing::Not;
 
 machine::Machine gtx280() { return machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json"); }
 
-/// A made-up sectored two-level hierarchy whose numbers are all different.
+/// An invented sectored two-level hierarchy whose numbers are all different.
 machine::Machine made_up() {
     machine::Machine m;
     m.identity.name.set("Made Up");
@@ -44,7 +44,7 @@ machine::Machine made_up() {
     return m;
 }
 
-/// Option -> value, as the simulator reads the file: comments and the device's name apart.
+/// The options and their values as the simulator reads the file, without comments and the device's name.
 std::map<std::string, std::string> options(const std::string& text) {
     std::map<std::string, std::string> found;
     std::istringstream in(text);
@@ -65,21 +65,21 @@ TEST(AccelSim, LatenciesAreDifferencesBetweenLevels) {
     EXPECT_EQ(found.at("-dram_latency"), "366");
 }
 
-TEST(AccelSim, CachesInTheSimulatorsForm) {
+TEST(AccelSim, WritesCachesInTheSimulatorsFormat) {
     const auto found = options(accel_sim(made_up()));
     EXPECT_EQ(found.at("-gpgpu_cache:dl1"), "S:8:128:12,F:T:m:L:X,A:77:5,16:0,32");
     EXPECT_EQ(found.at("-gpgpu_cache:dl2"), "N:256:64:10,L:B:m:L:L,A:90:3,16:0,32");
 }
 
-TEST(AccelSim, AnUnknownPolicyIsSaid) {
+TEST(AccelSim, AnUnsupportedPolicyHasAComment) {
     EXPECT_THAT(accel_sim(made_up()), HasSubstr("# the simulator has no policy 'tree-plru'; LRU stands in its place"));
 }
 
-TEST(AccelSim, InitiationIsAWarpOverASchedulersLanes) {
+TEST(AccelSim, InitiationIntervalIsWarpSizeOverLanesOfAScheduler) {
     EXPECT_EQ(options(accel_sim(made_up())).at("-ptx_opcode_initiation_sfu"), "8");
 }
 
-TEST(AccelSim, AnOptionWithAMissingLeafIsLeftOutAndSaysWhich) {
+TEST(AccelSim, AnOptionWithAMissingLeafIsLeftOutWithAComment) {
     auto machine = made_up();
     machine.caches["near"].outstanding_merge = {};
     const auto text = accel_sim(machine);
@@ -104,7 +104,7 @@ TEST(AccelSim, TheGtx280ComesWithItsSources) {
                   "2.6\n-trace_opcode_latency_initiation_sfu 28,16\n"));
 }
 
-TEST(Flat, EveryLeafComesBack) {
+TEST(Flat, HasEveryLeafOfTheDescription) {
     const auto machine = gtx280();
     const auto flat = json::parse(flat_json(machine));
     EXPECT_EQ(flat.at("schema"), "gputomo-flat-1");
@@ -127,7 +127,7 @@ TEST(Flat, EveryLeafComesBack) {
     }
 }
 
-TEST(Flat, WhatIsAbsentOrUndecidedHasNoValue) {
+TEST(Flat, AbsentAndUndecidedLeavesHaveNoValue) {
     machine::Machine machine;
     machine.shared.banks.knowledge = machine::Knowledge::absent;
     machine.shared.latency.knowledge = machine::Knowledge::undecided;
@@ -138,7 +138,7 @@ TEST(Flat, WhatIsAbsentOrUndecidedHasNoValue) {
               json({{"knowledge", "undecided"}, {"candidates", {22, 23}}, {"unit", "cycles"}}));
 }
 
-TEST(Csv, HasOneRowALeafAndQuotesWhatNeedsIt) {
+TEST(Csv, HasOneRowPerLeafAndQuotesWhereNeeded) {
     machine::Machine machine;
     machine.shared.latency.set(38, {.source = "Wong 2010, \"IV-F\""});
     machine.paths["global"].caches.set({"l1", "l2"}, {.method = "chase", .confidence = 0.5});
@@ -150,7 +150,7 @@ TEST(Csv, HasOneRowALeafAndQuotesWhatNeedsIt) {
               "paths.global.caches,known,\"[\"\"l1\"\",\"\"l2\"\"]\",,,,0.5,chase\n");
 }
 
-TEST(Exports, EveryFormatHasItsOwnName) {
+TEST(Exports, FormatNamesAreUnique) {
     std::set<std::string_view> names;
     for (const auto& format : catalogue()) {
         EXPECT_TRUE(names.insert(format.name).second);

@@ -1,4 +1,5 @@
-// Any bytes given as a cubin are decoded or end in an InputError; what is decoded stays within the kernel.
+// Fuzzes the decoder of cubins. Any bytes must decode or give an InputError, and what is decoded must lie within the
+// kernel.
 #include "device/machine_code.hpp"
 #include "units/error.hpp"
 

@@ -1,5 +1,5 @@
-// Any bytes given to the parser of listings end in functions or an InputError, and so does what prediction makes of
-// each function.
+// Fuzzes the parser of listings and the prediction of each function in them. Any bytes must give a result or an
+// InputError.
 #include "predict/listing.hpp"
 #include "predict/path.hpp"
 #include "predict/sass_code.hpp"

@@ -1,5 +1,5 @@
-// Any bytes given as a machine description end in a Machine or an InputError; what is read is written and read again
-// alike.
+// Fuzzes the reader of machine descriptions. Any bytes must give a Machine or an InputError. What is read must be equal
+// after it is written and read again.
 #include "machine/json.hpp"
 
 #include "machine/diff.hpp"

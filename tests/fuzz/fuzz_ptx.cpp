@@ -1,4 +1,5 @@
-// Any bytes given to the PTX parser end in a module or an InputError; what parses prints as text that means the same.
+// Fuzzes the PTX parser. Any bytes must give a module or an InputError. What parses must print as text with the same
+// meaning.
 #include "ptx/parser.hpp"
 #include "ptx/printer.hpp"
 #include "units/error.hpp"

@@ -1,5 +1,5 @@
-// Any bytes given as a recorded scan, surface or timing of kernels, compressed or not, end in one of them or an
-// InputError; what is read is written and read again alike.
+// Fuzzes the readers of recorded scans, surfaces and kernel timings, compressed or not. Any bytes must give one of
+// these or an InputError. What is read must be equal after it is written and read again.
 #include "scan/files.hpp"
 #include "scan/gzip.hpp"
 #include "scan/kernels_file.hpp"

@@ -26,7 +26,7 @@ protected:
     const fs::path file_ = fs::path(testing::TempDir()) / ("history" + std::to_string(getpid()) + ".sqlite");
 };
 
-/// A description with one latency and its interval of half a cycle each way.
+/// A description with one latency, whose interval is half a cycle to each side.
 machine::Machine gpu(std::int64_t latency, const std::string& policy = "lru") {
     machine::Machine m;
     m.identity.name.set("Some GPU", {.source = "made up"});
@@ -51,7 +51,7 @@ TEST_F(HistoryFile, KeepsScansInTheOrderOfTheirTimes) {
     EXPECT_EQ(again.machine(entries[0].id).shared.latency.provenance.interval->at(1), 22.5);
 }
 
-TEST_F(HistoryFile, ALeafOverTime) {
+TEST_F(HistoryFile, SeriesHasALeafOverTime) {
     History history(file_);
     history.add(gpu(23), {"b", "2026-02-01T00:00:00Z"});
     history.add(gpu(25), {"a", "2026-03-01T00:00:00Z"});
@@ -76,7 +76,7 @@ TEST_F(HistoryFile, ChangesAreBetweenTheLastTwoScansOfOneSpecimen) {
     EXPECT_EQ(changes[0].diff.differing[0].path, "caches.l1.policy");
 }
 
-TEST_F(HistoryFile, OutliersAreNamedOnceWithWhatTheFleetHas) {
+TEST_F(HistoryFile, EachOutlierIsReportedOnceWithTheFleetsValue) {
     History history(file_);
     for (const char* specimen : {"a", "b", "c", "d"}) history.add(gpu(23), {specimen, "2026-01-01T00:00:00Z"});
     history.add(gpu(31, "random"), {"sick", "2026-01-01T00:00:00Z"});
@@ -96,7 +96,7 @@ TEST_F(HistoryFile, OnlyTheLastScanOfASpecimenCounts) {
     EXPECT_THAT(history.outliers(), IsEmpty());
 }
 
-TEST_F(HistoryFile, TwoSpecimensAccuseNobody) {
+TEST_F(HistoryFile, TwoSpecimensHaveNoOutliers) {
     History history(file_);
     history.add(gpu(23), {"a", "2026-01-01T00:00:00Z"});
     history.add(gpu(31), {"b", "2026-01-01T00:00:00Z"});
@@ -110,25 +110,25 @@ machine::Leaf leaf(double value, double half_width) {
             .provenance = {.interval = {{value - half_width, value + half_width}}}};
 }
 
-TEST(Fleet, AFleetThatSpreadsMakesNoOutlierOfItsEdge) {
+TEST(Fleet, TheEdgeOfAWideFleetIsNoOutlier) {
     EXPECT_FALSE(
         unlike_others(leaf(104, 0.1), std::vector{leaf(100, 0.1), leaf(102, 0.1), leaf(98, 0.1), leaf(103, 0.1)}));
     EXPECT_TRUE(
         unlike_others(leaf(104, 0.1), std::vector{leaf(100, 0.1), leaf(100.1, 0.1), leaf(99.9, 0.1), leaf(100, 0.1)}));
 }
 
-TEST(Fleet, AWideIntervalExcuses) {
+TEST(Fleet, AWideIntervalIsNoOutlier) {
     EXPECT_FALSE(unlike_others(leaf(104, 5), std::vector{leaf(100, 0.1), leaf(100, 0.1), leaf(100, 0.1)}));
 }
 
-TEST(Fleet, WhatTheOthersLackIsUnlikeThem) {
+TEST(Fleet, AValueThatTheOthersLackIsAnOutlier) {
     const machine::Leaf absent{.knowledge = machine::Knowledge::absent};
     EXPECT_TRUE(unlike_others(leaf(5, 0), std::vector{absent, absent, absent}));
     EXPECT_TRUE(unlike_others(absent, std::vector{leaf(5, 0), leaf(5, 0), leaf(5, 0)}));
     EXPECT_FALSE(unlike_others(absent, std::vector{absent, absent}));
 }
 
-TEST_F(HistoryFile, RefusesWhatItCannotKeep) {
+TEST_F(HistoryFile, RefusesDuplicatesAndFaultyTimes) {
     History history(file_);
     history.add(gpu(1), {"a", "2026-01-01T00:00:00Z"});
     EXPECT_THAT(

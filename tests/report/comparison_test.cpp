@@ -19,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// A GPU on which Little's law is done in the head: 400 cycles x 64 bytes a cycle and SM.
+/// A GPU with easy numbers for Little's law: 400 cycles x 64 bytes per cycle and SM.
 machine::Machine round_numbers(std::int64_t capability) {
     machine::Machine m;
     m.identity.compute_capability_major.set(capability);
@@ -45,7 +45,7 @@ TEST(Quantities, FollowLittlesLaw) {
     EXPECT_DOUBLE_EQ(*bytes_per_add(Facts(m)), 2) << "of the pins, as the thesis has it";
 }
 
-TEST(Quantities, PairsDoNotHideLatencyOfAddsThatDependOnEachOther) {
+TEST(Quantities, DualIssueDoesNotHideTheLatencyOfDependentAdds) {
     auto m = round_numbers(3);
     m.operations["add.f32"].throughput.set(192);
     m.issue.schedulers_per_sm.set(4);
@@ -55,7 +55,7 @@ TEST(Quantities, PairsDoNotHideLatencyOfAddsThatDependOnEachOther) {
         << "four instructions a cycle, though the units could take six";
 }
 
-TEST(Quantities, WhatIsNotKnownFollowsFromNothing) {
+TEST(Quantities, AreMissingWhereALeafIsUnknown) {
     for (const char* without : {"paths.global.memory_latency", "memory.read_bandwidth", "clock.sm_mhz", "topology.sms",
                                 "topology.warp_size"}) {
         auto m = round_numbers(1);
@@ -84,7 +84,7 @@ TEST(SideBySide, KeepsTheOrderOfTheDescriptionAndMarksWhatDiffers) {
     EXPECT_EQ(rows[3].leaves[0], nullptr);
 }
 
-TEST(SideBySide, AbsentDiffersFromThereAndOpenFromWhatItExcludes) {
+TEST(SideBySide, AbsentDiffersFromPresentAndUndecidedFromExcludedValues) {
     machine::Machine a, b;
     a.caches["l1"].capacity.knowledge = machine::Knowledge::absent;
     b.caches["l1"].capacity.set(16384);
@@ -97,7 +97,7 @@ TEST(SideBySide, AbsentDiffersFromThereAndOpenFromWhatItExcludes) {
     EXPECT_FALSE(rows[1].differs) << "both may have 4";
 }
 
-TEST(Trends, AreInTheOrderOfGenerations) {
+TEST(Trends, AreInTheOrderOfComputeCapability) {
     const std::vector<Described> columns{{"new one", Facts(round_numbers(7))}, {"old one", Facts(round_numbers(2))}};
     const auto text = trends(columns);
     EXPECT_LT(text.find("old one"), text.find("new one"));
@@ -113,7 +113,7 @@ TEST(Comparison, IsOnePageWithAColumnForEachGpu) {
     for (const char* outside : {"http:", "https:", "src=", "<link"}) EXPECT_THAT(text, Not(HasSubstr(outside)));
 }
 
-TEST(Html, SaysWhatChangedSinceTheGenerationBefore) {
+TEST(Html, ListsDifferencesFromTheGenerationBefore) {
     auto now = round_numbers(5);
     now.operations["add.f32"].latency.set(4);
     Page page{.device = "new"};

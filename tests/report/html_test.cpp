@@ -45,13 +45,13 @@ Page page() {
     return page;
 }
 
-/// Elements that HTML lets one leave open.
+/// Elements whose closing tag HTML lets one omit.
 bool may_stay_open(const std::string& name) {
     static const std::set<std::string> kOpen{"meta", "th", "tr", "td"};
     return kOpen.contains(name);
 }
 
-/// What stands between each `start` and the first of `ends` behind it.
+/// The texts between each `start` and the first of `ends` behind it.
 std::vector<std::string> all_after(const std::string& text, const std::string& start, const char* ends) {
     std::vector<std::string> all;
     for (auto at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {
@@ -61,14 +61,14 @@ std::vector<std::string> all_after(const std::string& text, const std::string& s
     return all;
 }
 
-/// The page without what stands in its scripts.
+/// The page without its scripts.
 std::string without_scripts(std::string page) {
     for (auto at = page.find("<script"); at != std::string::npos; at = page.find("<script", at))
         page.erase(at, page.find("</script>", at) + 9 - at);
     return page;
 }
 
-/// Every other element that opens must close, in order.
+/// Checks that every other element is closed, in the right order.
 void expect_balanced(const std::string& page) {
     std::vector<std::string> open;
     for (const auto& whole : all_after(without_scripts(page), "<", ">")) {
@@ -85,7 +85,7 @@ void expect_balanced(const std::string& page) {
     EXPECT_TRUE(open.empty()) << "<" << open.back() << "> stays open";
 }
 
-TEST(Html, IsOneWholePageThatNeedsNoOtherFile) {
+TEST(Html, IsOneSelfContainedPage) {
     const auto text = html(testing::described(), page());
     EXPECT_THAT(text, AllOf(StartsWith("<!doctype html>"), EndsWith("</html>\n")));
     expect_balanced(text);
@@ -94,7 +94,7 @@ TEST(Html, IsOneWholePageThatNeedsNoOtherFile) {
     EXPECT_THAT(text, Not(HasSubstr("<script src")));
 }
 
-TEST(Html, EveryLinkLeadsToOneElement) {
+TEST(Html, EveryLinkHasExactlyOneTarget) {
     const auto text = without_scripts(html(testing::described(), page()));
     std::multiset<std::string> ids;
     for (const char* start : {" id='", " id="})
@@ -167,7 +167,7 @@ TEST(Html, DrawsTheTracesThatHaveSomethingToDrawAndListsTheOthers) {
     EXPECT_THAT(text, AllOf(Not(HasSubstr("Nothing to see")), HasSubstr("a/raw&lt;1&gt;: 1 rows of size</li>")));
 }
 
-TEST(Html, ThingsOfWhichThereAreManyAreATableOfTheirOwn) {
+TEST(Html, ManyThingsOfAKindHaveATableWithOneRowEach) {
     machine::Machine m;
     for (int i = 0; i < 20; ++i) m.operations["op." + std::to_string(i)].latency.set(100 + i, {.method = "chain"});
     const auto text = html(m, {});
@@ -187,13 +187,13 @@ TEST(Html, PlotsZoomWhereTheBuildHasTheScripts) {
     EXPECT_THAT(html(testing::described(), {}), Not(HasSubstr("<script"))) << "nothing to draw";
 }
 
-TEST(Html, OfNothingIsAPageStill) {
+TEST(Html, AnEmptyDescriptionStillMakesAPage) {
     const auto text = html({}, {});
     expect_balanced(text);
     EXPECT_THAT(text, EndsWith("</html>\n"));
 }
 
-TEST(Html, EscapesWhatMeansSomethingInHtml) {
+TEST(Html, EscapesTheSpecialCharactersOfHtml) {
     EXPECT_EQ(escaped("a<b>&\"c\"'d' \xc3\xa9"), "a&lt;b&gt;&amp;&quot;c&quot;&#39;d&#39; \xc3\xa9");
 }
 

@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Two models, of which the second is the better one; loads with a model, something without.
+/// Two models, of which the second is better, and two accesses, of which one has no models.
 Modelled modelled() {
     Modelled m;
     m.models = {{"roof", "a roof <high>", "Doe 2009", false}, {"best", "just right", "Roe 2010", true}};
@@ -46,7 +46,7 @@ TEST(Modelled, EachAccessHasThePlotOfNeededWarpsAndItsMixes) {
     EXPECT_THAT(text, Not(HasSubstr("models/l1_needed"))) << "no peak is known of it";
 }
 
-TEST(Modelled, OnlyWhatIsShownAtFirstIsInTheStaticPicture) {
+TEST(Modelled, TheStaticPictureHasOnlyTheModelsThatAreShownAtFirst) {
     const auto text = modelled_section(modelled());
     EXPECT_THAT(text, AllOf(HasSubstr(">best</text>"), HasSubstr("<polyline"), Not(HasSubstr(">roof</text>"))));
     if (vega_scripts().empty()) GTEST_SKIP() << "nothing is chosen without scripts";
@@ -62,7 +62,7 @@ TEST(Modelled, WithoutMeasurementsThereIsNoSection) {
     EXPECT_THAT(html({}, page), AllOf(HasSubstr("<a href='#models'>"), HasSubstr("<h2 id=models>")));
 }
 
-TEST(Modelled, ManyMixesAreThinnedFromFirstToLast) {
+TEST(Modelled, OfManyMixesAFewFromFirstToLastAreDrawn) {
     Modelled m;
     m.accesses.push_back({"l1", "hits", "", {}, {}});
     for (int alpha = 0; alpha < 20; ++alpha)

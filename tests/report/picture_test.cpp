@@ -19,8 +19,7 @@ std::string drawn(const machine::Machine& machine, double width = 800) {
     return picture(machine, Facts(machine), width);
 }
 
-/// A GPU that nobody built: a cache of each place, one undecided, one absent, and one that nobody looked for the place
-/// of.
+/// An invented GPU: it has a cache in each place, an undecided one, an absent one, and one whose sharers are unknown.
 machine::Machine odd() {
     machine::Machine m;
     m.topology.sms.set(7);
@@ -56,7 +55,7 @@ TEST(Picture, HasWhatTheDescriptionKnowsWithSizesAndLatencies) {
     EXPECT_THAT(text, Not(HasSubstr("Scheduler 4")));
 }
 
-TEST(Picture, UndecidedIsDashedWithItsIntervalAndAbsentIsLeftOut) {
+TEST(Picture, UndecidedThingsAreDashedAndAbsentOnesLeftOut) {
     const auto text = drawn(odd());
     const auto box = text.substr(text.find("class='box cache undecided'"));
     EXPECT_THAT(box.substr(0, box.find("</g>")),
@@ -66,7 +65,7 @@ TEST(Picture, UndecidedIsDashedWithItsIntervalAndAbsentIsLeftOut) {
     EXPECT_THAT(text, Not(HasSubstr(">None<")));
 }
 
-TEST(Picture, EverythingIsInsideWhateverTheWidth) {
+TEST(Picture, EverythingStaysInsideThePictureAtAnyWidth) {
     for (const double width : {340.0, 800.0, 1600.0}) {
         const auto text = drawn(odd(), width);
         for (auto at = text.find("<rect "); at != std::string::npos; at = text.find("<rect ", at + 1)) {
@@ -81,9 +80,9 @@ TEST(Picture, EverythingIsInsideWhateverTheWidth) {
     }
 }
 
-TEST(Picture, OfNothingIsEmpty) { EXPECT_EQ(drawn({}), ""); }
+TEST(Picture, IsEmptyForAnEmptyDescription) { EXPECT_EQ(drawn({}), ""); }
 
-TEST(Text, NumbersAsPeopleReadThem) {
+TEST(Text, NumbersHaveReadableUnits) {
     using machine::Unit;
     EXPECT_EQ(number_text(16384, Unit::bytes), "16 KiB");
     EXPECT_EQ(number_text(5000, Unit::bytes), "4.883 KiB");
@@ -93,7 +92,7 @@ TEST(Text, NumbersAsPeopleReadThem) {
     EXPECT_EQ(number_text(65536, Unit::count), "65536");
 }
 
-TEST(Text, WhatIsLeftOfAnUndecidedLeaf) {
+TEST(Text, AnUndecidedLeafShowsCandidatesOrInterval) {
     machine::Machine m;
     const auto of = [&](std::vector<std::int64_t> candidates) {
         m.shared.banks.knowledge = machine::Knowledge::undecided;

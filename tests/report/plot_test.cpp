@@ -53,7 +53,7 @@ void expect_inside_the_frame(const std::string& picture) {
         for (const double y : numbers(picture, attribute)) EXPECT_TRUE(y >= 0 && y <= 300) << attribute << " " << y;
 }
 
-TEST(Plot, AxesPointsAndLegend) {
+TEST(Plot, HasAxesPointsAndALegend) {
     const auto picture = svg(trace({0, 5, 10}, {20, 40, 60}));
     EXPECT_THAT(picture, AllOf(StartsWith("<svg "), EndsWith("</svg>"), HasSubstr(">size, bytes<"),
                                HasSubstr(">latency, cycles<"), HasSubstr("<title>5, 40</title>")));
@@ -62,7 +62,7 @@ TEST(Plot, AxesPointsAndLegend) {
     expect_inside_the_frame(picture);
 }
 
-TEST(Plot, NothingToDrawIsAnEmptyPicture) {
+TEST(Plot, IsEmptyWithoutPoints) {
     EXPECT_EQ(svg({}), "");
     EXPECT_EQ(svg(trace({}, {})), "");
     EXPECT_EQ(svg(trace({1, 2}, {kNan, kInfinity})), "");
@@ -80,13 +80,13 @@ TEST(Plot, NothingToDrawIsAnEmptyPicture) {
     EXPECT_EQ(svg(no_such_y), "");
 }
 
-TEST(Plot, WhatCannotBePlacedIsLeftOut) {
+TEST(Plot, LeavesOutPointsThatAreNotFiniteOrNotPositiveOnALogAxis) {
     const auto picture = svg(trace({1, 2, kNan, 4, 0}, {1, kInfinity, 3, 4, 5}, true));
     EXPECT_EQ(count(picture, "<circle"), 2U);
     EXPECT_THAT(picture, AllOf(Not(HasSubstr("nan")), Not(HasSubstr("inf"))));
 }
 
-/// Ranges of no width, of a width below the precision of their values, and within one power of two.
+/// Tests ranges without width, with a width below the precision of their values, and within one power of two.
 TEST(Plot, EveryRangeHasAFrameAndTicks) {
     const double far = 1.7e18;  // a timer in nanoseconds since 1970
     const std::vector<std::vector<double>> ranges{
@@ -111,7 +111,7 @@ TEST(Plot, SizesHaveBinaryTicks) {
     EXPECT_THAT(picture, AllOf(HasSubstr(">1Ki<"), HasSubstr(">256Ki<")));
 }
 
-TEST(Plot, ATickAtNoughtIsNought) {
+TEST(Plot, ATickAtZeroIsExactlyZero) {
     for (const double low : {-0.3, -0.7, -1.1}) {
         const auto picture = svg(trace({low, 0.3}, {1, 2}));
         EXPECT_THAT(picture, AllOf(HasSubstr(">0<"), Not(HasSubstr("e-")))) << low;
@@ -138,7 +138,7 @@ TEST(Plot, ALongTraceIsThinnedToItsExtremes) {
     EXPECT_EQ(count(svg(long_one), "<circle"), series[0].points.size());
 }
 
-TEST(Plot, AShortTraceIsWhole) {
+TEST(Plot, AShortTraceKeepsAllPoints) {
     std::vector<double> x(4000, 5);  // all at one place
     EXPECT_EQ(count(svg(trace(x, x)), "<circle"), 4000U);
 }
@@ -156,7 +156,7 @@ TEST(Plot, NamesAreEscaped) {
                 AllOf(Not(HasSubstr("<x>")), Not(HasSubstr("<y>")), Not(HasSubstr("<u>")), Not(HasSubstr("<b>"))));
 }
 
-/// Rows of (x, y, extra).
+/// A trace with rows of (x, y, extra).
 results::Trace formed(const std::vector<std::array<double, 3>>& rows) {
     results::Trace t{
         "a/t", "a", {{"sm", "", {}}, {"row", "", {}}, {"extra", "cycles", {}}}, {"Title", "sm", {"row"}, false, false}};
@@ -195,12 +195,12 @@ TEST(Plot, AFullMapHasNoGapsAndStaysInItsFrame) {
     auto t = formed(rows);
     t.plot.shade = "extra";
     const auto text = svg(t);
-    // 560 / 56 and 240 / 25 pixels; the cell in the middle is whole, that of the corner is cut off by the frame.
+    // Cells are 560 / 56 by 240 / 25 pixels. The one in the middle is whole; the frame cuts the one in the corner.
     EXPECT_THAT(text, AllOf(HasSubstr("M339.0 136.0h10.0v9.6h-10.0z"), HasSubstr("M64.0 251.2h5.0v4.8h-5.0z")));
     EXPECT_FALSE(series_of(t)[0].thinned);
 }
 
-TEST(Plot, ATimelineHasABarFromBeginToEnd) {
+TEST(Plot, ATimelineHasABarFromStartToEnd) {
     auto t = formed({{0, 1, 50}, {50, 2, 100}});
     t.plot.until = "extra";
     const auto text = svg(t);
@@ -211,7 +211,7 @@ TEST(Plot, ATimelineHasABarFromBeginToEnd) {
     EXPECT_NEAR(widths[1], 280, 0.2);
 }
 
-TEST(Plot, AMapOfVeryManyKeepsTheStrongestOfEachPlace) {
+TEST(Plot, ALargeMapKeepsTheLargestShadeOfEachPlace) {
     std::vector<std::array<double, 3>> rows;
     for (int i = 0; i < 1000; ++i)
         for (int j = 0; j < 1000; ++j)

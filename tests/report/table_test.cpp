@@ -27,7 +27,7 @@ paths
 )");
 }
 
-TEST(Table, OfNothingIsEmpty) { EXPECT_EQ(table({}), ""); }
+TEST(Table, IsEmptyForAnEmptyDescription) { EXPECT_EQ(table({}), ""); }
 
 TEST(Table, OneLongValueDoesNotWidenTheOthers) {
     auto machine = testing::described();

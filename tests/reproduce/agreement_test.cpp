@@ -1,4 +1,4 @@
-// When a reproduced value says what was printed.
+// Tests of when a reproduced value agrees with the printed one.
 #include "reproduce/papers/agreement.hpp"
 #include "fakes.hpp"
 
@@ -16,7 +16,7 @@ bool agree(const std::string& published, const Value& reproduced, const std::str
     return agrees(paper.entries.front(), reproduced);
 }
 
-TEST(Agreement, OfNumbersIsRoundingToThePrintedDigits) {
+TEST(Agreement, NumbersAgreeIfTheyRoundToThePrintedDigits) {
     EXPECT_TRUE(agree("24", 24.4));
     EXPECT_FALSE(agree("24", 24.6));
     EXPECT_TRUE(agree("7.9", 7.94));
@@ -29,13 +29,13 @@ TEST(Agreement, OfNumbersIsRoundingToThePrintedDigits) {
     EXPECT_FALSE(agree("8", true));
 }
 
-TEST(Agreement, IsWiderOnlyWithATolerance) {
+TEST(Agreement, AToleranceWidensIt) {
     EXPECT_FALSE(agree("440", 443.0));
     EXPECT_TRUE(agree("440", 443.0, R"(,"tolerance":0.01,"remark":"about")"));
     EXPECT_FALSE(agree("440", 445.0, R"(,"tolerance":0.01,"remark":"about")"));
 }
 
-TEST(Agreement, OfARangeIsLyingInItOrBeingTheSame) {
+TEST(Agreement, ANumberAgreesWithARangeThatHoldsIt) {
     EXPECT_TRUE(agree("[400, 600]", 440.0));
     EXPECT_FALSE(agree("[400, 600]", 601.0));
     EXPECT_TRUE(agree("[436, 443]", Numbers{436, 443.2}));
@@ -43,13 +43,13 @@ TEST(Agreement, OfARangeIsLyingInItOrBeingTheSame) {
     EXPECT_FALSE(agree("[1, 2, 3]", 2.0));
 }
 
-TEST(Agreement, OfSeveralWithOneNumberIsOfEach) {
+TEST(Agreement, EveryElementOfAListMustAgreeWithOnePrintedNumber) {
     EXPECT_TRUE(agree("24", Numbers{24, 24.1, 23.9}));
     EXPECT_FALSE(agree("24", Numbers{24, 25}));
     EXPECT_FALSE(agree("24", Numbers{}));
 }
 
-TEST(Agreement, OfWordsIsEqualityInTheTermsExpected) {
+TEST(Agreement, WordsAgreeIfTheyEqualTheExpectedValue) {
     EXPECT_TRUE(agree("\"per-TPC\"", std::string("tpc"), R"(,"expected":"tpc")"));
     EXPECT_FALSE(agree("\"per-TPC\"", std::string("tpc")));
     EXPECT_FALSE(agree("\"per-TPC\"", std::string("sm"), R"(,"expected":"tpc")"));

@@ -1,4 +1,4 @@
-// What expressions compute, what they refuse, and what they need.
+// Tests of what expressions compute, refuse and read.
 #include "fakes.hpp"
 
 #include <gmock/gmock.h>
@@ -65,7 +65,7 @@ TEST(Expression, ComputesWithThePrecedenceOfArithmetic) {
     EXPECT_EQ(value("operations[add.f32].throughput * 100"), "796");
 }
 
-TEST(Expression, ComparesAndJoins) {
+TEST(Expression, ComparesAndCombinesConditions) {
     EXPECT_EQ(value("shared.latency == 38 and clock.scope == 'tpc'"), "true");
     EXPECT_EQ(value("shared.latency < 38 or not clock.scope != 'sm'"), "false");
     EXPECT_EQ(value("shared.latency <= 38 and shared.latency >= 38 and not (shared.latency > 38)"), "true");
@@ -132,7 +132,7 @@ TEST(Expression, RefusesWhatItCannotReadAndSaysWhere) {
     EXPECT_THAT(refusal("operations[add.f32"), HasSubstr("expected"));
 }
 
-TEST(Expression, KnowsWhatItReads) {
+TEST(Expression, ListsWhatItReads) {
     const Expression expression("shared.latency / item(column('chase', 'chase/curve', 'size'), 0) + shared.latency");
     EXPECT_THAT(expression.reads().at("").leaves, ElementsAre("shared.latency"));
     EXPECT_THAT(expression.reads().at("").experiments, ElementsAre("chase"));

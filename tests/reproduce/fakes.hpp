@@ -1,4 +1,4 @@
-// Scans with findings made by hand, and the shipped papers and machines from their files.
+// Makes scans with findings set by hand, and reads the shipped papers and machines from their files.
 #pragma once
 
 #include "machine/json.hpp"
@@ -43,7 +43,7 @@ inline machine::Machine machine_of(const PaperGpu& gpu) {
     return machine;
 }
 
-/// What a scan that gets everything right would find.
+/// The findings of a scan without errors.
 inline std::vector<results::Estimate> perfect(const machine::Machine& machine) {
     std::vector<results::Estimate> estimates;
     for (const auto& leaf : machine::all_leaves(machine))
@@ -51,9 +51,10 @@ inline std::vector<results::Estimate> perfect(const machine::Machine& machine) {
     return estimates;
 }
 
-/// A paper of one GPU with these members of its one entry, besides id, where, gpu, quantity and kind.
+/// The text of a paper with one GPU and one entry, which has these members besides id, where, gpu, quantity and kind.
 inline std::string paper_text(const std::string& members) {
-    return R"({"schema":"gputomo-paper-1","id":"p","title":"T","authors":["A"],"year":2000,"venue":"V","gpus":{"G":{"machine":"gtx280"}},"results":[
+    return R"({"schema":"gputomo-paper-1","id":"p","title":"T","authors":["A"],"year":2000,"venue":"V",
+        "gpus":{"G":{"machine":"gtx280"}},"results":[
         {"id":"p.x","where":"Table 1","gpu":"G","quantity":"q","kind":"number",)" +
            members + R"(}],"discrepancies":[]})";
 }

@@ -1,5 +1,5 @@
-// Functions of measured mixes: what they read, what they give on curves made by hand and on a small simulated GPU, and
-// what they refuse.
+// Tests of functions of measured mixes: what they read and refuse, and their values on curves made by hand and on a
+// small simulated GPU.
 #include "reproduce/measured/mixes.hpp"
 #include "fakes.hpp"
 #include "measure/mix/mix_sweeps.hpp"
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::Key;
 using ::testing::Not;
 
-/// 400 cycles, a load in 20; 10 cycles, an add in one; two schedulers.
+/// Loads take 400 cycles, one every 20; adds take 10 cycles, one every cycle; an SM has two schedulers.
 scan::Scan small_gpu() {
     return testing::scan_with(
         {decided("topology.sms", std::int64_t{10}), decided("topology.max_threads_per_sm", std::int64_t{2048}),
@@ -45,7 +45,7 @@ void add_curve(scan::Scan& scan, const std::string& experiment, const std::strin
     scan.records.push_back(record);
 }
 
-/// Instructions per cycle of the mix as `share` of what the latencies and limits above allow.
+/// Instructions per cycle of the mix: `share` of what the latencies and limits above allow.
 std::map<double, double> curve(double alpha, const std::function<double(double warps)>& share) {
     std::map<double, double> rates;
     for (const double warps : {2, 4, 8, 16, 24, 32, 48, 64}) {
@@ -59,7 +59,7 @@ scan::Scan measured_gpu() {
     auto scan = small_gpu();
     add_curve(scan, "mixes", "mixes/global/19", curve(19, [](double warps) { return warps == 24 ? 0.8 : 0.95; }));
     add_curve(scan, "mixes", "mixes/global/100", curve(100, [](double) { return 0.95; }));
-    // ops per cycle; 3 and 19 warps are no whole number for each scheduler
+    // rates in operations per cycle; two schedulers cannot share 3 or 19 warps equally
     add_curve(scan, "occupancy", "occupancy/stream", {{2, 0.16}, {3, 32}, {20, 1.6}, {64, 1.6}});
     add_curve(scan, "occupancy", "occupancy/add", {{2, 6.4}, {10, 31.9}, {19, 32}, {64, 32}});
     return scan;
@@ -85,7 +85,7 @@ std::string missing(const std::string& text, const scan::Scan& scan) {
     return "nothing";
 }
 
-TEST(Mixes, ModelsAreDividedByWhatWasMeasuredAtTheSameWarps) {
+TEST(Mixes, EstimatesAreAtTheMeasuredOccupancies) {
     const auto scan = measured_gpu();
     EXPECT_EQ(text_of(value("mix_warps('global', 19)", scan)), "[2, 4, 8, 16, 24, 32, 48, 64]");
     EXPECT_NEAR(
@@ -99,18 +99,18 @@ TEST(Mixes, ModelsAreDividedByWhatWasMeasuredAtTheSameWarps) {
     EXPECT_NEAR(std::get<double>(value("mix_peak('global', 1)", scan)), 0.1, 1e-9);
 }
 
-TEST(Mixes, AccessesAndAddsAloneAreThoseOfWholeWarpsForEachScheduler) {
+TEST(Mixes, InstructionsAloneAreReadAtEqualWarpsPerScheduler) {
     const auto scan = measured_gpu();
     EXPECT_EQ(text_of(value("mix_warps('global', 0)", scan)), "[2, 20, 64]");
     EXPECT_EQ(text_of(value("mix_rate('global', 0)", scan)), "[0.005, 0.05, 0.05]");
     EXPECT_EQ(text_of(value("mix_warps('global', 'adds')", scan)), "[2, 10, 64]");
-    // Zhang and Owens take both as they were measured, between points on a line.
+    // The model of Zhang and Owens interpolates linearly between the measured points of each.
     EXPECT_NEAR(
         std::get<double>(value("at(mix_warps('global', 19), mix_estimate('zhang-owens-add', 'global', 19), 2)", scan)),
         20 / (1 / 0.005 + 19 / 0.2), 1e-9);
 }
 
-TEST(Mixes, NeededWarpsAreThoseOfNineTenthsOfThePeak) {
+TEST(Mixes, NeededWarpsReach90PercentOfThePeak) {
     const auto scan = measured_gpu();
     EXPECT_EQ(text_of(value("mix_needed('volkov-basic', 'global', 19)", scan)), "27");  // 0.9 x 0.05 x 590 = 26.55
     EXPECT_EQ(text_of(value("mix_needed('volkov-basic', 'global', 4 / 2)", scan)), "19");
@@ -118,18 +118,18 @@ TEST(Mixes, NeededWarpsAreThoseOfNineTenthsOfThePeak) {
     EXPECT_THAT(missing("mix_needed('baghsorkhi', 'global', 1 / 4)", scan), HasSubstr("baghsorkhi does not reach 90"));
 }
 
-TEST(Mixes, ACuspNeedsMoreThanEitherEnd) {
+TEST(Mixes, ACuspNeedsMoreWarpsThanEitherEnd) {
     auto scan = measured_gpu();
     EXPECT_EQ(value("mix_cusp('global', list(19, 100))", scan), Value(true));
     EXPECT_EQ(value("mix_cusp('global', list(100))", scan), Value(false));
-    // Loads alone that need all warps leave nothing to stand out from.
+    // If loads alone need all warps, no mix can need more.
     std::erase_if(scan.records,
                   [](const auto& record) { return record.outcome.traces.front().name == "occupancy/stream"; });
     add_curve(scan, "occupancy", "occupancy/stream", {{2, 0.16}, {48, 1.2}, {64, 1.2}});
     EXPECT_EQ(value("mix_cusp('global', list(19, 100))", scan), Value(false));
 }
 
-TEST(Mixes, WhatWasNotMeasuredIsSaid) {
+TEST(Mixes, MissingMeasurementsAreNamed) {
     const auto scan = measured_gpu();
     EXPECT_THAT(missing("mix_rate('global', 20)", scan), HasSubstr("the mix of global with alpha 20"));
     EXPECT_THAT(missing("mix_rate('shared', 19)", scan), HasSubstr("shared.latency"));
@@ -140,7 +140,7 @@ TEST(Mixes, WhatWasNotMeasuredIsSaid) {
     EXPECT_THAT(missing("mix_cusp('global', list(19))", alone), HasSubstr("accesses and adds alone"));
 }
 
-TEST(Mixes, CallsThatCannotBePlannedAreRefused) {
+TEST(Mixes, AlphasThatAreNoLiteralsAreRefused) {
     EXPECT_THAT(refusal("mix_rate('l2', 1)"),
                 HasSubstr("expected 'global', 'shared' or 'sfu' in mix_rate('ACCESS', ALPHA)"));
     EXPECT_THAT(refusal("mix_rate('global')"), HasSubstr("expected mix_rate('ACCESS', ALPHA)"));
@@ -155,7 +155,7 @@ TEST(Mixes, CallsThatCannotBePlannedAreRefused) {
     EXPECT_THAT(refusal("mix_cusp('global', list(8, 'adds'))"), HasSubstr("expected 0 to 512 adds as ALPHA"));
 }
 
-TEST(Mixes, RowsSayWhatIsToBeMeasured) {
+TEST(Mixes, RowsListTheMixesToMeasure) {
     const Expression expression(
         "max(mix_estimate('sim', 'global', 32) / mix_rate('global', 32)) + of('H', length(mix_warps('sfu', 4))) + "
         "mix_needed('sim', 'global', 7)");
@@ -169,7 +169,7 @@ TEST(Mixes, RowsSayWhatIsToBeMeasured) {
                       Contains("issue"), Not(Contains("shared_latency"))));
 }
 
-/// A GPU that no file describes: two SMs of two schedulers, slow adds and a near memory.
+/// An invented GPU: two SMs with two schedulers each, slow adds and a memory of low latency.
 std::unique_ptr<device::Device> unknown_gpu() {
     auto machine = machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx480.json");
     machine.topology.sms.set(2);
@@ -205,7 +205,7 @@ TEST(Mixes, AreMeasuredAtOccupanciesOfASimulatedGpu) {
     }
 }
 
-TEST(Mixes, AnInterruptEndsThemWithARecord) {
+TEST(Mixes, AnInterruptLeavesARecord) {
     const auto device = unknown_gpu();
     const auto record =
         measure_mixes(*device, {}, {{"sfu", 8}}, [](double, std::string_view) { throw Interrupted("by the test"); });

@@ -1,4 +1,4 @@
-// Reading a paper's file, and what is wrong with one.
+// Tests of reading a paper's file, and of the faults that are refused.
 #include "fakes.hpp"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,8 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 TEST(Paper, IsReadWithItsRecipes) {
     const auto paper = paper_from_json(
         paper_text(
-            R"("value":38,"unit":"cycle","note":"n","reproduce":"shared.latency / 2","tolerance":0.1,"remark":"why","expected":19)"),
+            R"("value":38,"unit":"cycle","note":"n","reproduce":"shared.latency / 2","tolerance":0.1,"remark":"why",)"
+            R"("expected":19)"),
         "p.json");
     EXPECT_EQ(paper.id, "p");
     ASSERT_EQ(paper.entries.size(), 1U);
@@ -63,7 +64,7 @@ TEST(Paper, IsRefusedWithTheFieldThatIsWrong) {
                 HasSubstr("with a value of its type"));
 }
 
-TEST(Paper, HasListingsThatRowsPredict) {
+TEST(Paper, HasListingsForPredictions) {
     const auto with = [](const std::string& listings) {
         return replaced(paper_text(R"-("value":2,"reproduce":"predict('two', 'instructions')")-"), "\"results\"",
                         listings + "\"results\"");
@@ -77,7 +78,7 @@ TEST(Paper, HasListingsThatRowsPredict) {
                 HasSubstr("listings.two: found \"EXIT\"; expected a list"));
 }
 
-TEST(Paper, SaysOfEachEntryEitherHowOrWhyNot) {
+TEST(Paper, EachEntryHasARecipeOrAReason) {
     EXPECT_THAT(refusal(paper_text(R"("value":38)")),
                 HasSubstr("p.x: expected one of 'reproduce' and 'not_reproducible'"));
     EXPECT_THAT(refusal(paper_text(R"("value":38,"reproduce":"1","not_reproducible":"no")")),

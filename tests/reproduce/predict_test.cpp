@@ -1,4 +1,4 @@
-// Predictions of listings, rules of accesses and real kernels in expressions.
+// Tests of predictions of listings, rules of accesses and measured kernels in expressions.
 #include "fakes.hpp"
 #include "reproduce/measured/kernels.hpp"
 #include "sim/simulator.hpp"
@@ -40,7 +40,7 @@ std::string message(const std::string& text, const scan::Scan& scan) {
 }
 std::string refusal(const std::string& text) { return message<InputError>(text, scan_of("gtx680")); }
 
-TEST(Predictions, AreOfTheListingOnWhatTheScanFound) {
+TEST(Predictions, PredictTheListingOnTheScannedGpu) {
     EXPECT_EQ(value("predict('chain', 'issue_times')"), "[0, 301, 310, 334]");
     EXPECT_EQ(value("predict('chain', 'issue_times')", "gtx980"), "[0, 368, 374, 398]");
     EXPECT_EQ(value("predict('chain', 'bytes') / predict('chain', 'instructions')"), "64");
@@ -51,7 +51,7 @@ TEST(Predictions, AreOfTheListingOnWhatTheScanFound) {
     EXPECT_EQ(value("at(predict('chain', 'warps'), predict('chain', 'rate'), 4) * predict('chain', 'latency')"), "4");
 }
 
-TEST(Predictions, GoByWhatThePaperHasOtherwise) {
+TEST(Predictions, ArgumentsReplaceLeavesOfTheScan) {
     EXPECT_EQ(value("predict('chain', 'issue_times', 'paths.global.memory_latency', 400)", "gtx980"),
               "[0, 400, 406, 430]");
     EXPECT_EQ(value("predict('chain', 'issue_times', 'paths.global.memory_latency', 400)"), "[0, 403, 412, 436]")
@@ -67,7 +67,7 @@ TEST(Predictions, GoByWhatThePaperHasOtherwise) {
               "[3, 2]");
 }
 
-TEST(Predictions, NeedWhatTheyReadAndNothingElse) {
+TEST(Predictions, ReadOnlyTheListedLeaves) {
     const Expression expression("of('H', predict('chain', 'latency'))", kListings);
     EXPECT_THAT(
         expression.reads().at("H").leaves,
@@ -84,7 +84,7 @@ TEST(Predictions, NeedWhatTheyReadAndNothingElse) {
     EXPECT_EQ(text_of(Expression("predict('chain', 'bytes', 1, 32)", kListings).evaluate({{"G", more}}, "G")), "1152");
 }
 
-TEST(Predictions, RefuseWhatIsNotThere) {
+TEST(Predictions, RefuseUnknownListingsLinesAndLeaves) {
     EXPECT_THAT(refusal("predict('chain')"), HasSubstr("expected predict('LISTING', 'QUANTITY', ...)"));
     EXPECT_THAT(refusal("predict('chains', 'latency')"), HasSubstr("the name of a listing, not 'chains'"));
     EXPECT_THAT(refusal("predict('chain', 'colour')"),
@@ -103,7 +103,7 @@ TEST(Predictions, RefuseWhatIsNotThere) {
                 HasSubstr("--taken in: kernel '' has no such label; expected one of out"));
 }
 
-TEST(Rules, CountTransactionsAndWaysOfConflicts) {
+TEST(Rules, CountTransactionsAndBankConflicts) {
     EXPECT_EQ(value("transactions(list(9, 2, 3), 4)"), "[0, 8]");
     EXPECT_EQ(value("transactions(list(9, 2, 3), 16)"), "[0]");
     EXPECT_EQ(value("conflict_ways(list(0, 3, 6, 9), 3)"), "4");
@@ -141,7 +141,7 @@ TEST(Kernels, AreMeasuredWhereRowsNameThem) {
                 HasSubstr("not measured: column 'rate' of the trace kernels_named/reduce"));
 }
 
-TEST(Kernels, AreThoseOfTheProject) {
+TEST(Kernels, MustExistInTheProject) {
     EXPECT_THAT(refusal("kernel_rate('fft')"), AllOf(HasSubstr("one of 'vector_add'"), HasSubstr("'reduce'")));
     EXPECT_THAT(refusal("kernel_rate(1)"), HasSubstr("expected kernel_rate('ID')"));
     EXPECT_THAT(refusal("kernel_time('vector_add')"), HasSubstr("a function that exists"));

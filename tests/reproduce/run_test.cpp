@@ -1,4 +1,4 @@
-// From a paper to results: the experiments that are run, a GPU that is another, JSON, table and page.
+// Tests of the way from a paper to results: the experiments that run, another GPU, JSON, table and page.
 #include "fakes.hpp"
 #include "sim/simulator.hpp"
 
@@ -19,7 +19,7 @@ Paper wong() {
     return paper_from_json(testing::content(std::string(GPUTOMO_SOURCE_DIR) + "/papers/wong2010.json"), "wong2010");
 }
 
-/// With the described machine changed by `change` before it is simulated.
+/// Opens the described GPU after `change` changed its description.
 Options options(std::vector<std::string> only, std::function<void(machine::Machine&)> change = {}) {
     Options options{.only = std::move(only)};
     options.open = [change](const std::string& name, const PaperGpu& gpu) -> std::unique_ptr<device::Device> {
@@ -65,7 +65,7 @@ TEST(Reproduction, AgreesWithTheGpuOfThePaper) {
     EXPECT_THAT(result.warnings, ElementsAre());
 }
 
-TEST(Reproduction, DiffersOnAGpuThatIsAnother) {
+TEST(Reproduction, DiffersOnAnotherGpu) {
     const auto paper = wong();
     const auto result = run(paper, options(kQuick, [](machine::Machine& machine) {
                                 machine.shared.latency.set(41);
@@ -88,13 +88,13 @@ TEST(Reproduction, AccountsForEveryEntry) {
         for (const auto& row : result.rows) ids.insert(row.entry->id);
         for (const auto* entry : result.not_reproducible) EXPECT_TRUE(ids.insert(entry->id).second) << entry->id;
         EXPECT_EQ(ids.size(), paper.entries.size());
-        // Some rows hold a model against an example whose numbers are all printed.
+        // Some rows compare a model with an example whose numbers are all printed, and measure nothing.
         for (const auto& row : result.rows)
             EXPECT_TRUE(!row.agrees || row.entry->recipe->expression.asks_models()) << row.entry->id;
     }
 }
 
-TEST(Reproduction, RefusesAnIdThatIsNotThere) {
+TEST(Reproduction, RefusesAnUnknownId) {
     const auto paper = wong();
     try {
         (void)run(paper, options({"wong2010.table9"}));
@@ -104,7 +104,7 @@ TEST(Reproduction, RefusesAnIdThatIsNotThere) {
     }
 }
 
-TEST(Reproduction, IsJsonAsPromised) {
+TEST(Reproduction, JsonHasThePromisedFields) {
     const auto paper = wong();
     const auto result = run(
         paper, options({"wong2010.sec4f.latency", "wong2010.table5.constant_l1.size", "wong2010.table1.mem_channels"}));
@@ -128,7 +128,7 @@ TEST(Reproduction, IsJsonAsPromised) {
     EXPECT_THAT(results_table(result), HasSubstr(left.at("reason").get<std::string>()));
 }
 
-TEST(Reproduction, IsAPageWithEachRowAndReason) {
+TEST(Reproduction, PageHasEachRowAndReason) {
     const auto paper = wong();
     const auto result = run(paper, options(kQuick));
     const auto page = results_page(result);
@@ -139,7 +139,7 @@ TEST(Reproduction, IsAPageWithEachRowAndReason) {
                       HasSubstr("channels are not told apart"), Not(HasSubstr("&#10007; differs"))));
 }
 
-TEST(Reproduction, ADifferenceIsExplainedOrSaidToBeUnexplained) {
+TEST(Reproduction, EachDifferenceHasAnExplanationOrANote) {
     const auto paper = wong();
     auto result = run(paper, options({"wong2010.sec4f.latency"}));
     EXPECT_THAT(results_page(result), Not(HasSubstr("No explanation is recorded.")));

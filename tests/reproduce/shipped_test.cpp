@@ -1,4 +1,4 @@
-// The papers that ship: complete, and no row that agrees whatever the GPU is like.
+// Tests of the shipped papers: they are complete, and no row agrees whatever the GPU is like.
 #include "fakes.hpp"
 #include "measure/mix/mix_sweeps.hpp"
 #include "measure/mix/mix_throughput.hpp"
@@ -30,7 +30,7 @@ protected:
     const std::vector<Paper> papers_ = shipped_papers();
 };
 
-/// Other values that a leaf might have had.
+/// Other values that the leaf could have.
 std::vector<results::Value> others(const results::Value& value) {
     if (const auto* integer = std::get_if<std::int64_t>(&value))
         return {*integer * 2 + 1, *integer / 5 - 1, *integer * 9 + 1};
@@ -65,7 +65,7 @@ bool agrees_with(const Entry& entry, const Findings& findings) {
     return rows_of({&entry}, scans).front().agrees;
 }
 
-/// Does the row stop agreeing when one of the leaves that it reads is another?
+/// Whether the row stops agreeing when one of the leaves that it reads has another value.
 bool can_fail(const Entry& entry, Findings findings) {
     const auto& gpu = entry.on.front();
     if (!agrees_with(entry, findings)) return true;
@@ -151,7 +151,7 @@ TEST_F(Shipped, EveryRowOfLeavesCanFail) {
     }
 }
 
-/// The row with each of its models replaced by another.
+/// Whether the row agrees with each of its models replaced by `another`.
 bool agrees_with_another(Entry entry, std::string_view another, const Findings& findings) {
     std::string text = entry.recipe->expression.text();
     for (const auto& id : entry.recipe->expression.models()) {
@@ -174,7 +174,8 @@ TEST_F(Shipped, EveryRowOfModelsHoldsWithItsModelAndNotWithAnother) {
         for (const auto& entry : paper.entries) {
             if (!entry.recipe || entry.recipe->expression.models().empty()) continue;
             ++rows;
-            // roofline knows no latency and agarwal no bandwidth; a row that all pass says nothing.
+            // The roofline model knows no latency, and Agarwal's no bandwidth. A row with which all agree tests
+            // nothing.
             const auto passes = [&](std::string_view another) {
                 return entry.recipe->expression.models().contains(std::string(another)) ||
                        agrees_with_another(entry, another, findings);
@@ -186,14 +187,14 @@ TEST_F(Shipped, EveryRowOfModelsHoldsWithItsModelAndNotWithAnother) {
     EXPECT_GE(rows, 60u);
 }
 
-/// The row with another text or other listings.
+/// Whether the row agrees with another expression or other listings.
 bool agrees_with(Entry entry, const std::string& text, const Listings& listings, const Findings& findings) {
     entry.recipe->expression = Expression(text, listings);
     return agrees_with(entry, findings);
 }
 
-/// The listings that the text names, with one instruction of one of them gone, or one that does nothing to the others
-/// in its place.
+/// Variants of the listings that the text names: each lacks one instruction, or has one in its place on which nothing
+/// depends.
 std::vector<Listings> with_one_instruction_less(const std::string& text, const Listings& listings) {
     std::vector<Listings> all;
     for (const auto& [name, code] : listings) {
@@ -210,7 +211,7 @@ std::vector<Listings> with_one_instruction_less(const std::string& text, const L
     return all;
 }
 
-/// The text with another number in place of one of its own.
+/// Variants of the text: each has another number in place of one of its own.
 std::vector<std::string> with_another_number(const std::string& text) {
     std::vector<std::string> all;
     const std::regex numbers(R"([^\w.'](\d+))");
@@ -271,7 +272,7 @@ void add_curve(scan::Scan& scan, std::string_view experiment, std::string name, 
     scan.records.push_back(std::move(record));
 }
 
-/// Memory that answers more slowly when it is busy, up to a tenth above its best rate.
+/// Adds findings of a memory whose latency grows with load, with a limit a tenth above its best rate.
 void add_contention(scan::Scan& scan, const models::Parameters& p) {
     scan.findings.add(testing::decided("memory.contention_base", p.memory.latency));
     scan.findings.add(testing::decided("memory.contention_slopes", std::vector<double>{p.memory.latency / 10}));
@@ -279,7 +280,7 @@ void add_contention(scan::Scan& scan, const models::Parameters& p) {
         testing::decided("memory.contention_limits", std::vector<double>{1.1 * p.bandwidth(p.memory.throughput)}));
 }
 
-/// Scans of the paper's GPUs that find what is described, and mixes with such throughputs.
+/// Scans of the paper's GPUs that find what is described, and that measure mixes with these throughputs.
 Scans scans_with(const Paper& paper, const Entry& entry, const Throughput& throughput) {
     Scans scans;
     for (const auto& [name, gpu] : paper.gpus) {

@@ -27,8 +27,8 @@ inline constexpr std::string_view kGlobalCaches = "paths.global.caches";
 /// is left out, because adds that depend on each other do not issue together (Volkov 2016, 4.1).
 [[nodiscard]] std::optional<double> warps_for_arithmetic(const Facts& facts);
 
-/// Bytes that DRAM delivers for each FP32 add that the SMs execute: the pin bandwidth, or else the measured read
-/// bandwidth, over the add throughput of all SMs (Volkov 2016, 4.4).
+/// Bytes that DRAM delivers for each FP32 add that the SMs execute: bandwidth over the add throughput of all SMs
+/// (Volkov 2016, 4.4). The bandwidth is that of the pins, or else the measured one of reads.
 [[nodiscard]] std::optional<double> bytes_per_add(const Facts& facts);
 
 /// DRAM latency in nanoseconds.
