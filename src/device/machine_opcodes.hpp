@@ -7,10 +7,10 @@
 namespace gputomo::device {
 
 struct OpcodeRow {
-    std::uint16_t base = 0;  ///< the lowest 9 bits of the instruction; the 3 above tell where operands come from
+    std::uint16_t base = 0;  ///< the lowest 9 bits of the instruction; the 3 bits above encode where operands come from
     std::string_view name;
-    /// Waits for memory, a special-function unit, double precision, conversion or another thread. Not so the
-    /// instructions that bring constants and special registers into place.
+    /// Whether it waits for memory, a special function unit, double precision, a conversion or another thread. False
+    /// for loads of constants and special registers.
     bool slow = false;
 };
 

@@ -96,7 +96,7 @@ TEST(MachineCodeTest, ReadsTheOperandsOfAMultiplyAdd) {
     EXPECT_TRUE(with_literal.three_operands().empty());
 }
 
-TEST(MachineCodeTest, VariableLatencyInstructionsAreSlow) {
+TEST(MachineCodeTest, InstructionsThatWaitForMemoryOrSlowUnitsAreSlow) {
     const auto code = kernel("opcodes", 90);
     for (const auto* name : {"LDG", "STS", "MUFU", "DADD", "BAR", "ATOMG", "POPC"})
         EXPECT_TRUE(first(code, name).slow()) << name;

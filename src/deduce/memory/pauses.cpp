@@ -80,8 +80,8 @@ double undelayed_latency(std::vector<double> latencies, double median) {
     return quantile(std::move(latencies), kFirst);
 }
 
-/// Late loads of at least two chains that ended within `together` cycles of each other. `latency`: cycles of a load
-/// that nothing delays.
+/// Groups of late loads of at least two chains whose completions follow each other within `together` cycles. `latency`:
+/// cycles of a load that nothing delays.
 std::vector<Group> group_late_loads(const std::vector<LateLoad>& late, double together, double latency) {
     std::vector<Group> groups;
     for (std::size_t from = 0, to = 0; from < late.size(); from = to) {
@@ -147,7 +147,7 @@ std::optional<Interval> interval_of(const std::vector<Group>& groups) {
 /// A load that began before a pause ended.
 struct Witness {
     double before = 0;    ///< cycles from its start to the end of the pause
-    bool waited = false;  ///< whether it completed only after the end of the pause
+    bool waited = false;  ///< whether it was late by more than half of these cycles
 };
 
 /// The loads that began shortly before each pause ended, in ascending order of `before`. Those that began after the
@@ -211,7 +211,8 @@ MemoryPauses find_pauses(std::span<const TimedLoad> loads) {
         if (chains.insert(load.chain).second && chains.size() == 1) first = load.begin, last = load.end;
         first = std::min(first, load.begin), last = std::max(last, load.end);
     }
-    if (chains.size() < 2) throw std::invalid_argument("find_pauses: loads of one chain; expected two chains or more");
+    if (chains.size() < 2)
+        throw std::invalid_argument(fmt::format("find_pauses: found {} chains; expected at least two", chains.size()));
     found.span = last - first;
     const auto latencies = latencies_of(loads);
     const auto late = late_loads(loads, latencies, found);
