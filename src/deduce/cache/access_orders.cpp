@@ -23,10 +23,10 @@ bool returns_early(const LineOrder& before, const LineOrder& after, std::uint64_
 
 }  // namespace
 
-std::uint64_t min_lines_between(std::uint64_t lines) { return lines / 4; }
+std::uint64_t min_return_distance(std::uint64_t lines) { return lines / 4; }
 
 LineOrder draw_rounds(std::mt19937_64& random, std::uint64_t lines, std::uint64_t rounds) {
-    const std::uint64_t apart = min_lines_between(lines);
+    const std::uint64_t apart = min_return_distance(lines);
     std::vector<LineOrder> drawn(rounds, LineOrder(lines));
     for (std::uint64_t r = 0; r < rounds; ++r) {
         std::iota(drawn[r].begin(), drawn[r].end(), std::uint64_t{0});

@@ -10,12 +10,12 @@ namespace gputomo::deduce::cache {
 /// Line numbers, 0 to lines - 1, in the order of their loads; each appears several times.
 using LineOrder = std::vector<std::uint64_t>;
 
-/// Other lines between two loads of one line in draw_rounds(), at least: a quarter of the lines. An upper level that
-/// holds fewer lines has then evicted it.
-[[nodiscard]] std::uint64_t min_lines_between(std::uint64_t lines);
+/// Loads from one load of a line in draw_rounds() to its next one, at least: a quarter of the lines. An upper level
+/// that holds fewer lines has then evicted it.
+[[nodiscard]] std::uint64_t min_return_distance(std::uint64_t lines);
 
-/// `rounds` random orders of all lines, one after the other and round again, in which no line returns before
-/// min_lines_between() others.
+/// `rounds` random orders of all lines, one after the other and round again, in which every line returns after
+/// min_return_distance() loads or later.
 [[nodiscard]] LineOrder draw_rounds(std::mt19937_64& random, std::uint64_t lines, std::uint64_t rounds);
 
 /// `rounds` rounds over all lines in nearly the same order. A line then returns after most others were used, when

@@ -24,7 +24,7 @@ constexpr std::uint32_t kFiller = ~0U;
 SetRecorder::SetRecorder(const Probe& probe, const Offsets& lines, const Offsets& filler, std::uint64_t sector)
     : probe_(probe), lines_(lines), filler_(filler), sector_(sector) {
     // A sequence contains each word once: a filler line that is loaded several times takes that many words.
-    fillers_per_line_ = filler.size() / std::max<std::uint64_t>(1, min_lines_between(lines.size()));
+    fillers_per_line_ = filler.size() / std::max<std::uint64_t>(1, min_return_distance(lines.size()));
     const std::uint64_t filler_visits =
         filler.empty()
             ? 1
