@@ -1,0 +1,85 @@
+// The folders of src/ form layers: no two folders of one room include each other. The include lines are the evidence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace gputomo {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAreArray;
+using Pair = std::pair<std::string, std::string>;
+
+/// Pairs of folders that still include each other. A pair that no longer does must leave the list, which shall become
+/// empty.
+const std::set<Pair> kAllowed = {{"sim", "sim/memory"}, {"sim", "sim/sm"}};
+
+std::string room_of(const std::string& folder) { return folder.substr(0, folder.find('/')); }
+
+/// The folder of the file that an include line names, or nothing for any other line.
+std::string included_folder(const std::string& line) {
+    const std::string start = "#include \"";
+    if (!line.starts_with(start)) return {};
+    return fs::path(line.substr(start.size(), line.rfind('"') - start.size())).parent_path().generic_string();
+}
+
+/// For each folder of `source`, the other folders of its room that its files include.
+std::map<std::string, std::set<std::string>> includes_below(const fs::path& source) {
+    std::map<std::string, std::set<std::string>> includes;
+    for (const auto& entry : fs::recursive_directory_iterator(source)) {
+        const auto extension = entry.path().extension();
+        if (extension != ".cpp" && extension != ".hpp") continue;
+        const auto folder = fs::relative(entry.path().parent_path(), source).generic_string();
+        std::ifstream file(entry.path());
+        for (std::string line; std::getline(file, line);) {
+            const auto other = included_folder(line);
+            if (other != folder && room_of(other) == room_of(folder)) includes[folder].insert(other);
+        }
+    }
+    return includes;
+}
+
+std::set<Pair> pairs_that_include_each_other(const fs::path& source) {
+    std::set<Pair> pairs;
+    const auto includes = includes_below(source);
+    for (const auto& [folder, others] : includes)
+        for (const auto& other : others) {
+            const auto back = includes.find(other);
+            if (folder < other && back != includes.end() && back->second.contains(folder)) pairs.emplace(folder, other);
+        }
+    return pairs;
+}
+
+TEST(Folders, OfOneRoomDoNotIncludeEachOther) {
+    const auto found = pairs_that_include_each_other(GPUTOMO_SOURCE_DIR "/src");
+    EXPECT_THAT(found, ElementsAreArray(kAllowed))
+        << "A new pair: move what both need into a folder that includes neither. A pair that is gone: remove it from "
+           "kAllowed.";
+}
+
+/// A file of a folder of a source tree of its own.
+void write(const fs::path& file, const std::string& line) {
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << "// A comment.\n" << line << "\n";
+}
+
+TEST(Folders, ThatIncludeEachOtherAreFound) {
+    const fs::path source = fs::path(::testing::TempDir()) / "folders_test";
+    fs::remove_all(source);
+    write(source / "room/a/one.cpp", "#include \"room/b/two.hpp\"");
+    write(source / "room/c/three.hpp", "#include \"room/b/two.hpp\"");
+    write(source / "other/b/two.hpp", "#include \"room/a/one.hpp\"");
+    EXPECT_TRUE(pairs_that_include_each_other(source).empty());
+    write(source / "room/b/two.hpp", "#include \"room/a/one.hpp\"");
+    EXPECT_THAT(pairs_that_include_each_other(source), ElementsAreArray(std::set<Pair>{{"room/a", "room/b"}}));
+    fs::remove_all(source);
+}
+
+}  // namespace
+}  // namespace gputomo
