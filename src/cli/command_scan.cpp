@@ -58,7 +58,7 @@ int scan_device(const ScanOptions& options) {
     std::optional<history::History> history;
     if (!options.history.empty()) history.emplace(options.history);
     const auto device = open_device(options.device, options.seed, options.noise);
-    if (options.only.empty()) plan = scan::plan_of_all(experiments::catalogue(), device->simulated());
+    if (options.only.empty()) plan = scan::plan_of_all(experiments::catalogue(), measure::usual_budget(*device));
     scan::Scan result;
     {
         Progress progress(options.quiet);

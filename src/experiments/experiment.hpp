@@ -36,6 +36,7 @@ struct Context {
     bool quick = false;
     /// Reports progress in 0..1 and throws Interrupted when the user asked to stop. Call it between launches.
     std::function<void(double fraction, std::string_view what)> progress;
+    /// How much it may measure. What depends on it is an amount, never the method.
     Budget budget = usual_budget(device);
 
     /// What the instruments get of it: all but the findings.
@@ -44,8 +45,12 @@ struct Context {
     }  // NOLINT(google-explicit-constructor)
 };
 
-/// Whether a scan of everything has an experiment: those that a GPU does in a second may take minutes to simulate.
-enum class PartOfScan { always, on_hardware, on_request };
+/// Which scans of everything run an experiment.
+enum class PartOfScan {
+    always,
+    with_full_budget,  ///< if the budget is full: a GPU runs it in seconds, a simulation takes minutes
+    on_request,        ///< only if the user names it
+};
 
 /// One row of the catalogue. Paths of the description may hold a * for any key: "caches.*.capacity".
 struct Experiment {

@@ -56,11 +56,12 @@ std::vector<const Experiment*> plan(std::span<const Experiment> catalogue, const
     return planner.take();
 }
 
-std::vector<const Experiment*> plan_of_all(std::span<const Experiment> catalogue, bool simulated) {
+std::vector<const Experiment*> plan_of_all(std::span<const Experiment> catalogue, measure::Budget budget) {
     using enum experiments::PartOfScan;
     Planner planner(catalogue);
     for (const auto& experiment : catalogue)
-        if (experiment.part_of_scan == always || (experiment.part_of_scan == on_hardware && !simulated))
+        if (experiment.part_of_scan == always ||
+            (experiment.part_of_scan == with_full_budget && budget == measure::Budget::full))
             planner.add(experiment.id);
     return planner.take();
 }

@@ -15,9 +15,9 @@ namespace gputomo::scan {
 [[nodiscard]] std::vector<const experiments::Experiment*> plan(std::span<const experiments::Experiment> catalogue,
                                                                const std::vector<std::string>& only);
 
-/// The experiments of a scan of everything, each after those that it declares, and otherwise in the order of the
-/// catalogue.
+/// The experiments of a scan of everything with this budget, each after those that it declares, and otherwise in the
+/// order of the catalogue.
 [[nodiscard]] std::vector<const experiments::Experiment*> plan_of_all(
-    std::span<const experiments::Experiment> catalogue, bool simulated);
+    std::span<const experiments::Experiment> catalogue, measure::Budget budget);
 
 }  // namespace gputomo::scan

@@ -36,7 +36,7 @@ std::optional<Scanned> scan_one(std::uint64_t seed, const Campaign& campaign) {
     // Subject::outstanding runs this experiment alone, without the findings of others. Subject::everything leaves it
     // out, because random_machine() does not describe what it measures.
     const auto outstanding = experiments::outstanding_experiment();
-    auto plan = all ? scan::plan_of_all(experiments::catalogue(), true)
+    auto plan = all ? scan::plan_of_all(experiments::catalogue(), measure::Budget::small)
                     : std::vector<const experiments::Experiment*>{&outstanding};
     if (all) std::erase_if(plan, [&](const auto* experiment) { return experiment->id == outstanding.id; });
     const auto scan = scan::run(*device, plan, options);

@@ -26,8 +26,8 @@ machine::Machine loaded(const std::string& file) { return machine::load(std::str
 /// `only`: experiments, with what they need; all where there are none.
 ClosedLoop close_loop(const machine::Machine& truth, const std::vector<std::string>& only = {}) {
     const auto device = sim::make_device(truth, {.id = "sim:closed-loop", .seed = 3});
-    const auto plan =
-        only.empty() ? scan::plan_of_all(experiments::catalogue(), true) : scan::plan(experiments::catalogue(), only);
+    const auto plan = only.empty() ? scan::plan_of_all(experiments::catalogue(), measure::Budget::small)
+                                   : scan::plan(experiments::catalogue(), only);
     const auto scanned = scan::run(*device, plan, {.seed = 3});
     ClosedLoop loop;
     for (const auto& record : scanned.records)

@@ -35,7 +35,7 @@ Record record(std::string id, std::vector<results::Estimate> estimates) {
 TEST(DeclaredFindings, GivesWhatAnExperimentDeclaresAlsoThroughOthers) {
     const std::vector catalogue{providing('a', {"shared.latency"}), providing('b', {"shared.banks"}, {"a"}),
                                 providing('c', {}, {}, {"b"})};
-    const auto plan = plan_of_all(catalogue, true);
+    const auto plan = plan_of_all(catalogue, measure::Budget::small);
     const std::vector records{record("a", {decided("shared.latency", std::int64_t{38})}),
                               record("b", {decided("shared.banks", std::int64_t{32})})};
     const auto findings = declared_findings(catalogue[2], plan, records);
@@ -45,7 +45,7 @@ TEST(DeclaredFindings, GivesWhatAnExperimentDeclaresAlsoThroughOthers) {
 
 TEST(DeclaredFindings, RefusesAPathThatNoDeclaredExperimentProvides) {
     const std::vector catalogue{providing('a', {"shared.latency"}), providing('b', {"shared.banks"})};
-    const auto plan = plan_of_all(catalogue, true);
+    const auto plan = plan_of_all(catalogue, measure::Budget::small);
     const std::vector records{record("a", {decided("shared.latency", std::int64_t{38})})};
     const auto findings = declared_findings(catalogue[1], plan, records);
     EXPECT_THAT([&] { (void)findings.number("shared.latency"); },
@@ -57,7 +57,7 @@ TEST(DeclaredFindings, HideTheEstimatesOfUndeclaredExperiments) {
     // Both a and b provide latencies of caches, and c declares a only: what b found must not change what c finds.
     const std::vector catalogue{providing('a', {"caches.*.latency"}), providing('b', {"caches.*.latency"}),
                                 providing('c', {}, {"a"})};
-    const auto plan = plan_of_all(catalogue, true);
+    const auto plan = plan_of_all(catalogue, measure::Budget::small);
     const std::vector records{record("a", {decided("caches.l1.latency", std::int64_t{38})}),
                               record("b", {decided("caches.l1.latency", std::int64_t{40}),
                                            decided("caches.texture_l1.latency", std::int64_t{90})})};
@@ -68,7 +68,7 @@ TEST(DeclaredFindings, HideTheEstimatesOfUndeclaredExperiments) {
 
 TEST(DeclaredFindings, AlwaysGiveTheClock) {
     const std::vector catalogue{providing('a', {"clock.resolution"}), providing('b', {})};
-    const auto plan = plan_of_all(catalogue, true);
+    const auto plan = plan_of_all(catalogue, measure::Budget::small);
     const std::vector records{record("a", {decided("clock.resolution", std::int64_t{2})})};
     EXPECT_EQ(declared_findings(catalogue[1], plan, records).number("clock.resolution"), 2);
     EXPECT_EQ(declared_findings(catalogue[1], plan, {}).number("clock.sm_mhz"), std::nullopt);
@@ -93,7 +93,7 @@ TEST(DeclaredFindings, TheRunnerFailsAnExperimentThatReadsWhatItDoesNotDeclare) 
         return results::Outcome{};
     });
     const std::vector catalogue{providing('a', {"shared.latency"}), providing('b', {})};
-    const auto scan = run(device, plan_of_all(catalogue, true), {});
+    const auto scan = run(device, plan_of_all(catalogue, measure::Budget::small), {});
     EXPECT_EQ(scan.records.at(1).status, Status::failed);
     EXPECT_THAT(scan.records.at(1).error, AllOf(HasSubstr("experiment b"), HasSubstr("shared.latency")));
 }

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 class RunnerTest : public ::testing::Test {
 protected:
     Scan run(const std::vector<experiments::Experiment>& catalogue, const Options& options = {}) {
-        return scan::run(device, plan_of_all(catalogue, true), options);
+        return scan::run(device, plan_of_all(catalogue, measure::Budget::small), options);
     }
     static std::vector<Status> statuses(const Scan& scan) {
         std::vector<Status> all;
@@ -105,7 +105,7 @@ TEST_F(RunnerTest, ADeviceThatReturnsAnotherWordIsLostToo) {
         }
     } forgetful;
     const std::vector catalogue{FakeExperiments::make('a'), FakeExperiments::make('b')};
-    EXPECT_THAT(statuses(scan::run(forgetful, plan_of_all(catalogue, true), {})),
+    EXPECT_THAT(statuses(scan::run(forgetful, plan_of_all(catalogue, measure::Budget::small), {})),
                 ElementsAre(Status::timed_out, Status::skipped));
 }
 

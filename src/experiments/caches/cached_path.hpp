@@ -1,5 +1,4 @@
-// The caches of a path that no load can go past, nearest first: levels, geometry, latencies, and the memory behind
-// them.
+// The caches of a path whose loads cannot bypass any of them: levels, geometry, latencies, and the memory beyond them.
 #pragma once
 
 #include "deduce/cache/geometry.hpp"
@@ -16,22 +15,21 @@
 
 namespace gputomo::experiments {
 
-/// A path as it is asked about.
+/// What is asked about a path, and how to load from it.
 struct PathQuestion {
     std::string experiment;
-    std::string path;              ///< "constant": its caches are constant_l1, ...
-    std::uint64_t smallest = 256;  ///< bytes of the first array
-    std::uint64_t largest = 0;     ///< bytes of the largest array walked through
-    std::uint64_t room = 0;        ///< bytes that single loads may be spread over
-    std::uint64_t stride = 64;     ///< of the walks that look for levels: a line or less
-    std::uint64_t word = 8;        ///< least distance of two loads
-    std::uint64_t occupied = 0;    ///< bytes that the chase's own code takes in the first cache
-    std::uint64_t most_loads =
-        1 << 16;                 ///< of one lap of a walk through an array; longer arrays are walked in longer steps
-    double least_step = 3;       ///< cycles between two levels
-    deduce::Chase chase_behind;  ///< for caches behind the first, where it differs
-    /// Latencies of `loads` loads of a tour, on an SM if one is given, after `warm` loads; empty where nothing came
-    /// there.
+    std::string path;                    ///< "constant": its caches are constant_l1, ...
+    std::uint64_t smallest = 256;        ///< bytes of the first array
+    std::uint64_t largest = 0;           ///< bytes of the largest array that is loaded
+    std::uint64_t room = 0;              ///< bytes that single loads may be spread over
+    std::uint64_t stride = 64;           ///< bytes between the loads of the search for levels: a line or less
+    std::uint64_t word = 8;              ///< bytes between two loads, at least
+    std::uint64_t occupied = 0;          ///< bytes of the chase's own code in the first cache
+    std::uint64_t most_loads = 1 << 16;  ///< of one pass; larger arrays are loaded in longer steps
+    double least_step = 3;               ///< cycles between two levels
+    deduce::Chase chase_behind;          ///< for caches beyond the first; empty if the same chase serves
+    /// Latencies in cycles of `loads` loads of an access sequence, after `warm` untimed ones; on one SM if it is given.
+    /// Empty if no block came to that SM.
     std::function<std::vector<double>(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
                                       std::uint64_t loads, std::optional<std::uint32_t> sm)>
         walk;
@@ -40,45 +38,44 @@ struct PathQuestion {
 struct PathLevel {
     std::string name;  ///< key in `caches`
     deduce::Level level;
-    double next_latency = 0;  ///< of what lies behind
+    double next_latency = 0;  ///< of the next level, in cycles
     deduce::CacheFindings findings;
-    std::uint64_t ahead = 0;  ///< bytes behind a line that a miss brings as well
-    bool elsewhere = false;   ///< known from another path, under that path's name: what is found here is not reported
-    /// Bytes that it surely holds, and may hold.
+    std::uint64_t ahead = 0;  ///< bytes after a line that a miss prefetches
+    bool elsewhere = false;  ///< whether another path reported it, under that path's name; then it is not reported here
+    /// Bytes that it holds at least, and at most.
     [[nodiscard]] std::uint64_t least_capacity() const;
     [[nodiscard]] std::uint64_t most_capacity() const;
 };
 
 struct PathFindings {
     std::vector<PathLevel> caches;
-    deduce::Level memory;  ///< the last level seen, behind all caches
-    /// Array whose loads the level `index` serves (caches.size(): memory), in steps of the longest line on the way
-    /// there.
-    [[nodiscard]] std::vector<std::uint64_t> tour_of(std::size_t index, const PathQuestion& question) const;
-    double hidden = 0;  ///< cycles of each latency that the walk cannot see
+    deduce::Level memory;  ///< the last level, beyond all caches
+    /// Access sequence whose loads the level `index` serves (caches.size(): memory), in steps of the longest line of
+    /// the levels before it.
+    [[nodiscard]] std::vector<std::uint64_t> sequence_of(std::size_t index, const PathQuestion& question) const;
+    double hidden = 0;  ///< cycles of each latency that the chase cannot measure
     bool hidden_unknown =
-        false;  ///< latencies behind the first level are at least what is seen, and levels may be another path's
-    /// Latencies that belong to the level `index`.
+        false;  ///< latencies beyond the first level are lower bounds, and levels may belong to another path
+    /// Lowest and highest latency, in cycles, of loads that the level `index` serves.
     [[nodiscard]] std::array<double, 2> borders_of(std::size_t index) const;
 };
 
-/// Everything of a path whose loads are those of an array: levels, geometry, latencies. The question lacks `least_step`
+/// Measures levels, geometry and latencies of a path whose loads are those of `array`. Sets the question's `least_step`
 /// and `walk`.
 void measure_path(Context& context, ChaseArray& array, PathQuestion question, Outcome& outcome);
 
-/// Finds the levels and their geometry; the chase is the path's.
+/// Finds the levels and their geometry by a chase along the path.
 [[nodiscard]] PathFindings measure_caches(Context& context, const deduce::Chase& chase, const PathQuestion& question,
                                           Outcome& outcome);
 
 /// Adds the estimates for caches.*.
 void report_caches(const PathFindings& findings, const PathQuestion& question, Outcome& outcome);
 
-/// Of the loads that the level `index` serves, as the walk sees it, mean of all SMs; nothing where no load was served
-/// by it.
+/// Latency of the level `index` as the chase measures it, mean of all SMs, in cycles. Nothing if it served no load.
 [[nodiscard]] std::optional<double> seen_latency(Context& context, const PathFindings& findings, std::size_t index,
                                                  const PathQuestion& question);
 
-/// Adds latencies: of each level and of memory, mean and by SM, and the path's list of caches.
+/// Adds the latency of each level and of memory, mean and by SM, and the path's list of caches.
 void measure_latencies(Context& context, const PathFindings& findings, const PathQuestion& question, Outcome& outcome);
 
 }  // namespace gputomo::experiments

@@ -34,11 +34,7 @@ void add_miss_map(const SequenceLatencies& latencies_of, const MissMapRequest& r
                   .x = "line",
                   .y = {"lap"},
                   .shade = "latency"};
-    for (std::uint64_t i = 0; i < kPasses * lines; ++i) {
-        const double row[] = {static_cast<double>(i % lines), static_cast<double>(i / lines + 1), latencies[i]};
-        for (std::size_t column = 0; column < std::size(row); ++column)
-            trace.columns[column].values.push_back(row[column]);
-    }
+    for (std::uint64_t i = 0; i < kPasses * lines; ++i) trace.add_row(i % lines, i / lines + 1, latencies[i]);
     traces.push_back(std::move(trace));
 }
 

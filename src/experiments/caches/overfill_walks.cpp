@@ -15,9 +15,10 @@ constexpr double kConfidence = 0.9;
 constexpr double kTimesOverflow = 2.5, kStep = 1.19;
 /// Sizes tried in addition where hits end, and where the share of misses beyond is looked at.
 constexpr std::uint64_t kRefined = 14;
-/// Loads recorded of an array, laps walked before, and loads from which on those are fewer.
-constexpr std::uint64_t kLoads = 4096, kWarmLaps = 4, kLongWarmLaps = 2, kLongTour = 1 << 16;
-/// Cycles that hits differ by at least: so much slower than 19 of 20 of them the others may be.
+/// Timed loads of an array, and untimed passes before them. Arrays of more than `kLongSequence` loads get fewer passes,
+/// because each takes long.
+constexpr std::uint64_t kLoads = 4096, kWarmPasses = 4, kLongWarmPasses = 2, kLongSequence = 1 << 16;
+/// Cycles by which the slowest hits may exceed 19 of 20 of them, at least.
 constexpr double kLeastSpread = 3;
 
 class OverfillWalks {
@@ -29,15 +30,15 @@ public:
             std::min(kTimesOverflow * static_cast<double>(q_.level.overflows), static_cast<double>(q_.largest));
         auto bytes = static_cast<double>(q_.level.fits);
         while (bytes <= most) {
-            walk(bytes);
+            measure(bytes);
             bytes *= kStep;
         }
         auto found = deduce::deduce_overfill(readings_, border());
         if (!q_.refine || found.bracket[1] == 0) return found;
         const auto [first, last] = found.bracket;
         for (std::uint64_t i = 1; i <= kRefined; ++i)
-            walk(static_cast<double>(first) +
-                 static_cast<double>(last - first) * static_cast<double>(i) / (kRefined + 1));
+            measure(static_cast<double>(first) +
+                    static_cast<double>(last - first) * static_cast<double>(i) / (kRefined + 1));
         return deduce::deduce_overfill(readings_, border());
     }
 
@@ -46,8 +47,8 @@ private:
         const double spread = std::max(kLeastSpread, q_.level.high - q_.level.latency);
         return std::min((q_.level.latency + q_.next_latency) / 2, q_.level.high + spread);
     }
-    /// So many elements, in several passes from the array's begin to its end: what is recorded of it is a sample of the
-    /// whole. Where physical pages choose the sets, some pages overflow far sooner than others.
+    /// An access sequence of this many elements in several passes over the array, so that the timed loads are a sample
+    /// of the whole array. If physical pages select the sets, some pages overflow far sooner than others.
     [[nodiscard]] std::vector<std::uint64_t> spread_over(std::uint64_t elements) const {
         const std::uint64_t passes = std::max<std::uint64_t>(1, elements / kLoads);
         std::vector<std::uint64_t> offsets;
@@ -55,11 +56,11 @@ private:
             for (std::uint64_t i = pass; i < elements; i += passes) offsets.push_back(i * q_.stride);
         return offsets;
     }
-    void walk(double bytes) {
+    void measure(double bytes) {
         const auto offsets = spread_over(static_cast<std::uint64_t>(bytes) / q_.stride);
-        const std::uint64_t laps = offsets.size() > kLongTour ? kLongWarmLaps : kWarmLaps;
+        const std::uint64_t passes = offsets.size() > kLongSequence ? kLongWarmPasses : kWarmPasses;
         readings_.push_back({offsets.size() * q_.stride,
-                             array_.latencies(offsets, laps * offsets.size(),
+                             array_.latencies(offsets, passes * offsets.size(),
                                               std::min<std::uint64_t>(offsets.size(), kLoads), std::nullopt)});
     }
 
@@ -76,8 +77,7 @@ deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& que
                          .experiment = question.experiment};
     trace.columns = {{"size", "bytes", {}}, {"misses", "percent", {}}, {"served_nearer_than_memory", "percent", {}}};
     for (const auto& point : found.points) {
-        const double row[] = {static_cast<double>(point.bytes), 100 * (1 - point.hit), 100 * point.far};
-        for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+        trace.add_row(point.bytes, 100 * (1 - point.hit), 100 * point.far);
     }
     trace.plot = {fmt::format("Loads that {} does not serve, by size of the array", question.name),
                   "size",
@@ -90,13 +90,15 @@ deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& que
 
 std::optional<results::Estimate> capacity_of(const deduce::Overfill& found, const OverfillQuestion& question) {
     if (!found.capacity) return std::nullopt;
-    Evidence evidence{question.experiment +
-                          ": the array of which half still hits; the interval ends where all do and where none does",
-                      kConfidence};
+    Evidence evidence{
+        question.experiment +
+            ": the array of which half the loads still hit; the interval ends where all hit and where none does",
+        kConfidence};
     if (found.partitions != 0)
         evidence.note = fmt::format(
-            "what one SM's loads keep: {} partitions with copies of each other's lines; a miss that another one serves "
-            "takes {:.0f} cycles ({:.0f} to {:.0f})",
+            "the capacity that the loads of one SM can use, because {} partitions hold copies of each other's lines; a "
+            "miss "
+            "that another partition serves takes {:.0f} cycles ({:.0f} to {:.0f})",
             found.partitions, found.far_latency, found.far_interval[0], found.far_interval[1]);
     auto capacity = decided(fmt::format("caches.{}.capacity", question.name),
                             static_cast<std::int64_t>(*found.capacity / question.stride * question.stride), evidence);

@@ -1,4 +1,4 @@
-// Walks through arrays from what a cache holds to some times as much.
+// Passes over arrays from the size that a cache holds to several times as much.
 #pragma once
 
 #include "deduce/cache/levels.hpp"
@@ -15,17 +15,17 @@ namespace gputomo::experiments {
 struct OverfillQuestion {
     std::string name;  ///< "l2"; the trace is EXPERIMENT/NAME_overfill
     std::string experiment;
-    deduce::Level level;         ///< of which an array overflows it
-    double next_latency = 0;     ///< of what lies behind, cycles
-    std::uint64_t stride = 128;  ///< of the walks, bytes; a line, or less
+    deduce::Level level;         ///< level of latency, with the sizes that fit and overflow it
+    double next_latency = 0;     ///< latency of the next level, in cycles
+    std::uint64_t stride = 128;  ///< bytes between two loads; a line, or less
     std::uint64_t largest = 0;   ///< bytes available
-    bool refine = false;         ///< more sizes where hits end
+    bool refine = false;         ///< measures more sizes where hits end
 };
 
-/// Adds the trace to `outcome`.
+/// Measures the share of hits over the size of the array and adds the trace to `outcome`.
 [[nodiscard]] deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& question, Outcome& outcome);
 
-/// caches.NAME.capacity where hits end around it, and what is known of partitions in its note.
+/// Estimate of caches.NAME.capacity, with partitions in its note. Nothing if hits do not end around one size.
 [[nodiscard]] std::optional<results::Estimate> capacity_of(const deduce::Overfill& found,
                                                            const OverfillQuestion& question);
 

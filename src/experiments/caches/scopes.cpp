@@ -18,21 +18,23 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Bytes of constants that a kernel can address.
 constexpr std::uint64_t kConstants = 64 * 1024;
-/// Larger caches are those of the whole GPU on every GPU so far, and take long to fill.
+/// Bytes of memory that arrays may take. Larger caches belong to the whole GPU on every GPU so far, and take long to
+/// fill.
 constexpr std::int64_t kMostMemory = std::int64_t{256} << 20;
 
-/// Of an array: every SM walks it, and more would take minutes.
+/// Lines of an array: every SM reads it, and more lines would take minutes.
 constexpr std::size_t kMostLines = 16384;
 
-/// A cache as earlier experiments left it.
+/// A cache as earlier experiments found it.
 struct KnownCache {
     std::string name;
     std::uint64_t capacity = 0, line = 0;
     double latency = 0, next_latency = 0;
 };
 
-/// The caches of a path; nothing from the first on whose size is not known.
+/// The caches of a path, up to the first whose capacity or latency is unknown.
 std::vector<KnownCache> caches_of(const Findings& findings, const std::string& path) {
     std::vector<KnownCache> caches;
     const auto names = names_of(findings, fmt::format("paths.{}.caches", path));
@@ -51,13 +53,14 @@ std::vector<KnownCache> caches_of(const Findings& findings, const std::string& p
     return caches;
 }
 
-/// Two arrays of one size, one behind the other, in steps of the longest line; empty where they have no room.
+/// Two arrays of one size, one after the other, in steps of the longest line. Empty if the buffer is too small for
+/// them.
 std::array<std::vector<device::Address>, 2> arrays_for(const std::vector<KnownCache>& caches, std::size_t index,
                                                        std::uint64_t room, device::Address base) {
     std::uint64_t line = 0;
     for (std::size_t i = 0; i <= index; ++i) line = std::max(line, caches[i].line);
     const std::uint64_t capacity = caches[index].capacity, bytes = Footprints(capacity, capacity).own / line * line;
-    // The rival's begins at the next way of any size, so that it covers the same sets.
+    // The rival's array begins at the next power of two, so that it covers the same sets.
     const std::uint64_t second = std::min(std::bit_ceil(bytes), room / 2);
     if (bytes == 0 || bytes > second) return {};
     std::array<std::vector<device::Address>, 2> arrays;
@@ -83,7 +86,9 @@ void measure_path(Context& context, const Place& place, std::vector<KnownCache> 
         const auto arrays = arrays_for(caches, i, place.room, place.base);
         if (arrays[0].empty()) continue;
         if (arrays[0].size() > kMostLines) {
-            outcome.warnings.push_back(fmt::format("{} is too large to be competed for from every SM", caches[i].name));
+            outcome.warnings.push_back(
+                fmt::format("scopes: {} was left out, because reading so many lines from every SM would take minutes",
+                            caches[i].name));
             continue;
         }
         competition.set_arrays(arrays[0], arrays[1]);
@@ -91,7 +96,7 @@ void measure_path(Context& context, const Place& place, std::vector<KnownCache> 
                          fmt::format("what shares {}", caches[i].name));
         report_scope(context, fmt::format("caches.{}.scope", caches[i].name),
                      compete_with_all(context, competition, caches[i].next_latency - caches[i].latency),
-                     "scopes: blocks on the other SMs compete with one on SM 0", outcome);
+                     "scopes: a block on each other SM competes with a block on SM 0 for the cache", outcome);
     }
 }
 
@@ -103,7 +108,8 @@ Outcome measure(Context& context) {
     const auto room = std::min(kMostMemory, total / 4);
     const device::Buffer memory(context.device, Bytes{room});
     auto global = caches_of(context.findings, "global");
-    // Before textures: on an H200, loads of what a texture has brought into the L1 miss there for as long as it stays.
+    // The L1 comes before textures: on an H200, loads of lines that texture fetches brought into the L1 miss there
+    // while these lines are resident.
     if (!global.empty() && global.front().name == "l1") {
         measure_path(context, {"global", LoadHint::all, memory.address(), static_cast<std::uint64_t>(room), 0},
                      {global.front()}, outcome);

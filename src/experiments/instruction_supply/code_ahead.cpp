@@ -13,34 +13,36 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Lines longer than this, and shorter ones, are not expected; confidence of one whose neighbours say so, and of a
-/// number that is known to lie in an interval.
+/// Bytes of the longest and shortest line that is considered; no GPU so far has others.
 constexpr std::uint64_t kLongestLine = 1024, kShortestLine = 32;
+/// Confidence of a line size that neighbours show, and of a number that only lies in an interval. Chosen values.
 constexpr double kNeighbours = 0.95, kInterval = 0.5;
-/// Sizes of code that a capacity is looked for in; laps before its misses count, and that count; shares of visits that
-/// miss where it fits but for accidents, and where it does not.
-constexpr std::uint64_t kSizes = 48, kWarmLaps = 4, kLaps = 8;
-constexpr double kHardlyAny = 0.02, kSome = 0.1;
-/// Laps through all pieces of code that a warp is to wait in.
-constexpr std::size_t kEntryLaps = 12;
+/// Sizes of code among which the capacity is searched. More sizes narrow its interval and take longer.
+constexpr std::uint64_t kSizes = 48;
+/// Passes before the misses count, and passes that count.
+constexpr std::uint64_t kWarmPasses = 4, kPasses = 8;
+/// Code fits if at most the first share of visits misses, which may be outliers. It overflows if more than the second
+/// does.
+constexpr double kOutliers = 0.02, kOverflowing = 0.1;
+/// Passes over all pieces of code at which a warp may wait.
+constexpr std::size_t kEntryPasses = 12;
 
 results::Trace trace_of(const deduce::Neighbours& neighbours, const std::string& name) {
     results::Trace trace{.name = "instruction_caches/neighbours_" + name, .experiment = "instruction_caches"};
     trace.columns = {
         {"distance", "bytes", {}}, {"inside", "share", {}}, {"outside", "share", {}}, {"cold", "visits", {}}};
     for (const auto& share : neighbours.shares) {
-        const double row[] = {static_cast<double>(share.distance), share.inside, share.outside,
-                              static_cast<double>(share.cold)};
-        for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+        trace.add_row(share.distance, share.inside, share.outside, share.cold);
     }
-    trace.plot = {.title = "Code that a miss brings along, by its distance from what was asked for",
+    trace.plot = {.title = "Code that a miss prefetches, by its distance from the line that missed",
                   .x = "distance",
                   .y = {"inside", "outside"}};
     return trace;
 }
 
-/// The largest piece of code that is walked through with hardly a miss, like all smaller ones, and the smallest from
-/// which on, like in all larger ones, one visit in ten misses; with the dispatcher's, which is visited as often.
+/// The capacity in bytes. Its lower bound is the largest code in which, as in all smaller code, hardly any visit
+/// misses. Its upper bound is the smallest code in which, as in all larger code, one visit in ten misses. Both include
+/// the code of the dispatcher, which runs as often.
 deduce::Finding capacity_of(InstructionChase& chase, const PathLevel& cache, double border,
                             const PathQuestion& question) {
     const std::uint64_t from = cache.level.fits / 2, to = cache.level.overflows;
@@ -48,23 +50,22 @@ deduce::Finding capacity_of(InstructionChase& chase, const PathLevel& cache, dou
     std::uint64_t fits = 0, overflows = to;
     bool fitted = true;
     for (std::uint64_t bytes = from; bytes <= to; bytes += step) {
-        const auto tour = deduce::strided(bytes, question.stride, question.most_loads);
-        const double missing =
-            share_above(chase.latencies(tour, kWarmLaps * tour.size(), kLaps * tour.size(), std::nullopt), border);
-        fitted = fitted && missing <= kHardlyAny;
+        const auto sequence = deduce::strided(bytes, question.stride, question.most_loads);
+        const double missing = share_above(
+            chase.latencies(sequence, kWarmPasses * sequence.size(), kPasses * sequence.size(), std::nullopt), border);
+        fitted = fitted && missing <= kOutliers;
         if (fitted) fits = bytes;
-        if (missing <= kSome) overflows = bytes + step;
+        if (missing <= kOverflowing) overflows = bytes + step;
     }
     const auto known = [&](std::uint64_t bytes) { return static_cast<std::int64_t>(bytes + chase.dispatcher_bytes()); };
     return {known(fits), kInterval, {known(fits), known(overflows)}, {}};
 }
 
-/// The block at whose begin a warp waits for code that it jumped into, where it waits at all; 0 where that is not
-/// known.
+/// Bytes of the block at whose beginning a warp waits for code that it jumped into; 0 if that is unknown.
 std::uint64_t block_waited_for(Context& context, Outcome& outcome) {
     FetchEntries entries(context.device);
     add_code_checks(entries.compiled(), outcome);
-    const auto places = entries.run(1, kEntryLaps);
+    const auto places = entries.run(1, kEntryPasses);
     std::vector<double> all;
     for (const auto& place : places) all.insert(all.end(), place.cycles.begin(), place.cycles.end());
     const double border = median(all) + least_level_step(context.findings);
@@ -74,18 +75,18 @@ std::uint64_t block_waited_for(Context& context, Outcome& outcome) {
     for (const auto& place : places) {
         const double share = share_above(place.cycles, border);
         waits.push_back({place.offset, share > 0});
-        trace.columns[0].values.push_back(static_cast<double>(place.offset));
-        trace.columns[1].values.push_back(share);
+        trace.add_row(place.offset, share);
     }
-    trace.plot = {.title = "Visits that wait between two clock reads, by where the later one lies in the code",
-                  .x = "offset",
-                  .y = {"waits"}};
+    trace.plot = {
+        .title = "Share of visits that wait between two clock reads, by the place of the later one in the code",
+        .x = "offset",
+        .y = {"waits"}};
     outcome.traces.push_back(std::move(trace));
     return deduce::largest_block_of_waits(waits, bytes_of_instruction(context.device));
 }
 
-/// A visit goes through all of a piece, so that lines may be shorter; but not where a warp that waits for code only
-/// does so at the begin of one.
+/// The line size in bytes. A visit runs through a whole piece, so lines may be shorter than a piece. They are not if a
+/// warp waits for code only at the beginning of a piece.
 deduce::Finding line_of(const deduce::Neighbours& neighbours, std::uint64_t piece, std::uint64_t waited_for) {
     const auto line = static_cast<std::int64_t>(neighbours.line);
     if (neighbours.line > piece || (neighbours.line == piece && waited_for >= piece))
@@ -112,15 +113,15 @@ void find_code_ahead(Context& context, InstructionChase& chase, const PathQuesti
     const auto farthest = std::ranges::max_element(of_caches, {}, &deduce::Neighbours::prefetched);
     if (farthest == of_caches.end() || farthest->prefetched == 0) return;
     outcome.warnings.push_back(
-        fmt::format("{}: up to {} bytes behind a line come along with it: how the caches choose sets is not told by "
-                    "which lines stay",
+        fmt::format("{}: sets and ways stay unknown, because a miss prefetches up to {} bytes after the line, so that "
+                    "resident lines do not show how the caches select sets",
                     question.experiment, farthest->prefetched));
     const std::uint64_t waited_for = block_waited_for(context, outcome);
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         auto& cache = findings.caches[i];
         cache.findings = {};
         cache.ahead = of_caches[i].prefetched;
-        // What the first cache gets from the second is too near to be waited for.
+        // A warp does not wait for code that the first cache gets from the second, because it arrives too soon.
         cache.findings.line = line_of(of_caches[i], question.stride, i == 0 ? 0 : waited_for);
         cache.findings.capacity = capacity_of(chase, cache, findings.borders_of(i)[1], question);
     }

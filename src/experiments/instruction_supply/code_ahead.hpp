@@ -1,4 +1,4 @@
-// Instruction caches into which code is fetched ahead.
+// Instruction caches into which misses prefetch code.
 #pragma once
 
 #include "experiments/caches/cached_path.hpp"
@@ -6,9 +6,9 @@
 
 namespace gputomo::experiments {
 
-/// Finds out whether code that lies behind a miss comes along with it. If so, what walks said of geometry is left
-/// aside: neighbours say how long lines are (deduce/neighbours.hpp), with the places at which a warp waits where they
-/// are no longer than a visit sees, and shares of misses how much a cache holds.
+/// Finds out whether a miss prefetches the code after it. If so, the geometries in `findings` are replaced: neighbours
+/// of a line show its size (deduce/cache/neighbours.hpp), for short lines together with the places at which a warp
+/// waits, and shares of misses show the capacity.
 void find_code_ahead(Context& context, InstructionChase& chase, const PathQuestion& question, PathFindings& findings,
                      Outcome& outcome);
 

@@ -29,7 +29,8 @@ constexpr int kDroppedLaunches = 5;
 constexpr std::uint32_t kBlocksPerSm = 8;
 /// A block lives this long, so that all first blocks have started when the first ends.
 constexpr std::uint32_t kBlockCycles = 20'000;
-/// Empty blocks on each SM of a grid: simulated, and on hardware.
+/// Empty blocks on each SM of a grid, with a small and with a full budget. More blocks make a launch's own time a
+/// smaller part of the total.
 constexpr std::int64_t kFewBlocks = 64, kManyBlocks = 8192;
 constexpr int kStartLaunches = 3;
 /// Where starts take this many times as long as the blocks' own replacement, something else limits them.
@@ -140,7 +141,8 @@ std::vector<double> measure_replacement(Context& context, Outcome& outcome) {
 }
 
 /// Cycles of one SM for a block of so many warps of an empty kernel: of a long grid less half of it.
-double cycles_of_block(device::Device& device, CompiledKernel& kernel, int warps) {
+double cycles_of_block(const Context& context, CompiledKernel& kernel, int warps) {
+    auto& device = context.device;
     const std::int64_t sms = sms_of(device);
     const double mhz = current_sm_mhz(device);
     const auto nanoseconds = [&](std::int64_t blocks) {
@@ -153,8 +155,8 @@ double cycles_of_block(device::Device& device, CompiledKernel& kernel, int warps
     };
     std::int64_t each = kFewBlocks;
     static_cast<void>(nanoseconds(each * sms));
-    // A simulated GPU needs no more.
-    if (!device.simulated() && device.attribute(device::Attribute::max_grid_x).value_or(0) > 2 * kManyBlocks * sms)
+    if (context.budget == Budget::full &&
+        device.attribute(device::Attribute::max_grid_x).value_or(0) > 2 * kManyBlocks * sms)
         each = kManyBlocks;
     return (nanoseconds(2 * each * sms) - nanoseconds(each * sms)) * mhz / 1000 / static_cast<double>(each);
 }
@@ -173,7 +175,7 @@ void add_starts(Context& context, double replacement, Outcome& outcome) {
         context.progress(0.9, fmt::format("empty blocks of {} warps", warps));
         const auto resident =
             static_cast<double>(std::max<std::int64_t>(1, std::min(most_blocks, most_threads / (warps * kWarpSize))));
-        const double row[] = {static_cast<double>(warps), cycles_of_block(device, kernel, warps),
+        const double row[] = {static_cast<double>(warps), cycles_of_block(context, kernel, warps),
                               replacement / resident};
         for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
     }

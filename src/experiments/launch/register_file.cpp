@@ -1,7 +1,8 @@
-// How registers are handed out: from blocks that can and that cannot be launched, and from blocks that are on an SM
+// How registers are allocated, from the largest blocks that can be launched and from how many blocks are resident
 // together.
 #include "experiments/experiments.hpp"
 
+#include "experiments/launch/register_rules.hpp"
 #include "measure/residency/resident_blocks.hpp"
 #include "results/estimates.hpp"
 #include "units/error.hpp"
@@ -18,49 +19,15 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.97;
 constexpr std::int64_t kWarp = kWarpSize;
-/// More values than any GPU has registers for a thread.
+/// Values that a kernel holds: more than any GPU has registers for a thread.
 constexpr int kTooMany = 300;
-/// So few that every GPU can launch a warp that holds them.
+/// Values so few that every GPU can launch a warp that holds them.
 constexpr int kFewValues = 8;
-/// Steps of the staircase that is kept as evidence (Wong 2010, Fig. 9).
+/// Steps of the staircase in the report (Wong 2010, Fig. 9).
 constexpr int kStairs = 16;
-
-/// How an SM may hand out registers.
-struct Rule {
-    std::int64_t file = 0;           ///< registers of an SM
-    std::int64_t register_unit = 1;  ///< of a thread
-    std::int64_t thread_unit = 32;   ///< of a block
-    std::int64_t parts = 1;          ///< of the file, a warp lying within one
-
-    [[nodiscard]] std::int64_t warps(std::int64_t registers) const {
-        const auto each = (registers + register_unit - 1) / register_unit * register_unit * kWarp;
-        return file / parts / each * parts;
-    }
-    [[nodiscard]] std::int64_t largest_block(std::int64_t registers) const {
-        return warps(registers) * kWarp / thread_unit * thread_unit;
-    }
-    [[nodiscard]] std::int64_t resident(std::int64_t registers, std::int64_t threads) const {
-        return warps(registers) * kWarp / ((threads + thread_unit - 1) / thread_unit * thread_unit);
-    }
-};
-
-std::vector<Rule> rules_for(std::int64_t file) {
-    std::vector<Rule> rules;
-    for (const std::int64_t registers : {file, file / 2, 2 * file})
-        for (const std::int64_t unit : {1, 2, 4, 8, 16})
-            for (const std::int64_t threads : {32, 64, 128, 256})
-                for (const std::int64_t parts : {1, 2, 4, 8}) rules.push_back({registers, unit, threads, parts});
-    return rules;
-}
-
-/// One thing to try: the largest block that can be launched, or how many blocks of a warp are on an SM together.
-struct Question {
-    int registers = 0;
-    bool resident = false;
-    auto operator<=>(const Question&) const = default;
-};
 
 class RegisterFile {
 public:
@@ -77,7 +44,7 @@ private:
     ResidencyProbe& kernel_with(int live);
     [[nodiscard]] bool can_hold(int live);
     void find_limit(Outcome& outcome);
-    [[nodiscard]] std::int64_t predicted(const Rule& rule, Question question) const;
+    [[nodiscard]] std::int64_t predicted(const RegisterRule& rule, Question question) const;
     [[nodiscard]] bool launches_a_warp(ResidencyProbe& kernel);
     [[nodiscard]] std::int64_t answer(Question question);
     void ask(Question question);
@@ -91,10 +58,10 @@ private:
     std::int64_t most_blocks_ = 0;
     std::int64_t file_ = 0;
     int most_registers_ = 0;
-    int overhead_ = 0;  ///< registers of a kernel besides the values that it holds
+    int overhead_ = 0;  ///< registers of a kernel besides those for the values that it holds
     std::map<int, std::unique_ptr<ResidencyProbe>> kernels_;  ///< by values held
     std::set<Question> asked_;
-    std::vector<Rule> rules_;
+    std::vector<RegisterRule> rules_;
 };
 
 ResidencyProbe& RegisterFile::kernel_with(int live) {
@@ -103,7 +70,8 @@ ResidencyProbe& RegisterFile::kernel_with(int live) {
     return *kernel;
 }
 
-/// Compilers keep in memory what finds no register; a device without one refuses the kernel.
+/// Whether a kernel can hold this many values in registers. A compiler spills others to memory; a device without a
+/// compiler refuses the kernel.
 bool RegisterFile::can_hold(int live) {
     try {
         return !kernel_with(live).spills();
@@ -116,15 +84,16 @@ bool RegisterFile::can_hold(int live) {
 void RegisterFile::find_limit(Outcome& outcome) {
     int fits = kFewValues;
     int fails = kTooMany;
-    const Evidence evidence{"register_file: the most registers of a kernel that holds more and more values",
-                            kConfidence};
+    const Evidence evidence{"register_file: the most registers of kernels that hold more and more values", kConfidence};
     if (can_hold(kTooMany)) {
         most_registers_ = kernel_with(kTooMany).registers();
         outcome.warnings.push_back(
-            fmt::format("register_file: no limit found up to {} registers a thread", most_registers_));
+            fmt::format("register_file: the limit of registers per thread is unknown, because kernels with up to {} "
+                        "registers compile",
+                        most_registers_));
         return;
     }
-    if (kernels_.contains(kTooMany)) {  // compiled, with the rest in memory: all registers are in use
+    if (kernels_.contains(kTooMany)) {  // it compiled and spills, so that it uses all registers
         most_registers_ = kernel_with(kTooMany).registers();
     } else {
         while (fails - fits > 1) (can_hold((fits + fails) / 2) ? fits : fails) = (fits + fails) / 2;
@@ -134,13 +103,13 @@ void RegisterFile::find_limit(Outcome& outcome) {
         decided("topology.max_registers_per_thread", static_cast<std::int64_t>(most_registers_), evidence));
 }
 
-std::int64_t RegisterFile::predicted(const Rule& rule, Question question) const {
+std::int64_t RegisterFile::predicted(const RegisterRule& rule, Question question) const {
     if (!question.resident) return std::min(most_threads_, rule.largest_block(question.registers));
     return std::min(most_blocks_, rule.resident(question.registers, kWarp));
 }
 
-/// A part of the file may have fewer registers than one warp of the kernel needs. A device that refuses kernels of few
-/// registers too is at fault.
+/// Whether one warp can be launched. A part of the file may have fewer registers than the warp needs. If the device
+/// refuses kernels of few registers too, it is at fault, and its error is passed on.
 bool RegisterFile::launches_a_warp(ResidencyProbe& kernel) {
     try {
         return kernel.can_launch(kWarp);
@@ -166,12 +135,14 @@ std::int64_t RegisterFile::answer(Question question) {
 void RegisterFile::ask(Question question) {
     asked_.insert(question);
     const int registers =
-        kernel_with(question.registers - overhead_).registers();  // a compiler may have found another number
+        kernel_with(question.registers - overhead_).registers();  // the compiler may use another number than expected
     const auto found = answer(question);
-    std::erase_if(rules_, [&](const Rule& rule) { return predicted(rule, {registers, question.resident}) != found; });
+    std::erase_if(rules_, [&](const RegisterRule& rule) {
+        return predicted(rule, {registers, question.resident}) != found;
+    });
 }
 
-/// The question that tells most of the rules apart that are left.
+/// The question whose answers distinguish most of the remaining rules.
 std::optional<Question> RegisterFile::where_they_differ() const {
     std::optional<Question> best;
     std::size_t least = rules_.size();
@@ -181,7 +152,7 @@ std::optional<Question> RegisterFile::where_they_differ() const {
             if (asked_.contains(question)) continue;
             std::map<std::int64_t, std::size_t> answers;
             std::size_t most = 0;
-            for (const Rule& rule : rules_) most = std::max(most, ++answers[predicted(rule, question)]);
+            for (const RegisterRule& rule : rules_) most = std::max(most, ++answers[predicted(rule, question)]);
             if (answers.size() > 1 && most < least) {
                 least = most;
                 best = question;
@@ -193,33 +164,33 @@ std::optional<Question> RegisterFile::where_they_differ() const {
 void RegisterFile::conclude(Outcome& outcome) const {
     struct Leaf {
         const char* path;
-        std::int64_t Rule::*member;
+        std::int64_t RegisterRule::*member;
     };
-    static constexpr Leaf kLeaves[] = {{"topology.register_allocation_unit", &Rule::register_unit},
-                                       {"topology.thread_allocation_unit", &Rule::thread_unit},
-                                       {"topology.register_partitions", &Rule::parts}};
-    const Evidence evidence{
-        fmt::format(
-            "register_file: the rule that explains {} largest blocks and numbers of blocks that are on an SM together",
-            asked_.size()),
-        kConfidence};
+    static constexpr Leaf kLeaves[] = {{"topology.register_allocation_unit", &RegisterRule::register_unit},
+                                       {"topology.thread_allocation_unit", &RegisterRule::thread_unit},
+                                       {"topology.register_partitions", &RegisterRule::parts}};
+    const Evidence evidence{fmt::format("register_file: the rule that explains {} measurements of the largest block "
+                                        "and of the blocks resident together",
+                                        asked_.size()),
+                            kConfidence};
     if (rules_.empty()) {
         outcome.warnings.emplace_back(
-            "register_file: no rule for handing out registers explains which blocks can be launched and which are on "
-            "an SM together");
+            "register_file: no rule of allocation that is known here explains which blocks can be launched and which "
+            "are "
+            "resident together; please report this GPU");
         return;
     }
     for (const auto& [path, member] : kLeaves) {
         std::set<std::int64_t> values;
-        for (const Rule& rule : rules_) values.insert(rule.*member);
+        for (const RegisterRule& rule : rules_) values.insert(rule.*member);
         if (values.size() == 1)
             outcome.estimates.push_back(decided(path, *values.begin(), evidence));
         else
             outcome.estimates.push_back(undecided(path, {values.begin(), values.end()}, evidence));
     }
-    if (std::ranges::none_of(rules_, [&](const Rule& rule) { return rule.file == file_; }))
-        outcome.warnings.push_back(fmt::format("register_file: the SM hands out {} registers, its attribute says {}",
-                                               rules_.front().file, file_));
+    if (std::ranges::none_of(rules_, [&](const RegisterRule& rule) { return rule.file == file_; }))
+        outcome.warnings.push_back(fmt::format(
+            "register_file: the SM allocates {} registers, but the driver reports {}", rules_.front().file, file_));
 }
 
 results::Trace RegisterFile::stairs() {
@@ -230,9 +201,7 @@ results::Trace RegisterFile::stairs() {
         if (registers - overhead_ < 1) continue;
         ResidencyProbe& kernel = kernel_with(registers - overhead_);
         const auto threads = answer({registers, false});
-        trace.columns[0].values.push_back(kernel.registers());
-        trace.columns[1].values.push_back(static_cast<double>(threads));
-        trace.columns[2].values.push_back(static_cast<double>(threads * kernel.registers()));
+        trace.add_row(kernel.registers(), threads, threads * kernel.registers());
     }
     trace.plot = {"Threads of the largest block against registers of a thread", "registers", {"threads"}, false, false};
     return trace;
@@ -244,7 +213,7 @@ Outcome RegisterFile::measure() {
     find_limit(outcome);
     constexpr int kSome = 32;
     overhead_ = kernel_with(kSome).registers() - kSome;
-    // Blocks of few registers are limited by something else: their number, or the shared memory that each takes.
+    // Something else limits blocks of few registers: their number, or the shared memory that each takes.
     most_blocks_ = std::min<std::int64_t>(
         most_blocks_, kernel_with(kFewValues).blocks_per_sm(kWarp, Bytes{0}, static_cast<int>(most_blocks_)));
     for (auto question = where_they_differ(); question; question = where_they_differ()) {
@@ -263,7 +232,7 @@ Outcome run(Context& context) { return RegisterFile(context).measure(); }
 
 Experiment register_file_experiment() {
     return {.id = "register_file",
-            .title = "how registers are handed out to threads, warps and blocks",
+            .title = "how registers are allocated to threads, warps and blocks",
             .source = "Wong 2010, IV-E, Fig. 9",
             .method = "registers-and-launch",
             .explanation =

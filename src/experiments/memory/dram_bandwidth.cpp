@@ -15,12 +15,12 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.95;
-/// Sizes double until two successive rates agree this well ...
+/// Sizes double until two successive rates agree this well, or until one of the sizes below is reached.
 constexpr double kStable = 0.005;
-/// ... or those of a simulated GPU reach this size, which takes a third of a second: not by any clock, or the host
-/// would decide what is found ...
-constexpr std::int64_t kSimulatedArray = std::int64_t{32} << 20;
-/// ... or arrays reach this size: 4 GiB take a millisecond on the fastest memories.
+/// The size in bytes at which a small budget ends; simulating it takes a third of a second. A time limit instead would
+/// let the speed of the host decide what is found.
+constexpr std::int64_t kArrayOfSmallBudget = std::int64_t{32} << 20;
+/// The largest array in bytes: 4 GiB take a millisecond on the fastest memories.
 constexpr std::int64_t kLargestArray = std::int64_t{4} << 30;
 /// Smallest array: some turns of the loop on a small GPU.
 constexpr std::int64_t kSmallestArray = std::int64_t{4} << 20;
@@ -68,7 +68,7 @@ Growth grow(Context& context, Streaming& streaming, Sizes sizes) {
         const bool stable = !growth.rates.empty() && std::abs(rate / growth.rates.back() - 1) < kStable;
         growth.sizes.push_back(static_cast<double>(size));
         growth.rates.push_back(rate);
-        if (stable || (context.device.simulated() && size >= kSimulatedArray)) break;
+        if (stable || (context.budget == Budget::small && size >= kArrayOfSmallBudget)) break;
     }
     return growth;
 }

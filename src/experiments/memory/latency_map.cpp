@@ -1,5 +1,5 @@
-// Latency of every line from every SM: a map, and what it says of partitions of the cache that all SMs share (Wong
-// 2010, IV-G, where the latency depends on the TPC; GPUs of two partitions answer slower from the far one).
+// A map of the latency of lines from every SM, which shows partitions of the cache that all SMs share. In Wong 2010,
+// IV-G, the latency depends on the TPC; GPUs of two partitions answer more slowly from the far one.
 #include "experiments/experiments.hpp"
 
 #include "deduce/memory/partitions.hpp"
@@ -23,21 +23,23 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.95;
+/// Lines of the map; a chosen value.
 constexpr std::uint32_t kLines = 64;
-/// Where the lines are, at random: a part that any first TLB holds, or that one visit brings in.
+/// Bytes over which the lines lie at random: few enough for any first TLB to hold after one visit, and their distance.
 constexpr std::int64_t kRange = std::int64_t{8} << 20;
 constexpr std::uint64_t kLine = 256;
-/// Dependent loads between two clock reads, once this many and once that many: their difference is free of what else is
+/// Dependent loads between two clock reads in the two kernels. The difference of their times is free of everything else
 /// between the reads.
 constexpr int kFewLoads = 2, kManyLoads = 6;
-/// Rounds over all lines, of which the first warms; the fastest counts.
-constexpr int kRounds = 6;
-/// Grids of this many blocks an SM, until every SM had one.
+/// Passes over all lines, of which the first warms the caches and the fastest counts.
+constexpr int kPasses = 6;
+/// Blocks of each SM in the grids that are launched until every SM had a block.
 constexpr std::uint32_t kBlocksPerSm[] = {1, 4, 16};
 constexpr std::uint32_t kNever = 0xffff'ffff;
 
-/// The only thread of a block goes through the lines, each SM from another one on. A line's word holds its own address.
+/// The only thread of a block loads the lines, each SM from another one on. The word of a line holds its own address.
 ptx::KernelBuilder map_kernel(ptx::Target target, int loads) {
     ptx::KernelBuilder k(fmt::format("latency_map_{}", loads), target);
     const Reg lines = k.param(Type::u64, "lines"), count = k.param(Type::u32, "count"),
@@ -46,7 +48,7 @@ ptx::KernelBuilder map_kernel(ptx::Target target, int loads) {
     k("mul.lo.u32", first, sm, count);
     const Reg row = k.element(results, first, Bytes{4});
     const Reg number = k.reg(Type::u32), at = k.reg(Type::u64), taken = k.reg(Type::u32);
-    k.loop(kRounds, [&] {
+    k.loop(kPasses, [&] {
         k.loop(count, [&](Reg turn) {
             k("add.u32", number, turn, sm);
             k("rem.u32", number, number, count);
@@ -117,7 +119,7 @@ private:
         return latencies;
     }
 
-    /// Cycles between the clock reads, SM after SM. Throws DeviceError where an SM gets no block.
+    /// Fastest cycles between the clock reads for each line, SM by SM. Throws DeviceError if an SM gets no block.
     std::vector<std::uint32_t> fastest(CompiledKernel& kernel) {
         device::Arguments arguments;
         arguments.add(lines_.address()).add(kLines).add(results_.address());
@@ -127,7 +129,7 @@ private:
             auto taken = results_.read<std::uint32_t>(std::size_t{kLines} * sms_);
             if (std::ranges::find(taken, kNever) == taken.end()) return taken;
         }
-        throw DeviceError(fmt::format("latency_map: of {} SMs some get no block in a grid of {}", sms_,
+        throw DeviceError(fmt::format("latency_map: some of {} SMs get no block in a grid of {} blocks", sms_,
                                       sms_ * kBlocksPerSm[std::size(kBlocksPerSm) - 1]));
     }
 

@@ -26,13 +26,14 @@ using Histogram = std::map<std::int64_t, std::int64_t>;  // samples by cycles
 /// Parts of the warps that an SM holds (a GTX 680: the loads of Volkov 2016, Table 6.6).
 constexpr std::array kParts{0.125, 0.25, 0.375, 0.5, 0.75, 1.0};
 constexpr std::array kPercentiles{5, 25, 50, 75, 95};
-/// Samples of each load (6.6), as far as there is time for them.
+/// Samples of each load (Volkov 2016, 6.6) with a full budget, if `kSeconds` suffice for them, and the fewest launches
+/// whatever time they take.
 constexpr std::int64_t kSamples = 10'000'000;
 constexpr int kFewestLaunches = 4;
 constexpr double kSeconds = 1;
-/// Of a simulated GPU, which takes longer and has to find the same each time, whatever else its host does; and launches
-/// of one warp on each SM, fewer of more.
-constexpr std::int64_t kSimulatedSamples = 4096, kSimulatedLaunches = 64;
+/// With a small budget: samples of each load, and launches of one warp on each SM, of which larger launches take
+/// proportionally fewer. No clock ends the loop, so that a simulation finds the same however busy its host is.
+constexpr std::int64_t kFewSamples = 4096, kFewLaunches = 64;
 
 std::int64_t count_of(const Histogram& histogram) {
     return std::accumulate(histogram.begin(), histogram.end(), std::int64_t{0},
@@ -61,12 +62,12 @@ struct Level {
 };
 
 /// Launches until there are enough samples or the time is over.
-std::optional<Level> sample(LatencySamples& samples, int warps, bool simulated) {
+std::optional<Level> sample(LatencySamples& samples, int warps, Budget budget) {
     const auto begin = std::chrono::steady_clock::now();
     Level level{.warps = warps, .loads_per_cycle = 0, .histogram = {}};
     int launches = 0;
     const auto go_on = [&] {
-        if (simulated) return count_of(level.histogram) < kSimulatedSamples || launches * warps < kSimulatedLaunches;
+        if (budget == Budget::small) return count_of(level.histogram) < kFewSamples || launches * warps < kFewLaunches;
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
         return launches < kFewestLaunches || (spent.count() < kSeconds && count_of(level.histogram) < kSamples);
     };
@@ -142,7 +143,7 @@ Outcome measure(Context& context) {
     for (std::size_t i = 0; i < warps.size(); ++i) {
         context.progress(static_cast<double>(i) / static_cast<double>(warps.size()),
                          fmt::format("{} warps on each SM", warps[i]));
-        if (auto level = sample(samples, warps[i], context.device.simulated())) levels.push_back(std::move(*level));
+        if (auto level = sample(samples, warps[i], context.budget)) levels.push_back(std::move(*level));
     }
     if (levels.empty()) throw DeviceError("memory_latencies: no occupancy was attained");
     outcome.traces.push_back(percentiles_of(levels, gigabytes));

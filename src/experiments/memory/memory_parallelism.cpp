@@ -1,9 +1,10 @@
-// How many bytes must be under way for a cache or memory to give all it can: rates of one SM, and of all, against bytes
-// in flight, for each kind of access.
+// How many bytes must be in flight to saturate a cache or memory: rates of one SM and of all against bytes in flight,
+// for each kind of access.
 #include "experiments/experiments.hpp"
 
 #include "experiments/caches/known_caches.hpp"
 #include "experiments/clock/clock_watch.hpp"
+#include "experiments/memory/bytes_needed.hpp"
 #include "measure/bandwidth/access_loop.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "results/estimates.hpp"
@@ -20,26 +21,21 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.9;
 constexpr std::array kLoads{1, 2, 4, 8};
 constexpr std::array kWarps{1, 2, 4, 8, 12, 16, 20, 24, 28, 32};
-/// An array lies in a cache whose size is known to some extent if it is no larger than this part of it, and in none if
-/// it is so many times as large.
+/// An array of this share of a cache is resident in it, and one this many times as large is in none, even though
+/// capacities are known only roughly.
 constexpr double kPart = 0.25;
 constexpr std::int64_t kTimesCache = 4;
 constexpr std::int64_t kSmallestArray = std::int64_t{1} << 20, kLargestArray = std::int64_t{1} << 30;
-/// Turns of the shorter launch; the other has twice as many, and filling and draining cancel. Fewer where launches
-/// would read a lot.
+/// Iterations of the shorter launch. The longer one has twice as many, so that filling and draining cancel. Launches
+/// that would access more than `kLaunchBytes` on each SM have fewer iterations.
 constexpr int kTurns = 16, kFewestTurns = 4;
 constexpr std::int64_t kLaunchBytes = std::int64_t{2} << 20;
-/// Runs of a launch, fewer where two take nearly the same time.
+/// Runs of a launch at most.
 constexpr int kRuns = 4;
-constexpr double kAlike = 0.005;
-/// Of the peak, that bytes are asked for.
-constexpr double kShare = 0.9;
-/// A peak is one if so much of what can be under way is enough for that share of it.
-constexpr double kEnough = 0.7;
-
 /// Asynchronous copies exist from this compute capability on (PTX ISA, cp.async).
 constexpr int kAsyncFrom = 80;
 
@@ -51,38 +47,11 @@ struct Source {
     bool cached = false;
 };
 
-/// Bytes per cycle and SM, by bytes in flight of an SM, with as many warps as can have them.
-using Curve = std::map<std::int64_t, double>;
-
-struct Needed {
-    double peak = 0;
-    double bytes = 0, low = 0, high = 0;
-    bool saturated = false;
-};
-
-Needed needed_of(const Curve& curve) {
-    Needed needed;
-    for (const auto& [bytes, rate] : curve) needed.peak = std::max(needed.peak, rate);
-    const double wanted = kShare * needed.peak;
-    double below = 0, rate_below = 0;
-    for (const auto& [bytes, rate] : curve) {
-        if (rate < wanted) {
-            below = static_cast<double>(bytes), rate_below = rate;
-            continue;
-        }
-        needed.low = below, needed.high = static_cast<double>(bytes);
-        needed.bytes = below + (wanted - rate_below) / (rate - rate_below) * (needed.high - below);
-        break;
-    }
-    needed.saturated = needed.high <= kEnough * static_cast<double>(curve.rbegin()->first);
-    return needed;
-}
-
 int bytes_of(AccessKind kind) { return kind == AccessKind::atomic ? 4 : 16; }
 
-class Study {
+class BytesInFlight {
 public:
-    explicit Study(Context& context) : context_(context), sms_(static_cast<int>(sms_of(context.device))) {}
+    explicit BytesInFlight(Context& context) : context_(context), sms_(static_cast<int>(sms_of(context.device))) {}
 
     Outcome run() {
         const auto cache = largest_cache(context_);
@@ -102,20 +71,20 @@ public:
 
 private:
     void add(const std::string& name, std::int64_t bytes, bool cached) {
-        // Behind the area, what a turn's last accesses reach.
+        // The last accesses of an iteration may lie beyond the area.
         constexpr std::int64_t kSlack = std::int64_t{kLoads.back()} * 16 * AccessLoop::kWarp;
         const device::Buffer array(context_.device, Bytes{bytes + kSlack});
         Source source{name, cached ? "caches." + name : name, {array.address(), bytes, !cached, 0}, cached};
         for (const auto kind : {AccessKind::load, AccessKind::store, AccessKind::atomic, AccessKind::async}) {
             if (kind == AccessKind::async && context_.device.ptx_target().sm < kAsyncFrom) continue;
-            const Curve one = curve_of(source, kind, 1), all = curve_of(source, kind, sms_);
+            const FlightCurve one = curve_of(source, kind, 1), all = curve_of(source, kind, sms_);
             if (!one.empty()) report(source, kind, one, true);
             if (!all.empty()) report(source, kind, all, false);
         }
     }
 
-    Curve curve_of(Source& source, AccessKind kind, int blocks) {
-        Curve curve;
+    FlightCurve curve_of(Source& source, AccessKind kind, int blocks) {
+        FlightCurve curve;
         double done = 0;
         for (const int loads : kLoads) {
             context_.progress(
@@ -156,7 +125,7 @@ private:
         return std::int64_t{warps} * accesses.form().count * accesses.form().span;
     }
 
-    /// One SM goes through the whole array once.
+    /// One SM accesses the whole array once.
     static void fill(AccessLoop& accesses, Source& source) {
         constexpr int kFillers = 8;
         (void)accesses.cycles(
@@ -165,11 +134,11 @@ private:
             source.area);
     }
 
-    /// Beside what was measured, Little's law: bytes in flight over the latency of the fewest, up to the peak.
-    void trace(const Source& source, AccessKind kind, const Curve& curve, int blocks) {
+    /// Adds the curve beside Little's law: bytes in flight over the latency of the fewest, up to the peak.
+    void trace(const Source& source, AccessKind kind, const FlightCurve& curve, int blocks) {
         if (curve.empty()) return;
         const double latency = static_cast<double>(curve.begin()->first) / curve.begin()->second,
-                     peak = needed_of(curve).peak;
+                     peak = bytes_needed(curve).peak;
         results::Trace trace{.name = fmt::format("memory_parallelism/{}_{}_{}", source.name, name_of(kind),
                                                  blocks == 1 ? "one_sm" : "all_sms"),
                              .experiment = "memory_parallelism"};
@@ -181,37 +150,35 @@ private:
                       true,
                       false};
         for (const auto& [bytes, rate] : curve) {
-            trace.columns[0].values.push_back(static_cast<double>(bytes));
-            trace.columns[1].values.push_back(rate);
-            trace.columns[2].values.push_back(std::min(peak, static_cast<double>(bytes) / latency));
+            trace.add_row(bytes, rate, std::min(peak, static_cast<double>(bytes) / latency));
         }
         outcome_.traces.push_back(std::move(trace));
     }
 
-    void report(const Source& source, AccessKind kind, const Curve& curve, bool one) {
-        const auto needed = needed_of(curve);
+    void report(const Source& source, AccessKind kind, const FlightCurve& curve, bool one) {
+        const auto needed = bytes_needed(curve);
         const double latency = static_cast<double>(curve.begin()->first) / curve.begin()->second;
-        const Evidence evidence{
-            fmt::format(
-                "memory_parallelism: {} accesses of kind {} with {} to {} bytes under way on each, n turns against 2n",
-                one ? "one SM," : "all SMs, one block on each,", name_of(kind), curve.begin()->first,
-                curve.rbegin()->first),
-            kConfidence,
-            fmt::format("peak {:.4g} bytes/cycle and SM at a latency of {:.0f} cycles: Little's law asks for {:.0f} "
-                        "bytes in flight for 90%",
-                        needed.peak, latency, kShare * needed.peak * latency)};
+        const Evidence evidence{fmt::format("memory_parallelism: {} accesses of kind {} with {} to {} bytes in flight "
+                                            "on each, timed by n iterations against 2n",
+                                            one ? "one SM," : "all SMs, one block on each,", name_of(kind),
+                                            curve.begin()->first, curve.rbegin()->first),
+                                kConfidence,
+                                fmt::format("the peak is {:.4g} bytes/cycle and SM at a latency of {:.0f} cycles; by "
+                                            "Little's law, 90% of it needs {:.0f} "
+                                            "bytes in flight",
+                                            needed.peak, latency, kShareOfPeak * needed.peak * latency)};
         const bool load = kind == AccessKind::load;
         const auto prefix = load ? source.prefix : fmt::format("accesses.{}_{}", source.name, name_of(kind));
         const auto bytes_leaf = fmt::format("{}.{}", prefix, one ? "sm_bytes_in_flight" : "bytes_in_flight");
-        // The rate of all SMs' loads is what dram_bandwidth says of the memory, in other units.
+        // The rate of all SMs' loads from memory is left out, because dram_bandwidth reports it in other units.
         const auto rate_leaf = one                      ? prefix + ".sm_bytes_per_cycle"
                                : source.cached || !load ? prefix + ".bytes_per_cycle"
                                                         : std::string();
         const double rate = one ? needed.peak : needed.peak * sms_;
         if (!needed.saturated) {
             auto open = evidence;
-            open.note +=
-                fmt::format("; more bytes in flight than one block has may bring more than {:.4g} bytes/cycle", rate);
+            open.note += fmt::format(
+                "; more bytes in flight than one block can have may bring more than {:.4g} bytes/cycle", rate);
             if (!rate_leaf.empty()) outcome_.estimates.push_back(undecided(rate_leaf, {}, open));
             outcome_.estimates.push_back(undecided(bytes_leaf, {}, open));
             return;
@@ -230,7 +197,7 @@ private:
 };
 
 Outcome run(Context& context) {
-    return watched(context, [](Context& c) { return Study(c).run(); });
+    return watched(context, [](Context& c) { return BytesInFlight(c).run(); });
 }
 
 }  // namespace
@@ -253,7 +220,7 @@ Experiment memory_parallelism_experiment() {
                          "memory.bytes_in_flight", "accesses.*.sm_bytes_per_cycle", "accesses.*.sm_bytes_in_flight",
                          "accesses.*.bytes_per_cycle", "accesses.*.bytes_in_flight"},
             .run = run,
-            .part_of_scan = PartOfScan::on_hardware};
+            .part_of_scan = PartOfScan::with_full_budget};
 }
 
 }  // namespace gputomo::experiments

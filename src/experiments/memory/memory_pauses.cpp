@@ -1,5 +1,4 @@
-// Does the memory stand still now and then, for how long and how often? Time stamps of loads of a few independent
-// warps.
+// Whether the memory pauses now and then, for how long and how often: time stamps of loads of a few independent warps.
 #include "experiments/experiments.hpp"
 
 #include "deduce/memory/pauses.hpp"
@@ -26,31 +25,33 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.9;
 constexpr std::uint32_t kWarp = kWarpSize, kWarps = 8;
-/// Loads of each warp: a pause every 100 us shows fifty times in the last number on a GPU whose loads take 0.4 us.
-constexpr std::array<std::uint32_t, 2> kTurns{2048, 12288};
-/// The length of a pause is known well enough where its interval is that part of it.
+/// Loads of each warp in the first and in the second launch. With the second number a pause every 100 us shows fifty
+/// times, if loads take 0.4 us.
+constexpr std::array<std::uint32_t, 2> kLoads{2048, 12288};
+/// The second launch is left out if the interval of a pause's length is at most this share of it.
 constexpr double kEnough = 0.01;
-/// Of a launch's loads, those before translations and clocks have settled.
+/// Loads of each warp that do not count, because translations and clocks have not settled.
 constexpr std::size_t kSettling = 16;
-/// The array is so many times as large as the largest cache, and no larger than it must be: translations that nobody
-/// has come late as well.
+/// The array is this many times the largest cache. It is no larger than needed, because loads that miss a TLB come late
+/// as well.
 constexpr std::int64_t kTimesCache = 8, kLineBytes = 128;
 constexpr std::int64_t kSmallestArray = std::int64_t{1} << 20, kLargestArray = std::int64_t{1} << 30,
                        kShareOfMemory = 4;
 /// Multiplier and increment of the generator of line numbers (Knuth 1997, 3.3.4, table 1, line 16).
 constexpr std::uint32_t kMultiplier = 1664525, kIncrement = 1013904223;
-/// The low bits of its numbers repeat soon.
+/// The low bits of the generator's numbers, which are dropped, because they repeat soon.
 constexpr int kLowBits = 8;
 
 struct Stamps {
     std::uint32_t begin = 0, end = 0;
 };
 
-/// Each warp of one block loads lines at random, each load waiting for the last, and stores the clock before and after.
-/// The warps do different numbers of other things between, so that they don't stay in step behind a pause. The array
-/// holds zeros.
+/// Each warp of one block loads random lines, each load waiting for the one before, and stores the clock before and
+/// after. Each warp executes another number of instructions between loads, so that warps do not stay in step after a
+/// pause. The array holds zeros.
 ptx::KernelBuilder pauses_kernel(ptx::Target target) {
     ptx::KernelBuilder k("memory_pauses", target);
     const Reg array = k.param(Type::u64, "array"), mask = k.param(Type::u32, "mask"),
@@ -82,14 +83,14 @@ ptx::KernelBuilder pauses_kernel(ptx::Target target) {
     return k;
 }
 
-class Study {
+class PauseSearch {
 public:
-    explicit Study(Context& context)
+    explicit PauseSearch(Context& context)
         : context_(context),
           bytes_(array_bytes(context)),
           array_(context.device, bytes_),
           stamps_(context.device,
-                  Bytes{std::int64_t{kWarps} * kTurns.back() * static_cast<std::int64_t>(sizeof(Stamps))}),
+                  Bytes{std::int64_t{kWarps} * kLoads.back() * static_cast<std::int64_t>(sizeof(Stamps))}),
           kernel_(context.device, pauses_kernel(target_of(context.device)),
                   {TimedCode{.operation = {"LD|LDG", 4}, .counts = {1}}}) {
         context.device.fill_u32(array_.address(), 0, static_cast<std::size_t>(bytes_.count()) / 4);
@@ -100,10 +101,10 @@ public:
         add_code_checks(kernel_, outcome);
         std::vector<deduce::TimedLoad> loads;
         deduce::MemoryPauses found;
-        for (std::size_t i = 0; i < kTurns.size(); ++i) {
-            context_.progress(static_cast<double>(i) / kTurns.size(),
-                              fmt::format("{} loads of each of {} warps", kTurns[i], kWarps));
-            loads = sample(kTurns[i]);
+        for (std::size_t i = 0; i < kLoads.size(); ++i) {
+            context_.progress(static_cast<double>(i) / kLoads.size(),
+                              fmt::format("{} loads of each of {} warps", kLoads[i], kWarps));
+            loads = sample(kLoads[i]);
             found = deduce::find_pauses(loads);
             const bool known = found.verdict == deduce::MemoryPauses::Verdict::regular &&
                                found.duration_high - found.duration_low < kEnough * found.duration;
@@ -122,19 +123,19 @@ private:
             std::bit_floor(static_cast<std::uint64_t>(std::min(wanted, memory / kShareOfMemory))))};
     }
 
-    std::vector<deduce::TimedLoad> sample(std::uint32_t turns) {
+    std::vector<deduce::TimedLoad> sample(std::uint32_t count) {
         device::Arguments arguments;
         arguments.add(array_.address())
             .add(static_cast<std::uint32_t>(bytes_.count() / kLineBytes - 1))
-            .add(turns)
+            .add(count)
             .add(stamps_.address());
         kernel_.launch({1}, {kWarps * kWarp}, arguments);
-        const auto stamps = stamps_.read<Stamps>(std::size_t{kWarps} * turns);
+        const auto stamps = stamps_.read<Stamps>(std::size_t{kWarps} * count);
         std::vector<deduce::TimedLoad> loads;
         for (std::uint32_t warp = 0; warp < kWarps; ++warp)
-            for (std::size_t turn = kSettling; turn < turns; ++turn) {
-                const auto& stamp = stamps[warp * turns + turn];
-                // The clock wraps round.
+            for (std::size_t turn = kSettling; turn < count; ++turn) {
+                const auto& stamp = stamps[warp * count + turn];
+                // Differences of the 32-bit clock are right although it wraps around.
                 const auto since = [&](std::uint32_t time) {
                     return static_cast<double>(static_cast<std::int32_t>(time - stamps.front().begin));
                 };
@@ -150,26 +151,22 @@ private:
         for (const auto& load : loads) {
             const double late = load.end - load.begin - found.median_latency;
             if (late <= found.late_threshold) continue;
-            trace.columns[0].values.push_back(nanoseconds(load.end));
-            trace.columns[1].values.push_back(late);
-            trace.columns[2].values.push_back(load.chain);
+            trace.add_row(nanoseconds(load.end), late, load.chain);
         }
         trace.plot = {"Loads that came late, by the time at which they came", "time", {"late"}, false, false};
         outcome.traces.push_back(std::move(trace));
         results::Trace stalls{.name = "memory_pauses/stalls", .experiment = "memory_pauses"};
         stalls.columns = {{"time", "ns", {}}, {"longest", "cycles", {}}, {"warps", "count", {}}};
         for (const auto& stall : found.stalls) {
-            stalls.columns[0].values.push_back(nanoseconds(stall.end));
-            stalls.columns[1].values.push_back(stall.longest_delay);
-            stalls.columns[2].values.push_back(static_cast<double>(stall.chains));
+            stalls.add_row(nanoseconds(stall.end), stall.longest_delay, stall.chains);
         }
-        stalls.plot = {"Times at which loads of several warps came late at once", "time", {"longest"}, false, false};
+        stalls.plot = {"Times at which loads of several warps came late together", "time", {"longest"}, false, false};
         outcome.traces.push_back(std::move(stalls));
     }
 
     void add_estimates(const deduce::MemoryPauses& found, Outcome& outcome) const {
         using enum deduce::MemoryPauses::Verdict;
-        const Evidence evidence{"memory_pauses: loads of several warps that come late at once", kConfidence,
+        const Evidence evidence{"memory_pauses: times at which loads of several warps come late together", kConfidence,
                                 fmt::format("{}; loads of {:.0f} cycles over {:.0f} us", found.why,
                                             found.median_latency, nanoseconds(found.span) / 1000)};
         const std::array leaves{"memory.pause_interval", "memory.pause_time"};
@@ -199,7 +196,7 @@ private:
 };
 
 Outcome run(Context& context) {
-    return watched(context, [](Context& c) { return or_left_out([&] { return Study(c).run(); }); });
+    return watched(context, [](Context& c) { return or_left_out([&] { return PauseSearch(c).run(); }); });
 }
 
 }  // namespace

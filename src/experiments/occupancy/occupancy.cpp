@@ -1,9 +1,10 @@
-// What it takes to hide latency: throughput of one kind of instruction over occupancy, from which latency, peak and
-// needed warps follow.
+// How many warps hide latency: throughput of one kind of instruction over occupancy, which gives its latency, its peak
+// and the warps that reach the peak.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
 #include "experiments/memory/contention_curve.hpp"
+#include "experiments/occupancy/mix_rates.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "measure/mix/mix_surface.hpp"
 #include "results/estimates.hpp"
@@ -14,24 +15,23 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
-#include <optional>
 #include <vector>
 
 namespace gputomo::experiments {
 namespace {
 
 constexpr double kWarp = kWarpSize;
+/// Confidence of a latency; a chosen value.
 constexpr double kConfidence = 0.9;
-/// Occupancies that are tried first; between the last that falls short of a share of the peak and the first that
-/// reaches it, all are.
+/// Occupancies that are measured first. Then all are between the last that falls short of a share of the peak and the
+/// first that reaches it.
 constexpr int kCoarse = 12;
-/// A peak is attained where this much of it is (Volkov 2016, 6.1: "over 99%"), and two shares say how gradually it
-/// comes (6.3).
+/// The first share of the peak counts as the peak (Volkov 2016, 6.1: "over 99%"); the two others show how gradually
+/// throughput approaches it (6.3).
 constexpr std::array kShares{0.99, 0.95, 0.9};
 
-/// Instructions of a turn whose loop is taken off: the code fits the smallest first instruction cache, 4 KB (Wong 2010,
-/// IV-K).
+/// Instructions of an iteration of the loops whose control is subtracted. The code fits the smallest first instruction
+/// cache, 4 KB (Wong 2010, IV-K).
 constexpr int kShortTurn = 360;
 
 struct Series {
@@ -46,77 +46,13 @@ const std::array kSeries{
     Series{"smem", {.access = MixAccess::shared, .alpha = 0, .loop_length = kShortTurn}, "shared.warp_latency"},
     Series{"smem2", {.access = MixAccess::shared_conflict, .alpha = 0, .loop_length = kShortTurn}},
 };
-/// The loop's own instructions take no more than this part of a turn.
-constexpr double kMostControl = 0.05;
-/// Samples of a stream. Where memory is busy they differ by a percent, which is much for a fit of latency over
-/// throughput: their mean counts. Of one warp on each SM the fastest counts: a chain comes to a new page now and then,
-/// and then its loads take longer than the memory does.
-constexpr int kStreamSamples = 2;
 const Series kStream{"stream", {.access = MixAccess::global, .alpha = 0}, "paths.global.warp_latency"};
-/// Parallelism of one warp that stands for more warps than an SM holds (6.3).
+/// Independent loads of one warp, which stand for more warps than an SM holds (Volkov 2016, 6.3).
 constexpr std::array kStreamChains{2, 4, 8};
-/// Occupancies of those, in eighths of the most.
+/// Occupancies at which these are measured, in eighths of the largest.
 constexpr int kEighths[] = {1, 2, 3, 4, 6, 8};
 
 using Rates = std::map<int, double>;  // instructions per cycle by warps
-
-/// Instructions per cycle without those of the loop, which nothing hides where few warps wait for short latencies or
-/// all come to the end of a turn together: from turns of two lengths, as many instructions as `whole` and `half` have.
-/// The rate of the longer one where the two contradict each other.
-double without_control(double rate, double whole, double half_rate, double half) {
-    const double better = (whole - half) / (whole / rate - half / half_rate);
-    return better >= rate && better <= rate * (1 + kMostControl) ? better : rate;
-}
-
-/// One kind of instruction, free of the loop's control.
-class Steady {
-public:
-    Steady(Context& context, const MixShape& shape, LinkedArray& array, Outcome& outcome)
-        : whole_(context.device, shape, array), half_(context.device, half_of(shape), array) {
-        add_code_checks(whole_.compiled(), outcome);
-        add_code_checks(half_.compiled(), outcome);
-    }
-
-    [[nodiscard]] std::optional<double> instructions_per_cycle(int warps) {
-        const auto rate = whole_.instructions_per_cycle(warps);
-        const auto half_rate = rate ? half_.instructions_per_cycle(warps) : std::nullopt;
-        if (!half_rate) return rate;
-        return without_control(*rate, whole_.shape().instructions(), *half_rate, half_.shape().instructions());
-    }
-
-private:
-    static MixShape half_of(MixShape shape) {
-        shape.loop_length /= 2;
-        return shape;
-    }
-
-    MixThroughput whole_, half_;
-};
-
-/// Loads, several samples at each occupancy: their mean, or the fastest, which is what a peak is (Volkov 2016, 6.3:
-/// "the best throughput attained").
-class Repeated {
-public:
-    enum class Counts { mean, fastest };
-
-    Repeated(Context& context, const MixShape& shape, LinkedArray& array, Counts counts)
-        : mix_(context.device, shape, array), counts_(counts) {}
-
-    [[nodiscard]] std::optional<double> instructions_per_cycle(int warps) {
-        std::vector<double> rates;
-        for (int i = 0; i < kStreamSamples; ++i)
-            if (const auto rate = mix_.instructions_per_cycle(warps)) rates.push_back(*rate);
-        if (rates.empty()) return std::nullopt;
-        return warps == 1 || counts_ == Counts::fastest
-                   ? std::ranges::max(rates)
-                   : std::accumulate(rates.begin(), rates.end(), 0.0) / static_cast<double>(rates.size());
-    }
-    [[nodiscard]] const CompiledKernel& compiled() const { return mix_.compiled(); }
-
-private:
-    MixThroughput mix_;
-    Counts counts_;
-};
 
 template <class Mix>
 void sample(Mix& mix, int warps, Rates& rates) {
@@ -128,7 +64,7 @@ double peak_of(const Rates& rates) {
     return std::ranges::max_element(rates, {}, [](const auto& entry) { return entry.second; })->second;
 }
 
-/// All occupancies between the last one below the share of the peak and the first above it.
+/// Measures all occupancies between the last whose rate is below the limit and the first whose rate is not.
 template <class Mix>
 void refine(Mix& mix, double limit, Rates& rates) {
     int below = 0, above = 0;
@@ -157,10 +93,10 @@ std::vector<deduce::LoadedLatency> loaded_latencies(const Rates& rates, double g
     return samples;
 }
 
-/// Beyond this part of the peak latency grows with what is asked for, whatever the throughput.
+/// From this share of the peak on, latency grows with the loads in flight while throughput stays.
 constexpr double kSaturated = 0.9;
 
-/// Of all streams, up to where memory is saturated.
+/// The samples at which memory is not saturated.
 std::vector<deduce::LoadedLatency> unsaturated(std::vector<deduce::LoadedLatency> samples) {
     double peak = 0;
     for (const auto& sample : samples) peak = std::max(peak, sample.throughput);
@@ -168,14 +104,15 @@ std::vector<deduce::LoadedLatency> unsaturated(std::vector<deduce::LoadedLatency
     return samples;
 }
 
-/// GB/s of the whole GPU for each instruction per cycle and SM: a warp reads 128 bytes.
+/// GB/s of the whole GPU for each instruction per cycle and SM, of which each reads 128 bytes.
 double gigabytes_of(const Context& context) {
     using enum device::Attribute;
     return LinkedArray::kLineBytes * static_cast<double>(sms_of(context.device)) *
            sm_mhz_of(context.findings, context.device) / 1000;
 }
 
-/// The smallest over all occupancies (6.1); its interval is that of occupancies that leave a unit mostly idle.
+/// The smallest latency over all occupancies (Volkov 2016, 6.1). Its interval holds the occupancies that leave the unit
+/// mostly idle.
 results::Estimate latency_of(const Series& series, const Rates& rates) {
     constexpr double kMostlyIdle = 0.25;
     std::vector<double> latencies;
@@ -184,12 +121,12 @@ results::Estimate latency_of(const Series& series, const Rates& rates) {
     Measured measured = summarise(latencies);
     measured.value = measured.low;
     return decided_integer(std::string(series.latency), measured,
-                           {"occupancy: warps over throughput, the smallest over occupancies", kConfidence});
+                           {"occupancy: warps divided by throughput, the smallest over all occupancies", kConfidence});
 }
 
-class Study {
+class Occupancy {
 public:
-    explicit Study(Context& context)
+    explicit Occupancy(Context& context)
         : context_(context), stream_(context.device, max_warps_of(context.device), MixThroughput::kMostLines) {}
 
     Outcome run() {
@@ -201,7 +138,7 @@ public:
 
 private:
     void add(const Series& series) try {
-        Steady mix(context_, series.shape, stream_, outcome_);
+        ControlFreeMix mix(context_, series.shape, stream_, outcome_);
         Rates rates = coarse(series, mix);
         if (rates.empty()) return;
         for (const double share : kShares) refine(mix, share * peak_of(rates), rates);
@@ -210,10 +147,10 @@ private:
         add_mismatch(mismatch, outcome_);
     }
 
-    /// The peak is that of all chains together, which the warps of an SM may not reach with one each: shares of it that
-    /// they miss are looked for with more (6.3).
+    /// The peak is the highest rate with any number of chains. Warps of one chain each may not reach it; the shares of
+    /// it that they miss are found with more chains (Volkov 2016, 6.3).
     void add_streams() try {
-        Repeated one(context_, kStream.shape, stream_, Repeated::Counts::mean);
+        RepeatedMix one(context_, kStream.shape, stream_, RepeatedMix::Counts::mean);
         add_code_checks(one.compiled(), outcome_);
         Rates rates = coarse(kStream, one);
         if (rates.empty()) return;
@@ -265,13 +202,13 @@ private:
         Parallel(Context& context, int of_warp, LinkedArray& array)
             : chains(of_warp),
               mix(context, {.access = MixAccess::global, .alpha = 0, .chains = of_warp}, array,
-                  Repeated::Counts::fastest) {
+                  RepeatedMix::Counts::fastest) {
             const int most = max_warps_of(context.device);
             for (const int eighths : kEighths) sample(mix, most * eighths / 8, rates);
         }
 
         int chains;
-        Repeated mix;
+        RepeatedMix mix;
         Rates rates;  // by warps
     };
 
@@ -282,7 +219,7 @@ private:
 };
 
 Outcome run(Context& context) {
-    return watched(context, [](Context& c) { return Study(c).run(); });
+    return watched(context, [](Context& c) { return Occupancy(c).run(); });
 }
 
 }  // namespace

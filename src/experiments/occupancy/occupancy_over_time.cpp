@@ -19,10 +19,11 @@ namespace {
 
 /// Instructions of a turn, beside three of the loop's.
 constexpr int kTurnOfLoop = 120;
-/// A warp alone takes so many cycles, but not more loads from memory than this (Volkov 2016, 5.9: a million, or what an
-/// array has); simulated ones take fewer.
-constexpr double kCycles = 200'000, kSimulatedCycles = 12'000;
-constexpr std::uint32_t kMostLines = 64, kSimulatedLines = 32;
+/// Cycles that a warp alone takes with a full and with a small budget, and its most loads from memory. Volkov
+/// 2016, 5.9, takes a million cycles, or as many loads as an array has. Shorter work leaves more of the time to starts
+/// and ends.
+constexpr double kCycles = 200'000, kFewCycles = 12'000;
+constexpr std::uint32_t kMostLines = 64, kFewLines = 32;
 /// Times as many blocks as SMs hold at once, where they are oversubscribed (the thesis: 100, or what its array has),
 /// and of streams, whose lines have to lie within 2 GiB.
 constexpr int kRounds = 8, kStreamRounds = 4;
@@ -50,7 +51,7 @@ public:
     explicit OverTime(Context& context)
         : context_(context),
           most_warps_(max_warps_of(context.device)),
-          lines_(context.device.simulated() ? kSimulatedLines : kMostLines),
+          lines_(context.budget == Budget::full ? kMostLines : kFewLines),
           stream_(context.device, std::int64_t{most_warps_} * kStreamRounds, lines_) {}
 
     Outcome run() {
@@ -86,7 +87,7 @@ private:
     [[nodiscard]] std::uint32_t turns_of(FixedWorkMix& lives) const {
         if (lives.shape().reads_lines())
             return static_cast<std::uint32_t>(std::max<std::int64_t>(1, lines_ / std::max(1, lives.shape().lines())));
-        return lives.iterations_for(context_.device.simulated() ? kSimulatedCycles : kCycles);
+        return lives.iterations_for(context_.budget == Budget::full ? kCycles : kFewCycles);
     }
 
     /// All warps that fit, in blocks of each power of two of them.

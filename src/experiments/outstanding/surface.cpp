@@ -12,12 +12,15 @@ namespace {
 constexpr int kMostThreads = 1024;
 constexpr std::int64_t kLine = kInFlightLine;
 constexpr std::int64_t kSector = 32;
-/// Lines of the first pass: as many as a thread has accesses.
+/// Lines of the first pass of a block: at least as many as a thread has accesses.
 constexpr std::int64_t kWarmLines = 128;
-/// Of the L2, so that what else is loaded doesn't push the array out.
+/// The array takes this share of the L2, so that other data do not evict it. A smaller array is reused more often.
 constexpr double kShareOfCache = 0.75;
+/// Chosen bounds of the array, in bytes: a pass over a larger one takes longer and measures nothing else.
 constexpr std::int64_t kLargestArray = std::int64_t{16} << 20;
 constexpr std::int64_t kSmallestArray = std::int64_t{2} << 20;
+/// An array for launches from memory is this many times the L2, so that a line is evicted before its next use; at most
+/// the second constant in bytes.
 constexpr std::int64_t kTimesCache = 4;
 constexpr std::int64_t kLargestUncached = std::int64_t{256} << 20;
 
@@ -27,35 +30,35 @@ std::int64_t array_size(std::int64_t l2_bytes, bool in_memory) {
     return std::min(size, kLargestArray) / kLine * kLine;
 }
 
-/// From one place to the next: what a thread's accesses reach over.
+/// Bytes that the accesses of one thread span, in whole lines.
 std::int64_t bytes_of_place(InFlightShape shape) {
     return (std::int64_t{shape.count} * shape.step + kLine - 1) / kLine * kLine;
 }
 
-/// Lines of a block's footprint, those of all its accesses.
+/// Lines that all accesses of a block span.
 std::int64_t lines_of(InFlightShape shape, const InFlightPattern& pattern, int threads) {
     if (pattern.one_line) return kWarmLines;
     if (pattern.shuffled) threads = kMostThreads;
     return std::int64_t{(threads + pattern.share - 1) / pattern.share} * (bytes_of_place(shape) / kLine);
 }
 
-/// The line of a thread, before what its several accesses multiply it by.
+/// Index of a thread's line among those of the block, if each thread had one access.
 std::int64_t line_of(const InFlightPattern& pattern, int thread) {
-    // An odd factor makes a permutation of 1024 lines; neighbours come to lie far apart.
+    // An odd factor permutes 1024 lines and moves neighbours far apart.
     constexpr int kScatter = 421;
     if (pattern.one_line) return 0;
     const int place = pattern.shuffled ? (thread * kScatter + 7) % kMostThreads : thread;
     return place / pattern.share;
 }
 
-/// Two runs free of slow accesses take nearly the same time.
+/// Whether the two fastest runs take nearly the same time: then neither has an outlier.
 bool fastest_agree(std::vector<double> slowest) {
     constexpr double kNearly = 0.02;
     std::nth_element(slowest.begin(), slowest.begin() + 1, slowest.end());
     return slowest[1] - slowest[0] <= kNearly * slowest[0];
 }
 
-/// Where every run has a slow access somewhere: what each warp takes in most runs, of the slowest warp.
+/// The median time of each warp over the runs, of the slowest warp. It stands in where every run has an outlier.
 double slowest_usual(const std::vector<std::vector<double>>& runs) {
     double slowest = 0;
     for (std::size_t warp = 0; warp < runs.front().size(); ++warp) {
@@ -103,7 +106,8 @@ InFlight* InFlightSurface::kernel_if_compiled(InFlightShape shape) {
         if (shape.count == 1) throw;
         refused_.insert(key);
         outcome_.warnings.push_back(
-            fmt::format("outstanding: the compiler does not leave {} accesses ({}) next to each other; left out",
+            fmt::format("outstanding: launches with {} accesses of a thread ({}) are left out, because the driver's "
+                        "compiler puts other instructions between the accesses",
                         shape.count, name_of(shape.access)));
         return nullptr;
     }
@@ -124,7 +128,7 @@ void InFlightSurface::write_offsets(InFlightShape shape, const InFlightPattern& 
 }
 
 void InFlightSurface::pass(InFlightAccess access) {
-    // A thread reads each sector of its line: a cache fills no more of a line than what was asked for.
+    // A thread reads each sector of its line, because a sectored cache fills only the sectors that a load asks for.
     constexpr InFlightShape kWholeLine{.count = kLine / kSector, .step = kSector};
     InFlightShape shape = kWholeLine;
     shape.access = access;
@@ -141,7 +145,8 @@ void InFlightSurface::pass(InFlightAccess access) {
 
 std::int64_t InFlightSurface::take(std::int64_t bytes) {
     if (cursor_ + bytes > size_) {
-        // Patterns that leave most of their part alone don't push each other out of the SM's caches.
+        // Patterns that skip most of their lines do not evict each other from the SM's caches, but a pass over the
+        // whole array does.
         if (loaded_ < size_ / 2) pass(InFlightAccess::load);
         cursor_ = 0;
         loaded_ = 0;

@@ -1,5 +1,4 @@
-// Thread-latency plots (Lashgar 2015, section 3): how long a block's accesses take, against threads, accesses a thread
-// and pattern.
+// Points of thread-latency plots (Lashgar 2015, section 3): how long the accesses of one block take.
 #pragma once
 
 #include "deduce/in_flight/outstanding_model.hpp"
@@ -16,62 +15,63 @@
 
 namespace gputomo::experiments {
 
-/// Which bytes the threads of a block ask for.
+/// Which bytes the threads of a block access.
 struct InFlightPattern {
-    int share = 1;          ///< neighbours that ask for one line (Merger2 to Merger32 of the paper)
-    int sectors = 1;        ///< of those, neighbours ask for this many sectors of the line in turn
-    int lanes = kWarpSize;  ///< threads of each warp that take part
+    int share = 1;          ///< neighbouring threads that access one line (Merger2 to Merger32 of the paper)
+    int sectors = 1;        ///< sectors of a line that these neighbours access in turn
+    int lanes = 32;         ///< threads of each warp that take part
     bool shuffled = false;  ///< lines in random order
-    bool one_line = false;  ///< all warps ask for the same lines
-    int shared_bytes = 0;   ///< of shared memory that the block takes, and so from the L1 where both are one array
+    bool one_line = false;  ///< all warps access the same lines
+    int shared_bytes = 0;   ///< shared memory of the block; a unified L1 shrinks by as much
 };
 
 /// One point of a plot.
 struct InFlightPoint {
     int threads = 0;
-    double listed = 0;    ///< cycles as the listing measures them, harmonic mean of the runs (Lashgar 2015, section 4)
-    double complete = 0;  ///< until the last warp has its data, of the fastest run: free of single slow accesses
+    double listed = 0;    ///< cycles as Listing 1 measures them, harmonic mean of the runs (Lashgar 2015, section 4)
+    double complete = 0;  ///< cycles until the last warp has its data, in the fastest run, which has no outlier
 };
 
 /// Runs blocks over fresh lines of an array that the L2 holds, so that loads miss the SM's own caches and hit there.
 class InFlightSurface {
 public:
-    /// Runs of a point: a few, and more where the two fastest do not agree.
+    /// Runs of each point, and the most if the two fastest differ. More runs cost time; fewer leave outliers in.
     static constexpr int kRuns = 3, kMostRuns = 8;
-    /// Where `in_memory`, the array is so large that nothing of it is in a cache when its turn comes.
+    /// With `in_memory` the array is too large for the L2 of `l2_bytes`, so that every load goes to memory.
+    /// Machine-code checks and warnings go to `outcome`.
     InFlightSurface(device::Device& device, std::int64_t l2_bytes, bool in_memory, Outcome& outcome);
 
-    /// Nothing where registers don't leave room for that many threads, the array is too small, or the driver's compiler
-    /// does not leave that many accesses next to each other (a warning says so; a single access throws CodeMismatch).
+    /// Nothing if registers do not suffice for the threads, if the array is too small, or if the driver's compiler puts
+    /// other instructions between the accesses (a warning says so). Throws CodeMismatch if it does so to one access.
     [[nodiscard]] std::optional<InFlightPoint> measure(InFlightShape shape, const InFlightPattern& pattern,
                                                        int threads);
-    /// A load of one warp that hits in the cache nearest to it, as complete; of `access`.
+    /// Cycles until one warp has the data of an access that hits in the nearest cache that `access` may use.
     [[nodiscard]] double nearest_hit(InFlightAccess access) { return of_one_place({.access = access}); }
-    /// What measuring takes, as complete, of a warp that loads nothing.
+    /// Cycles that the measurement itself takes: those of a warp that loads nothing.
     [[nodiscard]] double of_nothing() { return of_one_place({.count = 0}); }
     [[nodiscard]] int most_threads(InFlightShape shape) { return kernel(shape).most_threads(); }
 
 private:
     double of_one_place(InFlightShape shape);
     InFlight& kernel(InFlightShape shape);
-    /// Null where kernel() throws because of more than one access.
+    /// Null if the compiler separates the accesses, of which there are several.
     InFlight* kernel_if_compiled(InFlightShape shape);
     void write_offsets(InFlightShape shape, const InFlightPattern& pattern);
-    /// One pass over the array with accesses of this kind.
+    /// Accesses each line of the array once.
     void pass(InFlightAccess access);
-    /// The next part of the array that is in no cache of the SM.
+    /// Offset of the next `bytes` of the array that no cache of the SM holds.
     std::int64_t take(std::int64_t bytes);
 
     device::Device& device_;
     Outcome& outcome_;
     std::int64_t size_;
-    device::Buffer array_;  ///< and, behind `size_`, lines for the first pass
+    device::Buffer array_;  ///< `size_` bytes, then the lines of each block's first pass
     device::Buffer offsets_;
     std::map<std::tuple<InFlightAccess, int, std::uint32_t>, std::unique_ptr<InFlight>> kernels_;
     std::set<std::pair<InFlightAccess, int>> refused_;
     std::string written_;  ///< what offsets_ holds
     std::int64_t cursor_ = 0;
-    std::int64_t loaded_ = 0;  ///< lines' bytes loaded since the cursor was at the start
+    std::int64_t loaded_ = 0;  ///< bytes of lines loaded since the cursor was at the start
 };
 
 /// Unbiased variance of each value and its two neighbours (Lashgar 2015, section 3.2); 0 at both ends.

@@ -1,5 +1,4 @@
-// Cycles from a load of shared memory to the instruction that needs it, alone and when the threads of a warp want the
-// same bank.
+// Cycles from a load of shared memory to the instruction that needs its data, without and with bank conflicts.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
@@ -11,7 +10,9 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.99;
+/// Launches of each ring, whose median counts.
 constexpr int kLaunches = 5;
 constexpr std::uint32_t kWordBytes = 4;
 /// Footprints and strides (in words) that must all give one latency: shared memory has no cache (Wong 2010, IV-F).
@@ -37,7 +38,8 @@ void add_latency(Context& context, SharedChase& chase, Outcome& outcome) {
         "shared.latency", latency, {"shared_latency: pointer chase by one thread, n against 2n", kConfidence}));
     if (latency.spread() > 1)
         outcome.warnings.emplace_back(
-            "shared_latency: the latency depends on the footprint, as if shared memory were cached");
+            "shared_latency: the latency differs by more than a cycle between footprints, although shared memory has "
+            "no cache");
 }
 
 void add_banks(Context& context, SharedChase& chase, Outcome& outcome) {
@@ -52,14 +54,14 @@ void add_banks(Context& context, SharedChase& chase, Outcome& outcome) {
     outcome.traces.push_back(stride_trace(latency, warp));
     const auto banks = deduce_banks(latency, warp);
     if (!banks) {
-        outcome.warnings.emplace_back(
-            "shared_latency: no two words stand in each other's way: nothing is said of banks");
+        outcome.warnings.emplace_back("shared_latency: banks were not found, because no two words conflict");
         return;
     }
     const Evidence distances{"shared_latency: latency of two threads' load against the distance of their words",
                              kConfidence};
-    const Evidence pairs{"shared_latency: latency when one thread of a warp wants another word of the others' bank",
-                         kConfidence};
+    const Evidence pairs{
+        "shared_latency: latency if one thread of a warp loads another word of the bank that the others load from",
+        kConfidence};
     outcome.estimates.push_back(decided("shared.banks", banks->banks, distances));
     outcome.estimates.push_back(decided("shared.bank_width", banks->bank_width, distances));
     outcome.estimates.push_back(decided("shared.row_words", banks->row_words, distances));

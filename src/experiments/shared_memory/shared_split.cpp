@@ -1,5 +1,5 @@
-// Whether shared memory takes its bytes from a cache's storage: lines that the cache keeps beside blocks with more and
-// more shared memory.
+// Whether shared memory and a cache share storage: lines that the cache holds while blocks take more and more shared
+// memory.
 #include "experiments/experiments.hpp"
 
 #include "experiments/caches/known_caches.hpp"
@@ -16,21 +16,22 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.9;
-/// Share of loads that may miss where all lines are said to be kept; a cyclic walk of a line too many loses a set or
-/// more.
+/// Share of loads that may miss if all lines are resident. One line too many makes a cyclic access sequence miss in a
+/// whole set or more.
 constexpr double kMisses = 0.02;
-/// Share of lines that a cache keeps in one launch and not in another that is alike.
+/// Share of the lines by which equal launches may differ.
 constexpr double kSlack = 0.03;
-/// Walks before the timed one: where ways are replaced at random, a walk that fits settles only after some.
+/// Passes before the timed one. With random replacement, lines that fit are all resident only after several passes.
 constexpr std::int64_t kWarm = 6;
-/// Caches of more bytes than this are no part of an SM.
+/// A cache of more bytes than this does not belong to an SM.
 constexpr std::int64_t kMostOfSm = std::int64_t{1} << 20;
-/// Steps of shared memory that are told apart; splits are coarser.
+/// Resolution in bytes of the amounts of shared memory; the splits of all known GPUs are coarser.
 constexpr std::int64_t kUnit = 256;
 
 struct Split {
-    std::int64_t shared = 0;  ///< most bytes that a block can ask for beside so many lines
+    std::int64_t shared = 0;  ///< most bytes that a block can take while the cache holds `lines`
     std::int64_t lines = 0;
 };
 
@@ -64,7 +65,7 @@ private:
         chase_.write_cycle(order);
         written_ = lines;
     }
-    /// Mean of a late walk through so many lines by a block that takes `shared` bytes.
+    /// Mean latency of a pass over this many lines by a block that takes `shared` bytes.
     double latency(std::int64_t lines, std::int64_t shared) {
         if (written_ != lines) write(lines);
         const std::int64_t unit = chase_.average_granularity(), loads = (lines + unit - 1) / unit * unit;
@@ -80,7 +81,7 @@ private:
     bool keeps(std::int64_t lines, std::int64_t shared) {
         return latency(lines, shared) - hit_ <= kMisses * (miss_ - hit_);
     }
-    /// Most lines from `low`, which are kept, to `high`, which are not.
+    /// The most lines that stay resident; `low` lines do, `high` lines do not.
     std::int64_t lines_beside(std::int64_t shared, std::int64_t low, std::int64_t high) {
         while (high - low > 1) {
             const auto middle = (low + high) / 2;
@@ -118,13 +119,13 @@ std::vector<Split> SharedSplit::splits() {
         if (low >= most_) return found;
         shared = std::min(most_, high);
         lines = lines_beside(shared, 1, enough);
-        if (lines == 1) return found;  // such a walk misses for another reason
+        if (lines == 1) return found;  // one line misses for another reason
     }
 }
 
 void SharedSplit::conclude(const std::vector<Split>& splits, Outcome& outcome) const {
     const Evidence evidence{
-        fmt::format("shared_split: lines of {} that a block keeps beside {} amounts of shared memory", cache_,
+        fmt::format("shared_split: lines of {} that stay resident with {} amounts of shared memory of a block", cache_,
                     splits.size()),
         kConfidence};
     const auto overhead = static_cast<std::int64_t>(context_.findings.number("shared.block_overhead").value_or(0));
@@ -143,18 +144,22 @@ Outcome SharedSplit::measure() {
     for (const auto* kernel : chase_.kernels()) add_code_checks(*kernel, outcome);
     if (most_ <= least_ || miss_ <= hit_ || !keeps(known_ - known_ / 16, least_)) {
         outcome.warnings.push_back(
-            fmt::format("shared_split: {} does not keep the {} bytes that were found", cache_, known_ * line_));
+            fmt::format("shared_split: nothing was measured, because {} does not hold the {} bytes that an earlier "
+                        "experiment found",
+                        cache_, known_ * line_));
         return outcome;
     }
     const auto found = splits();
     results::Trace trace{.name = "shared_split/lines", .experiment = "shared_split"};
     trace.columns = {{"shared", "bytes", {}}, {"lines", "count", {}}};
     for (const auto& split : found) {
-        trace.columns[0].values.push_back(static_cast<double>(split.shared));
-        trace.columns[1].values.push_back(static_cast<double>(split.lines));
+        trace.add_row(split.shared, split.lines);
     }
-    trace.plot = {
-        fmt::format("Lines of {} beside shared memory of a block", cache_), "shared", {"lines"}, false, false};
+    trace.plot = {fmt::format("Lines of {} that stay resident, against the shared memory of a block", cache_),
+                  "shared",
+                  {"lines"},
+                  false,
+                  false};
     outcome.traces.push_back(std::move(trace));
     if (found.size() > 1) conclude(found, outcome);
     return outcome;

@@ -15,20 +15,22 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the estimate; a chosen value.
 constexpr double kConfidence = 0.97;
 constexpr int kWordBytes = 4;
+/// Launches of each point, whose median counts.
 constexpr int kLaunches = 3;
 /// The rate of a memory of banks is a whole number of words per cycle; a rate this near to one is that number.
 constexpr double kRounding = 0.015;
-/// Words a load: 4, 8 and 16 bytes.
+/// Words of a load: 4, 8 and 16 bytes.
 constexpr std::array kWidths = {1, 2, 4};
-/// Loads of a thread in flight: a block alone may hold too few threads to hide the latency.
+/// Loads of a thread in flight. With one, a block may have too few threads to hide the latency.
 constexpr std::array kChains = {1, 4};
 /// Loads of each chain; all chains together make a few hundred instructions.
 constexpr int kLength = 32;
 
-/// Every thread loads its own words again and again; neighbours load neighbouring words. Warps that do not fit reuse
-/// the words of the first ones.
+/// Bytes per cycle. Every thread loads its own words again and again, and neighbouring threads load neighbouring words.
+/// Warps whose words do not fit load those of the first ones.
 double rate_of(SharedChase& chase, int threads) {
     const auto shape = chase.shape();
     const auto step = static_cast<std::uint32_t>(kWordBytes * shape.width);
@@ -74,9 +76,7 @@ Outcome measure(Context& context) {
                                              width * kWordBytes));
                 const double rate = rate_of(chase, threads);
                 best = std::max(best, rate);
-                const std::array row{static_cast<double>(width * kWordBytes), static_cast<double>(chains),
-                                     static_cast<double>(threads), rate};
-                for (std::size_t i = 0; i < row.size(); ++i) trace.columns[i].values.push_back(row[i]);
+                trace.add_row(width * kWordBytes, chains, threads, rate);
             }
         }
     }

@@ -1,4 +1,4 @@
-// The levels of translation that a window of addresses shows, on any path.
+// The TLBs that a window of addresses shows, on any path: their geometry and what a miss costs.
 #pragma once
 
 #include "deduce/cache/geometry.hpp"
@@ -12,32 +12,32 @@
 
 namespace gputomo::experiments {
 
-/// Distance of the loads of the sweep in a plain array: no more than an entry of the first TLB spans. Pages of plain
-/// arrays.
+/// Bytes between the loads of the sweep over a plain array, at most what an entry of the first TLB spans, and bytes of
+/// the pages of plain arrays.
 inline constexpr std::uint64_t kPlainStride = std::uint64_t{64} << 10, kPlainPage = 4096;
 
-/// A level of translation as one window shows it.
+/// A TLB as one window shows it.
 struct FoundTlb {
     deduce::CacheFindings findings;
-    double penalty = 0;
-    double spread = 0;  ///< of what single loads take
+    double penalty = 0;  ///< cycles of a miss that the next level serves
+    double spread = 0;   ///< cycles by which single loads differ
     [[nodiscard]] bool confirmed() const { return findings.capacity.confidence > 0; }
     [[nodiscard]] bool has_geometry() const { return findings.ways.confidence > 0 && findings.line.confidence > 0; }
 };
 
 struct TlbQuestion {
-    std::uint64_t stride = 0;  ///< bytes; of the sweep that looks for levels
+    std::uint64_t stride = 0;  ///< bytes between the loads of the sweep that looks for levels
     std::string trace;         ///< name, "EXPERIMENT/..."
     DataCaches caches;         ///< of the path
     LoadHint hint = LoadHint::l2_only;
     PageWindows page_windows;
 };
 
-/// The last cache of a path as found before, the first of whose caches is caches.PREFIX1: of a size left open, the most
-/// it can be.
+/// The last cache of a path as earlier experiments found it; the first cache of the path is caches.PREFIX1. If its
+/// capacity is undecided, the largest candidate counts.
 [[nodiscard]] DataCaches data_caches(const Findings& findings, const std::string& path, const std::string& prefix);
 
-/// Nearest first.
+/// The TLBs of the path, nearest first.
 [[nodiscard]] std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, const TlbQuestion& question,
                                               Outcome& outcome);
 

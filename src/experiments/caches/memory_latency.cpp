@@ -1,0 +1,98 @@
+#include "experiments/caches/memory_latency.hpp"
+
+#include "measure/chase/settled_latency.hpp"
+#include "measure/kernel/device_facts.hpp"
+#include "results/estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace gputomo::experiments {
+namespace {
+
+/// Confidence of the latency; a chosen value.
+constexpr double kConfidence = 0.97;
+/// Lines of the access sequence: more than the caches hold of what was written last.
+constexpr std::uint64_t kMemoryLines = 1 << 20;
+/// SMs whose latency of memory is measured, at most. All SMs of a large GPU would take long and add little.
+constexpr std::uint32_t kMostSms = 32;
+/// Timed loads of each.
+constexpr std::uint64_t kLoadsPerSm = 256;
+
+/// Loads from memory along one access sequence that is written once. Each run continues where the last one ended, so
+/// that no cache holds its lines.
+class MemoryLoads {
+public:
+    MemoryLoads(ChaseArray& far, const std::vector<std::uint64_t>& offsets, double threshold)
+        : far_(far),
+          written_(far.write(offsets)),
+          threshold_(threshold),
+          warm_(threshold > 0 ? kWarmLoads : offsets.size()) {}
+
+    /// Latencies on one SM; nothing if most loads hit wherever the run starts. A cache may still hold lines that were
+    /// written last. Then the few misses are not used, because they may be slow for other reasons, such as a new page,
+    /// and the run is repeated elsewhere in the sequence.
+    std::vector<double> on_sm(std::uint32_t sm) {
+        for (std::uint64_t place = 0; place < kPlaces; ++place) {
+            auto latencies = far_.on_sm(written_, at_, warm_, kLoadsPerSm, sm);
+            // Only the first half is used, because the end of the sequence was probably written last.
+            at_ = (at_ + warm_ + kLoadsPerSm) % std::max<std::uint64_t>(1, written_.size() / 2);
+            std::erase_if(latencies, [this](double latency) { return latency < threshold_; });
+            if (2 * latencies.size() >= kLoadsPerSm) return latencies;
+        }
+        return {};
+    }
+
+private:
+    /// Starts that are tried, and untimed loads before the timed ones if a cache filters the sequence.
+    static constexpr std::uint64_t kPlaces = 5, kWarmLoads = 16;
+    ChaseArray& far_;
+    std::vector<device::Address> written_;
+    double threshold_;
+    std::uint64_t warm_, at_ = 0;
+};
+
+}  // namespace
+
+void add_memory_latency(Context& context, const Hierarchy& hierarchy, ChaseArray& far, std::uint64_t largest,
+                        Outcome& outcome) {
+    const bool cached = !hierarchy.caches.empty();
+    const double threshold = cached ? (hierarchy.caches.back().level.latency + hierarchy.memory.latency) / 2 : 0;
+    const auto offsets = deduce::strided(cached ? largest : kSmallestFar,
+                                         cached ? std::max(kFarStride, largest / kMemoryLines) : kFarStride);
+    const auto sms = sms_of(context.device);
+    const std::uint32_t every = (sms + kMostSms - 1) / kMostSms;
+    const double step = clock_step(context.findings);
+    far.describe(0.9, "memory latency by SM");
+    results::Trace trace{.name = "caches/memory_by_sm", .experiment = "caches"};
+    trace.columns = {{"sm", "id", {}}, {"latency", "cycles", {}}};
+    trace.plot = {"Latency of memory by SM", "sm", {"latency"}, false, false};
+    MemoryLoads loads(far, offsets, threshold);
+    for (std::uint32_t sm = 0; sm < sms; sm += every) {
+        const auto settled = settled_latency([&] { return loads.on_sm(sm); }, step);
+        if (!settled) continue;
+        trace.add_row(sm, settled->latency);
+    }
+    const auto& by_sm = trace.columns[1].values;
+    if (by_sm.empty()) return;
+    const auto [low, high] = std::ranges::minmax(by_sm);
+    const double mean = std::accumulate(by_sm.begin(), by_sm.end(), 0.0) / static_cast<double>(by_sm.size());
+    auto latency =
+        decided("paths.global.memory_latency", static_cast<std::int64_t>(std::llround(mean)),
+                {fmt::format("caches: mean over {} SMs of the median latency of memory on each; the interval "
+                             "holds 90% of the single loads",
+                             by_sm.size()),
+                 kConfidence});
+    latency.interval = {std::min(low, hierarchy.memory.low), std::max(high, hierarchy.memory.high)};
+    outcome.estimates.push_back(std::move(latency));
+    outcome.estimates.push_back(decided("paths.global.memory_latency_range",
+                                        std::vector<std::int64_t>{std::llround(low), std::llround(high)},
+                                        {"caches: smallest and largest of the SMs' medians", kConfidence}));
+    outcome.traces.push_back(std::move(trace));
+}
+
+}  // namespace gputomo::experiments
