@@ -1,99 +1,163 @@
-// What three whole scans of a real H200 found, as they were written.
+// Three complete scans of a real H200, deduced again from their traces and compared with each other.
+#include "deduce/pipeline/operand_banks.hpp"
+#include "deduce/pipeline/schedulers.hpp"
+#include "results/estimates.hpp"
+#include "scan/files.hpp"
 #include "scan/gzip.hpp"
-
 #include "units/file.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
-#include <map>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace gputomo::scan {
 namespace {
 
-using Json = nlohmann::json;
+using results::Value;
 
-std::map<std::string, Json> estimates_of(int run) {
-    const auto file = std::string(GPUTOMO_SOURCE_DIR "/recordings/h200-scan-") + std::to_string(run) + ".json.gz";
-    const auto scan = Json::parse(gunzip(read_file(file, "a recorded scan"), file));
-    std::map<std::string, Json> found;
-    for (const auto& experiment : scan.at("experiments")) {
-        EXPECT_EQ(experiment.at("status"), "done") << experiment.at("id");
-        for (const auto& check : experiment.at("code_checks"))
-            EXPECT_EQ(check.at("result"), "passed") << check.at("kernel");
-        for (const auto& estimate : experiment.at("estimates")) found[estimate.at("path")] = estimate;
-    }
-    return found;
+const Scan& recorded(int run) {
+    static const auto load = [](int number) {
+        const auto file =
+            std::string(GPUTOMO_SOURCE_DIR "/recordings/h200-scan-") + std::to_string(number) + ".json.gz";
+        return scan_from_json(gunzip(read_file(file, "a recorded scan"), file), file);
+    };
+    static const std::vector<Scan> scans{load(1), load(2), load(3)};
+    return scans.at(static_cast<std::size_t>(run - 1));
 }
 
-TEST(RecordedScans, OfAnH200SayTheSame) {
-    std::map<std::string, Json> runs[] = {estimates_of(1), estimates_of(2), estimates_of(3)};
+/// The values of a column of the trace EXPERIMENT/..., which must be there.
+const std::vector<double>& column(const Scan& scan, const std::string& trace, std::string_view name) {
+    const auto* values = scan.column(trace.substr(0, trace.find('/')), trace, name);
+    if (values == nullptr || values->empty()) throw std::runtime_error(trace + " has no column " + std::string(name));
+    return *values;
+}
+
+Value known_value(const Scan& scan, const std::string& path) {
+    const auto* estimate = scan.findings.find(path);
+    if (estimate == nullptr || !estimate->known()) throw std::runtime_error(path + " is not known");
+    return estimate->value;
+}
+
+class RecordedScan : public ::testing::TestWithParam<int> {
+protected:
+    const Scan& scan = recorded(GetParam());
+};
+
+TEST_P(RecordedScan, CompletedEachExperimentWithTheExpectedMachineCode) {
+    EXPECT_GE(scan.records.size(), 34U);
+    for (const auto& record : scan.records) {
+        EXPECT_EQ(record.status, Status::done) << record.id << ": " << record.error;
+        for (const auto& check : record.outcome.code_checks)
+            EXPECT_EQ(check.result, results::CodeResult::passed) << check.kernel;
+    }
+}
+
+TEST_P(RecordedScan, GivesItsSchedulersAgainFromTheTimesOfEqualWarps) {
+    const auto &warps = column(scan, "issue/warps", "warps"), &cycles = column(scan, "issue/warps", "cycles");
+    std::vector<deduce::SchedulerSample> samples;
+    for (std::size_t i = 0; i < warps.size(); ++i) samples.push_back({warps[i], cycles[i]});
+    const auto fits = deduce::scheduler_fits(samples, 16);
+    ASSERT_GE(fits.size(), 2U);
+    EXPECT_EQ(Value(std::int64_t{fits[0].schedulers}), known_value(scan, "issue.schedulers_per_sm"));
+    EXPECT_LT(2 * fits[0].error, fits[1].error) << "the experiment decides only where the next fit is twice as bad";
+}
+
+/// The timed loops of the trace operand_banks/loops, which has a row for each instruction of each loop.
+std::vector<deduce::OperandLoop> operand_loops(const Scan& scan) {
+    const std::string trace = "operand_banks/loops";
+    const std::vector<double>* registers[] = {&column(scan, trace, "first"), &column(scan, trace, "second"),
+                                              &column(scan, trace, "third")};
+    const auto &loop = column(scan, trace, "loop"), &kept = column(scan, trace, "kept"),
+               &cycles = column(scan, trace, "cycles");
+    std::vector<deduce::OperandLoop> loops;
+    for (std::size_t i = 0; i < loop.size(); ++i) {
+        if (i == 0 || loop[i] != loop[i - 1]) loops.push_back({.instructions = {}, .cycles = cycles[i]});
+        deduce::InstructionReads reads;
+        for (int slot = 0; slot < 3; ++slot) {
+            const double number = (*registers[slot])[i];
+            const bool reuse = ((static_cast<int>(kept[i]) >> slot) & 1) != 0;
+            if (number >= 0) reads.push_back({slot, static_cast<std::uint8_t>(number), reuse});
+        }
+        loops.back().instructions.push_back(std::move(reads));
+    }
+    return loops;
+}
+
+TEST_P(RecordedScan, GivesItsOperandBanksAgainFromTheTimesOfLoops) {
+    const auto loops = operand_loops(scan);
+    ASSERT_GT(loops.size(), 20U);
+    const auto found = deduce::operand_banks(loops);
+    ASSERT_FALSE(found.models.empty());
+    for (const auto& model : found.models) {
+        EXPECT_EQ(Value(std::int64_t{model.banks}), known_value(scan, "topology.operand_banks"));
+        EXPECT_EQ(Value(std::int64_t{model.ports}), known_value(scan, "topology.operand_ports"));
+    }
+    EXPECT_GT(found.explained, 0.9) << "the experiment decides only above this share";
+}
+
+TEST_P(RecordedScan, GivesItsBlockReplacementAgainFromTheGapsBetweenBlocks) {
+    const auto* found = scan.findings.find("launch.block_replacement");
+    ASSERT_NE(found, nullptr);
+    const auto again =
+        results::decided_integer(found->path, summarise(column(scan, "launch/block_replacement", "gap")), {});
+    EXPECT_EQ(again.knowledge, found->knowledge);
+    EXPECT_EQ(again.value, found->value);
+}
+
+TEST_P(RecordedScan, GivesTheRangeOfItsMemoryLatencyAgainFromTheLatenciesOfSms) {
+    const auto [least, most] = std::ranges::minmax(column(scan, "caches/memory_by_sm", "latency"));
+    const std::vector<std::int64_t> range{std::llround(least), std::llround(most)};
+    EXPECT_EQ(Value(range), known_value(scan, "paths.global.memory_latency_range"));
+}
+
+/// The mean of single readings and the latency from loads timed together must agree: reading the clock after each load
+/// must not slow the loads down.
+TEST_P(RecordedScan, BiasesSingleReadingsByLessThanOnePercent) {
+    for (const auto& [trace, bytes, leaf] : {std::tuple{"caches/near", 131072.0, "caches.l1.latency"},
+                                             std::tuple{"caches/far", 16777216.0, "caches.l2.latency"}}) {
+        const auto &sizes = column(scan, trace, "size"), &means = column(scan, trace, "mean");
+        const auto at = std::ranges::find(sizes, bytes) - sizes.begin();
+        ASSERT_LT(at, std::ssize(sizes)) << trace << " has no array of " << bytes << " bytes";
+        const auto together = results::as_number(known_value(scan, leaf));
+        ASSERT_TRUE(together.has_value()) << leaf;
+        EXPECT_NEAR(means[static_cast<std::size_t>(at)] / *together, 1, 0.01) << leaf;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfAnH200, RecordedScan, ::testing::Values(1, 2, 3));
+
+TEST(RecordedScans, DecideTheSameValues) {
     for (const char* path :
          {"caches.l1.latency", "caches.l1.sector", "caches.l2.sector", "caches.constant_l1.capacity",
           "caches.constant_l1.line", "caches.constant_l1.ways", "caches.constant_l1.sets", "shared.latency",
           "shared.banks", "shared.conflict_cost", "operations[add.f32].latency", "operations[fma.rn.f64].latency",
           "tlbs.global_l1.ways", "tlbs.global_l1.sets", "issue.schedulers_per_sm", "issue.issue_interval",
           "issue.divergence", "issue.barrier_latency", "topology.register_allocation_unit"})
-        for (const auto& run : runs) {
-            ASSERT_TRUE(run.contains(path)) << path;
-            EXPECT_EQ(run.at(path).at("verdict"), "decided") << path;
-            EXPECT_EQ(run.at(path).at("value"), runs[0].at(path).at("value")) << path;
-        }
+        for (const int run : {1, 2, 3})
+            EXPECT_EQ(known_value(recorded(run), path), known_value(recorded(1), path)) << path << " of scan " << run;
 }
 
-/// A scan may leave open what others decide; none decides otherwise.
-TEST(RecordedScans, OfAnH200NeverContradictEachOtherOnTheFirstTlb) {
-    const std::map<std::string, Json> runs[] = {estimates_of(1), estimates_of(2), estimates_of(3)};
-    for (const auto& [path, value] :
-         {std::pair{"tlbs.global_l1.entries", 16}, std::pair{"tlbs.global_l1.span", 16 << 20}}) {
+/// A scan may leave undecided what others decide, but no two scans may decide differently.
+TEST(RecordedScans, NeverContradictEachOtherOnTheFirstTlb) {
+    for (const auto& [path, value] : {std::pair{"tlbs.global_l1.entries", std::int64_t{16}},
+                                      std::pair{"tlbs.global_l1.span", std::int64_t{16 << 20}}}) {
         int decided = 0;
-        for (const auto& run : runs) {
-            if (run.at(path).at("verdict") != "decided") continue;
-            EXPECT_EQ(run.at(path).at("value"), value) << path;
+        for (const int run : {1, 2, 3}) {
+            const auto* estimate = recorded(run).findings.find(path);
+            ASSERT_NE(estimate, nullptr) << path;
+            if (!estimate->known()) continue;
+            EXPECT_EQ(estimate->value, Value(value)) << path;
             ++decided;
         }
         EXPECT_GE(decided, 2) << path;
     }
-}
-
-/// Mean of an array's single readings, and of its loads timed together.
-struct Bias {
-    double recorded = 0, together = 0;
-};
-
-Bias bias_of(int run, const std::string& trace_name, double bytes, const std::string& latency) {
-    const auto file = std::string(GPUTOMO_SOURCE_DIR "/recordings/h200-scan-") + std::to_string(run) + ".json.gz";
-    const auto scan = Json::parse(gunzip(read_file(file, "a recorded scan"), file));
-    Bias bias;
-    for (const auto& experiment : scan.at("experiments")) {
-        for (const auto& trace : experiment.at("traces")) {
-            if (trace.at("name") != trace_name) continue;
-            const auto column = [&](const char* name) {
-                for (const auto& c : trace.at("columns"))
-                    if (c.at("name") == name) return c.at("values");
-                return Json();
-            };
-            const auto sizes = column("size"), means = column("mean");
-            for (std::size_t i = 0; i < sizes.size(); ++i)
-                if (sizes[i] == bytes) bias.recorded = means[i];
-        }
-        for (const auto& estimate : experiment.at("estimates"))
-            if (estimate.at("path") == latency) bias.together = estimate.at("value");
-    }
-    return bias;
-}
-
-TEST(RecordedScans, SingleReadingsOfAnH200AreBiasedByLessThanOnePercent) {
-    for (const int run : {1, 2, 3})
-        for (const auto& [trace, bytes, latency] : {std::tuple{"caches/near", 131072.0, "caches.l1.latency"},
-                                                    std::tuple{"caches/far", 16777216.0, "caches.l2.latency"}}) {
-            const auto bias = bias_of(run, trace, bytes, latency);
-            ASSERT_GT(bias.together, 0) << latency;
-            EXPECT_NEAR(bias.recorded / bias.together, 1, 0.01)
-                << latency << ": " << bias.recorded << " and " << bias.together;
-        }
 }
 
 }  // namespace
