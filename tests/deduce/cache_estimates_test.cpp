@@ -41,7 +41,7 @@ TEST(CacheEstimates, AnUnsureNumberIsAnInterval) {
     found.capacity = {1024, 0.5, {1024, 4096}, {}};
     const auto all = cache_estimates(found, "caches.l2", "chase");
     ASSERT_EQ(all.size(), 1U);
-    EXPECT_EQ(all[0].verdict, results::Verdict::undecided);
+    EXPECT_EQ(all[0].knowledge, results::Knowledge::undecided);
     EXPECT_EQ(all[0].interval, (std::array<double, 2>{1024, 4096}));
 }
 
@@ -50,7 +50,7 @@ TEST(CacheEstimates, PoliciesThatRemainAreCandidates) {
     found.policy.candidates = {"lru", "bit-plru"};
     const auto all = cache_estimates(found, "caches.l1", "chase");
     ASSERT_EQ(all.size(), 1U);
-    EXPECT_EQ(all[0].verdict, results::Verdict::undecided);
+    EXPECT_EQ(all[0].knowledge, results::Knowledge::undecided);
     EXPECT_EQ(all[0].candidates.size(), 2U);
 }
 
